@@ -1,0 +1,12 @@
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+
+// Swift's Glibc module is compiled without _GNU_SOURCE, which hides these. They are declared here, once, with
+// the signatures of pthread_setname_np(3) and of the XSI strerror_r(3).
+int pthread_setname_np(unsigned long thread, const char *name);
+int __xpg_strerror_r(int code, char *buffer, size_t size);
+
+// EFD_* are an enum on some C libraries and macros on others; Swift imports constants alike.
+static const int odograph_efd_flags = EFD_NONBLOCK | EFD_CLOEXEC;

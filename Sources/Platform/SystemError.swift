@@ -1,0 +1,47 @@
+internal import CLinux
+internal import Glibc
+
+/// A failed system call: what was tried, on what, and the kernel's reason.
+public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What was being done, as in "open" or "start thread".
+  public var operation: String
+  /// What it was done to: a path, an address, a device.
+  public var object: String
+  /// The `errno` value.
+  public var code: Int32
+
+  /// - Parameter code: the `errno` value; read it right after the call that failed.
+  public init(operation: String, object: String, code: Int32) {
+    self.operation = operation
+    self.object = object
+    self.code = code
+  }
+
+  public var description: String { "\(operation) \(object): \(Self.message(for: code))" }
+
+  /// The C library's sentence for an `errno` value.
+  public static func message(for code: Int32) -> String {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+      guard let base = buffer.baseAddress else { return "error \(code)" }
+      unsafe base.pointee = 0
+      let result = unsafe __xpg_strerror_r(code, base, buffer.count)
+      return unsafe result == 0 ? String(cString: base) : "error \(code)"
+    }
+  }
+}
+
+/// Repeats a system call while it is interrupted by a signal; returns its value or the `errno`.
+public func retryingOnInterrupt(_ call: () -> Int32) -> Result<Int32, SystemErrno> {
+  while true {
+    let value = call()
+    if value >= 0 { return .success(value) }
+    if errno != EINTR { return .failure(SystemErrno(rawValue: errno)) }
+  }
+}
+
+/// An `errno` value as an error.
+public struct SystemErrno: RawRepresentable, Error, Hashable, Sendable {
+  public var rawValue: Int32
+
+  public init(rawValue: Int32) { self.rawValue = rawValue }
+}

@@ -1,0 +1,12 @@
+/// What a sensor measures.
+public enum SensorKind: String, Hashable, Sendable, CaseIterable, Comparable {
+  case accelerometer
+  case gyroscope
+  case magnetometer
+  case barometer
+  case thermometer
+  /// A satellite receiver.
+  case positioning
+
+  public static func < (a: SensorKind, b: SensorKind) -> Bool { a.rawValue < b.rawValue }
+}
