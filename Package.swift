@@ -17,20 +17,28 @@ let package = Package(
     .systemLibrary(
       name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .systemLibrary(name: "CLinux"),
 
     .target(name: "Platform", dependencies: ["CLinux"]),
     .target(name: "Spatial"),
     .target(name: "Sensors", dependencies: ["Platform", "Spatial"]),
+    .target(name: "Motion", dependencies: ["Sensors", "Spatial"]),
+    .target(name: "Positioning", dependencies: ["Motion", "Sensors", "Spatial"]),
+    .target(name: "Telemetry", dependencies: ["CJansson", "Motion", "Positioning", "Spatial"]),
 
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
-    .testTarget(name: "SensorsTests", dependencies: ["Sensors"]),
+    .testTarget(name: "SensorsTests", dependencies: ["Sensors", "Spatial"]),
+    .testTarget(name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial"]),
+    .testTarget(name: "TelemetryTests", dependencies: ["Positioning", "Spatial", "Telemetry"]),
   ]
 )
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
-let modulesTouchingC: Set<String> = ["Platform", "SensorsIIO", "SensorsGPSD", "StoreAndForward", "MQTT"]
+let modulesTouchingC: Set<String> = [
+  "Platform", "SensorsIIO", "SensorsGPSD", "StoreAndForward", "MQTT", "Telemetry",
+]
 for target in package.targets where target.type != .system {
   var settings = target.swiftSettings ?? []
   settings += [

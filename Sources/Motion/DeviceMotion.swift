@@ -1,0 +1,59 @@
+public import Spatial
+
+/// How well the magnetometer is calibrated. A level is claimed only for what was observed.
+public enum MagneticFieldCalibrationAccuracy: Int, Hashable, Sendable, CaseIterable, Comparable {
+  case uncalibrated = -1
+  case low = 0
+  case medium = 1
+  case high = 2
+
+  public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// The field around the device, free of the device's own magnetism as far as that is known.
+@frozen
+public struct CalibratedMagneticField: Hashable, Sendable {
+  /// µT, device frame.
+  public var field: Vector3
+  public var accuracy: MagneticFieldCalibrationAccuracy
+
+  public init(field: Vector3, accuracy: MagneticFieldCalibrationAccuracy) {
+    self.field = field
+    self.accuracy = accuracy
+  }
+}
+
+/// The fused motion of the device at one moment.
+@frozen
+public struct DeviceMotion: Hashable, Sendable {
+  /// Of the newest inertial sample that went in, from the hardware.
+  public var timestamp: Timestamp
+  public var frame: AttitudeReferenceFrame
+  public var attitude: Attitude
+  /// rad/s, device frame, bias removed.
+  public var rotationRate: Vector3
+  /// g, device frame, length one: (0, 0, -1) when flat.
+  public var gravity: Vector3
+  /// g, device frame: what the user or the vehicle adds to gravity.
+  public var userAcceleration: Vector3
+  /// Nil without a magnetometer.
+  public var magneticField: CalibratedMagneticField?
+  /// Degrees clockwise from the frame's north, 0 ..< 360, to which the device's top points; nil in frames
+  /// that have no north.
+  public var heading: Double?
+
+  public init(
+    timestamp: Timestamp, frame: AttitudeReferenceFrame, attitude: Attitude, rotationRate: Vector3,
+    gravity: Vector3, userAcceleration: Vector3, magneticField: CalibratedMagneticField? = nil,
+    heading: Double? = nil
+  ) {
+    self.timestamp = timestamp
+    self.frame = frame
+    self.attitude = attitude
+    self.rotationRate = rotationRate
+    self.gravity = gravity
+    self.userAcceleration = userAcceleration
+    self.magneticField = magneticField
+    self.heading = heading
+  }
+}

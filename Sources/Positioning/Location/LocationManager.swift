@@ -1,0 +1,42 @@
+public import Sensors
+internal import Spatial
+
+/// Decides which of a receiver's reports are worth telling.
+///
+/// A value type without I/O: reports go in with their time, locations come out.
+public struct LocationManager: Sendable {
+  /// Metres that the device must move from the last location told before another is told; nil tells every one.
+  public var distanceFilter: Double?
+
+  /// The newest location told; nil before the first.
+  public private(set) var location: Location?
+
+  /// Reports that held no position, since the start.
+  public private(set) var reportsWithoutPosition = 0
+
+  /// Locations held back by the distance filter, since the start.
+  public private(set) var filteredCount = 0
+
+  public init(distanceFilter: Double? = nil) {
+    self.distanceFilter = distanceFilter
+  }
+
+  /// What the receiver must deliver for these settings.
+  public var demand: SensorDemand { .rate(hertz: 1, latency: .seconds(1)) }
+
+  /// Takes one report; returns the location when it is to be told.
+  public mutating func process(_ fix: PositionFix) -> Location? {
+    guard let candidate = Location(fix: fix) else {
+      reportsWithoutPosition += 1
+      return nil
+    }
+    if let distanceFilter, let location,
+      location.coordinate.distance(to: candidate.coordinate) < distanceFilter
+    {
+      filteredCount += 1
+      return nil
+    }
+    location = candidate
+    return candidate
+  }
+}

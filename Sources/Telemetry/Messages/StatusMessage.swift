@@ -1,0 +1,118 @@
+public import Spatial
+
+/// Payload of `status`: whether the agent is there, and what it knows of itself.
+public struct StatusMessage: Hashable, Sendable {
+  public enum State: String, Hashable, Sendable, CaseIterable {
+    case online
+    case asleep
+    case offline
+  }
+
+  /// One sensor source as it is now.
+  public struct Source: Hashable, Sendable {
+    public var name: String
+    /// `active`, `idle`, `unavailable` or `finished`.
+    public var state: String
+    /// Hz by kind, where known.
+    public var rates: [String: Double]
+    /// Why it is unavailable.
+    public var reason: String?
+
+    public init(name: String, state: String, rates: [String: Double] = [:], reason: String? = nil) {
+      self.name = name
+      self.state = state
+      self.rates = rates
+      self.reason = reason
+    }
+  }
+
+  public var identity: MessageIdentity?
+  public var state: State
+  /// When this was written. A will is written at the start of the session, so its time is that.
+  public var time: UTCTime
+  /// When the session that sent it began: an old will is told from a new one by it.
+  public var sessionStart: UTCTime
+  /// Whether the broker sent it on the agent's behalf, because the connection ended without a word.
+  public var isWill: Bool
+  public var version: String?
+  /// Seconds since the agent started.
+  public var uptime: Double?
+  public var sources: [Source]
+  /// Counts since the agent started, by name, as in `fixes`, `dropped.live`.
+  public var counters: [String: Int]
+
+  public init(state: State, time: UTCTime, sessionStart: UTCTime, isWill: Bool = false) {
+    self.state = state
+    self.time = time
+    self.sessionStart = sessionStart
+    self.isWill = isWill
+    sources = []
+    counters = [:]
+  }
+
+  public var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.field("state", state.rawValue)
+      json.field("time", time.rfc3339)
+      json.field("sessionStart", sessionStart.rfc3339)
+      if isWill { json.field("will", true) }
+      json.field("version", version)
+      json.field("uptime", uptime, decimals: 1)
+      if !sources.isEmpty {
+        json.key("sources")
+        json.openArray()
+        for source in sources { Self.write(source, to: &json) }
+        json.closeArray()
+      }
+      if !counters.isEmpty {
+        json.field("counters") { json in
+          for (name, count) in counters.sorted(by: { $0.key < $1.key }) {
+            json.key(name)
+            json.value(count)
+          }
+        }
+      }
+      json.write(identity)
+    }
+  }
+
+  private static func write(_ source: Source, to json: inout JSONWriter) {
+    json.openObject()
+    json.field("name", source.name)
+    json.field("state", source.state)
+    if !source.rates.isEmpty {
+      json.field("rates") { json in
+        for (kind, rate) in source.rates.sorted(by: { $0.key < $1.key }) {
+          json.key(kind)
+          json.value(rate, decimals: 2)
+        }
+      }
+    }
+    json.field("reason", source.reason)
+    json.closeObject()
+  }
+
+  public init(json: JSONValue) throws(JSONError) {
+    guard let name = json["state"]?.string, let state = State(rawValue: name) else {
+      throw JSONError("key \"state\": not one of online, asleep, offline")
+    }
+    self.state = state
+    time = try json.requiredTime("time")
+    sessionStart = (try? json.requiredTime("sessionStart")) ?? time
+    isWill = json["will"]?.bool ?? false
+    version = json["version"]?.string
+    uptime = json["uptime"]?.double
+    identity = json.identity
+    sources = []
+    for element in json["sources"]?.array ?? [] {
+      guard let name = element["name"]?.string, let state = element["state"]?.string else { continue }
+      var source = Source(name: name, state: state, reason: element["reason"]?.string)
+      if case .object(let rates)? = element["rates"] { source.rates = rates.compactMapValues(\.double) }
+      sources.append(source)
+    }
+    counters = [:]
+    if case .object(let counts)? = json["counters"] {
+      counters = counts.compactMapValues { $0.integer.map { Int($0) } }
+    }
+  }
+}

@@ -1,0 +1,83 @@
+/// What a topic below a vehicle carries.
+public enum MessageKind: String, Hashable, Sendable, CaseIterable {
+  case status
+  case location
+  case track
+  case heading
+  case attitude
+  case motion
+  case region
+}
+
+/// The topics of one vehicle: `{root}/{fleet}/{vehicle}/{kind}`.
+public struct TopicScheme: Hashable, Sendable {
+  /// The contract's root, with its version.
+  public static let defaultRoot = "odograph/v1"
+
+  public let root: String
+  public let fleet: String
+  public let vehicle: String
+
+  /// - Throws: `TopicError` for a name that is empty or holds a character that MQTT gives a meaning to.
+  public init(root: String = defaultRoot, fleet: String, vehicle: String) throws(TopicError) {
+    try TopicError.check(name: fleet, of: "fleet", separatorAllowed: false)
+    try TopicError.check(name: vehicle, of: "vehicle", separatorAllowed: false)
+    try TopicError.check(name: root, of: "topic root", separatorAllowed: true)
+    self.root = root
+    self.fleet = fleet
+    self.vehicle = vehicle
+  }
+
+  public func topic(_ kind: MessageKind) -> String {
+    "\(root)/\(fleet)/\(vehicle)/\(kind.rawValue)"
+  }
+
+  /// A subscription filter; a nil fleet, vehicle or kind stands for all of them.
+  public static func filter(
+    root: String = defaultRoot, fleet: String? = nil, vehicle: String? = nil, kind: MessageKind? = nil
+  ) -> String {
+    "\(root)/\(fleet ?? "+")/\(vehicle ?? "+")/\(kind?.rawValue ?? "#")"
+  }
+}
+
+/// Where a received topic belongs.
+public struct TopicAddress: Hashable, Sendable {
+  public var fleet: String
+  public var vehicle: String
+  /// What follows the vehicle, as in "location" or "regions/reported".
+  public var path: String
+  /// Nil for a path that this version does not know.
+  public var kind: MessageKind? { MessageKind(rawValue: path) }
+
+  /// Takes a topic apart; nil when it is not below the root or has no vehicle and kind.
+  public init?(topic: String, root: String = TopicScheme.defaultRoot) {
+    guard topic.hasPrefix(root), topic.utf8.dropFirst(root.utf8.count).first == UInt8(ascii: "/") else {
+      return nil
+    }
+    let rest = topic.dropFirst(root.count + 1)
+    let parts = rest.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
+    fleet = String(parts[0])
+    vehicle = String(parts[1])
+    path = String(parts[2])
+  }
+}
+
+/// A name that cannot stand in a topic.
+public struct TopicError: Error, Hashable, Sendable, CustomStringConvertible {
+  public var description: String
+
+  static func check(name: String, of what: String, separatorAllowed: Bool) throws(TopicError) {
+    if name.isEmpty { throw TopicError(description: "the \(what) is empty; give it a name") }
+    if name.utf8.count > 256 { throw TopicError(description: "the \(what) is longer than 256 bytes") }
+    for scalar in name.unicodeScalars {
+      let forbidden =
+        scalar == "+" || scalar == "#" || (scalar == "/" && !separatorAllowed) || scalar.value < 0x20
+        || scalar.value == 0x7F
+      if forbidden {
+        let shown = scalar.value < 0x20 || scalar.value == 0x7F ? "a control character" : "\"\(scalar)\""
+        throw TopicError(description: "the \(what) must not hold \(shown); MQTT gives it a meaning in topics")
+      }
+    }
+  }
+}

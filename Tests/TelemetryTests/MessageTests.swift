@@ -1,0 +1,87 @@
+import Positioning
+import Spatial
+import Telemetry
+import Testing
+
+@Suite struct MessageTests {
+  private let time = UTCTime(nanoseconds: 1_795_248_930_125_000_000)
+
+  @Test func locationKeepsWhatItKnowsAndLeavesOutTheRest() throws {
+    var location = Location(
+      timestamp: Timestamp(nanoseconds: 0),
+      coordinate: Coordinate(latitude: 48.1635068, longitude: -11.5643883))
+    location.speed = 13.25
+    location.course = 308.3
+    location.horizontalAccuracy = 2.5
+    let message = LocationMessage(
+      identity: MessageIdentity(epoch: "a1b2", seq: 7), time: time, location: location)
+    let text = String(decoding: message.payload, as: UTF8.self)
+    #expect(
+      text == #"{"time":"2026-11-21T08:15:30.125Z","latitude":48.1635068,"longitude":-11.5643883,"#
+        + #""horizontalAccuracy":2.5,"speed":13.25,"course":308.3,"epoch":"a1b2","seq":7}"#)
+    let back = try LocationMessage(json: JSONValue(parsing: message.payload))
+    #expect(back.identity == message.identity)
+    #expect(back.time == time)
+    #expect(back.location.coordinate == location.coordinate)
+    #expect(back.location.speed == 13.25)
+    #expect(back.location.altitude == nil)
+  }
+
+  @Test(arguments: [
+    (#"{"latitude":1,"longitude":2}"#, "key \"time\": missing"),
+    (#"{"time":"yesterday","latitude":1,"longitude":2}"#, "key \"time\": \"yesterday\" is not"),
+    (#"{"time":"2026-11-21T08:15:30Z","latitude":91,"longitude":2}"#, "key \"latitude\": 91.0 is not within"),
+    (#"{"time":"2026-11-21T08:15:30Z","latitude":"1","longitude":2}"#, "key \"latitude\": not a number"),
+    (#"{"time":"2026-11-21T08:15:30Z","latitude":1,"longitude":2,"speed":-1}"#, "key \"speed\": -1.0"),
+    (#"[1]"#, "key \"latitude\": missing"),
+  ])
+  func locationNamesTheKeyThatIsWrong(text: String, problem: String) throws {
+    let json = try JSONValue(parsing: Array(text.utf8))
+    do {
+      _ = try LocationMessage(json: json)
+      Issue.record("must be refused: \(text)")
+    } catch {
+      #expect(error.description.hasPrefix(problem), "\(error)")
+    }
+  }
+
+  @Test func statusRoundTrips() throws {
+    var status = StatusMessage(state: .online, time: time, sessionStart: time)
+    status.identity = MessageIdentity(epoch: "e", seq: 1)
+    status.version = "1.0"
+    status.uptime = 12.5
+    status.sources = [
+      .init(name: "gpsd", state: "unavailable", reason: "connection refused"),
+      .init(name: "iio", state: "active", rates: ["gyroscope": 104]),
+    ]
+    status.counters = ["fixes": 3, "dropped.live": 0]
+    #expect(try StatusMessage(json: JSONValue(parsing: status.payload)) == status)
+  }
+
+  @Test func aWillSaysThatItIsOne() throws {
+    let will = StatusMessage(state: .offline, time: time, sessionStart: time, isWill: true)
+    let back = try StatusMessage(json: JSONValue(parsing: will.payload))
+    #expect(back.isWill && back.state == .offline)
+  }
+
+  @Test func attitudeAndHeadingRoundTrip() throws {
+    var attitude = AttitudeMessage(
+      time: time, frame: .xTrueNorthZVertical,
+      attitude: Attitude(quaternion: Quaternion(angle: 0.5, axis: Vector3(1, 2, 3))))
+    attitude.rotationRate = Vector3(0.1, -0.2, 0.3)
+    let back = try AttitudeMessage(json: JSONValue(parsing: attitude.payload))
+    #expect((back.attitude.quaternion.conjugate * attitude.attitude.quaternion).angle < 2e-6)
+    #expect(back.rotationRate == attitude.rotationRate)
+    #expect(back.frame == .xTrueNorthZVertical)
+    #expect(back.gravity == nil)
+    let heading = HeadingMessage(time: time, magneticHeading: 359.99, trueHeading: 3.2, headingAccuracy: 5)
+    #expect(try HeadingMessage(json: JSONValue(parsing: heading.payload)) == heading)
+  }
+
+  @Test func aLineIsOneJSONObject() throws {
+    let message = WireMessage(topic: "a/\"b\"", payload: Array("{\"x\":1}".utf8), qos: 1, retain: true)
+    #expect(
+      String(decoding: message.line, as: UTF8.self)
+        == #"{"topic":"a/\"b\"","qos":1,"retain":true,"payload":{"x":1}}"#)
+  }
+}
