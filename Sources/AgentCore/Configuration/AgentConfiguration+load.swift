@@ -1,0 +1,215 @@
+internal import Configuration
+internal import Spatial
+internal import Telemetry
+
+extension AgentConfiguration {
+  /// Layers flags over the environment over a file over the defaults.
+  ///
+  /// - Parameters:
+  ///   - file: the path of a TOML file; nil for none.
+  ///   - environment: variables that begin with `ODOGRAPH_` override the file.
+  ///   - assignments: `key=value` pairs of the command line, which override both.
+  /// - Throws: `ConfigurationError` naming the place, the key and what it accepts.
+  public static func load(
+    file: String?, environment: [String: String], assignments: [String]
+  ) throws(ConfigurationError) -> AgentConfiguration {
+    let flags = try ConfigurationLayer(assignments: assignments)
+    let variables = try ConfigurationLayer(environment: environment)
+    var layers = [flags, variables]
+    if let file {
+      layers.append(try ConfigurationLayer(toml: ConfigurationFile.read(file), name: file))
+    }
+    return try AgentConfiguration(layers: layers, file: file)
+  }
+
+  init(layers: [ConfigurationLayer], file: String?) throws(ConfigurationError) {
+    let reader = Reader(layers: layers, file: file)
+    fleet = try reader.text("vehicle.fleet")
+    vehicle = try reader.text("vehicle.id")
+    topicRoot = try reader.text("mqtt.topic_root")
+    do {
+      _ = try TopicScheme(root: topicRoot, fleet: fleet, vehicle: vehicle)
+    } catch {
+      throw ConfigurationError(place: reader.place(of: "vehicle.id"), problem: error.description)
+    }
+    let speed = try reader.number("input.speed")
+    self.speed = speed > 0 ? speed : nil
+    input = try Input(reader)
+    gpsd = GPSD(
+      isEnabled: try reader.flag("gpsd.enabled"), host: try reader.text("gpsd.host"),
+      port: try reader.integer("gpsd.port"), device: reader.optionalText("gpsd.device"))
+    iio = try IIO(reader)
+    isLocationEnabled = try reader.flag("location.enabled")
+    let distance = try reader.number("location.distance_filter")
+    distanceFilter = distance > 0 ? distance : nil
+    isHeadingEnabled = try reader.flag("heading.enabled")
+    headingInterval = try reader.number("heading.interval")
+    headingFilter = try reader.number("heading.filter")
+    isAttitudeEnabled = try reader.flag("attitude.enabled")
+    attitudeInterval = try reader.number("attitude.interval")
+    attitudeFrame =
+      AttitudeReferenceFrame(rawValue: try reader.text("attitude.frame")) ?? .xMagneticNorthZVertical
+    statusInterval = try reader.number("status.interval")
+    mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
+    storePath = try reader.text("store.path")
+    logLevel = try reader.text("log.level")
+  }
+}
+
+extension AgentConfiguration.Input {
+  fileprivate init(_ reader: Reader) throws(ConfigurationError) {
+    switch try reader.text("input.mode") {
+    case "replay":
+      let replay = AgentConfiguration.Replay(
+        position: reader.optionalText("replay.position"), sensors: reader.optionalText("replay.sensors"),
+        date: try reader.time("replay.date"))
+      guard replay.position != nil || replay.sensors != nil else {
+        throw ConfigurationError(
+          place: reader.place(of: "input.mode"),
+          problem: "a replay needs replay.position, replay.sensors or both")
+      }
+      self = .replay(replay)
+    case "simulation":
+      let duration = try reader.number("simulation.duration")
+      self = .simulation(
+        AgentConfiguration.Simulation(
+          scenario: .init(rawValue: try reader.text("simulation.scenario")) ?? .drive,
+          seed: UInt64(try reader.integer("simulation.seed")), duration: duration > 0 ? duration : nil,
+          start: try reader.time("simulation.start")))
+    default: self = .hardware
+    }
+  }
+}
+
+extension AgentConfiguration.IIO {
+  fileprivate init(_ reader: Reader) throws(ConfigurationError) {
+    isEnabled = try reader.flag("iio.enabled")
+    contexts = try reader.texts("iio.contexts")
+    accelerometer = try reader.text("iio.accelerometer")
+    gyroscope = try reader.text("iio.gyroscope")
+    magnetometer = try reader.text("iio.magnetometer")
+    barometer = try reader.text("iio.barometer")
+    rate = try reader.number("iio.rate")
+    latency = try reader.number("iio.latency")
+    mountMatrices = [:]
+    for entry in try reader.texts("iio.mount_matrix") {
+      let (device, matrix) = try Self.mountMatrix(entry, place: reader.place(of: "iio.mount_matrix"))
+      mountMatrices[device] = matrix
+    }
+  }
+
+  /// Reads "device = 1, 0, 0; 0, 1, 0; 0, 0, 1".
+  private static func mountMatrix(
+    _ entry: String, place: String
+  ) throws(ConfigurationError) -> (String, RotationMatrix) {
+    let problem = ConfigurationError(
+      place: place,
+      problem: "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with a rotation of determinant +1"
+    )
+    let halves = entry.split(separator: "=", maxSplits: 1)
+    guard halves.count == 2 else { throw problem }
+    let cells = halves[1].split { $0 == "," || $0 == ";" }.compactMap { Double($0.trimmingSpaces()) }
+    guard cells.count == 9, cells.allSatisfy(\.isFinite) else { throw problem }
+    let matrix = RotationMatrix(
+      m11: cells[0], m12: cells[1], m13: cells[2], m21: cells[3], m22: cells[4], m23: cells[5],
+      m31: cells[6], m32: cells[7], m33: cells[8])
+    guard abs(matrix.determinant - 1) < 0.01 else { throw problem }
+    return (String(halves[0].trimmingSpaces()), matrix)
+  }
+}
+
+extension AgentConfiguration.MQTT {
+  fileprivate init(_ reader: Reader, fleet: String, vehicle: String) throws(ConfigurationError) {
+    let address = try reader.text("mqtt.broker")
+    guard let broker = BrokerAddress(address) else {
+      throw ConfigurationError(
+        place: reader.place(of: "mqtt.broker"),
+        problem: "\"\(address.prefix(80))\" is not mqtt://HOST[:PORT] or mqtts://HOST[:PORT]")
+    }
+    host = broker.host
+    port = broker.port
+    usesTLS = broker.usesTLS
+    clientID = reader.optionalText("mqtt.client_id") ?? "odographd-\(fleet)-\(vehicle)"
+    isVersion5 = try reader.text("mqtt.protocol") == "5"
+    keepAlive = try reader.integer("mqtt.keepalive")
+    user = reader.optionalText("mqtt.user")
+    passwordFile = reader.optionalText("mqtt.password_file")
+    caFile = reader.optionalText("mqtt.ca_file")
+    certificateFile = reader.optionalText("mqtt.certificate_file")
+    keyFile = reader.optionalText("mqtt.key_file")
+    if (certificateFile == nil) != (keyFile == nil) {
+      throw ConfigurationError(
+        place: reader.place(of: certificateFile == nil ? "mqtt.key_file" : "mqtt.certificate_file"),
+        problem: "mqtt.certificate_file and mqtt.key_file go together; set both or neither")
+    }
+  }
+}
+
+/// Reads keys through the configuration library's layers; every value was checked when its layer was made.
+private struct Reader {
+  private let reader: ConfigReader
+  private let layers: [ConfigurationLayer]
+  private let file: String?
+
+  init(layers: [ConfigurationLayer], file: String?) {
+    self.layers = layers
+    self.file = file
+    reader = ConfigReader(providers: layers.map(\.provider) + [Self.defaults])
+  }
+
+  private static let defaults: InMemoryProvider = {
+    var layer = ConfigurationLayer()
+    for key in ConfigurationKey.all { layer.values[key.path] = key.defaultValue }
+    return layer.provider
+  }()
+
+  func text(_ path: String) throws(ConfigurationError) -> String {
+    guard let value = optionalText(path) else { throw missing(path) }
+    return value
+  }
+
+  /// Nil when the key is not set, or set to nothing.
+  func optionalText(_ path: String) -> String? {
+    reader.string(forKey: ConfigKey(path)).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  func texts(_ path: String) throws(ConfigurationError) -> [String] {
+    guard let value = reader.stringArray(forKey: ConfigKey(path)) else { throw missing(path) }
+    return value
+  }
+
+  func integer(_ path: String) throws(ConfigurationError) -> Int {
+    guard let value = reader.int(forKey: ConfigKey(path)) else { throw missing(path) }
+    return value
+  }
+
+  func number(_ path: String) throws(ConfigurationError) -> Double {
+    guard let value = reader.double(forKey: ConfigKey(path)) else { throw missing(path) }
+    return value
+  }
+
+  func flag(_ path: String) throws(ConfigurationError) -> Bool {
+    guard let value = reader.bool(forKey: ConfigKey(path)) else { throw missing(path) }
+    return value
+  }
+
+  func time(_ path: String) throws(ConfigurationError) -> UTCTime? {
+    guard let text = optionalText(path) else { return nil }
+    guard let time = UTCTime(rfc3339: text) ?? UTCTime(rfc3339: text + "T00:00:00Z") else {
+      throw ConfigurationError(
+        place: place(of: path), problem: "key \(path): \"\(text.prefix(40))\" is not an RFC 3339 date or time")
+    }
+    return time
+  }
+
+  /// Where the value in force was set.
+  func place(of path: String) -> String {
+    layers.lazy.compactMap { $0.places[path] }.first ?? file ?? "configuration"
+  }
+
+  private func missing(_ path: String) -> ConfigurationError {
+    ConfigurationError(
+      place: file ?? "configuration",
+      problem: "key \(path) is missing; set it to \(ConfigurationKey.byPath[path]?.accepted ?? "a value")")
+  }
+}

@@ -1,0 +1,104 @@
+public import Spatial
+
+/// Everything that `odographd` can be told, with types. `Config/odograph.toml` documents each key.
+public struct AgentConfiguration: Sendable, Hashable {
+  /// Where sensor data comes from.
+  public enum Input: Sendable, Hashable {
+    /// gpsd and IIO devices.
+    case hardware
+    /// Recordings, on a virtual clock.
+    case replay(Replay)
+    /// A computed drive, on a virtual clock.
+    case simulation(Simulation)
+  }
+
+  public struct GPSD: Sendable, Hashable {
+    public var isEnabled: Bool
+    public var host: String
+    public var port: Int
+    /// Only reports of this device; nil takes all.
+    public var device: String?
+  }
+
+  public struct IIO: Sendable, Hashable {
+    public var isEnabled: Bool
+    /// libiio addresses, as in "local:" or "ip:10.0.0.2".
+    public var contexts: [String]
+    /// By kind: "auto", "off", or a device's name, label or id.
+    public var accelerometer, gyroscope, magnetometer, barometer: String
+    /// Hz wanted of accelerometer, gyroscope and magnetometer while attitude or heading is on.
+    public var rate: Double
+    /// Seconds that samples may wait in the kernel before they are read.
+    public var latency: Double
+    /// Mount matrices by device, for devices without one of their own.
+    public var mountMatrices: [String: RotationMatrix]
+  }
+
+  public struct Replay: Sendable, Hashable {
+    /// A track: `.nmea`, `.gpx`, or gpsd's JSON; "none" for a receiver without a fix; nil for no receiver.
+    public var position: String?
+    /// A CSV of inertial samples; nil for none.
+    public var sensors: String?
+    /// The day of the first fix, for NMEA without dates.
+    public var date: UTCTime?
+  }
+
+  public struct Simulation: Sendable, Hashable {
+    public enum Scenario: String, Sendable, Hashable, CaseIterable {
+      case drive
+      case parked
+      case noLocation = "no-location"
+    }
+
+    public var scenario: Scenario
+    public var seed: UInt64
+    /// Seconds; nil drives on and on.
+    public var duration: Double?
+    /// The civil time at which it starts; nil is now.
+    public var start: UTCTime?
+  }
+
+  public struct MQTT: Sendable, Hashable {
+    public var host: String
+    public var port: Int
+    public var usesTLS: Bool
+    public var clientID: String
+    public var isVersion5: Bool
+    /// Seconds.
+    public var keepAlive: Int
+    public var user: String?
+    public var passwordFile: String?
+    public var caFile: String?
+    public var certificateFile: String?
+    public var keyFile: String?
+  }
+
+  public var fleet: String
+  public var vehicle: String
+  public var topicRoot: String
+  public var input: Input
+  /// How many times faster than life a replay or a simulation runs; nil as fast as the machine can.
+  public var speed: Double?
+  public var gpsd: GPSD
+  public var iio: IIO
+
+  public var isLocationEnabled: Bool
+  /// Metres; nil tells every fix.
+  public var distanceFilter: Double?
+  public var isHeadingEnabled: Bool
+  /// Seconds between headings at the least.
+  public var headingInterval: Double
+  /// Degrees that the heading must turn to be told again.
+  public var headingFilter: Double
+  public var isAttitudeEnabled: Bool
+  /// Seconds between attitudes.
+  public var attitudeInterval: Double
+  public var attitudeFrame: AttitudeReferenceFrame
+  /// Seconds between status messages when nothing changes.
+  public var statusInterval: Double
+
+  public var mqtt: MQTT
+  /// The file of the durable queue.
+  public var storePath: String
+  public var logLevel: String
+}

@@ -1,0 +1,93 @@
+extension ConfigurationKey {
+  /// Every key there is, in the order of `Config/odograph.toml`, which documents each.
+  static let all: [ConfigurationKey] = [
+    ConfigurationKey("vehicle.fleet", .text, default: .text("default")),
+    ConfigurationKey("vehicle.id", .text),
+
+    ConfigurationKey(
+      "input.mode", .oneOf(["hardware", "replay", "simulation"]), default: .text("hardware")),
+    ConfigurationKey("input.speed", .number(0...10_000), default: .number(1)),
+
+    ConfigurationKey("gpsd.enabled", .flag, default: .flag(true)),
+    ConfigurationKey("gpsd.host", .text, default: .text("127.0.0.1")),
+    ConfigurationKey("gpsd.port", .integer(1...65_535), default: .integer(2947)),
+    ConfigurationKey("gpsd.device", .text),
+
+    ConfigurationKey("iio.enabled", .flag, default: .flag(true)),
+    ConfigurationKey("iio.contexts", .texts, default: .texts(["local:"])),
+    ConfigurationKey("iio.accelerometer", .text, default: .text("auto")),
+    ConfigurationKey("iio.gyroscope", .text, default: .text("auto")),
+    ConfigurationKey("iio.magnetometer", .text, default: .text("auto")),
+    ConfigurationKey("iio.barometer", .text, default: .text("auto")),
+    ConfigurationKey("iio.rate", .number(1...10_000), default: .number(100)),
+    ConfigurationKey("iio.latency", .number(0...60), default: .number(0.1)),
+    ConfigurationKey("iio.mount_matrix", .texts, default: .texts([])),
+
+    ConfigurationKey("replay.position", .text),
+    ConfigurationKey("replay.sensors", .text),
+    ConfigurationKey("replay.date", .text),
+
+    ConfigurationKey(
+      "simulation.scenario", .oneOf(["drive", "parked", "no-location"]), default: .text("drive")),
+    ConfigurationKey("simulation.seed", .integer(0...Int.max), default: .integer(1)),
+    ConfigurationKey("simulation.duration", .number(0...31_536_000), default: .number(0)),
+    ConfigurationKey("simulation.start", .text),
+
+    ConfigurationKey("location.enabled", .flag, default: .flag(true)),
+    ConfigurationKey("location.distance_filter", .number(0...1_000_000), default: .number(0)),
+
+    ConfigurationKey("heading.enabled", .flag, default: .flag(true)),
+    ConfigurationKey("heading.interval", .number(0.01...86_400), default: .number(1)),
+    ConfigurationKey("heading.filter", .number(0...180), default: .number(1)),
+
+    ConfigurationKey("attitude.enabled", .flag, default: .flag(true)),
+    ConfigurationKey("attitude.interval", .number(0.01...86_400), default: .number(1)),
+    ConfigurationKey(
+      "attitude.frame",
+      .oneOf([
+        "xArbitraryZVertical", "xArbitraryCorrectedZVertical", "xMagneticNorthZVertical", "xTrueNorthZVertical",
+      ]), default: .text("xMagneticNorthZVertical")),
+
+    ConfigurationKey("status.interval", .number(1...86_400), default: .number(60)),
+
+    ConfigurationKey("mqtt.broker", .text, default: .text("mqtt://127.0.0.1:1883")),
+    ConfigurationKey("mqtt.client_id", .text),
+    ConfigurationKey("mqtt.protocol", .oneOf(["5", "3.1.1"]), default: .text("5")),
+    ConfigurationKey("mqtt.topic_root", .text, default: .text("odograph/v1")),
+    ConfigurationKey("mqtt.keepalive", .integer(5...3600), default: .integer(30)),
+    ConfigurationKey("mqtt.user", .text),
+    ConfigurationKey("mqtt.password_file", .text),
+    ConfigurationKey("mqtt.ca_file", .text),
+    ConfigurationKey("mqtt.certificate_file", .text),
+    ConfigurationKey("mqtt.key_file", .text),
+
+    ConfigurationKey("store.path", .text, default: .text("/var/lib/odographd/outbox.sqlite")),
+
+    ConfigurationKey(
+      "log.level", .oneOf(["debug", "info", "notice", "warning", "error"]), default: .text("info")),
+  ]
+
+  static let byPath = Dictionary(uniqueKeysWithValues: all.map { ($0.path, $0) })
+
+  /// The key that a misspelt one probably meant; nil when none is near.
+  static func nearest(to path: String) -> String? {
+    let best = all.map { ($0.path, editDistance($0.path, path)) }.min { $0.1 < $1.1 }
+    return best.flatMap { $0.1 <= 3 ? $0.0 : nil }
+  }
+
+  /// Levenshtein's distance between two short words.
+  private static func editDistance(_ a: String, _ b: String) -> Int {
+    let (a, b) = (Array(a.utf8.prefix(64)), Array(b.utf8.prefix(64)))
+    var row = Array(0...b.count)
+    for (i, x) in a.enumerated() {
+      var diagonal = row[0]
+      row[0] = i + 1
+      for (j, y) in b.enumerated() {
+        let substitution = diagonal + (x == y ? 0 : 1)
+        diagonal = row[j + 1]
+        row[j + 1] = min(substitution, row[j] + 1, row[j + 1] + 1)
+      }
+    }
+    return row[b.count]
+  }
+}

@@ -1,0 +1,90 @@
+/// One key that a configuration may set: its type, what it accepts and what it means. The list of all of them is
+/// the single place that the loader, the error messages and the test of `Config/odograph.toml` read.
+struct ConfigurationKey: Sendable {
+  enum Kind: Sendable {
+    case text
+    case oneOf([String])
+    case texts
+    case integer(ClosedRange<Int>)
+    case number(ClosedRange<Double>)
+    case flag
+  }
+
+  /// Dotted, as in `mqtt.broker`.
+  let path: String
+  let kind: Kind
+  /// Nil: left out unless set.
+  let defaultValue: Value?
+
+  enum Value: Sendable, Hashable {
+    case text(String)
+    case texts([String])
+    case integer(Int)
+    case number(Double)
+    case flag(Bool)
+  }
+
+  init(_ path: String, _ kind: Kind, default value: Value? = nil) {
+    self.path = path
+    self.kind = kind
+    defaultValue = value
+  }
+
+  /// The environment variable that overrides the key: `mqtt.broker` is `ODOGRAPH_MQTT_BROKER`.
+  var environmentName: String {
+    Self.environmentPrefix + path.uppercased().split(separator: ".").joined(separator: "_")
+  }
+
+  static let environmentPrefix = "ODOGRAPH_"
+
+  /// For a message: "one of a, b" or "an integer from 1 to 65535".
+  var accepted: String {
+    switch kind {
+    case .text: "a string"
+    case .oneOf(let choices): "one of " + choices.map { "\"\($0)\"" }.joined(separator: ", ")
+    case .texts: "an array of strings"
+    case .integer(let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
+    case .number(let range): "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
+    case .flag: "true or false"
+    }
+  }
+
+  private static func plain(_ number: Double) -> String {
+    number == number.rounded() && abs(number) < 1e15 ? String(Int(number)) : String(number)
+  }
+
+  /// The value in the key's own type, or nil when it is none of the accepted ones. An integer may stand for a number.
+  func accept(_ value: Value) -> Value? {
+    switch (kind, value) {
+    case (.text, .text), (.texts, .texts), (.flag, .flag): value
+    case (.oneOf(let choices), .text(let text)): choices.contains(text) ? value : nil
+    case (.integer(let range), .integer(let number)): range.contains(number) ? value : nil
+    case (.number(let range), .number(let number)): range.contains(number) ? value : nil
+    case (.number(let range), .integer(let number)):
+      range.contains(Double(number)) ? .number(Double(number)) : nil
+    default: nil
+    }
+  }
+
+  /// Reads the value from the text of an environment variable or a flag; arrays are separated by commas.
+  func parse(_ text: String) -> Value? {
+    switch kind {
+    case .text, .oneOf: accept(.text(text))
+    case .texts:
+      .texts(text.isEmpty ? [] : text.split(separator: ",").map { String($0.trimmingSpaces()) })
+    case .integer: Int(text).flatMap { accept(.integer($0)) }
+    case .number: Double(text).flatMap { accept(.number($0)) }
+    case .flag: text == "true" ? .flag(true) : text == "false" ? .flag(false) : nil
+    }
+  }
+}
+
+extension StringProtocol {
+  func trimmingSpaces() -> Self.SubSequence {
+    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    guard let first = firstIndex(where: { !isSpace($0) }), let last = lastIndex(where: { !isSpace($0) }) else {
+      return self[endIndex...]
+    }
+    return self[first...last]
+  }
+}

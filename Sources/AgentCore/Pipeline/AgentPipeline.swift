@@ -1,0 +1,130 @@
+internal import Motion
+internal import Positioning
+public import Sensors
+public import Spatial
+internal import Telemetry
+
+/// From sensor events to messages: the whole of the agent's decisions, as a value without I/O.
+///
+/// Events go in with their time, drafts of messages come out. The same value therefore runs live, in a replay as fast as
+/// the machine can, and in a test with exact answers.
+public struct AgentPipeline: Sendable {
+  private let configuration: AgentConfiguration
+  private var timeBase: TimeBase
+  private var location: LocationManager
+  private var motion: MotionManager
+  private var heading: HeadingManager
+  private var headingGate: IntervalGate
+  private var attitudeGate: IntervalGate
+  private var status: StatusReporter
+
+  /// - Parameters:
+  ///   - start: where the device's time line stands now.
+  ///   - time: the civil time then, as far as it is known.
+  ///   - version: of the program, for `status`.
+  public init(configuration: AgentConfiguration, start: Timestamp, time: UTCTime, version: String) {
+    self.configuration = configuration
+    timeBase = TimeBase(timestamp: start, time: time, followsReceiver: configuration.input != .hardware)
+    location = LocationManager(distanceFilter: configuration.distanceFilter)
+    motion = MotionManager(frame: configuration.attitudeFrame)
+    heading = HeadingManager(headingFilter: configuration.headingFilter)
+    headingGate = IntervalGate(interval: configuration.headingInterval)
+    attitudeGate = IntervalGate(interval: configuration.attitudeInterval)
+    status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
+  }
+
+  /// What each kind of sensor must deliver for this configuration. Kinds that are not named are off.
+  public var demands: [SensorKind: SensorDemand] {
+    var demands: [SensorKind: SensorDemand] = [:]
+    if configuration.isLocationEnabled { demands[.positioning] = location.demand }
+    if configuration.isAttitudeEnabled || configuration.isHeadingEnabled {
+      let inertial = SensorDemand.rate(
+        hertz: configuration.iio.rate, latency: .seconds(configuration.iio.latency))
+      for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] { demands[kind] = inertial }
+    }
+    return demands
+  }
+
+  /// Takes one event in; hands out the messages that follow from it, in order.
+  public mutating func process(_ event: SensorEvent, into send: (MessageDraft) -> Void) {
+    switch event {
+    case .accelerometer(let block): motion.process(block)
+    case .gyroscope(let block):
+      motion.process(block)
+      if let last = block.last { tellMotion(at: last.timestamp, into: send) }
+    case .magnetometer(let block): motion.process(block)
+    case .barometer, .thermometer: break
+    case .position(let fixes): for fix in fixes { process(fix, into: send) }
+    case .status(let change): status.note(change)
+    }
+    if let timestamp = event.timestamp { advance(to: timestamp, into: send) }
+  }
+
+  /// Lets time pass without an event.
+  public mutating func advance(to timestamp: Timestamp, into send: (MessageDraft) -> Void) {
+    guard let message = status.due(at: timestamp, timeBase: timeBase, counters: counters) else { return }
+    send(Self.draft(message))
+  }
+
+  /// When `advance` has something to do, if no event comes before.
+  public var nextDeadline: Timestamp? { status.nextDeadline }
+
+  /// Counts to be shown in `status`, from outside the pipeline, as in messages dropped.
+  public var externalCounters: [String: Int] = [:]
+
+  /// The last word of a clean stop.
+  public mutating func farewell(at timestamp: Timestamp) -> MessageDraft {
+    Self.draft(status.message(.offline, at: timestamp, timeBase: timeBase, counters: counters))
+  }
+
+  /// What the broker says on our behalf when the connection ends without a word.
+  public var will: MessageDraft {
+    Self.draft(status.will(timeBase: timeBase))
+  }
+
+  private var counters: [String: Int] {
+    externalCounters.merging(
+      [
+        "fixes.withoutPosition": location.reportsWithoutPosition,
+        "locations.filtered": location.filteredCount,
+      ], uniquingKeysWith: { $1 })
+  }
+
+  private mutating func process(_ fix: PositionFix, into send: (MessageDraft) -> Void) {
+    timeBase.observe(fix)
+    guard configuration.isLocationEnabled, let location = location.process(fix) else { return }
+    let time = location.time ?? timeBase.utc(at: location.timestamp)
+    send(
+      MessageDraft(kind: .location, lane: .track, retain: true) { identity in
+        LocationMessage(identity: identity, time: time, location: location).payload
+      })
+  }
+
+  private mutating func tellMotion(at timestamp: Timestamp, into send: (MessageDraft) -> Void) {
+    if configuration.isHeadingEnabled, headingGate.isOpen(at: timestamp), let heading = heading.process(motion) {
+      let message = HeadingMessage(
+        time: timeBase.utc(at: heading.timestamp), magneticHeading: heading.magneticHeading,
+        trueHeading: heading.trueHeading, headingAccuracy: heading.headingAccuracy)
+      send(
+        MessageDraft(kind: .heading, lane: .live, retain: false, expirySeconds: 60) { _ in message.payload })
+    }
+    if configuration.isAttitudeEnabled, attitudeGate.isOpen(at: timestamp), let motion = motion.deviceMotion {
+      var message = AttitudeMessage(
+        time: timeBase.utc(at: motion.timestamp), frame: motion.frame, attitude: motion.attitude)
+      message.rotationRate = motion.rotationRate
+      message.gravity = motion.gravity
+      message.userAcceleration = motion.userAcceleration
+      let final = message
+      send(
+        MessageDraft(kind: .attitude, lane: .live, retain: false, expirySeconds: 60) { _ in final.payload })
+    }
+  }
+
+  private static func draft(_ message: StatusMessage) -> MessageDraft {
+    MessageDraft(kind: .status, lane: .state, retain: true) { identity in
+      var message = message
+      message.identity = identity
+      return message.payload
+    }
+  }
+}

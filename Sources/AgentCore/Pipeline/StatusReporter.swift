@@ -1,0 +1,69 @@
+internal import Sensors
+internal import Spatial
+internal import Telemetry
+
+/// Keeps what `status` says and decides when to say it: at the start, when a source changes, and at an interval.
+struct StatusReporter: Sendable {
+  private let start: Timestamp
+  private let interval: Double
+  private let version: String
+  private var sources: [String: StatusMessage.Source] = [:]
+  private var lastTold: Timestamp?
+  private var hasNews = true
+
+  /// Changes are collected this long (s), so that three sensors that start together make one message.
+  private static let settlingTime = 0.5
+
+  init(start: Timestamp, interval: Double, version: String) {
+    self.start = start
+    self.interval = interval
+    self.version = version
+  }
+
+  mutating func note(_ change: SourceStatus) {
+    var source = StatusMessage.Source(name: change.source, state: "idle")
+    switch change.state {
+    case .active(let rates):
+      source.state = "active"
+      for (kind, rate) in rates { source.rates[kind.rawValue] = rate }
+    case .idle: break
+    case .unavailable(let reason):
+      source.state = "unavailable"
+      source.reason = reason
+    case .finished: source.state = "finished"
+    }
+    guard sources[change.source] != source else { return }
+    sources[change.source] = source
+    hasNews = true
+  }
+
+  var nextDeadline: Timestamp? {
+    guard let lastTold else { return start }
+    return lastTold.advanced(bySeconds: hasNews ? Self.settlingTime : interval)
+  }
+
+  /// The message that is due, if any.
+  mutating func due(at timestamp: Timestamp, timeBase: TimeBase, counters: [String: Int]) -> StatusMessage? {
+    if let nextDeadline, timestamp < nextDeadline { return nil }
+    lastTold = timestamp
+    hasNews = false
+    return message(.online, at: timestamp, timeBase: timeBase, counters: counters)
+  }
+
+  func message(
+    _ state: StatusMessage.State, at timestamp: Timestamp, timeBase: TimeBase, counters: [String: Int]
+  ) -> StatusMessage {
+    var message = StatusMessage(
+      state: state, time: timeBase.utc(at: timestamp), sessionStart: timeBase.utc(at: start))
+    message.version = version
+    message.uptime = max(0, timestamp.seconds(since: start))
+    message.sources = sources.values.sorted { $0.name < $1.name }
+    message.counters = counters
+    return message
+  }
+
+  func will(timeBase: TimeBase) -> StatusMessage {
+    let time = timeBase.utc(at: start)
+    return StatusMessage(state: .offline, time: time, sessionStart: time, isWill: true)
+  }
+}
