@@ -10,3 +10,9 @@ int __xpg_strerror_r(int code, char *buffer, size_t size);
 
 // EFD_* are an enum on some C libraries and macros on others; Swift imports constants alike.
 static const int odograph_efd_flags = EFD_NONBLOCK | EFD_CLOEXEC;
+
+// sigset_t and signalfd(2): sigaddset and friends are functions, but signalfd's header is not in Swift's Glibc.
+#include <signal.h>
+#include <sys/signalfd.h>
+
+static const int odograph_sfd_flags = SFD_NONBLOCK | SFD_CLOEXEC;

@@ -1,0 +1,54 @@
+# shellcheck shell=bash disable=SC2034
+# Installs what is missing of the Debian packages that are named; sourced by the other scripts.
+
+build_packages=(pkg-config libiio-dev libgps-dev libmosquitto-dev libsqlite3-dev libjansson-dev libexpat1-dev)
+run_packages=(mosquitto mosquitto-clients)
+test_packages=(gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps iproute2
+  util-linux)
+rig_packages=(qemu-system-x86 busybox-static cpio gcc libc6-dev kmod)
+
+# install_packages PACKAGE...: quiet when all are there, so that the scripts run without root on a machine set up before.
+install_packages() {
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+  done
+  if [ ${#missing[@]} -eq 0 ]; then return 0; fi
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    as_root=(sudo)
+    command -v sudo >/dev/null || {
+      echo "missing packages: ${missing[*]}; install them as root with: apt-get install ${missing[*]}" >&2
+      return 1
+    }
+  fi
+  echo "installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  # No service may start: the tests and the demonstration run daemons of their own.
+  local policy=/usr/sbin/policy-rc.d made_policy=
+  if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+    "${as_root[@]}" chmod +x "$policy"
+    made_policy=yes
+  fi
+  local status=0
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" \
+    >/dev/null || status=$?
+  if [ -n "$made_policy" ]; then "${as_root[@]}" rm -f "$policy"; fi
+  return $status
+}
+
+# free_port: a loopback port that nothing listens on.
+free_port() {
+  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# wait_for_port PORT: until something listens there, ten seconds at most.
+wait_for_port() {
+  for _ in $(seq 100); do
+    if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return 0; fi
+    sleep 0.1
+  done
+  echo "nothing listens on 127.0.0.1:$1 after ten seconds" >&2
+  return 1
+}

@@ -1,0 +1,54 @@
+internal import Glibc
+public import Logging
+internal import Platform
+internal import Spatial
+
+/// Writes log messages to stderr, a line each: with journal priorities under systemd, with the time and level elsewhere.
+public struct JournalLogHandler: LogHandler {
+  public var logLevel: Logger.Level
+  public var metadata: Logger.Metadata = [:]
+  private let isUnderSystemd: Bool
+
+  public init(level: Logger.Level, isUnderSystemd: Bool) {
+    logLevel = level
+    self.isUnderSystemd = isUnderSystemd
+  }
+
+  public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  public func log(event: LogEvent) {
+    var line = isUnderSystemd ? "<\(Self.priority(event.level))>" : Self.stamp(event.level)
+    line += event.message.description
+    let all = metadata.merging(event.metadata ?? [:]) { $1 }
+    for (key, value) in all.sorted(by: { $0.key < $1.key }) { line += " \(key)=\(Self.quoted("\(value)"))" }
+    line += "\n"
+    // One write a line keeps lines of several threads whole; stderr is not buffered.
+    var bytes = Array(line.utf8)
+    _ = write(STDERR_FILENO, &bytes, bytes.count)
+  }
+
+  /// syslog's severities, as sd-daemon(3) has them.
+  private static func priority(_ level: Logger.Level) -> Int {
+    switch level {
+    case .critical: 2
+    case .error: 3
+    case .warning: 4
+    case .notice: 5
+    case .info: 6
+    case .debug, .trace: 7
+    }
+  }
+
+  private static func stamp(_ level: Logger.Level) -> String {
+    "\(UTCTime(nanoseconds: SystemClock.realtime).rfc3339) \(level.rawValue): "
+  }
+
+  private static func quoted(_ value: String) -> String {
+    let needsQuotes = value.isEmpty || value.utf8.contains { $0 <= 0x20 || $0 == UInt8(ascii: "\"") || $0 == 0x7F }
+    guard needsQuotes else { return value }
+    return "\"" + value.map { $0 == "\"" ? "\\\"" : $0.isNewline ? "\\n" : String($0) }.joined() + "\""
+  }
+}

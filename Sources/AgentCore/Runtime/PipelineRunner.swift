@@ -1,0 +1,118 @@
+internal import Logging
+internal import Platform
+internal import Sensors
+internal import Spatial
+internal import Synchronization
+
+/// Drives the pipeline on its thread: takes events from a feed, lets time pass between them, hands on what comes out.
+final class PipelineRunner: Sendable {
+  private let initial: AgentPipeline
+  private let delivery: any MessageDelivery
+  private let log: Logger
+  private let stopRequested = Atomic(false)
+
+  init(pipeline: AgentPipeline, delivery: any MessageDelivery, log: Logger) {
+    initial = pipeline
+    self.delivery = delivery
+    self.log = log
+  }
+
+  func requestStop() { stopRequested.store(true, ordering: .releasing) }
+
+  private var shouldStop: Bool { stopRequested.load(ordering: .acquiring) }
+
+  /// Returns when the feed has ended or a stop was requested, after the farewell.
+  func run(
+    _ feed: SensorFeed, queue: BoundedQueue<SensorEvent>, demands: [SensorKind: SensorDemand]
+  ) throws {
+    var pipeline = initial
+    switch feed {
+    case .live(let sources):
+      try pump(sources, queue, demands, clock: { Timestamp(nanoseconds: SystemClock.boottime) }, into: &pipeline)
+    case .paced(let source):
+      try pump([source], queue, demands, clock: nil, into: &pipeline)
+    case .recorded(let recording):
+      try play(recording, demands, into: &pipeline)
+    }
+  }
+
+  /// Takes pushed events until the stop. Without a clock only events move time on, as in a recording.
+  private func pump(
+    _ sources: [any SensorSource], _ queue: BoundedQueue<SensorEvent>, _ demands: [SensorKind: SensorDemand],
+    clock: (@Sendable () -> Timestamp)?, into pipeline: inout AgentPipeline
+  ) throws {
+    var last = clock?() ?? Timestamp(nanoseconds: 0)
+    var finished = 0
+    // Whatever happens, no source outlives this call: its threads hold hardware.
+    defer { for source in sources { source.stop() } }
+    for source in sources {
+      for kind in source.kinds { source.setDemand(demands[kind] ?? .off, for: kind) }
+      try source.start { queue.push($0) }
+    }
+    var drafts: [MessageDraft] = []
+    while !shouldStop, finished < max(1, sources.count) {
+      pipeline.externalCounters = delivery.counters.merging(["dropped.events": queue.overflowCount]) { $1 }
+      switch queue.pop(until: deadline(of: pipeline, clock: clock)) {
+      case .element(let event):
+        last = max(last, event.timestamp ?? last)
+        if case .status(let status) = event {
+          report(status)
+          if status.state == .finished { finished += 1 }
+        }
+        pipeline.process(event) { drafts.append($0) }
+      case .timedOut:
+        if let clock {
+          last = clock()
+          pipeline.advance(to: last) { drafts.append($0) }
+        }
+      case .closed: finished = .max
+      }
+      if !drafts.isEmpty {
+        try delivery.accept(drafts)
+        drafts.removeAll(keepingCapacity: true)
+      }
+    }
+    for source in sources { source.stop() }
+    try delivery.stop(farewell: pipeline.farewell(at: clock?() ?? last))
+  }
+
+  /// The monotonic time, ns, at which the pipeline wants to be called; nil for not at all.
+  private func deadline(of pipeline: AgentPipeline, clock: (@Sendable () -> Timestamp)?) -> Int64? {
+    guard let clock, let deadline = pipeline.nextDeadline else { return nil }
+    return SystemClock.monotonic &+ max(0, deadline.nanoseconds &- clock().nanoseconds)
+  }
+
+  private func play(
+    _ recording: any SensorRecording, _ demands: [SensorKind: SensorDemand], into pipeline: inout AgentPipeline
+  ) throws {
+    var recording = recording
+    for kind in recording.kinds { recording.setDemand(demands[kind] ?? .off, for: kind) }
+    var last = Timestamp(nanoseconds: 0)
+    var drafts: [MessageDraft] = []
+    let active = SourceStatus(
+      timestamp: last, source: recording.name, kinds: recording.kinds, state: .active(rates: [:]))
+    pipeline.process(.status(active)) { drafts.append($0) }
+    while !shouldStop, let event = try recording.next() {
+      last = max(last, event.timestamp ?? last)
+      pipeline.process(event) { drafts.append($0) }
+      if !drafts.isEmpty {
+        pipeline.externalCounters = delivery.counters
+        try delivery.accept(drafts)
+        drafts.removeAll(keepingCapacity: true)
+      }
+    }
+    try delivery.stop(farewell: pipeline.farewell(at: last))
+  }
+
+  private func report(_ status: SourceStatus) {
+    switch status.state {
+    case .active(let rates):
+      let shown = rates.sorted { $0.key < $1.key }.map { "\($0.key.rawValue)=\($0.value)Hz" }
+      log.info("source active", metadata: ["source": "\(status.source)", "rates": "\(shown.joined(separator: " "))"])
+    case .idle: log.info("source idle", metadata: ["source": "\(status.source)"])
+    case .unavailable(let reason):
+      log.warning("source unavailable", metadata: ["source": "\(status.source)", "reason": "\(reason)"])
+    case .finished: log.info("recording finished", metadata: ["source": "\(status.source)"])
+    }
+  }
+}

@@ -1,0 +1,4 @@
+internal import Logging
+internal import Platform
+internal import Sensors
+internal import Spatial

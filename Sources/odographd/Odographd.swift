@@ -1,0 +1,121 @@
+import AgentCore
+import ArgumentParser
+import Glibc
+
+@main
+struct Odographd: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "odographd",
+    abstract: "Reads a vehicle's sensors, fuses them, and publishes location, heading and attitude over MQTT.",
+    discussion: """
+      EXAMPLES
+        odographd run --config /etc/odographd/odograph.toml
+        odographd run --print --set vehicle.id=test --set input.mode=simulation
+        odographd check --config /etc/odographd/odograph.toml
+        odographd sensors
+
+      EXIT STATUS
+        0  done, or stopped by SIGTERM or SIGINT
+        1  cannot go on; standard error says why
+        2  the check found something that keeps the agent from working
+        64 wrong arguments
+        78 wrong configuration
+      """,
+    version: AgentVersion.current,
+    subcommands: [Run.self, Check.self, Sensors.self])
+}
+
+/// The options that every command which reads the configuration has.
+struct ConfigurationOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("A TOML file; Config/odograph.toml documents every key.", valueName: "file"))
+  var config: String?
+
+  @Option(
+    name: .customLong("set"),
+    help: ArgumentHelp(
+      "Overrides a key, as in gpsd.port=2948. May be repeated. Environment variables such as ODOGRAPH_GPSD_PORT do the same.",
+      valueName: "key=value"))
+  var assignments: [String] = []
+
+  /// The configuration in force; a problem with it ends the program with status 78, as in sysexits(3).
+  func load() throws -> AgentConfiguration {
+    do {
+      return try AgentConfiguration.load(
+        file: config, environment: ProcessEnvironment.variables, assignments: assignments)
+    } catch {
+      throw Failure(error.description, status: 78)
+    }
+  }
+}
+
+/// An error that ends the program with one line on standard error and a status.
+struct Failure: Error {
+  let status: Int32
+
+  init(_ message: String, status: Int32 = 1) {
+    StandardError.write("odographd: \(message)\n")
+    self.status = status
+  }
+}
+
+extension Odographd {
+  struct Run: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Runs the agent until SIGTERM or SIGINT, or until a recording ends.")
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Write each message as a JSON line to standard output; no broker is needed.")
+    var print = false
+
+    func run() throws {
+      try ending {
+        let configuration = try options.load()
+        let agent = Agent(
+          configuration: configuration, output: print ? .print : .broker, version: AgentVersion.current,
+          log: AgentLog.make(level: configuration.logLevel))
+        do {
+          try agent.run()
+        } catch {
+          throw Failure("\(error)")
+        }
+      }
+    }
+  }
+
+  struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Checks the configuration and what it needs: sensors, gpsd, broker, clock.")
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() throws {
+      try ending {
+        let findings = EnvironmentCheck(try options.load()).run()
+        for finding in findings { Swift.print(finding.line) }
+        if findings.contains(where: { $0.severity == .problem }) { throw ExitCode(2) }
+      }
+    }
+  }
+
+  struct Sensors: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Lists the sensors that were found.")
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() throws {
+      try ending {
+        for line in SensorListing(try options.load()).lines() { Swift.print(line) }
+      }
+    }
+  }
+}
+
+/// Runs a command's body; a failure's message is out already, so only its status is left to give.
+private func ending(_ body: () throws -> Void) throws {
+  do {
+    try body()
+  } catch let failure as Failure {
+    throw ExitCode(failure.status)
+  }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Spatial
+import Testing
+
+@testable import AgentCore
+
+@Suite struct ConfigurationTests {
+  private func load(_ toml: String, environment: [String: String] = [:], flags: [String] = []) throws
+    -> AgentConfiguration
+  {
+    try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(assignments: flags), ConfigurationLayer(environment: environment),
+        ConfigurationLayer(toml: toml, name: "test.toml"),
+      ], file: "test.toml")
+  }
+
+  private func problem(_ toml: String, environment: [String: String] = [:], flags: [String] = []) -> String {
+    do {
+      _ = try load(toml, environment: environment, flags: flags)
+      return "accepted"
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test func flagsOverrideTheEnvironmentOverridesTheFile() throws {
+    let toml = "[vehicle]\nid = \"file\"\nfleet = \"file\"\n[gpsd]\nport = 1\nhost = \"file\""
+    let configuration = try load(
+      toml, environment: ["ODOGRAPH_VEHICLE_FLEET": "env", "ODOGRAPH_GPSD_PORT": "2", "HOME": "/"],
+      flags: ["gpsd.port=3"])
+    #expect(configuration.vehicle == "file")
+    #expect(configuration.fleet == "env")
+    #expect(configuration.gpsd.port == 3)
+    #expect(configuration.gpsd.host == "file")
+    #expect(configuration.mqtt.clientID == "odographd-env-file")
+  }
+
+  @Test(arguments: [
+    ("[vehicle]\nid = \"v\"\n[gpsd]\nprot = 2947", "test.toml:4: unknown key gpsd.prot; did you mean gpsd.port?"),
+    ("[vehicle]\nid = \"v\"\n[gps]\nport = 2947", "test.toml:3: unknown key gps; Config/odograph.toml lists"),
+    (
+      "[vehicle]\nid = \"v\"\n\n[gpsd]\nport = \"x\"",
+      "test.toml:5: key gpsd.port: \"x\" is not an integer from 1 to 65535"
+    ),
+    ("[vehicle]\nid = 5", "test.toml:2: key vehicle.id: 5 is not a string"),
+    ("[vehicle]\nid = \"v\"\n[gpsd]\nport = 0", "test.toml:4: key gpsd.port: 0 is not an integer from 1"),
+    ("[vehicle]\nid = \"v\"\nid = \"w\"", "test.toml:3: not TOML"),
+    ("vehicle = 1", "test.toml:1: unknown key vehicle"),
+    ("[vehicle]\nfleet = \"f\"", "test.toml: key vehicle.id is missing; set it to a string"),
+    ("[vehicle]\nid = \"a/b\"", "test.toml:2: the vehicle must not hold \"/\""),
+    (
+      "[vehicle]\nid = \"v\"\n[input]\nmode = \"magic\"",
+      "test.toml:4: key input.mode: \"magic\" is not one of \"hardware\", \"replay\", \"simulation\""
+    ),
+    ("[vehicle]\nid = \"v\"\n[input]\nmode = \"replay\"", "test.toml:4: a replay needs replay.position"),
+    ("[vehicle]\nid = \"v\"\n[mqtt]\nbroker = \"http://x\"", "test.toml:4: \"http://x\" is not mqtt://HOST"),
+    ("[vehicle]\nid = \"v\"\n[mqtt]\nkey_file = \"k\"", "test.toml:4: mqtt.certificate_file and mqtt.key_file"),
+    ("[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"a = 1,2\"]", "test.toml:4: \"a = 1,2\" is not"),
+    ("[vehicle]\nid = \"v\"\n[iio]\ncontexts = [1]", "test.toml:4: key iio.contexts: a value of type"),
+    ("[vehicle", "test.toml:1: not TOML"),
+  ])
+  func errorsNamePlaceKeyAndRemedy(toml: String, expected: String) {
+    let message = problem(toml)
+    #expect(message.hasPrefix(expected), "\(message)")
+  }
+
+  @Test func errorsNameTheVariableAndTheFlag() {
+    let toml = "[vehicle]\nid = \"v\""
+    #expect(
+      problem(toml, environment: ["ODOGRAPH_GPSD_PORT": "many"])
+        == "environment variable ODOGRAPH_GPSD_PORT: \"many\" is not an integer from 1 to 65535")
+    #expect(problem(toml, flags: ["gpsd.port"]) == "--set gpsd.port: write it as key=value")
+    #expect(problem(toml, flags: ["gpsd.prot=1"]) == "--set: unknown key gpsd.prot; did you mean gpsd.port?")
+  }
+
+  @Test func readsAMountMatrix() throws {
+    let toml = "[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"imu = 0, 1, 0; -1, 0, 0; 0, 0, 1\"]"
+    let matrix = try #require(try load(toml).iio.mountMatrices["imu"])
+    #expect(matrix * Vector3(1, 2, 3) == Vector3(2, -1, 3))
+  }
+
+  /// The example is the documentation: it loads, names every key there is, and states each default truly.
+  @Test func theExampleNamesEveryKeyWithItsDefault() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let text = try String(contentsOf: root.appending(path: "Config/odograph.toml"), encoding: .utf8)
+    let layer = try ConfigurationLayer(toml: text, name: "odograph.toml")
+    let commented = text.split(separator: "\n").filter { $0.hasPrefix("# ") }.map { $0.dropFirst(2) }
+    for key in ConfigurationKey.all {
+      let name = key.path.split(separator: ".").last.map(String.init) ?? key.path
+      if let value = key.defaultValue {
+        #expect(layer.values[key.path] == value, "\(key.path)")
+      } else {
+        let isShown = layer.values[key.path] != nil || commented.contains { $0.hasPrefix("\(name) =") }
+        #expect(isShown, "\(key.path)")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("h", "h", 1883, false), ("h:1", "h", 1, false), ("mqtt://h", "h", 1883, false),
+    ("mqtts://h", "h", 8883, true), ("mqtt://[::1]:99/", "::1", 99, false), ("127.0.0.1:1883", "127.0.0.1", 1883, false),
+  ])
+  func brokerAddresses(text: String, host: String, port: Int, usesTLS: Bool) throws {
+    let address = try #require(BrokerAddress(text))
+    #expect(address.host == host && address.port == port && address.usesTLS == usesTLS)
+  }
+
+  @Test(arguments: ["", "mqtt://", "h:0", "h:65536", "h:x", "::1", "[::1", "[::1]x", "user@h", "a b", "http://h"])
+  func refusedBrokerAddresses(text: String) {
+    #expect(BrokerAddress(text) == nil)
+  }
+}
