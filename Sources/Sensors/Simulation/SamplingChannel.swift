@@ -62,10 +62,13 @@ struct SamplingChannel: Sendable {
   /// Samples per second while awake; nil while nobody wants any.
   var rate: Double? { demand.isOn ? highestRate / Double(stride) : nil }
 
-  /// Takes effect after `now`, nanoseconds since the start. A sensor that stays on loses no sample.
+  /// Takes effect after `now`, nanoseconds since the start, -1 before anything was handed over.
+  ///
+  /// A sensor that stays on at its rate or a higher one loses no sample; one that slows down or sleeps drops
+  /// what it has not handed over.
   mutating func setDemand(_ demand: SensorDemand, now: Int64) {
     guard demand != self.demand else { return }
-    let wasContinuous = self.demand.isOn && dutyCycle == nil
+    let (wasContinuous, strideBefore) = (self.demand.isOn && dutyCycle == nil, stride)
     self.demand = demand
     self.now = now
     (dutyCycle, stride, latency) = (nil, 1, usualLatency)
@@ -74,7 +77,7 @@ struct SamplingChannel: Sendable {
       break
     case .dutyCycle(let on, let period):
       let (on, period) = (max(1, on.clampedNanoseconds), period.clampedNanoseconds)
-      if on < period { dutyCycle = DutyCycle(on: on, period: period, since: now) }
+      if on < period { dutyCycle = DutyCycle(on: on, period: period, since: max(0, now)) }
     case .rate(let hertz, let latency):
       // A rate that divides the highest one and is not below what is wanted.
       let slowest = Double(Duration.seconds(31_536_000).clampedNanoseconds / gridInterval)
@@ -83,7 +86,8 @@ struct SamplingChannel: Sendable {
       self.latency = max(0, latency.clampedNanoseconds)
     }
     if !demand.isOn { isAwake = false }
-    if !wasContinuous || dutyCycle != nil { nextIndex = max(nextIndex, now / gridInterval + 1) }
+    let continues = wasContinuous && dutyCycle == nil && stride <= strideBefore
+    if !continues { nextIndex = max(nextIndex, (now + gridInterval) / gridInterval) }
     plan()
   }
 
@@ -118,7 +122,9 @@ struct SamplingChannel: Sendable {
     // Samples that a shorter block would have handed over before now come late, but come.
     if now > first { count = max(count, (now - first).quotientRoundedUp(by: interval) + 1) }
     count = min(count, (min(last, lastTime) - first) / interval + 1)
-    nextBlock = Block(first: first, interval: interval, count: Int(count), wakes: wakes)
+    let block = Block(first: first, interval: interval, count: Int(count), wakes: wakes)
+    // The recording's end leaves no later sample for the ones before now to come with.
+    if block.end >= now { nextBlock = block }
   }
 }
 

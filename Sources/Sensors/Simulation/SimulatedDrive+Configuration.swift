@@ -85,6 +85,7 @@ extension SimulatedDrive.Configuration {
     try Self.check(style.acceleration, in: 0.3...2.5, "style.acceleration")
     try Self.check(style.braking, in: 0.3...3.5, "style.braking")
     try Self.check(style.lateralAcceleration, in: 0.5...3, "style.lateralAcceleration")
+    try Self.check(style.lateralJerk, in: 0.5...10, "style.lateralJerk")
     try Self.check(suspension.rollGradient, in: 0...0.02, "suspension.rollGradient")
     try Self.check(suspension.pitchGradient, in: 0...0.02, "suspension.pitchGradient")
     try Self.check(altitude, in: -500...9000, "altitude")
@@ -97,7 +98,7 @@ extension SimulatedDrive.Configuration {
     try check(receiver)
   }
 
-  private func check(_ errors: InertialErrors) throws(SimulationError) {
+  private func check(_ errors: SimulatedDrive.InertialErrors) throws(SimulationError) {
     for (value, name) in [
       (errors.accelerometerNoiseDensity, "accelerometerNoiseDensity"),
       (errors.accelerometerBias, "accelerometerBias"),
@@ -113,7 +114,7 @@ extension SimulatedDrive.Configuration {
     try Self.check(errors.idleFrequency, in: 1...1000, "inertialErrors.idleFrequency")
   }
 
-  private func check(_ environment: Environment) throws(SimulationError) {
+  private func check(_ environment: SimulatedDrive.Environment) throws(SimulationError) {
     try Self.check(environment.declination, in: -180...180, "environment.declination")
     try Self.check(environment.inclination, in: -90...90, "environment.inclination")
     try Self.check(environment.fieldStrength, in: 0...200, "environment.fieldStrength")
@@ -127,7 +128,7 @@ extension SimulatedDrive.Configuration {
     try Self.check(environment.thermometerNoise, in: 0...100, "environment.thermometerNoise")
   }
 
-  private func check(_ receiver: Receiver) throws(SimulationError) {
+  private func check(_ receiver: SimulatedDrive.Receiver) throws(SimulationError) {
     try Self.check(receiver.horizontalError, in: 0...1000, "receiver.horizontalError")
     try Self.check(receiver.verticalError, in: 0...1000, "receiver.verticalError")
     try Self.check(receiver.errorCorrelationTime, in: 0.1...1e9, "receiver.errorCorrelationTime")

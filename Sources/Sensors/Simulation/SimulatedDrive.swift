@@ -23,8 +23,8 @@ public struct SimulatedDrive: SensorRecording {
   private let parkedTimes: [Range<Double>]
   private let lastTime: Int64
   private var channels: [SamplingChannel]
-  /// Nanoseconds from the start to the last event.
-  private var now: Int64 = 0
+  /// Nanoseconds from the start to the last event; -1 leaves the very first moment to come.
+  private var now: Int64 = -1
   /// When each channel's sensor sampled last, for noise that wanders with time.
   private var lastSamples: [Int64?]
   private var hasNews = true
@@ -81,7 +81,7 @@ public struct SimulatedDrive: SensorRecording {
   public var name: String { "simulated \(configuration.scenario.rawValue), seed \(configuration.seed)" }
 
   /// The time of the last event; the start before the first one.
-  public var timestamp: Timestamp { timestamp(at: now) }
+  public var timestamp: Timestamp { timestamp(at: max(0, now)) }
 
   /// Seconds that the vehicle takes once around, stops included.
   public var lapDuration: Double { dynamics.profile.duration }
@@ -106,7 +106,7 @@ public struct SimulatedDrive: SensorRecording {
       if let best = soonest, best.block.end <= block.end { continue }
       soonest = (index, block)
     }
-    let silence = now + Self.longestSilence
+    let silence = max(0, now) + Self.longestSilence
     if let soonest, soonest.block.end <= silence {
       now = soonest.block.end
       channels[soonest.index].advance()

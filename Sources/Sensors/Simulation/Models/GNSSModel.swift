@@ -15,7 +15,7 @@ struct GNSSModel: Sendable {
     var utc: UTCTime?
   }
 
-  private let receiver: Receiver
+  private let receiver: SimulatedDrive.Receiver
   private let frame: LocalFrame
   private var generator: SeededGenerator
   private var outages: OutageModel
@@ -26,8 +26,10 @@ struct GNSSModel: Sendable {
   /// When the receiver will have found its satellites.
   private var readyAt = 0.0
 
-  init(_ receiver: Receiver, frame: LocalFrame, generator: SeededGenerator, outageGenerator: SeededGenerator)
-  {
+  init(
+    _ receiver: SimulatedDrive.Receiver, frame: LocalFrame, generator: SeededGenerator,
+    outageGenerator: SeededGenerator
+  ) {
     self.receiver = receiver
     self.frame = frame
     self.generator = generator

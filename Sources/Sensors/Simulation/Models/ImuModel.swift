@@ -3,7 +3,7 @@ internal import Spatial
 
 /// Turns what a vehicle does into what its accelerometer says.
 struct AccelerometerModel: Sendable {
-  private let errors: InertialErrors
+  private let errors: SimulatedDrive.InertialErrors
   private var generator: SeededGenerator
   private let bias: Vector3
   private var wander: GaussMarkovVector
@@ -17,7 +17,7 @@ struct AccelerometerModel: Sendable {
   /// Hz, where wheels hop.
   private static let shaking = 11.0
 
-  init(errors: InertialErrors, rate: Double, generator: SeededGenerator) {
+  init(errors: SimulatedDrive.InertialErrors, rate: Double, generator: SeededGenerator) {
     self.errors = errors
     self.generator = generator
     self.rate = rate
@@ -46,7 +46,7 @@ struct AccelerometerModel: Sendable {
 
 /// Turns what a vehicle does into what its gyroscope says.
 struct GyroscopeModel: Sendable {
-  private let errors: InertialErrors
+  private let errors: SimulatedDrive.InertialErrors
   private var generator: SeededGenerator
   private let bias: Vector3
   private var wander: GaussMarkovVector
@@ -60,7 +60,7 @@ struct GyroscopeModel: Sendable {
   /// Hz, where a body rocks on its springs.
   private static let rocking = 2.5
 
-  init(errors: InertialErrors, rate: Double, generator: SeededGenerator) {
+  init(errors: SimulatedDrive.InertialErrors, rate: Double, generator: SeededGenerator) {
     self.errors = errors
     self.generator = generator
     self.rate = rate

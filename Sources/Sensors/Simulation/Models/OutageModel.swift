@@ -6,7 +6,7 @@ struct OutageModel: Sendable {
   private var start: Double
   private var end: Double
 
-  init(_ receiver: Receiver, generator: SeededGenerator) {
+  init(_ receiver: SimulatedDrive.Receiver, generator: SeededGenerator) {
     meanTimeBetween = receiver.meanTimeBetweenOutages
     duration = receiver.outageDuration
     self.generator = generator

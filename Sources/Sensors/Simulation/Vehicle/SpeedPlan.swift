@@ -1,15 +1,19 @@
 internal import Glibc
 
-/// How a driver keeps to a route.
-public struct DrivingStyle: Hashable, Sendable {
-  /// Hardest acceleration from standstill, m/s²; it fades as the vehicle gets faster. 0.3 ... 2.5.
-  public var acceleration = 1.9
-  /// Hardest braking, m/s². 0.3 ... 3.5.
-  public var braking = 2.4
-  /// Lateral acceleration that the driver plans for in turns, m/s². 0.5 ... 3.
-  public var lateralAcceleration = 2.4
+extension SimulatedDrive {
+  /// How a driver keeps to a route.
+  public struct DrivingStyle: Hashable, Sendable {
+    /// Hardest acceleration from standstill, m/s²; it fades as the vehicle gets faster. 0.3 ... 2.5.
+    public var acceleration = 1.9
+    /// Hardest braking, m/s². 0.3 ... 3.5.
+    public var braking = 2.4
+    /// Lateral acceleration that the driver plans for in turns, m/s². 0.5 ... 3.
+    public var lateralAcceleration = 2.4
+    /// How fast the driver lets lateral acceleration change, m/s³; less is gentler steering. 0.5 ... 10.
+    public var lateralJerk = 4.0
 
-  public init() {}
+    public init() {}
+  }
 }
 
 /// The fastest drive over a route within the driver's limits, over the distance: speed limits, turns and stops
@@ -28,7 +32,7 @@ struct SpeedPlan {
 
   private(set) var nodes: [Node] = []
 
-  init(_ path: RoutePath, style: DrivingStyle) {
+  init(_ path: RoutePath, style: SimulatedDrive.DrivingStyle) {
     var limitBefore = Double.infinity
     for segment in path.segments {
       // Turns need steps that follow their curvature, straights only ones that follow the acceleration.
@@ -37,8 +41,9 @@ struct SpeedPlan {
       for step in 0..<steps {
         let along = segment.length * Double(step) / Double(steps)
         var speed = step == 0 ? min(limitBefore, segment.speedLimit) : segment.speedLimit
-        if let curvature = segment.blend?.shape(at: along).curvature, curvature != 0 {
-          speed = min(speed, (style.lateralAcceleration / abs(curvature)).squareRoot())
+        if let shape = segment.blend?.shape(at: along) {
+          speed = min(speed, (style.lateralAcceleration / abs(shape.curvature)).squareRoot())
+          speed = min(speed, cbrt(style.lateralJerk / abs(shape.curvatureChange)))
         }
         nodes.append(Node(distance: segment.start + along, speed: speed))
       }
@@ -56,7 +61,7 @@ struct SpeedPlan {
   /// The loop begins and ends at rest, so that one lap joins the next without a seam.
   private static let shortestStop = 1.0
 
-  private mutating func limitAcceleration(_ style: DrivingStyle) {
+  private mutating func limitAcceleration(_ style: SimulatedDrive.DrivingStyle) {
     for i in nodes.indices.dropFirst() {
       let (before, step) = (nodes[i - 1].speed, nodes[i].distance - nodes[i - 1].distance)
       // Engine power bounds the product of speed and acceleration: 35 % is left at 30 m/s.

@@ -1,14 +1,16 @@
 internal import Glibc
 internal import Spatial
 
-/// How a vehicle's body leans on its suspension.
-public struct Suspension: Hashable, Sendable {
-  /// Outward lean in a turn, rad per m/s² of lateral acceleration (0.006 is 3.4° per g, a passenger car).
-  public var rollGradient = 0.006
-  /// Nose lifted by acceleration and dipped by braking, rad per m/s² (0.004 is 2.2° per g).
-  public var pitchGradient = 0.004
+extension SimulatedDrive {
+  /// How a vehicle's body leans on its suspension.
+  public struct Suspension: Hashable, Sendable {
+    /// Outward lean in a turn, rad per m/s² of lateral acceleration (0.006 is 3.4° per g, a passenger car).
+    public var rollGradient = 0.006
+    /// Nose lifted by acceleration and dipped by braking, rad per m/s² (0.004 is 2.2° per g).
+    public var pitchGradient = 0.004
 
-  public init() {}
+    public init() {}
+  }
 }
 
 /// The motion of a vehicle on a lap in closed form: no step of it depends on the one before, so any moment can
@@ -20,7 +22,7 @@ struct VehicleDynamics: Sendable {
   let path: RoutePath
   let profile: SpeedProfile
   let elevation: ElevationProfile
-  let suspension: Suspension
+  let suspension: SimulatedDrive.Suspension
 
   func motion(at lapTime: Double) -> VehicleMotion {
     motion(along: profile.motion(at: lapTime))
