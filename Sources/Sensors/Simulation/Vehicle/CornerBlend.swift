@@ -1,0 +1,88 @@
+internal import Glibc
+
+/// The curve by which a vehicle rounds a corner: curvature rises smoothly, stays, and falls smoothly, so that
+/// steering wheel, yaw rate and lateral acceleration never jump.
+///
+/// The ramps are quintic smoothsteps, so curvature is twice continuously differentiable; heading is their
+/// integral in closed form, position the integral of the heading by Gauss-Legendre quadrature.
+struct CornerBlend: Sendable {
+  /// Radians, positive to the left.
+  let turn: Double
+  /// Metres along the curve.
+  let length: Double
+
+  /// The share of the length that each ramp takes.
+  private static let ramp = 0.35
+
+  /// The curve of a given turn with a given tightest radius (m), shortened where the distance from the
+  /// corner to the curve's ends, `reach` (m), would not leave room for it.
+  init(turn: Double, radius: Double, reach: Double) {
+    let unit = CornerBlend(turn: turn, length: 1)
+    let wanted = abs(turn) * radius / (1 - Self.ramp)
+    self.init(turn: turn, length: min(wanted, reach / unit.tangentLength))
+  }
+
+  private init(turn: Double, length: Double) {
+    self.turn = turn
+    self.length = length
+  }
+
+  /// Metres from the corner to either end of the curve. By symmetry the chord leaves both ends under half
+  /// the turn.
+  var tangentLength: Double {
+    let chord = offset(at: length)
+    return (chord.x * chord.x + chord.y * chord.y).squareRoot() / 2 / cos(turn / 2)
+  }
+
+  /// The tightest radius, m; infinite without a turn.
+  var radius: Double { turn == 0 ? .infinity : length * (1 - Self.ramp) / abs(turn) }
+
+  /// Heading relative to that at the start, rad; curvature, 1/m; and its change along the curve, 1/m².
+  func shape(at distance: Double) -> (heading: Double, curvature: Double, curvatureChange: Double) {
+    guard length > 0 else { return (0, 0, 0) }
+    let u = max(0, min(1, distance / length))
+    let r = Self.ramp
+    let peak = turn / (length * (1 - r))
+    if u < r {
+      let x = u / r
+      return (
+        turn * r * Self.stepIntegral(x) / (1 - r), peak * Self.step(x),
+        peak * Self.stepSlope(x) / (r * length)
+      )
+    }
+    if u > 1 - r {
+      let x = (1 - u) / r
+      return (
+        turn * (1 - r * Self.stepIntegral(x) / (1 - r)), peak * Self.step(x),
+        -peak * Self.stepSlope(x) / (r * length)
+      )
+    }
+    return (turn * (u - r / 2) / (1 - r), peak, 0)
+  }
+
+  /// Metres ahead (x) and to the left (y) of the start, for a start that heads along x.
+  func offset(at distance: Double) -> SIMD2<Double> {
+    guard distance > 0, length > 0 else { return .zero }
+    let panels = max(1, Int((distance / length * 12).rounded(.up)))
+    let half = distance / Double(panels) / 2
+    var sum = SIMD2<Double>.zero
+    for panel in 0..<panels {
+      let middle = Double(2 * panel + 1) * half
+      for (node, weight) in Self.quadrature {
+        let heading = shape(at: middle + node * half).heading
+        sum += weight * half * SIMD2(cos(heading), sin(heading))
+      }
+    }
+    return sum
+  }
+
+  private static let quadrature: [(node: Double, weight: Double)] = [
+    (0, 0.568_888_888_888_888_9),
+    (-0.538_469_310_105_683_1, 0.478_628_670_499_366_5), (0.538_469_310_105_683_1, 0.478_628_670_499_366_5),
+    (-0.906_179_845_938_664_0, 0.236_926_885_056_189_1), (0.906_179_845_938_664_0, 0.236_926_885_056_189_1),
+  ]
+
+  private static func step(_ x: Double) -> Double { x * x * x * (10 + x * (6 * x - 15)) }
+  private static func stepSlope(_ x: Double) -> Double { 30 * x * x * (1 - x) * (1 - x) }
+  private static func stepIntegral(_ x: Double) -> Double { x * x * x * x * (2.5 + x * (x - 3)) }
+}
