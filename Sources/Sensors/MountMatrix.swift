@@ -1,0 +1,67 @@
+public import Spatial
+
+/// How a sensor sits in the device: turns a vector from the sensor's own axes into the device frame.
+///
+/// It is the kernel's `mount_matrix` (Documentation/ABI/testing/sysfs-bus-iio): rows separated by `;`, numbers by
+/// `,`, as in `"0, 1, 0; -1, 0, 0; 0, 0, 1"`, and `device = matrix * sensor`.
+public struct MountMatrix: Hashable, Sendable, CustomStringConvertible {
+  /// The nine numbers, by row.
+  public let rows: RotationMatrix
+
+  /// Whether the sensor's axes are the device's.
+  public var isIdentity: Bool { rows == .identity }
+
+  public static var identity: MountMatrix { MountMatrix(valid: .identity) }
+
+  /// Nil for what is no mounting: a number that is not finite, or rows that do not span space (some firmware
+  /// says all zeros). A reflection is accepted, because some chips count an axis the other way.
+  public init?(_ rows: RotationMatrix) {
+    let determinant = rows.determinant
+    guard determinant.isFinite, abs(determinant) > 1e-3 else { return nil }
+    self.init(valid: rows)
+  }
+
+  /// From the text of the kernel's attribute or of a configuration; nil for anything else.
+  public init?(parsing text: some StringProtocol) {
+    let rows = text.split(separator: ";", omittingEmptySubsequences: false)
+    guard rows.count == 3 else { return nil }
+    var numbers: [Double] = []
+    for row in rows {
+      let cells = row.split(separator: ",", omittingEmptySubsequences: false)
+      guard cells.count == 3 else { return nil }
+      for cell in cells {
+        let digits = cell.drop(while: \.isWhitespace)
+        guard let end = digits.lastIndex(where: { !$0.isWhitespace }) else { return nil }
+        guard let number = Double(digits[...end]), number.isFinite else { return nil }
+        numbers.append(number)
+      }
+    }
+    self.init(
+      RotationMatrix(
+        m11: numbers[0], m12: numbers[1], m13: numbers[2],
+        m21: numbers[3], m22: numbers[4], m23: numbers[5],
+        m31: numbers[6], m32: numbers[7], m33: numbers[8]))
+  }
+
+  private init(valid rows: RotationMatrix) { self.rows = rows }
+
+  /// The vector in the device frame.
+  public func callAsFunction(_ vector: Vector3) -> Vector3 { rows * vector }
+
+  /// First `self`, then `outer`: from the sensor to its board, then from the board to the vehicle.
+  public func followed(by outer: MountMatrix) -> MountMatrix {
+    let columns = rows.transposed
+    let x = outer(Vector3(columns.m11, columns.m12, columns.m13))
+    let y = outer(Vector3(columns.m21, columns.m22, columns.m23))
+    let z = outer(Vector3(columns.m31, columns.m32, columns.m33))
+    return MountMatrix(
+      valid: RotationMatrix(
+        m11: x.x, m12: y.x, m13: z.x, m21: x.y, m22: y.y, m23: z.y, m31: x.z, m32: y.z, m33: z.z))
+  }
+
+  /// The kernel's notation.
+  public var description: String {
+    "\(rows.m11), \(rows.m12), \(rows.m13); \(rows.m21), \(rows.m22), \(rows.m23); "
+      + "\(rows.m31), \(rows.m32), \(rows.m33)"
+  }
+}

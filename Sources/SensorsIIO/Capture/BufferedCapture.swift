@@ -1,0 +1,199 @@
+internal import Glibc
+internal import Platform
+internal import Sensors
+internal import Spatial
+
+/// A running capture: the buffer, how its scans are read, and whose clock stamps them.
+struct BufferedCapture: ~Copyable {
+  /// Sizes of the buffer, in scans.
+  struct Plan: Hashable, Sendable {
+    /// Scans in a block of the kernel's buffer, and at most in one `refill`.
+    var length: Int
+    /// Scans after which the reader wakes.
+    var watermark: Int
+    /// Blocks that the kernel keeps while the reader is late.
+    var blocks: Int
+
+    /// - Parameter isPolled: whether a descriptor tells when the watermark is reached. Without one (network,
+    ///   USB) a read waits for a whole block, so the block is the watermark, and lasts at most a quarter of the
+    ///   time limit: the server waits half of it, and forgets what it has read when that is over.
+    init(hertz: Double, latency: Double, isPolled: Bool, configuration: IIOConfiguration) {
+      let longest = isPolled ? max(latency, 2) : configuration.timeout / 4
+      let wanted = configuration.watermark ?? Int(min(hertz * min(latency, longest), 65_536))
+      let watermark = max(1, min(wanted, max(1, Int(hertz * longest))))
+      if isPolled {
+        let twoSeconds = max(16, min(Int(hertz * 2), 4096))
+        length = max(configuration.bufferLength ?? twoSeconds, watermark)
+        blocks = 4
+      } else {
+        length = watermark
+        blocks = max(4, min(Int(hertz * 2) / watermark, 200))
+      }
+      self.watermark = watermark
+    }
+  }
+
+  let rates: [SensorKind: Double]
+  private let buffer: Buffer
+  private let object: String
+  private let scanChannels: [String]
+  private var decoder: ScanDecoder
+  private var clock: HardwareClock
+  private var paced: PacedClock
+  /// Whether stamps are of this machine's `CLOCK_MONOTONIC`, which stands still in a suspend.
+  private let followsMonotonic: Bool
+  private let period: Int64
+  private let pollDescriptor: Int32?
+
+  /// Sets the device up and starts its buffer.
+  init(
+    _ device: borrowing Device, in context: borrowing Context, sensors: [IIOInventory.Sensor], hertz: Double,
+    latency: Double, triggers: [String], configuration: IIOConfiguration, cancellation: BufferCancellation
+  ) throws(IIOError) {
+    let rates = try device.setFrequency(hertz, of: sensors)
+    let clockName = try device.chooseTimestampClock()
+    try device.assignTrigger(in: context, inventory: triggers, configuration: configuration, hertz: hertz)
+
+    let rate = max(rates.values.max() ?? hertz, 0.001)
+    let plan = Plan(hertz: rate, latency: latency, isPolled: context.isLocal, configuration: configuration)
+    let (decoder, scanChannels) = try Self.enable(sensors, of: device)
+    // A watermark must not exceed the length at that moment, and neither may change while the buffer runs.
+    do throws(IIOError) {
+      try device.setFile("buffer/enable", to: "0")
+      try device.setFile("buffer/length", to: "\(plan.length)")
+      try device.setFile("buffer/watermark", to: "\(plan.watermark)")
+    } catch {
+      guard !error.isLoss else { throw error }
+    }
+    try device.setKernelBufferCount(plan.blocks)
+    let buffer = try Buffer(on: device, samples: plan.length, cancellation: cancellation)
+    let descriptor = context.isLocal ? buffer.pollDescriptor : nil
+    if descriptor != nil { try buffer.setBlocking(false) }
+
+    self.rates = rates
+    (self.decoder, self.scanChannels) = (decoder, scanChannels)
+    pollDescriptor = descriptor
+    object = device.object
+    period = Int64(1e9 / rate)
+    paced = PacedClock(period: period)
+    followsMonotonic = context.isLocal && clockName == "monotonic"
+    if context.isLocal, clockName == "boottime" {
+      clock = HardwareClock(fixedOffset: 0)
+    } else if followsMonotonic {
+      clock = HardwareClock(fixedOffset: SystemClock.boottime - SystemClock.monotonic)
+    } else {
+      clock = HardwareClock()
+    }
+    self.buffer = buffer
+  }
+
+  /// Puts the channels of the sensors and the time stamp, and nothing else, into the scan mask.
+  private static func enable(
+    _ sensors: [IIOInventory.Sensor], of device: borrowing Device
+  ) throws(IIOError) -> (ScanDecoder, [String]) {
+    for index in 0..<device.channelCount {
+      try device.withChannel(at: index) { channel throws(IIOError) in channel.setEnabled(false) }
+    }
+    var elements: [(index: Int, format: ScanFormat)] = []
+    var names: [String] = []
+    func add(_ identifier: String) throws(IIOError) {
+      let element = try device.withChannel(identifier) { channel throws(IIOError) in
+        channel.setEnabled(true)
+        return (index: channel.scanIndex, format: try channel.scanFormat())
+      }
+      elements.append(element)
+      names.append(identifier)
+    }
+    var parts: [ScanDecoder.Part] = []
+    for sensor in sensors {
+      let start = elements.count
+      for identifier in sensor.channels { try add(identifier) }
+      parts.append(
+        ScanDecoder.Part(
+          kind: sensor.kind, formats: elements[start...].map(\.format), scales: try device.scales(of: sensor),
+          mounting: sensor.mountMatrix, positions: start..<elements.count))
+    }
+    var timestampFormat: ScanFormat?
+    if device.hasChannel("timestamp"),
+      try device.withChannel("timestamp", { channel throws(IIOError) in channel.isScanElement })
+    {
+      try add("timestamp")
+      timestampFormat = elements.last?.format
+    }
+    let decoder = ScanDecoder(
+      parts: parts, timestampFormat: timestampFormat, layout: ScanLayout(elements: elements))
+    return (decoder, names)
+  }
+
+  /// Waits for scans and takes them in.
+  ///
+  /// - Parameters:
+  ///   - wake: ends the wait when signalled. Over the network the wait lasts until the block is there, at most
+  ///     its length in time, and only `BufferCancellation` ends it sooner.
+  ///   - limit: seconds to wait.
+  /// - Returns: how many scans came.
+  mutating func collect(
+    from device: borrowing Device, into blocks: inout SampleBlocks, wake: EventDescriptor, limit: Double
+  ) throws(IIOError) -> Int {
+    if let pollDescriptor {
+      var entries = [
+        pollfd(fd: pollDescriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
+      ]
+      let milliseconds = Int32(max(0, min(limit * 1000, 3_600_000)).rounded(.up))
+      let ready = unsafe poll(&entries, 2, milliseconds)
+      guard ready > 0 else { return 0 }
+      if entries[0].revents & Int16(POLLIN) == 0 {
+        guard entries[0].revents & Int16(POLLERR | POLLHUP | POLLNVAL) == 0 else {
+          throw IIOError(operation: "read the buffer of", object: object, errno: ENODEV)
+        }
+        return 0
+      }
+    }
+    guard case .filled(let byteCount) = try buffer.refill() else { return 0 }
+    let arrival = SystemClock.boottime
+    if buffer.stride != decoder.layout.stride { try adopt(strideOf: device) }
+    let count = decoder.count(in: byteCount)
+    guard count > 0 else { return 0 }
+    decode(count: count, arrival: arrival, into: &blocks)
+    return count
+  }
+
+  /// Another client of the same server captures more channels: takes the places from libiio.
+  private mutating func adopt(strideOf device: borrowing Device) throws(IIOError) {
+    var offsets: [Int] = []
+    for identifier in scanChannels {
+      offsets.append(
+        try device.withChannel(identifier) { channel throws(IIOError) in buffer.offset(of: channel) })
+    }
+    decoder.layout = ScanLayout(offsets: offsets, stride: buffer.stride)
+  }
+
+  private mutating func decode(count: Int, arrival: Int64, into blocks: inout SampleBlocks) {
+    if followsMonotonic {
+      let offset = SystemClock.boottime - SystemClock.monotonic
+      // Two clocks cannot be read at once; only a suspend moves them apart by more than that.
+      if abs(offset - (clock.offset ?? 0)) > 1_000_000 { clock = HardwareClock(fixedOffset: offset) }
+    }
+    var (clock, paced, period, decoder) = (clock, paced, period, decoder)
+    buffer.withBytes { bytes in
+      // A connection that broke in the middle leaves less than it announced.
+      let count = min(count, decoder.count(in: bytes.count))
+      guard count > 0 else { return }
+      var invented: [Timestamp] = []
+      if let newest = decoder.stamp(in: bytes, scan: count - 1) {
+        clock.observe(newest: newest, arrival: arrival, period: period)
+      } else {
+        invented = paced.timestamps(count: count, arrival: arrival)
+      }
+      for scan in 0..<count {
+        let time = decoder.stamp(in: bytes, scan: scan).map(clock.timestamp) ?? invented[scan]
+        for part in decoder.parts {
+          blocks.append(
+            part.kind, decoder.value(of: part, in: bytes, scan: scan), at: time, mounted: part.mounting)
+        }
+      }
+    }
+    (self.clock, self.paced) = (clock, paced)
+  }
+}

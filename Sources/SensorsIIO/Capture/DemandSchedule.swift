@@ -1,0 +1,89 @@
+package import Sensors
+
+/// What a device must deliver now, from the demands for its kinds.
+///
+/// A chip that captures several kinds in one buffer can only run them at one rate: the highest counts, and every
+/// kind is delivered at it; leaving samples out without a filter would fold vibration into the signal.
+package struct DemandSchedule: Hashable, Sendable {
+  /// What to do until when.
+  package struct Phase: Hashable, Sendable {
+    /// The kinds that are on; empty for sleep.
+    package var kinds: Set<SensorKind>
+    /// Hz; of the fastest demand.
+    package var hertz: Double
+    /// Seconds that samples may wait before they are handed over; of the most impatient demand.
+    package var latency: Double
+    /// When this phase may end by itself, ns on the boot clock; nil when only a new demand ends it.
+    package var until: Int64?
+  }
+
+  private struct Entry: Hashable, Sendable {
+    var demand: SensorDemand
+    var since: Int64
+  }
+  private var entries: [SensorKind: Entry] = [:]
+
+  package init() {}
+
+  /// Notes a demand, at a time in ns on the boot clock. A duty cycle begins with its on-time.
+  package mutating func set(_ demand: SensorDemand, for kind: SensorKind, at time: Int64) {
+    guard entries[kind]?.demand != demand else { return }
+    entries[kind] = Entry(demand: demand, since: time)
+  }
+
+  /// The kinds of which anything is wanted, at any time.
+  package var wanted: Set<SensorKind> { Set(entries.filter { $0.value.demand.isOn }.keys) }
+
+  /// What to do at a time, for a device that serves `kinds`.
+  ///
+  /// - Parameter naturalHertz: the rate of a duty cycle's on-time.
+  package func phase(at time: Int64, kinds: Set<SensorKind>, naturalHertz: Double) -> Phase {
+    var phase = Phase(kinds: [], hertz: 0, latency: .infinity, until: nil)
+    for (kind, entry) in entries where kinds.contains(kind) {
+      switch entry.demand {
+      case .off: continue
+      case .rate(let hertz, let latency):
+        guard hertz > 0, hertz.isFinite else { continue }
+        phase.kinds.insert(kind)
+        // The temperature drifts slowly and must not set the pace of the chip.
+        if kind != .thermometer {
+          phase.hertz = max(phase.hertz, hertz)
+          phase.latency = min(phase.latency, max(0, latency.seconds))
+        }
+      case .dutyCycle(let on, let period):
+        let (onTime, cycle) = (on.nanoseconds, period.nanoseconds)
+        guard onTime > 0 else { continue }
+        if cycle > onTime {
+          let elapsed = max(0, time - entry.since) % cycle
+          let isOn = elapsed < onTime
+          let next = time + (isOn ? onTime : cycle) - elapsed
+          phase.until = min(phase.until ?? next, next)
+          guard isOn else { continue }
+        }
+        phase.kinds.insert(kind)
+        if kind != .thermometer {
+          phase.hertz = max(phase.hertz, naturalHertz)
+          phase.latency = min(phase.latency, 0.1)
+        }
+      }
+    }
+    if phase.hertz == 0 { phase.hertz = min(1, naturalHertz) }
+    if !phase.latency.isFinite { phase.latency = 1 }
+    return phase
+  }
+}
+
+extension Duration {
+  var seconds: Double {
+    let (seconds, attoseconds) = components
+    return Double(seconds) + Double(attoseconds) * 1e-18
+  }
+
+  /// Clamped to the range of the clock.
+  var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    guard seconds < 9_000_000_000 else { return 9_000_000_000_000_000_000 }
+    guard seconds > -9_000_000_000 else { return 0 }
+    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+  }
+}

@@ -1,0 +1,92 @@
+package import Spatial
+
+/// Brings the time stamps of a machine's samples onto this machine's time line.
+///
+/// The interval between two samples is exactly the hardware's: all that is ever added is an offset that stands still.
+/// For samples of this machine stamped with `CLOCK_BOOTTIME` it is zero. For a remote machine it is estimated as
+/// the least (arrival here - stamp there), since a sample cannot arrive before it was taken and the least delayed
+/// one tells most. The two machines' oscillators drift apart (tens of microseconds per second), so the offset
+/// is set anew when the estimate of the last window has left it by more than `tolerance`; this is counted.
+package struct HardwareClock: Hashable, Sendable {
+  /// Nanoseconds by which the offset may be off before it is corrected.
+  package var tolerance: Int64 = 20_000_000
+  /// Nanoseconds over which the least delay is sought.
+  package var window: Int64 = 60_000_000_000
+
+  /// Nanoseconds to add to a stamp; nil before the first block.
+  package private(set) var offset: Int64?
+  /// How often the offset was corrected after it had first been set.
+  package private(set) var corrections = 0
+  private let isEstimated: Bool
+  private var least: Int64 = .max
+  private var windowStart: Int64 = .min
+
+  /// For samples stamped with a clock of this machine that is `offset` ns behind `CLOCK_BOOTTIME`.
+  package init(fixedOffset offset: Int64) {
+    self.offset = offset
+    isEstimated = false
+  }
+
+  /// For samples stamped by another machine.
+  package init() { isEstimated = true }
+
+  /// Takes note that a block arrived. Call it before the block's stamps are converted.
+  ///
+  /// - Parameters:
+  ///   - newest: the stamp of the block's last sample, ns.
+  ///   - arrival: this machine's `CLOCK_BOOTTIME` when the block was there, ns.
+  ///   - period: ns between samples; a correction backwards is made in steps of half of it, so that time never
+  ///     runs back.
+  package mutating func observe(newest: Int64, arrival: Int64, period: Int64) {
+    guard isEstimated else { return }
+    let delay = arrival &- newest
+    guard let offset else {
+      (self.offset, least, windowStart) = (delay, delay, arrival)
+      return
+    }
+    least = min(least, delay)
+    if least < offset - tolerance {
+      self.offset = max(least, offset - max(1, period / 2))
+      corrections += 1
+    } else if arrival - windowStart >= window {
+      if least > offset + tolerance {
+        self.offset = least
+        corrections += 1
+      }
+      (least, windowStart) = (delay, arrival)
+    }
+  }
+
+  /// A stamp on this machine's time line; the arrival where nothing is known yet.
+  package func timestamp(_ stamp: Int64) -> Timestamp {
+    Timestamp(nanoseconds: stamp &+ (offset ?? 0))
+  }
+}
+
+/// Time for samples that carry none: evenly spaced at the nominal period, tied to when blocks arrive.
+package struct PacedClock: Hashable, Sendable {
+  /// Nanoseconds between samples as the hardware promises.
+  package var period: Int64
+  private var last: Int64?
+
+  package init(period: Int64) { self.period = max(1, period) }
+
+  /// The times of a block's samples, ascending; the last is at or before `arrival` (ns).
+  package mutating func timestamps(count: Int, arrival: Int64) -> [Timestamp] {
+    guard count > 0 else { return [] }
+    var newest = arrival
+    if let last {
+      let expected = last + Int64(count) * period
+      let error = arrival - expected
+      // Scheduling delays a block, never hastens it: follow slowly, unless samples were lost.
+      if abs(error) <= max(Int64(count) * period, 100_000_000) {
+        newest = min(arrival, expected + error / 10)
+      }
+    }
+    let floor = last ?? (newest - Int64(count) * period)
+    let step = max(1, min(period, (newest - floor) / Int64(count)))
+    newest = max(newest, floor + Int64(count) * step)
+    last = newest
+    return (0..<count).map { Timestamp(nanoseconds: newest - Int64(count - 1 - $0) * step) }
+  }
+}

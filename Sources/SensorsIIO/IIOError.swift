@@ -1,0 +1,70 @@
+internal import Glibc
+public import Platform
+
+/// What went wrong with IIO hardware: what was tried, on what, why, and what helps.
+public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What was being done, as in "open" or "read scale of".
+  public var operation: String
+  /// The context's URI, with the device and attribute where it is about one.
+  public var object: String
+  /// The `errno` value, nil where it was not the system that refused.
+  public var code: SystemErrno?
+  /// Why, and what helps, as a clause.
+  public var reason: String
+
+  public init(operation: String, object: String, code: SystemErrno? = nil, reason: String) {
+    (self.operation, self.object, self.code, self.reason) = (operation, object, code, reason)
+  }
+
+  public var description: String { "cannot \(operation) \(object): \(reason)" }
+
+  /// A refused libiio call. - Parameter code: the positive `errno` value.
+  init(operation: String, object: String, errno code: Int32) {
+    self.init(
+      operation: operation, object: object, code: SystemErrno(rawValue: code),
+      reason: SystemError.message(for: code) + Self.remedy(for: code))
+  }
+
+  /// A context that did not open; the remedy depends on the kind of URI.
+  init(opening uri: String, errno code: Int32) {
+    let cause = SystemError.message(for: code)
+    let reason: String
+    if uri.hasPrefix("ip:") {
+      reason =
+        switch code {
+        case ECONNREFUSED: "\(cause); start iiod on that host (systemctl start iiod), or correct the port"
+        case ENOENT, EINVAL:
+          "the host name or port does not resolve; correct the URI (ip:HOST or ip:HOST:PORT)"
+        case ENOSYS: "this libiio was built without its network backend"
+        default: "\(cause); check that the host is up and that port 30431 of it can be reached"
+        }
+    } else if uri.hasPrefix("local:") {
+      reason =
+        switch code {
+        case ENOENT, ENODEV:
+          "this kernel has no IIO device; load the sensor's driver (modprobe), then see /sys/bus/iio/devices"
+        default: cause + Self.remedy(for: code)
+        }
+    } else if uri.hasPrefix("usb:") {
+      reason =
+        switch code {
+        case ENOENT, ENODEV, EINVAL:
+          "no such IIO device on USB; plug it in, and list them with iio_info -S usb"
+        default: cause + Self.remedy(for: code)
+        }
+    } else {
+      reason = "\(cause); the URI must be local:, ip:HOST[:PORT] or usb:[BUS.ADDRESS.INTERFACE]"
+    }
+    self.init(operation: "open", object: uri, code: SystemErrno(rawValue: code), reason: reason)
+  }
+
+  private static func remedy(for code: Int32) -> String {
+    switch code {
+    case EACCES, EPERM: "; give the user access with the udev rule in Deploy/, or run as root"
+    case EBUSY: "; another program uses the device (iio-sensor-proxy, iiod, iio_readdev): stop it"
+    case ENODEV, ENXIO: "; the device is gone"
+    case EPIPE, ECONNRESET, EBADF: "; the connection was lost"
+    default: ""
+    }
+  }
+}

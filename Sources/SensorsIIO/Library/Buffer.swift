@@ -1,0 +1,109 @@
+internal import CIIO
+internal import Glibc
+internal import Platform
+
+/// A capture buffer: while it exists the hardware samples; when it goes the kernel may suspend the chip.
+@safe package struct Buffer: ~Copyable {
+  private let handle: OpaquePointer
+  private let object: String
+  private let cancellation: BufferCancellation
+
+  /// What `refill` came back with.
+  package enum Outcome: Hashable, Sendable {
+    /// So many bytes are there to be read.
+    case filled(Int)
+    /// Nothing is there yet.
+    case empty
+  }
+
+  /// Makes a buffer of `samples` scans for the channels enabled on the device.
+  /// The corresponding C function is `iio_device_create_buffer`.
+  ///
+  /// - Parameter cancellation: gets hold of the buffer as long as it exists.
+  package init(
+    on device: borrowing Device, samples: Int, cancellation: BufferCancellation
+  ) throws(IIOError) {
+    errno = 0
+    guard let handle = unsafe iio_device_create_buffer(device.handle, max(1, samples), false) else {
+      throw IIOError(
+        operation: "start the buffer of", object: device.object, errno: errno == 0 ? EIO : abs(errno))
+    }
+    unsafe self.handle = handle
+    object = device.object
+    self.cancellation = cancellation
+    unsafe cancellation.attach(handle)
+  }
+
+  deinit {
+    // Detached first, under the lock: no other thread can cancel a buffer that is being destroyed.
+    cancellation.detach()
+    unsafe iio_buffer_destroy(handle)
+  }
+
+  /// A descriptor that becomes readable when the watermark is reached; nil where the backend has none (network, USB).
+  package var pollDescriptor: Int32? {
+    let descriptor = unsafe iio_buffer_get_poll_fd(handle)
+    return descriptor >= 0 ? descriptor : nil
+  }
+
+  /// With `false`, `refill` hands over what is there instead of waiting for a full buffer: a wait that times out
+  /// would lose what it had read.
+  package func setBlocking(_ blocking: Bool) throws(IIOError) {
+    let code = unsafe iio_buffer_set_blocking_mode(handle, blocking)
+    guard code >= 0 else { throw IIOError(operation: "set the mode of", object: object, errno: -code) }
+  }
+
+  /// Fetches scans from the kernel. The corresponding C function is `iio_buffer_refill`.
+  package func refill() throws(IIOError) -> Outcome {
+    let code = unsafe iio_buffer_refill(handle)
+    if code > 0 { return .filled(code) }
+    if code == 0 || code == -Int(EAGAIN) { return .empty }
+    throw IIOError(operation: "read the buffer of", object: object, errno: Int32(-code))
+  }
+
+  /// Bytes from one scan to the next, as filled last.
+  package var stride: Int { unsafe iio_buffer_step(handle) }
+
+  /// Where a channel lies in the scan, bytes. The corresponding C function is `iio_buffer_first`.
+  package func offset(of channel: borrowing Channel) -> Int {
+    unsafe iio_buffer_first(handle, channel.handle) - iio_buffer_start(handle)
+  }
+
+  /// Lends the bytes of the scans filled last.
+  package func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+    let start = unsafe iio_buffer_start(handle)
+    let end = unsafe iio_buffer_end(handle)
+    guard let start = unsafe start, let end = unsafe end, unsafe end > start else {
+      let nothing: [UInt8] = []
+      return body(nothing.span)
+    }
+    let bytes = unsafe UnsafeBufferPointer(
+      start: UnsafePointer(start.assumingMemoryBound(to: UInt8.self)), count: end - start)
+    return body(unsafe bytes.span)
+  }
+}
+
+/// Lets another thread end a `Buffer.refill` that waits.
+// Sendable: the pointer is only used under the lock, and only while the buffer that owns it exists, because
+// `detach` runs before the destruction; `iio_buffer_cancel` itself may be called from any thread.
+@safe package final class BufferCancellation: @unchecked Sendable {
+  private let handle = Locked<UInt>(0)
+
+  package init() {}
+
+  fileprivate func attach(_ buffer: OpaquePointer) {
+    let bits = UInt(bitPattern: buffer)
+    handle.withLock { $0 = bits }
+  }
+
+  fileprivate func detach() { handle.withLock { $0 = 0 } }
+
+  /// Makes a waiting `refill`, and every later one of the same buffer, fail. Does nothing without a buffer.
+  /// The corresponding C function is `iio_buffer_cancel`.
+  package func cancel() {
+    handle.withLock { bits in
+      guard let buffer = unsafe OpaquePointer(bitPattern: bits) else { return }
+      unsafe iio_buffer_cancel(buffer)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+internal import CIIO
+internal import Glibc
+
+/// A libiio context: the devices of one machine, and the connection to it.
+///
+/// Each thread that reads a device has one of its own, so that no two threads share libiio state: a network context
+/// is a socket, a local one a walk through sysfs.
+@safe package struct Context: ~Copyable {
+  package let uri: String
+  private let handle: OpaquePointer
+
+  /// Opens a context. Blocks while it connects: the network backend of libiio 0.24 gives up after 5 s.
+  /// The corresponding C function is `iio_create_context_from_uri`.
+  package init(uri: String) throws(IIOError) {
+    // libiio takes "local" and the empty string for network hosts or defaults; a URI is explicit here.
+    guard uri.contains(":") else { throw IIOError(opening: uri, errno: EINVAL) }
+    errno = 0
+    guard let handle = unsafe iio_create_context_from_uri(uri) else {
+      throw IIOError(opening: uri, errno: errno == 0 ? EIO : abs(errno))
+    }
+    self.uri = uri
+    unsafe self.handle = handle
+  }
+
+  /// A context from its XML description; it has structure and formats but cannot read.
+  /// The corresponding C function is `iio_create_xml_context_mem`.
+  package init(xml: String) throws(IIOError) {
+    errno = 0
+    guard let handle = unsafe iio_create_xml_context_mem(xml, xml.utf8.count) else {
+      throw IIOError(operation: "parse", object: "xml:", errno: errno)
+    }
+    uri = "xml:"
+    unsafe self.handle = handle
+  }
+
+  deinit { unsafe iio_context_destroy(handle) }
+
+  /// Whether the devices are this machine's, so that its clock is theirs.
+  package var isLocal: Bool { uri.hasPrefix("local:") }
+
+  /// What the context says of itself: the kernel, the remote machine.
+  package var contextDescription: String {
+    unsafe iio_context_get_description(handle).map { unsafe String(cString: $0) } ?? ""
+  }
+
+  /// How long a read of the connection waits. Over the network the server waits half as long for its hardware, in
+  /// all its contexts. The corresponding C function is `iio_context_set_timeout`.
+  package func setTimeout(seconds: Double) throws(IIOError) {
+    let code = unsafe iio_context_set_timeout(handle, UInt32(max(1, min(seconds, 3600) * 1000)))
+    // The local backend of some versions has no time limit to set; it is polled here anyway.
+    guard code >= 0 || code == -ENOSYS else {
+      throw IIOError(operation: "set the time limit of", object: uri, errno: -code)
+    }
+  }
+
+  package var deviceCount: Int { Int(unsafe iio_context_get_devices_count(handle)) }
+
+  /// Lends the device at an index, 0 ..< `deviceCount`.
+  package func withDevice<Result: ~Copyable>(
+    at index: Int, _ body: (borrowing Device) throws(IIOError) -> Result
+  ) throws(IIOError) -> Result {
+    guard let device = unsafe iio_context_get_device(handle, UInt32(clamping: index)) else {
+      throw IIOError(operation: "find device", object: "\(uri) #\(index)", errno: ENODEV)
+    }
+    return try body(unsafe Device(handle: device, uri: uri))
+  }
+
+  /// Lends the device with an identifier ("iio:device0"), a name or a label.
+  package func withDevice<Result: ~Copyable>(
+    _ identifier: String, _ body: (borrowing Device) throws(IIOError) -> Result
+  ) throws(IIOError) -> Result {
+    guard let device = unsafe iio_context_find_device(handle, identifier) else {
+      throw IIOError(operation: "find device", object: "\(uri) \(identifier)", errno: ENODEV)
+    }
+    return try body(unsafe Device(handle: device, uri: uri))
+  }
+}

@@ -1,0 +1,141 @@
+internal import CIIO
+internal import Glibc
+
+/// A device or trigger, on loan from its context.
+@safe package struct Device: ~Copyable {
+  package let uri: String
+  let handle: OpaquePointer
+
+  init(handle: OpaquePointer, uri: String) {
+    unsafe self.handle = handle
+    self.uri = uri
+  }
+
+  /// As in "iio:device0" or "trigger1"; given anew at every boot and plug.
+  package var identifier: String { unsafe String(cString: iio_device_get_id(handle)) }
+  /// The driver's name of the chip.
+  package var name: String? { unsafe iio_device_get_name(handle).map { unsafe String(cString: $0) } }
+  /// The board's name of the place, from the device tree, as in "accel-display".
+  package var label: String? { unsafe iio_device_get_label(handle).map { unsafe String(cString: $0) } }
+  package var isTrigger: Bool { unsafe iio_device_is_trigger(handle) }
+
+  /// What to call the device in a message.
+  package var object: String { "\(uri) \(identifier)" + (name.map { " (\($0))" } ?? "") }
+
+  package var channelCount: Int { Int(unsafe iio_device_get_channels_count(handle)) }
+
+  /// Lends the channel at an index, 0 ..< `channelCount`.
+  package func withChannel<Result: ~Copyable>(
+    at index: Int, _ body: (borrowing Channel) throws(IIOError) -> Result
+  ) throws(IIOError) -> Result {
+    guard let channel = unsafe iio_device_get_channel(handle, UInt32(clamping: index)) else {
+      throw IIOError(operation: "find channel", object: "\(object) #\(index)", errno: ENOENT)
+    }
+    return try body(unsafe Channel(handle: channel, device: object))
+  }
+
+  /// Lends the input channel with an identifier such as "accel_x".
+  package func withChannel<Result: ~Copyable>(
+    _ identifier: String, _ body: (borrowing Channel) throws(IIOError) -> Result
+  ) throws(IIOError) -> Result {
+    guard let channel = unsafe iio_device_find_channel(handle, identifier, false) else {
+      throw IIOError(operation: "find channel", object: "\(object) \(identifier)", errno: ENOENT)
+    }
+    return try body(unsafe Channel(handle: channel, device: object))
+  }
+
+  /// Whether there is an input channel with that identifier. The name libiio may give a channel does not count.
+  package func hasChannel(_ identifier: String) -> Bool {
+    guard let channel = unsafe iio_device_find_channel(handle, identifier, false) else { return false }
+    return unsafe String(cString: iio_channel_get_id(channel)) == identifier
+  }
+
+  /// The text of a device attribute; nil where the device has none of that name.
+  package func attribute(_ name: String) throws(IIOError) -> String? {
+    guard unsafe iio_device_find_attr(handle, name) != nil else { return nil }
+    return try unsafe AttributeText.read("\(object) \(name)") {
+      unsafe iio_device_attr_read(handle, name, $0, $1)
+    }
+  }
+
+  /// Sets a device attribute; does nothing where there is none of that name, and says so by `false`.
+  @discardableResult
+  package func setAttribute(_ name: String, to text: String) throws(IIOError) -> Bool {
+    guard unsafe iio_device_find_attr(handle, name) != nil else { return false }
+    let code = unsafe iio_device_attr_write(handle, name, text)
+    guard code >= 0 else {
+      throw IIOError(operation: "set to \(text)", object: "\(object) \(name)", errno: Int32(-code))
+    }
+    return true
+  }
+
+  /// Sets a file of the device, such as `buffer/watermark`, whether or not libiio lists it as an attribute:
+  /// it hides the buffer's `length` and `enable`.
+  package func setFile(_ path: String, to text: String) throws(IIOError) {
+    let code = unsafe iio_device_attr_write(handle, path, text)
+    guard code >= 0 else {
+      throw IIOError(operation: "set to \(text)", object: "\(object) \(path)", errno: Int32(-code))
+    }
+  }
+
+  /// The text of a file of the device, such as `buffer/enable`.
+  package func file(_ path: String) throws(IIOError) -> String {
+    try unsafe AttributeText.read("\(object) \(path)") { unsafe iio_device_attr_read(handle, path, $0, $1) }
+  }
+
+  /// What fires the device's capture.
+  package enum TriggerState: Hashable, Sendable {
+    /// The device has no trigger: it fills its buffer by itself.
+    case notNeeded
+    case unset
+    case set(String)
+  }
+
+  /// The corresponding C function is `iio_device_get_trigger`.
+  package var triggerState: TriggerState {
+    var trigger: OpaquePointer?
+    let code = unsafe iio_device_get_trigger(handle, &trigger)
+    if code == -ENXIO { return .set("a trigger that libiio does not know") }
+    guard code >= 0 else { return .notNeeded }
+    guard let trigger = unsafe trigger else { return .unset }
+    return .set(unsafe iio_device_get_name(trigger).map { unsafe String(cString: $0) } ?? "")
+  }
+
+  /// The corresponding C function is `iio_device_set_trigger`.
+  package func setTrigger(_ trigger: borrowing Device) throws(IIOError) {
+    let code = unsafe iio_device_set_trigger(handle, trigger.handle)
+    guard code >= 0 else {
+      throw IIOError(
+        operation: "set trigger \(trigger.name ?? trigger.identifier) of", object: object, errno: -code)
+    }
+  }
+
+  /// How many blocks of a buffer's length the kernel keeps. The corresponding C function is
+  /// `iio_device_set_kernel_buffers_count`.
+  package func setKernelBufferCount(_ count: Int) throws(IIOError) {
+    let code = unsafe iio_device_set_kernel_buffers_count(handle, UInt32(clamping: count))
+    guard code >= 0 else {
+      throw IIOError(operation: "set the number of kernel buffers of", object: object, errno: -code)
+    }
+  }
+}
+
+/// Reads the text that an attribute holds.
+enum AttributeText {
+  static func read(
+    _ object: String, _ call: (UnsafeMutablePointer<CChar>, Int) -> Int
+  ) throws(IIOError) -> String {
+    let (code, text) = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) {
+      buffer -> (Int, String) in
+      guard let base = buffer.baseAddress else { return (-Int(ENOMEM), "") }
+      unsafe base.pointee = 0
+      let code = unsafe call(base, buffer.count - 1)
+      guard code >= 0 else { return (code, "") }
+      unsafe base[min(code, buffer.count - 1)] = 0
+      return (code, unsafe String(cString: base))
+    }
+    guard code >= 0 else { throw IIOError(operation: "read", object: object, errno: Int32(-code)) }
+    guard let end = text.lastIndex(where: { !$0.isWhitespace && $0 != "\0" }) else { return "" }
+    return String(text[...end])
+  }
+}

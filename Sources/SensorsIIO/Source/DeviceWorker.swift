@@ -1,0 +1,218 @@
+internal import Glibc
+internal import Platform
+internal import Sensors
+internal import Spatial
+
+/// The thread of one device: waits for a demand, captures what is wanted, sleeps again. It ends when it is told to or
+/// when the device is lost.
+final class DeviceWorker: Sendable {
+  let assignment: IIOInventory.Assignment
+  let triggers: [String]
+  private let configuration: IIOConfiguration
+  private let board: DemandBoard
+  private let emit: SensorSink
+  private let report: @Sendable (SourceStatus.State) -> Void
+  private let wake: EventDescriptor
+  private let cancellation = BufferCancellation()
+  private let progress = Locked(Progress())
+
+  private struct Progress {
+    var isStopping = false
+    var hasEnded = false
+    var failure: IIOError?
+    var hasDelivered = false
+  }
+
+  init(
+    _ assignment: IIOInventory.Assignment, triggers: [String], configuration: IIOConfiguration,
+    board: DemandBoard,
+    emit: @escaping SensorSink, report: @escaping @Sendable (SourceStatus.State) -> Void
+  ) throws(SystemError) {
+    (self.assignment, self.triggers, self.configuration) = (assignment, triggers, configuration)
+    (self.board, self.emit, self.report) = (board, emit, report)
+    wake = try EventDescriptor()
+  }
+
+  /// Whether the thread has left the device; `failure` says why, nil when it was told to.
+  var hasEnded: Bool { progress.withLock(\.hasEnded) }
+  var failure: IIOError? { progress.withLock(\.failure) }
+  /// Whether a sample came since the start.
+  var hasDelivered: Bool { progress.withLock(\.hasDelivered) }
+  private var isStopping: Bool { progress.withLock(\.isStopping) }
+
+  /// Asks the thread to power the device down and end. Between blocks it does so by itself.
+  func stop() {
+    progress.withLock { $0.isStopping = true }
+    wake.signal()
+  }
+
+  /// Ends a read that waits for the network. The server notices the lost connection and frees the buffer.
+  func interrupt() { cancellation.cancel() }
+
+  /// The thread's body.
+  func run() {
+    board.addListener(wake)
+    defer { board.removeListener(wake) }
+    do throws(IIOError) {
+      let context = try Context(uri: configuration.uri)
+      try context.setTimeout(seconds: configuration.timeout)
+      try context.withDevice(assignment.device.identifier) { device throws(IIOError) in
+        guard device.name == assignment.device.name else {
+          throw IIOError(operation: "find", object: device.object, errno: ENODEV)
+        }
+        try serve(device, in: context)
+      }
+    } catch {
+      progress.withLock { $0.failure = $0.isStopping ? nil : error }
+    }
+    progress.withLock { $0.hasEnded = true }
+  }
+
+  private func serve(_ device: borrowing Device, in context: borrowing Context) throws(IIOError) {
+    while !isStopping {
+      let phase = currentPhase
+      if phase.kinds.isEmpty {
+        report(.idle)
+        wait(until: phase.until)
+      } else {
+        try capture(phase, device, in: context)
+      }
+    }
+  }
+
+  private var currentPhase: DemandSchedule.Phase {
+    var phase = board.phase(kinds: assignment.kinds, naturalHertz: configuration.naturalFrequency)
+    phase.hertz = configuration.limited(phase.hertz)
+    return phase
+  }
+
+  private func wait(until time: Int64?) {
+    let seconds = time.map { Double($0 - SystemClock.boottime) * 1e-9 } ?? 3600
+    if seconds > 0 { _ = wake.wait(seconds: seconds) }
+  }
+
+  /// Captures until the phase ends, from the buffer what has one and by polling the rest.
+  private func capture(
+    _ phase: DemandSchedule.Phase, _ device: borrowing Device, in context: borrowing Context
+  ) throws(IIOError) {
+    let sensors = assignment.device.sensors.filter { phase.kinds.contains($0.kind) }
+    // A thermometer alone is not worth a stream at the rate of the chip.
+    var buffered = sensors.filter(\.isBuffered)
+    if buffered.allSatisfy({ $0.kind == .thermometer }) { buffered = [] }
+    if !buffered.isEmpty {
+      do throws(IIOError) {
+        let capture = try BufferedCapture(
+          device, in: context, sensors: buffered, hertz: phase.hertz, latency: phase.latency,
+          triggers: triggers,
+          configuration: configuration, cancellation: cancellation)
+        let rest = sensors.filter { sensor in !buffered.contains { $0.kind == sensor.kind } }
+        return try run(capture, polling: rest, phase, device)
+      } catch {
+        // A buffer that cannot be had leaves the attributes; a device that is gone leaves nothing.
+        guard !error.isLoss, error.operation.hasPrefix("start the buffer") else { throw error }
+      }
+    }
+    try poll(sensors, phase, device)
+  }
+
+  private func run(
+    _ capture: consuming BufferedCapture, polling rest: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase,
+    _ device: borrowing Device
+  ) throws(IIOError) {
+    var capture = capture
+    var polled = try polledSensors(rest, phase, device)
+    var blocks = SampleBlocks()
+    var temperature = RateLimit(interval: 1 / max(configuration.temperatureFrequency, 1e-6))
+    var rates = capture.rates
+    if rates[.thermometer] != nil {
+      rates[.thermometer] = min(configuration.temperatureFrequency, phase.hertz)
+    }
+    for sensor in polled { rates[sensor.sensor.kind] = 1 / sensor.interval }
+    let patience = max(configuration.timeout, 3 * phase.latency)
+    var lastArrival = SystemClock.boottime
+    var isSilent = true
+
+    while !isStopping, isCurrent(phase) {
+      let now = SystemClock.boottime
+      let next = polled.map(\.due).min().map { Double($0 - now) * 1e-9 } ?? patience
+      let limit = max(0, min(next, patience, phase.until.map { Double($0 - now) * 1e-9 } ?? patience))
+      let count = try capture.collect(from: device, into: &blocks, wake: wake, limit: limit)
+      if count > 0 {
+        lastArrival = SystemClock.boottime
+        if isSilent { report(.active(rates: rates)) }
+        isSilent = false
+        progress.withLock { $0.hasDelivered = true }
+        blocks.thinThermometer(&temperature)
+      } else if Double(SystemClock.boottime - lastArrival) * 1e-9 > patience {
+        // Sensors that report by change are silent at rest; one whose buffer still runs is well.
+        guard try device.file("buffer/enable") != "0" else {
+          throw IIOError(
+            operation: "read the buffer of", object: device.object, code: SystemErrno(rawValue: ENODEV),
+            reason: "somebody else switched it off")
+        }
+        lastArrival = SystemClock.boottime
+        if isSilent { report(.active(rates: rates)) }
+        isSilent = false
+      }
+      for index in polled.indices where polled[index].due <= SystemClock.boottime {
+        _ = try polled[index].read(from: device, into: &blocks)
+      }
+      blocks.flush(emit)
+      wake.drain()
+    }
+  }
+
+  private func poll(
+    _ sensors: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase, _ device: borrowing Device
+  ) throws(IIOError) {
+    _ = try device.setFrequency(phase.hertz, of: sensors.filter { $0.kind != .thermometer })
+    var polled = try polledSensors(sensors, phase, device)
+    var blocks = SampleBlocks()
+    var refusals = 0
+    while !isStopping, isCurrent(phase) {
+      for index in polled.indices where polled[index].due <= SystemClock.boottime {
+        if try polled[index].read(from: device, into: &blocks) {
+          refusals = 0
+          progress.withLock { $0.hasDelivered = true }
+          report(
+            .active(rates: Dictionary(uniqueKeysWithValues: polled.map { ($0.sensor.kind, 1 / $0.interval) }))
+          )
+        } else {
+          refusals += 1
+          guard refusals < 10 else {
+            throw IIOError(operation: "poll", object: device.object, errno: EBUSY)
+          }
+        }
+      }
+      let now = SystemClock.boottime
+      if let oldest = blocks.oldest, Double(now - oldest.nanoseconds) * 1e-9 >= phase.latency {
+        blocks.flush(emit)
+      }
+      let flush = blocks.oldest.map { $0.nanoseconds + Int64(phase.latency * 1e9) }
+      wait(until: [polled.map(\.due).min(), flush, phase.until].compactMap { $0 }.min())
+    }
+    blocks.flush(emit)
+  }
+
+  private func polledSensors(
+    _ sensors: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase, _ device: borrowing Device
+  ) throws(IIOError) -> [PolledSensor] {
+    let now = SystemClock.boottime
+    var polled: [PolledSensor] = []
+    for sensor in sensors {
+      let limit =
+        sensor.kind == .thermometer ? configuration.temperatureFrequency : configuration.pollFrequency
+      let hertz = max(min(phase.hertz, limit), 1e-3)
+      polled.append(try PolledSensor(sensor, of: device, interval: 1 / hertz, from: now))
+    }
+    return polled
+  }
+
+  /// Whether the phase that is being served is still what is wanted.
+  private func isCurrent(_ phase: DemandSchedule.Phase) -> Bool {
+    var now = currentPhase
+    now.until = phase.until
+    guard now == phase else { return false }
+    return phase.until.map { SystemClock.boottime < $0 } ?? true
+  }
+}

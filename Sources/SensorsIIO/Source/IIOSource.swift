@@ -1,0 +1,66 @@
+public import Platform
+public import Sensors
+
+/// Inertial sensors, magnetometers, barometers and thermometers of the Linux kernel's IIO subsystem, on this
+/// machine (`local:`), on another (`ip:`) or behind USB (`usb:`).
+///
+/// - Each device has a thread and a context of its own. It sleeps until something is demanded, captures exactly the
+///   channels demanded, and destroys the buffer when nothing is, so that the kernel can suspend the chip.
+/// - Time stamps are the hardware's: on this machine on its boot clock, of another machine with one constant added.
+///   The intervals between samples are exactly those that the driver stamped; see `HardwareClock`.
+/// - A chip that holds several kinds runs at the highest rate demanded of them, and all of them are delivered at
+///   that rate: dropping samples of the slower kind without a filter would alias vibration into it.
+/// - A device that is lost is said to be `unavailable` once, sought with jittered back-off, and `active` again once.
+/// - Over a network a block lasts at most a quarter of the configured time limit; see `BufferedCapture.Plan`.
+public final class IIOSource: SensorSource {
+  public let name: String
+  private let configuration: IIOConfiguration
+  private let board = DemandBoard()
+  private let state: Locked<State>
+  private let wake: EventDescriptor
+
+  private struct State {
+    var thread: DedicatedThread?
+    var kinds: Set<SensorKind>
+    var isStopping = false
+  }
+
+  /// - Throws: `SystemError` when the process has no descriptor left.
+  public init(_ configuration: IIOConfiguration = IIOConfiguration()) throws(SystemError) {
+    self.configuration = configuration
+    name = "iio \(configuration.uri)"
+    state = Locked(State(kinds: configuration.kinds.intersection(SensorKind.iioKinds)))
+    wake = try EventDescriptor()
+  }
+
+  /// The kinds that were found; before the hardware has been reached, those that are configured.
+  public var kinds: Set<SensorKind> { state.withLock(\.kinds) }
+
+  public func start(_ sink: @escaping SensorSink) throws {
+    board.addListener(wake)
+    let supervisor = Supervisor(
+      configuration: configuration, board: board, wake: wake, sink: sink,
+      isStopping: { [state] in state.withLock(\.isStopping) },
+      found: { [state] kinds in state.withLock { $0.kinds = kinds } })
+    let thread = try DedicatedThread.start(name: "iio") { supervisor.run() }
+    state.withLock { $0.thread = thread }
+  }
+
+  public func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
+    guard configuration.kinds.contains(kind) else { return }
+    board.set(demand, for: kind)
+  }
+
+  /// Powers the hardware down and returns when the threads have ended: within a block's length, and at most the
+  /// few seconds that libiio needs to give up a host that does not answer.
+  public func stop() {
+    let thread = state.withLock { state in
+      state.isStopping = true
+      defer { state.thread = nil }
+      return state.thread
+    }
+    wake.signal()
+    thread?.join()
+    board.removeListener(wake)
+  }
+}

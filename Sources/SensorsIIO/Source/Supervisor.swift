@@ -1,0 +1,133 @@
+internal import Platform
+internal import Sensors
+
+/// Finds the devices, gives each a thread, and seeks those that were lost or are still missing.
+final class Supervisor: Sendable {
+  private let configuration: IIOConfiguration
+  private let board: DemandBoard
+  private let wake: EventDescriptor
+  private let sink: SensorSink
+  private let reporter: StatusReporter
+  private let isStopping: @Sendable () -> Bool
+  private let found: @Sendable (Set<SensorKind>) -> Void
+
+  private struct Post {
+    var worker: DeviceWorker
+    var thread: DedicatedThread
+  }
+
+  init(
+    configuration: IIOConfiguration, board: DemandBoard, wake: EventDescriptor, sink: @escaping SensorSink,
+    isStopping: @escaping @Sendable () -> Bool, found: @escaping @Sendable (Set<SensorKind>) -> Void
+  ) {
+    (self.configuration, self.board, self.wake, self.sink) = (configuration, board, wake, sink)
+    (self.isStopping, self.found) = (isStopping, found)
+    reporter = StatusReporter(sink)
+  }
+
+  /// The thread's body.
+  func run() {
+    var posts: [Post] = []
+    var known: Set<SensorKind> = []
+    var backoff = Backoff(floor: 0.2, base: 0.5, limit: 60)
+    var retryAt: Int64 = 0
+    var hasFound = false
+    while !isStopping() {
+      bury(&posts)
+      if posts.contains(where: { $0.worker.hasDelivered }) { backoff.reset() }
+      // Until anything was found everything is sought, so that what there is can be told; then only what is wanted.
+      let served = posts.reduce(into: Set<SensorKind>()) { $0.formUnion($1.worker.assignment.kinds) }
+      let sought = (hasFound ? board.wanted.union(known) : configuration.kinds).subtracting(served)
+      var pause = 3600.0
+      if !sought.isEmpty {
+        let now = SystemClock.monotonic
+        if now >= retryAt {
+          if let inventory = seek(sought, served: served) {
+            hasFound = true
+            known.formUnion(inventory.kinds.intersection(configuration.kinds))
+            found(known)
+            employ(inventory, sought: sought, posts: &posts)
+          }
+          retryAt = SystemClock.monotonic + Int64(backoff.next() * 1e9)
+        }
+        pause = Double(retryAt - SystemClock.monotonic) * 1e-9
+      }
+      _ = wake.wait(seconds: max(0.01, pause))
+    }
+    dismiss(posts)
+  }
+
+  /// Opens a context to look around in; says what is not to be had.
+  private func seek(_ sought: Set<SensorKind>, served: Set<SensorKind>) -> IIOInventory? {
+    do throws(IIOError) {
+      let context = try Context(uri: configuration.uri)
+      try context.setTimeout(seconds: configuration.timeout)
+      let inventory = try IIOInventory(context, configuration: configuration)
+      let reachable = inventory.assignments(configuration, wanted: sought).reduce(into: Set()) {
+        $0.formUnion($1.kinds)
+      }
+      let missing = reporter.notYetUnavailable(board.wanted.intersection(sought).subtracting(reachable))
+      let present = inventory.devices.map(\.title).joined(separator: ", ")
+      reporter.report(
+        .unavailable(
+          reason: "\(configuration.uri) has no \(missing.sorted().map(\.rawValue).joined(separator: ", ")) "
+            + (present.isEmpty ? "and no other sensor" : "among \(present)")
+            + "; load the driver, or name the device in the configuration"),
+        source: "iio \(configuration.uri)", kinds: missing)
+      return inventory
+    } catch {
+      let unsaid = reporter.notYetUnavailable(sought)
+      reporter.report(.unavailable(reason: "\(error)"), source: "iio \(configuration.uri)", kinds: unsaid)
+      return nil
+    }
+  }
+
+  private func employ(_ inventory: IIOInventory, sought: Set<SensorKind>, posts: inout [Post]) {
+    for assignment in inventory.assignments(configuration, wanted: sought) {
+      let source = "\(configuration.uri) \(assignment.device.title)"
+      let report: @Sendable (SourceStatus.State) -> Void = { [reporter, wake] state in
+        reporter.report(state, source: source, kinds: assignment.kinds)
+        if case .active = state { wake.signal() }
+      }
+      reporter.regroup(assignment.kinds)
+      do throws(SystemError) {
+        let worker = try DeviceWorker(
+          assignment, triggers: inventory.triggers, configuration: configuration, board: board, emit: sink,
+          report: report)
+        let thread = try DedicatedThread.start(name: assignment.device.identifier) { [wake] in
+          worker.run()
+          wake.signal()
+        }
+        posts.append(Post(worker: worker, thread: thread))
+      } catch {
+        report(.unavailable(reason: "\(error)"))
+      }
+    }
+  }
+
+  /// Takes leave of the threads that have ended, and says why they did.
+  private func bury(_ posts: inout [Post]) {
+    for post in posts where post.worker.hasEnded {
+      post.thread.join()
+      let assignment = post.worker.assignment
+      if let failure = post.worker.failure {
+        reporter.report(
+          .unavailable(reason: "\(failure)"), source: "\(configuration.uri) \(assignment.device.title)",
+          kinds: assignment.kinds)
+      }
+    }
+    posts.removeAll { $0.worker.hasEnded }
+  }
+
+  /// Powers everything down. A block that is under way may finish, because then the server is told properly; a
+  /// read that takes longer is broken off.
+  private func dismiss(_ posts: [Post]) {
+    for post in posts { post.worker.stop() }
+    let deadline = SystemClock.monotonic + 300_000_000
+    while posts.contains(where: { !$0.worker.hasEnded }), SystemClock.monotonic < deadline {
+      _ = wake.wait(seconds: Double(deadline - SystemClock.monotonic) * 1e-9)
+    }
+    for post in posts where !post.worker.hasEnded { post.worker.interrupt() }
+    for post in posts { post.thread.join() }
+  }
+}
