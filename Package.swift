@@ -9,6 +9,7 @@ let package = Package(
   products: [
     .library(name: "Spatial", targets: ["Spatial"]),
     .library(name: "Sensors", targets: ["Sensors"]),
+    .library(name: "SensorsGPSD", targets: ["SensorsGPSD"]),
   ],
   dependencies: [],
   targets: [
@@ -17,20 +18,29 @@ let package = Package(
     .systemLibrary(
       name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "CLinux"),
 
     .target(name: "Platform", dependencies: ["CLinux"]),
     .target(name: "Spatial"),
-    .target(name: "Sensors", dependencies: ["Platform", "Spatial"]),
+    .target(name: "Sensors", dependencies: ["CExpat", "Platform", "Spatial"]),
+    .target(name: "SensorsGPSD", dependencies: ["CGPS", "Platform", "Sensors", "Spatial"]),
+    .target(name: "TestSupport"),
 
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
-    .testTarget(name: "SensorsTests", dependencies: ["Sensors"]),
+    .testTarget(name: "SensorsTests", dependencies: ["Sensors", "Spatial", "TestSupport"]),
+    .testTarget(name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
+    .testTarget(
+      name: "IntegrationTests",
+      dependencies: ["Platform", "Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
   ]
 )
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
-let modulesTouchingC: Set<String> = ["Platform", "SensorsIIO", "SensorsGPSD", "StoreAndForward", "MQTT"]
+let modulesTouchingC: Set<String> = [
+  "Platform", "Sensors", "SensorsIIO", "SensorsGPSD", "StoreAndForward", "MQTT",
+]
 for target in package.targets where target.type != .system {
   var settings = target.swiftSettings ?? []
   settings += [
