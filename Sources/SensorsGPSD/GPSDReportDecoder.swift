@@ -1,0 +1,125 @@
+internal import CGPS
+internal import Glibc
+internal import Platform
+internal import Spatial
+
+/// Turns lines of gpsd's protocol into reports with libgps (`gps_unpack`); live sessions and recorded logs share it.
+///
+/// No state passes from one line to the next: `gps_unpack` sets every field that a report of the class can have,
+/// absent ones to NaN, and only those fields are read afterwards.
+// Sendable: `data` is used only by `decode`, under `exclusive`.
+@safe public final class GPSDReportDecoder: @unchecked Sendable {
+  private let data: UnsafeMutablePointer<gps_data_t>
+  private let exclusive = Locked(())
+
+  public init() {
+    // 24 kB: allocated once, not on a thread's stack for every line.
+    unsafe data = .allocate(capacity: 1)
+    unsafe data.initialize(to: gps_data_t())
+  }
+
+  deinit { unsafe data.deallocate() }
+
+  /// Reads one line without its end; nil when it is not a well-formed report.
+  public func decode(_ line: ArraySlice<UInt8>) -> GPSDReport? {
+    guard let outline = try? GPSDLine(line) else { return nil }
+    return exclusive.withLock { _ in report(line, outline) }
+  }
+
+  private func report(_ line: ArraySlice<UInt8>, _ outline: GPSDLine) -> GPSDReport? {
+    switch outline.reportClass {
+    case "TPV":
+      let set = unpack(line)
+      return .fix(fix(set))
+    case "SKY":
+      guard unpack(line) & UInt64(SATELLITE_SET) != 0 else { return nil }
+      // libgps counts the satellites of an absent list as none; a report of dilutions only says nothing of them.
+      let hasSatellites = outline.members.contains("satellites")
+      return unsafe .sky(
+        GPSDSky(
+          device: string(of: data.pointee.dev.path),
+          satellitesUsed: hasSatellites ? Int(data.pointee.satellites_used) : nil,
+          satellitesVisible: hasSatellites ? Int(data.pointee.satellites_visible) : nil,
+          horizontalDilution: finite(data.pointee.dop.hdop)))
+    case "VERSION":
+      guard unpack(line) & UInt64(VERSION_SET) != 0 else { return nil }
+      let version = unsafe data.pointee.version
+      return .version(
+        GPSDVersion(
+          release: string(of: version.release) ?? "unknown", protocolMajor: Int(version.proto_major),
+          protocolMinor: Int(version.proto_minor)))
+    case "DEVICE": return device(line).map { .device($0) }
+    case "DEVICES":
+      // One by one, because libgps has room for four.
+      return .devices(
+        outline.elements.compactMap { range in
+          let element = line[range]
+          guard let outline = try? GPSDLine(element), outline.reportClass == "DEVICE" else { return nil }
+          return device(element)
+        })
+    case "ERROR":
+      guard unpack(line) & UInt64(ERROR_SET) != 0 else { return nil }
+      return unsafe .error(string(of: data.pointee.error) ?? "no message")
+    default: return .other(outline.reportClass)
+    }
+  }
+
+  /// Lets libgps parse the line; returns which groups of fields it says it has set.
+  private func unpack(_ line: ArraySlice<UInt8>) -> UInt64 {
+    var text = line.map { CChar(bitPattern: $0) }
+    text.append(0)
+    return unsafe text.withUnsafeMutableBufferPointer { buffer in
+      unsafe data.pointee.set = 0
+      unsafe gps_unpack(buffer.baseAddress, data)
+      return unsafe data.pointee.set
+    }
+  }
+
+  private func device(_ line: ArraySlice<UInt8>) -> GPSDDevice? {
+    // The word that a device was closed is `"activated":0`, a number where libgps expects a text: it gives up
+    // there, without setting DEVICE_SET, but after it has read the path. So the path is taken if it is there.
+    unsafe data.pointee.dev.path.0 = 0
+    let isWhole = unpack(line) & UInt64(DEVICE_SET) != 0
+    guard let path = unsafe string(of: data.pointee.dev.path) else { return nil }
+    let activated = unsafe data.pointee.dev.activated
+    let isActive = isWhole ? activated.tv_sec > 0 : !GPSDLine.contains("\"activated\":0", in: line)
+    return GPSDDevice(path: path, driver: unsafe string(of: data.pointee.dev.driver), isActive: isActive)
+  }
+
+  private func fix(_ set: UInt64) -> GPSDFix {
+    let source = unsafe data.pointee.fix
+    var fix = GPSDFix()
+    fix.device = unsafe string(of: data.pointee.dev.path)
+    if set & UInt64(MODE_SET) != 0 { fix.mode = Int(source.mode) }
+    if set & UInt64(TIME_SET) != 0 { fix.time = time(source.time) }
+    // LATLON_SET tells of the longitude only, ALTITUDE_SET of any height: each field is looked at itself.
+    fix.latitude = finite(source.latitude)
+    fix.longitude = finite(source.longitude)
+    fix.altitudeEllipsoidal = finite(source.altHAE)
+    fix.altitudeMeanSeaLevel = finite(source.altMSL)
+    fix.track = finite(source.track)
+    fix.speed = finite(source.speed)
+    fix.climb = finite(source.climb)
+    fix.eph = finite(source.eph)
+    fix.epv = finite(source.epv)
+    fix.eps = finite(source.eps)
+    fix.epd = finite(source.epd)
+    return fix
+  }
+
+  private func finite(_ value: Double) -> Double? { value.isFinite ? value : nil }
+
+  /// libgps makes a time before 1970 of a text that is none, and cuts the nanoseconds of a decimal fraction off one
+  /// too low; gpsd gives milliseconds, so whole microseconds are restored.
+  private func time(_ time: timespec) -> UTCTime? {
+    guard time.tv_sec > 0, time.tv_sec < 9_000_000_000 else { return nil }
+    let nanoseconds = (Int64(time.tv_nsec) + 500) / 1000 * 1000
+    return UTCTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + nanoseconds)
+  }
+
+  /// The text in one of libgps's character arrays, which Swift sees as tuples; nil when empty.
+  private func string<Characters>(of characters: Characters) -> String? {
+    let bytes = unsafe withUnsafeBytes(of: characters) { unsafe Array($0.prefix { $0 != 0 }) }
+    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+  }
+}
