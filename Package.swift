@@ -22,10 +22,14 @@ let package = Package(
     .target(name: "Platform", dependencies: ["CLinux"]),
     .target(name: "Spatial"),
     .target(name: "Sensors", dependencies: ["Platform", "Spatial"]),
+    .target(name: "MQTT", dependencies: ["CMosquitto", "Platform"]),
+
+    .target(name: "TestSupport", dependencies: ["Platform"]),
 
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
     .testTarget(name: "SensorsTests", dependencies: ["Sensors"]),
+    .testTarget(name: "IntegrationTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
   ]
 )
 
