@@ -7,8 +7,15 @@ import PackageDescription
 let package = Package(
   name: "odograph",
   products: [
+    .executable(name: "odographd", targets: ["odographd"]),
     .library(name: "Spatial", targets: ["Spatial"]),
     .library(name: "Sensors", targets: ["Sensors"]),
+    .library(name: "SensorsIIO", targets: ["SensorsIIO"]),
+    .library(name: "SensorsGPSD", targets: ["SensorsGPSD"]),
+    .library(name: "Motion", targets: ["Motion"]),
+    .library(name: "Positioning", targets: ["Positioning"]),
+    .library(name: "Telemetry", targets: ["Telemetry"]),
+    .library(name: "MQTT", targets: ["MQTT"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -17,39 +24,54 @@ let package = Package(
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
   ],
   targets: [
-    .systemLibrary(name: "CIIO", pkgConfig: "libiio", providers: [.apt(["libiio-dev"])]),
+    .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "CGPS", pkgConfig: "libgps", providers: [.apt(["libgps-dev"])]),
+    .systemLibrary(name: "CIIO", pkgConfig: "libiio", providers: [.apt(["libiio-dev"])]),
+    .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+    .systemLibrary(name: "CLinux"),
     .systemLibrary(
       name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-    .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
-    .systemLibrary(name: "CLinux"),
 
     .target(name: "Platform", dependencies: ["CLinux"]),
     .target(name: "Spatial"),
-    .target(name: "Sensors", dependencies: ["Platform", "Spatial"]),
+    .target(name: "Sensors", dependencies: ["CExpat", "Platform", "Spatial"]),
+    .target(name: "SensorsIIO", dependencies: ["CIIO", "Platform", "Sensors", "Spatial"]),
+    .target(name: "SensorsGPSD", dependencies: ["CGPS", "Platform", "Sensors", "Spatial"]),
     .target(name: "Motion", dependencies: ["Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Motion", "Sensors", "Spatial"]),
     .target(name: "Telemetry", dependencies: ["CJansson", "Motion", "Positioning", "Spatial"]),
+    .target(name: "MQTT", dependencies: ["CMosquitto", "Platform"]),
     .target(
       name: "AgentCore",
       dependencies: [
-        "Motion", "Platform", "Positioning", "Sensors", "Spatial", "Telemetry", "TOMLKit",
+        "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD", "SensorsIIO", "Spatial",
+        "Telemetry", "TOMLKit",
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
       ]),
+    .executableTarget(
+      name: "odographd",
+      dependencies: ["AgentCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
 
+    .target(name: "TestSupport", dependencies: ["Platform"]),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
-    .testTarget(name: "SensorsTests", dependencies: ["Sensors", "Spatial"]),
+    .testTarget(name: "SensorsTests", dependencies: ["Sensors", "Spatial", "TestSupport"]),
+    .testTarget(name: "SensorsIIOTests", dependencies: ["CIIO", "Platform", "Sensors", "SensorsIIO", "Spatial"]),
+    .testTarget(name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
     .testTarget(name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial"]),
     .testTarget(name: "TelemetryTests", dependencies: ["Positioning", "Spatial", "Telemetry"]),
+    .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Spatial"]),
+    .testTarget(
+      name: "IntegrationTests",
+      dependencies: ["MQTT", "Platform", "Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
   ]
 )
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
-  "Platform", "SensorsIIO", "SensorsGPSD", "StoreAndForward", "MQTT", "Telemetry",
+  "Platform", "Sensors", "SensorsIIO", "SensorsGPSD", "Telemetry", "StoreAndForward", "MQTT", "FleetCore",
 ]
 for target in package.targets where target.type != .system {
   var settings = target.swiftSettings ?? []
