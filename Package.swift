@@ -58,8 +58,6 @@ let package = Package(
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
     .testTarget(name: "SensorsTests", dependencies: ["Sensors", "Spatial", "TestSupport"]),
-    .testTarget(name: "SensorsIIOTests", dependencies: ["CIIO", "Platform", "Sensors", "SensorsIIO", "Spatial"]),
-    .testTarget(name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
     .testTarget(name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial"]),
     .testTarget(name: "TelemetryTests", dependencies: ["Positioning", "Spatial", "Telemetry"]),
     .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Spatial"]),

@@ -77,7 +77,7 @@ import Testing
   @Test func readsAMountMatrix() throws {
     let toml = "[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"imu = 0, 1, 0; -1, 0, 0; 0, 0, 1\"]"
     let matrix = try #require(try load(toml).iio.mountMatrices["imu"])
-    #expect(matrix * Vector3(1, 2, 3) == Vector3(2, -1, 3))
+    #expect(matrix.rows * Vector3(1, 2, 3) == Vector3(2, -1, 3))
   }
 
   /// The example is the documentation: it loads, names every key there is, and states each default truly.

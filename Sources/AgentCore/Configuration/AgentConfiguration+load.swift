@@ -1,4 +1,5 @@
 internal import Configuration
+internal import Sensors
 internal import Spatial
 internal import Telemetry
 
@@ -101,19 +102,13 @@ extension AgentConfiguration.IIO {
   /// Reads "device = 1, 0, 0; 0, 1, 0; 0, 0, 1".
   private static func mountMatrix(
     _ entry: String, place: String
-  ) throws(ConfigurationError) -> (String, RotationMatrix) {
-    let problem = ConfigurationError(
-      place: place,
-      problem: "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with a rotation of determinant +1"
-    )
+  ) throws(ConfigurationError) -> (String, MountMatrix) {
     let halves = entry.split(separator: "=", maxSplits: 1)
-    guard halves.count == 2 else { throw problem }
-    let cells = halves[1].split { $0 == "," || $0 == ";" }.compactMap { Double($0.trimmingSpaces()) }
-    guard cells.count == 9, cells.allSatisfy(\.isFinite) else { throw problem }
-    let matrix = RotationMatrix(
-      m11: cells[0], m12: cells[1], m13: cells[2], m21: cells[3], m22: cells[4], m23: cells[5],
-      m31: cells[6], m32: cells[7], m33: cells[8])
-    guard abs(matrix.determinant - 1) < 0.01 else { throw problem }
+    guard halves.count == 2, let matrix = MountMatrix(parsing: halves[1]) else {
+      throw ConfigurationError(
+        place: place,
+        problem: "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with rows that span space")
+    }
     return (String(halves[0].trimmingSpaces()), matrix)
   }
 }

@@ -1,3 +1,4 @@
+public import Sensors
 public import Spatial
 
 /// Everything that `odographd` can be told, with types. `Config/odograph.toml` documents each key.
@@ -31,7 +32,7 @@ public struct AgentConfiguration: Sendable, Hashable {
     /// Seconds that samples may wait in the kernel before they are read.
     public var latency: Double
     /// Mount matrices by device, for devices without one of their own.
-    public var mountMatrices: [String: RotationMatrix]
+    public var mountMatrices: [String: MountMatrix]
   }
 
   public struct Replay: Sendable, Hashable {

@@ -42,10 +42,9 @@ public final class Agent: Sendable {
     let ended = try EventDescriptor()
     let topics = try TopicScheme(
       root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle)
-    let feed = try SensorFeed(configuration, log: log)
-    let clock = feed.clock(startingAt: configuration.recordingStart)
-    let pipeline = AgentPipeline(
-      configuration: configuration, start: clock.start, time: clock.time, version: version)
+    let feed = try SensorFeed(configuration)
+    let (start, time) = feed.startOfTime(configuration.input)
+    let pipeline = AgentPipeline(configuration: configuration, start: start, time: time, version: version)
     let delivery: any MessageDelivery =
       switch output {
       case .print: PrintDelivery(topics: topics)

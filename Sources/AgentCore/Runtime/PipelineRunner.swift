@@ -46,7 +46,8 @@ final class PipelineRunner: Sendable {
     // Whatever happens, no source outlives this call: its threads hold hardware.
     defer { for source in sources { source.stop() } }
     for source in sources {
-      for kind in source.kinds { source.setDemand(demands[kind] ?? .off, for: kind) }
+      // Every kind, because a source may find hardware later that it does not know of yet.
+      for kind in SensorKind.allCases { source.setDemand(demands[kind] ?? .off, for: kind) }
       try source.start { queue.push($0) }
     }
     var drafts: [MessageDraft] = []

@@ -1,0 +1,37 @@
+internal import Platform
+
+/// What a gpsd says of itself, for checks and lists.
+public struct GPSDProbe: Hashable, Sendable {
+  public var address: GPSDAddress
+  public var version: GPSDVersion
+  /// The receivers that it knows. gpsd opens them only for watchers: an inactive one may well be sound.
+  public var devices: [GPSDDevice]
+
+  /// Asks a gpsd for its version and devices. No receiver is woken by that.
+  /// - Parameter timeLimit: after which to give up; looking up a host's name may take longer.
+  /// - Throws: `GPSDError` when it is not reachable or answers nothing that a gpsd would; `SystemError` when the
+  ///   process has no file descriptor left.
+  public static func run(_ address: GPSDAddress, timeLimit: Duration = .seconds(3)) throws -> GPSDProbe {
+    let wake = try EventDescriptor()
+    let (seconds, attoseconds) = timeLimit.components
+    let limit = Int64(max(0, min(seconds, 3600))) * 1_000_000_000 + attoseconds / 1_000_000_000
+    let deadline = SystemClock.monotonic + limit
+    var session = try GPSDSession(to: address, decoder: GPSDReportDecoder(), deadline: deadline, wake: wake)
+    try session.requestDevices()
+    var version: GPSDVersion?
+    while true {
+      guard case .report(let report) = try session.nextReport(deadline: deadline, wake: wake) else {
+        throw GPSDError(
+          kind: .protocolViolation, operation: "ask", object: address.description,
+          cause: "no answer within \(timeLimit); is another program using the port?")
+      }
+      switch report {
+      case .version(let value): version = value
+      case .devices(let devices):
+        guard let version else { continue }
+        return GPSDProbe(address: address, version: version, devices: devices)
+      default: continue
+      }
+    }
+  }
+}

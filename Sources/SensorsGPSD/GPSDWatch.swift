@@ -1,0 +1,171 @@
+internal import Platform
+internal import Sensors
+
+/// Decides when to be connected to gpsd and what to say about it; pure, all time comes in.
+///
+/// Times are nanoseconds on one line that never steps.
+struct GPSDWatch: Sendable {
+  /// What happened.
+  enum Event: Equatable {
+    /// What is needed has changed.
+    case demand(SensorDemand)
+    /// The connection stands and reports were asked for.
+    case connected
+    /// Connecting failed, or a connection was lost.
+    case disconnected(reason: String)
+    /// A receiver reported (TPV).
+    case reported(device: String?)
+    /// gpsd closed a receiver: it was unplugged or failed.
+    case deviceClosed(path: String)
+    /// Time has passed.
+    case tick
+  }
+
+  /// What to do, in order.
+  enum Action: Equatable {
+    /// Connect and ask for reports; answer with `connected` or `disconnected`.
+    case connect
+    /// Close the connection.
+    case disconnect
+    case say(SourceStatus.State)
+  }
+
+  private enum State: Equatable {
+    /// The state while nothing is wanted.
+    case idle
+    /// The state while a duty cycle is in its off phase.
+    case resting
+    /// The state while the answer to `connect` is outstanding.
+    case connecting
+    /// The state while a connection stands.
+    case watching(since: Int64, lastReport: Int64)
+    /// The state between two attempts.
+    case waiting(until: Int64)
+  }
+
+  private enum Said: Equatable { case nothing, idle, active, unavailable }
+
+  /// Nanoseconds without a report after which a receiver counts as gone. The connection is then made anew, because
+  /// gpsd tries to open a receiver when a watch begins.
+  static let silenceLimit: Int64 = 15_000_000_000
+  /// Nanoseconds that a connection must have held for the next failure to count as the first.
+  private static let heldLongEnough: Int64 = 5_000_000_000
+
+  private let source: String
+  private let device: String?
+  private var demand = SensorDemand.off
+  private var demandedAt: Int64 = 0
+  private var state = State.idle
+  private var said = Said.nothing
+  private var lastReporter: String?
+  private var backoff: Backoff
+
+  /// - Parameters:
+  ///   - source: the source's name, for reasons.
+  ///   - device: the only receiver of interest; nil for all.
+  init(source: String, device: String?, backoff: Backoff = Backoff(floor: 0.2, base: 0.5, limit: 30)) {
+    self.source = source
+    self.device = device
+    self.backoff = backoff
+  }
+
+  /// When to send the next `tick`; nil when only an event can change anything.
+  func deadline(at now: Int64) -> Int64? {
+    let phaseEnd = cycle?.endOfPhase(nanosecondsSinceStart: now - demandedAt).map { $0 + demandedAt }
+    let own: Int64? =
+      switch state {
+      case .idle, .resting, .connecting: nil
+      case .watching(_, let lastReport): lastReport + Self.silenceLimit
+      case .waiting(let until): until
+      }
+    return switch (own, phaseEnd) {
+    case (let own?, let phaseEnd?): min(own, phaseEnd)
+    case (let own, let phaseEnd): own ?? phaseEnd
+    }
+  }
+
+  /// Takes what happened at `now` and says what to do.
+  mutating func handle(
+    _ event: Event, at now: Int64, using generator: inout some RandomNumberGenerator
+  ) -> [Action] {
+    switch event {
+    case .demand(let demand):
+      if demand != self.demand { (self.demand, demandedAt) = (demand, now) }
+      // A connection attempt that was given up for this must begin again.
+      return settle(at: now, restarting: state == .connecting)
+    case .tick:
+      if case .watching(_, let lastReport) = state, now >= lastReport + Self.silenceLimit, isWanted(at: now) {
+        let reason =
+          "\(source) has had no report from \(device ?? "a receiver") for \(Self.silenceLimit / 1_000_000_000) s; "
+          + "check that the receiver is plugged in"
+        return [.disconnect] + retry(reason, at: now, using: &generator)
+      }
+      return settle(at: now, restarting: false)
+    case .connected:
+      state = .watching(since: now, lastReport: now)
+      return settle(at: now, restarting: false)
+    case .disconnected(let reason):
+      guard isWanted(at: now) else { return settle(at: now, restarting: false, isConnected: false) }
+      return retry(reason, at: now, using: &generator)
+    case .reported(let device):
+      guard case .watching(let since, _) = state else { return [] }
+      lastReporter = device
+      state = .watching(since: since, lastReport: now)
+      if now - since >= Self.heldLongEnough { backoff.reset() }
+      return say(.active, .active(rates: [:])) + settle(at: now, restarting: false)
+    case .deviceClosed(let path):
+      // Another receiver may go on; only the one that was heard last leaves a gap.
+      guard path == device ?? lastReporter else { return [] }
+      return say(
+        .unavailable, .unavailable(reason: "\(source) lost the receiver \(path); check that it is plugged in"))
+    }
+  }
+
+  private var cycle: DutyCycle? {
+    guard case .dutyCycle(let on, let period) = demand else { return nil }
+    return DutyCycle(on: on, period: period)
+  }
+
+  private var isOff: Bool {
+    if let cycle { return cycle.on <= 0 }
+    if case .rate(let hertz, _) = demand { return !(hertz > 0) }
+    return demand == .off
+  }
+
+  private func isWanted(at now: Int64) -> Bool {
+    !isOff && cycle?.isOn(nanosecondsSinceStart: now - demandedAt) ?? true
+  }
+
+  /// Brings the state in line with what is wanted now.
+  private mutating func settle(at now: Int64, restarting: Bool, isConnected: Bool = true) -> [Action] {
+    if isWanted(at: now) {
+      switch state {
+      case .idle, .resting: break
+      case .connecting: if !restarting { return [] }
+      case .watching: return []
+      case .waiting(let until): if now < until { return [] }
+      }
+      state = .connecting
+      return [.connect]
+    }
+    var actions: [Action] = []
+    if case .watching = state, isConnected { actions.append(.disconnect) }
+    state = isOff ? .idle : .resting
+    // In the off phase of a duty cycle the source is still wanted, and so says nothing.
+    return isOff ? actions + say(.idle, .idle) : actions
+  }
+
+  private mutating func retry(
+    _ reason: String, at now: Int64, using generator: inout some RandomNumberGenerator
+  ) -> [Action] {
+    state = .waiting(until: now + Int64(backoff.next(using: &generator) * 1e9))
+    return say(.unavailable, .unavailable(reason: reason))
+  }
+
+  /// Says a state once.
+  private mutating func say(_ said: Said, _ status: SourceStatus.State) -> [Action] {
+    guard said != self.said else { return [] }
+    self.said = said
+    return [.say(status)]
+  }
+}
