@@ -23,11 +23,14 @@ let package = Package(
     .target(name: "Spatial"),
     .target(name: "Sensors", dependencies: ["Platform", "Spatial"]),
     .target(name: "SensorsIIO", dependencies: ["CIIO", "Platform", "Sensors", "Spatial"]),
+    .target(name: "TestSupport", dependencies: ["CLinux", "Platform", "Sensors"]),
 
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
     .testTarget(name: "SensorsTests", dependencies: ["Sensors"]),
     .testTarget(name: "SensorsIIOTests", dependencies: ["CIIO", "Platform", "Sensors", "SensorsIIO", "Spatial"]),
+    .testTarget(
+      name: "IntegrationTests", dependencies: ["Platform", "Sensors", "SensorsIIO", "Spatial", "TestSupport"]),
   ]
 )
 
