@@ -28,7 +28,7 @@ let package = Package(
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
     .testTarget(name: "SensorsTests", dependencies: ["Sensors"]),
-    .testTarget(name: "SensorsIIOTests", dependencies: ["CIIO", "Platform", "Sensors", "SensorsIIO", "Spatial"]),
+    .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial"]),
     .testTarget(
       name: "IntegrationTests", dependencies: ["Platform", "Sensors", "SensorsIIO", "Spatial", "TestSupport"]),
   ]

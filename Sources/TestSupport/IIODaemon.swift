@@ -39,7 +39,7 @@ public final class IIODaemon: Sendable {
   private static func spawn(_ words: [String]) throws(SystemError) -> pid_t {
     var arguments: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) }
     unsafe arguments.append(nil)
-    defer { unsafe arguments.forEach { unsafe free($0) } }
+    defer { for index in unsafe arguments.indices { unsafe free(arguments[index]) } }
     var actions = posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { unsafe posix_spawn_file_actions_destroy(&actions) }

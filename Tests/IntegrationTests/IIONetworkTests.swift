@@ -63,7 +63,7 @@ import Testing
     let first = result.accelerometer.prefix(20)
     #expect(
       zip(first, first.dropFirst()).allSatisfy {
-        $1.timestamp.nanoseconds - $0.timestamp.nanoseconds == 10_000_000
+        $1.timestamp.nanoseconds - $0.timestamp.nanoseconds == 500_000
       })
     for (index, sample) in first.enumerated() {
       #expect((sample.specificForce - IIOChips.specificForce(Int16(index), 2, 3)).length < 1e-12)
