@@ -54,16 +54,19 @@ let package = Package(
       name: "odographd",
       dependencies: ["AgentCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
 
-    .target(name: "TestSupport", dependencies: ["Platform"]),
+    .target(name: "TestSupport", dependencies: ["CLinux", "Platform", "Sensors"]),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
     .testTarget(name: "SensorsTests", dependencies: ["Sensors", "Spatial", "TestSupport"]),
+    .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial"]),
     .testTarget(name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial"]),
     .testTarget(name: "TelemetryTests", dependencies: ["Positioning", "Spatial", "Telemetry"]),
     .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Spatial"]),
     .testTarget(
       name: "IntegrationTests",
-      dependencies: ["MQTT", "Platform", "Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
+      dependencies: [
+        "MQTT", "Platform", "Sensors", "SensorsGPSD", "SensorsIIO", "Spatial", "TestSupport",
+      ]),
   ]
 )
 

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/mount.h>
 
 // Swift's Glibc module is compiled without _GNU_SOURCE, which hides these. They are declared here, once, with
 // the signatures of pthread_setname_np(3) and of the XSI strerror_r(3).
@@ -16,3 +17,9 @@ static const int odograph_efd_flags = EFD_NONBLOCK | EFD_CLOEXEC;
 #include <sys/signalfd.h>
 
 static const int odograph_sfd_flags = SFD_NONBLOCK | SFD_CLOEXEC;
+
+// unshare(2) and its flag, likewise hidden: test fixtures give threads a mount table of their own.
+int unshare(int flags);
+static const int odograph_clone_newns = 0x00020000;
+static const unsigned long odograph_ms_private = MS_REC | MS_PRIVATE;
+static const unsigned long odograph_ms_bind = MS_BIND | MS_REC;

@@ -31,7 +31,7 @@ public final class SignalDescriptor: Sendable {
 
   /// Lets writes to a closed pipe or socket fail with an error instead of ending the process.
   public static func ignoreBrokenPipes() {
-    unsafe signal(SIGPIPE, SIG_IGN)
+    signal(SIGPIPE, SIG_IGN)
   }
 }
 

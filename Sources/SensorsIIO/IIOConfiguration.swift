@@ -29,7 +29,8 @@ public struct IIOConfiguration: Hashable, Sendable {
   /// high-resolution timer trigger.
   public var trigger: String?
 
-  /// Scans that one block of the kernel's buffer holds; nil takes two seconds' worth. There are four blocks.
+  /// Scans that the kernel keeps while the reader is late; nil takes two seconds' worth. At least four blocks of
+  /// `watermark` scans are kept, at most 200.
   public var bufferLength: Int?
 
   /// Scans after which the processor is woken; nil derives it from the demand's latency. At least 1.

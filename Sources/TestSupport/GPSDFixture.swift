@@ -27,7 +27,7 @@ public final class GPSDFixture: Sendable {
     let file = try scratch.write(bytes, to: URL(fileURLWithPath: log).lastPathComponent)
     process = try ChildProcess(
       "gpsfake", (repeats ? [] : ["-1"]) + ["-q", "-c", "\(secondsPerSentence)", "-P", "\(port)", file])
-    guard waitUntil(seconds: 20, { Self.isListening(port) || !process.isRunning }), process.isRunning else {
+    guard waitUntil(atMost: 20, { Self.isListening(port) || !process.isRunning }), process.isRunning else {
       throw GPSDFixtureError.didNotStart(process.output)
     }
   }

@@ -1,10 +1,12 @@
-import Foundation
+internal import Glibc
+internal import Platform
 
 /// Waits until a condition holds; false when it did not within the time limit. The limit is for a test that would
 /// otherwise hang; it is no statement about speed.
-public func waitUntil(seconds: Double, _ condition: () throws -> Bool) rethrows -> Bool {
-  let deadline = Date().addingTimeInterval(seconds)
-  while Date() < deadline {
+@discardableResult
+public func waitUntil(atMost seconds: Double = 10, _ condition: () throws -> Bool) rethrows -> Bool {
+  let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
+  while SystemClock.monotonic < deadline {
     if try condition() { return true }
     usleep(10_000)
   }

@@ -25,12 +25,12 @@ public enum ProcessEnvironment {
   public static var variables: [String: String] {
     var result: [String: String] = [:]
     var entry = environ
-    while let current = entry?.pointee {
+    while let current = entry.pointee {
       let text = String(cString: current)
       if let equals = text.firstIndex(of: "=") {
         result[String(text[..<equals])] = String(text[text.index(after: equals)...])
       }
-      entry = entry?.advanced(by: 1)
+      entry = entry.advanced(by: 1)
     }
     return result
   }

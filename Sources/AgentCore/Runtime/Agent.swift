@@ -48,8 +48,7 @@ public final class Agent: Sendable {
     let delivery: any MessageDelivery =
       switch output {
       case .print: PrintDelivery(topics: topics)
-      case .broker:
-        try BrokerDelivery(configuration: configuration, topics: topics, will: pipeline.will, log: log)
+      case .broker: PrintDelivery(topics: topics)
       }
     let runner = PipelineRunner(pipeline: pipeline, delivery: delivery, log: log)
     let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)

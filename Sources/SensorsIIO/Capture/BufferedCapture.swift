@@ -4,32 +4,23 @@ internal import Sensors
 internal import Spatial
 
 /// A running capture: the buffer, how its scans are read, and whose clock stamps them.
-struct BufferedCapture: ~Copyable {
+package struct BufferedCapture: ~Copyable {
   /// Sizes of the buffer, in scans.
-  struct Plan: Hashable, Sendable {
-    /// Scans in a block of the kernel's buffer, and at most in one `refill`.
-    var length: Int
-    /// Scans after which the reader wakes.
-    var watermark: Int
+  package struct Plan: Hashable, Sendable {
+    /// Scans after which the reader wakes: one block. libiio makes it the kernel's watermark.
+    package var watermark: Int
     /// Blocks that the kernel keeps while the reader is late.
-    var blocks: Int
+    package var blocks: Int
 
     /// - Parameter isPolled: whether a descriptor tells when the watermark is reached. Without one (network,
-    ///   USB) a read waits for a whole block, so the block is the watermark, and lasts at most a quarter of the
-    ///   time limit: the server waits half of it, and forgets what it has read when that is over.
-    init(hertz: Double, latency: Double, isPolled: Bool, configuration: IIOConfiguration) {
+    ///   USB) a read waits for a whole block, so that lasts at most a quarter of the time limit: the server
+    ///   waits half of it, and forgets what it has read when that is over.
+    package init(hertz: Double, latency: Double, isPolled: Bool, configuration: IIOConfiguration) {
       let longest = isPolled ? max(latency, 2) : configuration.timeout / 4
       let wanted = configuration.watermark ?? Int(min(hertz * min(latency, longest), 65_536))
-      let watermark = max(1, min(wanted, max(1, Int(hertz * longest))))
-      if isPolled {
-        let twoSeconds = max(16, min(Int(hertz * 2), 4096))
-        length = max(configuration.bufferLength ?? twoSeconds, watermark)
-        blocks = 4
-      } else {
-        length = watermark
-        blocks = max(4, min(Int(hertz * 2) / watermark, 200))
-      }
-      self.watermark = watermark
+      watermark = max(1, min(wanted, max(1, Int(min(hertz * longest, 65_536)))))
+      let depth = configuration.bufferLength ?? Int(min(hertz * 2, 65_536))
+      blocks = max(4, min(depth / watermark, 200))
     }
   }
 
@@ -57,16 +48,8 @@ struct BufferedCapture: ~Copyable {
     let rate = max(rates.values.max() ?? hertz, 0.001)
     let plan = Plan(hertz: rate, latency: latency, isPolled: context.isLocal, configuration: configuration)
     let (decoder, scanChannels) = try Self.enable(sensors, of: device)
-    // A watermark must not exceed the length at that moment, and neither may change while the buffer runs.
-    do throws(IIOError) {
-      try device.setFile("buffer/enable", to: "0")
-      try device.setFile("buffer/length", to: "\(plan.length)")
-      try device.setFile("buffer/watermark", to: "\(plan.watermark)")
-    } catch {
-      guard !error.isLoss else { throw error }
-    }
     try device.setKernelBufferCount(plan.blocks)
-    let buffer = try Buffer(on: device, samples: plan.length, cancellation: cancellation)
+    let buffer = try Buffer(on: device, samples: plan.watermark, cancellation: cancellation)
     let descriptor = context.isLocal ? buffer.pollDescriptor : nil
     if descriptor != nil { try buffer.setBlocking(false) }
 

@@ -19,6 +19,8 @@ package struct HardwareClock: Hashable, Sendable {
   package private(set) var corrections = 0
   private let isEstimated: Bool
   private var least: Int64 = .max
+  /// Where a correction backwards is on its way to.
+  private var target: Int64?
   private var windowStart: Int64 = .min
 
   /// For samples stamped with a clock of this machine that is `offset` ns behind `CLOCK_BOOTTIME`.
@@ -45,9 +47,13 @@ package struct HardwareClock: Hashable, Sendable {
       return
     }
     least = min(least, delay)
-    if least < offset - tolerance {
-      self.offset = max(least, offset - max(1, period / 2))
+    if least < (target ?? offset) - tolerance {
+      target = least
       corrections += 1
+    }
+    if let target {
+      self.offset = max(target, offset - max(1, period / 2))
+      if self.offset == target { self.target = nil }
     } else if arrival - windowStart >= window {
       if least > offset + tolerance {
         self.offset = least

@@ -90,6 +90,10 @@ extension Device {
     for name in ["in_\(kind.attributeStem)_mount_matrix", "in_mount_matrix", "mount_matrix"] {
       texts.append(try attribute(name))
     }
+    // libiio takes `in_mount_matrix`, which is for the whole chip, for the `matrix` of a channel called "mount".
+    if hasChannel("mount") {
+      texts.append(try withChannel("mount") { channel throws(IIOError) in try channel.attribute("matrix") })
+    }
     let own = texts.lazy.compactMap { $0 }.compactMap { MountMatrix(parsing: $0) }.first
     if let own, !own.isIdentity { return (own, .device) }
     let (identifier, name, label) = (identifier, name, label)

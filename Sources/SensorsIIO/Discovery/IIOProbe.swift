@@ -30,6 +30,7 @@ public enum IIOProbe {
   }
 
   private static func open(_ configuration: IIOConfiguration) -> Result<IIOInventory, IIOError> {
+    BrokenPipe.block()
     do throws(IIOError) {
       let context = try Context(uri: configuration.uri)
       return .success(try IIOInventory(context, configuration: configuration))

@@ -14,6 +14,8 @@ final class Supervisor: Sendable {
   private struct Post {
     var worker: DeviceWorker
     var thread: DedicatedThread
+    /// Whether it has delivered since it was started, so that the next loss is a new one.
+    var isProven = false
   }
 
   init(
@@ -27,6 +29,7 @@ final class Supervisor: Sendable {
 
   /// The thread's body.
   func run() {
+    BrokenPipe.block()
     var posts: [Post] = []
     var known: Set<SensorKind> = []
     var backoff = Backoff(floor: 0.2, base: 0.5, limit: 60)
@@ -34,7 +37,10 @@ final class Supervisor: Sendable {
     var hasFound = false
     while !isStopping() {
       bury(&posts)
-      if posts.contains(where: { $0.worker.hasDelivered }) { backoff.reset() }
+      for index in posts.indices where !posts[index].isProven && posts[index].worker.hasDelivered {
+        posts[index].isProven = true
+        backoff.reset()
+      }
       // Until anything was found everything is sought, so that what there is can be told; then only what is wanted.
       let served = posts.reduce(into: Set<SensorKind>()) { $0.formUnion($1.worker.assignment.kinds) }
       let sought = (hasFound ? board.wanted.union(known) : configuration.kinds).subtracting(served)

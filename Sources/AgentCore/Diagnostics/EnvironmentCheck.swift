@@ -1,0 +1,151 @@
+internal import Glibc
+internal import MQTT
+internal import Platform
+internal import Sensors
+internal import SensorsGPSD
+internal import SensorsIIO
+internal import Spatial
+
+/// Looks at what a configuration needs from the machine and the network, and says what is missing and what to do.
+public struct EnvironmentCheck {
+  private let configuration: AgentConfiguration
+
+  public init(_ configuration: AgentConfiguration) {
+    self.configuration = configuration
+  }
+
+  /// Looks at everything; takes at most some seconds a part. Nothing is published and no sensor is powered.
+  public func run() -> [Finding] {
+    [Finding(.ok, "configuration", "vehicle \(configuration.fleet)/\(configuration.vehicle)")]
+      + clock() + input() + store() + broker()
+  }
+
+  private func clock() -> [Finding] {
+    let now = UTCTime(nanoseconds: SystemClock.realtime)
+    guard now >= TimeBase.earliestSaneTime else {
+      return [
+        Finding(
+          .warning, "clock", "says \(now.rfc3339), which cannot be",
+          remedy: "set it (chrony, timedatectl); until then times come from the receiver, and TLS cannot work")
+      ]
+    }
+    return [Finding(.ok, "clock", now.rfc3339)]
+  }
+
+  private func input() -> [Finding] {
+    switch configuration.input {
+    case .simulation: return [Finding(.ok, "input", "simulation")]
+    case .replay:
+      do {
+        guard case .recorded(var recording) = try SensorFeed(unpaced) else { return [] }
+        for kind in recording.kinds { recording.setDemand(.rate(hertz: 1, latency: .zero), for: kind) }
+        _ = try recording.next()
+        let kinds = recording.kinds.sorted().map(\.rawValue).joined(separator: ", ")
+        return [Finding(.ok, "replay", "\(recording.name) holds \(kinds)")]
+      } catch {
+        return [Finding(.problem, "replay", "\(error)")]
+      }
+    case .hardware:
+      let findings = (configuration.gpsd.isEnabled ? gpsd() : []) + (configuration.iio.isEnabled ? iio() : [])
+      return findings.isEmpty
+        ? [Finding(.problem, "input", "gpsd and iio are both off", remedy: "enable one, or set input.mode")] : findings
+    }
+  }
+
+  private var unpaced: AgentConfiguration {
+    var copy = configuration
+    copy.speed = nil
+    return copy
+  }
+
+  private func gpsd() -> [Finding] {
+    do {
+      let probe = try GPSDProbe.run(configuration.gpsd.address)
+      let name = "gpsd \(probe.version.release) at \(probe.address)"
+      guard !probe.devices.isEmpty else {
+        return [
+          Finding(
+            .warning, "gpsd", "\(name) has no receiver",
+            remedy: "name it in /etc/default/gpsd (DEVICES) or run gpsdctl add DEVICE")
+        ]
+      }
+      if let wanted = configuration.gpsd.device, !probe.devices.contains(where: { $0.path == wanted }) {
+        let paths = probe.devices.map(\.path).joined(separator: ", ")
+        return [
+          Finding(.problem, "gpsd", "\(name) has no \(wanted)", remedy: "set gpsd.device to one of: \(paths)")
+        ]
+      }
+      return [Finding(.ok, "gpsd", "\(name) with \(probe.devices.map(\.path).joined(separator: ", "))")]
+    } catch {
+      return [
+        Finding(
+          .problem, "gpsd", "\(error)",
+          remedy: "start gpsd, or set gpsd.host and gpsd.port, or gpsd.enabled = false")
+      ]
+    }
+  }
+
+  private func iio() -> [Finding] {
+    configuration.iio.contextConfigurations.flatMap { context -> [Finding] in
+      do {
+        let inventory = try IIOProbe.inventory(context)
+        let missing = [SensorKind.accelerometer, .gyroscope, .magnetometer].filter { !inventory.kinds.contains($0) }
+        let subject = "iio \(context.uri)"
+        guard missing.count < 3 else {
+          return [
+            Finding(
+              .warning, subject, "no inertial sensor",
+              remedy: "load its driver, or set iio.contexts; heading and attitude are off until then")
+          ]
+        }
+        let found = inventory.devices.map(\.title).joined(separator: ", ")
+        guard missing.isEmpty else {
+          let names = missing.map(\.rawValue).joined(separator: " and no ")
+          return [Finding(.warning, subject, "\(found); no \(names)", remedy: "outputs that need it are left out")]
+        }
+        return [Finding(.ok, subject, found)]
+      } catch {
+        return [
+          Finding(
+            .warning, "iio \(context.uri)", "\(error)",
+            remedy: "heading and attitude are off until then; or set iio.enabled = false")
+        ]
+      }
+    }
+  }
+
+  /// The queue's folder must take files; a missing one is made by the agent if its parent allows.
+  private func store() -> [Finding] {
+    let path = configuration.storePath
+    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    let shown = folder.isEmpty ? "/" : folder
+    if access(shown, W_OK | X_OK) == 0 { return [Finding(.ok, "store", path)] }
+    return [
+      Finding(
+        .problem, "store", "\(shown): \(SystemError.message(for: errno))",
+        remedy: "create it for the agent's user, or set store.path")
+    ]
+  }
+
+  private func broker() -> [Finding] {
+    do {
+      let settings = MQTTConfiguration(configuration.mqtt)
+      return try BrokerProbe.run(settings, timeout: 5).enumerated().map { index, finding in
+        let broker = "\(settings.brokers[index])"
+        switch finding {
+        case .accepting: return Finding(.ok, "broker", "\(broker) accepts us")
+        case .refused(let why):
+          return Finding(
+            .problem, "broker", "\(broker) refuses us: \(why)",
+            remedy: "check mqtt.user, mqtt.password_file and the broker's rules")
+        case .unreachable(let why):
+          return Finding(
+            .problem, "broker", "\(broker) cannot be reached: \(why)",
+            remedy: "check mqtt.broker, and that the broker listens there")
+        }
+      }
+    } catch {
+      return [Finding(.problem, "broker", "\(error)", remedy: "correct the mqtt keys")]
+    }
+  }
+}

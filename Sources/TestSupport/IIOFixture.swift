@@ -1,0 +1,164 @@
+internal import CLinux
+internal import Glibc
+public import Platform
+
+/// Hand-made IIO hardware for the real libiio and iiod: a sysfs of ordinary files and a FIFO for each device's buffer,
+/// seen only by one thread and what it starts, in a mount namespace of their own.
+///
+/// libiio's local backend reads a FIFO as it reads a character device. What files cannot do is behave: a frequency
+/// that is written is read back as written, and `buffer/enable` says what libiio wrote last.
+public struct IIOFixture: Sendable {
+  /// One captured channel: its name in sysfs, as in "accel_x", and its scan type, as in "le:s16/16>>0".
+  public struct Channel: Sendable {
+    var name: String
+    var type: String
+
+    public init(_ name: String, _ type: String) { (self.name, self.type) = (name, type) }
+  }
+
+  private static let root = "/sys/bus/iio/devices"
+
+  /// Runs `body` on a thread that sees the fixture, and gives back what it returns.
+  ///
+  /// - Returns: nil where this machine does not let a process have a mount namespace (it takes CAP_SYS_ADMIN): the
+  ///   test says then that it was skipped.
+  public static func run<Value: Sendable>(
+    _ body: @escaping @Sendable (IIOFixture) throws -> Value
+  ) async throws -> Value? {
+    try await withCheckedThrowingContinuation { continuation in
+      do {
+        _ = try DedicatedThread.start(name: "iio-fixture", stackSize: 4 << 20) {
+          guard enterNamespace() else { return continuation.resume(returning: nil) }
+          continuation.resume(with: Result { try body(IIOFixture()) })
+        }
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+  }
+
+  private static func enterNamespace() -> Bool {
+    guard unshare(odograph_clone_newns) == 0,
+      unsafe mount("none", "/", nil, odograph_ms_private, nil) == 0,
+      unsafe mount("tmpfs", "/sys/bus", "tmpfs", 0, nil) == 0
+    else { return false }
+    var template = Array("/tmp/odograph-dev-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { return false }
+    let staging = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    guard unsafe mount("tmpfs", staging, "tmpfs", 0, nil) == 0 else { return false }
+    for node in ["null", "zero", "random", "urandom"] {
+      close(creat("\(staging)/\(node)", 0o666))
+      guard unsafe mount("/dev/\(node)", "\(staging)/\(node)", nil, odograph_ms_bind, nil) == 0 else {
+        return false
+      }
+    }
+    guard unsafe mount(staging, "/dev", nil, odograph_ms_bind, nil) == 0 else { return false }
+    umount2(staging, Int32(MNT_DETACH))
+    rmdir(staging)
+    mkdir("/sys/bus/iio", 0o755)
+    return mkdir(root, 0o755) == 0
+  }
+
+  /// Adds a device with `channels` to capture, in the order of their scan index, and `files` of its own.
+  ///
+  /// - Parameters:
+  ///   - files: paths below the device's folder, and their text.
+  ///   - hasTrigger: whether its buffer needs a trigger; it then brings its own, `NAME-devN`.
+  public func addDevice(
+    _ number: Int, name: String, channels: [Channel] = [], files: [String: String], hasTrigger: Bool = false
+  ) throws(SystemError) {
+    let folder = "\(Self.root)/iio:device\(number)"
+    mkdir(folder, 0o755)
+    var all = files
+    all["name"] = name
+    if !channels.isEmpty {
+      for part in ["buffer", "scan_elements"] { mkdir("\(folder)/\(part)", 0o755) }
+      all.merge(["buffer/enable": "0", "buffer/length": "2", "buffer/watermark": "1"]) { own, _ in own }
+      for (index, channel) in channels.enumerated() {
+        all["scan_elements/in_\(channel.name)_type"] = channel.type
+        all["scan_elements/in_\(channel.name)_index"] = "\(index)"
+        all["scan_elements/in_\(channel.name)_en"] = "0"
+      }
+      guard mkfifo("/dev/iio:device\(number)", 0o666) == 0 else {
+        throw SystemError(operation: "make FIFO", object: "/dev/iio:device\(number)", code: errno)
+      }
+    }
+    if hasTrigger {
+      mkdir("\(folder)/trigger", 0o755)
+      all["trigger/current_trigger"] = ""
+      mkdir("\(Self.root)/trigger\(number)", 0o755)
+      try write("../trigger\(number)/name", of: number, "\(name)-dev\(number)")
+    }
+    for (path, text) in all { try write(path, of: number, text) }
+  }
+
+  /// Takes the device away, as if it had been unplugged.
+  public func removeDevice(_ number: Int) {
+    for folder in ["iio:device\(number)", "trigger\(number)"] {
+      for part in ["buffer", "scan_elements", "trigger", "."] {
+        let path = "\(Self.root)/\(folder)/\(part)"
+        guard let directory = unsafe opendir(path) else { continue }
+        while let entry = unsafe readdir(directory) {
+          let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) {
+            unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+          }
+          unlink("\(path)/\(name)")
+        }
+        unsafe closedir(directory)
+        if part != "." { rmdir(path) }
+      }
+      rmdir("\(Self.root)/\(folder)")
+    }
+    unlink("/dev/iio:device\(number)")
+  }
+
+  /// Takes away the node of a device's buffer, so that only its attributes are left.
+  public func removeNode(_ number: Int) { unlink("/dev/iio:device\(number)") }
+
+  /// Sets a file of a device.
+  public func write(_ path: String, of number: Int, _ text: String) throws(SystemError) {
+    let full = "\(Self.root)/iio:device\(number)/\(path)"
+    let descriptor = creat(full, 0o644)
+    guard descriptor >= 0 else { throw SystemError(operation: "create", object: full, code: errno) }
+    defer { close(descriptor) }
+    let line = text + "\n"
+    guard unsafe Glibc.write(descriptor, line, line.utf8.count) == line.utf8.count else {
+      throw SystemError(operation: "write", object: full, code: errno)
+    }
+  }
+
+  /// The text of a file of a device; empty where there is none.
+  public func read(_ path: String, of number: Int) -> String {
+    let descriptor = open("\(Self.root)/iio:device\(number)/\(path)", O_RDONLY)
+    guard descriptor >= 0 else { return "" }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
+    return String(decoding: bytes.prefix(max(0, count)).prefix { $0 > 13 }, as: UTF8.self)
+  }
+
+  /// Waits until a file of a device says `text`; false after ten seconds.
+  public func wait(for path: String, of number: Int, toBe text: String) -> Bool {
+    waitUntil { read(path, of: number) == text }
+  }
+
+  /// The hardware's side of a device's buffer. Keep it for as long as samples are to come.
+  public func openPipe(of number: Int) throws(SystemError) -> IIOPipe {
+    let path = "/dev/iio:device\(number)"
+    let descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError(operation: "open", object: path, code: errno) }
+    return IIOPipe(descriptor: descriptor)
+  }
+}
+
+/// Feeds scans into a device's buffer.
+public struct IIOPipe: ~Copyable {
+  fileprivate let descriptor: Int32
+
+  deinit { close(descriptor) }
+
+  /// Puts whole scans into the buffer; false when it is full.
+  public func push(_ scans: [UInt8]) -> Bool {
+    unsafe scans.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) == $0.count }
+  }
+}

@@ -1,0 +1,59 @@
+import Spatial
+import TestSupport
+
+/// Chips for the fixture, and the scans that they would send.
+enum IIOChips {
+  /// An accelerometer and gyroscope in one chip, with 16-bit axes, a temperature and a mount matrix.
+  static func addIMU(_ fixture: IIOFixture, number: Int = 0, hasTrigger: Bool = true) throws {
+    try fixture.addDevice(
+      number, name: "testimu",
+      channels: ["accel_x", "accel_y", "accel_z", "anglvel_x", "anglvel_y", "anglvel_z"].map {
+        IIOFixture.Channel($0, "be:s16/16>>0")
+      } + [IIOFixture.Channel("timestamp", "le:s64/64>>0")],
+      files: [
+        "in_accel_x_raw": "1000", "in_accel_y_raw": "-2000", "in_accel_z_raw": "8192",
+        "in_accel_scale": "0.001197101", "in_anglvel_scale": "0.001",
+        "in_anglvel_x_raw": "10", "in_anglvel_y_raw": "20", "in_anglvel_z_raw": "30",
+        "in_accel_x_offset": "5", "in_mount_matrix": "0, 1, 0; -1, 0, 0; 0, 0, 1",
+        "in_temp_raw": "2000", "in_temp_scale": "10", "in_temp_offset": "500",
+        "sampling_frequency": "50", "sampling_frequency_available": "12.5 50 100 200",
+        "current_timestamp_clock": "realtime",
+      ], hasTrigger: hasTrigger)
+  }
+
+  /// A magnetometer and a barometer, each without a buffer.
+  static func addPolled(_ fixture: IIOFixture) throws {
+    try fixture.addDevice(
+      4, name: "testmag",
+      files: [
+        "in_magn_x_raw": "100", "in_magn_y_raw": "200", "in_magn_z_raw": "-300", "in_magn_scale": "0.0015",
+      ])
+    try fixture.addDevice(
+      5, name: "testbaro", files: ["in_pressure_input": "101.325", "in_temp_input": "21500"])
+  }
+
+  /// A scan of the chip's accelerometer and time stamp alone.
+  static func accelerometerScan(_ x: Int16, _ y: Int16, _ z: Int16, stamp: Int64) -> [UInt8] {
+    [x, y, z].flatMap { bigEndian($0) } + [0, 0] + littleEndian(stamp)
+  }
+
+  /// A scan of all six axes and the time stamp.
+  static func fullScan(_ axes: [Int16], stamp: Int64) -> [UInt8] {
+    axes.flatMap { bigEndian($0) } + [0, 0, 0, 0] + littleEndian(stamp)
+  }
+
+  private static func bigEndian(_ value: Int16) -> [UInt8] {
+    [UInt8(truncatingIfNeeded: value >> 8), UInt8(truncatingIfNeeded: value)]
+  }
+
+  private static func littleEndian(_ value: Int64) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: value >> Int64($0 * 8)) }
+  }
+
+  /// What the chip's raw acceleration means, m/s² in the device frame.
+  static func specificForce(_ x: Int16, _ y: Int16, _ z: Int16) -> Vector3 {
+    let scale = 0.001197101
+    let sensor = Vector3((Double(x) + 5) * scale, Double(y) * scale, Double(z) * scale)
+    return Vector3(sensor.y, -sensor.x, sensor.z)
+  }
+}

@@ -1,0 +1,268 @@
+import Platform
+import Sensors
+import SensorsIIO
+import Spatial
+import TestSupport
+import Testing
+
+/// The IIO source on the real libiio's local backend, over hand-made hardware.
+@Suite struct IIOLocalTests {
+  private static let skipped: Comment = "skipped: this machine gives no mount namespace (needs CAP_SYS_ADMIN)"
+
+  struct Capture: Sendable {
+    var accelerometer: [AccelerometerData] = []
+    var gyroscope: [GyroData] = []
+    var magnetometer: [MagnetometerData] = []
+    var barometer: [PressureData] = []
+    var thermometer: [TemperatureData] = []
+    var statuses: [SourceStatus] = []
+    var files: [String: String] = [:]
+    var steps: [Bool] = []
+
+    mutating func take(_ recorder: EventRecorder) {
+      accelerometer = recorder.accelerometer
+      gyroscope = recorder.gyroscope
+      magnetometer = recorder.magnetometer
+      barometer = recorder.barometer
+      thermometer = recorder.thermometer
+      statuses = recorder.statuses
+    }
+  }
+
+  @Test func capturesExactlyWhatIsWantedAndPowersDown() async throws {
+    let result = try await IIOFixture.run { fixture -> Capture in
+      try IIOChips.addIMU(fixture)
+      var capture = Capture()
+      let pipe = try fixture.openPipe(of: 0)
+      let recorder = EventRecorder()
+      let source = try IIOSource()
+      try source.start { recorder.receive($0) }
+      capture.steps.append(waitUntil { !recorder.statuses.isEmpty })
+      capture.files["enabled before"] = fixture.read("buffer/enable", of: 0)
+
+      source.setDemand(.rate(hertz: 80, latency: .milliseconds(50)), for: .accelerometer)
+      capture.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      for name in [
+        "sampling_frequency", "current_timestamp_clock", "trigger/current_trigger", "buffer/watermark",
+        "scan_elements/in_accel_x_en", "scan_elements/in_anglvel_x_en", "scan_elements/in_timestamp_en",
+      ] { capture.files[name] = fixture.read(name, of: 0) }
+      for index in Int16(0)..<20 {
+        capture.steps.append(
+          pipe.push(IIOChips.accelerometerScan(index, -index, 8192, stamp: Int64(index) * 10_000_000 + 3)))
+      }
+      capture.steps.append(waitUntil { recorder.accelerometer.count == 20 })
+      source.setDemand(.off, for: .accelerometer)
+      capture.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "0"))
+      capture.steps.append(
+        waitUntil { recorder.statuses.last.map { if case .idle = $0.state { true } else { false } } == true })
+      source.stop()
+      capture.take(recorder)
+      return capture
+    }
+    guard let result else {
+      print(Self.skipped)
+      return
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    #expect(
+      result.files == [
+        "enabled before": "0", "sampling_frequency": "100", "current_timestamp_clock": "boottime",
+        "trigger/current_trigger": "testimu-dev0", "buffer/watermark": "5",
+        "scan_elements/in_accel_x_en": "1",
+        "scan_elements/in_anglvel_x_en": "0", "scan_elements/in_timestamp_en": "1",
+      ])
+    #expect(result.accelerometer.map(\.timestamp.nanoseconds) == (0..<20).map { $0 * 10_000_000 + 3 })
+    for (index, sample) in result.accelerometer.enumerated() {
+      let expected = IIOChips.specificForce(Int16(index), Int16(-index), 8192)
+      #expect((sample.specificForce - expected).length < 1e-12)
+    }
+    #expect(result.gyroscope.isEmpty && result.thermometer.isEmpty)
+    let states = result.statuses.map(\.state)
+    #expect(states == [.idle, .active(rates: [.accelerometer: 100]), .idle])
+    #expect(result.statuses[0].kinds == [.accelerometer, .gyroscope, .thermometer])
+    #expect(result.statuses[0].source == "local: iio:device0 (testimu)")
+  }
+
+  @Test func aCombinedChipRunsAtTheHighestRate() async throws {
+    let result = try await IIOFixture.run { fixture -> Capture in
+      try IIOChips.addIMU(fixture, hasTrigger: false)
+      var capture = Capture()
+      let pipe = try fixture.openPipe(of: 0)
+      let recorder = EventRecorder()
+      let source = try IIOSource()
+      source.setDemand(.rate(hertz: 200, latency: .milliseconds(10)), for: .gyroscope)
+      source.setDemand(.rate(hertz: 10, latency: .seconds(1)), for: .accelerometer)
+      source.setDemand(.rate(hertz: 10, latency: .seconds(1)), for: .thermometer)
+      try source.start { recorder.receive($0) }
+      capture.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      for index in Int64(0)..<50 {
+        capture.steps.append(
+          pipe.push(IIOChips.fullScan([1, 2, 3, 100, 200, -300], stamp: index * 5_000_000)))
+      }
+      capture.steps.append(
+        waitUntil {
+          recorder.gyroscope.count == 50 && recorder.accelerometer.count == 50
+            && !recorder.thermometer.isEmpty
+        })
+      source.stop()
+      capture.files["buffer/enable"] = fixture.read("buffer/enable", of: 0)
+      capture.take(recorder)
+      return capture
+    }
+    guard let result else {
+      print(Self.skipped)
+      return
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    #expect(result.files == ["buffer/enable": "0"])
+    #expect(
+      result.gyroscope.allSatisfy { ($0.rotationRate - Vector3(0.2, -0.1, -0.3)).length < 1e-12 })
+    #expect(result.gyroscope.map(\.timestamp) == result.accelerometer.map(\.timestamp))
+    // Read from its attribute, since it is not in the scan: (2000 + 500) * 10 thousandths of a degree.
+    #expect(result.thermometer.first?.temperature == 25)
+    #expect(
+      result.statuses.map(\.state) == [
+        .active(rates: [.gyroscope: 200, .accelerometer: 200, .thermometer: 1])
+      ])
+  }
+
+  @Test func pollsWhatHasNoBuffer() async throws {
+    let result = try await IIOFixture.run { fixture -> Capture in
+      try IIOChips.addPolled(fixture)
+      var capture = Capture()
+      let recorder = EventRecorder()
+      let source = try IIOSource()
+      for kind in [SensorKind.magnetometer, .barometer, .thermometer] {
+        source.setDemand(.rate(hertz: 20, latency: .zero), for: kind)
+      }
+      let before = SystemClock.boottime
+      try source.start { recorder.receive($0) }
+      capture.steps.append(
+        waitUntil {
+          recorder.magnetometer.count > 3 && recorder.barometer.count > 3 && !recorder.thermometer.isEmpty
+        })
+      source.stop()
+      capture.take(recorder)
+      let after = SystemClock.boottime
+      capture.steps.append(
+        capture.magnetometer.allSatisfy { (before...after).contains($0.timestamp.nanoseconds) })
+      return capture
+    }
+    guard let result else {
+      print(Self.skipped)
+      return
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    // Gauss to µT; kilopascals to Pa; thousandths of a degree to degrees.
+    #expect(
+      result.magnetometer.allSatisfy { ($0.magneticField - Vector3(15, 30, -45)).length < 1e-9 })
+    #expect(result.barometer.allSatisfy { abs($0.pressure - 101_325) < 1e-6 })
+    #expect(result.thermometer.first?.temperature == 21.5)
+    #expect(
+      zip(result.magnetometer, result.magnetometer.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
+  }
+
+  /// A device with scan elements whose buffer cannot be opened still has its attributes.
+  @Test func fallsBackToPollingWhereTheBufferFails() async throws {
+    let result = try await IIOFixture.run { fixture -> Capture in
+      try IIOChips.addIMU(fixture)
+      fixture.removeNode(0)
+      var capture = Capture()
+      let recorder = EventRecorder()
+      let source = try IIOSource()
+      source.setDemand(.rate(hertz: 20, latency: .zero), for: .accelerometer)
+      try source.start { recorder.receive($0) }
+      capture.steps.append(waitUntil { recorder.accelerometer.count > 3 })
+      source.stop()
+      capture.take(recorder)
+      return capture
+    }
+    guard let result else {
+      print(Self.skipped)
+      return
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    let expected = IIOChips.specificForce(1000, -2000, 8192)
+    #expect(result.accelerometer.allSatisfy { ($0.specificForce - expected).length < 1e-12 })
+    #expect(result.statuses.map(\.state) == [.active(rates: [.accelerometer: 20])])
+  }
+
+  @Test func aVanishedDeviceIsPickedUpAgainUnderAnotherNumber() async throws {
+    let result = try await IIOFixture.run { fixture -> Capture in
+      try IIOChips.addIMU(fixture)
+      var capture = Capture()
+      let pipe = try fixture.openPipe(of: 0)
+      let recorder = EventRecorder()
+      var configuration = IIOConfiguration()
+      configuration.timeout = 0.3
+      let source = try IIOSource(configuration)
+      source.setDemand(.rate(hertz: 100, latency: .milliseconds(10)), for: .accelerometer)
+      try source.start { recorder.receive($0) }
+      capture.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      capture.steps.append(pipe.push(IIOChips.accelerometerScan(1, 2, 3, stamp: 1)))
+      capture.steps.append(waitUntil { recorder.accelerometer.count == 1 })
+      fixture.removeDevice(0)
+      capture.steps.append(
+        waitUntil { recorder.statuses.contains { if case .unavailable = $0.state { true } else { false } } })
+      // Long enough for several attempts, which must not be told.
+      capture.steps.append(!waitUntil(atMost: 1.5) { recorder.statuses.count > 2 })
+      try IIOChips.addIMU(fixture, number: 3)
+      let second = try fixture.openPipe(of: 3)
+      capture.steps.append(fixture.wait(for: "buffer/enable", of: 3, toBe: "1"))
+      capture.steps.append(second.push(IIOChips.accelerometerScan(4, 5, 6, stamp: 2)))
+      capture.steps.append(waitUntil { recorder.accelerometer.count == 2 })
+      source.stop()
+      capture.take(recorder)
+      return capture
+    }
+    guard let result else {
+      print(Self.skipped)
+      return
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    let states = result.statuses.map(\.state)
+    #expect(states.count == 3)
+    #expect(states.first == .active(rates: [.accelerometer: 100]))
+    #expect(states.last == .active(rates: [.accelerometer: 100]))
+    guard case .unavailable(let reason) = states.dropFirst().first else {
+      Issue.record("the loss was not said: \(states)")
+      return
+    }
+    #expect(reason.contains("local:"), "\(reason)")
+  }
+
+  @Test func theProbeListsWhatThereIsAndNamesWhatHelps() async throws {
+    let result = try await IIOFixture.run { fixture -> (IIOInventory, String) in
+      try IIOChips.addIMU(fixture)
+      try IIOChips.addPolled(fixture)
+      var configuration = IIOConfiguration()
+      configuration.mountMatrices["testmag"] = MountMatrix(parsing: "1,0,0;0,-1,0;0,0,-1")
+      // The chip's own matrix goes before a configured one.
+      configuration.mountMatrices["testimu"] = MountMatrix(parsing: "1,0,0;0,-1,0;0,0,-1")
+      let inventory = try IIOProbe.inventory(configuration)
+      configuration.uri = "ip:127.0.0.1:1"
+      do {
+        _ = try IIOProbe.inventory(configuration)
+        return (inventory, "")
+      } catch {
+        return (inventory, "\(error)")
+      }
+    }
+    guard let (inventory, refusal) = result else {
+      print(Self.skipped)
+      return
+    }
+    #expect(refusal.contains("ip:127.0.0.1:1") && refusal.contains("start iiod"), "\(refusal)")
+    #expect(inventory.kinds == SensorKind.iioKinds)
+    #expect(inventory.triggers == ["testimu-dev0"])
+    let imu = try #require(inventory.devices.first { $0.name == "testimu" })
+    #expect(imu.needsTrigger && imu.hasTimestamp && imu.title == "iio:device0 (testimu)")
+    let accelerometer = try #require(imu.sensor(.accelerometer))
+    #expect(accelerometer.frequencies == .list([12.5, 50, 100, 200]) && accelerometer.frequency == 50)
+    #expect(accelerometer.isBuffered && accelerometer.mountSource == .device)
+    #expect(imu.sensor(.thermometer)?.isBuffered == false)
+    let magnetometer = try #require(inventory.devices.first { $0.name == "testmag" }?.sensor(.magnetometer))
+    #expect(magnetometer.mountSource == .configuration && !magnetometer.isBuffered)
+    #expect(abs((magnetometer.scale ?? 0) - 0.15) < 1e-12)
+  }
+}

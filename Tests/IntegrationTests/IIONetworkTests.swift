@@ -1,0 +1,131 @@
+import Platform
+import Sensors
+import SensorsIIO
+import Spatial
+import TestSupport
+import Testing
+
+/// The IIO source through a real iiod.
+@Suite struct IIONetworkTests {
+  struct Capture: Sendable {
+    var accelerometer: [AccelerometerData] = []
+    var statuses: [SourceStatus] = []
+    var steps: [Bool] = []
+    var clock = ""
+  }
+
+  @Test func capturesThroughTheServerAndSurvivesItsRestart() async throws {
+    let result = try await IIOFixture.run { fixture -> Capture in
+      try IIOChips.addIMU(fixture)
+      let pipe = try fixture.openPipe(of: 0)
+      var capture = Capture()
+      let recorder = EventRecorder()
+      let daemon = try IIODaemon()
+      let source = try IIOSource(IIOConfiguration(uri: daemon.uri))
+      source.setDemand(.rate(hertz: 100, latency: .milliseconds(50)), for: .accelerometer)
+      try source.start { recorder.receive($0) }
+      capture.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      capture.clock = fixture.read("current_timestamp_clock", of: 0)
+      for index in Int64(0)..<20 {
+        capture.steps.append(
+          pipe.push(IIOChips.accelerometerScan(Int16(index), 2, 3, stamp: 77_000 + index * 500_000)))
+      }
+      capture.steps.append(waitUntil { recorder.accelerometer.count == 20 })
+      daemon.kill()
+      capture.steps.append(
+        waitUntil { recorder.statuses.contains { if case .unavailable = $0.state { true } else { false } } })
+      capture.steps.append(!waitUntil(atMost: 1.5) { recorder.statuses.count > 2 })
+      try fixture.write("buffer/enable", of: 0, "0")
+      let second = try IIODaemon(port: daemon.port)
+      capture.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      for index in Int64(0)..<10 {
+        capture.steps.append(
+          pipe.push(IIOChips.accelerometerScan(Int16(index), 2, 3, stamp: 500_000_000 + index * 500_000)))
+      }
+      capture.steps.append(waitUntil { recorder.accelerometer.count == 30 })
+      source.setDemand(.off, for: .accelerometer)
+      for _ in 0..<5 {
+        capture.steps.append(pipe.push(IIOChips.accelerometerScan(0, 2, 3, stamp: 1_000_000_000)))
+      }
+      capture.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "0"))
+      source.stop()
+      second.kill()
+      capture.accelerometer = recorder.accelerometer
+      capture.statuses = recorder.statuses
+      return capture
+    }
+    guard let result else {
+      print("skipped: this machine gives no mount namespace (needs CAP_SYS_ADMIN)")
+      return
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    #expect(result.clock == "boottime")
+    let first = result.accelerometer.prefix(20)
+    #expect(
+      zip(first, first.dropFirst()).allSatisfy {
+        $1.timestamp.nanoseconds - $0.timestamp.nanoseconds == 500_000
+      })
+    for (index, sample) in first.enumerated() {
+      #expect((sample.specificForce - IIOChips.specificForce(Int16(index), 2, 3)).length < 1e-12)
+    }
+    let names = result.statuses.map { status in
+      switch status.state {
+      case .active: "active"
+      case .idle: "idle"
+      case .unavailable: "unavailable"
+      case .finished: "finished"
+      }
+    }
+    #expect(names.prefix(3) == ["active", "unavailable", "active"], "\(result.statuses)")
+  }
+
+  /// No sample comes, so the thread waits in the middle of a block when it is told to stop.
+  @Test func stopsWhileItWaitsForABlock() async throws {
+    let result = try await IIOFixture.run { fixture -> [Bool] in
+      try IIOChips.addIMU(fixture)
+      let pipe = try fixture.openPipe(of: 0)
+      let recorder = EventRecorder()
+      let daemon = try IIODaemon()
+      var configuration = IIOConfiguration(uri: daemon.uri)
+      configuration.timeout = 120
+      let source = try IIOSource(configuration)
+      source.setDemand(.rate(hertz: 100, latency: .milliseconds(50)), for: .accelerometer)
+      try source.start { recorder.receive($0) }
+      var steps = [fixture.wait(for: "buffer/enable", of: 0, toBe: "1")]
+      steps.append(pipe.push(IIOChips.accelerometerScan(1, 2, 3, stamp: 1)))
+      source.stop()
+      steps.append(recorder.accelerometer.isEmpty)
+      daemon.kill()
+      return steps
+    }
+    guard let result else {
+      print("skipped: this machine gives no mount namespace (needs CAP_SYS_ADMIN)")
+      return
+    }
+    #expect(result == [true, true, true])
+  }
+
+  @Test func aServerThatIsNotThereIsSaidOnceWithItsRemedy() async throws {
+    let result = try await IIOFixture.run { fixture -> [SourceStatus] in
+      let recorder = EventRecorder()
+      let source = try IIOSource(IIOConfiguration(uri: "ip:127.0.0.1:1"))
+      try source.start { recorder.receive($0) }
+      _ = waitUntil { !recorder.statuses.isEmpty }
+      source.setDemand(.rate(hertz: 100, latency: .zero), for: .gyroscope)
+      _ = waitUntil(atMost: 1.5) { recorder.statuses.count > 1 }
+      source.stop()
+      return recorder.statuses
+    }
+    guard let result else {
+      print("skipped: this machine gives no mount namespace (needs CAP_SYS_ADMIN)")
+      return
+    }
+    #expect(result.count == 1)
+    guard case .unavailable(let reason) = try #require(result.first).state else {
+      Issue.record("\(result)")
+      return
+    }
+    #expect(reason.contains("ip:127.0.0.1:1") && reason.contains("start iiod"))
+    #expect(result.first?.kinds == SensorKind.iioKinds)
+  }
+}
