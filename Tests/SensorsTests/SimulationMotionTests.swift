@@ -201,6 +201,14 @@ import Testing
     #expect(drive.truth(at: Timestamp(seconds: 1e6)).speed == 0)
   }
 
+  @Test func truthAnswersForEveryMoment() throws {
+    let drive = try Self.ideal { $0.startTimestamp = Timestamp(seconds: 100) }
+    let start = drive.truth(at: Timestamp(seconds: 100))
+    #expect(drive.truth(at: Timestamp(nanoseconds: .min)) == start)
+    #expect(drive.truth(at: Timestamp(nanoseconds: .max)).position.isFinite)
+    #expect(drive.truth(at: Timestamp(seconds: 140)).speed > 5)
+  }
+
   @Test func lapsJoinWithoutASeam() throws {
     let drive = try Self.ideal()
     for lap in [1.0, 2, 100] {
