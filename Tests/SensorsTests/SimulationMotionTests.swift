@@ -201,6 +201,14 @@ import Testing
     #expect(drive.truth(at: Timestamp(seconds: 1e6)).speed == 0)
   }
 
+  @Test func truthAnswersForEveryMoment() throws {
+    let drive = try Self.ideal { $0.startTimestamp = Timestamp(seconds: 100) }
+    let start = drive.truth(at: Timestamp(seconds: 100))
+    #expect(drive.truth(at: Timestamp(nanoseconds: .min)) == start)
+    #expect(drive.truth(at: Timestamp(nanoseconds: .max)).position.isFinite)
+    #expect(drive.truth(at: Timestamp(seconds: 140)).speed > 5)
+  }
+
   @Test func lapsJoinWithoutASeam() throws {
     let drive = try Self.ideal()
     for lap in [1.0, 2, 100] {
@@ -260,6 +268,26 @@ import Testing
     #expect(lateral < 3.5)
     #expect(hardest < 2.5)
     #expect(jerk < 12)
+  }
+
+  /// The slightest bend of a fast street, as between the points of a recorded track, is not a jolt.
+  @Test(arguments: [0.01, 0.1, 0.5, 2]) func slightBendsAreDrivenSmoothly(degrees: Double) throws {
+    let frame = LocalFrame(origin: Coordinate(latitude: 50, longitude: 8))
+    let end = SIMD2(1000 + 1000 * cos(degrees.radians), 1000 * sin(degrees.radians))
+    let places = [SIMD2(0, 0), SIMD2(1000, 0), end, SIMD2(1000, 900)]
+    let drive = try Self.ideal {
+      $0.steepestGrade = 0
+      $0.route = Route(waypoints: places.map { Route.Waypoint(frame.coordinate(at: $0), speedLimit: 40) })
+    }
+    var (before, change, top) = (Vector3.zero, 0.0, 0.0)
+    for time in stride(from: 0.0, to: drive.lapDuration, by: 0.02) {
+      let motion = drive.truth(at: Timestamp(seconds: time)).motion
+      change = max(change, (motion.acceleration - before).length / 0.02)
+      top = max(top, motion.speed)
+      before = motion.acceleration
+    }
+    #expect(change < 8)
+    #expect(top > 30)
   }
 
   @Test func leansOutOfTurnsAndLiftsItsNoseWhenAccelerating() throws {

@@ -95,6 +95,7 @@ import Testing
   @Test func settingsOutOfRangeAreRefusedByName() {
     let cases: [(WritableKeyPath<SimulatedDrive.Configuration, Double>, Double, String)] = [
       (\.rates.accelerometer, .nan, "rates.accelerometer"), (\.rates.barometer, -1, "rates.barometer"),
+      (\.rates.positioning, 1e-12, "rates.positioning"),
       (\.style.braking, 9, "style.braking"), (\.altitude, .infinity, "altitude"),
       (\.inertialErrors.gyroscopeBias, -1, "inertialErrors.gyroscopeBias"),
       (\.environment.hardIron.x, .nan, "environment.hardIron"),

@@ -3,7 +3,7 @@ public import Spatial
 
 /// A small random number generator whose sequence depends on nothing but its seed: xoshiro256++ (D. Blackman,
 /// S. Vigna, 2019), filled by SplitMix64 as its authors advise.
-public struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: (UInt64, UInt64, UInt64, UInt64)
   private var spareNormal: Double?
 
@@ -58,18 +58,6 @@ public struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
   /// Exponentially distributed with the given mean: the wait for the next of events that happen at random.
   public mutating func nextExponential(mean: Double) -> Double {
     -mean * log(1 - nextUniform())
-  }
-
-  public static func == (a: Self, b: Self) -> Bool {
-    a.state == b.state && a.spareNormal == b.spareNormal
-  }
-
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(state.0)
-    hasher.combine(state.1)
-    hasher.combine(state.2)
-    hasher.combine(state.3)
-    hasher.combine(spareNormal)
   }
 }
 

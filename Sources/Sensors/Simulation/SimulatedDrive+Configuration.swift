@@ -11,8 +11,8 @@ extension SimulatedDrive {
     case noLocation
   }
 
-  /// How often each sensor samples at most, Hz; 0 for a sensor that the vehicle has not got. A demand may ask
-  /// for less.
+  /// How often each sensor samples at most, Hz; 0.001 ... 10,000, or 0 for a sensor that the vehicle has not
+  /// got. A demand may ask for less.
   public struct Rates: Hashable, Sendable {
     public var accelerometer = 100.0
     public var gyroscope = 100.0
@@ -79,8 +79,8 @@ extension SimulatedDrive {
 
 extension SimulatedDrive.Configuration {
   func check() throws(SimulationError) {
-    for kind in SensorKind.allCases {
-      try Self.check(rates[kind], in: 0...10_000, "rates.\(kind.rawValue)")
+    for kind in SensorKind.allCases where rates[kind] != 0 {
+      try Self.check(rates[kind], in: 0.001...10_000, "rates.\(kind.rawValue)")
     }
     try Self.check(style.acceleration, in: 0.3...2.5, "style.acceleration")
     try Self.check(style.braking, in: 0.3...3.5, "style.braking")
@@ -92,6 +92,7 @@ extension SimulatedDrive.Configuration {
     try Self.check(steepestGrade, in: 0...0.15, "steepestGrade")
     try Self.check(parkingTime, in: 10...1e9, "parkingTime")
     try Self.check(blockDuration, in: 0...60, "blockDuration")
+    try Self.check(startTimestamp.seconds, in: 0...1e9, "startTimestamp")
     if let duration { try Self.check(duration, in: 0...1e9, "duration") }
     try check(inertialErrors)
     try check(environment)

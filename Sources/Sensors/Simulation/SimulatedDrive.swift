@@ -89,9 +89,10 @@ public struct SimulatedDrive: SensorRecording {
   /// Metres once around.
   public var lapLength: Double { dynamics.path.length }
 
-  /// The vehicle's true state at any moment from the start on, past or future.
+  /// The vehicle's true state at any moment, past or future; before the start, that of the start.
   public func truth(at timestamp: Timestamp) -> VehicleState {
-    state(at: max(0, timestamp.nanoseconds - configuration.startTimestamp.nanoseconds))
+    let start = configuration.startTimestamp
+    return state(at: max(timestamp, start).nanoseconds - start.nanoseconds)
   }
 
   public mutating func next() -> SensorEvent? {

@@ -18,7 +18,7 @@ struct CornerBlend: Sendable {
   /// corner to the curve's ends, `reach` (m), would not leave room for it.
   init(turn: Double, radius: Double, reach: Double) {
     let unit = CornerBlend(turn: turn, length: 1)
-    let wanted = abs(turn) * radius / (1 - Self.ramp)
+    let wanted = turn == 0 ? 0 : abs(turn) * radius / (1 - Self.ramp)
     self.init(turn: turn, length: min(wanted, reach / unit.tangentLength))
   }
 
@@ -35,7 +35,11 @@ struct CornerBlend: Sendable {
   }
 
   /// The tightest radius, m; infinite without a turn.
-  var radius: Double { turn == 0 ? .infinity : length * (1 - Self.ramp) / abs(turn) }
+  var radius: Double { Self.radius(turn: turn, length: length) }
+
+  static func radius(turn: Double, length: Double) -> Double {
+    turn == 0 ? .infinity : length * (1 - ramp) / abs(turn)
+  }
 
   /// Heading relative to that at the start, rad; curvature, 1/m; and its change along the curve, 1/m².
   func shape(at distance: Double) -> (heading: Double, curvature: Double, curvatureChange: Double) {

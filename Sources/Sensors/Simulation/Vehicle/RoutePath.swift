@@ -168,9 +168,11 @@ extension RoutePath {
         problem: "turns by \(Int(abs(turn).degrees.rounded()))°, more than "
           + "\(Int(sharpestTurn.degrees.rounded()))°; lead the vehicle around by further waypoints")
     }
-    // Slight bends are built wide: the radius that fits a corner, grown with the square of its bluntness.
+    // Slight bends are built wide: the radius that fits a corner, grown with the square of its bluntness; and
+    // the slightest still long enough to be steered through rather than jolted over.
     let bluntness = 0.5 * Double.pi / max(abs(turn), 1e-6)
-    let radius = waypoints[index].turnRadius ?? max(10, min(400, 10 * bluntness * bluntness))
+    let gentle = max(10, min(400, 10 * bluntness * bluntness))
+    let radius = waypoints[index].turnRadius ?? max(gentle, CornerBlend.radius(turn: turn, length: 20))
     // Below a microradian the turn is rounding noise of the coordinates, and its blend without length.
     let blend = CornerBlend(turn: abs(turn) < 1e-6 ? 0 : turn, radius: radius, reach: reach)
     guard blend.radius >= tightestRadius else {

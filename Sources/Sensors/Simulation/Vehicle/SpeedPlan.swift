@@ -36,7 +36,9 @@ struct SpeedPlan {
     var limitBefore = Double.infinity
     for segment in path.segments {
       // Turns need steps that follow their curvature, straights only ones that follow the acceleration.
-      let steps = max(1, Int((segment.length / (segment.blend == nil ? 2 : 0.5)).rounded(.up)))
+      let steps =
+        segment.blend == nil
+        ? Int((segment.length / 2).rounded(.up)) : max(16, Int((segment.length * 2).rounded(.up)))
       let first = nodes.count
       for step in 0..<steps {
         let along = segment.length * Double(step) / Double(steps)
