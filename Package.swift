@@ -29,8 +29,9 @@ let package = Package(
 
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
-    .testTarget(name: "SensorsTests", dependencies: ["Sensors", "Spatial", "TestSupport"]),
-    .testTarget(name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
+    .testTarget(name: "SensorsTests", dependencies: ["Platform", "Sensors", "Spatial", "TestSupport"]),
+    .testTarget(
+      name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
     .testTarget(
       name: "IntegrationTests",
       dependencies: ["Platform", "Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
