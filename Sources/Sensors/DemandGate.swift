@@ -29,7 +29,8 @@ public struct DemandGate: Sendable, Hashable {
     case nil: return true
     case .off: return false
     case .dutyCycle(let on, let period):
-      return DutyCycle(on: on, period: period).isOn(nanosecondsSinceStart: time.nanoseconds &- start.nanoseconds)
+      return DutyCycle(on: on, period: period).isOn(
+        nanosecondsSinceStart: time.nanoseconds &- start.nanoseconds)
     case .rate(let hertz, _):
       guard hertz < 1, let last = lastPassed else {
         lastPassed = time

@@ -46,7 +46,9 @@ struct GPSDLine {
     var count = 0
     var index = bytes.startIndex
     while index + pattern.count <= bytes.endIndex {
-      if bytes[index] == pattern[0], bytes[index..<index + pattern.count].elementsEqual(pattern) { count += 1 }
+      if bytes[index] == pattern[0], bytes[index..<index + pattern.count].elementsEqual(pattern) {
+        count += 1
+      }
       index += 1
     }
     return count

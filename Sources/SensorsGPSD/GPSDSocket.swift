@@ -73,7 +73,9 @@ struct GPSDSocket: ~Copyable {
 
   /// Waits for bytes and appends what has come.
   /// - Throws: `connectionLost` when gpsd has gone.
-  func receive(into buffer: inout [UInt8], deadline: Int64?, wake: EventDescriptor) throws(GPSDError) -> Outcome {
+  func receive(into buffer: inout [UInt8], deadline: Int64?, wake: EventDescriptor) throws(GPSDError)
+    -> Outcome
+  {
     switch Self.wait(descriptor, for: Int16(POLLIN), deadline: deadline, wake: wake) {
     case .interrupted: return .interrupted
     case .timedOut: return .timedOut

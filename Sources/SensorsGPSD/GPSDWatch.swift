@@ -117,7 +117,8 @@ struct GPSDWatch: Sendable {
       // Another receiver may go on; only the one that was heard last leaves a gap.
       guard path == device ?? lastReporter else { return [] }
       return say(
-        .unavailable, .unavailable(reason: "\(source) lost the receiver \(path); check that it is plugged in"))
+        .unavailable, .unavailable(reason: "\(source) lost the receiver \(path); check that it is plugged in")
+      )
     }
   }
 

@@ -20,7 +20,8 @@ struct GPSDWorker: ~Copyable {
   private var assembler = GPSDFixAssembler()
   private var thinning = DemandGate()
 
-  init(name: String, address: GPSDAddress, device: String?, wake: EventDescriptor, sink: @escaping SensorSink) {
+  init(name: String, address: GPSDAddress, device: String?, wake: EventDescriptor, sink: @escaping SensorSink)
+  {
     self.name = name
     self.address = address
     self.device = device

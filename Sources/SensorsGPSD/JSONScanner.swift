@@ -128,7 +128,8 @@ struct JSONScanner {
   /// A decimal number short enough for libgps, which computes long exponents with overflowing integers and then
   /// reads beyond its table of powers.
   private static func isNumber(_ token: String) -> Bool {
-    guard token.utf8.count <= 40, token.utf8.allSatisfy({ (48...57).contains($0) || "+-.eE".utf8.contains($0) })
+    guard token.utf8.count <= 40,
+      token.utf8.allSatisfy({ (48...57).contains($0) || "+-.eE".utf8.contains($0) })
     else { return false }
     let exponent = token.utf8.drop { $0 | 32 != UInt8(ascii: "e") }
     return exponent.count <= 5 && Double(token)?.isFinite == true

@@ -16,7 +16,8 @@ public final class GPSDFixture: Sendable {
   ///   - repeats: whether the log begins anew at its end.
   ///   - port: nil for a free one.
   public init(
-    log: String, leadIn: Int = 0, secondsPerSentence: Double = 0.005, repeats: Bool = false, port: UInt16? = nil
+    log: String, leadIn: Int = 0, secondsPerSentence: Double = 0.005, repeats: Bool = false,
+    port: UInt16? = nil
   ) throws {
     let port = try port ?? FreePort.next()
     self.port = port
@@ -38,7 +39,9 @@ public final class GPSDFixture: Sendable {
   /// Whether all programs that this test needs are installed; says so when not.
   public static var isInstalled: Bool {
     let missing = ["gpsd", "gpsfake", "gpspipe"].filter { ChildProcess.find($0) == nil }
-    if !missing.isEmpty { print("skipped: needs \(missing.joined(separator: ", ")) (apt: gpsd gpsd-tools gpsd-clients)") }
+    if !missing.isEmpty {
+      print("skipped: needs \(missing.joined(separator: ", ")) (apt: gpsd gpsd-tools gpsd-clients)")
+    }
     return missing.isEmpty
   }
 

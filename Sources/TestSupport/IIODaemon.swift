@@ -1,5 +1,5 @@
 internal import Glibc
-public import Platform
+internal import Platform
 
 /// A real iiod on a free loopback port, serving what the thread that starts it sees as `local:`.
 public final class IIODaemon: Sendable {

@@ -5,7 +5,8 @@ public final class ScratchFolder: Sendable {
   public let path: String
 
   public init() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("odograph-\(UUID().uuidString)")
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "odograph-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     path = folder.path
   }

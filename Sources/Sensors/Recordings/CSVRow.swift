@@ -23,7 +23,8 @@ struct CSVRow {
     for (field, quantity) in zip(fields, columns.quantities) where !field.isEmpty {
       guard let value = DecimalText.scientific(field) else {
         throw failure(
-          quantity, "\"\(excerpt(field))\" is not a finite number", "leave the field of an absent value empty")
+          quantity, "\"\(excerpt(field))\" is not a finite number", "leave the field of an absent value empty"
+        )
       }
       values[quantity] = value
     }

@@ -114,7 +114,9 @@ private struct InertialBlock: Sendable {
     if let force = row.vector(.ax, .ay, .az) {
       accelerometer.append(AccelerometerData(timestamp: time, specificForce: force))
     }
-    if let rate = row.vector(.gx, .gy, .gz) { gyroscope.append(GyroData(timestamp: time, rotationRate: rate)) }
+    if let rate = row.vector(.gx, .gy, .gz) {
+      gyroscope.append(GyroData(timestamp: time, rotationRate: rate))
+    }
     if let field = row.vector(.mx, .my, .mz) {
       magnetometer.append(MagnetometerData(timestamp: time, magneticField: field))
     }

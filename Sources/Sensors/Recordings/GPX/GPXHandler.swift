@@ -78,7 +78,8 @@ final class GPXHandler {
 
   private func trimmed(_ text: [UInt8]) -> [UInt8] {
     let isBlank: (UInt8) -> Bool = { $0 == 32 || (9...13).contains($0) }
-    guard let first = text.firstIndex(where: { !isBlank($0) }), let last = text.lastIndex(where: { !isBlank($0) })
+    guard let first = text.firstIndex(where: { !isBlank($0) }),
+      let last = text.lastIndex(where: { !isBlank($0) })
     else { return [] }
     return Array(text[first...last])
   }

@@ -30,14 +30,18 @@ internal import CExpat
     unsafe XML_SetElementHandler(
       parser,
       { argument, name, attributes in
-        guard let name = unsafe name, let (parser, handler) = unsafe GPXReader.context(argument) else { return }
+        guard let name = unsafe name, let (parser, handler) = unsafe GPXReader.context(argument) else {
+          return
+        }
         handler.begin(unsafe GPXReader.localName(name), line: unsafe Int(XML_GetCurrentLineNumber(parser))) {
           unsafe GPXReader.attribute($0, in: attributes)
         }
         if handler.failure != nil { unsafe XML_StopParser(parser, 0) }
       },
       { argument, name in
-        guard let name = unsafe name, let (parser, handler) = unsafe GPXReader.context(argument) else { return }
+        guard let name = unsafe name, let (parser, handler) = unsafe GPXReader.context(argument) else {
+          return
+        }
         handler.end(unsafe GPXReader.localName(name), line: unsafe Int(XML_GetCurrentLineNumber(parser)))
         if handler.failure != nil { unsafe XML_StopParser(parser, 0) }
       })

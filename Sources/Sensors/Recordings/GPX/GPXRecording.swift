@@ -65,7 +65,8 @@ public struct GPXRecording: SensorRecording {
     guard expectsTime == (point.time != nil) else {
       throw RecordingError(
         file: name, line: point.line,
-        problem: expectsTime ? "the point has no time, the first one has" : "the point has a time, the first has none",
+        problem: expectsTime
+          ? "the point has no time, the first one has" : "the point has a time, the first has none",
         remedy: "give all points a time, or none")
     }
     guard expectsTime else {

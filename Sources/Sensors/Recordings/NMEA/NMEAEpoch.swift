@@ -138,7 +138,8 @@ struct NMEAEpoch {
 
   private mutating func takeZDA(_ sentence: NMEASentence) {
     timeOfDay = timeOfDay ?? sentence.timeOfDay(1)
-    guard let day = sentence.integer(2), let month = sentence.integer(3), let year = sentence.integer(4) else {
+    guard let day = sentence.integer(2), let month = sentence.integer(3), let year = sentence.integer(4)
+    else {
       return
     }
     date = UTCTime(year: year, month: month, day: day) ?? date

@@ -1,0 +1,150 @@
+import Foundation
+import Platform
+import Sensors
+import SensorsGPSD
+import TestSupport
+import Testing
+
+/// A source and a gpsd that comes and goes.
+@Suite(.serialized) struct GPSDLifeCycleTests {
+  private static let log = "data/gpsd-logs/haicom-305N.log"
+
+  private static func kinds(_ states: [SourceStatus.State]) -> [String] {
+    states.map { state in
+      switch state {
+      case .active: "active"
+      case .idle: "idle"
+      case .unavailable: "unavailable"
+      case .finished: "finished"
+      }
+    }
+  }
+
+  /// gpsd is not there yet, comes, is killed, and comes again: each change is said once.
+  @Test(.timeLimit(.minutes(3))) func aRestartIsSurvivedAndSaidOnce() throws {
+    guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
+    let listener = GPSDListener()
+    let port = try FreePort.next()
+    let source = try GPSDSource(GPSDAddress(port: port))
+    source.setDemand(always, for: .positioning)
+    try source.start(listener.sink)
+    defer { source.stop() }
+    #expect(waitUntil(atMost: 10) { listener.states.count == 1 })
+    // Several attempts fail in this time; none but the first is said.
+    usleep(2_500_000)
+    #expect(Self.kinds(listener.states) == ["unavailable"])
+    guard case .unavailable(let reason)? = listener.states.first else { return }
+    #expect(reason.contains("127.0.0.1:\(port)") && reason.contains("is gpsd running?"))
+
+    let first = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true, port: port)
+    #expect(waitUntil(atMost: 40) { listener.fixes.count > 20 })
+    first.process.signal(SIGKILL)
+    first.stop()
+    #expect(waitUntil(atMost: 10) { listener.states.count == 3 })
+    let count = listener.fixes.count
+    let second = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true, port: port)
+    #expect(waitUntil(atMost: 40) { listener.fixes.count > count + 20 })
+    second.stop()
+    #expect(Self.kinds(listener.states).prefix(4) == ["unavailable", "active", "unavailable", "active"])
+  }
+
+  /// While nothing is wanted nobody watches, so gpsd closes the receiver; then the watch is taken up again.
+  @Test(.timeLimit(.minutes(2))) func demandOffLeavesTheWatch() throws {
+    guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
+    let gpsd = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true)
+    defer { gpsd.stop() }
+    let listener = GPSDListener()
+    let address = GPSDAddress(port: gpsd.port)
+    let source = try GPSDSource(address)
+    try source.start(listener.sink)
+    defer { source.stop() }
+    #expect(waitUntil(atMost: 10) { listener.states == [.idle] })
+    #expect(Self.watchers(gpsd.port) == 0)
+    source.setDemand(always, for: .positioning)
+    #expect(waitUntil(atMost: 20) { listener.fixes.count > 10 })
+    #expect(Self.watchers(gpsd.port) == 1)
+    source.setDemand(.off, for: .positioning)
+    #expect(waitUntil(atMost: 10) { Self.watchers(gpsd.port) == 0 })
+    #expect(Self.kinds(listener.states) == ["idle", "active", "idle"])
+    let count = listener.fixes.count
+    usleep(500_000)
+    #expect(listener.fixes.count == count)
+    source.setDemand(always, for: .positioning)
+    #expect(waitUntil(atMost: 20) { listener.fixes.count > count + 10 })
+    #expect(Self.kinds(listener.states) == ["idle", "active", "idle", "active"])
+    source.stop()
+    #expect(waitUntil(atMost: 10) { Self.watchers(gpsd.port) == 0 })
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aProbeNamesVersionAndDevices() throws {
+    guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
+    let gpsd = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true)
+    defer { gpsd.stop() }
+    let probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))
+    #expect(probe.version.protocolMajor == 3)
+    #expect(!probe.version.release.isEmpty)
+    #expect(probe.devices.count == 1)
+    #expect(Self.watchers(gpsd.port) == 0)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aProbeOfNobodySaysSo() throws {
+    let port = try FreePort.next()
+    let error = #expect(throws: GPSDError.self) { _ = try GPSDProbe.run(GPSDAddress(port: port)) }
+    #expect(error?.kind == .unreachable)
+    #expect(error?.description.contains("127.0.0.1:\(port)") == true)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aHostWithoutAddressSaysSo() throws {
+    let address = GPSDAddress(host: "no-such-host.invalid")
+    let error = #expect(throws: GPSDError.self) { _ = try GPSDProbe.run(address) }
+    #expect(error?.kind == .unknownHost)
+  }
+
+  /// Something that listens and says nothing must not hold a probe or a source for ever.
+  @Test(.timeLimit(.minutes(1))) func aSilentListenerIsGivenUp() throws {
+    let listener = try SilentListener()
+    let error = #expect(throws: GPSDError.self) {
+      _ = try GPSDProbe.run(GPSDAddress(port: listener.port), timeLimit: .milliseconds(300))
+    }
+    #expect(error?.kind == .protocolViolation)
+    let source = try GPSDSource(GPSDAddress(port: listener.port))
+    source.setDemand(always, for: .positioning)
+    try source.start { _ in }
+    source.stop()
+  }
+
+  /// How many connections to the port are established, as the kernel counts them.
+  private static func watchers(_ port: UInt16) -> Int {
+    let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
+    let hex = String(port, radix: 16, uppercase: true)
+    let address = String(repeating: "0", count: 4 - hex.count) + hex
+    return table.split(separator: "\n").dropFirst().filter { line in
+      let fields = line.split(separator: " ")
+      // Local address and port, state 01: established.
+      return fields.count > 3 && fields[1].hasSuffix(":" + address) && fields[3] == "01"
+    }.count
+  }
+}
+
+/// A port on which connections are taken by the kernel and never answered.
+private final class SilentListener: Sendable {
+  let port: UInt16
+  private let descriptor: Int32
+
+  init() throws {
+    port = try FreePort.next()
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    let isListening = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 && listen(descriptor, 8) == 0
+      }
+    }
+    guard isListening else { throw POSIXError(.EADDRINUSE) }
+  }
+
+  deinit { close(descriptor) }
+}

@@ -1,0 +1,71 @@
+import Sensors
+import SensorsGPSD
+import Spatial
+import TestSupport
+import Testing
+
+@Suite struct GPSDLogRecordingTests {
+  let scratch: ScratchFolder
+
+  init() throws { scratch = try ScratchFolder() }
+
+  private func fixes(_ text: String) throws -> [PositionFix] {
+    var recording = try GPSDLogRecording(path: scratch.write(text, to: "log.json"))
+    var fixes: [PositionFix] = []
+    while let event = try recording.next() {
+      if case .position(let block) = event { fixes += block }
+    }
+    return fixes
+  }
+
+  private func tpv(_ time: String, _ rest: String = "") -> String {
+    #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2025-06-02T04:54:\#(time)Z","lat":1.5,"lon":2.5\#(rest)}"#
+      + "\r\n"
+  }
+
+  @Test func oneFixForEachPositionReport() throws {
+    let sky = #"{"class":"SKY","device":"/dev/a","hdop":0.9,"satellites":[{"PRN":1,"used":true}]}"# + "\n"
+    let fixes = try fixes(
+      #"{"class":"VERSION","release":"3.22"}"# + "\n$GPGGA,raw*00\n" + tpv("01.000") + sky + tpv("02.000")
+        + #"{"class":"TPV","mode":1}"# + "\n" + tpv("01.500"))
+    #expect(fixes.count == 4)
+    #expect(fixes.map(\.timestamp.seconds) == [0, 1, 1, 1])
+    #expect(fixes.map(\.satellitesUsed) == [nil, 1, nil, 1])
+    #expect(fixes.map(\.mode) == [.threeDimensional, .threeDimensional, .noFix, .threeDimensional])
+    #expect(fixes[3].time == UTCTime(rfc3339: "2025-06-02T04:54:01.500Z"))
+    #expect(fixes[2].coordinate == nil && fixes[2].time == nil)
+  }
+
+  @Test func aDamagedReportIsNamed() throws {
+    let error = #expect(throws: RecordingError.self) {
+      _ = try fixes(tpv("01.000") + "{\"class\":\"TPV\",\"mode\":3\n")
+    }
+    #expect(error?.line == 2)
+  }
+
+  @Test func aLastReportThatWasCutOffIsPassedOver() throws {
+    #expect(try fixes(tpv("01.000") + "{\"class\":\"TPV\",\"mo").count == 1)
+  }
+
+  @Test(arguments: ["", "$GPGGA,1*00\n", "prose\n"])
+  func aFileWithoutReportsIsAnError(text: String) {
+    #expect(throws: RecordingError.self) { _ = try fixes(text) }
+  }
+
+  @Test(arguments: ["bundg_zeus_9", "haicom-305N", "humminbird-M37", "nl2008u", "ublox-neo-m8l"])
+  func gpsdsOwnExpectedReportsAreRead(log: String) throws {
+    guard let path = Shared.file("data/gpsd-logs/\(log).log.chk") else { return }
+    var recording = try GPSDLogRecording(path: path)
+    var count = 0
+    while let event = try recording.next() {
+      guard case .position(let block) = event else { continue }
+      for fix in block {
+        count += 1
+        if fix.mode == nil || fix.mode == .noFix { #expect(fix.coordinate == nil) }
+        #expect(fix.coordinate?.isValid ?? true)
+        #expect(fix.coordinate != Coordinate(latitude: 0, longitude: 0))
+      }
+    }
+    #expect(count > 0)
+  }
+}

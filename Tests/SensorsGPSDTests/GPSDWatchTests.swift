@@ -1,0 +1,164 @@
+import Platform
+import Sensors
+import Testing
+
+@testable import SensorsGPSD
+
+/// The decisions of a source, in virtual time.
+@Suite struct GPSDWatchTests {
+  private static let second: Int64 = 1_000_000_000
+  private static let always = SensorDemand.rate(hertz: 1, latency: .seconds(1))
+
+  private struct Story {
+    var watch = GPSDWatch(source: "gpsd", device: nil, backoff: Backoff(floor: 1, base: 1, limit: 30))
+    var generator = SeededGenerator(seed: 1)
+    var said: [SourceStatus.State] = []
+
+    /// What it does, without what it says.
+    mutating func at(_ seconds: Double, _ event: GPSDWatch.Event) -> [GPSDWatch.Action] {
+      watch.handle(event, at: Int64(seconds * 1e9), using: &generator).filter { action in
+        guard case .say(let state) = action else { return true }
+        said.append(state)
+        return false
+      }
+    }
+
+    func deadline(_ seconds: Double) -> Double? {
+      watch.deadline(at: Int64(seconds * 1e9)).map { Double($0) * 1e-9 }
+    }
+  }
+
+  private static let active = SourceStatus.State.active(rates: [:])
+
+  @Test func nothingIsDoneUntilSomethingIsWanted() {
+    var story = Story()
+    #expect(story.at(0, .demand(.off)) == [])
+    #expect(story.said == [.idle])
+    #expect(story.deadline(0) == nil)
+    #expect(story.at(5, .demand(Self.always)) == [.connect])
+    #expect(story.at(5, .connected) == [])
+    #expect(story.at(6, .reported(device: "a")) == [])
+    #expect(story.said == [.idle, Self.active])
+    #expect(story.at(7, .demand(.off)) == [.disconnect])
+    #expect(story.said == [.idle, Self.active, .idle])
+  }
+
+  @Test func anOutageIsSaidOnceHoweverManyAttemptsItTakes() throws {
+    var story = Story()
+    #expect(story.at(0, .demand(Self.always)) == [.connect])
+    var now = 0.0
+    for attempt in 0..<20 {
+      #expect(story.at(now, .disconnected(reason: "refused \(attempt)")) == [])
+      let next = try #require(story.deadline(now))
+      #expect(next - now >= 1 && next - now <= 30)
+      #expect(story.at((now + next) / 2, .tick) == [])
+      #expect(story.at(next, .tick) == [.connect])
+      now = next
+    }
+    #expect(story.said == [.unavailable(reason: "refused 0")])
+    #expect(story.at(now, .connected) == [])
+    #expect(story.said.count == 1)
+    _ = story.at(now + 1, .reported(device: nil))
+    _ = story.at(now + 2, .reported(device: nil))
+    #expect(story.said == [.unavailable(reason: "refused 0"), Self.active])
+  }
+
+  @Test func aConnectionThatHeldResetsTheBackoff() throws {
+    var story = Story()
+    _ = story.at(0, .demand(Self.always))
+    for attempt in 0..<10 {
+      _ = story.at(Double(attempt) * 100, .disconnected(reason: "x"))
+      _ = story.at(Double(attempt) * 100 + 50, .tick)
+    }
+    _ = story.at(1000, .connected)
+    _ = story.at(1006, .reported(device: nil))
+    _ = story.at(1010, .disconnected(reason: "gone"))
+    // Floor and first ceiling are both 1 s.
+    #expect(story.watch.deadline(at: 1010 * Self.second) == 1011 * Self.second)
+  }
+
+  @Test func silenceIsSaidAndTheConnectionMadeAnew() throws {
+    var story = Story()
+    _ = story.at(0, .demand(Self.always))
+    _ = story.at(0, .connected)
+    _ = story.at(2, .reported(device: "a"))
+    #expect(story.deadline(2) == 17)
+    #expect(story.at(16.9, .tick) == [])
+    #expect(story.at(17, .tick) == [.disconnect])
+    #expect(story.said.count == 2)
+    let retry = try #require(story.deadline(17))
+    #expect(story.at(retry, .tick) == [.connect])
+    _ = story.at(retry, .connected)
+    #expect(story.at(retry + 15, .tick) == [.disconnect])
+    #expect(story.said.count == 2)
+    let again = try #require(story.deadline(retry + 15))
+    _ = story.at(again, .tick)
+    _ = story.at(again, .connected)
+    _ = story.at(again, .reported(device: "a"))
+    #expect(story.said.last == Self.active && story.said.count == 3)
+  }
+
+  @Test func onlyTheReceiverThatWasHeardIsMissed() {
+    var story = Story()
+    _ = story.at(0, .demand(Self.always))
+    _ = story.at(0, .connected)
+    _ = story.at(1, .reported(device: "a"))
+    _ = story.at(2, .deviceClosed(path: "b"))
+    #expect(story.said == [Self.active])
+    #expect(story.at(3, .deviceClosed(path: "a")) == [])
+    #expect(story.said.count == 2)
+    guard case .unavailable(let reason)? = story.said.last else {
+      Issue.record("not unavailable")
+      return
+    }
+    #expect(reason.contains("a"))
+    _ = story.at(4, .reported(device: "a"))
+    #expect(story.said.last == Self.active)
+  }
+
+  @Test func aDutyCycleWatchesForItsOnPhases() {
+    var story = Story()
+    #expect(story.at(100, .demand(.dutyCycle(on: .seconds(10), period: .seconds(60)))) == [.connect])
+    _ = story.at(100, .connected)
+    _ = story.at(101, .reported(device: nil))
+    #expect(story.deadline(101) == 110)
+    #expect(story.at(110, .tick) == [.disconnect])
+    #expect(story.deadline(110) == 160)
+    #expect(story.at(130, .tick) == [])
+    #expect(story.at(160, .tick) == [.connect])
+    // An attempt that fails at the very end of the phase is not repeated before the next.
+    #expect(story.at(170, .disconnected(reason: "refused")) == [])
+    #expect(story.deadline(170) == 220)
+    #expect(story.said == [Self.active])
+    #expect(story.at(171, .demand(.off)) == [])
+    #expect(story.said == [Self.active, .idle])
+  }
+
+  @Test(arguments: [
+    (SensorDemand.dutyCycle(on: .seconds(60), period: .seconds(60)), true),
+    (.dutyCycle(on: .zero, period: .seconds(1)), false),
+    (.dutyCycle(on: .seconds(1), period: .zero), true), (.rate(hertz: 0, latency: .zero), false),
+    (.rate(hertz: .nan, latency: .zero), false),
+    (.rate(hertz: 0.1, latency: .zero), true),
+  ])
+  func demandsAtTheirEdges(demand: SensorDemand, connects: Bool) {
+    var story = Story()
+    #expect(story.at(0, .demand(demand)) == (connects ? [.connect] : []))
+  }
+
+  @Test func aNewDemandBeginsAnInterruptedAttemptAnew() {
+    var story = Story()
+    #expect(story.at(0, .demand(Self.always)) == [.connect])
+    #expect(story.at(1, .demand(.rate(hertz: 5, latency: .zero))) == [.connect])
+    #expect(story.at(2, .demand(.off)) == [])
+    #expect(story.said == [.idle])
+  }
+
+  @Test func aLossWhileNothingIsWantedIsNoOutage() {
+    var story = Story()
+    _ = story.at(0, .demand(Self.always))
+    _ = story.at(1, .demand(.off))
+    #expect(story.at(2, .disconnected(reason: "gone")) == [])
+    #expect(story.said == [.idle])
+  }
+}
