@@ -59,10 +59,10 @@ let package = Package(
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
     .testTarget(name: "SensorsTests", dependencies: ["Platform", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
-    .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial"]),
+    .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial", "TestSupport"]),
     .testTarget(name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial"]),
     .testTarget(name: "TelemetryTests", dependencies: ["Positioning", "Spatial", "Telemetry"]),
-    .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Spatial"]),
+    .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Sensors", "Spatial"]),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [

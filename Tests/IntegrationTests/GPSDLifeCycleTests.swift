@@ -24,7 +24,7 @@ import Testing
   @Test(.timeLimit(.minutes(3))) func aRestartIsSurvivedAndSaidOnce() throws {
     guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
     let listener = GPSDListener()
-    let port = try FreePort.next()
+    let port: UInt16 = try FreePort.next()
     let source = try GPSDSource(GPSDAddress(port: port))
     source.setDemand(always, for: .positioning)
     try source.start(listener.sink)
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1))) func aProbeOfNobodySaysSo() throws {
-    let port = try FreePort.next()
+    let port: UInt16 = try FreePort.next()
     let error = #expect(throws: GPSDError.self) { _ = try GPSDProbe.run(GPSDAddress(port: port)) }
     #expect(error?.kind == .unreachable)
     #expect(error?.description.contains("127.0.0.1:\(port)") == true)
