@@ -2,30 +2,53 @@ import Foundation
 
 /// A program that a test started: its output is captured, and it ends with the object at the latest.
 ///
-/// It leads a process group of its own (`setsid`), so that `terminate` also reaches what it has started.
-// Sendable: `process` is used under `lock` after `init`.
+/// It leads a process group of its own, so that signals also reach what it has started. It is spawned with
+/// `posix_spawn(3)`, because Foundation's `Process` needs the run loop of the thread that started it to notice the
+/// end.
+// Sendable: `status` is used only under `lock`; the rest is constant.
 public final class ChildProcess: @unchecked Sendable {
   public let processIdentifier: Int32
-  private let process = Process()
   private let outputPath: String
   private let scratch: ScratchFolder
   private let lock = NSLock()
+  private var status: Int32?
 
   /// Starts a program.
-  /// - Parameter program: a name that is looked for in PATH and in the system's folders, or a path.
+  /// - Parameters:
+  ///   - program: a name that is looked for in PATH and in the system's folders, or a path.
+  ///   - environment: variables beside those of the test.
   public init(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+    guard let path = Self.find(program) else { throw ChildProcessError.notInstalled(program) }
     scratch = try ScratchFolder()
     outputPath = try scratch.write("", to: "output")
-    guard let path = Self.find(program) else { throw ChildProcessError.notInstalled(program) }
-    let output = try FileHandle(forWritingTo: URL(fileURLWithPath: outputPath))
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/setsid")
-    process.arguments = [path] + arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    processIdentifier = process.processIdentifier
+
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_APPEND, 0)
+    posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    posix_spawnattr_setpgroup(&attributes, 0)
+    // The test runner's own mask and handlers are no business of the program's.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    sigfillset(&signals)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
+    posix_spawnattr_setflags(&attributes, Int16(flags))
+
+    let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    let argv = ([path] + arguments).map { strdup($0) } + [nil]
+    let envp = variables.map { strdup("\($0)=\($1)") } + [nil]
+    defer { for text in argv + envp { free(text) } }
+    var identifier: pid_t = 0
+    let code = posix_spawn(&identifier, path, &actions, &attributes, argv, envp)
+    guard code == 0 else { throw ChildProcessError.didNotStart(program, String(cString: strerror(code))) }
+    processIdentifier = identifier
   }
 
   deinit { terminate() }
@@ -35,10 +58,21 @@ public final class ChildProcess: @unchecked Sendable {
     (try? String(decoding: Data(contentsOf: URL(fileURLWithPath: outputPath)), as: UTF8.self)) ?? ""
   }
 
-  public var isRunning: Bool { lock.withLock { process.isRunning } }
+  public var isRunning: Bool { exitStatus == nil }
 
-  /// The exit status, once it has ended.
-  public var exitStatus: Int32? { lock.withLock { process.isRunning ? nil : process.terminationStatus } }
+  /// How it ended: the exit code, or minus the number of the signal that ended it. Nil while it runs.
+  public var exitStatus: Int32? {
+    lock.withLock {
+      if status == nil {
+        var raw: Int32 = 0
+        if waitpid(processIdentifier, &raw, WNOHANG) == processIdentifier {
+          let signal = raw & 0x7F
+          status = signal == 0 ? (raw >> 8) & 0xFF : -signal
+        }
+      }
+      return status
+    }
+  }
 
   /// Sends a signal to it and to what it started.
   public func signal(_ number: Int32) { kill(-processIdentifier, number) }
@@ -46,10 +80,10 @@ public final class ChildProcess: @unchecked Sendable {
   /// Asks it and what it started to end, insists after two seconds, and returns when it has ended.
   public func terminate() {
     signal(SIGTERM)
-    let deadline = Date().addingTimeInterval(2)
-    while isRunning, Date() < deadline { usleep(10_000) }
+    _ = waitUntil(seconds: 2) { !isRunning }
+    // What it started may outlive it.
     signal(SIGKILL)
-    lock.withLock { process.waitUntilExit() }
+    _ = waitUntil(seconds: 10) { !isRunning }
   }
 
   /// Where a program is; nil when it is not installed.
@@ -63,10 +97,12 @@ public final class ChildProcess: @unchecked Sendable {
 
 public enum ChildProcessError: Error, CustomStringConvertible {
   case notInstalled(String)
+  case didNotStart(String, String)
 
   public var description: String {
     switch self {
     case .notInstalled(let program): "\(program) is not installed"
+    case .didNotStart(let program, let cause): "start \(program): \(cause)"
     }
   }
 }
