@@ -80,11 +80,16 @@ import Testing
     guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
     let gpsd = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true)
     defer { gpsd.stop() }
-    let probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))
+    var probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))
+    // gpsd listens a moment before gpsfake gives it the receiver.
+    _ = try waitUntil(seconds: 10) {
+      probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))
+      return !probe.devices.isEmpty
+    }
     #expect(probe.version.protocolMajor == 3)
     #expect(!probe.version.release.isEmpty)
     #expect(probe.devices.count == 1)
-    #expect(Self.watchers(gpsd.port) == 0)
+    #expect(waitUntil(seconds: 10) { Self.watchers(gpsd.port) == 0 })
   }
 
   @Test(.timeLimit(.minutes(1))) func aProbeOfNobodySaysSo() throws {
