@@ -82,14 +82,14 @@ import Testing
     defer { gpsd.stop() }
     var probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))
     // gpsd listens a moment before gpsfake gives it the receiver.
-    _ = try waitUntil(seconds: 10) {
+    _ = try waitUntil(atMost: 10) {
       probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))
       return !probe.devices.isEmpty
     }
     #expect(probe.version.protocolMajor == 3)
     #expect(!probe.version.release.isEmpty)
     #expect(probe.devices.count == 1)
-    #expect(waitUntil(seconds: 10) { Self.watchers(gpsd.port) == 0 })
+    #expect(waitUntil(atMost: 10) { Self.watchers(gpsd.port) == 0 })
   }
 
   @Test(.timeLimit(.minutes(1))) func aProbeOfNobodySaysSo() throws {
