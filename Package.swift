@@ -9,8 +9,12 @@ let package = Package(
   products: [
     .library(name: "Spatial", targets: ["Spatial"]),
     .library(name: "Sensors", targets: ["Sensors"]),
+    .library(name: "FleetCore", targets: ["FleetCore"]),
+    .executable(name: "odograph", targets: ["odograph"]),
   ],
-  dependencies: [],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+  ],
   targets: [
     .systemLibrary(name: "CIIO", pkgConfig: "libiio", providers: [.apt(["libiio-dev"])]),
     .systemLibrary(name: "CGPS", pkgConfig: "libgps", providers: [.apt(["libgps-dev"])]),
@@ -26,18 +30,25 @@ let package = Package(
     .target(name: "Motion", dependencies: ["Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Motion", "Sensors", "Spatial"]),
     .target(name: "Telemetry", dependencies: ["CJansson", "Motion", "Positioning", "Spatial"]),
+    .target(
+      name: "FleetCore", dependencies: ["CLinux", "Platform", "Positioning", "Spatial", "Telemetry"]),
+    .executableTarget(
+      name: "odograph",
+      dependencies: ["FleetCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
 
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
     .testTarget(name: "SensorsTests", dependencies: ["Sensors", "Spatial"]),
     .testTarget(name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial"]),
     .testTarget(name: "TelemetryTests", dependencies: ["Positioning", "Spatial", "Telemetry"]),
+    .testTarget(
+      name: "FleetCoreTests", dependencies: ["FleetCore", "Positioning", "Spatial", "Telemetry"]),
   ]
 )
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
-  "Platform", "SensorsIIO", "SensorsGPSD", "StoreAndForward", "MQTT", "Telemetry",
+  "Platform", "SensorsIIO", "SensorsGPSD", "StoreAndForward", "MQTT", "Telemetry", "FleetCore",
 ]
 for target in package.targets where target.type != .system {
   var settings = target.swiftSettings ?? []
