@@ -30,11 +30,18 @@ let package = Package(
     .target(name: "Motion", dependencies: ["Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Motion", "Sensors", "Spatial"]),
     .target(name: "Telemetry", dependencies: ["CJansson", "Motion", "Positioning", "Spatial"]),
+    .target(name: "MQTT", dependencies: ["CMosquitto", "Platform"]),
     .target(
-      name: "FleetCore", dependencies: ["CLinux", "Platform", "Positioning", "Spatial", "Telemetry"]),
+      name: "FleetCore",
+      dependencies: ["CLinux", "MQTT", "Platform", "Positioning", "Spatial", "Telemetry"]),
     .executableTarget(
       name: "odograph",
-      dependencies: ["FleetCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+      dependencies: [
+        "FleetCore", "MQTT", "Telemetry",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+
+    .target(name: "TestSupport", dependencies: ["Platform"]),
 
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
@@ -42,7 +49,9 @@ let package = Package(
     .testTarget(name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial"]),
     .testTarget(name: "TelemetryTests", dependencies: ["Positioning", "Spatial", "Telemetry"]),
     .testTarget(
-      name: "FleetCoreTests", dependencies: ["FleetCore", "Positioning", "Spatial", "Telemetry"]),
+      name: "FleetCoreTests", dependencies: ["FleetCore", "MQTT", "Positioning", "Spatial", "Telemetry"]),
+    .testTarget(
+      name: "IntegrationTests", dependencies: ["MQTT", "Platform", "TestSupport", "odograph"]),
   ]
 )
 

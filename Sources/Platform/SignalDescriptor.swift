@@ -3,29 +3,25 @@ internal import Glibc
 
 /// Signals as something to read in `poll(2)`, instead of code that interrupts at any point (signalfd).
 ///
-/// The signals are blocked for the calling thread and for threads that it starts from then on. Make it first thing in
-/// `main`, so that no thread is left that they could interrupt.
-public struct SignalDescriptor: ~Copyable {
+/// The signals are blocked for the calling thread and for threads that it starts from then on, and stay so. Make it
+/// first thing in `main`, so that no thread is left that they could interrupt.
+// Sendable: the descriptor is constant, and reads of it are atomic in the kernel.
+public final class SignalDescriptor: Sendable {
   /// What to hand to `poll(2)`, with `POLLIN`.
   public let descriptor: Int32
-  private let signals: sigset_t
 
+  /// - Parameter numbers: the signals, as in `SIGTERM`.
   /// - Throws: `SystemError` when the process has no descriptor left.
   public init(signals numbers: [Int32]) throws(SystemError) {
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     for number in numbers { unsafe sigaddset(&signals, number) }
     unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-    self.signals = signals
     descriptor = unsafe signalfd(-1, &signals, odograph_sfd_flags)
     guard descriptor >= 0 else { throw SystemError(operation: "create", object: "signalfd", code: errno) }
   }
 
-  deinit {
-    close(descriptor)
-    var signals = signals
-    unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-  }
+  deinit { close(descriptor) }
 
   /// The signals that arrived since the last call, each once however often it was sent; empty when there are none.
   /// Never waits.

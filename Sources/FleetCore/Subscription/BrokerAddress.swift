@@ -4,12 +4,15 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
   public var port: Int
   public var usesTLS: Bool
   public var user: String?
+  /// Whether the port was given, and is not just the usual one.
+  public var hasExplicitPort: Bool
 
   public init(host: String, port: Int? = nil, usesTLS: Bool = false, user: String? = nil) {
     self.host = host
     self.port = port ?? (usesTLS ? 8883 : 1883)
     self.usesTLS = usesTLS
     self.user = user
+    hasExplicitPort = port != nil
   }
 
   /// The broker on this machine.

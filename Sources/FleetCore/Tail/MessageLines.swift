@@ -46,7 +46,7 @@ struct MessageLines {
   private mutating func appendQuoted(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
     var text = text
-    unsafe text.withUTF8 { utf8 in
+    text.withUTF8 { utf8 in
       // Nearly all text needs no escape, and is then copied in one go.
       let isPlain = unsafe utf8.allSatisfy {
         $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
@@ -78,7 +78,7 @@ struct MessageLines {
       case 0x0A where !quotes, 0x0D where !quotes: bytes.append(UInt8(ascii: " "))
       case 0x09 where !quotes: bytes.append(byte)
       case 0..<0x20, 0x7F: appendEscape(byte)
-      case 0xC2 where index < utf8.count && unsafe utf8[index] < 0xA0:
+      case 0xC2 where unsafe index < utf8.count && utf8[index] < 0xA0:
         unsafe appendEscape(utf8[index])
         index += 1
       default: bytes.append(byte)

@@ -31,6 +31,8 @@ struct WatchView: Sendable {
   private(set) var isEditingFilter = false
   private(set) var offset = 0
   var size: TerminalSize
+  /// Whether all vehicles are taken, however small the screen.
+  var isUnbounded = false
   /// What is watched, for the head: a broker and what part of it.
   let title: String
 
@@ -40,7 +42,7 @@ struct WatchView: Sendable {
   }
 
   /// Rows of the screen that show vehicles.
-  var pageRows: Int { max(1, size.rows - 3) }
+  var pageRows: Int { isUnbounded ? Int.max / 4 : max(1, size.rows - 3) }
 
   /// Takes what is to be shown, and corrects the offset where there is less than before.
   mutating func snapshot(of roster: Roster, at now: Moment) -> Snapshot {

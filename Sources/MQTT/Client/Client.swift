@@ -1,0 +1,214 @@
+internal import CMosquitto
+internal import Glibc
+internal import Platform
+
+/// One libmosquitto client for one connection: made, connected, used and destroyed on the session's thread.
+/// A failed client is never connected again, because the library keeps unsent messages inside it.
+///
+/// The corresponding C type is `struct mosquitto`.
+@safe struct Client: ~Copyable {
+  /// What a call of the library came back with.
+  struct Outcome {
+    /// A `MOSQ_ERR` code.
+    var code: Int32
+    /// The `errno` right after the call.
+    var errno: Int32
+
+    var isSuccess: Bool { code == MOSQ_ERR_SUCCESS.code }
+    var message: String { Library.message(for: code, errno: errno) }
+  }
+
+  private let handle: OpaquePointer
+  let events: ClientEvents
+  let version311: Bool
+
+  private init(_ handle: OpaquePointer, version311: Bool) {
+    unsafe self.handle = unsafe handle
+    self.version311 = version311
+    events = ClientEvents(version311: version311)
+    unsafe events.attach(to: handle)
+  }
+
+  /// A client with everything set and no connection.
+  /// - Parameter version311: speak 3.1.1 instead of 5.
+  /// - Throws: `MQTTError` when a file is unreadable or the library refuses a setting.
+  static func make(
+    _ configuration: MQTTConfiguration, will: MQTTMessage?, version311: Bool
+  ) throws(MQTTError) -> Client {
+    Library.prepare()
+    guard let handle = unsafe mosquitto_new(configuration.clientID, configuration.cleanStart, nil) else {
+      throw MQTTError(
+        operation: "create client", object: configuration.clientID,
+        cause: SystemError.message(for: errno) + "; check the client identifier")
+    }
+    let client = unsafe Client(handle, version311: version311)
+    client.setOptions(configuration)
+    try client.setCredentials(configuration)
+    try client.setTLS(configuration)
+    try client.setWill(will)
+    return client
+  }
+
+  deinit { unsafe mosquitto_destroy(handle) }
+
+  /// Starts to connect without waiting for the network, name lookup excepted.
+  /// - Parameter onlyIPv4: skips the IPv6 addresses of the host.
+  func connect(_ configuration: MQTTConfiguration, to broker: MQTTConfiguration.Broker, onlyIPv4: Bool)
+    -> Outcome
+  {
+    let keepAlive = Int32(configuration.keepAlive)
+    if !version311 {
+      var properties = PropertyList()
+      if configuration.sessionExpiryInterval > 0 {
+        properties.add(MQTT_PROP_SESSION_EXPIRY_INTERVAL, configuration.sessionExpiryInterval)
+      }
+      // The library's non-blocking connect takes no properties, and its blocking one would wait for TCP.
+      // The blocking one, given no host to connect to, fails at once and keeps the properties.
+      if let list = unsafe properties.head {
+        unsafe mosquitto_connect_bind_v5(handle, "", 0, keepAlive, nil, list)
+      }
+    }
+    unsafe ClientEvents.collectComplaints(handle, true)
+    Glibc.errno = 0
+    // Only sockets of the bind address's family can be bound to it: the library skips the others.
+    let code = unsafe mosquitto_connect_bind_async(
+      handle, broker.host, Int32(broker.port), keepAlive, onlyIPv4 ? "0.0.0.0" : nil)
+    return Outcome(code: code, errno: Glibc.errno)
+  }
+
+  /// The connection stands: stops formatting log lines for every packet.
+  func connected() { unsafe ClientEvents.collectComplaints(handle, false) }
+
+  /// -1 when the library has closed the connection.
+  var socket: Int32 { unsafe mosquitto_socket(handle) }
+
+  var wantsToWrite: Bool { unsafe mosquitto_want_write(handle) }
+
+  /// Whether a TLS handshake is through; CONNECT leaves only then.
+  var isHandshakeComplete: Bool { unsafe TLSDiagnosis.isHandshakeComplete(mosquitto_ssl_get(handle)) }
+
+  /// Why the broker's certificate was refused; nil when it was not.
+  var certificateProblem: String? { unsafe TLSDiagnosis.certificateProblem(mosquitto_ssl_get(handle)) }
+
+  /// Reads what has come, and calls back for each whole packet.
+  func loopRead() -> Outcome {
+    Glibc.errno = 0
+    let code = unsafe mosquitto_loop_read(handle, 1)
+    return Outcome(code: code, errno: Glibc.errno)
+  }
+
+  /// Writes what is queued, acknowledgements included.
+  func loopWrite() -> Outcome {
+    Glibc.errno = 0
+    let code = unsafe mosquitto_loop_write(handle, 1)
+    return Outcome(code: code, errno: Glibc.errno)
+  }
+
+  /// Sends a ping when one is due and notices that one was not answered.
+  func loopMisc() -> Outcome {
+    Glibc.errno = 0
+    let code = unsafe mosquitto_loop_misc(handle)
+    return Outcome(code: code, errno: Glibc.errno)
+  }
+
+  /// Queues a message in the library; `loopWrite` sends it.
+  func publish(_ message: MQTTMessage) -> (outcome: Outcome, packet: Int32) {
+    var packet: Int32 = 0
+    let properties =
+      version311 || message.properties.isEmpty ? PropertyList() : PropertyList(message.properties)
+    Glibc.errno = 0
+    let code = unsafe message.payload.withUnsafeBufferPointer { payload in
+      unsafe mosquitto_publish_v5(
+        handle, &packet, message.topic, Int32(clamping: payload.count), payload.baseAddress,
+        Int32(message.qos.rawValue), message.retain, properties.head)
+    }
+    return (Outcome(code: code, errno: Glibc.errno), packet)
+  }
+
+  func subscribe(_ subscription: MQTTSubscription) -> (outcome: Outcome, packet: Int32) {
+    var packet: Int32 = 0
+    let options = version311 ? 0 : subscription.options
+    let code = unsafe mosquitto_subscribe_v5(
+      handle, &packet, subscription.filter, Int32(subscription.qos.rawValue), options, nil)
+    return (Outcome(code: code, errno: Glibc.errno), packet)
+  }
+
+  func unsubscribe(_ filter: String) -> (outcome: Outcome, packet: Int32) {
+    var packet: Int32 = 0
+    let code = unsafe mosquitto_unsubscribe_v5(handle, &packet, filter, nil)
+    return (Outcome(code: code, errno: Glibc.errno), packet)
+  }
+
+  /// Queues DISCONNECT; the library closes the socket once it is written. The broker discards the will.
+  func disconnect() { unsafe mosquitto_disconnect_v5(handle, 0, nil) }
+}
+
+extension Client {
+  private func setOptions(_ configuration: MQTTConfiguration) {
+    // Without this the library writes PUBACK before the message has been handed over, let alone kept.
+    unsafe mosquitto_threaded_set(handle, true)
+    let version = version311 ? MQTT_PROTOCOL_V311 : MQTT_PROTOCOL_V5
+    unsafe mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, version)
+    unsafe mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Int32(configuration.receiveMaximum))
+    // Flow is controlled by `PublishFlow`; the library must never hold a message back on its own.
+    unsafe mosquitto_int_option(handle, MOSQ_OPT_SEND_MAXIMUM, 65_535)
+    unsafe mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1)
+  }
+
+  private func setCredentials(_ configuration: MQTTConfiguration) throws(MQTTError) {
+    guard let name = configuration.userName else { return }
+    let password = try configuration.password.map { (secret) throws(MQTTError) in try secret.read() }
+    guard unsafe mosquitto_username_pw_set(handle, name, password) == MOSQ_ERR_SUCCESS.code else {
+      throw MQTTError(operation: "use", object: "user name", cause: "it is not UTF-8 or above 65535 bytes")
+    }
+  }
+
+  private func setWill(_ will: MQTTMessage?) throws(MQTTError) {
+    guard let will else { return }
+    let list = unsafe (version311 ? PropertyList() : PropertyList(will.properties)).release()
+    let code = unsafe will.payload.withUnsafeBufferPointer { payload in
+      unsafe mosquitto_will_set_v5(
+        handle, will.topic, Int32(clamping: payload.count), payload.baseAddress,
+        Int32(will.qos.rawValue), will.retain, list)
+    }
+    guard code == MOSQ_ERR_SUCCESS.code else {
+      var list = unsafe list
+      unsafe mosquitto_property_free_all(&list)
+      throw MQTTError(
+        operation: "set will", object: will.topic, cause: Library.message(for: code, errno: errno))
+    }
+  }
+
+  private func setTLS(_ configuration: MQTTConfiguration) throws(MQTTError) {
+    guard let tls = configuration.tls else { return }
+    try check(unsafe mosquitto_tls_opts_set(handle, 1, tls.minimumVersion.rawValue, nil), "minimum version")
+    if let alpn = tls.alpn {
+      try check(unsafe mosquitto_string_option(handle, MOSQ_OPT_TLS_ALPN, alpn), "alpn")
+    }
+    var authorities: (file: String?, directory: String?) = (nil, nil)
+    switch tls.trust {
+    case .preSharedKey(let identity, let key):
+      let digits = try key.read()
+      return try check(
+        unsafe mosquitto_tls_psk_set(handle, digits, identity, nil), "pre-shared key of \(identity)")
+    case .system: authorities.directory = "/etc/ssl/certs"
+    case .file(let path): authorities.file = path
+    case .directory(let path): authorities.directory = path
+    }
+    for path in [authorities.file, tls.identity?.certificateFile, tls.identity?.keyFile] {
+      if let path, unsafe access(path, R_OK) != 0 {
+        throw MQTTError(operation: "read", object: path, cause: SystemError.message(for: errno))
+      }
+    }
+    try check(
+      unsafe mosquitto_tls_set(
+        handle, authorities.file, authorities.directory, tls.identity?.certificateFile,
+        tls.identity?.keyFile, nil), "certificates")
+  }
+
+  private func check(_ code: Int32, _ object: String) throws(MQTTError) {
+    guard code != MOSQ_ERR_SUCCESS.code else { return }
+    throw MQTTError(
+      operation: "set up TLS with", object: object, cause: Library.message(for: code, errno: errno))
+  }
+}

@@ -1,0 +1,102 @@
+internal import CMosquitto
+internal import Glibc
+
+/// A borrowed list of MQTT 5 properties, valid during one callback of the library.
+@safe struct PropertyReader {
+  private let head: OpaquePointer?
+
+  init(_ head: OpaquePointer?) { unsafe self.head = unsafe head }
+
+  var isEmpty: Bool { unsafe head == nil }
+
+  /// Everything that an application message can carry.
+  func messageProperties(_ strings: inout StringCache) -> MQTTMessageProperties {
+    var result = MQTTMessageProperties()
+    var entry = unsafe head
+    while let property = unsafe entry {
+      let identifier = unsafe mosquitto_property_identifier(property)
+      switch UInt32(identifier) {
+      case MQTT_PROP_CONTENT_TYPE.rawValue:
+        result.contentType = unsafe Self.string(property, identifier, &strings)
+      case MQTT_PROP_RESPONSE_TOPIC.rawValue:
+        result.responseTopic = unsafe Self.string(property, identifier, &strings)
+      case MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue:
+        var value: UInt32 = 0
+        if unsafe mosquitto_property_read_int32(property, identifier, &value, false) != nil {
+          result.messageExpiryInterval = value
+        }
+      case MQTT_PROP_CORRELATION_DATA.rawValue:
+        result.correlationData = unsafe Self.data(property, identifier)
+      case MQTT_PROP_USER_PROPERTY.rawValue:
+        if let pair = unsafe Self.pair(property) { result.userProperties.append(pair) }
+      default: break
+      }
+      unsafe entry = unsafe mosquitto_property_next(property)
+    }
+    return result
+  }
+
+  func byte(_ identifier: mqtt5_property) -> UInt8? {
+    var value: UInt8 = 0
+    let found = unsafe mosquitto_property_read_byte(head, Int32(identifier.rawValue), &value, false)
+    return unsafe found == nil ? nil : value
+  }
+
+  func integer16(_ identifier: mqtt5_property) -> UInt16? {
+    var value: UInt16 = 0
+    let found = unsafe mosquitto_property_read_int16(head, Int32(identifier.rawValue), &value, false)
+    return unsafe found == nil ? nil : value
+  }
+
+  func integer32(_ identifier: mqtt5_property) -> UInt32? {
+    var value: UInt32 = 0
+    let found = unsafe mosquitto_property_read_int32(head, Int32(identifier.rawValue), &value, false)
+    return unsafe found == nil ? nil : value
+  }
+
+  func string(_ identifier: mqtt5_property) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    guard
+      unsafe mosquitto_property_read_string(head, Int32(identifier.rawValue), &text, false) != nil,
+      let text = unsafe text
+    else { return nil }
+    defer { unsafe free(text) }
+    return unsafe String(cString: text)
+  }
+
+  private static func string(
+    _ property: OpaquePointer, _ identifier: Int32, _ strings: inout StringCache
+  ) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    guard
+      unsafe mosquitto_property_read_string(property, identifier, &text, false) != nil, let text = unsafe text
+    else { return nil }
+    defer { unsafe free(text) }
+    return unsafe strings.string(text)
+  }
+
+  private static func data(_ property: OpaquePointer, _ identifier: Int32) -> [UInt8]? {
+    var pointer: UnsafeMutableRawPointer?
+    var count: UInt16 = 0
+    guard unsafe mosquitto_property_read_binary(property, identifier, &pointer, &count, false) != nil else {
+      return nil
+    }
+    defer { unsafe free(pointer) }
+    return unsafe Array(UnsafeRawBufferPointer(start: pointer, count: Int(count)))
+  }
+
+  private static func pair(_ property: OpaquePointer) -> MQTTMessageProperties.UserProperty? {
+    var key: UnsafeMutablePointer<CChar>?
+    var value: UnsafeMutablePointer<CChar>?
+    let identifier = Int32(MQTT_PROP_USER_PROPERTY.rawValue)
+    guard unsafe mosquitto_property_read_string_pair(property, identifier, &key, &value, false) != nil else {
+      return nil
+    }
+    defer {
+      unsafe free(key)
+      unsafe free(value)
+    }
+    guard let key = unsafe key, let value = unsafe value else { return nil }
+    return unsafe MQTTMessageProperties.UserProperty(key: String(cString: key), value: String(cString: value))
+  }
+}

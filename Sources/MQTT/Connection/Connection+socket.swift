@@ -1,0 +1,69 @@
+internal import CMosquitto
+internal import Glibc
+internal import Platform
+
+extension Connection {
+  /// Waits for the socket or for word from another thread.
+  /// - Parameters:
+  ///   - deadline: monotonic nanoseconds.
+  /// - Returns: the socket's `poll(2)` result, and whether `wake` was signalled (it is drained).
+  func wait(for events: Int32, until deadline: Int64) -> (socket: Int16, woken: Bool) {
+    unsafe withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { entries in
+      unsafe entries.initialize(repeating: pollfd(fd: client.socket, events: Int16(events), revents: 0))
+      unsafe entries[1] = pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)
+      // Rounded up: a wait that ends early would spin through its last millisecond.
+      let left = max(0, deadline - SystemClock.monotonic) / 1_000_000 + 1
+      let count = unsafe poll(entries.baseAddress, 2, Int32(clamping: left))
+      guard count > 0 else { return (0, false) }
+      let woken = unsafe entries[1].revents != 0
+      if woken { wake.drain() }
+      return unsafe (entries[0].revents, woken)
+    }
+  }
+
+  /// Whether the other side has closed and nothing is left to read. (Inside a TLS handshake the library
+  /// takes this for "try again" and would do so for ever.)
+  var isClosedByPeer: Bool {
+    var byte: UInt8 = 0
+    return unsafe recv(client.socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
+  }
+
+  var usesIPv6: Bool {
+    var address = sockaddr_storage()
+    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        unsafe getsockname(client.socket, generic, &size)
+      }
+    }
+    return result == 0 && address.ss_family == sa_family_t(AF_INET6)
+  }
+
+  /// Why the library's connect call failed at once.
+  static func ending(connectCall outcome: Client.Outcome, complaints: [String]) -> Ending {
+    switch outcome.code {
+    case MOSQ_ERR_EAI.code: Ending(cause: .unreachable(outcome.message), phase: .lookup)
+    case MOSQ_ERR_ERRNO.code: Ending(cause: .unreachable(outcome.message), phase: .tcp)
+    case MOSQ_ERR_TLS.code:
+      Ending(cause: .tls(complaints.first ?? outcome.message), phase: .tls)
+    default: Ending(cause: .configuration(outcome.message), phase: .lookup)
+    }
+  }
+
+  /// Why a call of the library's loop failed.
+  static func ending(
+    _ outcome: Client.Outcome, phase: MQTTDisconnection.Phase, complaints: [String]
+  ) -> Ending {
+    let cause: MQTTDisconnection.Cause =
+      switch outcome.code {
+      case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code: .closedByPeer
+      case MOSQ_ERR_ERRNO.code where outcome.errno == EPIPE || outcome.errno == ECONNRESET: .closedByPeer
+      case MOSQ_ERR_ERRNO.code where outcome.errno == EPROTO: .tls(complaints.first ?? outcome.message)
+      case MOSQ_ERR_ERRNO.code: .networkError(outcome.message)
+      case MOSQ_ERR_KEEPALIVE.code: .keepAliveExpired
+      case MOSQ_ERR_TLS.code: .tls(complaints.first ?? outcome.message)
+      default: .protocolViolation(outcome.message)
+      }
+    return Ending(cause: cause, phase: phase)
+  }
+}

@@ -1,0 +1,133 @@
+internal import Platform
+
+/// Decides which broker is tried next, how, and after which wait. Pure: the randomness comes from outside.
+///
+/// The brokers are tried in order of preference, one round without waiting; after a round in which none
+/// accepted comes a wait with full jitter. A broker that does not know MQTT 5 is tried with 3.1.1 at once,
+/// and keeps that until it refuses 3.1.1 too. A host whose IPv6 address does not answer is tried with IPv4.
+struct ConnectionPlanner {
+  struct Attempt: Equatable {
+    var broker: Int
+    var version311: Bool
+    var onlyIPv4: Bool
+    /// Seconds to wait before it.
+    var wait: Double
+  }
+
+  /// How an attempt, or the connection that came of it, ended.
+  struct Ending {
+    var cause: MQTTDisconnection.Cause
+    var phase: MQTTDisconnection.Phase
+    /// Whether the socket that failed was an IPv6 one.
+    var wasIPv6 = false
+    /// Seconds that the connection was established.
+    var held: Double = 0
+  }
+
+  /// Seconds after which a connection has proved that the trouble is over.
+  static let stableAfter = 30.0
+
+  private let brokerCount: Int
+  private let protocolVersion: MQTTConfiguration.ProtocolVersion
+  private let limit: Double
+  private var backoff: Backoff
+  private var speaks311: [Bool]
+  private var broker = 0
+  private var onlyIPv4 = false
+  /// nil: the wait has still to be drawn, because a round is over.
+  private var wait: Double? = 0
+  private var refusedForGood = false
+
+  init(
+    brokerCount: Int, protocolVersion: MQTTConfiguration.ProtocolVersion, backoffBase: Double,
+    backoffLimit: Double
+  ) {
+    self.brokerCount = max(1, brokerCount)
+    self.protocolVersion = protocolVersion
+    limit = backoffLimit
+    backoff = Backoff(floor: min(0.1, backoffBase), base: backoffBase, limit: backoffLimit)
+    speaks311 = Array(repeating: protocolVersion == .v311, count: max(1, brokerCount))
+  }
+
+  /// The next attempt.
+  mutating func next(using generator: inout some RandomNumberGenerator) -> Attempt {
+    var seconds = wait ?? backoff.next(using: &generator)
+    // Wrong credentials do not come right by asking often, and many brokers ban who tries.
+    if wait == nil && refusedForGood { seconds = Double.random(in: limit / 2...limit, using: &generator) }
+    wait = 0
+    return Attempt(broker: broker, version311: speaks311[broker], onlyIPv4: onlyIPv4, wait: seconds)
+  }
+
+  /// The next attempt as far as it is certain: a wait that is still to be drawn shows as infinity.
+  var peek: Attempt {
+    Attempt(
+      broker: broker, version311: speaks311[broker], onlyIPv4: onlyIPv4, wait: wait ?? .infinity)
+  }
+
+  /// Learns from an ending.
+  mutating func ended(_ ending: Ending) {
+    if ending.phase == .established {
+      if ending.held >= Self.stableAfter { backoff.reset() }
+      startRound(after: ending.cause)
+      return
+    }
+    if changesManner(ending) { return }
+    onlyIPv4 = false
+    if Self.isForGood(ending.cause) { refusedForGood = true }
+    broker += 1
+    if broker == brokerCount {
+      broker = 0
+      wait = nil
+    }
+  }
+
+  private mutating func startRound(after cause: MQTTDisconnection.Cause) {
+    onlyIPv4 = false
+    refusedForGood = false
+    wait = nil
+    switch cause {
+    case .disconnectedByServer(.useAnotherServer), .disconnectedByServer(.serverMoved),
+      .disconnectedByServer(.serverShuttingDown), .disconnectedByServer(.serverBusy):
+      broker = brokerCount > 1 ? (broker + 1) % brokerCount : 0
+    case .disconnectedByServer(.sessionTakenOver):
+      // Two clients of one name throw each other out for ever: leave long pauses.
+      refusedForGood = true
+      broker = 0
+    default: broker = 0
+    }
+  }
+
+  /// Whether the same broker is to be tried at once in another manner.
+  private mutating func changesManner(_ ending: Ending) -> Bool {
+    switch (ending.phase, ending.cause) {
+    case (.tcp, _) where ending.wasIPv6 && !onlyIPv4:
+      onlyIPv4 = true
+      return true
+    case (.connect, .refused(.unsupportedProtocolVersion, _)), (.connect, .protocolViolation):
+      return changesVersion(at: broker)
+    case (.connect, .closedByPeer):
+      // Some brokers of old close without a word. Ask in the other version, but in the next round.
+      _ = changesVersion(at: broker)
+      return false
+    default: return false
+    }
+  }
+
+  private mutating func changesVersion(at broker: Int) -> Bool {
+    guard protocolVersion == .automatic else { return false }
+    speaks311[broker].toggle()
+    return speaks311[broker]
+  }
+
+  /// Refusals that only a person can end.
+  static func isForGood(_ cause: MQTTDisconnection.Cause) -> Bool {
+    switch cause {
+    case .refused(let code, _):
+      [
+        .clientIdentifierNotValid, .badUserNameOrPassword, .notAuthorized, .banned, .badAuthenticationMethod,
+      ].contains(code)
+    case .configuration, .unsuitable: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,140 @@
+internal import CMosquitto
+internal import Glibc
+internal import Platform
+
+/// A connection that the broker accepted: reads, hands over, acknowledges, sends, until it ends.
+///
+/// One turn of its loop is: look into the mailbox, send what there is room for, write, wait, read. What was
+/// read is handed over *before* the next write, which is the one that carries the acknowledgements.
+final class EstablishedConnection {
+  typealias Ending = ConnectionPlanner.Ending
+
+  let connection: Connection
+  let loop: SessionLoop
+  let properties: MQTTServerProperties
+  var providerHasMore: Bool
+  var leaving: Leaving?
+  private let established = SystemClock.monotonic
+  private let sleptBefore = SystemClock.boottime - SystemClock.monotonic
+  private var miscDue: Int64 = 0
+  var unwrittenNow = 0
+
+  /// A batch ends with this many messages or bytes, so that memory stays small however fast they come.
+  private static let batchCount = 1000
+  private static let batchBytes = 1 << 20
+  /// How many `publishNow` messages may wait in the library for a slow socket.
+  static let unwrittenNowLimit = 100
+
+  var client: Client { _read { yield connection.client } }
+
+  init(_ connection: Connection, _ properties: MQTTServerProperties, loop: SessionLoop) {
+    self.connection = connection
+    self.properties = properties
+    self.loop = loop
+    providerHasMore = loop.provider != nil
+  }
+
+  func run() -> Ending {
+    loop.flow.begin(receiveMaximum: properties.receiveMaximum)
+    loop.ledger.begin()
+    loop.reportConnected(properties)
+    scheduleMisc()
+    while true {
+      if let ending = turn() {
+        var ending = ending
+        ending.held = Double(SystemClock.monotonic - established) * 1e-9
+        return ending
+      }
+    }
+  }
+
+  private func turn() -> Ending? {
+    let (requests, immediate) = loop.mailbox.take()
+    loop.note(requests)
+    if requests.providerHasMore { providerHasMore = true }
+    if leaving == nil, let stop = requests.stop { leaving = Leaving(stop) }
+    sendNow(immediate)
+    sendSubscriptions()
+    sendRecords()
+    if let done = leave() { return done }
+    if client.wantsToWrite, let ending = write() { return ending }
+    let events = POLLIN | (client.wantsToWrite ? POLLOUT : 0)
+    let ready = connection.wait(for: events, until: nextDeadline)
+    if ready.socket & ~Int16(POLLOUT) != 0, let ending = read() { return ending }
+    return keepAlive()
+  }
+
+  private var nextDeadline: Int64 {
+    var deadline = miscDue
+    if let pause = loop.flow.deadline { deadline = min(deadline, pause) }
+    if let leaving { deadline = min(deadline, leaving.deadline) }
+    return deadline
+  }
+
+  private func write() -> Ending? {
+    let outcome = client.loopWrite()
+    scheduleMisc()
+    settlePublished()
+    return check(outcome)
+  }
+
+  private func read() -> Ending? {
+    var failure: Ending?
+    while failure == nil {
+      let outcome = client.loopRead()
+      failure = check(outcome)
+      let events = client.events
+      if outcome.errno == EAGAIN || events.inbound.count >= Self.batchCount
+        || events.inboundBytes >= Self.batchBytes
+      {
+        break
+      }
+    }
+    // What came before the end counts: it was received, and acknowledgements stand.
+    let refusal = handOver()
+    settlePublished()
+    settleSubscriptions()
+    return refusal ?? failure
+  }
+
+  private func check(_ outcome: Client.Outcome) -> Ending? {
+    if let reason = client.events.serverDisconnect {
+      return Ending(cause: .disconnectedByServer(reason), phase: .established)
+    }
+    if outcome.isSuccess && client.socket >= 0 { return nil }
+    if leaving?.saidGoodbye == true { return Ending(cause: .stopped, phase: .established) }
+    return Connection.ending(outcome, phase: .established, complaints: client.events.complaints)
+  }
+
+  private func handOver() -> Ending? {
+    let events = client.events
+    guard !events.inbound.isEmpty else { return nil }
+    let batch = events.inbound
+    loop.mailbox.count { $0.received += batch.count }
+    let outcome = loop.handlers.received(batch)
+    events.clearInbound()
+    guard case .notKept(let why) = outcome else { return nil }
+    return Ending(cause: .notCommitted(why), phase: .established)
+  }
+
+  // MARK: Keep-alive
+
+  /// The library counts whole seconds; it is asked once per keep-alive time, not once per second, so that an
+  /// idle connection does not wake the processor.
+  private func scheduleMisc() {
+    let seconds = Int64(properties.keepAlive.map(Int.init) ?? loop.configuration.keepAlive)
+    miscDue = SystemClock.monotonic + max(1, seconds) * 1_000_000_000
+  }
+
+  private func keepAlive() -> Ending? {
+    let now = SystemClock.monotonic
+    let slept = Double(SystemClock.boottime - now - sleptBefore) * 1e-9
+    if slept > 1.5 * Double(loop.configuration.keepAlive) {
+      return Ending(cause: .suspended(seconds: slept), phase: .established)
+    }
+    guard now >= miscDue else { return nil }
+    let outcome = client.loopMisc()
+    miscDue = now + 1_000_000_000
+    return check(outcome)
+  }
+}

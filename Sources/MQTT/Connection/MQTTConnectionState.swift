@@ -1,0 +1,100 @@
+/// What a session's handler is told, once per change.
+public enum MQTTConnectionState: Hashable, Sendable {
+  /// The broker accepted, and what it granted.
+  case connected(MQTTServerProperties)
+  /// There is no connection, or attempts fail for another reason than the last one reported.
+  /// - Parameter willRetryIn: seconds to the next attempt; nil when the session is stopped.
+  case disconnected(MQTTDisconnection, willRetryIn: Double?)
+}
+
+/// Why there is no connection to a broker.
+public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConvertible {
+  /// How far the attempt had come.
+  public enum Phase: String, Hashable, Sendable {
+    case lookup = "name lookup"
+    case tcp = "TCP connection"
+    case tls = "TLS handshake"
+    case connect = "MQTT connection"
+    case established
+  }
+
+  public enum Cause: Hashable, Sendable {
+    /// The name has no address, or nobody listens there, or no route leads there.
+    case unreachable(String)
+    /// Nothing came back in time.
+    case timedOut(seconds: Double)
+    /// The broker ended the connection without a word.
+    case closedByPeer
+    /// The network or the kernel ended the connection.
+    case networkError(String)
+    /// Certificate, key or protocol do not fit.
+    case tls(String)
+    /// The broker said no; with its own words where it gave some.
+    case refused(MQTTReasonCode, String?)
+    /// The broker ended an established connection and said why.
+    case disconnectedByServer(MQTTReasonCode)
+    /// The broker answered no ping.
+    case keepAliveExpired
+    /// The machine slept for longer than the broker waits.
+    case suspended(seconds: Double)
+    /// The broker broke the protocol's rules.
+    case protocolViolation(String)
+    /// The broker cannot do what the session needs.
+    case unsuitable(String)
+    /// The handler could not keep a batch; it was not acknowledged.
+    case notCommitted(String)
+    /// The settings cannot work: a missing file, for one.
+    case configuration(String)
+    /// `stop` was called.
+    case stopped
+  }
+
+  public var broker: MQTTConfiguration.Broker
+  public var phase: Phase
+  public var cause: Cause
+
+  public var description: String {
+    let place = phase == .established ? "connection to \(broker)" : "\(phase.rawValue) to \(broker)"
+    switch cause {
+    case .unreachable(let why): return "\(place) failed: \(why)"
+    case .timedOut(let seconds): return "\(place): no answer within \(Int(seconds)) s"
+    case .closedByPeer: return "\(place): closed by the other side without a reason"
+    case .networkError(let why): return "\(place) lost: \(why)"
+    case .tls(let why): return "\(place) failed: \(why)"
+    case .refused(let code, let text):
+      return "\(broker) refused the connection: \(code)" + (text.map { " - \"\($0)\"" } ?? "")
+    case .disconnectedByServer(let code): return "\(broker) ended the connection: \(code)"
+    case .keepAliveExpired: return "\(place) lost: no answer to the keep-alive ping"
+    case .suspended(let seconds): return "\(place) lost: the machine slept \(Int(seconds)) s"
+    case .protocolViolation(let why): return "\(place) ended: the broker broke the protocol (\(why))"
+    case .unsuitable(let why): return "\(broker) cannot be used: \(why)"
+    case .notCommitted(let why): return "\(place) ended: received messages could not be kept: \(why)"
+    case .configuration(let why): return "\(place) not tried: \(why)"
+    case .stopped: return "\(place) ended by this side"
+    }
+  }
+
+  /// What a person can do about it; nil when waiting is all.
+  public var remedy: String? {
+    switch cause {
+    case .unreachable where phase == .lookup: "check the host name and the resolver (/etc/resolv.conf)"
+    case .unreachable: "check that the broker runs and listens on this address and port, and the firewall"
+    case .timedOut where phase == .tcp: "check the route to the broker and the firewall"
+    case .timedOut where phase == .connect, .closedByPeer where phase == .connect:
+      "check that this port speaks MQTT, and whether it wants TLS"
+    case .closedByPeer where phase == .tls: "check that this port speaks TLS"
+    case .tls: "check the CA file, the certificate's dates and names, and this machine's clock"
+    case .refused(.badUserNameOrPassword, _), .refused(.badAuthenticationMethod, _):
+      "check user name and password against the broker's password file"
+    case .refused(.notAuthorized, _):
+      "check user name, certificate and the broker's access list for this client identifier"
+    case .refused(.clientIdentifierNotValid, _): "choose another client identifier"
+    case .refused(.unsupportedProtocolVersion, _):
+      "allow MQTT 3.1.1 in the configuration, or update the broker"
+    case .disconnectedByServer(.sessionTakenOver):
+      "another client uses the same client identifier: give each its own"
+    case .unsuitable, .configuration: "change the configuration"
+    default: nil
+    }
+  }
+}

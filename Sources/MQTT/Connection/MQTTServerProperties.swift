@@ -1,0 +1,31 @@
+/// What a broker granted when it accepted the connection (MQTT 5, section 3.2.2.3). Under 3.1.1, and where
+/// it says nothing, the protocol's defaults stand here.
+public struct MQTTServerProperties: Hashable, Sendable {
+  /// The broker that accepted.
+  public var broker: MQTTConfiguration.Broker
+  /// 5, or 4 for 3.1.1.
+  public var protocolLevel: UInt8
+  /// Whether the broker remembered subscriptions from before.
+  public var sessionPresent: Bool
+  /// How many QoS 1 messages it accepts before it has acknowledged one.
+  public var receiveMaximum: UInt16 = .max
+  /// The largest packet in bytes that it accepts; nil means no limit.
+  public var maximumPacketSize: UInt32?
+  public var maximumQoS: QoS = .exactlyOnce
+  public var retainAvailable = true
+  public var sharedSubscriptionsAvailable = true
+  /// Seconds that the broker sets in place of those asked for; nil when it agrees.
+  public var keepAlive: UInt16?
+  /// The name it gave a client that came without one.
+  public var assignedClientID: String?
+  /// Its own words, for people.
+  public var reasonString: String?
+  /// Where it wants this client to go instead.
+  public var serverReference: String?
+
+  init(broker: MQTTConfiguration.Broker, protocolLevel: UInt8, sessionPresent: Bool) {
+    self.broker = broker
+    self.protocolLevel = protocolLevel
+    self.sessionPresent = sessionPresent
+  }
+}

@@ -1,0 +1,125 @@
+internal import Glibc
+internal import Platform
+
+/// The session's thread: attempt after attempt, with the waits between them. Everything in it belongs to
+/// that thread alone.
+final class SessionLoop {
+  let configuration: MQTTConfiguration
+  let provider: (any OutboundProvider)?
+  let handlers: MQTTSession.Handlers
+  let mailbox: Mailbox
+  var flow: PublishFlow
+  var ledger: SubscriptionLedger
+  private var planner: ConnectionPlanner
+  private var generator = SystemRandomNumberGenerator()
+  private var lastReported: MQTTDisconnection.Cause?
+
+  init(
+    configuration: MQTTConfiguration, subscriptions: [MQTTSubscription], provider: (any OutboundProvider)?,
+    handlers: MQTTSession.Handlers, mailbox: Mailbox
+  ) {
+    self.configuration = configuration
+    self.provider = provider
+    self.handlers = handlers
+    self.mailbox = mailbox
+    flow = PublishFlow(window: configuration.publishWindow)
+    ledger = SubscriptionLedger(subscriptions)
+    planner = ConnectionPlanner(
+      brokerCount: configuration.brokers.count, protocolVersion: configuration.protocolVersion,
+      backoffBase: configuration.backoffBase, backoffLimit: configuration.backoffLimit)
+  }
+
+  func run() {
+    var attempt = planner.next(using: &generator)
+    while wait(seconds: attempt.wait) {
+      let broker = configuration.brokers[attempt.broker]
+      let ending = connect(attempt, to: broker)
+      if ending.phase == .established { afterConnection(ending) }
+      guard !mailbox.stopRequested else { break }
+      planner.ended(ending)
+      attempt = planner.next(using: &generator)
+      report(ending, at: broker, retryIn: attempt.wait)
+    }
+    if lastReported == nil, let broker = configuration.brokers.first {
+      let end = MQTTDisconnection(broker: broker, phase: .established, cause: .stopped)
+      handlers.connectionChanged(.disconnected(end, willRetryIn: nil))
+    }
+  }
+
+  /// Tells the handler that the connection stands.
+  func reportConnected(_ properties: MQTTServerProperties) {
+    lastReported = nil
+    mailbox.setConnected(true)
+    handlers.connectionChanged(.connected(properties))
+  }
+
+  /// 0...1, for pauses.
+  func jitter() -> Double { Double.random(in: 0...1, using: &generator) }
+
+  private func connect(
+    _ attempt: ConnectionPlanner.Attempt, to broker: MQTTConfiguration.Broker
+  ) -> ConnectionPlanner.Ending {
+    do {
+      let client = try Client.make(
+        configuration, will: handlers.will?() ?? configuration.will, version311: attempt.version311)
+      let connection = Connection(
+        client: client, broker: broker, configuration: configuration, wake: mailbox.wake)
+      let establishment = connection.establish(onlyIPv4: attempt.onlyIPv4) { mailbox.stopRequested }
+      switch establishment {
+      case .established(let properties):
+        return EstablishedConnection(connection, properties, loop: self).run()
+      case .failed(let ending): return ending
+      case .interrupted: return ConnectionPlanner.Ending(cause: .stopped, phase: .connect)
+      }
+    } catch {
+      return ConnectionPlanner.Ending(cause: .configuration(error.description), phase: .lookup)
+    }
+  }
+
+  private func afterConnection(_ ending: ConnectionPlanner.Ending) {
+    mailbox.setConnected(false)
+    var blamed: MQTTReasonCode?
+    if case .disconnectedByServer(let reason) = ending.cause, PublishFlow.blamesPacket(reason) {
+      blamed = reason
+    }
+    if case .rejected(let token, let reason)? = flow.ended(
+      blamed: blamed, closedByPeer: ending.cause == .closedByPeer)
+    {
+      mailbox.count { $0.rejected += 1 }
+      provider?.rejected(token, reason: reason)
+    }
+    provider?.offerAgain()
+  }
+
+  private func report(
+    _ ending: ConnectionPlanner.Ending, at broker: MQTTConfiguration.Broker, retryIn: Double
+  ) {
+    guard ending.cause != lastReported else { return }
+    lastReported = ending.cause
+    let end = MQTTDisconnection(broker: broker, phase: ending.phase, cause: ending.cause)
+    handlers.connectionChanged(.disconnected(end, willRetryIn: retryIn))
+  }
+
+  /// Waits, keeping up with subscription changes. Returns false when the session is to stop.
+  private func wait(seconds: Double) -> Bool {
+    let end = SystemClock.monotonic + Int64(seconds * 1e9)
+    while true {
+      let requests = mailbox.take().requests
+      note(requests)
+      if requests.stop != nil { return false }
+      let left = Double(end - SystemClock.monotonic) * 1e-9
+      if left <= 0 { return true }
+      _ = mailbox.wake.wait(seconds: left)
+    }
+  }
+
+  /// Takes in subscription changes.
+  func note(_ requests: Mailbox.Requests) {
+    for change in requests.subscriptionChanges {
+      switch change {
+      case .subscribe(let subscription): ledger.add(subscription)
+      case .unsubscribe(let filter): ledger.remove(filter)
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/// What is wanted, what was asked of this connection's broker and what it answered. Pure.
+struct SubscriptionLedger {
+  enum Request: Equatable {
+    case subscribe(MQTTSubscription)
+    case unsubscribe(String)
+  }
+
+  private var wanted: [MQTTSubscription]
+  private var requests: [Request] = []
+  private var underWay: [Int32: Request] = [:]
+
+  init(_ subscriptions: [MQTTSubscription]) { wanted = subscriptions }
+
+  var filters: [String] { wanted.map(\.filter) }
+
+  /// Whether every request was answered.
+  var isSettled: Bool { requests.isEmpty && underWay.isEmpty }
+
+  /// A new connection stands: everything is asked for again, also of a broker that says it remembers,
+  /// because that repairs a session which is older than the configuration.
+  mutating func begin() {
+    underWay = [:]
+    requests = wanted.map { .subscribe($0) }
+  }
+
+  mutating func add(_ subscription: MQTTSubscription) {
+    wanted.removeAll { $0.filter == subscription.filter }
+    wanted.append(subscription)
+    requests.append(.subscribe(subscription))
+  }
+
+  mutating func remove(_ filter: String) {
+    wanted.removeAll { $0.filter == filter }
+    requests.append(.unsubscribe(filter))
+  }
+
+  /// The next request to send, in order.
+  mutating func next() -> Request? { requests.isEmpty ? nil : requests.removeFirst() }
+
+  mutating func sent(packet: Int32, _ request: Request) { underWay[packet] = request }
+
+  /// The request that an acknowledgement belongs to; nil when it was none of ours.
+  mutating func answered(packet: Int32) -> Request? { underWay.removeValue(forKey: packet) }
+}

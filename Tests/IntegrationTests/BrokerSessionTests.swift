@@ -1,0 +1,70 @@
+import MQTT
+import Platform
+import TestSupport
+import Testing
+
+/// Everything that a session's handlers were told.
+final class SessionRecorder: Sendable {
+  struct Contents {
+    var states: [MQTTConnectionState] = []
+    var messages: [MQTTMessage] = []
+    var answers: [String: MQTTReasonCode] = [:]
+  }
+
+  private let contents = Locked(Contents())
+
+  var states: [MQTTConnectionState] { contents.withLock { $0.states } }
+  var messages: [MQTTMessage] { contents.withLock { $0.messages } }
+  var answers: [String: MQTTReasonCode] { contents.withLock { $0.answers } }
+
+  var handlers: MQTTSession.Handlers {
+    MQTTSession.Handlers(
+      connectionChanged: { state in self.contents.withLock { $0.states.append(state) } },
+      received: { batch in
+        self.contents.withLock { $0.messages += batch }
+        return .kept
+      },
+      subscriptionAnswered: { filter, reason in self.contents.withLock { $0.answers[filter] = reason } })
+  }
+}
+
+@Suite struct BrokerSessionTests {
+  @Test(.timeLimit(.minutes(1)))
+  func messagesTravelFromSessionToSession() async throws {
+    let broker = try BrokerFixture()
+    let recorder = SessionRecorder()
+    let listener = try MQTTSession(
+      configuration: configuration(broker, "listener"), subscriptions: [MQTTSubscription("a/#")],
+      handlers: recorder.handlers)
+    try listener.start()
+    try await eventually { recorder.answers["a/#"] != nil }
+    let store = MemoryOutbox()
+    let sender = try MQTTSession(
+      configuration: configuration(broker, "sender"), outbound: store, handlers: MQTTSession.Handlers())
+    try sender.start()
+    for index in 0..<1000 {
+      store.append(MQTTMessage(topic: "a/\(index % 7)", text: "message \(index)", qos: .atLeastOnce))
+      sender.wakeUp()
+    }
+    try await eventually { recorder.messages.count == 1000 && store.isEmpty }
+    #expect(
+      recorder.messages.map { String(decoding: $0.payload, as: UTF8.self) }
+        == (0..<1000).map { "message \($0)" })
+    #expect(sender.stop(final: [MQTTMessage(topic: "a/end", text: "bye", qos: .atLeastOnce, retain: true)]))
+    try await eventually { recorder.messages.last?.topic == "a/end" }
+    #expect(listener.stop())
+  }
+}
+
+func configuration(_ broker: BrokerFixture, _ clientID: String) -> MQTTConfiguration {
+  var configuration = MQTTConfiguration(
+    brokers: [MQTTConfiguration.Broker(host: "127.0.0.1", port: broker.port)], clientID: clientID)
+  configuration.backoffBase = 0.05
+  configuration.backoffLimit = 0.5
+  return configuration
+}
+
+/// Waits until a condition holds; the test's time limit ends a wait that never does.
+func eventually(_ condition: () throws -> Bool) async throws {
+  while try !condition() { try await Task.sleep(for: .milliseconds(5)) }
+}
