@@ -40,11 +40,14 @@ struct BrokerArguments: ParsableArguments {
     help: ArgumentHelp("PEM file of the certificate's private key (ODOGRAPH_KEY).", valueName: "file"))
   var key: String?
 
-  @Flag(name: .customLong("mqtt-v311"), help: "Speak MQTT 3.1.1 only (default: 5, and 3.1.1 where 5 is not known).")
+  @Flag(
+    name: .customLong("mqtt-v311"),
+    help: "Speak MQTT 3.1.1 only (default: 5, and 3.1.1 where 5 is not known).")
   var usesVersion311 = false
 
   @Option(
-    help: ArgumentHelp("Where the topics of all fleets begin (ODOGRAPH_ROOT; default: odograph/v1).", valueName: "topic"))
+    help: ArgumentHelp(
+      "Where the topics of all fleets begin (ODOGRAPH_ROOT; default: odograph/v1).", valueName: "topic"))
   var root: String?
 
   var topicRoot: String { root ?? environment("ODOGRAPH_ROOT") ?? FleetSelection().root }
@@ -65,7 +68,8 @@ struct BrokerArguments: ParsableArguments {
     if let port {
       guard (1...65_535).contains(port) else {
         throw FleetError(
-          operation: "use", object: "--port \(port)", cause: "a port is a number from 1 to 65535", exit: .usage)
+          operation: "use", object: "--port \(port)", cause: "a port is a number from 1 to 65535",
+          exit: .usage)
       }
       address.port = port
     }

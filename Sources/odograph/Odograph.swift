@@ -7,14 +7,14 @@ struct Odograph: ParsableCommand {
     commandName: "odograph",
     abstract: "Sees what a fleet of vehicles says over MQTT.",
     discussion: """
-      Vehicles run odographd, which publishes below odograph/v1/FLEET/VEHICLE; odograph reads that from the \
-      broker.
+      Vehicles run odographd, which publishes below odograph/v1/FLEET/VEHICLE; \
+      odograph reads that from the broker.
 
       Examples:
-        odograph watch                                    the fleet on the local broker
-        odograph watch --broker mqtts://ann@broker.example --password-file ~/.broker
-        odograph tail --vehicle van-1 --kind location     positions as JSON lines
-        ODOGRAPH_BROKER=mqtt://10.0.0.5 odograph watch    the broker from the environment
+        odograph watch                          the fleet on the local broker
+        odograph watch --broker mqtts://ann@broker.example
+        odograph tail --vehicle van-1 --kind location
+        ODOGRAPH_BROKER=mqtt://10.0.0.5 odograph watch
       """,
     version: "0.1.0",
     subcommands: [Watch.self, Tail.self])

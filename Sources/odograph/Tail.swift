@@ -13,9 +13,9 @@ struct Tail: ParsableCommand {
 
       Examples:
         odograph tail --vehicle van-1 --kind location | jq .payload.speed
-        odograph tail --kind status --retained --timeout 2         who is there
-        odograph tail --vehicle van-1 --no-retained --count 1 --timeout 60 >/dev/null && echo alive
-        odograph tail --topic 'sensors/+/temperature'
+        odograph tail --kind status --retained --timeout 2      who is there
+        odograph tail --vehicle van-1 --no-retained --count 1 --timeout 60
+        odograph tail --topic 'sensors/+/temperature' --qos 0
 
       Exit codes: 0 done: the count was reached, the time was over where no count was asked for, or the reader \
       left; 64 usage; 69 broker unavailable, or refuses; 74 the output cannot be written; 75 the time was over \
@@ -24,7 +24,9 @@ struct Tail: ParsableCommand {
 
   @OptionGroup(title: "Broker") var broker: BrokerArguments
 
-  @Option(help: ArgumentHelp("An MQTT topic filter, instead of the next three; repeat for several.", valueName: "filter"))
+  @Option(
+    help: ArgumentHelp(
+      "An MQTT topic filter, instead of the next three; repeat for several.", valueName: "filter"))
   var topic: [String] = []
 
   @Option(help: "Only this fleet; repeat for several.")
@@ -35,8 +37,7 @@ struct Tail: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Only this kind of message: \(MessageKind.allCases.map(\.rawValue).joined(separator: ", ")); repeat for several.",
-      valueName: "kind"))
+      "Only this kind of message; repeat for several.", valueName: "kind"))
   var kind: [MessageKind] = []
 
   @Option(help: ArgumentHelp("End after so many messages.", valueName: "messages"))
@@ -50,7 +51,8 @@ struct Tail: ParsableCommand {
     help: "Only, or none of, the messages that the broker had kept from before (default: all).")
   var retained: Bool?
 
-  @Option(help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
+  @Option(
+    help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
   var qos: UInt8 = 1
 
   func run() throws {

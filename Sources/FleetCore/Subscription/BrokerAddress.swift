@@ -21,7 +21,8 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
   /// - Throws: `FleetError` naming the part that is wrong.
   public init(parsing text: String) throws(FleetError) {
     func wrong(_ cause: String) -> FleetError {
-      FleetError(operation: "read", object: "broker address \"\(text.prefix(100))\"", cause: cause, exit: .usage)
+      FleetError(
+        operation: "read", object: "broker address \"\(text.prefix(100))\"", cause: cause, exit: .usage)
     }
     var rest = text[...]
     var usesTLS = false
@@ -38,7 +39,8 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
     if let at = rest.lastIndex(of: "@") {
       let name = rest[..<at]
       guard !name.contains(":") else {
-        throw wrong("a password here is seen by every user of this machine; put it in a file for --password-file")
+        throw wrong(
+          "a password here is seen by every user of this machine; put it in a file for --password-file")
       }
       guard !name.isEmpty else { throw wrong("there is no user before the @") }
       user = String(name)

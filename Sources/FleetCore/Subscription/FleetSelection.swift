@@ -21,12 +21,20 @@ public struct FleetSelection: Hashable, Sendable {
   /// The MQTT filters that select them: one for each combination.
   /// - Throws: `FleetError` for a name that cannot stand in a topic.
   public func filters() throws(FleetError) -> [String] {
-    for name in fleets + vehicles {
-      // The contract's own rule says what a name may hold.
-      do throws(TopicError) { _ = try TopicScheme(root: root, fleet: name, vehicle: name) } catch {
+    // The contract's own rule says what a name may hold.
+    for (name, what) in fleets.map({ ($0, "fleet") }) + vehicles.map({ ($0, "vehicle") }) {
+      do throws(TopicError) {
+        let (fleet, vehicle) = what == "fleet" ? (name, "v") : ("f", name)
+        _ = try TopicScheme(root: root, fleet: fleet, vehicle: vehicle)
+      } catch {
         throw FleetError(
-          operation: "select", object: "\"\(name.prefix(80))\"", cause: error.description, exit: .usage)
+          operation: "select", object: "\(what) \"\(name.prefix(80))\"", cause: error.description,
+          exit: .usage)
       }
+    }
+    do throws(TopicError) { _ = try TopicScheme(root: root, fleet: "f", vehicle: "v") } catch {
+      throw FleetError(
+        operation: "use", object: "--root \"\(root.prefix(80))\"", cause: error.description, exit: .usage)
     }
     let fleets: [String?] = self.fleets.isEmpty ? [nil] : self.fleets
     let vehicles: [String?] = self.vehicles.isEmpty ? [nil] : self.vehicles

@@ -100,7 +100,8 @@ extension Moment {
   /// Now, by this machine's clocks.
   static var now: Moment {
     Moment(
-      time: UTCTime(nanoseconds: SystemClock.realtime), timestamp: Timestamp(nanoseconds: SystemClock.boottime))
+      time: UTCTime(nanoseconds: SystemClock.realtime),
+      timestamp: Timestamp(nanoseconds: SystemClock.boottime))
   }
 }
 

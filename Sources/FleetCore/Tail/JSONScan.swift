@@ -108,7 +108,9 @@ enum JSONScan: Hashable, Sendable {
     private mutating func word(_ word: StaticString, _ bytes: Span<UInt8>) -> Bool {
       let length = word.utf8CodeUnitCount
       guard bytes.count - position >= length else { return false }
-      for offset in 0..<length where unsafe bytes[position + offset] != word.utf8Start[offset] { return false }
+      for offset in 0..<length where unsafe bytes[position + offset] != word.utf8Start[offset] {
+        return false
+      }
       position += length
       return true
     }
@@ -124,7 +126,9 @@ enum JSONScan: Hashable, Sendable {
       }
       if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
         position += 1
-        if position < bytes.count, bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-") {
+        if position < bytes.count,
+          bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-")
+        {
           position += 1
         }
         guard digits(bytes) else { return false }

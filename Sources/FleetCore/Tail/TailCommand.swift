@@ -71,7 +71,9 @@ struct TailPrinter {
   }
 
   /// Writes a batch. Returns how the command ends when that was the last of it.
-  mutating func print(_ messages: [MQTTMessage], to descriptor: Int32 = STDOUT_FILENO) -> CommandWaiter.Ending? {
+  mutating func print(_ messages: [MQTTMessage], to descriptor: Int32 = STDOUT_FILENO) -> CommandWaiter
+    .Ending?
+  {
     guard !hasEnded else { return nil }
     lines.removeAll()
     for message in messages where isWanted(message) && left != 0 {

@@ -70,7 +70,9 @@ struct KeyDecoder: Sendable {
     let length = lead >= 0xF0 ? 4 : (lead >= 0xE0 ? 3 : (lead >= 0xC2 ? 2 : 1))
     if length == 1 { return (nil, 1) }
     let following = bytes.dropFirst().prefix(length - 1)
-    if let wrong = following.firstIndex(where: { $0 & 0xC0 != 0x80 }) { return (nil, wrong - bytes.startIndex) }
+    if let wrong = following.firstIndex(where: { $0 & 0xC0 != 0x80 }) {
+      return (nil, wrong - bytes.startIndex)
+    }
     guard following.count == length - 1 else { return nil }
     guard let string = String(validating: bytes.prefix(length), as: UTF8.self), let character = string.first
     else { return (nil, length) }

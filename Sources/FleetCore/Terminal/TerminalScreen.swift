@@ -48,7 +48,8 @@ struct TerminalScreen: ~Copyable {
 
   static func size(of descriptor: Int32) -> TerminalSize? {
     var window = winsize()
-    guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
+    guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0
+    else {
       return nil
     }
     return TerminalSize(columns: Int(window.ws_col), rows: Int(window.ws_row))

@@ -14,7 +14,8 @@ struct VehicleRow: Sendable {
 
   private static let absent = StyledText("–", style: .dim)
 
-  func text(_ column: WatchColumn) -> StyledText {
+  /// - Parameter width: what there is room for; what is longer is cut by whoever draws it.
+  func text(_ column: WatchColumn, width: Int) -> StyledText {
     switch column {
     case .vehicle: StyledText(Self.name(record.key, withFleet: namesFleet), style: .bold)
     case .state: Self.state(record.state)
@@ -24,7 +25,7 @@ struct VehicleRow: Sendable {
     case .course: moving(record.location?.message.location.course.map(QuantityText.direction))
     case .heading: heading
     case .attitude: attitude
-    case .event: event
+    case .event: event(width: width)
     }
   }
 
@@ -81,13 +82,14 @@ struct VehicleRow: Sendable {
       QuantityText.attitude(attitude.message.attitude), style: fading(since: attitude.receivedAt))
   }
 
-  private var event: StyledText {
+  /// What happened last, and how long ago where there is room to say so.
+  private func event(width: Int) -> StyledText {
     guard let event = record.event else { return Self.absent }
-    var text = StyledText(event.message.summary)
-    if !event.isRetained {
-      text.append(" \(QuantityText.age(max(0, now.seconds(since: event.receivedAt))))", style: .dim)
-    }
-    return text
+    let text = StyledText(event.message.summary)
+    guard !event.isRetained else { return text }
+    var dated = text
+    dated.append(" \(QuantityText.age(max(0, now.seconds(since: event.receivedAt))))", style: .dim)
+    return dated.width <= width ? dated : text
   }
 
   private func fading(since moment: Moment) -> TextStyle {

@@ -63,7 +63,7 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
     var kept: Set<WatchColumn> = []
     for column in byPriority {
       let needed = (column == .vehicle ? nameWidth : column.width) + (kept.isEmpty ? 0 : gap)
-      guard needed <= left || kept.isEmpty else { break }
+      guard needed <= left || kept.isEmpty else { continue }
       kept.insert(column)
       left -= needed
     }

@@ -31,7 +31,7 @@ extension WatchView {
     var line = StyledText()
     for (place, (column, width)) in layout.enumerated() {
       if place > 0 { line.append(String(repeating: " ", count: WatchColumn.gap)) }
-      line.append(row.text(column).fitted(to: width, alignment: column.alignment))
+      line.append(row.text(column, width: width).fitted(to: width, alignment: column.alignment))
     }
     return line
   }
@@ -55,17 +55,22 @@ extension WatchView {
       left.append("  fleet ", style: .dim)
       left.append(fleet)
     }
-    var right = StyledText("\(snapshot.total) vehicle\(snapshot.total == 1 ? "" : "s")")
+    return spread(left, [true, false].map { counts(of: snapshot, withNames: $0) })
+  }
+
+  /// How many vehicles are in which state.
+  private func counts(of snapshot: Snapshot, withNames: Bool) -> StyledText {
+    var text = StyledText("\(snapshot.total) vehicle\(snapshot.total == 1 ? "" : "s")")
     for state in VehicleState.allCases {
       let count = snapshot.counts[state] ?? 0
       // Online is always told; the others when there are any.
       guard count > 0 || state == .online else { continue }
       let sign = VehicleRow.state(state)
-      right.append("  ")
-      right.append(StyledText(cells: Array(sign.cells.prefix(1))))
-      right.append(" \(count) \(state.rawValue)")
+      text.append("  ")
+      text.append(StyledText(cells: Array(sign.cells.prefix(1))))
+      text.append(" \(count)" + (withNames ? " \(state.rawValue)" : ""))
     }
-    return spread(left, right)
+    return text
   }
 
   private func foot(of snapshot: Snapshot, rates: Rates, trouble: String?) -> StyledText {
@@ -74,9 +79,11 @@ extension WatchView {
       line.append(filter.text)
       line.append(" ", style: TextStyle(reversed: true))
       line.append("  \(snapshot.matching) of \(snapshot.total)", style: .dim)
-      return spread(line, StyledText("enter keep  esc clear", style: .dim))
+      return spread(line, [StyledText("enter keep  esc clear", style: .dim)])
     }
-    let keys = StyledText("q quit  / filter  s sort  r reverse  ↑↓ scroll", style: .dim)
+    let keys = ["q quit  / filter  s sort  r reverse  ↑↓ scroll", "q quit  / filter  s sort", "q quit"].map {
+      StyledText($0, style: .dim)
+    }
     if let trouble { return spread(StyledText(trouble, style: TextStyle(.red)), keys) }
     var parts = ["\(QuantityText.fixed(rates.messages, decimals: 0) ?? "0") msg/s"]
     parts.append(QuantityText.byteRate(rates.bytes))
@@ -96,10 +103,12 @@ extension WatchView {
     return spread(StyledText(parts.joined(separator: "  ")), keys)
   }
 
-  /// One text at either edge; where there is not room for both the left one stays.
-  private func spread(_ left: StyledText, _ right: StyledText) -> StyledText {
+  /// One text at either edge. On the right stands the first of several that there is room for, or none.
+  private func spread(_ left: StyledText, _ right: [StyledText]) -> StyledText {
     let room = size.columns - left.width
-    guard room >= right.width + 2 else { return left.fitted(to: size.columns) }
+    guard let right = right.first(where: { $0.width + 2 <= room }) else {
+      return left.fitted(to: size.columns)
+    }
     var line = left
     line.append(right.fitted(to: room, alignment: .right))
     return line
