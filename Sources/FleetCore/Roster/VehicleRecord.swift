@@ -54,7 +54,7 @@ public struct VehicleEvent: Hashable, Sendable {
 }
 
 /// What is known of one vehicle.
-public struct VehicleRecord: Hashable, Sendable {
+public struct VehicleRecord: Sendable {
   public let key: VehicleKey
   public internal(set) var state: VehicleState = .unknown
   public internal(set) var status: Received<StatusMessage>?
@@ -78,7 +78,13 @@ public struct VehicleRecord: Hashable, Sendable {
   /// Start of the newest session that a status spoke of.
   var sessionStart: UTCTime?
 
-  init(key: VehicleKey) { self.key = key }
+  /// Columns that the names take on a terminal, measured once.
+  let nameWidths: (fleet: Int, vehicle: Int)
+
+  init(key: VehicleKey) {
+    self.key = key
+    nameWidths = (StyledText(key.fleet).width, StyledText(key.vehicle).width)
+  }
 
   /// Whether the position is only the last known: the broker had kept it, or the vehicle is gone. It may be a ghost
   /// and is never to be shown as live.

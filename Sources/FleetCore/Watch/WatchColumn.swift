@@ -36,11 +36,11 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
   /// Columns of the terminal that it takes at least.
   var width: Int {
     switch self {
-    case .vehicle: 12
+    case .vehicle: 10
     case .state: 9
     case .age: 6
     case .position: 21
-    case .speed: 9
+    case .speed: 10
     case .course, .heading: 6
     case .attitude: 22
     case .event: 12
@@ -58,7 +58,7 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
   ///
   /// What is left over goes to the vehicle's name as far as the longest name needs it, and then to the last event.
   static func layout(width: Int, longestName: Int) -> [(column: WatchColumn, width: Int)] {
-    let nameWidth = min(max(longestName, 7), vehicle.width)
+    let nameWidth = min(max(longestName, 9), vehicle.width)
     var left = width
     var kept: Set<WatchColumn> = []
     for column in byPriority {

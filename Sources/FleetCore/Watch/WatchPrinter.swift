@@ -65,7 +65,7 @@ struct WatchPrinter {
     seen = revision
     var text = ""
     for record in changed.sorted(by: { $0.key < $1.key }) {
-      longestName = max(longestName, StyledText(record.key.description).width)
+      longestName = max(longestName, record.nameWidths.fleet + 1 + record.nameWidths.vehicle)
       let layout = WatchColumn.layout(width: Self.defaultWidth, longestName: longestName)
       var line = StyledText(now.time.rfc3339 + "  ")
       line.append(WatchView.line(VehicleRow(record: record, now: now, namesFleet: true), layout))

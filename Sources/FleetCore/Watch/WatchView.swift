@@ -60,9 +60,11 @@ struct WatchView: Sendable {
     snapshot.matching = matching.count
     offset = max(0, min(offset, matching.count - pageRows))
     snapshot.visible = matching[offset..<min(matching.count, offset + pageRows)].map { roster.vehicles[$0] }
-    for record in snapshot.visible {
-      let name = VehicleRow.name(record.key, withFleet: snapshot.fleets.count > 1)
-      snapshot.longestName = max(snapshot.longestName, StyledText(name).width)
+    // Of all, not of those on the screen: columns do not jump while one scrolls.
+    let namesFleet = snapshot.fleets.count > 1
+    for place in matching {
+      let widths = roster.vehicles[place].nameWidths
+      snapshot.longestName = max(snapshot.longestName, widths.vehicle + (namesFleet ? widths.fleet + 1 : 0))
     }
     return snapshot
   }
