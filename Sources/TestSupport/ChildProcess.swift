@@ -29,7 +29,11 @@ public final class ChildProcess: Sendable {
     var defaults = sigset_t()
     sigfillset(&defaults)
     posix_spawnattr_setsigdefault(&attributes, &defaults)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    // The threads of a pool block nearly all signals, and their children would inherit that too.
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
     var argv = ([path] + arguments).map { strdup($0) } + [nil]
     var envp = (environment ?? []).map { strdup($0) } + [nil]
     defer { for pointer in argv + envp { free(pointer) } }

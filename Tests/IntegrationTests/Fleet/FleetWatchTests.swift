@@ -66,15 +66,15 @@ import Testing
     let broker = try BrokerFixture()
     // The shell writes down its process id and becomes the program.
     let directory = try TemporaryDirectory()
-    let pid = directory.file("pid")
     let terminal = try await Terminal(
-      columns: 80, rows: 12,
+      columns: 80, rows: 40,
       command:
-        "bash -c 'echo $$ > \(pid); exec \(OdographProcess.path) watch --host 127.0.0.1 --port \(broker.port)'"
+        "bash -c 'echo $$ > \(directory.file("pid")); exec \(OdographProcess.path) watch --host 127.0.0.1 --port \(broker.port)'"
         + "; echo status $?; stty -a")
     try await eventually { try await terminal.text().contains("waiting for the first vehicle") }
-    let number = try OdographProcess.text(of: pid).trimmingCharacters(in: .whitespacesAndNewlines)
-    _ = try await runTool("kill", ["-\(name)", number])
+    let number = try OdographProcess.text(of: directory.file("pid"))
+    let problem = try await runTool("bash", ["-c", "kill -\(name) \(number)"])
+    #expect(problem.isEmpty)
     try await eventually { try await terminal.text().contains("status \(status)") }
     #expect(try await terminal.state("alternate_on") == "0")
     #expect(try await terminal.state("cursor_flag") == "1")
@@ -130,14 +130,14 @@ import Testing
     try await eventually {
       seq += 2
       try await publishVan(broker, seq: seq)
-      return try OdographProcess.text(of: output).contains("demo/van-1")
+      return try OdographProcess.text(of: output).contains("● online")
     }
     watch.signal(SIGTERM)
     try await eventually { !watch.isRunning }
     #expect(watch.waitForExit() == 143)
     let text = try OdographProcess.text(of: output)
     #expect(!text.contains("\u{1B}"))
-    let line = try #require(text.split(separator: "\n").first)
+    let line = try #require(text.split(separator: "\n").first { $0.contains("● online") })
     #expect(
       line.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  demo\/van-1  ● online .*/) != nil,
       "\(line)")
