@@ -151,7 +151,7 @@ import Testing
 
   @Test func filteringWhileTyping() {
     expect(
-      screen(100, 5) { view in "/Va".forEach { _ = view.handle(.character($0)) } },
+      screen(100, 5) { press([.character("/"), .character("V"), .character("a")], in: &$0) },
       """
       odograph  broker:1883  fleet demo       4 vehicles  ● 1 online  ◐ 1 asleep  ○ 1 offline  · 1 unknown
       VEHICLE ▴  STATE         AGE               POSITION       SPEED  COURSE    HEAD  LAST EVENT
@@ -163,8 +163,7 @@ import Testing
 
   @Test func nothingMatches() {
     expect(
-      screen(100, 5) { view in [Key.character("/"), .character("z"), .enter].forEach { _ = view.handle($0) }
-      },
+      screen(100, 5) { press([.character("/"), .character("z"), .enter], in: &$0) },
       """
       odograph  broker:1883  fleet demo       4 vehicles  ● 1 online  ◐ 1 asleep  ○ 1 offline  · 1 unknown
       VEHICLE ▴  STATE         AGE               POSITION       SPEED  COURSE    HEAD  LAST EVENT
@@ -216,6 +215,10 @@ import Testing
     for columns in 1...130 {
       for rows in 1...8 { #expect(screen(columns, rows).count == rows) }
     }
+  }
+
+  private func press(_ keys: [Key], in view: inout WatchView) {
+    for key in keys { _ = view.handle(key) }
   }
 
   private func expect(_ lines: [String], _ picture: String, at location: SourceLocation = #_sourceLocation) {
