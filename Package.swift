@@ -23,12 +23,16 @@ let package = Package(
     .target(name: "Spatial"),
     .target(name: "Sensors", dependencies: ["Platform", "Spatial"]),
     .target(name: "MQTT", dependencies: ["CMosquitto", "Platform"]),
+    .target(name: "StoreAndForward", dependencies: ["CSQLite", "Platform"]),
 
     .target(name: "TestSupport", dependencies: ["Platform"]),
 
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
     .testTarget(name: "SensorsTests", dependencies: ["Sensors"]),
+    .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
+    .testTarget(
+      name: "StoreAndForwardTests", dependencies: ["Platform", "StoreAndForward", "TestSupport"]),
     .testTarget(name: "IntegrationTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
   ]
 )
