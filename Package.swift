@@ -33,7 +33,12 @@ let package = Package(
     .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
     .testTarget(
       name: "StoreAndForwardTests", dependencies: ["Platform", "StoreAndForward", "TestSupport"]),
-    .testTarget(name: "IntegrationTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
+    // A process for delivery tests to kill.
+    .executableTarget(
+      name: "DeliveryChild", dependencies: ["MQTT", "Platform", "StoreAndForward"],
+      path: "Tests/DeliveryChild"),
+    .testTarget(
+      name: "IntegrationTests", dependencies: ["DeliveryChild", "MQTT", "Platform", "TestSupport"]),
   ]
 )
 

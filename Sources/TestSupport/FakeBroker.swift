@@ -12,20 +12,8 @@ public final class FakeBroker: Sendable {
   ///   connection is closed.
   public init(_ script: @escaping @Sendable (FakeBrokerConnection, Int) -> Void) throws {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let listener = listener
-    let result = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        bind(listener, generic, size) == 0 && listen(listener, 16) == 0
-          ? getsockname(listener, generic, &size) : -1
-      }
-    }
-    guard result == 0 else { throw SystemError(operation: "open", object: "fake broker", code: errno) }
-    port = Int(UInt16(bigEndian: address.sin_port))
-    let state = state
+    port = try LoopbackSocket.listen(listener)
+    let (listener, state) = (listener, state)
     _ = try DedicatedThread.start(name: "fake-broker") {
       while true {
         let descriptor = accept(listener, nil, nil)
@@ -109,7 +97,7 @@ public struct FakeBrokerConnection: Sendable {
 
   /// Sends bytes as they are.
   public func send(_ bytes: [UInt8]) {
-    _ = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    _ = LoopbackSocket.sendAll(descriptor, bytes[...])
   }
 
   /// Answers CONNECT.
