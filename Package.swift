@@ -9,6 +9,8 @@ let package = Package(
   products: [
     .library(name: "Spatial", targets: ["Spatial"]),
     .library(name: "Sensors", targets: ["Sensors"]),
+    .library(name: "MQTT", targets: ["MQTT"]),
+    .library(name: "StoreAndForward", targets: ["StoreAndForward"]),
   ],
   dependencies: [],
   targets: [
