@@ -9,6 +9,8 @@ let package = Package(
   products: [
     .library(name: "Spatial", targets: ["Spatial"]),
     .library(name: "Sensors", targets: ["Sensors"]),
+    .library(name: "MQTT", targets: ["MQTT"]),
+    .library(name: "StoreAndForward", targets: ["StoreAndForward"]),
     .library(name: "FleetCore", targets: ["FleetCore"]),
     .executable(name: "odograph", targets: ["odograph"]),
   ],
@@ -31,6 +33,7 @@ let package = Package(
     .target(name: "Positioning", dependencies: ["Motion", "Sensors", "Spatial"]),
     .target(name: "Telemetry", dependencies: ["CJansson", "Motion", "Positioning", "Spatial"]),
     .target(name: "MQTT", dependencies: ["CMosquitto", "Platform"]),
+    .target(name: "StoreAndForward", dependencies: ["CSQLite", "Platform"]),
     .target(
       name: "FleetCore",
       dependencies: ["CLinux", "MQTT", "Platform", "Positioning", "Spatial", "Telemetry"]),
@@ -50,8 +53,16 @@ let package = Package(
     .testTarget(name: "TelemetryTests", dependencies: ["Positioning", "Spatial", "Telemetry"]),
     .testTarget(
       name: "FleetCoreTests", dependencies: ["FleetCore", "MQTT", "Positioning", "Spatial", "Telemetry"]),
+    .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
     .testTarget(
-      name: "IntegrationTests", dependencies: ["MQTT", "Platform", "TestSupport", "odograph"]),
+      name: "StoreAndForwardTests", dependencies: ["Platform", "StoreAndForward", "TestSupport"]),
+    // A process for delivery tests to kill.
+    .executableTarget(
+      name: "DeliveryChild", dependencies: ["MQTT", "Platform", "StoreAndForward"],
+      path: "Tests/DeliveryChild"),
+    .testTarget(
+      name: "IntegrationTests",
+      dependencies: ["DeliveryChild", "MQTT", "Platform", "TestSupport", "odograph"]),
   ]
 )
 

@@ -1,58 +1,76 @@
+internal import Foundation
 internal import Glibc
 internal import Platform
 
-/// A program that a test runs beside itself, ended by its process id.
+/// A program that a test runs beside itself. It leads a session of its own, so that signals reach what it has started
+/// too, and it ends with the object at the latest.
 public final class ChildProcess: Sendable {
   public let processID: Int32
+  private let outputPath: String
+  private let ownDirectory: TemporaryDirectory?
   private let status = Locked<Int32?>(nil)
 
   /// Starts a program.
   /// - Parameters:
-  ///   - path: absolute, or looked up in PATH.
-  ///   - output: the file that takes stdout and stderr; nil discards them.
-  ///   - environment: nil inherits.
+  ///   - program: a name that is looked for in PATH and in the system's folders, or a path.
+  ///   - output: the file that takes stdout and stderr; nil takes one of its own, for `output`.
+  ///   - environment: set on top of what is inherited.
   /// - Throws: `SystemError` when it cannot be started.
   public init(
-    _ path: String, _ arguments: [String] = [], output: String? = nil, environment: [String]? = nil
+    _ program: String, _ arguments: [String] = [], output: String? = nil, environment: [String: String] = [:]
   ) throws {
+    guard let path = Self.find(program) else {
+      throw SystemError(operation: "start", object: program, code: ENOENT)
+    }
+    ownDirectory = output == nil ? try TemporaryDirectory() : nil
+    outputPath = output ?? ownDirectory?.file("output") ?? "/dev/null"
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_addopen(
-      &actions, 1, output ?? "/dev/null", O_WRONLY | O_CREAT | O_APPEND, 0o644)
+    posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_CREAT | O_APPEND, 0o644)
     posix_spawn_file_actions_adddup2(&actions, 1, 2)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // A test process ignores SIGPIPE, and its children would inherit that.
+    // A test process ignores SIGPIPE and may block signals; its children would inherit both.
     var defaults = sigset_t()
     sigfillset(&defaults)
     posix_spawnattr_setsigdefault(&attributes, &defaults)
-    // The threads of a pool block nearly all signals, and their children would inherit that too.
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+    posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK) | Self.newSession)
+    let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     var argv = ([path] + arguments).map { strdup($0) } + [nil]
-    var envp = (environment ?? []).map { strdup($0) } + [nil]
+    var envp = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for pointer in argv + envp { free(pointer) } }
     var id: pid_t = 0
-    let code = envp.withUnsafeMutableBufferPointer { own in
-      posix_spawnp(&id, path, &actions, &attributes, &argv, environment == nil ? environ : own.baseAddress)
-    }
+    let code = posix_spawn(&id, path, &actions, &attributes, &argv, &envp)
     guard code == 0 else { throw SystemError(operation: "start", object: path, code: code) }
     processID = id
   }
 
   deinit { kill() }
 
+  /// `POSIX_SPAWN_SETSID`, which glibc hides without _GNU_SOURCE.
+  private static let newSession: Int16 = 0x80
+
+  /// What it has written to stdout and stderr so far.
+  public var output: String {
+    (try? String(decoding: Data(contentsOf: URL(fileURLWithPath: outputPath)), as: UTF8.self)) ?? ""
+  }
+
   /// Whether it still runs.
   public var isRunning: Bool { reap(WNOHANG) == nil }
 
-  /// Sends a signal.
+  /// The exit status, or minus the signal that ended it; nil while it runs.
+  public var exitStatus: Int32? { reap(WNOHANG) }
+
+  /// Sends a signal to it and to what it started.
   public func signal(_ number: Int32) {
-    if isRunning { _ = Glibc.kill(processID, number) }
+    if isRunning { _ = Glibc.kill(-processID, number) }
   }
 
   /// Ends it with SIGTERM, after two seconds with SIGKILL, and waits for its end.
@@ -63,10 +81,10 @@ public final class ChildProcess: Sendable {
     return kill()
   }
 
-  /// Ends it with SIGKILL and waits for its end.
+  /// Ends it and what it started with SIGKILL and waits for its end.
   @discardableResult
   public func kill() -> Int32 {
-    if isRunning { _ = Glibc.kill(processID, SIGKILL) }
+    signal(SIGKILL)
     return waitForExit()
   }
 
@@ -83,5 +101,13 @@ public final class ChildProcess: Sendable {
       status = signal == 0 ? (raw >> 8) & 0xFF : -signal
       return status
     }
+  }
+
+  /// Where a program is; nil when it is not installed.
+  public static func find(_ program: String) -> String? {
+    if program.contains("/") { return FileManager.default.isExecutableFile(atPath: program) ? program : nil }
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin", "/sbin"]
+    return folders.map { $0 + "/" + program }.first(where: FileManager.default.isExecutableFile(atPath:))
   }
 }

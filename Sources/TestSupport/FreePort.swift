@@ -1,37 +1,18 @@
 internal import Glibc
-internal import Platform
 
 /// Finds TCP ports on the loopback interface that nobody listens on.
 public enum FreePort {
   /// A port that was free a moment ago; whoever wants it should take it soon.
-  public static func next() throws -> Int {
+  public static func next<Port: FixedWidthInteger>() throws -> Port {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        bind(descriptor, generic, size) == 0 ? getsockname(descriptor, generic, &size) : -1
-      }
-    }
-    guard result == 0 else { throw SystemError(operation: "find", object: "free port", code: errno) }
-    return Int(UInt16(bigEndian: address.sin_port))
+    return try Port(clamping: LoopbackSocket.listen(descriptor))
   }
 
   /// Whether something accepts connections on a loopback port.
-  public static func isAccepting(_ port: Int) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    address.sin_port = UInt16(port).bigEndian
-    return withUnsafePointer(to: address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-      }
-    }
+  public static func isAccepting(_ port: some FixedWidthInteger) -> Bool {
+    let descriptor = LoopbackSocket.connect(Int(clamping: port))
+    if descriptor >= 0 { close(descriptor) }
+    return descriptor >= 0
   }
 }

@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1))) func noBrokerIsSaidWithARemedy() async throws {
-    let port = try FreePort.next()
+    let port: Int = try FreePort.next()
     let result = try await OdographProcess.run(["tail", "--host", "127.0.0.1", "--port", "\(port)"])
     #expect(result.status == 69)
     #expect(result.lines.count == 1)

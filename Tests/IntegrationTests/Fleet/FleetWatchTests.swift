@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1))) func noBrokerLeavesTheTerminalAlone() async throws {
-    let port = try FreePort.next()
+    let port: Int = try FreePort.next()
     let terminal = try await Terminal(
       columns: 100, rows: 12,
       command: "'\(OdographProcess.path)' watch --host 127.0.0.1 --port \(port); echo status $?")
