@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Glibc
 internal import Platform
 
@@ -36,6 +37,15 @@ public final class BrokerFixture: Sendable {
       usleep(10_000)
     }
     throw SystemError(operation: "start", object: "mosquitto on port \(port)", code: ECONNREFUSED)
+  }
+
+  /// Waits until its log says something; the test's time limit ends a wait that never does.
+  public func waitForLog(_ text: String) async throws {
+    while true {
+      let log = FileManager.default.contents(atPath: directory.file("broker.log")) ?? Data()
+      if String(decoding: log, as: UTF8.self).contains(text) { return }
+      try await Task.sleep(for: .milliseconds(5))
+    }
   }
 
   /// Ends it as a power cut would.

@@ -75,7 +75,7 @@ public final class Agent: Sendable {
   private func waitForTheEnd(signals: SignalDescriptor, ended: EventDescriptor) {
     while let descriptor = waitUntilReadable([signals.descriptor, ended.descriptor]) {
       guard descriptor == signals.descriptor else { return }
-      while let signal = signals.next() {
+      for signal in signals.received() {
         if signal == SIGHUP {
           // Nothing can be reloaded yet that a restart would not do better.
           log.notice("SIGHUP ignored; restart to read the configuration again")
