@@ -7,6 +7,8 @@ final class Keeper {
   /// Seconds between a write and the sync that makes it safe, and between an acknowledgement and the
   /// deletion of its record.
   static let patience = 0.5
+  /// How many acknowledged records are deleted in one commit at most.
+  static let removalGroup = 1024
   /// Seconds between attempts to write to a disk that took nothing.
   static let retryInterval = 5.0
   /// Seconds over which drops are gathered into one notice.
@@ -23,6 +25,9 @@ final class Keeper {
     var lane: Lane
     var place: UInt64
     var cost: Int
+    /// Counts the records of a lane as they are handed out: what is between two neighbours by this number is
+    /// nothing.
+    var turn: Int
   }
 
   let path: String
@@ -34,8 +39,14 @@ final class Keeper {
   var order = DrainOrder()
   /// Handed out and not answered, by the number under which they were.
   var held: [UInt64: Held] = [:]
-  /// The places of those in `held`, and of those that are only still to be deleted.
+  /// After a rewind, the places that reading comes across again: of those in `held`, and of those that are
+  /// still to be deleted.
   var passed: Set<UInt64> = []
+  /// Records that were read and not handed out yet, per lane: one statement serves many small requests.
+  var readAhead = nothingAhead
+  static let nothingAhead: [ArraySlice<LaneTable.Row>] = Lane.allCases.map { _ in [] }
+  static let readAheadCount = 128
+  var turns = Array(repeating: 0, count: Lane.allCases.count)
   /// Done with, and still to be deleted.
   var removals: [(record: Held, cause: RemovalCause)] = []
   var temporary: (epoch: String, next: UInt64)
@@ -154,7 +165,7 @@ final class Keeper {
     held = [:]
     passed = []
     removals = []
-    order.rewind()
+    rewind()
     let place = Recovery.setAside(path)
     var salvaged = 0
     do throws(SQLiteFailure) {
@@ -208,8 +219,7 @@ final class Keeper {
         if held[record.seq] != nil { held[record.seq]?.place = place }
       }
       memory.removeAll()
-      passed = Set(held.values.map(\.place)).union(removals.map(\.record.place))
-      order.rewind()
+      rewind()
       degradation = nil
       temporary.epoch = Store.newEpoch()
       tell(.recovered(records: moved.count))
@@ -238,13 +248,10 @@ final class Keeper {
     guard sync || !removals.isEmpty else { return }
     do throws(SQLiteFailure) {
       try store.transaction(synced: sync) { () throws(SQLiteFailure) in
-        for (held, cause) in removals where try store.remove(held.place, cost: held.cost, from: held.lane) {
-          if cause == .expired { store.change(held.lane) { $0.droppedForAge += 1 } }
-          if cause == .damaged { store.change(held.lane) { $0.damaged += 1 } }
-        }
+        try delete(removals, from: store)
         if sync { try store.setMeta("clock", String(store.clock.now)) }
       }
-      for (held, _) in removals { passed.remove(held.place) }
+      if !passed.isEmpty { for removal in removals { passed.remove(removal.record.place) } }
       removals.removeAll(keepingCapacity: true)
       if sync { noteSynced() }
       noticeDrops()

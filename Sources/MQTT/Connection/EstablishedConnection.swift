@@ -72,7 +72,9 @@ final class EstablishedConnection {
   }
 
   private func write() -> Ending? {
+    connection.setCorked(true)
     let outcome = client.loopWrite()
+    if client.socket >= 0 { connection.setCorked(false) }
     scheduleMisc()
     settlePublished()
     return check(outcome)
