@@ -53,6 +53,9 @@ final class Keeper {
   var memoryDrops = Array(repeating: 0, count: Lane.allCases.count)
   var closed = false
   private var lock: StoreLock?
+  private let reserve: SpaceReserve
+  /// False where there never was room for a reserve.
+  private var hasReserve = false
   private var notices: [OutboxNotice] = []
   private var reportedDrops: [Int]?
   private var dueAt: Int64?
@@ -66,6 +69,7 @@ final class Keeper {
     memory = MemoryLanes(limit: configuration.memoryBytes)
     temporary = (Store.newEpoch(), Self.firstTemporarySeq)
     lock = try StoreLock.acquire(path)
+    reserve = SpaceReserve(store: path)
     openStore()
   }
 
@@ -144,6 +148,7 @@ final class Keeper {
   private func adopt(_ opened: Store) {
     store = opened
     degradation = nil
+    hasReserve = reserve.take()
     if opened.isCopy { tell(.newEpoch(opened.epoch)) }
     if reportedDrops == nil { reportedDrops = drops }
   }
@@ -157,6 +162,7 @@ final class Keeper {
     let cause = failure.message.isEmpty ? "SQLite code \(failure.code)" : failure.message
     if degradation == nil { tell(.degraded("\(path): \(cause)")) }
     degradation = cause
+    if failure.primaryCode == SQLITE_FULL { reserve.release() }
     schedule(seconds: Self.retryInterval)
   }
 
@@ -212,11 +218,12 @@ final class Keeper {
     }
     guard let store else { return }
     do throws(SQLiteFailure) {
+      try makeSpace(store)
       let moved = memory.records
       let places = try moveIn(moved, to: store)
       if moved.isEmpty { try store.transaction(synced: true) { () throws(SQLiteFailure) in } }
-      for (record, place) in zip(moved, places) {
-        if held[record.seq] != nil { held[record.seq]?.place = place }
+      for (record, place) in zip(moved, places) where held[record.seq] != nil {
+        held[record.seq]?.place = place
       }
       memory.removeAll()
       rewind()
@@ -230,6 +237,17 @@ final class Keeper {
     }
   }
 
+  /// Gives what was deleted back to the disk, and takes the reserve again.
+  private func makeSpace(_ store: Store) throws(SQLiteFailure) {
+    try store.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    try store.transaction(synced: true) { () throws(SQLiteFailure) in try delete(removals, from: store) }
+    forgetRemovals()
+    try store.database.execute("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+    if hasReserve, !reserve.take() {
+      throw SQLiteFailure(code: SQLITE_FULL, message: "the disk is full", operation: "take the reserve")
+    }
+  }
+
   // MARK: Keeping tidy
 
   /// Something was written that a power cut may still undo.
@@ -239,6 +257,12 @@ final class Keeper {
   }
 
   func noteSynced() { unsyncedSince = nil }
+
+  /// Makes everything safe, if the disk lets it.
+  func flush() {
+    if degradation != nil, !closed { retry() }
+    tidy(everything: true)
+  }
 
   /// Deletes what was acknowledged and makes what was written safe.
   func tidy(everything: Bool) {
@@ -251,13 +275,17 @@ final class Keeper {
         try delete(removals, from: store)
         if sync { try store.setMeta("clock", String(store.clock.now)) }
       }
-      if !passed.isEmpty { for removal in removals { passed.remove(removal.record.place) } }
-      removals.removeAll(keepingCapacity: true)
+      forgetRemovals()
       if sync { noteSynced() }
       noticeDrops()
     } catch {
       handle(error)
     }
+  }
+
+  private func forgetRemovals() {
+    if !passed.isEmpty { for removal in removals { passed.remove(removal.record.place) } }
+    removals.removeAll(keepingCapacity: true)
   }
 
   /// Drops what is too old, now and then.
@@ -279,8 +307,7 @@ final class Keeper {
   /// Returns whether it was open.
   func close() -> Bool {
     guard !closed else { return false }
-    if degradation != nil { retry() }
-    tidy(everything: true)
+    flush()
     if let store {
       // In good order nothing is lost between the last number and the mark.
       try? store.transaction(synced: true) { () throws(SQLiteFailure) in

@@ -103,8 +103,8 @@ public final class Outbox: Sendable {
 
   public var status: OutboxStatus { use { $0.status } }
 
-  /// Makes everything accepted safe from a power cut, now.
-  public func flush() { use { $0.tidy(everything: true) } }
+  /// Makes everything accepted safe from a power cut, now; tries a disk again that took nothing.
+  public func flush() { use { $0.flush() } }
 
   /// Flushes and closes the store. Later calls find an outbox that works in memory; `deinit` calls it too.
   public func close() {
