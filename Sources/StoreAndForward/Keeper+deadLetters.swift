@@ -3,7 +3,6 @@ internal import Platform
 extension Keeper {
   func reject(_ seq: UInt64, reason: String) {
     guard let held = held.removeValue(forKey: seq) else { return }
-    passed.remove(held.place)
     let record = memory.remove(held.place, from: held.lane)
     guard let store else {
       memoryDrops[held.lane.rawValue] += 1
@@ -18,8 +17,7 @@ extension Keeper {
       }
       noteUnsynced()
     } catch {
-      // It stays in its lane until the disk takes the change, and is not offered again in this connection.
-      passed.insert(held.place)
+      // It stays in its lane, and is not offered again before the next connection.
       handle(error)
     }
   }

@@ -7,6 +7,8 @@ final class Keeper {
   /// Seconds between a write and the sync that makes it safe, and between an acknowledgement and the
   /// deletion of its record.
   static let patience = 0.5
+  /// How many acknowledged records are deleted in one commit at most.
+  static let removalGroup = 1024
   /// Seconds between attempts to write to a disk that took nothing.
   static let retryInterval = 5.0
   /// Seconds over which drops are gathered into one notice.
@@ -23,6 +25,9 @@ final class Keeper {
     var lane: Lane
     var place: UInt64
     var cost: Int
+    /// Counts the records of a lane as they are handed out: what is between two neighbours by this number is
+    /// nothing.
+    var turn: Int
   }
 
   let path: String
@@ -34,14 +39,23 @@ final class Keeper {
   var order = DrainOrder()
   /// Handed out and not answered, by the number under which they were.
   var held: [UInt64: Held] = [:]
-  /// The places of those in `held`, and of those that are only still to be deleted.
+  /// After a rewind, the places that reading comes across again: of those in `held`, and of those that are
+  /// still to be deleted.
   var passed: Set<UInt64> = []
+  /// Records that were read and not handed out yet, per lane: one statement serves many small requests.
+  var readAhead = nothingAhead
+  static let nothingAhead: [ArraySlice<LaneTable.Row>] = Lane.allCases.map { _ in [] }
+  static let readAheadCount = 128
+  var turns = Array(repeating: 0, count: Lane.allCases.count)
   /// Done with, and still to be deleted.
   var removals: [(record: Held, cause: RemovalCause)] = []
   var temporary: (epoch: String, next: UInt64)
   var memoryDrops = Array(repeating: 0, count: Lane.allCases.count)
   var closed = false
   private var lock: StoreLock?
+  private let reserve: SpaceReserve
+  /// False where there never was room for a reserve.
+  private var hasReserve = false
   private var notices: [OutboxNotice] = []
   private var reportedDrops: [Int]?
   private var dueAt: Int64?
@@ -55,6 +69,7 @@ final class Keeper {
     memory = MemoryLanes(limit: configuration.memoryBytes)
     temporary = (Store.newEpoch(), Self.firstTemporarySeq)
     lock = try StoreLock.acquire(path)
+    reserve = SpaceReserve(store: path)
     openStore()
   }
 
@@ -133,6 +148,7 @@ final class Keeper {
   private func adopt(_ opened: Store) {
     store = opened
     degradation = nil
+    hasReserve = reserve.take()
     if opened.isCopy { tell(.newEpoch(opened.epoch)) }
     if reportedDrops == nil { reportedDrops = drops }
   }
@@ -146,6 +162,7 @@ final class Keeper {
     let cause = failure.message.isEmpty ? "SQLite code \(failure.code)" : failure.message
     if degradation == nil { tell(.degraded("\(path): \(cause)")) }
     degradation = cause
+    if failure.primaryCode == SQLITE_FULL { reserve.release() }
     schedule(seconds: Self.retryInterval)
   }
 
@@ -154,7 +171,7 @@ final class Keeper {
     held = [:]
     passed = []
     removals = []
-    order.rewind()
+    rewind()
     let place = Recovery.setAside(path)
     var salvaged = 0
     do throws(SQLiteFailure) {
@@ -201,15 +218,15 @@ final class Keeper {
     }
     guard let store else { return }
     do throws(SQLiteFailure) {
+      try makeSpace(store)
       let moved = memory.records
       let places = try moveIn(moved, to: store)
       if moved.isEmpty { try store.transaction(synced: true) { () throws(SQLiteFailure) in } }
-      for (record, place) in zip(moved, places) {
-        if held[record.seq] != nil { held[record.seq]?.place = place }
+      for (record, place) in zip(moved, places) where held[record.seq] != nil {
+        held[record.seq]?.place = place
       }
       memory.removeAll()
-      passed = Set(held.values.map(\.place)).union(removals.map(\.record.place))
-      order.rewind()
+      rewind()
       degradation = nil
       temporary.epoch = Store.newEpoch()
       tell(.recovered(records: moved.count))
@@ -217,6 +234,17 @@ final class Keeper {
       // A handle that outlived its file system never works again; a new one may.
       if error.primaryCode != SQLITE_FULL { self.store = nil }
       handle(error)
+    }
+  }
+
+  /// Gives what was deleted back to the disk, and takes the reserve again.
+  private func makeSpace(_ store: Store) throws(SQLiteFailure) {
+    try store.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    try store.transaction(synced: true) { () throws(SQLiteFailure) in try delete(removals, from: store) }
+    forgetRemovals()
+    try store.database.execute("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+    if hasReserve, !reserve.take() {
+      throw SQLiteFailure(code: SQLITE_FULL, message: "the disk is full", operation: "take the reserve")
     }
   }
 
@@ -230,6 +258,12 @@ final class Keeper {
 
   func noteSynced() { unsyncedSince = nil }
 
+  /// Makes everything safe, if the disk lets it.
+  func flush() {
+    if degradation != nil, !closed { retry() }
+    tidy(everything: true)
+  }
+
   /// Deletes what was acknowledged and makes what was written safe.
   func tidy(everything: Bool) {
     guard let store else { return }
@@ -238,19 +272,20 @@ final class Keeper {
     guard sync || !removals.isEmpty else { return }
     do throws(SQLiteFailure) {
       try store.transaction(synced: sync) { () throws(SQLiteFailure) in
-        for (held, cause) in removals where try store.remove(held.place, cost: held.cost, from: held.lane) {
-          if cause == .expired { store.change(held.lane) { $0.droppedForAge += 1 } }
-          if cause == .damaged { store.change(held.lane) { $0.damaged += 1 } }
-        }
+        try delete(removals, from: store)
         if sync { try store.setMeta("clock", String(store.clock.now)) }
       }
-      for (held, _) in removals { passed.remove(held.place) }
-      removals.removeAll(keepingCapacity: true)
+      forgetRemovals()
       if sync { noteSynced() }
       noticeDrops()
     } catch {
       handle(error)
     }
+  }
+
+  private func forgetRemovals() {
+    if !passed.isEmpty { for removal in removals { passed.remove(removal.record.place) } }
+    removals.removeAll(keepingCapacity: true)
   }
 
   /// Drops what is too old, now and then.
@@ -272,8 +307,7 @@ final class Keeper {
   /// Returns whether it was open.
   func close() -> Bool {
     guard !closed else { return false }
-    if degradation != nil { retry() }
-    tidy(everything: true)
+    flush()
     if let store {
       // In good order nothing is lost between the last number and the mark.
       try? store.transaction(synced: true) { () throws(SQLiteFailure) in

@@ -48,7 +48,7 @@ public final class Outbox: Sendable {
     }
     self.notice = notice
     keeper = Locked(try Keeper(path: path, configuration: configuration))
-    report()
+    use { _ in }
     try startHousekeeping(path)
   }
 
@@ -103,8 +103,8 @@ public final class Outbox: Sendable {
 
   public var status: OutboxStatus { use { $0.status } }
 
-  /// Makes everything accepted safe from a power cut, now.
-  public func flush() { use { $0.tidy(everything: true) } }
+  /// Makes everything accepted safe from a power cut, now; tries a disk again that took nothing.
+  public func flush() { use { $0.flush() } }
 
   /// Flushes and closes the store. Later calls find an outbox that works in memory; `deinit` calls it too.
   public func close() {
@@ -116,18 +116,13 @@ public final class Outbox: Sendable {
 
   /// Runs `body` alone, then passes on what there is to tell.
   private func use<Result>(_ body: (Keeper) -> Result) -> Result {
-    let (result, hurry) = keeper.withLock { keeper in
+    let (result, hurry, notices) = keeper.withLock { keeper in
       let result = body(keeper)
-      return (result, keeper.takeHurry())
+      return (result, keeper.takeHurry(), keeper.takeNotices())
     }
     if hurry { wake.signal() }
-    report()
-    return result
-  }
-
-  private func report() {
-    let notices = keeper.withLock { $0.takeNotices() }
     for item in notices { notice(item) }
+    return result
   }
 
   /// The thread that syncs, deletes and retries when nobody calls. It sleeps for as long as nothing is due.

@@ -39,11 +39,12 @@ public final class BrokerFixture: Sendable {
     throw SystemError(operation: "start", object: "mosquitto on port \(port)", code: ECONNREFUSED)
   }
 
-  /// Waits until its log says something; the test's time limit ends a wait that never does.
-  public func waitForLog(_ text: String) async throws {
+  /// Waits until its log says something so many times; the test's time limit ends a wait that never does.
+  public func waitForLog(_ text: String, times: Int = 1) async throws {
     while true {
       let log = FileManager.default.contents(atPath: directory.file("broker.log")) ?? Data()
-      if String(decoding: log, as: UTF8.self).contains(text) { return }
+      let parts = String(decoding: log, as: UTF8.self).components(separatedBy: text)
+      if parts.count > times { return }
       try await Task.sleep(for: .milliseconds(5))
     }
   }

@@ -28,6 +28,13 @@ extension Connection {
     return unsafe recv(client.socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
   }
 
+  /// While corked, the kernel gathers the library's many small writes into full segments.
+  func setCorked(_ isCorked: Bool) {
+    var value: Int32 = isCorked ? 1 : 0
+    unsafe setsockopt(
+      client.socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+
   var usesIPv6: Bool {
     var address = sockaddr_storage()
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -13,12 +13,14 @@ struct DrainOrder {
     cursors[lane.rawValue] = max(cursors[lane.rawValue], seq)
   }
 
-  /// The lanes in the order in which they are to be asked. `newest` is the largest seq ever put into each:
-  /// lanes that have nothing new are left out without a look at the disk.
-  mutating func lanes(newest: [UInt64]) -> [Lane] {
-    let waiting = Lane.allCases.filter { newest[$0.rawValue] > cursors[$0.rawValue] }
-    if stateFirst && waiting.contains(.state) { return [.state] + waiting.filter { $0 != .state } }
-    stateFirst = false
-    return waiting
+  /// The lane to read next; nil when all is handed out.
+  /// - Parameter newest: the largest seq ever put into a lane: one that has nothing new is passed over
+  ///   without a look at the disk.
+  mutating func nextLane(newest: (Lane) -> UInt64) -> Lane? {
+    if stateFirst {
+      if newest(.state) > cursor(.state) { return .state }
+      stateFirst = false
+    }
+    return Lane.allCases.first { newest($0) > cursor($0) }
   }
 }

@@ -1,9 +1,20 @@
 /// The statements of one lane's table.
 final class LaneTable {
+  /// A record as it stands in the table; nil when its checksum is wrong.
+  struct Row {
+    var seq: UInt64
+    var cost: Int
+    var record: Record?
+  }
+
+  /// Bytes after which a portion ends, however few its records.
+  private static let portionBytes = 256 << 10
+
   let lane: Lane
   private let insertion: Statement
   private let reading: Statement
   private let removal: Statement
+  private let rangeRemoval: Statement
   private let front: Statement
   private let single: Statement
   private let sameTopic: Statement
@@ -16,6 +27,7 @@ final class LaneTable {
     reading = try database.prepare(
       "SELECT \(Schema.columns) FROM \(table) WHERE seq > ?1 ORDER BY seq LIMIT ?2")
     removal = try database.prepare("DELETE FROM \(table) WHERE seq = ?1")
+    rangeRemoval = try database.prepare("DELETE FROM \(table) WHERE seq BETWEEN ?1 AND ?2")
     let cost = "length(payload) + length(CAST(topic AS BLOB)) + 48"
     front = try database.prepare("SELECT seq, \(cost), stored FROM \(table) ORDER BY seq LIMIT 1")
     single = try database.prepare("SELECT \(Schema.columns) FROM \(table) WHERE seq = ?1")
@@ -36,18 +48,21 @@ final class LaneTable {
     try insertion.run()
   }
 
-  /// Reads on from a place. Records whose checksum is wrong come back by their seq alone.
-  func read(
-    after seq: UInt64, limit: Int
-  ) throws(SQLiteFailure) -> [(seq: UInt64, cost: Int, record: Record?)] {
-    var rows: [(seq: UInt64, cost: Int, record: Record?)] = []
-    rows.reserveCapacity(limit)
+  /// Reads on from a place, in order: at most `limit` records, and at least one where there is one.
+  func read(after seq: UInt64, limit: Int) throws(SQLiteFailure) -> [Row] {
+    var rows: [Row] = []
+    var bytes = 0
     reading.bind(1, Int64(clamping: seq))
     reading.bind(2, Int64(limit))
     while try reading.step() {
       let record = Self.record(reading, lane)
-      let sound = Checksum.of(topic: record.topic, payload: record.payload) == reading.integer(9)
-      rows.append((record.seq, record.cost, sound ? record : nil))
+      let isSound = Checksum.of(topic: record.topic, payload: record.payload) == reading.integer(9)
+      rows.append(Row(seq: record.seq, cost: record.cost, record: isSound ? record : nil))
+      bytes += record.cost
+      if bytes > Self.portionBytes {
+        reading.reset()
+        break
+      }
     }
     return rows
   }
@@ -78,6 +93,12 @@ final class LaneTable {
   func remove(_ seq: UInt64) throws(SQLiteFailure) {
     removal.bind(1, Int64(clamping: seq))
     try removal.run()
+  }
+
+  func remove(_ range: ClosedRange<UInt64>) throws(SQLiteFailure) {
+    rangeRemoval.bind(1, Int64(clamping: range.lowerBound))
+    rangeRemoval.bind(2, Int64(clamping: range.upperBound))
+    try rangeRemoval.run()
   }
 
   /// Reads the columns of `Schema.columns`.

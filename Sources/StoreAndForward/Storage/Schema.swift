@@ -7,6 +7,9 @@
 /// front without an index. `dead` keeps what the broker will never take.
 enum Schema {
   static let format: Int64 = 1
+  /// Pages in the write-ahead log after which they move into the database: few, because so many may have to
+  /// find room there when the disk is full.
+  static let checkpointPages = 256
 
   static func table(_ lane: Lane) -> String {
     switch lane {
@@ -21,10 +24,11 @@ enum Schema {
 
   /// Before anything else, on every open.
   static let pragmas = """
+    PRAGMA auto_vacuum = INCREMENTAL;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
-    PRAGMA wal_autocheckpoint = 1000;
-    PRAGMA journal_size_limit = 4194304;
+    PRAGMA wal_autocheckpoint = \(checkpointPages);
+    PRAGMA journal_size_limit = 2097152;
     PRAGMA cache_size = -512;
     PRAGMA temp_store = MEMORY;
     """

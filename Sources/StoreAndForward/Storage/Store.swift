@@ -148,6 +148,25 @@ final class Store {
     return true
   }
 
+  /// Removes all records of a range, if there are as many as the caller believes. Returns false, and removes
+  /// none, otherwise.
+  func removeRow(
+    _ range: ClosedRange<UInt64>, of lane: Lane, count: Int, cost: Int
+  ) throws(SQLiteFailure) -> Bool {
+    try database.execute("SAVEPOINT row")
+    try tables[lane.rawValue].remove(range)
+    guard database.changes == count else {
+      try database.execute("ROLLBACK TO row; RELEASE row")
+      return false
+    }
+    try database.execute("RELEASE row")
+    change(lane) {
+      $0.records -= count
+      $0.bytes -= cost
+    }
+    return true
+  }
+
   func find(_ seq: UInt64, in lane: Lane) throws(SQLiteFailure) -> Record? {
     try tables[lane.rawValue].find(seq)
   }
@@ -155,7 +174,7 @@ final class Store {
   /// Reads on in a lane. Records whose checksum is wrong come back by their seq and cost alone.
   func read(
     _ lane: Lane, after seq: UInt64, limit: Int
-  ) throws(SQLiteFailure) -> [(seq: UInt64, cost: Int, record: Record?)] {
+  ) throws(SQLiteFailure) -> [LaneTable.Row] {
     try tables[lane.rawValue].read(after: seq, limit: limit)
   }
 

@@ -1,0 +1,30 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "benchmarks",
+  dependencies: [.package(name: "odograph", path: "../..")],
+  targets: [
+    .target(
+      name: "CPublisher", path: "Sources/CPublisher", linkerSettings: [.linkedLibrary("mosquitto")]),
+    .executableTarget(
+      name: "delivery-benchmark",
+      dependencies: [
+        "CPublisher", .product(name: "MQTT", package: "odograph"),
+        .product(name: "StoreAndForward", package: "odograph"),
+      ],
+      path: "Sources/DeliveryBenchmark"),
+    .executableTarget(
+      name: "outbox-benchmark", dependencies: [.product(name: "StoreAndForward", package: "odograph")],
+      path: "Sources/OutboxBenchmark"),
+  ]
+)
+for target in package.targets where target.name != "CPublisher" {
+  target.swiftSettings = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ]
+}
