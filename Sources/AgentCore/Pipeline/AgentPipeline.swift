@@ -77,10 +77,11 @@ public struct AgentPipeline: Sendable {
     Self.draft(status.message(.offline, at: timestamp, timeBase: timeBase, counters: counters))
   }
 
-  /// What the broker says on our behalf when the connection ends without a word.
-  public var will: MessageDraft {
-    Self.draft(status.will(timeBase: timeBase))
-  }
+  /// The payload that the broker publishes as `status` on our behalf when a connection ends without a word.
+  public var will: [UInt8] { status.will(timeBase: timeBase).payload }
+
+  /// Makes `status` due at the next moment: a new connection must overrule the will of the one before.
+  public mutating func requestStatus() { status.requestNow() }
 
   private var counters: [String: Int] {
     externalCounters.merging(
