@@ -62,7 +62,7 @@ import Testing
     #expect(Self.watchers(gpsd.port) == 0)
     source.setDemand(always, for: .positioning)
     #expect(waitUntil(atMost: 20) { listener.fixes.count > 10 })
-    #expect(Self.watchers(gpsd.port) == 1)
+    #expect(waitUntil(atMost: 10) { Self.watchers(gpsd.port) == 1 })
     source.setDemand(.off, for: .positioning)
     #expect(waitUntil(atMost: 10) { Self.watchers(gpsd.port) == 0 })
     #expect(Self.kinds(listener.states) == ["idle", "active", "idle"])
