@@ -13,7 +13,7 @@ public import Spatial
 public struct StationaryDetector: Sendable {
   public struct Settings: Hashable, Sendable {
     /// g, effective, in the band: above is motion.
-    public var accelerationThreshold = 0.008
+    public var accelerationThreshold = 0.01
     /// rad/s, effective, in the band: above is motion.
     public var rotationThreshold = 0.005
     /// A threshold rises to this many times the noise floor that was learned ...
@@ -23,9 +23,9 @@ public struct StationaryDetector: Sendable {
     /// Rest is left at the threshold and entered at this share of it.
     public var hysteresis = 0.7
     /// Seconds of quiet that make rest: shorter than a stop at a sign, longer than a smooth patch of road.
-    public var settlingTime = 2.0
+    public var settlingTime = 1.5
     /// Seconds of motion that make moving: a slammed door or a gust is over before.
-    public var startingTime = 0.5
+    public var startingTime = 0.8
 
     public init() {}
   }
@@ -112,7 +112,7 @@ private struct BandLevel {
   private var last: Timestamp?
 
   /// Seconds over which the power is averaged, and over which the noise floor is learned.
-  private static let averagingTime = 0.7
+  private static let averagingTime = 0.4
   private static let learningTime = 20.0
 
   init(threshold: Double, settings: StationaryDetector.Settings) {
