@@ -44,7 +44,7 @@ let package = Package(
     .testTarget(name: "SensorsTests", dependencies: ["Sensors", "Spatial"]),
     .testTarget(name: "MotionTests", dependencies: ["Motion", "Platform", "Sensors", "Spatial"]),
     .testTarget(name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial"]),
-    .testTarget(name: "TelemetryTests", dependencies: ["Positioning", "Spatial", "Telemetry"]),
+    .testTarget(name: "TelemetryTests", dependencies: ["Motion", "Positioning", "Spatial", "Telemetry"]),
   ]
 )
 
