@@ -50,6 +50,9 @@ extension MotionManager {
     consumers[consumer] = nil
   }
 
+  /// Whether a consumer is counted in.
+  public func isActive(_ consumer: MotionConsumer) -> Bool { consumers[consumer] != nil }
+
   /// What the consumers need of each inertial sensor. Kinds that nobody needs are off.
   public var demands: [SensorKind: SensorDemand] {
     var demands: [SensorKind: SensorDemand] = [.accelerometer: .off, .gyroscope: .off, .magnetometer: .off]
