@@ -104,8 +104,7 @@ extension AgentConfiguration.IIO {
   ) throws(ConfigurationError) -> (String, RotationMatrix) {
     let problem = ConfigurationError(
       place: place,
-      problem:
-        "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with a rotation of determinant +1"
+      problem: "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with a rotation of determinant +1"
     )
     let halves = entry.split(separator: "=", maxSplits: 1)
     guard halves.count == 2 else { throw problem }
@@ -198,8 +197,7 @@ private struct Reader {
     guard let text = optionalText(path) else { return nil }
     guard let time = UTCTime(rfc3339: text) ?? UTCTime(rfc3339: text + "T00:00:00Z") else {
       throw ConfigurationError(
-        place: place(of: path), problem: "key \(path): \"\(text.prefix(40))\" is not an RFC 3339 date or time"
-      )
+        place: place(of: path), problem: "key \(path): \"\(text.prefix(40))\" is not an RFC 3339 date or time")
     }
     return time
   }

@@ -5,17 +5,14 @@ struct TOMLKeyLines {
 
   init(_ text: String) {
     var section = ""
-    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-      .enumerated()
-    {
+    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
       let content = line.trimmingSpaces()
       if content.hasPrefix("["), let end = content.firstIndex(of: "]") {
         section = content[..<end].drop { $0 == "[" }.filter { $0 != "\"" && $0 != " " }
         record(section, at: index + 1)
         section += "."
       } else if !content.hasPrefix("#"), let equals = content.firstIndex(of: "=") {
-        record(
-          section + content[..<equals].trimmingSpaces().filter { $0 != "\"" && $0 != " " }, at: index + 1)
+        record(section + content[..<equals].trimmingSpaces().filter { $0 != "\"" && $0 != " " }, at: index + 1)
       }
     }
   }
