@@ -102,16 +102,20 @@ public struct AgentPipeline: Sendable {
   }
 
   private mutating func tellMotion(at timestamp: Timestamp, into send: (MessageDraft) -> Void) {
-    if configuration.isHeadingEnabled, headingGate.isOpen(at: timestamp), let heading = heading.process(motion) {
+    if configuration.isHeadingEnabled, headingGate.isOpen(at: timestamp),
+      let heading = heading.process(motion)
+    {
       let message = HeadingMessage(
         time: timeBase.utc(at: heading.timestamp), magneticHeading: heading.magneticHeading,
         trueHeading: heading.trueHeading, headingAccuracy: heading.headingAccuracy)
       send(
         MessageDraft(kind: .heading, lane: .live, retain: false, expirySeconds: 60) { _ in message.payload })
     }
-    if configuration.isAttitudeEnabled, attitudeGate.isOpen(at: timestamp), let motion = motion.deviceMotion {
+    if configuration.isAttitudeEnabled, attitudeGate.isOpen(at: timestamp), let motion = motion.deviceMotion,
+      let attitude = motion.attitude
+    {
       var message = AttitudeMessage(
-        time: timeBase.utc(at: motion.timestamp), frame: motion.frame, attitude: motion.attitude)
+        time: timeBase.utc(at: motion.timestamp), frame: motion.frame, attitude: attitude)
       message.rotationRate = motion.rotationRate
       message.gravity = motion.gravity
       message.userAcceleration = motion.userAcceleration
