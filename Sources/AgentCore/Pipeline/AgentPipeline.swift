@@ -87,7 +87,7 @@ public struct AgentPipeline: Sendable {
     externalCounters.merging(
       [
         "fixes.withoutPosition": location.reportsWithoutPosition,
-        "locations.filtered": location.filteredCount,
+        "locations.filtered": location.filteredCount, "fixes.duplicate": location.duplicateCount,
       ], uniquingKeysWith: { $1 })
   }
 
