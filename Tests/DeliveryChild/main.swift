@@ -66,10 +66,11 @@ func agent(store: String, port: String, client: String, log: String, pause: UInt
         Array("\($0.epoch) \($0.seq)".utf8)
       }
     }
-    // Accepted is what `append` returned for: only then is it a line of the log.
-    for identity in outbox.append(drafts) {
-      append("\(lane) \(identity.epoch) \(identity.seq)", to: descriptor)
-    }
+    // Accepted is what `append` returned for: only then is it a line of the log. What is in memory alone may
+    // die with the process, and is marked.
+    let identities = outbox.append(drafts)
+    let mark = outbox.status.mode == .durable ? "" : "?"
+    for identity in identities { append("\(lane)\(mark) \(identity.epoch) \(identity.seq)", to: descriptor) }
     session.wakeUp()
     if pause > 0 { usleep(UInt32.random(in: 0...pause)) }
   }

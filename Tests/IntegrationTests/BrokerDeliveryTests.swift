@@ -150,10 +150,14 @@ import Testing
 struct Accepted {
   let lane: String
   let identity: String
+  /// False for what was in memory alone, on a full disk.
+  let isDurable: Bool
 
   init(_ line: String) {
     let parts = line.split(separator: " ", maxSplits: 1)
-    lane = String(parts.first ?? "")
+    let name = parts.first ?? ""
+    lane = String(name.prefix { $0 != "?" })
+    isDurable = !name.hasSuffix("?")
     identity = String(parts.last ?? "")
   }
 }
