@@ -31,7 +31,7 @@ import Testing
       try await eventually { recorder.answerCount == round + 1 }
       link.setOpen(true)
     }
-    agent.signal(SIGUSR1)
+    try broker.directory.write("accepted.log.end", "")
     #expect(agent.waitForExit() == 0)
     let accepted = try lines(log).map { Accepted($0) }
     try await eventually { Set(recorder.payloads).isSuperset(of: accepted.map(\.identity)) }

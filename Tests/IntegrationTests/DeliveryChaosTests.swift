@@ -106,7 +106,7 @@ final class ChaosScene {
 
   /// Lets the agent deliver what it has. Returns what it had accepted.
   func finish() async throws -> [Accepted] {
-    agent.signal(SIGUSR1)
+    try directory.write("accepted.log.end", "")
     #expect(agent.waitForExit() == 0)
     let accepted = try lines(directory.file("accepted.log")).map { Accepted($0) }
     // The listener is a step behind the acknowledgements at most.
