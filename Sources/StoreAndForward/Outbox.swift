@@ -29,6 +29,7 @@ public final class Outbox: Sendable {
   private let arrivals = Locked<[Batch]>([])
   private let wake: EventDescriptor
   private let ended: EventDescriptor
+  private let housekeeper = Locked<DedicatedThread?>(nil)
   private let notice: @Sendable (OutboxNotice) -> Void
 
   /// Opens the store at `path`, and makes it, not its directory, where there is none. A disk that does not
@@ -111,7 +112,8 @@ public final class Outbox: Sendable {
     let wasOpen = use { $0.close() }
     guard wasOpen else { return }
     wake.signal()
-    _ = ended.wait(seconds: 5)
+    // The thread may be inside a call of `notice`, which may be slow or may be the caller.
+    if ended.wait(seconds: 5) { housekeeper.withLock { $0 }?.join() }
   }
 
   /// Runs `body` alone, then passes on what there is to tell.
@@ -129,13 +131,14 @@ public final class Outbox: Sendable {
   private func startHousekeeping(_ path: String) throws(OutboxError) {
     let (wake, ended, keeper, notice) = (wake, ended, keeper, notice)
     do throws(SystemError) {
-      _ = try DedicatedThread.start(name: "outbox", stackSize: 256 * 1024) {
+      let thread = try DedicatedThread.start(name: "outbox", stackSize: 256 * 1024) {
         while let pause = keeper.withLock({ $0.housekeep() }) {
           for item in keeper.withLock({ $0.takeNotices() }) { notice(item) }
           _ = wake.wait(seconds: pause)
         }
         ended.signal()
       }
+      housekeeper.withLock { $0 = thread }
     } catch {
       throw OutboxError(operation: "open", object: path, cause: error.description)
     }

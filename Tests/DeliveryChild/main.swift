@@ -4,7 +4,8 @@ import Platform
 import StoreAndForward
 
 // A process for tests to kill. Modes:
-//   agent  STORE PORT CLIENT LOG PAUSE   accepts records for ever; each accepted one is a line of LOG
+//   agent  STORE PORT CLIENT LOG PAUSE   accepts records for ever; each accepted one is a line of LOG;
+//                                        once LOG.end exists, delivers what it has and ends
 //   listen PORT CLIENT LOG KILL_AFTER    keeps what arrives as lines of LOG; kills itself inside the handler,
 //                                        before keeping the batch, once KILL_AFTER messages are kept
 
@@ -33,13 +34,6 @@ func append(_ line: String, to descriptor: Int32) {
   _ = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
 }
 
-/// Whether SIGUSR1 came: no more records are wanted, and those that wait are to be delivered first.
-func wasAskedToEnd() -> Bool {
-  var pending = sigset_t()
-  sigpending(&pending)
-  return sigismember(&pending, SIGUSR1) == 1
-}
-
 func settings(_ port: String, _ client: String) -> MQTTConfiguration {
   var configuration = MQTTConfiguration(
     brokers: [MQTTConfiguration.Broker(host: "127.0.0.1", port: Int(port) ?? 0)], clientID: client)
@@ -59,17 +53,18 @@ func agent(store: String, port: String, client: String, log: String, pause: UInt
     configuration: configuration, outbound: Provider(outbox: outbox), handlers: MQTTSession.Handlers())
   try session.start()
   var lanes = SystemRandomNumberGenerator()
-  while !wasAskedToEnd() {
+  while access(log + ".end", F_OK) != 0 {
     let lane = [Lane.events, .events, .tracks, .other].randomElement(using: &lanes) ?? .events
     let drafts = (0..<Int.random(in: 1...5)).map { _ in
       RecordDraft(lane: lane, topic: "records/\(lane)", createdAt: SystemClock.realtime) {
         Array("\($0.epoch) \($0.seq)".utf8)
       }
     }
-    // Accepted is what `append` returned for: only then is it a line of the log.
-    for identity in outbox.append(drafts) {
-      append("\(lane) \(identity.epoch) \(identity.seq)", to: descriptor)
-    }
+    // Accepted is what `append` returned for: only then is it a line of the log. What is in memory alone may
+    // die with the process, and is marked.
+    let identities = outbox.append(drafts)
+    let mark = outbox.status.mode == .durable ? "" : "?"
+    for identity in identities { append("\(lane)\(mark) \(identity.epoch) \(identity.seq)", to: descriptor) }
     session.wakeUp()
     if pause > 0 { usleep(UInt32.random(in: 0...pause)) }
   }
@@ -99,9 +94,6 @@ func listen(port: String, client: String, log: String, killAfter: Int) throws {
   while true { pause() }
 }
 
-var blocked = sigset_t()
-sigaddset(&blocked, SIGUSR1)
-sigprocmask(SIG_BLOCK, &blocked, nil)
 let arguments = CommandLine.arguments
 switch (arguments.dropFirst().first, arguments.count) {
 case ("agent", 7):

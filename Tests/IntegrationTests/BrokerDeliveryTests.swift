@@ -31,7 +31,7 @@ import Testing
       try await eventually { recorder.answerCount == round + 1 }
       link.setOpen(true)
     }
-    agent.signal(SIGUSR1)
+    try broker.directory.write("accepted.log.end", "")
     #expect(agent.waitForExit() == 0)
     let accepted = try lines(log).map { Accepted($0) }
     try await eventually { Set(recorder.payloads).isSuperset(of: accepted.map(\.identity)) }
@@ -150,10 +150,14 @@ import Testing
 struct Accepted {
   let lane: String
   let identity: String
+  /// False for what was in memory alone, on a full disk.
+  let isDurable: Bool
 
   init(_ line: String) {
     let parts = line.split(separator: " ", maxSplits: 1)
-    lane = String(parts.first ?? "")
+    let name = parts.first ?? ""
+    lane = String(name.prefix { $0 != "?" })
+    isDurable = !name.hasSuffix("?")
     identity = String(parts.last ?? "")
   }
 }

@@ -111,7 +111,7 @@ final class EstablishedConnection {
       return Ending(cause: .disconnectedByServer(reason), phase: .established)
     }
     if outcome.isSuccess && connection.client.socket >= 0 { return nil }
-    return Connection.ending(outcome, phase: .established, complaints: connection.client.events.complaints)
+    return connection.ending(outcome, phase: .established)
   }
 
   private func handOver() -> Ending? {
