@@ -70,7 +70,8 @@ let package = Package(
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
     .testTarget(name: "SensorsTests", dependencies: ["Platform", "Sensors", "Spatial", "TestSupport"]),
-    .testTarget(name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
+    .testTarget(
+      name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
     .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial", "TestSupport"]),
     .testTarget(name: "MotionTests", dependencies: ["Motion", "Platform", "Sensors", "Spatial"]),
     .testTarget(name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial"]),
@@ -81,7 +82,8 @@ let package = Package(
       name: "FleetCoreTests", dependencies: ["FleetCore", "MQTT", "Positioning", "Spatial", "Telemetry"]),
     // A process for delivery tests to kill.
     .executableTarget(
-      name: "DeliveryChild", dependencies: ["MQTT", "Platform", "StoreAndForward"], path: "Tests/DeliveryChild"),
+      name: "DeliveryChild", dependencies: ["MQTT", "Platform", "StoreAndForward"],
+      path: "Tests/DeliveryChild"),
     .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Sensors", "Spatial"]),
     .testTarget(
       name: "IntegrationTests",

@@ -24,7 +24,7 @@ final class CommandWaiter: Sendable {
 
   init() throws(FleetError) {
     do throws(SystemError) {
-      signals = try SignalDescriptor( [SIGINT, SIGTERM, SIGHUP])
+      signals = try SignalDescriptor([SIGINT, SIGTERM, SIGHUP])
       wake = try EventDescriptor()
     } catch {
       throw FleetError(error)

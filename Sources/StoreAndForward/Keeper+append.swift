@@ -43,6 +43,8 @@ extension Keeper {
     let synced = lanes.contains { configuration.limits(of: $0).durability == .beforeAccepting }
     do throws(SQLiteFailure) {
       try store.transaction(synced: synced) { () throws(SQLiteFailure) in
+        // First what was acknowledged: were it replaced or pushed out instead, it would be counted twice.
+        try delete(removals, from: store)
         for record in records { try store.insert(record) }
         for lane in lanes { try store.makeRoom(in: lane, bytes: configuration.limits(of: lane).bytes) }
       }
@@ -53,6 +55,7 @@ extension Keeper {
       do throws(SQLiteFailure) { try moveIn(records, to: fresh) } catch { return false }
       return true
     }
+    forgetRemovals()
     if synced { noteSynced() } else { noteUnsynced() }
     noticeDrops()
     return true

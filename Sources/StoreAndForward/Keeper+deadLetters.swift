@@ -55,6 +55,8 @@ extension Keeper {
   }
 
   var status: OutboxStatus {
+    // What was acknowledged may have been replaced before: only the deletion tells whether it still counted.
+    if removals.contains(where: { $0.record.lane == .state }) { tidy(everything: false) }
     var lanes = store?.lanes ?? Lane.allCases.map { _ in OutboxStatus.LaneStatus() }
     for lane in Lane.allCases {
       lanes[lane.rawValue].records += memory.count(lane)

@@ -283,7 +283,7 @@ final class Keeper {
     }
   }
 
-  private func forgetRemovals() {
+  func forgetRemovals() {
     if !passed.isEmpty { for removal in removals { passed.remove(removal.record.place) } }
     removals.removeAll(keepingCapacity: true)
   }

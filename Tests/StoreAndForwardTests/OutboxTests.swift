@@ -49,10 +49,21 @@ import Testing
     #expect(handed.map(\.text) == ["old", "online"])
     outbox.append(draft(.state, "new", topic: "location"))
     outbox.remove(handed.map(\.seq))
+    #expect(outbox.status[.state].records == 1)
     #expect(outbox.next(limit: 10).map(\.text) == ["new"])
     outbox.offerAgain()
     #expect(outbox.next(limit: 10).map(\.text) == ["new"])
     #expect(outbox.status[.state].records == 1)
+  }
+
+  /// What is acknowledged and not yet deleted when it is replaced counts once, not twice.
+  @Test func aReplacementRightAfterTheAcknowledgementIsCounted() throws {
+    let outbox = try Outbox(path: path)
+    outbox.append(draft(.state, "online", topic: "status"))
+    outbox.remove(outbox.next(limit: 10).map(\.seq))
+    outbox.append(draft(.state, "offline", topic: "status"))
+    #expect(outbox.status[.state].records == 1)
+    #expect(outbox.next(limit: 10).map(\.text) == ["offline"])
   }
 
   @Test func theLastKnownStateComesFirstAfterAReconnect() throws {

@@ -5,14 +5,17 @@ struct TOMLKeyLines {
 
   init(_ text: String) {
     var section = ""
-    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      .enumerated()
+    {
       let content = line.trimmingSpaces()
       if content.hasPrefix("["), let end = content.firstIndex(of: "]") {
         section = content[..<end].drop { $0 == "[" }.filter { $0 != "\"" && $0 != " " }
         record(section, at: index + 1)
         section += "."
       } else if !content.hasPrefix("#"), let equals = content.firstIndex(of: "=") {
-        record(section + content[..<equals].trimmingSpaces().filter { $0 != "\"" && $0 != " " }, at: index + 1)
+        record(
+          section + content[..<equals].trimmingSpaces().filter { $0 != "\"" && $0 != " " }, at: index + 1)
       }
     }
   }
@@ -33,7 +36,9 @@ struct TOMLKeyLines {
 
   /// The first line that begins with `[` or `[[` and goes on with nothing that a key can begin with; nil for none.
   static func headerWithoutName(in text: String) -> Int? {
-    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      .enumerated()
+    {
       let content = line.drop(while: \.isWhitespace)
       guard content.first == "[" else { continue }
       var rest = content.dropFirst().drop(while: \.isWhitespace)

@@ -23,7 +23,8 @@ final class BrokerDelivery: MessageDelivery {
   ///   - connected: called after each connection, on the session's thread.
   /// - Throws: an error naming the store or the setting that cannot be used.
   init(
-    configuration: AgentConfiguration, topics: TopicScheme, log: Logger, will: @escaping @Sendable () -> [UInt8],
+    configuration: AgentConfiguration, topics: TopicScheme, log: Logger,
+    will: @escaping @Sendable () -> [UInt8],
     connected: @escaping @Sendable () -> Void
   ) throws {
     self.topics = topics
@@ -122,7 +123,8 @@ final class BrokerDelivery: MessageDelivery {
     switch state {
     case .connected: log.info("broker connected")
     case .disconnected(let why, willRetryIn: let wait?):
-      log.warning("broker unreachable", metadata: ["reason": "\(why)", "retry_s": "\((wait * 10).rounded() / 10)"])
+      log.warning(
+        "broker unreachable", metadata: ["reason": "\(why)", "retry_s": "\((wait * 10).rounded() / 10)"])
     case .disconnected: break
     }
   }

@@ -72,7 +72,8 @@ public final class Agent: Sendable {
       ended.signal()
     }
     log.info(
-      "started", metadata: ["vehicle": "\(configuration.fleet)/\(configuration.vehicle)", "version": "\(version)"])
+      "started",
+      metadata: ["vehicle": "\(configuration.fleet)/\(configuration.vehicle)", "version": "\(version)"])
     waitForTheEnd(signals: signals, ended: ended)
     runner.requestStop()
     queue.wake()

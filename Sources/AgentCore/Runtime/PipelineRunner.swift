@@ -27,7 +27,8 @@ final class PipelineRunner: Sendable {
     var pipeline = initial
     switch feed {
     case .live(let sources):
-      try pump(sources, queue, demands, clock: { Timestamp(nanoseconds: SystemClock.boottime) }, into: &pipeline)
+      try pump(
+        sources, queue, demands, clock: { Timestamp(nanoseconds: SystemClock.boottime) }, into: &pipeline)
     case .paced(let source):
       try pump([source], queue, demands, clock: nil, into: &pipeline)
     case .recorded(let recording):
@@ -88,7 +89,8 @@ final class PipelineRunner: Sendable {
   }
 
   private func play(
-    _ recording: any SensorRecording, _ demands: [SensorKind: SensorDemand], into pipeline: inout AgentPipeline
+    _ recording: any SensorRecording, _ demands: [SensorKind: SensorDemand],
+    into pipeline: inout AgentPipeline
   ) throws {
     var recording = recording
     for kind in recording.kinds { recording.setDemand(demands[kind] ?? .off, for: kind) }
@@ -114,7 +116,8 @@ final class PipelineRunner: Sendable {
     switch status.state {
     case .active(let rates):
       let shown = rates.sorted { $0.key < $1.key }.map { "\($0.key.rawValue)=\($0.value)Hz" }
-      log.info("source active", metadata: ["source": "\(status.source)", "rates": "\(shown.joined(separator: " "))"])
+      log.info(
+        "source active", metadata: ["source": "\(status.source)", "rates": "\(shown.joined(separator: " "))"])
     case .idle: log.info("source idle", metadata: ["source": "\(status.source)"])
     case .unavailable(let reason):
       log.warning("source unavailable", metadata: ["source": "\(status.source)", "reason": "\(reason)"])

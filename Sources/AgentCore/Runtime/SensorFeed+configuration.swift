@@ -99,7 +99,9 @@ extension SensorFeed {
     var track = try track(path, date: replay.date)
     for _ in 0..<100 {
       guard let event = try track.next() else { return nil }
-      guard case .position(let fixes) = event, let fix = fixes.first(where: { $0.time != nil }) else { continue }
+      guard case .position(let fixes) = event, let fix = fixes.first(where: { $0.time != nil }) else {
+        continue
+      }
       return fix.time?.advanced(bySeconds: -fix.timestamp.seconds)
     }
     return nil
@@ -114,7 +116,8 @@ extension AgentConfiguration.IIO {
   /// One per context. A kind that is "off" is not looked for.
   var contextConfigurations: [IIOConfiguration] {
     let choices: [(SensorKind, String)] = [
-      (.accelerometer, accelerometer), (.gyroscope, gyroscope), (.magnetometer, magnetometer), (.barometer, barometer),
+      (.accelerometer, accelerometer), (.gyroscope, gyroscope), (.magnetometer, magnetometer),
+      (.barometer, barometer),
     ]
     return contexts.map { uri in
       var configuration = IIOConfiguration(uri: uri)

@@ -33,7 +33,7 @@ public enum WatchCommand {
     let signals: SignalDescriptor
     do throws(SystemError) {
       let ending = [SIGINT, SIGTERM, SIGHUP]
-      signals = try SignalDescriptor( isInteractive ? ending + [SIGWINCH, SIGTSTP] : ending)
+      signals = try SignalDescriptor(isInteractive ? ending + [SIGWINCH, SIGTSTP] : ending)
     } catch { throw FleetError(error) }
     let model = try WatchModel(roster: Roster(root: options.selection.root))
     let subscriber = try FleetSubscriber(

@@ -21,7 +21,8 @@ import Testing
 
   private func replay(_ kind: String, _ path: String) throws -> Outcome {
     try run([
-      "run", "--print", "--set", "vehicle.id=v", "--set", "input.mode=replay", "--set", "input.speed=0", "--set",
+      "run", "--print", "--set", "vehicle.id=v", "--set", "input.mode=replay", "--set", "input.speed=0",
+      "--set",
       "\(kind)=\(path)",
     ])
   }
@@ -37,7 +38,8 @@ import Testing
     let wrong = try directory.write("wrong.toml", "[vehicle]\nid = \"v\"\n[gpsd]\nport = \"many\"\n")
     for (path, expected) in [
       (empty, "\(empty): is empty"), (binary, "\(binary): is not UTF-8 text"),
-      (huge, "\(huge): is 1073741824 bytes"), ("/nonexistent.toml", "/nonexistent.toml: cannot be read: No such file"),
+      (huge, "\(huge): is 1073741824 bytes"),
+      ("/nonexistent.toml", "/nonexistent.toml: cannot be read: No such file"),
       (directory.path, "\(directory.path): is a directory"), (wrong, "\(wrong):4: key gpsd.port"),
     ] {
       for command in ["run", "check", "sensors"] {
@@ -63,7 +65,8 @@ import Testing
       ("replay.sensors", missingColumn, "missing.csv:1"), ("replay.sensors", notANumber, "nan.csv:3"),
       ("replay.position", broken, "broken.nmea:1"), ("replay.position", noise, "noise.nmea"),
       ("replay.position", huge, "huge.nmea"), ("replay.position", "/nonexistent.nmea", "/nonexistent.nmea"),
-      ("replay.position", directory.path, directory.path), ("replay.position", "/etc/passwd.gpx", "/etc/passwd.gpx"),
+      ("replay.position", directory.path, directory.path),
+      ("replay.position", "/etc/passwd.gpx", "/etc/passwd.gpx"),
       ("replay.position", "track.unknown", "track.unknown"),
     ] {
       let outcome = try replay(key, path)
@@ -74,7 +77,8 @@ import Testing
 
   @Test func aStoreThatCannotBe() throws {
     let outcome = try run([
-      "run", "--set", "vehicle.id=v", "--set", "input.mode=simulation", "--set", "store.path=/proc/x/y/outbox.sqlite",
+      "run", "--set", "vehicle.id=v", "--set", "input.mode=simulation", "--set",
+      "store.path=/proc/x/y/outbox.sqlite",
     ])
     #expect(outcome.status == 1 && outcome.text.contains("/proc/x/y"), "\(outcome)")
   }
@@ -86,7 +90,8 @@ import Testing
     let log = try directory.write("a.nmea", GPSDFixture.sentence("GPTXT,01,01,02,none"))
     let gpsd = try GPSDFixture(log: log, repeats: true)
     let outcome = try run([
-      "check", "--set", "vehicle.id=v", "--set", "input.mode=simulation", "--set", "mqtt.broker=127.0.0.1:\(gpsd.port)",
+      "check", "--set", "vehicle.id=v", "--set", "input.mode=simulation", "--set",
+      "mqtt.broker=127.0.0.1:\(gpsd.port)",
       "--set", "store.path=\(directory.file("s"))",
     ])
     gpsd.stop()

@@ -10,7 +10,9 @@ struct AgentProcess {
   init(_ settings: [String: String], print: Bool = false, directory: TemporaryDirectory? = nil) throws {
     self.directory = try directory ?? TemporaryDirectory()
     var arguments = ["run"] + (print ? ["--print"] : [])
-    let defaults = ["vehicle.fleet": "test", "vehicle.id": "van", "store.path": self.directory.file("outbox.sqlite")]
+    let defaults = [
+      "vehicle.fleet": "test", "vehicle.id": "van", "store.path": self.directory.file("outbox.sqlite"),
+    ]
     for (key, value) in defaults.merging(settings, uniquingKeysWith: { $1 }).sorted(by: { $0.key < $1.key }) {
       arguments += ["--set", "\(key)=\(value)"]
     }
