@@ -30,8 +30,8 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-swift build -c release --static-swift-stdlib --product odographd --scratch-path "$build" -Xswiftc -Osize \
-  -Xlinker --gc-sections >"$work/build" 2>&1 || { cat "$work/build" >&2; exit 1; }
+swift build -c release --static-swift-stdlib --product odographd --scratch-path "$build" -Xswiftc -Osize -Xlinker --icf=all \
+  -Xlinker --gc-sections -Xlinker "--version-script=$PWD/Deploy/exports.map" >"$work/build" 2>&1 || { cat "$work/build" >&2; exit 1; }
 binary=$(swift build -c release --static-swift-stdlib --scratch-path "$build" --show-bin-path)/odographd
 strip -o "$work/odographd" "$binary"
 if nm -C "$binary" 2>/dev/null | grep -q 'icudt[0-9]*_dat\|_FoundationICU'; then

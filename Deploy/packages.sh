@@ -3,7 +3,7 @@
 
 build_packages=(pkg-config libiio-dev libgps-dev libmosquitto-dev libsqlite3-dev libjansson-dev libexpat1-dev)
 run_packages=(mosquitto mosquitto-clients)
-test_packages=(gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps iproute2
+test_packages=(openssl gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps iproute2
   util-linux)
 rig_packages=(qemu-system-x86 busybox-static cpio gcc libc6-dev kmod)
 
