@@ -5,6 +5,12 @@ let package = Package(
   name: "benchmarks",
   dependencies: [.package(name: "odograph", path: "../..")],
   targets: [
+    .executableTarget(
+      name: "attitude-benchmark",
+      dependencies: [
+        .product(name: "Motion", package: "odograph"), .product(name: "Spatial", package: "odograph"),
+      ],
+      path: "Sources/AttitudeBenchmark"),
     .target(
       name: "CPublisher", path: "Sources/CPublisher", linkerSettings: [.linkedLibrary("mosquitto")]),
     .executableTarget(

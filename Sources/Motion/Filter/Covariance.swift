@@ -1,0 +1,312 @@
+internal import Spatial
+
+/// What the estimator of the attitude filter estimates, as indices into its error state and covariance.
+enum ErrorState {
+  /// Inclination: rotation of the estimated level frame about its x and y axes, rad.
+  static let tilt = 0
+  /// Gyroscope bias, rad/s, device frame.
+  static let bias = 2
+  /// Relative error of the gyroscope's scale per axis; what is common to the axes includes the clock's rate.
+  static let scale = 5
+  /// Horizontal velocity, m/s, level frame.
+  static let velocity = 8
+  /// Horizontal position, m, level frame.
+  static let position = 10
+  /// Earth's magnetic field, µT, level frame: its horizontal direction is the heading.
+  static let field = 12
+  /// Local deviation of the field, µT, level frame.
+  static let disturbance = 15
+  /// Hard iron, µT, device frame.
+  static let hardIron = 18
+  /// Delay of the magnetometer against the gyroscope, s.
+  static let lag = 21
+  static let count = 22
+
+  /// Inclination, scale, velocity and position, which the magnetic field is not to move.
+  @inline(__always)
+  static func isConsidered(_ i: Int) -> Bool { i < bias || (i >= scale && i < field) }
+
+  /// One where `isConsidered`.
+  @inline(__always)
+  static var considered: StateVector {
+    StateVector(a: [1, 1, 0, 0, 0, 1, 1, 1], b: [1, 1, 1, 1, 0, 0, 0, 0], c: .zero)
+  }
+}
+
+/// One value per error state; the last two lanes are always zero.
+struct StateVector: Sendable {
+  var a: SIMD8<Double> = .zero
+  var b: SIMD8<Double> = .zero
+  var c: SIMD8<Double> = .zero
+
+  subscript(i: Int) -> Double {
+    @inline(__always)
+    get {
+      switch i >> 3 {
+      case 0: a[i & 7]
+      case 1: b[i & 7]
+      default: c[i & 7]
+      }
+    }
+    @inline(__always)
+    set {
+      switch i >> 3 {
+      case 0: a[i & 7] = newValue
+      case 1: b[i & 7] = newValue
+      default: c[i & 7] = newValue
+      }
+    }
+  }
+
+  @inline(__always)
+  mutating func add(_ other: StateVector, times factor: Double) {
+    a += other.a * factor
+    b += other.b * factor
+    c += other.c * factor
+  }
+
+  @inline(__always)
+  mutating func scale(by factor: Double) {
+    a *= factor
+    b *= factor
+    c *= factor
+  }
+
+  @inline(__always)
+  func dot(_ other: StateVector) -> Double {
+    (a * other.a + b * other.b + c * other.c).sum()
+  }
+
+  @inline(__always)
+  static func * (x: StateVector, y: StateVector) -> StateVector {
+    StateVector(a: x.a * y.a, b: x.b * y.b, c: x.c * y.c)
+  }
+
+  @inline(__always)
+  func vector(at i: Int) -> Vector3 { Vector3(self[i], self[i + 1], self[i + 2]) }
+
+  var isFinite: Bool { (a.sum() + b.sum() + c.sum()).isFinite }
+}
+
+/// One scalar measurement `z = h x + noise`.
+struct Measurement: Sendable {
+  /// The row of the measurement matrix.
+  var h = StateVector()
+  /// Measured minus predicted at x = 0.
+  var z = 0.0
+  /// Variance of the noise.
+  var variance = 1.0
+}
+
+/// The covariance of the error state, with the operations of the Kalman filter on it. Kept whole, by rows, so that
+/// every operation runs over whole rows.
+struct Covariance: Sendable {
+  private var rows: InlineArray<22, StateVector>
+
+  init() { rows = InlineArray(repeating: StateVector()) }
+
+  subscript(i: Int, j: Int) -> Double {
+    @inline(__always) get { rows[i][j] }
+    @inline(__always) set { rows[i][j] = newValue }
+  }
+
+  /// The rows and, 24 to a row, the cells in place: by subscripts the compiler copies what it reads.
+  @inline(__always)
+  private mutating func inPlace<R>(
+    _ body: (UnsafeMutablePointer<StateVector>, UnsafeMutablePointer<Double>) -> R
+  ) -> R {
+    withUnsafeMutablePointer(to: &rows) {
+      let raw = UnsafeMutableRawPointer($0)
+      return body(raw.assumingMemoryBound(to: StateVector.self), raw.assumingMemoryBound(to: Double.self))
+    }
+  }
+
+  @inline(__always)
+  mutating func row(_ i: Int) -> StateVector {
+    precondition(i >= 0 && i < ErrorState.count)
+    return inPlace { rows, _ in rows[i] }
+  }
+
+  /// Sets the variances of `states` and forgets what they had to do with others.
+  mutating func reset(_ states: Range<Int>, variance: Double) {
+    for i in states {
+      rows[i] = StateVector()
+      for j in 0..<ErrorState.count { rows[j][i] = 0 }
+    }
+    for i in states { rows[i][i] = variance }
+  }
+
+  @inline(__always)
+  mutating func addVariance(_ variance: Double, to states: Range<Int>) {
+    precondition(states.lowerBound >= 0 && states.upperBound <= ErrorState.count)
+    inPlace { _, cells in
+      for i in states { cells[25 &* i] += variance }
+    }
+  }
+
+  /// `P <- F P F^T` where `F` is the unit matrix plus `u0` in row `target`, column `source`.
+  @inline(__always)
+  mutating func propagate(_ target: Int, from source: Int, _ u0: Double) {
+    precondition(target >= 0 && target < ErrorState.count && source >= 0 && source < ErrorState.count)
+    inPlace { rows, cells in
+      let moved = rows[source]
+      rows[target].add(moved, times: u0)
+      Self.finish(target, corner: cells[24 &* target &+ target] + u0 * cells[24 &* target &+ source], cells)
+    }
+  }
+
+  /// The same with the six columns of bias and scale, and `u` in them; `target` is none of them.
+  @inline(__always)
+  mutating func propagate(_ target: Int, fromBias u0: Vector3, scale u1: Vector3) {
+    precondition(target >= 0 && target < ErrorState.count)
+    inPlace { rows, cells in
+      let first = ErrorState.bias
+      rows[target].add(rows[first], times: u0.x)
+      rows[target].add(rows[first &+ 1], times: u0.y)
+      rows[target].add(rows[first &+ 2], times: u0.z)
+      rows[target].add(rows[first &+ 3], times: u1.x)
+      rows[target].add(rows[first &+ 4], times: u1.y)
+      rows[target].add(rows[first &+ 5], times: u1.z)
+      let row = cells + 24 &* target
+      let corner =
+        row[target] + u0.x * row[first] + u0.y * row[first &+ 1] + u0.z * row[first &+ 2]
+        + u1.x * row[first &+ 3] + u1.y * row[first &+ 4] + u1.z * row[first &+ 5]
+      Self.finish(target, corner: corner, cells)
+    }
+  }
+
+  /// Copies a changed row to its column.
+  @inline(__always)
+  private static func finish(_ target: Int, corner: Double, _ cells: UnsafeMutablePointer<Double>) {
+    let row = cells + 24 &* target
+    for j in 0..<ErrorState.count { cells[24 &* j &+ target] = row[j] }
+    row[target] = corner
+  }
+
+  /// Scales three states by `factor`: what they share with others and, squared, their variances.
+  @inline(__always)
+  mutating func scale(from first: Int, by factor: Double) {
+    precondition(first >= 0 && first + 3 <= ErrorState.count)
+    inPlace { rows, cells in
+      for i in first..<first &+ 3 { rows[i].scale(by: factor) }
+      for j in 0..<ErrorState.count {
+        let row = cells + 24 &* j
+        row[first] *= factor
+        row[first &+ 1] *= factor
+        row[first &+ 2] *= factor
+      }
+    }
+  }
+
+  /// `P h`, where `h` is zero outside the first `count` of `states`.
+  @inline(__always)
+  mutating func project(_ h: StateVector, _ states: InlineArray<8, Int>, count: Int) -> StateVector {
+    inPlace { rows, _ in
+      var row = StateVector()
+      for k in 0..<count { row.add(rows[states[k]], times: h[states[k]]) }
+      return row
+    }
+  }
+
+  /// Scalar measurements with independent noise, one after the other as in a sequential Kalman update, but with one
+  /// pass over the covariance. `projections` are `P h` of each.
+  @inline(__always)
+  mutating func update<let n: Int>(
+    _ x: inout StateVector, _ measurements: InlineArray<n, Measurement>,
+    _ projections: InlineArray<n, StateVector>
+  ) {
+    update(&x, measurements, projections, considered: false)
+  }
+
+  /// The same, but considered states keep their estimate and variance and only lend their
+  /// uncertainty: the Schmidt-Kalman update (S. F. Schmidt, 1966).
+  @inline(__always)
+  mutating func update<let n: Int>(
+    _ x: inout StateVector, _ measurements: InlineArray<n, Measurement>,
+    _ projections: InlineArray<n, StateVector>, considered hasConsidered: Bool
+  ) {
+    var p = projections
+    /// The parts of `p` that are, and are not, considered.
+    var kept = InlineArray<n, StateVector>(repeating: StateVector())
+    var free = projections
+    var gain = InlineArray<n, Double>(repeating: 0)
+    for m in 0..<n {
+      let h = measurements[m].h
+      for l in 0..<m {
+        // A considered entry was lowered only by the part of the measurement that was not itself considered.
+        p[m].add(p[l], times: -p[l].dot(h) * gain[l])
+        if hasConsidered { p[m].add(kept[l], times: kept[l].dot(h) * gain[l]) }
+      }
+      free[m] = p[m]
+      if hasConsidered {
+        kept[m] = p[m] * ErrorState.considered
+        free[m].add(kept[m], times: -1)
+      }
+      let variance = p[m].dot(h) + measurements[m].variance
+      gain[m] = variance > 0 ? 1 / variance : 0
+      x.add(free[m], times: (measurements[m].z - x.dot(h)) * gain[m])
+    }
+    subtract(&p, free, gain, considered: hasConsidered)
+  }
+
+  /// `P <- P - sum gain p p^T`, where considered rows take the free part only.
+  @inline(__always)
+  private mutating func subtract<let n: Int>(
+    _ p: inout InlineArray<n, StateVector>, _ free: InlineArray<n, StateVector>,
+    _ gain: InlineArray<n, Double>, considered hasConsidered: Bool
+  ) {
+    let whole = p
+    withUnsafeMutablePointer(to: &p) { vectors in
+      let values = UnsafeMutableRawPointer(vectors).assumingMemoryBound(to: Double.self)
+      inPlace { rows, _ in
+        for i in 0..<ErrorState.count {
+          var row = rows[i]
+          if hasConsidered, ErrorState.isConsidered(i) {
+            for m in 0..<n { row.add(free[m], times: -gain[m] * values[24 &* m &+ i]) }
+          } else {
+            for m in 0..<n { row.add(whole[m], times: -gain[m] * values[24 &* m &+ i]) }
+          }
+          rows[i] = row
+        }
+      }
+    }
+  }
+
+  /// Adds `variance` to each of three states from `first` on as if it had been there from the start, so that what was
+  /// learned without it, among `states`, becomes as uncertain as it would be: P <- P + variance G G^T, where
+  /// G = P_x,first P_first^-1 is how the other states depend on these three by the samples so far.
+  mutating func inflate(_ first: Int, by variance: Double, among states: Range<Int>) {
+    var matrix = Matrix3.zero
+    for i in 0..<3 {
+      matrix.column0[i] = self[first + i, first]
+      matrix.column1[i] = self[first + i, first + 1]
+      matrix.column2[i] = self[first + i, first + 2]
+    }
+    guard let inverse = matrix.inverse else { return }
+    var gains = InlineArray<22, Vector3>(repeating: .zero)
+    for i in states {
+      // The inverse is symmetric.
+      gains[i] = inverse * Vector3(self[i, first], self[i, first + 1], self[i, first + 2])
+    }
+    for i in states {
+      for j in states { self[i, j] += variance * gains[i].dot(gains[j]) }
+    }
+  }
+
+  /// Makes it symmetric again and its variances positive; false where a number is no longer finite.
+  mutating func repair() -> Bool {
+    inPlace { rows, cells in
+      var isFinite = true
+      for i in 0..<ErrorState.count {
+        for j in 0..<i {
+          let mean = 0.5 * (cells[24 &* i &+ j] + cells[24 &* j &+ i])
+          cells[24 &* i &+ j] = mean
+          cells[24 &* j &+ i] = mean
+        }
+        cells[25 &* i] = max(cells[25 &* i], 1e-16)
+        isFinite = isFinite && rows[i].isFinite
+      }
+      return isFinite
+    }
+  }
+}

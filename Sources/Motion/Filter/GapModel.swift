@@ -1,0 +1,127 @@
+internal import Glibc
+internal import Spatial
+
+/// Estimates the rotation during an interval without gyroscope samples from how the rate has been changing, and how far
+/// that estimate may be off.
+///
+/// Short gaps are bridged by a cubic through the samples and slopes at both ends. For long ones the mean of the end
+/// samples says less and less about the mean between them; how much is learned as a regression over the last seconds.
+struct GapModel: Sendable {
+  /// Mean square of the rate and of its derivative.
+  private var rateSquare = 1e-2
+  private var accelerationSquare = 0.1
+  /// s over which rates are averaged for the regression.
+  private static let spanTime = 0.05
+  /// Mean rates of the last nine spans, newest first.
+  private var means: InlineArray<9, Vector3>
+  private var meanCount = 0
+  private var spanSum = Vector3.zero
+  private var spanDuration = 0.0
+  /// At rest nothing is learned about motion.
+  var isStill = true
+  /// For 2, 4 and 8 spans: mean squares of the mean rate, of the mean of its ends, and their product.
+  private var inner = Vector3.zero
+  private var ends = Vector3.zero
+  private var product = Vector3.zero
+  /// Slope of the rate before the newest sample, rad/s².
+  private var slope = Vector3.zero
+
+  struct Bridge: Sendable {
+    /// By how much the trapezoid is to be scaled.
+    var factor = 1.0
+    /// Variance per axis of the angle that results, rad².
+    var variance = 0.0
+  }
+
+  /// A gap that waits for the slope behind it.
+  private var open: (interval: Double, slope: Vector3, rate: Vector3, time: Double)?
+
+  init() { means = InlineArray(repeating: .zero) }
+
+  /// An ordinary sample.
+  @inline(__always)
+  mutating func observe(_ rate: Vector3, change: Vector3, interval: Double) {
+    let gain = min(1, 0.5 * interval)
+    slope = change / interval
+    rateSquare += gain * (rate.dot(rate) + 1e-4 - rateSquare)
+    accelerationSquare += gain * (slope.dot(slope) + 1e-2 - accelerationSquare)
+    spanSum += rate * interval
+    spanDuration += interval
+    if spanDuration > Self.spanTime - 1e-9 { closeSpan() }
+  }
+
+  /// The rotation vector to add one sample after a gap, when the slope behind it is known: the difference between the
+  /// cubic and the trapezoid, faded out where the gap is too long for it.
+  mutating func correction(_ rate: Vector3, at time: Double) -> Vector3? {
+    guard let gap = open, time > gap.time else { return nil }
+    open = nil
+    let after = (rate - gap.rate) / (time - gap.time)
+    let relative = 0.5 * gap.interval / characteristicTime
+    let square = relative * relative
+    let weight = 1 / (1 + square * square)
+    return (weight * gap.interval * gap.interval / 12) * (gap.slope - after)
+  }
+
+  /// Time in which the rate changes by about itself.
+  private var characteristicTime: Double { (rateSquare / accelerationSquare).squareRoot() }
+
+  mutating func bridge(_ interval: Double, from before: Vector3, to after: Vector3, at time: Double)
+    -> Bridge
+  {
+    open = (interval, slope, after, time)
+    (spanSum, spanDuration, meanCount) = (.zero, 0, 0)
+    slope = .zero
+    let x = interval / characteristicTime
+    var deviation =
+      rateSquare.squareRoot() * interval * min(0.12 * x * x, 0.6 * (2.5 / (x + 0.1)).squareRoot())
+    var result = Bridge()
+    let span = interval / Self.spanTime
+    if span > 1.5 {
+      if ends.x > 0 {
+        let (factor, variance) = regression(span, short: deviation * deviation / (interval * interval))
+        result.factor = factor
+        deviation = variance.squareRoot() * interval
+      }
+      // A motion that has just begun is not in the statistics yet.
+      deviation = max(deviation, 0.3 * interval * min(1, span / 8) * max(before.length, after.length))
+    }
+    result.variance = deviation * deviation / 3 + 1e-6 * interval * interval
+    return result
+  }
+
+  /// Slope and residual variance of the regression of the mean rate on the mean of its ends, for a gap in spans.
+  private func regression(_ span: Double, short: Double) -> (factor: Double, variance: Double) {
+    func knot(_ k: Int) -> (Double, Double) {
+      guard k > 0 else { return (1, min(short, rateSquare)) }
+      let i = k - 1
+      let factor = max(0, min(1.2, product[i] / (ends[i] + 1e-6)))
+      return (factor, max(0, inner[i] - 2 * factor * product[i] + factor * factor * ends[i]))
+    }
+    let lower = span <= 2 ? 0 : span <= 4 ? 1 : 2
+    let at = Double(1 << lower)
+    let f = min(1, (span - at) / at)
+    let (a, b) = (knot(lower), knot(lower + 1))
+    return (a.0 + f * (b.0 - a.0), a.1 + f * (b.1 - a.1))
+  }
+
+  /// Learns how the mean of a longer time follows from its ends.
+  private mutating func closeSpan() {
+    for k in stride(from: 8, to: 0, by: -1) { means[k] = means[k - 1] }
+    means[0] = spanSum / spanDuration
+    let gain = min(1, spanDuration / 5)
+    (spanSum, spanDuration) = (.zero, 0)
+    meanCount = min(meanCount + 1, 100)
+    guard !isStill, meanCount > 2 else { return }
+    var sum = Vector3.zero
+    for k in 1..<9 {
+      sum += means[k]
+      let i = k == 2 ? 0 : k == 4 ? 1 : k == 8 ? 2 : -1
+      guard i >= 0, meanCount > k else { continue }
+      let end = 0.5 * (means[0] + means[k])
+      let mean = (sum - means[k] + end) / Double(k)
+      inner[i] += gain * (mean.dot(mean) - inner[i])
+      product[i] += gain * (mean.dot(end) - product[i])
+      ends[i] += gain * (end.dot(end) - ends[i])
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Spatial
+
+/// What is done to a trial before it is given to the algorithms.
+///
+/// All draws come from one generator, seeded with the name of the trial, of the fault and `seed`, so that every run and every
+/// algorithm sees the same samples.
+enum Fault: String, CaseIterable {
+  case none
+  /// 5 % of the samples missing, singly.
+  case drop1
+  /// 5 % missing in bursts of 10.
+  case drop10
+  /// 1 % missing in bursts of 100.
+  case drop100
+  /// Time stamps off by up to ±30 % of the period, uniformly.
+  case jitter
+  /// A gyroscope bias of 3 °/s of random sign on each axis.
+  case bias
+  /// A new magnetometer sample only every 14th time (20 Hz).
+  case slowmag
+  /// The recording starts with the first moving sample.
+  case moving
+  /// Time stamps 2 % too long.
+  case clock
+  /// Ranges of ±2 g and ±500 °/s.
+  case clip
+  /// A hard iron of 10 µT in a random direction; errors count from 30 s after movement begins.
+  case iron
+
+  func apply(to trial: inout Trial, seed: String) {
+    var random = SeededRandom(trial.name + "/" + rawValue + seed)
+    switch self {
+    case .none: break
+    case .drop1: trial.filter((0..<trial.count).map { _ in Double.random(in: 0..<1, using: &random) >= 0.05 })
+    case .drop10: Self.drop(0.05, inBurstsOf: 10, from: &trial, &random)
+    case .drop100: Self.drop(0.01, inBurstsOf: 100, from: &trial, &random)
+    case .jitter:
+      for i in 0..<trial.count {
+        trial.times[i] += Double.random(in: -0.3...0.3, using: &random) / Trial.rate
+      }
+    case .bias:
+      var bias = Vector3(repeating: 3 * Double.pi / 180)
+      for k in 0..<3 where Bool.random(using: &random) { bias[k] = -bias[k] }
+      for i in 0..<trial.count { trial.rates[i] += bias }
+    case .slowmag:
+      for i in 0..<trial.count { trial.hasField[i] = i % 14 == 0 }
+    case .moving:
+      let start = trial.movementStart
+      trial.filter((0..<trial.count).map { $0 >= start })
+    case .clock:
+      for i in 0..<trial.count { trial.times[i] *= 1.02 }
+    case .clip:
+      let one = Vector3(repeating: 1)
+      let (rate, force) = (500 * Double.pi / 180 * one, 2 * 9.806_65 * one)
+      for i in 0..<trial.count {
+        trial.rates[i].clamp(lowerBound: -rate, upperBound: rate)
+        trial.forces[i].clamp(lowerBound: -force, upperBound: force)
+      }
+    case .iron:
+      let iron = 10 * Self.direction(&random)
+      for i in 0..<trial.count { trial.fields[i] += iron }
+      trial.scoredFrom = trial.movementStart + Int(30 * Trial.rate)
+    }
+  }
+
+  /// Bursts start at random, not in the first second; they may touch but each removes its full length of what is left.
+  private static func drop(
+    _ fraction: Double, inBurstsOf length: Int, from trial: inout Trial, _ random: inout SeededRandom
+  ) {
+    var keep = [Bool](repeating: true, count: trial.count)
+    let bursts = Int((fraction * Double(trial.count) / Double(length)).rounded())
+    for _ in 0..<bursts {
+      let start = Int.random(in: Int(Trial.rate)..<(trial.count - length), using: &random)
+      for i in start..<(start + length) { keep[i] = false }
+    }
+    trial.filter(keep)
+  }
+
+  /// Uniform on the sphere.
+  private static func direction(_ random: inout SeededRandom) -> Vector3 {
+    while true {
+      let v = Vector3(
+        Double.random(in: -1...1, using: &random), Double.random(in: -1...1, using: &random),
+        Double.random(in: -1...1, using: &random))
+      if v.length <= 1, let unit = v.normalized { return unit }
+    }
+  }
+}
+
+/// SplitMix64 (G. Steele et al., 2014), seeded by a text.
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(_ seed: String) {
+    // FNV-1a
+    state = seed.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Spatial
+
+/// A recorded trial: what the sensors said and what the truth was.
+struct Trial {
+  struct Reference {
+    var attitude: Quaternion
+    var isMoving: Bool
+  }
+
+  var name: String
+  /// s
+  var times: [Double] = []
+  /// rad/s
+  var rates: [Vector3] = []
+  /// m/s²
+  var forces: [Vector3] = []
+  /// µT
+  var fields: [Vector3] = []
+  /// Whether the magnetometer has a new sample.
+  var hasField: [Bool] = []
+  /// Device to east-north-up; nil where it was lost.
+  var references: [Reference?] = []
+  /// The sample from which errors count.
+  var scoredFrom = 0
+
+  /// Hz, of all BROAD recordings.
+  static let rate = 2000.0 / 7
+
+  /// Reads 14 little-endian float32 per sample: acceleration, rate, field, reference quaternion, movement flag.
+  init(contentsOf url: URL) throws {
+    name = url.deletingPathExtension().lastPathComponent
+    let data = try Data(contentsOf: url)
+    let rowLength = 14 * 4
+    let count = data.count / rowLength
+    data.withUnsafeBytes { bytes in
+      for i in 0..<count {
+        func value(_ k: Int) -> Double {
+          let bits = bytes.loadUnaligned(fromByteOffset: i * rowLength + k * 4, as: UInt32.self)
+          return Double(Float(bitPattern: UInt32(littleEndian: bits)))
+        }
+        func vector(_ k: Int) -> Vector3 { Vector3(value(k), value(k + 1), value(k + 2)) }
+        times.append(Double(i) / Self.rate)
+        forces.append(vector(0))
+        rates.append(vector(3))
+        fields.append(vector(6))
+        hasField.append(true)
+        let q = Quaternion(w: value(9), x: value(10), y: value(11), z: value(12))
+        references.append(q.isFinite ? Reference(attitude: q, isMoving: value(13) > 0.5) : nil)
+      }
+    }
+  }
+
+  /// All trials of a folder, by name.
+  static func all(in folder: String) throws -> [Trial] {
+    let urls = try FileManager.default.contentsOfDirectory(
+      at: URL(fileURLWithPath: folder), includingPropertiesForKeys: nil)
+    return try urls.filter { $0.pathExtension == "f32" }
+      .sorted { $0.lastPathComponent < $1.lastPathComponent }
+      .map { try Trial(contentsOf: $0) }
+  }
+
+  var count: Int { times.count }
+
+  /// The first sample with the movement flag, 0 when there is none.
+  var movementStart: Int { references.firstIndex { $0?.isMoving ?? false } ?? 0 }
+
+  /// Only the samples of which `keep` says true.
+  mutating func filter(_ keep: [Bool]) {
+    func kept<T>(_ values: [T]) -> [T] { zip(values, keep).filter(\.1).map(\.0) }
+    scoredFrom = keep.prefix(scoredFrom).filter { $0 }.count
+    times = kept(times)
+    rates = kept(rates)
+    forces = kept(forces)
+    fields = kept(fields)
+    hasField = kept(hasField)
+    references = kept(references)
+  }
+}

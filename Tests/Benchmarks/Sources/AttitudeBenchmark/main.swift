@@ -1,0 +1,70 @@
+import Foundation
+
+// attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--peers]
+
+func fail(_ message: String) -> Never {
+  FileHandle.standardError.write(Data((message + "\n").utf8))
+  exit(2)
+}
+
+let usage = """
+  usage: attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--peers]
+  faults: \(Fault.allCases.map(\.rawValue).joined(separator: " "))
+  """
+
+var folder: String?
+var faults = [Fault.none]
+var withPeers = false
+var seed = ""
+var arguments = CommandLine.arguments.dropFirst()
+while let argument = arguments.popFirst() {
+  switch argument {
+  case "--peers": withPeers = true
+  case "--seed":
+    guard let text = arguments.popFirst() else { fail(usage) }
+    seed = text
+  case "--fault":
+    guard let name = arguments.popFirst() else { fail(usage) }
+    if name == "all" {
+      faults = Fault.allCases
+    } else if let fault = Fault(rawValue: name) {
+      faults = [fault]
+    } else {
+      fail("unknown fault \(name)\n\(usage)")
+    }
+  default:
+    guard folder == nil, !argument.hasPrefix("-") else { fail(usage) }
+    folder = argument
+  }
+}
+guard let folder else { fail(usage) }
+
+do {
+  let trials = try Trial.all(in: folder)
+  guard !trials.isEmpty else { fail("no .f32 trials in \(folder)") }
+  print("trial,fault,algorithm,total_deg,heading_deg,inclination_deg,ns_per_sample")
+  for fault in faults {
+    var scores: [(algorithm: String, scores: [Score])] = []
+    func report(_ algorithm: String, _ trial: String, _ score: Score) {
+      print(score.line(trial: trial, fault: fault, algorithm: algorithm))
+      if let index = scores.firstIndex(where: { $0.algorithm == algorithm }) {
+        scores[index].scores.append(score)
+      } else {
+        scores.append((algorithm, [score]))
+      }
+    }
+    for original in trials {
+      var trial = original
+      fault.apply(to: &trial, seed: seed)
+      report(Odograph.name, trial.name, Odograph.run(trial))
+      if withPeers {
+        for peer in try Peers.run(trial) { report(peer.algorithm, trial.name, peer.score) }
+      }
+    }
+    for (algorithm, all) in scores {
+      print(Score(meanOf: all).line(trial: "mean", fault: fault, algorithm: algorithm))
+    }
+  }
+} catch {
+  fail("\(error)")
+}

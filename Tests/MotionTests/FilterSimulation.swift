@@ -1,0 +1,143 @@
+import Spatial
+
+/// A device that is turned and moved by hand, with known truth and adjustable sensors.
+struct FilterSimulation {
+  /// Hz
+  var rate = 200.0
+  /// s at rest before motion begins.
+  var restTime = 10.0
+  /// rad/s, largest rate of each of the sines that make up the motion.
+  var rotation = 1.5
+  /// m, amplitude of the motion in space.
+  var reach = 0.15
+  /// rad/s
+  var gyroscopeBias = Vector3(0.004, -0.003, 0.002)
+  var gyroscopeNoise = 0.002
+  /// m/s²
+  var accelerometerNoise = 0.03
+  /// µT
+  var magnetometerNoise = 0.5
+  /// s by which the magnetometer is late.
+  var magnetometerLag = 0.0
+  /// µT, device frame.
+  var hardIron = Vector3.zero
+  /// Added to the unit matrix, by rows; symmetric.
+  var softIron: [Vector3] = [.zero, .zero, .zero]
+  /// µT, east-north-up.
+  var field = Vector3(0, 20, -43)
+  /// Time stamps run by so much too fast.
+  var clockError = 0.0
+  var start = Quaternion.identity
+
+  struct Sample {
+    var time: Timestamp
+    var rate: Vector3
+    var force: Vector3
+    var field: Vector3
+    /// Device to east-north-up.
+    var truth: Quaternion
+    var isMoving: Bool
+  }
+
+  private let random: SplitMix
+  private let phases: [Double]
+
+  init(seed: UInt64) {
+    var random = SplitMix(state: seed)
+    phases = (0..<24).map { _ in Double.random(in: 0..<6.28, using: &random) }
+    self.random = random
+  }
+
+  /// Rates in the device frame at `time`.
+  private func trueRate(_ time: Double) -> Vector3 {
+    let t = time - restTime
+    guard t > 0 else { return .zero }
+    let fade = min(1, t)
+    var w = Vector3.zero
+    for axis in 0..<3 {
+      for k in 0..<3 {
+        let frequency = [0.21, 0.53, 1.1][k] * (1 + 0.13 * Double(axis))
+        w[axis] += rotation * Self.sine(frequency * 6.283_185 * t + phases[3 * axis + k])
+      }
+    }
+    return fade * w
+  }
+
+  /// Acceleration in east-north-up, of a position that is a sum of sines.
+  private func acceleration(_ time: Double) -> Vector3 {
+    let t = time - restTime
+    guard t > 0 else { return .zero }
+    var a = Vector3.zero
+    for axis in 0..<3 {
+      for k in 0..<2 {
+        let w = 6.283_185 * [0.6, 1.3][k] * (1 + 0.11 * Double(axis))
+        a[axis] -= reach / Double(k + 1) * w * w * Self.sine(w * t + phases[12 + 2 * axis + k])
+      }
+    }
+    return min(1, t) * a
+  }
+
+  /// A sine without a mathematics library: 1e-9 is plenty.
+  static func sine(_ x: Double) -> Double {
+    let turn = x / (2 * Double.pi)
+    var r = (turn - turn.rounded()) * 2 * Double.pi
+    if r > Double.pi / 2 { r = Double.pi - r }
+    if r < -Double.pi / 2 { r = -Double.pi - r }
+    let s = r * r
+    return r
+      * (1 - s / 6 * (1 - s / 20 * (1 - s / 42 * (1 - s / 72 * (1 - s / 110 * (1 - s / 156))))))
+  }
+
+  /// `duration` s of samples, all sensors at once. The gyroscope is late by one sample, as its own filter makes it.
+  func samples(_ duration: Double) -> [Sample] {
+    var random = self.random
+    func noise(_ deviation: Double) -> Vector3 {
+      var v = Vector3.zero
+      for k in 0..<3 {
+        // The sum of twelve uniform numbers is normal enough.
+        v[k] = (0..<12).reduce(-6.0) { sum, _ in sum + Double.random(in: 0..<1, using: &random) } * deviation
+      }
+      return v
+    }
+    let period = 1 / rate
+    let steps = 10
+    let count = Int(duration * rate)
+    var truth = start
+    var attitudes = [truth]
+    for i in 1..<(count * steps) {
+      let t = (Double(i) - 0.5) * period / Double(steps)
+      truth = (truth * Quaternion(rotationVector: trueRate(t) * (period / Double(steps)))).normalized
+      attitudes.append(truth)
+    }
+    func attitude(_ time: Double) -> Quaternion {
+      attitudes[max(0, min(attitudes.count - 1, Int((time * rate * Double(steps)).rounded())))]
+    }
+    return (0..<count).map { i in
+      let t = Double(i) * period
+      let now = attitude(t)
+      let gravity = Vector3(0, 0, 9.806_65)
+      let magnetic = attitude(t - magnetometerLag).conjugate.rotate(field)
+      let distorted =
+        magnetic + Vector3(softIron[0].dot(magnetic), softIron[1].dot(magnetic), softIron[2].dot(magnetic))
+      return Sample(
+        time: Timestamp(seconds: 5 + t * (1 + clockError)),
+        rate: trueRate(t - period) + gyroscopeBias + noise(gyroscopeNoise),
+        force: now.conjugate.rotate(gravity + acceleration(t)) + noise(accelerometerNoise),
+        field: distorted + hardIron + noise(magnetometerNoise),
+        truth: now, isMoving: t > restTime)
+    }
+  }
+}
+
+/// SplitMix64 (G. Steele et al., 2014).
+struct SplitMix: RandomNumberGenerator, Sendable {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+}
