@@ -60,8 +60,9 @@ let package = Package(
     .testTarget(name: "SensorsTests", dependencies: ["Platform", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
     .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial"]),
-    .testTarget(name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial"]),
-    .testTarget(name: "TelemetryTests", dependencies: ["Positioning", "Spatial", "Telemetry"]),
+    .testTarget(name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial", "TestSupport"]),
+    .testTarget(
+      name: "TelemetryTests", dependencies: ["Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport"]),
     .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Spatial"]),
     .testTarget(
       name: "IntegrationTests",

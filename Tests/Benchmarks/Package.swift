@@ -12,7 +12,7 @@ let package = Package(
         .product(name: "Sensors", package: "odograph"),
         .product(name: "Spatial", package: "odograph"),
       ],
-      path: "Sources/ReportBenchmark"),
+      path: "Sources/ReportBenchmark")
   ]
 )
 for target in package.targets {

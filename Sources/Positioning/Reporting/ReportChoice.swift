@@ -23,7 +23,9 @@ struct ReportChoice: Sendable {
   /// - Parameters:
   ///   - window: the fixes that may be looked at, from the one at which the report takes effect; not empty.
   ///   - previous: the fix before the last of the window.
-  func report(for window: ArraySlice<MotionSample>, previous: MotionSample?, delay: Double) -> ReportPredictor? {
+  func report(for window: ArraySlice<MotionSample>, previous: MotionSample?, delay: Double)
+    -> ReportPredictor?
+  {
     guard let first = window.first, let last = window.last else { return nil }
     let frame = LocalFrame(origin: first.coordinate)
     // Time is counted back from the newest fix in units of the window, which keeps the equations well scaled.
@@ -42,7 +44,8 @@ struct ReportChoice: Sendable {
       }
       if covered == points.count {
         motion = line.nearest(
-          to: expected(after: last, previous: previous, frame: frame, unit: unit), within: points, from: motion)
+          to: expected(after: last, previous: previous, frame: frame, unit: unit), within: points,
+          from: motion)
       }
     }
     return ReportPredictor(

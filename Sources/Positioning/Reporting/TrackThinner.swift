@@ -95,7 +95,8 @@ public struct TrackThinner: Sendable {
     let limit = epsilon * epsilon
     for between in nodes[(index + 1)...] {
       let passed = velocity * between.location.timestamp.seconds(since: start.timestamp)
-      let error = (passed - Self.degrees(from: start.coordinate, to: between.location.coordinate)) / between.degrees
+      let error =
+        (passed - Self.degrees(from: start.coordinate, to: between.location.coordinate)) / between.degrees
       if error.squaredLength > limit { return false }
     }
     return true
