@@ -8,6 +8,7 @@ let package = Package(
   name: "odograph",
   products: [
     .executable(name: "odographd", targets: ["odographd"]),
+    .executable(name: "odograph", targets: ["odograph"]),
     .library(name: "Spatial", targets: ["Spatial"]),
     .library(name: "Sensors", targets: ["Sensors"]),
     .library(name: "SensorsIIO", targets: ["SensorsIIO"]),
@@ -15,7 +16,9 @@ let package = Package(
     .library(name: "Motion", targets: ["Motion"]),
     .library(name: "Positioning", targets: ["Positioning"]),
     .library(name: "Telemetry", targets: ["Telemetry"]),
+    .library(name: "StoreAndForward", targets: ["StoreAndForward"]),
     .library(name: "MQTT", targets: ["MQTT"]),
+    .library(name: "FleetCore", targets: ["FleetCore"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -38,36 +41,57 @@ let package = Package(
     .target(name: "Sensors", dependencies: ["CExpat", "Platform", "Spatial"]),
     .target(name: "SensorsIIO", dependencies: ["CIIO", "Platform", "Sensors", "Spatial"]),
     .target(name: "SensorsGPSD", dependencies: ["CGPS", "Platform", "Sensors", "Spatial"]),
-    .target(name: "Motion", dependencies: ["Sensors", "Spatial"]),
+    .target(name: "Motion", dependencies: ["Platform", "Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Motion", "Sensors", "Spatial"]),
     .target(name: "Telemetry", dependencies: ["CJansson", "Motion", "Positioning", "Spatial"]),
+    .target(name: "StoreAndForward", dependencies: ["CSQLite", "Platform"]),
     .target(name: "MQTT", dependencies: ["CMosquitto", "Platform"]),
     .target(
       name: "AgentCore",
       dependencies: [
         "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD", "SensorsIIO", "Spatial",
-        "Telemetry", "TOMLKit",
+        "StoreAndForward", "Telemetry", "TOMLKit",
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
       name: "odographd",
       dependencies: ["AgentCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+    .target(
+      name: "FleetCore",
+      dependencies: ["CLinux", "MQTT", "Platform", "Positioning", "Spatial", "Telemetry"]),
+    .executableTarget(
+      name: "odograph",
+      dependencies: [
+        "FleetCore", "MQTT", "Telemetry", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
 
     .target(name: "TestSupport", dependencies: ["CLinux", "Platform", "Sensors"]),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
     .testTarget(name: "SensorsTests", dependencies: ["Platform", "Sensors", "Spatial", "TestSupport"]),
-    .testTarget(name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
-    .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial"]),
+    .testTarget(
+      name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
+    .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial", "TestSupport"]),
+    .testTarget(name: "MotionTests", dependencies: ["Motion", "Platform", "Sensors", "Spatial"]),
     .testTarget(name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(
-      name: "TelemetryTests", dependencies: ["Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport"]),
-    .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Spatial"]),
+      name: "TelemetryTests",
+      dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport"]),
+    .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
+    .testTarget(name: "StoreAndForwardTests", dependencies: ["Platform", "StoreAndForward", "TestSupport"]),
+    .testTarget(
+      name: "FleetCoreTests", dependencies: ["FleetCore", "MQTT", "Positioning", "Spatial", "Telemetry"]),
+    // A process for delivery tests to kill.
+    .executableTarget(
+      name: "DeliveryChild", dependencies: ["MQTT", "Platform", "StoreAndForward"],
+      path: "Tests/DeliveryChild"),
+    .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Sensors", "Spatial"]),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "MQTT", "Platform", "Sensors", "SensorsGPSD", "SensorsIIO", "Spatial", "TestSupport",
+        "DeliveryChild", "MQTT", "Platform", "Sensors", "SensorsGPSD", "SensorsIIO", "Spatial", "Telemetry",
+        "TestSupport", "odograph", "odographd",
       ]),
   ]
 )

@@ -1,2 +1,14 @@
 #pragma once
 #include <sqlite3.h>
+
+// SQLITE_TRANSIENT is a cast of -1 to a function pointer, which Swift does not import: these have SQLite copy
+// what is bound.
+static inline int odograph_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+  // A null pointer would bind NULL in place of an empty value.
+  return count > 0 ? sqlite3_bind_blob(statement, index, bytes, count, SQLITE_TRANSIENT)
+                   : sqlite3_bind_zeroblob(statement, index, 0);
+}
+
+static inline int odograph_bind_text(sqlite3_stmt *statement, int index, const char *text) {
+  return sqlite3_bind_text(statement, index, text, -1, SQLITE_TRANSIENT);
+}

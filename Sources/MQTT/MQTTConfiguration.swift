@@ -54,6 +54,10 @@ public struct MQTTConfiguration: Sendable {
   public var backoffBase: Double = 1
   /// Seconds above which no wait rises.
   public var backoffLimit: Double = 120
+  public var linkPolicy: MQTTLinkPolicy = .standing
+  /// Seconds since 1970 UTC before which the wall clock cannot be right; 2025 unless told otherwise. With a
+  /// clock before that, certificates would all seem not yet valid: TLS is put off until it is set.
+  public var earliestPlausibleTime: Int64 = 1_735_689_600
 
   public init(brokers: [Broker], clientID: String) {
     self.brokers = brokers

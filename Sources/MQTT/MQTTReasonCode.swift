@@ -8,6 +8,8 @@ public struct MQTTReasonCode: RawRepresentable, Hashable, Sendable, CustomString
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   public static let success = MQTTReasonCode(rawValue: 0x00)
+  public static let grantedQoS1 = MQTTReasonCode(rawValue: 0x01)
+  public static let grantedQoS2 = MQTTReasonCode(rawValue: 0x02)
   public static let noMatchingSubscribers = MQTTReasonCode(rawValue: 0x10)
   public static let unspecifiedError = MQTTReasonCode(rawValue: 0x80)
   public static let malformedPacket = MQTTReasonCode(rawValue: 0x81)
@@ -67,6 +69,8 @@ public struct MQTTReasonCode: RawRepresentable, Hashable, Sendable, CustomString
 
   private static let names: [MQTTReasonCode: String] = [
     .success: "success",
+    .grantedQoS1: "granted QoS 1",
+    .grantedQoS2: "granted QoS 2",
     .noMatchingSubscribers: "no matching subscribers",
     .unspecifiedError: "unspecified error",
     .malformedPacket: "malformed packet",

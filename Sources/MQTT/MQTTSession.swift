@@ -31,6 +31,8 @@ public final class MQTTSession: Sendable {
     public var received: @Sendable ([MQTTMessage]) -> BatchOutcome
     /// The broker's answer to a subscription: what it granted, or why it refused.
     public var subscriptionAnswered: @Sendable (_ filter: String, _ reason: MQTTReasonCode) -> Void
+    /// What is published before the link is closed at the end of a burst, as in `asleep`.
+    public var farewell: @Sendable () -> [MQTTMessage]
     /// The will for the connection that is about to be made; nil takes the configuration's.
     public var will: (@Sendable () -> MQTTMessage?)?
 
@@ -38,11 +40,13 @@ public final class MQTTSession: Sendable {
       connectionChanged: @escaping @Sendable (MQTTConnectionState) -> Void = { _ in },
       received: @escaping @Sendable ([MQTTMessage]) -> BatchOutcome = { _ in .kept },
       subscriptionAnswered: @escaping @Sendable (String, MQTTReasonCode) -> Void = { _, _ in },
+      farewell: @escaping @Sendable () -> [MQTTMessage] = { [] },
       will: (@Sendable () -> MQTTMessage?)? = nil
     ) {
       self.connectionChanged = connectionChanged
       self.received = received
       self.subscriptionAnswered = subscriptionAnswered
+      self.farewell = farewell
       self.will = will
     }
   }
@@ -97,8 +101,21 @@ public final class MQTTSession: Sendable {
   @discardableResult
   public func publishNow(_ message: MQTTMessage) -> Bool { mailbox.publishNow(message) }
 
-  /// The provider has records again.
+  /// The provider has records again. Between bursts this opens the link.
   public func wakeUp() { mailbox.change { $0.providerHasMore = true } }
+
+  /// Changes when the session keeps a connection.
+  /// - Parameter keepAlive: seconds, 5...65,535, for connections made from now on; nil leaves it as it is.
+  public func setLinkPolicy(_ policy: MQTTLinkPolicy, keepAlive: Int? = nil) {
+    mailbox.change {
+      $0.linkPolicy = policy
+      $0.keepAlive = keepAlive.map { min(max($0, 5), 65_535) } ?? $0.keepAlive
+    }
+  }
+
+  /// Makes the connection anew, after what is under way has arrived. Renewed files of certificates and
+  /// secrets are noticed without this, within two keep-alive times; this is for those in a hurry.
+  public func renewConnection() { mailbox.change { $0.renew = true } }
 
   /// Adds a subscription, or replaces that of the same filter.
   /// - Throws: `MQTTError` when the filter breaks the rules.

@@ -12,6 +12,9 @@ final class Mailbox: Sendable {
   struct Requests {
     var providerHasMore = false
     var subscriptionChanges: [SubscriptionLedger.Request] = []
+    var linkPolicy: MQTTLinkPolicy?
+    var keepAlive: Int?
+    var renew = false
     var stop: StopRequest?
     fileprivate var immediate: [MQTTMessage] = []
   }

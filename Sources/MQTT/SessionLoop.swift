@@ -4,7 +4,7 @@ internal import Platform
 /// The session's thread: attempt after attempt, with the waits between them. Everything in it belongs to
 /// that thread alone.
 final class SessionLoop {
-  let configuration: MQTTConfiguration
+  private(set) var configuration: MQTTConfiguration
   let provider: (any OutboundProvider)?
   let handlers: MQTTSession.Handlers
   let mailbox: Mailbox
@@ -13,6 +13,10 @@ final class SessionLoop {
   private var planner: ConnectionPlanner
   private var generator = SystemRandomNumberGenerator()
   private var lastReported: MQTTDisconnection.Cause?
+  /// Between bursts: whether there is a reason to open the link.
+  var isWanted = true
+  /// What the files of the credentials looked like when the connection was made.
+  private(set) var usedCredentials: [CredentialWatch.Stamp?] = []
 
   init(
     configuration: MQTTConfiguration, subscriptions: [MQTTSubscription], provider: (any OutboundProvider)?,
@@ -36,15 +40,22 @@ final class SessionLoop {
       let ending = connect(attempt, to: broker)
       if ending.phase == .established { afterConnection(ending) }
       guard !mailbox.stopRequested else { break }
-      planner.ended(ending)
+      switch ending.cause {
+      // These ends are of our own making and teach nothing about the broker.
+      case .asleep, .renewing, .stopped: break
+      default: planner.ended(ending)
+      }
       attempt = planner.next(using: &generator)
-      report(ending, at: broker, retryIn: attempt.wait)
+      report(ending, at: broker, retryIn: ending.cause == .asleep ? nil : attempt.wait)
     }
     if lastReported == nil, let broker = configuration.brokers.first {
       let end = MQTTDisconnection(broker: broker, phase: .established, cause: .stopped)
       handlers.connectionChanged(.disconnected(end, willRetryIn: nil))
     }
   }
+
+  /// What the files of the credentials look like now.
+  var credentialStamps: [CredentialWatch.Stamp?] { CredentialWatch.stamps(of: configuration.credentialFiles) }
 
   /// Tells the handler that the connection stands.
   func reportConnected(_ properties: MQTTServerProperties) {
@@ -59,7 +70,11 @@ final class SessionLoop {
   private func connect(
     _ attempt: ConnectionPlanner.Attempt, to broker: MQTTConfiguration.Broker
   ) -> ConnectionPlanner.Ending {
-    do {
+    if configuration.tls != nil, SystemClock.realtime / 1_000_000_000 < configuration.earliestPlausibleTime {
+      return ConnectionPlanner.Ending(cause: .clockNotSet, phase: .tls)
+    }
+    usedCredentials = credentialStamps
+    do throws(MQTTError) {
       let client = try Client.make(
         configuration, will: handlers.will?() ?? configuration.will, version311: attempt.version311)
       let connection = Connection(
@@ -92,7 +107,7 @@ final class SessionLoop {
   }
 
   private func report(
-    _ ending: ConnectionPlanner.Ending, at broker: MQTTConfiguration.Broker, retryIn: Double
+    _ ending: ConnectionPlanner.Ending, at broker: MQTTConfiguration.Broker, retryIn: Double?
   ) {
     guard ending.cause != lastReported else { return }
     lastReported = ending.cause
@@ -100,7 +115,8 @@ final class SessionLoop {
     handlers.connectionChanged(.disconnected(end, willRetryIn: retryIn))
   }
 
-  /// Waits, keeping up with subscription changes. Returns false when the session is to stop.
+  /// Waits out the time, and between bursts for a reason to connect. Returns false when the session is to
+  /// stop.
   private func wait(seconds: Double) -> Bool {
     let end = SystemClock.monotonic + Int64(seconds * 1e9)
     while true {
@@ -108,13 +124,17 @@ final class SessionLoop {
       note(requests)
       if requests.stop != nil { return false }
       let left = Double(end - SystemClock.monotonic) * 1e-9
-      if left <= 0 { return true }
-      _ = mailbox.wake.wait(seconds: left)
+      let mayConnect = isWanted || configuration.linkPolicy == .standing
+      if left <= 0 && mayConnect { return true }
+      _ = mailbox.wake.wait(seconds: left > 0 ? left : 86_400)
     }
   }
 
-  /// Takes in subscription changes.
+  /// Takes in changes of subscriptions and of the link.
   func note(_ requests: Mailbox.Requests) {
+    if let policy = requests.linkPolicy { configuration.linkPolicy = policy }
+    if let keepAlive = requests.keepAlive { configuration.keepAlive = keepAlive }
+    if requests.providerHasMore { isWanted = true }
     for change in requests.subscriptionChanges {
       switch change {
       case .subscribe(let subscription): ledger.add(subscription)

@@ -21,12 +21,14 @@ public final class SignalDescriptor: Sendable {
 
   deinit { close(descriptor) }
 
-  /// The number of a signal that has come; nil when none has.
-  public func next() -> Int32? {
+  /// The signals that arrived since the last call, each once however often it was sent; empty when there are none.
+  /// Never waits.
+  public func received() -> [Int32] {
+    var numbers: [Int32] = []
     var information = signalfd_siginfo()
     let size = MemoryLayout<signalfd_siginfo>.size
-    guard unsafe read(descriptor, &information, size) == size else { return nil }
-    return Int32(information.ssi_signo)
+    while unsafe read(descriptor, &information, size) == size { numbers.append(Int32(information.ssi_signo)) }
+    return numbers
   }
 
   /// Lets writes to a closed pipe or socket fail with an error instead of ending the process.

@@ -38,7 +38,8 @@ public struct GPSDDevice: Hashable, Sendable {
 /// gpsd's TPV, field by field; whatever it did not say is nil.
 public struct GPSDFix: Hashable, Sendable {
   public var device: String?
-  public var mode: FixModeNumber?
+  /// 1 no fix, 2 two-dimensional, 3 three-dimensional.
+  public var mode: Int?
   public var time: UTCTime?
   public var latitude: Double?
   public var longitude: Double?
@@ -57,9 +58,6 @@ public struct GPSDFix: Hashable, Sendable {
   public var epv: Double?
   public var eps: Double?
   public var epd: Double?
-
-  /// gpsd's number of the mode: 1 no fix, 2 two-dimensional, 3 three-dimensional.
-  public typealias FixModeNumber = Int
 }
 
 /// gpsd's SKY, as far as it is used here; whatever it did not say is nil.

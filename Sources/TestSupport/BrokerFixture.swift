@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Glibc
 internal import Platform
 
@@ -36,6 +37,16 @@ public final class BrokerFixture: Sendable {
       usleep(10_000)
     }
     throw SystemError(operation: "start", object: "mosquitto on port \(port)", code: ECONNREFUSED)
+  }
+
+  /// Waits until its log says something so many times; the test's time limit ends a wait that never does.
+  public func waitForLog(_ text: String, times: Int = 1) async throws {
+    while true {
+      let log = FileManager.default.contents(atPath: directory.file("broker.log")) ?? Data()
+      let parts = String(decoding: log, as: UTF8.self).components(separatedBy: text)
+      if parts.count > times { return }
+      try await Task.sleep(for: .milliseconds(5))
+    }
   }
 
   /// Ends it as a power cut would.

@@ -6,7 +6,8 @@ import Glibc
 struct Odographd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "odographd",
-    abstract: "Reads a vehicle's sensors, fuses them, and publishes location, heading and attitude over MQTT.",
+    abstract:
+      "Reads a vehicle's sensors, fuses them, and publishes location, heading and attitude over MQTT.",
     discussion: """
       EXAMPLES
         odographd run --config /etc/odographd/odograph.toml

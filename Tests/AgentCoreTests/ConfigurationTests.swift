@@ -1,4 +1,5 @@
 import Foundation
+import Sensors
 import Spatial
 import Testing
 
@@ -37,7 +38,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("[vehicle]\nid = \"v\"\n[gpsd]\nprot = 2947", "test.toml:4: unknown key gpsd.prot; did you mean gpsd.port?"),
+    (
+      "[vehicle]\nid = \"v\"\n[gpsd]\nprot = 2947",
+      "test.toml:4: unknown key gpsd.prot; did you mean gpsd.port?"
+    ),
     ("[vehicle]\nid = \"v\"\n[gps]\nport = 2947", "test.toml:3: unknown key gps; Config/odograph.toml lists"),
     (
       "[vehicle]\nid = \"v\"\n\n[gpsd]\nport = \"x\"",
@@ -55,7 +59,10 @@ import Testing
     ),
     ("[vehicle]\nid = \"v\"\n[input]\nmode = \"replay\"", "test.toml:4: a replay needs replay.position"),
     ("[vehicle]\nid = \"v\"\n[mqtt]\nbroker = \"http://x\"", "test.toml:4: \"http://x\" is not mqtt://HOST"),
-    ("[vehicle]\nid = \"v\"\n[mqtt]\nkey_file = \"k\"", "test.toml:4: mqtt.certificate_file and mqtt.key_file"),
+    (
+      "[vehicle]\nid = \"v\"\n[mqtt]\nkey_file = \"k\"",
+      "test.toml:4: mqtt.certificate_file and mqtt.key_file"
+    ),
     ("[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"a = 1,2\"]", "test.toml:4: \"a = 1,2\" is not"),
     ("[vehicle]\nid = \"v\"\n[iio]\ncontexts = [1]", "test.toml:4: key iio.contexts: a value of type"),
     ("[vehicle", "test.toml:1: not TOML"),
@@ -100,14 +107,17 @@ import Testing
 
   @Test(arguments: [
     ("h", "h", 1883, false), ("h:1", "h", 1, false), ("mqtt://h", "h", 1883, false),
-    ("mqtts://h", "h", 8883, true), ("mqtt://[::1]:99/", "::1", 99, false), ("127.0.0.1:1883", "127.0.0.1", 1883, false),
+    ("mqtts://h", "h", 8883, true), ("mqtt://[::1]:99/", "::1", 99, false),
+    ("127.0.0.1:1883", "127.0.0.1", 1883, false),
   ])
   func brokerAddresses(text: String, host: String, port: Int, usesTLS: Bool) throws {
     let address = try #require(BrokerAddress(text))
     #expect(address.host == host && address.port == port && address.usesTLS == usesTLS)
   }
 
-  @Test(arguments: ["", "mqtt://", "h:0", "h:65536", "h:x", "::1", "[::1", "[::1]x", "user@h", "a b", "http://h"])
+  @Test(arguments: [
+    "", "mqtt://", "h:0", "h:65536", "h:x", "::1", "[::1", "[::1]x", "user@h", "a b", "http://h",
+  ])
   func refusedBrokerAddresses(text: String) {
     #expect(BrokerAddress(text) == nil)
   }

@@ -5,17 +5,28 @@ let package = Package(
   name: "benchmarks",
   dependencies: [.package(name: "odograph", path: "../..")],
   targets: [
+    .target(
+      name: "CPublisher", path: "Sources/CPublisher", linkerSettings: [.linkedLibrary("mosquitto")]),
+    .executableTarget(
+      name: "delivery-benchmark",
+      dependencies: [
+        "CPublisher", .product(name: "MQTT", package: "odograph"),
+        .product(name: "StoreAndForward", package: "odograph"),
+      ],
+      path: "Sources/DeliveryBenchmark"),
+    .executableTarget(
+      name: "outbox-benchmark", dependencies: [.product(name: "StoreAndForward", package: "odograph")],
+      path: "Sources/OutboxBenchmark"),
     .executableTarget(
       name: "report-benchmark",
       dependencies: [
-        .product(name: "Positioning", package: "odograph"),
-        .product(name: "Sensors", package: "odograph"),
+        .product(name: "Positioning", package: "odograph"), .product(name: "Sensors", package: "odograph"),
         .product(name: "Spatial", package: "odograph"),
       ],
-      path: "Sources/ReportBenchmark")
+      path: "Sources/ReportBenchmark"),
   ]
 )
-for target in package.targets {
+for target in package.targets where target.name != "CPublisher" {
   target.swiftSettings = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),

@@ -9,6 +9,7 @@ final class SessionRecorder: Sendable {
     var states: [MQTTConnectionState] = []
     var messages: [MQTTMessage] = []
     var answers: [String: MQTTReasonCode] = [:]
+    var answerCount = 0
   }
 
   private let contents = Locked(Contents())
@@ -17,6 +18,10 @@ final class SessionRecorder: Sendable {
   var messages: [MQTTMessage] { contents.withLock { $0.messages } }
   var answers: [String: MQTTReasonCode] { contents.withLock { $0.answers } }
 
+  /// How many subscriptions were answered.
+  var answerCount: Int { contents.withLock { $0.answerCount } }
+  var payloads: [String] { messages.map { String(decoding: $0.payload, as: UTF8.self) } }
+
   var handlers: MQTTSession.Handlers {
     MQTTSession.Handlers(
       connectionChanged: { state in self.contents.withLock { $0.states.append(state) } },
@@ -24,7 +29,12 @@ final class SessionRecorder: Sendable {
         self.contents.withLock { $0.messages += batch }
         return .kept
       },
-      subscriptionAnswered: { filter, reason in self.contents.withLock { $0.answers[filter] = reason } })
+      subscriptionAnswered: { filter, reason in
+        self.contents.withLock {
+          $0.answers[filter] = reason
+          $0.answerCount += 1
+        }
+      })
   }
 }
 

@@ -24,7 +24,7 @@ import Testing
   @Test(.timeLimit(.minutes(3))) func aRestartIsSurvivedAndSaidOnce() throws {
     guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
     let listener = GPSDListener()
-    let port = try FreePort.next()
+    let port: UInt16 = try FreePort.next()
     let source = try GPSDSource(GPSDAddress(port: port))
     source.setDemand(always, for: .positioning)
     try source.start(listener.sink)
@@ -62,7 +62,7 @@ import Testing
     #expect(Self.watchers(gpsd.port) == 0)
     source.setDemand(always, for: .positioning)
     #expect(waitUntil(atMost: 20) { listener.fixes.count > 10 })
-    #expect(Self.watchers(gpsd.port) == 1)
+    #expect(waitUntil(atMost: 10) { Self.watchers(gpsd.port) == 1 })
     source.setDemand(.off, for: .positioning)
     #expect(waitUntil(atMost: 10) { Self.watchers(gpsd.port) == 0 })
     #expect(Self.kinds(listener.states) == ["idle", "active", "idle"])
@@ -80,15 +80,20 @@ import Testing
     guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
     let gpsd = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true)
     defer { gpsd.stop() }
-    let probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))
+    var probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))
+    // gpsd listens a moment before gpsfake gives it the receiver.
+    _ = try waitUntil(atMost: 10) {
+      probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))
+      return !probe.devices.isEmpty
+    }
     #expect(probe.version.protocolMajor == 3)
     #expect(!probe.version.release.isEmpty)
     #expect(probe.devices.count == 1)
-    #expect(Self.watchers(gpsd.port) == 0)
+    #expect(waitUntil(atMost: 10) { Self.watchers(gpsd.port) == 0 })
   }
 
   @Test(.timeLimit(.minutes(1))) func aProbeOfNobodySaysSo() throws {
-    let port = try FreePort.next()
+    let port: UInt16 = try FreePort.next()
     let error = #expect(throws: GPSDError.self) { _ = try GPSDProbe.run(GPSDAddress(port: port)) }
     #expect(error?.kind == .unreachable)
     #expect(error?.description.contains("127.0.0.1:\(port)") == true)

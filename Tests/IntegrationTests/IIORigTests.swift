@@ -42,6 +42,22 @@ import Testing
       #expect(intervals[0] > 0)
       #expect(abs(median - 0.01) < 0.002)
     }
-    print(recorder.accelerometer.suffix(2), recorder.gyroscope.suffix(1), recorder.magnetometer.suffix(1))
+    guard environment["ODOGRAPH_RIG_RAMP"] != nil else { return }
+    // The recording rises by 0.01 m/s², 0.001 rad/s and 0.05 µT a row on x, and falls on y, a thousand rows at a time.
+    let force = recorder.accelerometer.map(\.specificForce)
+    let rotation = recorder.gyroscope.map(\.rotationRate)
+    let field = recorder.magnetometer.map(\.magneticField)
+    for (name, values, step) in [
+      ("force", force.map(\.x), 0.01), ("force", force.map { -$0.y }, 0.01),
+      ("rotation", rotation.map(\.x), 0.001),
+      ("rotation", rotation.map { -$0.y }, 0.001), ("field", field.map(\.x), 0.05),
+    ] {
+      let rises = zip(values, values.dropFirst()).filter {
+        abs($1 - $0 - step) < 1e-9 || abs($0 - $1 - 999 * step) < 1e-9
+      }
+      #expect(rises.count == values.count - 1, "\(name)")
+    }
+    #expect(force.allSatisfy { abs($0.z - 9.80665) < 1e-9 })
+    #expect(field.allSatisfy { abs($0.y + 20) < 1e-9 && abs($0.z - 30) < 1e-9 })
   }
 }

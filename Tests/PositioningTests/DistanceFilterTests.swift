@@ -23,12 +23,33 @@ import Testing
 
   @Test func withoutAFilterTellsEveryPosition() {
     var manager = LocationManager()
-    #expect((0..<5).allSatisfy { manager.process(fix(at: Double($0), east: 0)) != nil })
+    // The receiver's time moves on while the vehicle stands.
+    #expect(
+      (0..<5).allSatisfy { second in
+        var fix = fix(at: Double(second), east: 0)
+        fix.time = UTCTime(secondsSince1970: Double(second))
+        return manager.process(fix) != nil
+      })
   }
 
   @Test func aReportWithoutPositionTellsNothing() {
     var manager = LocationManager()
     #expect(manager.process(PositionFix(timestamp: Timestamp(seconds: 0), mode: .noFix)) == nil)
     #expect(manager.reportsWithoutPosition == 1)
+  }
+
+  @Test func aRepeatedReportIsToldOnce() {
+    var manager = LocationManager()
+    var untimed = fix(at: 0, east: 0)
+    untimed.time = nil
+    var timed = fix(at: 0.1, east: 0)
+    timed.time = UTCTime(secondsSince1970: 5)
+    var later = timed
+    later.time = UTCTime(secondsSince1970: 6)
+    #expect(manager.process(untimed) != nil)
+    #expect(manager.process(timed) == nil)
+    #expect(manager.process(timed) == nil)
+    #expect(manager.process(later) != nil)
+    #expect(manager.duplicateCount == 2)
   }
 }

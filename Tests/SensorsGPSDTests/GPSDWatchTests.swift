@@ -1,5 +1,6 @@
 import Platform
 import Sensors
+import TestSupport
 import Testing
 
 @testable import SensorsGPSD

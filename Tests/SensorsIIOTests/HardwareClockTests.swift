@@ -1,5 +1,7 @@
+import Sensors
 import SensorsIIO
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct HardwareClockTests {
@@ -13,7 +15,7 @@ import Testing
 
   @Test func aRemoteClockKeepsItsIntervalsExactly() {
     var clock = HardwareClock()
-    var generator = SeededGenerator()
+    var generator = SeededGenerator.announced()
     var times: [Int64] = []
     for block in 0..<1000 {
       let newest = Int64(block) * 100_000_000 + 7
@@ -63,7 +65,7 @@ import Testing
   @Test func samplesWithoutStampsAreSpacedEvenly() {
     var clock = PacedClock(period: 10_000_000)
     var last = Int64.min
-    var generator = SeededGenerator()
+    var generator = SeededGenerator.announced()
     for block in Int64(1)...500 {
       let arrival = block * 100_000_000 + Int64.random(in: 0...20_000_000, using: &generator)
       for time in clock.timestamps(count: 10, arrival: arrival) {

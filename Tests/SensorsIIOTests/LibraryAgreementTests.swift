@@ -1,4 +1,6 @@
+import Sensors
 import SensorsIIO
+import TestSupport
 import Testing
 
 /// Decoding against libiio itself, on formats that it parsed from a description.
@@ -16,7 +18,7 @@ import Testing
   }
 
   @Test func decodesAsLibiioConverts() throws {
-    var generator = SeededGenerator()
+    var generator = SeededGenerator.announced()
     var texts: [String] = []
     for order in ["le", "be"] {
       for sign in ["s", "u"] {

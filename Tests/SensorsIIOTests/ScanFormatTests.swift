@@ -1,4 +1,6 @@
+import Sensors
 import SensorsIIO
+import TestSupport
 import Testing
 
 @Suite struct ScanFormatTests {
@@ -68,7 +70,7 @@ import Testing
 
   /// Every combination of sign, order, storage, bits and shift, against a decoder that counts bit by bit.
   @Test func agreesWithABitByBitDecoder() throws {
-    var generator = SeededGenerator()
+    var generator = SeededGenerator.announced()
     for storage in stride(from: 8, through: 64, by: 8) {
       for bits in 1...storage {
         for shift in Set([0, 1, (storage - bits) / 2, storage - bits]) where shift + bits <= storage {
@@ -96,24 +98,5 @@ import Testing
       for position in bits..<64 where bits < 64 { value |= 1 << UInt64(position) }
     }
     return value
-  }
-}
-
-/// A generator whose seed can be printed and set (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-  let seed: UInt64
-  private var state: UInt64
-
-  init(seed: UInt64 = .random(in: 0 ... .max)) {
-    (self.seed, state) = (seed, seed)
-    print("seed \(seed)")
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -27,10 +27,10 @@ import Testing
     #expect(first.timestamp == Timestamp(nanoseconds: 0))
     #expect(first.mode == .threeDimensional)
     // The longer of the two positions counts.
-    #expect(abs(first.coordinate!.latitude - (48 + 9.81040 / 60)) < 1e-12)
+    #expect(abs(try #require(first.coordinate).latitude - (48 + 9.81040 / 60)) < 1e-12)
     #expect(first.altitudeMeanSeaLevel == 100.5)
     #expect(first.altitudeEllipsoidal == 147.5)
-    #expect(abs(first.speed! - 10 * 1852 / 3600) < 1e-12)
+    #expect(abs(try #require(first.speed) - 10 * 1852 / 3600) < 1e-12)
     #expect(first.course == 308.3)
     #expect(first.horizontalDilution == 0.9)
     #expect(first.satellitesUsed == 10)

@@ -107,7 +107,8 @@ extension AgentConfiguration.IIO {
     guard halves.count == 2, let matrix = MountMatrix(parsing: halves[1]) else {
       throw ConfigurationError(
         place: place,
-        problem: "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with rows that span space")
+        problem:
+          "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with rows that span space")
     }
     return (String(halves[0].trimmingSpaces()), matrix)
   }
@@ -192,7 +193,8 @@ private struct Reader {
     guard let text = optionalText(path) else { return nil }
     guard let time = UTCTime(rfc3339: text) ?? UTCTime(rfc3339: text + "T00:00:00Z") else {
       throw ConfigurationError(
-        place: place(of: path), problem: "key \(path): \"\(text.prefix(40))\" is not an RFC 3339 date or time")
+        place: place(of: path), problem: "key \(path): \"\(text.prefix(40))\" is not an RFC 3339 date or time"
+      )
     }
     return time
   }

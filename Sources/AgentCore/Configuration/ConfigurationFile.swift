@@ -47,7 +47,8 @@ enum ConfigurationFile {
       }
       bytes.append(contentsOf: chunk[..<count])
       guard bytes.count <= sizeLimit else {
-        throw ConfigurationError(place: path, problem: "has more than \(sizeLimit) bytes; it is no configuration")
+        throw ConfigurationError(
+          place: path, problem: "has more than \(sizeLimit) bytes; it is no configuration")
       }
     }
   }

@@ -45,7 +45,8 @@ extension ConfigurationKey {
     ConfigurationKey(
       "attitude.frame",
       .oneOf([
-        "xArbitraryZVertical", "xArbitraryCorrectedZVertical", "xMagneticNorthZVertical", "xTrueNorthZVertical",
+        "xArbitraryZVertical", "xArbitraryCorrectedZVertical", "xMagneticNorthZVertical",
+        "xTrueNorthZVertical",
       ]), default: .text("xMagneticNorthZVertical")),
 
     ConfigurationKey("status.interval", .number(1...86_400), default: .number(60)),

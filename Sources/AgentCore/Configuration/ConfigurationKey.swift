@@ -44,7 +44,8 @@ struct ConfigurationKey: Sendable {
     case .oneOf(let choices): "one of " + choices.map { "\"\($0)\"" }.joined(separator: ", ")
     case .texts: "an array of strings"
     case .integer(let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
-    case .number(let range): "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
+    case .number(let range):
+      "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
     case .flag: "true or false"
     }
   }
@@ -82,7 +83,8 @@ struct ConfigurationKey: Sendable {
 extension StringProtocol {
   func trimmingSpaces() -> Self.SubSequence {
     let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-    guard let first = firstIndex(where: { !isSpace($0) }), let last = lastIndex(where: { !isSpace($0) }) else {
+    guard let first = firstIndex(where: { !isSpace($0) }), let last = lastIndex(where: { !isSpace($0) })
+    else {
       return self[endIndex...]
     }
     return self[first...last]

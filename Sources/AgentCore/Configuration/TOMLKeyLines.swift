@@ -5,14 +5,17 @@ struct TOMLKeyLines {
 
   init(_ text: String) {
     var section = ""
-    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      .enumerated()
+    {
       let content = line.trimmingSpaces()
       if content.hasPrefix("["), let end = content.firstIndex(of: "]") {
         section = content[..<end].drop { $0 == "[" }.filter { $0 != "\"" && $0 != " " }
         record(section, at: index + 1)
         section += "."
       } else if !content.hasPrefix("#"), let equals = content.firstIndex(of: "=") {
-        record(section + content[..<equals].trimmingSpaces().filter { $0 != "\"" && $0 != " " }, at: index + 1)
+        record(
+          section + content[..<equals].trimmingSpaces().filter { $0 != "\"" && $0 != " " }, at: index + 1)
       }
     }
   }
@@ -29,5 +32,23 @@ struct TOMLKeyLines {
       guard let dot = path.lastIndex(of: ".") else { return file }
       path = path[..<dot]
     }
+  }
+
+  /// The first line that begins with `[` or `[[` and goes on with nothing that a key can begin with; nil for none.
+  static func headerWithoutName(in text: String) -> Int? {
+    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      .enumerated()
+    {
+      let content = line.drop(while: \.isWhitespace)
+      guard content.first == "[" else { continue }
+      var rest = content.dropFirst().drop(while: \.isWhitespace)
+      if rest.first == "[" { rest = rest.dropFirst().drop(while: \.isWhitespace) }
+      guard let first = rest.unicodeScalars.first else { return index + 1 }
+      let isBare = first.isASCII && (first.properties.isAlphabetic || ("0"..."9").contains(first))
+      guard isBare || first == "_" || first == "-" || first == "\"" || first == "'" || first == "]" else {
+        return index + 1
+      }
+    }
+    return nil
   }
 }

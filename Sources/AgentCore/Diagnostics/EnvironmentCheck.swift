@@ -26,7 +26,8 @@ public struct EnvironmentCheck {
       return [
         Finding(
           .warning, "clock", "says \(now.rfc3339), which cannot be",
-          remedy: "set it (chrony, timedatectl); until then times come from the receiver, and TLS cannot work")
+          remedy: "set it (chrony, timedatectl); until then times come from the receiver, and TLS cannot work"
+        )
       ]
     }
     return [Finding(.ok, "clock", now.rfc3339)]
@@ -48,7 +49,8 @@ public struct EnvironmentCheck {
     case .hardware:
       let findings = (configuration.gpsd.isEnabled ? gpsd() : []) + (configuration.iio.isEnabled ? iio() : [])
       return findings.isEmpty
-        ? [Finding(.problem, "input", "gpsd and iio are both off", remedy: "enable one, or set input.mode")] : findings
+        ? [Finding(.problem, "input", "gpsd and iio are both off", remedy: "enable one, or set input.mode")]
+        : findings
     }
   }
 
@@ -89,7 +91,9 @@ public struct EnvironmentCheck {
     configuration.iio.contextConfigurations.flatMap { context -> [Finding] in
       do {
         let inventory = try IIOProbe.inventory(context)
-        let missing = [SensorKind.accelerometer, .gyroscope, .magnetometer].filter { !inventory.kinds.contains($0) }
+        let missing = [SensorKind.accelerometer, .gyroscope, .magnetometer].filter {
+          !inventory.kinds.contains($0)
+        }
         let subject = "iio \(context.uri)"
         guard missing.count < 3 else {
           return [
@@ -101,7 +105,9 @@ public struct EnvironmentCheck {
         let found = inventory.devices.map(\.title).joined(separator: ", ")
         guard missing.isEmpty else {
           let names = missing.map(\.rawValue).joined(separator: " and no ")
-          return [Finding(.warning, subject, "\(found); no \(names)", remedy: "outputs that need it are left out")]
+          return [
+            Finding(.warning, subject, "\(found); no \(names)", remedy: "outputs that need it are left out")
+          ]
         }
         return [Finding(.ok, subject, found)]
       } catch {

@@ -47,7 +47,8 @@ public struct JournalLogHandler: LogHandler {
   }
 
   private static func quoted(_ value: String) -> String {
-    let needsQuotes = value.isEmpty || value.utf8.contains { $0 <= 0x20 || $0 == UInt8(ascii: "\"") || $0 == 0x7F }
+    let needsQuotes =
+      value.isEmpty || value.utf8.contains { $0 <= 0x20 || $0 == UInt8(ascii: "\"") || $0 == 0x7F }
     guard needsQuotes else { return value }
     return "\"" + value.map { $0 == "\"" ? "\\\"" : $0.isNewline ? "\\n" : String($0) }.joined() + "\""
   }

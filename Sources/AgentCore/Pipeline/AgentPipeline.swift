@@ -77,16 +77,17 @@ public struct AgentPipeline: Sendable {
     Self.draft(status.message(.offline, at: timestamp, timeBase: timeBase, counters: counters))
   }
 
-  /// What the broker says on our behalf when the connection ends without a word.
-  public var will: MessageDraft {
-    Self.draft(status.will(timeBase: timeBase))
-  }
+  /// The payload that the broker publishes as `status` on our behalf when a connection ends without a word.
+  public var will: [UInt8] { status.will(timeBase: timeBase).payload }
+
+  /// Makes `status` due at the next moment: a new connection must overrule the will of the one before.
+  public mutating func requestStatus() { status.requestNow() }
 
   private var counters: [String: Int] {
     externalCounters.merging(
       [
         "fixes.withoutPosition": location.reportsWithoutPosition,
-        "locations.filtered": location.filteredCount,
+        "locations.filtered": location.filteredCount, "fixes.duplicate": location.duplicateCount,
       ], uniquingKeysWith: { $1 })
   }
 
@@ -101,16 +102,20 @@ public struct AgentPipeline: Sendable {
   }
 
   private mutating func tellMotion(at timestamp: Timestamp, into send: (MessageDraft) -> Void) {
-    if configuration.isHeadingEnabled, headingGate.isOpen(at: timestamp), let heading = heading.process(motion) {
+    if configuration.isHeadingEnabled, headingGate.isOpen(at: timestamp),
+      let heading = heading.process(motion)
+    {
       let message = HeadingMessage(
         time: timeBase.utc(at: heading.timestamp), magneticHeading: heading.magneticHeading,
         trueHeading: heading.trueHeading, headingAccuracy: heading.headingAccuracy)
       send(
         MessageDraft(kind: .heading, lane: .live, retain: false, expirySeconds: 60) { _ in message.payload })
     }
-    if configuration.isAttitudeEnabled, attitudeGate.isOpen(at: timestamp), let motion = motion.deviceMotion {
+    if configuration.isAttitudeEnabled, attitudeGate.isOpen(at: timestamp), let motion = motion.deviceMotion,
+      let attitude = motion.attitude
+    {
       var message = AttitudeMessage(
-        time: timeBase.utc(at: motion.timestamp), frame: motion.frame, attitude: motion.attitude)
+        time: timeBase.utc(at: motion.timestamp), frame: motion.frame, attitude: attitude)
       message.rotationRate = motion.rotationRate
       message.gravity = motion.gravity
       message.userAcceleration = motion.userAcceleration

@@ -37,6 +37,9 @@ struct StatusReporter: Sendable {
     hasNews = true
   }
 
+  /// Makes the next message due at once.
+  mutating func requestNow() { lastTold = nil }
+
   var nextDeadline: Timestamp? {
     guard let lastTold else { return start }
     return lastTold.advanced(bySeconds: hasNews ? Self.settlingTime : interval)

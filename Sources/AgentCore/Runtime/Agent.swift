@@ -43,15 +43,24 @@ public final class Agent: Sendable {
     let topics = try TopicScheme(
       root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle)
     let feed = try SensorFeed(configuration)
-    let (start, time) = feed.startOfTime(configuration.input)
+    let (start, time) = try feed.startOfTime(configuration.input)
     let pipeline = AgentPipeline(configuration: configuration, start: start, time: time, version: version)
+    let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
+    let statusRequested = Flag()
     let delivery: any MessageDelivery =
       switch output {
       case .print: PrintDelivery(topics: topics)
-      case .broker: PrintDelivery(topics: topics)
+      case .broker:
+        try BrokerDelivery(
+          configuration: configuration, topics: topics, log: log, will: { pipeline.will },
+          connected: {
+            // The broker may have published the will of the connection before.
+            statusRequested.raise()
+            queue.wake()
+          })
       }
-    let runner = PipelineRunner(pipeline: pipeline, delivery: delivery, log: log)
-    let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
+    let runner = PipelineRunner(
+      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, log: log)
     let outcome = Locked<(any Error)?>(nil)
     let demands = pipeline.demands
     let worker = try DedicatedThread.start(name: "pipeline", stackSize: 1 << 20) {
@@ -63,7 +72,8 @@ public final class Agent: Sendable {
       ended.signal()
     }
     log.info(
-      "started", metadata: ["vehicle": "\(configuration.fleet)/\(configuration.vehicle)", "version": "\(version)"])
+      "started",
+      metadata: ["vehicle": "\(configuration.fleet)/\(configuration.vehicle)", "version": "\(version)"])
     waitForTheEnd(signals: signals, ended: ended)
     runner.requestStop()
     queue.wake()
@@ -75,7 +85,7 @@ public final class Agent: Sendable {
   private func waitForTheEnd(signals: SignalDescriptor, ended: EventDescriptor) {
     while let descriptor = waitUntilReadable([signals.descriptor, ended.descriptor]) {
       guard descriptor == signals.descriptor else { return }
-      while let signal = signals.next() {
+      for signal in signals.received() {
         if signal == SIGHUP {
           // Nothing can be reloaded yet that a restart would not do better.
           log.notice("SIGHUP ignored; restart to read the configuration again")

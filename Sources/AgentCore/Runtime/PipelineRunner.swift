@@ -2,24 +2,23 @@ internal import Logging
 internal import Platform
 internal import Sensors
 internal import Spatial
-internal import Synchronization
 
 /// Drives the pipeline on its thread: takes events from a feed, lets time pass between them, hands on what comes out.
 final class PipelineRunner: Sendable {
   private let initial: AgentPipeline
   private let delivery: any MessageDelivery
   private let log: Logger
-  private let stopRequested = Atomic(false)
+  private let statusRequested: Flag
+  private let stopRequested = Flag()
 
-  init(pipeline: AgentPipeline, delivery: any MessageDelivery, log: Logger) {
+  init(pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, log: Logger) {
     initial = pipeline
     self.delivery = delivery
+    self.statusRequested = statusRequested
     self.log = log
   }
 
-  func requestStop() { stopRequested.store(true, ordering: .releasing) }
-
-  private var shouldStop: Bool { stopRequested.load(ordering: .acquiring) }
+  func requestStop() { stopRequested.raise() }
 
   /// Returns when the feed has ended or a stop was requested, after the farewell.
   func run(
@@ -28,7 +27,8 @@ final class PipelineRunner: Sendable {
     var pipeline = initial
     switch feed {
     case .live(let sources):
-      try pump(sources, queue, demands, clock: { Timestamp(nanoseconds: SystemClock.boottime) }, into: &pipeline)
+      try pump(
+        sources, queue, demands, clock: { Timestamp(nanoseconds: SystemClock.boottime) }, into: &pipeline)
     case .paced(let source):
       try pump([source], queue, demands, clock: nil, into: &pipeline)
     case .recorded(let recording):
@@ -51,8 +51,12 @@ final class PipelineRunner: Sendable {
       try source.start { queue.push($0) }
     }
     var drafts: [MessageDraft] = []
-    while !shouldStop, finished < max(1, sources.count) {
-      pipeline.externalCounters = delivery.counters.merging(["dropped.events": queue.overflowCount]) { $1 }
+    while !stopRequested.isRaised, finished < max(1, sources.count) {
+      if statusRequested.take() {
+        pipeline.externalCounters = delivery.counters.merging(["dropped.events": queue.overflowCount]) { $1 }
+        pipeline.requestStatus()
+        pipeline.advance(to: clock?() ?? last) { drafts.append($0) }
+      }
       switch queue.pop(until: deadline(of: pipeline, clock: clock)) {
       case .element(let event):
         last = max(last, event.timestamp ?? last)
@@ -69,6 +73,7 @@ final class PipelineRunner: Sendable {
       case .closed: finished = .max
       }
       if !drafts.isEmpty {
+        pipeline.externalCounters = delivery.counters.merging(["dropped.events": queue.overflowCount]) { $1 }
         try delivery.accept(drafts)
         drafts.removeAll(keepingCapacity: true)
       }
@@ -84,7 +89,8 @@ final class PipelineRunner: Sendable {
   }
 
   private func play(
-    _ recording: any SensorRecording, _ demands: [SensorKind: SensorDemand], into pipeline: inout AgentPipeline
+    _ recording: any SensorRecording, _ demands: [SensorKind: SensorDemand],
+    into pipeline: inout AgentPipeline
   ) throws {
     var recording = recording
     for kind in recording.kinds { recording.setDemand(demands[kind] ?? .off, for: kind) }
@@ -93,8 +99,9 @@ final class PipelineRunner: Sendable {
     let active = SourceStatus(
       timestamp: last, source: recording.name, kinds: recording.kinds, state: .active(rates: [:]))
     pipeline.process(.status(active)) { drafts.append($0) }
-    while !shouldStop, let event = try recording.next() {
+    while !stopRequested.isRaised, let event = try recording.next() {
       last = max(last, event.timestamp ?? last)
+      if statusRequested.take() { pipeline.requestStatus() }
       pipeline.process(event) { drafts.append($0) }
       if !drafts.isEmpty {
         pipeline.externalCounters = delivery.counters
@@ -109,7 +116,8 @@ final class PipelineRunner: Sendable {
     switch status.state {
     case .active(let rates):
       let shown = rates.sorted { $0.key < $1.key }.map { "\($0.key.rawValue)=\($0.value)Hz" }
-      log.info("source active", metadata: ["source": "\(status.source)", "rates": "\(shown.joined(separator: " "))"])
+      log.info(
+        "source active", metadata: ["source": "\(status.source)", "rates": "\(shown.joined(separator: " "))"])
     case .idle: log.info("source idle", metadata: ["source": "\(status.source)"])
     case .unavailable(let reason):
       log.warning("source unavailable", metadata: ["source": "\(status.source)", "reason": "\(reason)"])

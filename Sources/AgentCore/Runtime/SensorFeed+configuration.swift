@@ -72,18 +72,39 @@ extension SensorFeed {
     settings.seed = simulation.seed
     settings.duration = simulation.duration
     settings.startTime = simulation.start ?? UTCTime(nanoseconds: SystemClock.realtime)
+    // Whoever looks at a simulated drive wants to see it move, not a receiver that searches the sky.
+    settings.receiver.coldStart = 2
     return try SimulatedDrive(settings)
   }
 
   /// Where the pipeline's time line begins, and the civil time then.
-  func startOfTime(_ input: AgentConfiguration.Input) -> (start: Timestamp, time: UTCTime) {
+  ///
+  /// - Throws: an error naming file and line, for a recording that cannot be read.
+  func startOfTime(_ input: AgentConfiguration.Input) throws -> (start: Timestamp, time: UTCTime) {
     let now = UTCTime(nanoseconds: SystemClock.realtime)
-    switch (self, input) {
-    case (.live, _): return (Timestamp(nanoseconds: SystemClock.boottime), now)
-    case (_, .simulation(let simulation)): return (Timestamp(nanoseconds: 0), simulation.start ?? now)
-    case (_, .replay(let replay)): return (Timestamp(nanoseconds: 0), replay.date ?? now)
-    default: return (Timestamp(nanoseconds: 0), now)
+    // A pulled recording has a time line of its own; whatever is pushed comes on the machine's.
+    var start = Timestamp(nanoseconds: SystemClock.boottime)
+    if case .recorded = self { start = Timestamp(nanoseconds: 0) }
+    switch input {
+    case .hardware: return (start, now)
+    case .simulation(let simulation): return (start, simulation.start ?? now)
+    case .replay(let replay): return (start, try Self.firstTime(of: replay) ?? replay.date ?? now)
     }
+  }
+
+  /// The civil time at the start of a recording's time line, from its first fix that has one. The recording is opened a
+  /// second time for this, because reading moves it on. Nil when none of the first fixes has a time.
+  private static func firstTime(of replay: AgentConfiguration.Replay) throws -> UTCTime? {
+    guard let path = replay.position, path != "none" else { return nil }
+    var track = try track(path, date: replay.date)
+    for _ in 0..<100 {
+      guard let event = try track.next() else { return nil }
+      guard case .position(let fixes) = event, let fix = fixes.first(where: { $0.time != nil }) else {
+        continue
+      }
+      return fix.time?.advanced(bySeconds: -fix.timestamp.seconds)
+    }
+    return nil
   }
 }
 
@@ -95,7 +116,8 @@ extension AgentConfiguration.IIO {
   /// One per context. A kind that is "off" is not looked for.
   var contextConfigurations: [IIOConfiguration] {
     let choices: [(SensorKind, String)] = [
-      (.accelerometer, accelerometer), (.gyroscope, gyroscope), (.magnetometer, magnetometer), (.barometer, barometer),
+      (.accelerometer, accelerometer), (.gyroscope, gyroscope), (.magnetometer, magnetometer),
+      (.barometer, barometer),
     ]
     return contexts.map { uri in
       var configuration = IIOConfiguration(uri: uri)

@@ -77,7 +77,10 @@ internal import Platform
   }
 
   /// The connection stands: stops formatting log lines for every packet.
-  func connected() { unsafe ClientEvents.collectComplaints(handle, false) }
+  func connected() {
+    unsafe ClientEvents.collectComplaints(handle, false)
+    events.complaints = []
+  }
 
   /// -1 when the library has closed the connection.
   var socket: Int32 { unsafe mosquitto_socket(handle) }

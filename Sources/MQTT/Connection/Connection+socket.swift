@@ -28,6 +28,13 @@ extension Connection {
     return unsafe recv(client.socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
   }
 
+  /// While corked, the kernel gathers the library's many small writes into full segments.
+  func setCorked(_ isCorked: Bool) {
+    var value: Int32 = isCorked ? 1 : 0
+    unsafe setsockopt(
+      client.socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+
   var usesIPv6: Bool {
     var address = sockaddr_storage()
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -40,30 +47,47 @@ extension Connection {
   }
 
   /// Why the library's connect call failed at once.
-  static func ending(connectCall outcome: Client.Outcome, complaints: [String]) -> Ending {
+  func ending(connectCall outcome: Client.Outcome) -> Ending {
     switch outcome.code {
     case MOSQ_ERR_EAI.code: Ending(cause: .unreachable(outcome.message), phase: .lookup)
     case MOSQ_ERR_ERRNO.code: Ending(cause: .unreachable(outcome.message), phase: .tcp)
     case MOSQ_ERR_TLS.code:
-      Ending(cause: .tls(complaints.first ?? outcome.message), phase: .tls)
+      Ending(cause: .tls(tlsProblem ?? outcome.message), phase: .tls)
     default: Ending(cause: .configuration(outcome.message), phase: .lookup)
     }
   }
 
   /// Why a call of the library's loop failed.
-  static func ending(
-    _ outcome: Client.Outcome, phase: MQTTDisconnection.Phase, complaints: [String]
-  ) -> Ending {
+  func ending(_ outcome: Client.Outcome, phase: MQTTDisconnection.Phase) -> Ending {
+    if configuration.tls != nil, let problem = tlsProblem {
+      // What reads like an end without a word is one for which OpenSSL has words.
+      let isSilent = problem.contains("unexpected eof")
+      return Ending(cause: isSilent ? .closedByPeer : .tls(problem), phase: phase)
+    }
     let cause: MQTTDisconnection.Cause =
       switch outcome.code {
       case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code: .closedByPeer
       case MOSQ_ERR_ERRNO.code where outcome.errno == EPIPE || outcome.errno == ECONNRESET: .closedByPeer
-      case MOSQ_ERR_ERRNO.code where outcome.errno == EPROTO: .tls(complaints.first ?? outcome.message)
       case MOSQ_ERR_ERRNO.code: .networkError(outcome.message)
       case MOSQ_ERR_KEEPALIVE.code: .keepAliveExpired
-      case MOSQ_ERR_TLS.code: .tls(complaints.first ?? outcome.message)
+      case MOSQ_ERR_TLS.code: .tls(outcome.message)
       default: .protocolViolation(outcome.message)
       }
     return Ending(cause: cause, phase: phase)
+  }
+
+  /// What OpenSSL says is wrong, as far as it says.
+  private var tlsProblem: String? {
+    let complaints = client.events.complaints
+    if complaints.contains(where: { $0.contains("host name verification failed") }) {
+      return "the broker's certificate is not for the name \(broker.host)"
+    }
+    if let problem = client.certificateProblem { return "the broker's certificate was refused: \(problem)" }
+    guard let complaint = complaints.first else { return nil }
+    // "OpenSSL Error[0]: error:0A00010B:SSL routines::wrong version number": the last part is for people.
+    guard complaint.hasPrefix("OpenSSL Error"), let last = complaint.split(separator: ":").last else {
+      return complaint
+    }
+    return String(last)
   }
 }

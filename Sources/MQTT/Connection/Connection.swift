@@ -10,6 +10,7 @@ final class Connection {
   let broker: MQTTConfiguration.Broker
   let configuration: MQTTConfiguration
   let wake: EventDescriptor
+  private var isThroughHandshake = false
 
   init(
     client: consuming Client, broker: MQTTConfiguration.Broker, configuration: MQTTConfiguration,
@@ -33,7 +34,7 @@ final class Connection {
   func establish(onlyIPv4: Bool, interrupted: () -> Bool) -> Establishment {
     let outcome = client.connect(configuration, to: broker, onlyIPv4: onlyIPv4)
     guard outcome.isSuccess || outcome.code == MOSQ_ERR_CONN_PENDING.code else {
-      return .failed(Self.ending(connectCall: outcome, complaints: client.events.complaints))
+      return .failed(ending(connectCall: outcome))
     }
     let deadline = SystemClock.monotonic + Int64(configuration.connectTimeout * 1e9)
     if let end = waitForTCP(until: deadline, interrupted: interrupted) { return end }
@@ -51,6 +52,10 @@ final class Connection {
     var size = socklen_t(MemoryLayout<Int32>.size)
     unsafe getsockopt(client.socket, SOL_SOCKET, SO_ERROR, &code, &size)
     guard code != 0 else { return nil }
+    if code == ECONNRESET {
+      // It did accept: the library's first TLS packet was on its way before this look.
+      return .failed(Ending(cause: .closedByPeer, phase: configuration.tls == nil ? .connect : .tls))
+    }
     let cause = MQTTDisconnection.Cause.unreachable(SystemError.message(for: code))
     return .failed(Ending(cause: cause, phase: .tcp, wasIPv6: usesIPv6))
   }
@@ -62,22 +67,27 @@ final class Connection {
       if configuration.tls != nil || client.events.connectAnswer == nil {
         if isClosedByPeer { return .failed(Ending(cause: .closedByPeer, phase: phaseReached(phase))) }
       }
-      for outcome in [client.loopRead(), client.loopWrite()] {
-        if let answer = client.events.connectAnswer { return evaluate(answer, outcome) }
-        if !outcome.isSuccess || client.socket < 0 {
-          return .failed(
-            Self.ending(outcome, phase: phaseReached(phase), complaints: client.events.complaints))
-        }
-      }
+      // One after the other: writing after a failed read would throw away what tells why it failed.
+      if let end = judge(client.loopRead(), phase) ?? judge(client.loopWrite(), phase) { return end }
       let soon = min(deadline, SystemClock.monotonic + 1_000_000_000)
       if wait(for: POLLIN, until: soon).woken && interrupted() { return .interrupted }
       if SystemClock.monotonic >= deadline { return timedOut(phaseReached(phase)) }
     }
   }
 
-  /// CONNECT leaves only after the TLS handshake: once nothing waits to be written, that is over.
+  /// nil while nothing is decided.
+  private func judge(_ outcome: Client.Outcome, _ phase: MQTTDisconnection.Phase) -> Establishment? {
+    if let answer = client.events.connectAnswer { return evaluate(answer, outcome) }
+    if outcome.isSuccess && client.socket >= 0 {
+      if configuration.tls != nil, client.isHandshakeComplete { isThroughHandshake = true }
+      return nil
+    }
+    return .failed(ending(outcome, phase: phaseReached(phase)))
+  }
+
+  /// CONNECT leaves only after the TLS handshake.
   private func phaseReached(_ phase: MQTTDisconnection.Phase) -> MQTTDisconnection.Phase {
-    phase == .tls && client.isHandshakeComplete ? .connect : phase
+    phase == .tls && isThroughHandshake ? .connect : phase
   }
 
   private func evaluate(_ answer: ClientEvents.ConnectAnswer, _ outcome: Client.Outcome) -> Establishment {
@@ -86,7 +96,7 @@ final class Connection {
       return .failed(Ending(cause: cause, phase: .connect))
     }
     guard outcome.isSuccess, client.socket >= 0 else {
-      return .failed(Self.ending(outcome, phase: .connect, complaints: client.events.complaints))
+      return .failed(ending(outcome, phase: .connect))
     }
     if answer.grants.receiveMaximum == 0 || answer.grants.maximumPacketSize == 0 {
       let cause = MQTTDisconnection.Cause.protocolViolation("CONNACK with a limit of zero")

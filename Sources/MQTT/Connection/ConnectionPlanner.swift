@@ -24,6 +24,9 @@ struct ConnectionPlanner {
     var held: Double = 0
   }
 
+  /// Seconds between looks at a clock that is not set yet.
+  static let clockInterval = 5.0
+
   /// Seconds after which a connection has proved that the trouble is over.
   static let stableAfter = 30.0
 
@@ -66,6 +69,10 @@ struct ConnectionPlanner {
 
   /// Learns from an ending.
   mutating func ended(_ ending: Ending) {
+    if ending.cause == .clockNotSet {
+      wait = Self.clockInterval
+      return
+    }
     if ending.phase == .established {
       if ending.held >= Self.stableAfter { backoff.reset() }
       startRound(after: ending.cause)

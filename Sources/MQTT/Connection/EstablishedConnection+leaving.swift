@@ -9,9 +9,13 @@ struct Leaving {
   var unsubscribed = false
   var saidGoodbye = false
 
-  init(_ request: StopRequest) {
-    deadline = SystemClock.monotonic + Int64(max(0, min(request.drain, 3600)) * 1e9)
-    final = request.final
+  /// How the connection's end is reported.
+  let cause: MQTTDisconnection.Cause
+
+  init(_ cause: MQTTDisconnection.Cause, final: [MQTTMessage] = [], drain: Double = 5) {
+    self.cause = cause
+    self.final = final
+    deadline = SystemClock.monotonic + Int64(max(0, min(drain, 3600)) * 1e9)
   }
 
   /// Whether the packet was one of the final ones.
@@ -19,6 +23,30 @@ struct Leaving {
 }
 
 extension EstablishedConnection {
+  /// Whether this is the time to leave, and why.
+  func considerLeaving(_ requests: Mailbox.Requests) {
+    if let stop = requests.stop {
+      // A stop overtakes every other reason.
+      if leaving?.cause != .stopped {
+        leaving = Leaving(.stopped, final: stop.final, drain: stop.drain)
+      }
+    } else if leaving == nil, requests.renew || credentialsAreRenewed {
+      leaving = Leaving(.renewing)
+    } else if leaving == nil, let idleEnd, SystemClock.monotonic >= idleEnd {
+      // Whoever wakes the session from here on means the next burst.
+      loop.isWanted = false
+      leaving = Leaving(.asleep, final: loop.handlers.farewell())
+    }
+  }
+
+  /// When the burst is over, as things stand; nil while something is under way or the link is to stand.
+  var idleEnd: Int64? {
+    guard case .bursts(let linger) = loop.configuration.linkPolicy, !providerHasMore, loop.flow.isIdle,
+      loop.flow.deadline == nil, loop.ledger.isSettled, leaving == nil
+    else { return nil }
+    return lastBusy + Int64(linger * 1e9)
+  }
+
   /// One step towards the end; a value when it is reached.
   func leave() -> Ending? {
     guard leaving != nil else { return nil }
@@ -29,14 +57,14 @@ extension EstablishedConnection {
     }
     if leaving?.unsubscribed == false {
       leaving?.unsubscribed = true
-      unsubscribeForGood()
+      stopInflow()
     }
     if !late && !loop.ledger.isSettled { return nil }
     loop.mailbox.setLeftCleanly(!late && loop.flow.isIdle)
     leaving?.saidGoodbye = true
-    client.disconnect()
-    _ = client.loopWrite()
-    return Ending(cause: .stopped, phase: .established)
+    connection.client.disconnect()
+    _ = connection.client.loopWrite()
+    return Ending(cause: leaving?.cause ?? .stopped, phase: .established)
   }
 
   /// Sends the last messages, within the window.
@@ -44,7 +72,7 @@ extension EstablishedConnection {
     while let message = leaving?.final.first {
       if message.qos > .atMostOnce, loop.flow.room() <= (leaving?.underWay.count ?? 0) { return }
       leaving?.final.removeFirst()
-      let (outcome, packet) = client.publish(message)
+      let (outcome, packet) = connection.client.publish(message)
       if outcome.isSuccess { leaving?.underWay.insert(packet) }
     }
   }
@@ -52,12 +80,12 @@ extension EstablishedConnection {
   /// Stops the inflow, so that nothing unread is left in the socket: leaving with unread input resets the
   /// connection and loses what was sent last. A session that the broker is to remember keeps its
   /// subscriptions, shared ones excepted: the broker would hand an absent member what others could take.
-  private func unsubscribeForGood() {
+  private func stopInflow() {
     let remembered = loop.configuration.sessionExpiryInterval > 0 || !loop.configuration.cleanStart
     for filter in loop.ledger.filters where !remembered || filter.hasPrefix("$share/") {
-      loop.ledger.remove(filter)
+      loop.ledger.suspend(filter)
     }
     sendSubscriptions()
-    _ = client.loopWrite()
+    _ = connection.client.loopWrite()
   }
 }

@@ -5,7 +5,7 @@ extension EstablishedConnection {
   /// `publishNow`: into the library if the socket keeps up, else dropped.
   func sendNow(_ messages: [MQTTMessage]) {
     for message in messages {
-      guard unwrittenNow < Self.unwrittenNowLimit, client.publish(message).outcome.isSuccess else {
+      guard unwrittenNow < Self.unwrittenNowLimit, connection.client.publish(message).outcome.isSuccess else {
         loop.mailbox.count { $0.droppedNow += 1 }
         continue
       }
@@ -17,8 +17,8 @@ extension EstablishedConnection {
     while let request = loop.ledger.next() {
       let (outcome, packet) =
         switch request {
-        case .subscribe(let subscription): client.subscribe(subscription)
-        case .unsubscribe(let filter): client.unsubscribe(filter)
+        case .subscribe(let subscription): connection.client.subscribe(subscription)
+        case .unsubscribe(let filter): connection.client.unsubscribe(filter)
         }
       if outcome.isSuccess {
         loop.ledger.sent(packet: packet, request)
@@ -45,7 +45,7 @@ extension EstablishedConnection {
 
   private func send(_ record: OutboundRecord, of provider: any OutboundProvider) {
     if let reason = refusal(of: record.message) { return reject(record.token, reason, provider) }
-    let (outcome, packet) = client.publish(record.message)
+    let (outcome, packet) = connection.client.publish(record.message)
     switch outcome.code {
     case MOSQ_ERR_SUCCESS.code: loop.flow.sent(packet: packet, token: record.token)
     case MOSQ_ERR_OVERSIZE_PACKET.code, MOSQ_ERR_PAYLOAD_SIZE.code:
@@ -72,7 +72,7 @@ extension EstablishedConnection {
 
   /// Passes on what the broker answered to publications.
   func settlePublished() {
-    let events = client.events
+    let events = connection.client.events
     guard !events.published.isEmpty else { return }
     var acknowledged: [UInt64] = []
     var now = 0
@@ -97,7 +97,7 @@ extension EstablishedConnection {
 
   /// Passes on what the broker answered to subscriptions.
   func settleSubscriptions() {
-    let events = client.events
+    let events = connection.client.events
     for answer in events.subscribed {
       if case .subscribe(let subscription)? = loop.ledger.answered(packet: answer.packet) {
         loop.handlers.subscriptionAnswered(subscription.filter, answer.reason)

@@ -16,7 +16,13 @@ final class EstablishedConnection {
   var leaving: Leaving?
   private let established = SystemClock.monotonic
   private let sleptBefore = SystemClock.boottime - SystemClock.monotonic
-  private var miscDue: Int64 = 0
+  private var lastRead = SystemClock.monotonic
+  private var lastWrite = SystemClock.monotonic
+  private var nextLook: Int64 = 0
+  private var credentials: CredentialWatch
+  private(set) var credentialsAreRenewed = false
+  /// When something was last under way, for bursts.
+  private(set) var lastBusy = SystemClock.monotonic
   var unwrittenNow = 0
 
   /// A batch ends with this many messages or bytes, so that memory stays small however fast they come.
@@ -25,20 +31,18 @@ final class EstablishedConnection {
   /// How many `publishNow` messages may wait in the library for a slow socket.
   static let unwrittenNowLimit = 100
 
-  var client: Client { _read { yield connection.client } }
-
   init(_ connection: Connection, _ properties: MQTTServerProperties, loop: SessionLoop) {
     self.connection = connection
     self.properties = properties
     self.loop = loop
     providerHasMore = loop.provider != nil
+    credentials = CredentialWatch(loop.usedCredentials)
   }
 
   func run() -> Ending {
     loop.flow.begin(receiveMaximum: properties.receiveMaximum)
     loop.ledger.begin()
     loop.reportConnected(properties)
-    scheduleMisc()
     while true {
       if let ending = turn() {
         var ending = ending
@@ -52,28 +56,32 @@ final class EstablishedConnection {
     let (requests, immediate) = loop.mailbox.take()
     loop.note(requests)
     if requests.providerHasMore { providerHasMore = true }
-    if leaving == nil, let stop = requests.stop { leaving = Leaving(stop) }
+    considerLeaving(requests)
     sendNow(immediate)
     sendSubscriptions()
     sendRecords()
     if let done = leave() { return done }
-    if client.wantsToWrite, let ending = write() { return ending }
-    let events = POLLIN | (client.wantsToWrite ? POLLOUT : 0)
+    if idleEnd == nil || !immediate.isEmpty { lastBusy = SystemClock.monotonic }
+    if connection.client.wantsToWrite, let ending = write() { return ending }
+    let events = POLLIN | (connection.client.wantsToWrite ? POLLOUT : 0)
     let ready = connection.wait(for: events, until: nextDeadline)
     if ready.socket & ~Int16(POLLOUT) != 0, let ending = read() { return ending }
     return keepAlive()
   }
 
   private var nextDeadline: Int64 {
-    var deadline = miscDue
+    var deadline = keepAliveDue
+    if let idleEnd { deadline = min(deadline, idleEnd) }
     if let pause = loop.flow.deadline { deadline = min(deadline, pause) }
     if let leaving { deadline = min(deadline, leaving.deadline) }
     return deadline
   }
 
   private func write() -> Ending? {
-    let outcome = client.loopWrite()
-    scheduleMisc()
+    connection.setCorked(true)
+    let outcome = connection.client.loopWrite()
+    if connection.client.socket >= 0 { connection.setCorked(false) }
+    lastWrite = SystemClock.monotonic
     settlePublished()
     return check(outcome)
   }
@@ -81,15 +89,16 @@ final class EstablishedConnection {
   private func read() -> Ending? {
     var failure: Ending?
     while failure == nil {
-      let outcome = client.loopRead()
+      let outcome = connection.client.loopRead()
       failure = check(outcome)
-      let events = client.events
+      let events = connection.client.events
       if outcome.errno == EAGAIN || events.inbound.count >= Self.batchCount
         || events.inboundBytes >= Self.batchBytes
       {
         break
       }
     }
+    lastRead = SystemClock.monotonic
     // What came before the end counts: it was received, and acknowledgements stand.
     let refusal = handOver()
     settlePublished()
@@ -98,19 +107,19 @@ final class EstablishedConnection {
   }
 
   private func check(_ outcome: Client.Outcome) -> Ending? {
-    if let reason = client.events.serverDisconnect {
+    if let reason = connection.client.events.serverDisconnect {
       return Ending(cause: .disconnectedByServer(reason), phase: .established)
     }
-    if outcome.isSuccess && client.socket >= 0 { return nil }
-    if leaving?.saidGoodbye == true { return Ending(cause: .stopped, phase: .established) }
-    return Connection.ending(outcome, phase: .established, complaints: client.events.complaints)
+    if outcome.isSuccess && connection.client.socket >= 0 { return nil }
+    return connection.ending(outcome, phase: .established)
   }
 
   private func handOver() -> Ending? {
-    let events = client.events
+    let events = connection.client.events
     guard !events.inbound.isEmpty else { return nil }
     let batch = events.inbound
     loop.mailbox.count { $0.received += batch.count }
+    lastBusy = SystemClock.monotonic
     let outcome = loop.handlers.received(batch)
     events.clearInbound()
     guard case .notKept(let why) = outcome else { return nil }
@@ -119,22 +128,27 @@ final class EstablishedConnection {
 
   // MARK: Keep-alive
 
-  /// The library counts whole seconds; it is asked once per keep-alive time, not once per second, so that an
-  /// idle connection does not wake the processor.
-  private func scheduleMisc() {
-    let seconds = Int64(properties.keepAlive.map(Int.init) ?? loop.configuration.keepAlive)
-    miscDue = SystemClock.monotonic + max(1, seconds) * 1_000_000_000
+  private var keepAliveInterval: Int64 {
+    let seconds = properties.keepAlive.map(Int.init) ?? connection.configuration.keepAlive
+    return Int64(max(1, seconds)) * 1_000_000_000
   }
+
+  /// The library wants to be asked once per keep-alive time after it last read or wrote, and is asked no more
+  /// often, so that an idle connection does not wake the processor.
+  private var keepAliveDue: Int64 { max(min(lastRead, lastWrite) + keepAliveInterval, nextLook) }
 
   private func keepAlive() -> Ending? {
     let now = SystemClock.monotonic
     let slept = Double(SystemClock.boottime - now - sleptBefore) * 1e-9
-    if slept > 1.5 * Double(loop.configuration.keepAlive) {
+    if slept > 1.5 * Double(keepAliveInterval) * 1e-9 {
       return Ending(cause: .suspended(seconds: slept), phase: .established)
     }
-    guard now >= miscDue else { return nil }
-    let outcome = client.loopMisc()
-    miscDue = now + 1_000_000_000
+    guard now >= keepAliveDue else { return nil }
+    credentialsAreRenewed = credentials.isRenewed(loop.credentialStamps)
+    let outcome = connection.client.loopMisc()
+    // It counts whole seconds: where it saw nothing to do, it will a second later.
+    if connection.client.wantsToWrite { lastRead = now }
+    nextLook = now + 1_000_000_000
     return check(outcome)
   }
 }

@@ -45,6 +45,12 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case notCommitted(String)
     /// The settings cannot work: a missing file, for one.
     case configuration(String)
+    /// The wall clock stands before the time at which it can be right, so no certificate can be judged.
+    case clockNotSet
+    /// The burst is over; the next `wakeUp` opens the link again.
+    case asleep
+    /// Credentials were renewed; the connection is made anew with them.
+    case renewing
     /// `stop` was called.
     case stopped
   }
@@ -70,6 +76,9 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case .unsuitable(let why): return "\(broker) cannot be used: \(why)"
     case .notCommitted(let why): return "\(place) ended: received messages could not be kept: \(why)"
     case .configuration(let why): return "\(place) not tried: \(why)"
+    case .clockNotSet: return "\(place) put off: the wall clock is not set, so no certificate can be judged"
+    case .asleep: return "\(place) closed until the next burst"
+    case .renewing: return "\(place) closed to be made anew with renewed credentials"
     case .stopped: return "\(place) ended by this side"
     }
   }
@@ -93,6 +102,7 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
       "allow MQTT 3.1.1 in the configuration, or update the broker"
     case .disconnectedByServer(.sessionTakenOver):
       "another client uses the same client identifier: give each its own"
+    case .clockNotSet: "set the clock: by GNSS, NTP or a battery-backed clock"
     case .unsuitable, .configuration: "change the configuration"
     default: nil
     }

@@ -70,7 +70,6 @@ struct PublishFlow {
     answersInConnection += 1
     fruitlessConnections = 0
     suspect = nil
-    // In single file to find a culprit, and this one was taken: go on at full width.
     switch Self.meaning(of: reason) {
     case .taken:
       refusals[token] = nil

@@ -34,6 +34,9 @@ struct SubscriptionLedger {
     requests.append(.unsubscribe(filter))
   }
 
+  /// Stops the inflow of this connection; the next one subscribes again.
+  mutating func suspend(_ filter: String) { requests.append(.unsubscribe(filter)) }
+
   /// The next request to send, in order.
   mutating func next() -> Request? { requests.isEmpty ? nil : requests.removeFirst() }
 

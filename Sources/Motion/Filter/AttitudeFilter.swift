@@ -1,5 +1,5 @@
-public import Spatial
 internal import Glibc
+public import Spatial
 
 /// Fuses gyroscope, accelerometer and magnetometer into an attitude: the basic form of VQF (D. Laidig, T. Seel,
 /// Information Fusion 91, 2023): strapdown integration, inclination from the acceleration that is low-pass filtered in

@@ -18,7 +18,9 @@ public struct HeadingManager: Sendable {
 
   /// Takes the state of the motion; returns the heading when it is to be told.
   public mutating func process(_ motion: MotionManager) -> Heading? {
-    guard let magnetic = motion.magneticHeading, let timestamp = motion.gyroData?.timestamp else { return nil }
+    guard let magnetic = motion.magneticHeading, let timestamp = motion.gyroData?.timestamp else {
+      return nil
+    }
     if let headingFilter, let heading,
       abs(signedDegrees(from: heading.magneticHeading, to: magnetic)) < headingFilter
     {

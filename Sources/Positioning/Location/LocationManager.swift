@@ -17,6 +17,11 @@ public struct LocationManager: Sendable {
   /// Locations held back by the distance filter, since the start.
   public private(set) var filteredCount = 0
 
+  /// Reports that repeated the one before, since the start.
+  public private(set) var duplicateCount = 0
+
+  private var lastFix: PositionFix?
+
   public init(distanceFilter: Double? = nil) {
     self.distanceFilter = distanceFilter
   }
@@ -30,6 +35,11 @@ public struct LocationManager: Sendable {
       reportsWithoutPosition += 1
       return nil
     }
+    defer { lastFix = fix }
+    if let lastFix, Self.isRepetition(fix, of: lastFix) {
+      duplicateCount += 1
+      return nil
+    }
     if let distanceFilter, let location,
       location.coordinate.distance(to: candidate.coordinate) < distanceFilter
     {
@@ -38,5 +48,13 @@ public struct LocationManager: Sendable {
     }
     location = candidate
     return candidate
+  }
+
+  /// gpsd tells a receiver's first epoch in parts until it has learnt which sentence ends one: the same position again
+  /// with the same time, or with a time where there was none.
+  private static func isRepetition(_ fix: PositionFix, of last: PositionFix) -> Bool {
+    guard fix.coordinate == last.coordinate, fix.receiver == last.receiver else { return false }
+    guard let time = last.time else { return fix.timestamp.seconds(since: last.timestamp) < 0.5 }
+    return fix.time == time
   }
 }

@@ -29,23 +29,22 @@ final class RecordingFile: Sendable {
 
   /// Reads up to `count` bytes at `offset` onto the end of `buffer`; returns how many, 0 at the end.
   func read(_ count: Int, at offset: Int64, into buffer: inout [UInt8]) throws(RecordingError) -> Int {
-    let start = buffer.count
-    buffer.append(contentsOf: repeatElement(0, count: count))
     var code: Int32 = 0
-    let length = unsafe buffer.withUnsafeMutableBytes { bytes in
-      while true {
-        let length = unsafe pread(descriptor, bytes.baseAddress.map { unsafe $0 + start }, count, Int(offset))
-        if length >= 0 { return length }
-        code = errno
-        if code != EINTR { return 0 }
+    let block = unsafe [UInt8](unsafeUninitializedCapacity: count) { bytes, initializedCount in
+      let length = retryingOnInterrupt {
+        unsafe Int32(truncatingIfNeeded: pread(descriptor, bytes.baseAddress, count, Int(offset)))
+      }
+      switch length {
+      case .success(let length): initializedCount = Int(length)
+      case .failure(let failure): code = failure.rawValue
       }
     }
-    buffer.removeLast(count - length)
-    guard code == 0 || code == EINTR else {
+    buffer += block
+    guard code == 0 else {
       throw RecordingError(
         file: path, problem: "cannot be read at byte \(offset): \(SystemError.message(for: code))",
         remedy: "check the medium")
     }
-    return length
+    return block.count
   }
 }

@@ -4,6 +4,8 @@ public import Spatial
 /// A small random number generator whose sequence depends on nothing but its seed: xoshiro256++ (D. Blackman,
 /// S. Vigna, 2019), filled by SplitMix64 as its authors advise.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
+  /// What it was made from, to be printed by a test.
+  public let seed: UInt64
   private var state: (UInt64, UInt64, UInt64, UInt64)
   private var spareNormal: Double?
 
@@ -12,6 +14,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
   ///   - stream: numbers independent sequences of the same seed, so that what one sensor draws does not
   ///     change what another one does.
   public init(seed: UInt64, stream: UInt64 = 0) {
+    self.seed = seed
     var fill = SplitMix64(state: seed)
     var ownFill = SplitMix64(state: fill.next() ^ (stream &* 0xD1B5_4A32_D192_ED03))
     state = (ownFill.next(), ownFill.next(), ownFill.next(), ownFill.next())

@@ -83,12 +83,18 @@ extension Device {
 extension Context {
   /// A timer trigger has a frequency of its own; others have none to set.
   fileprivate func setTriggerFrequency(_ trigger: String, hertz: Double) throws(IIOError) {
-    try withDevice(trigger) { trigger throws(IIOError) in
-      do throws(IIOError) {
-        try trigger.setAttribute("sampling_frequency", to: SamplingFrequencies.text(hertz))
-      } catch {
-        guard !error.isLoss else { throw error }
-      }
+    _ = try withDevice(trigger) { trigger throws(IIOError) in try trigger.setOwnFrequency(hertz) }
+  }
+}
+
+extension Device {
+  /// Sets the device's frequency where it has one and lets it be set; says whether it did.
+  fileprivate func setOwnFrequency(_ hertz: Double) throws(IIOError) -> Bool {
+    do throws(IIOError) {
+      return try setAttribute("sampling_frequency", to: SamplingFrequencies.text(hertz))
+    } catch {
+      guard !error.isLoss else { throw error }
+      return false
     }
   }
 }

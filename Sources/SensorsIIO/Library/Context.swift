@@ -56,22 +56,24 @@ internal import Glibc
   package var deviceCount: Int { Int(unsafe iio_context_get_devices_count(handle)) }
 
   /// Lends the device at an index, 0 ..< `deviceCount`.
-  package func withDevice<Result: ~Copyable>(
+  package func withDevice<Result>(
     at index: Int, _ body: (borrowing Device) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
     guard let device = unsafe iio_context_get_device(handle, UInt32(clamping: index)) else {
       throw IIOError(operation: "find device", object: "\(uri) #\(index)", errno: ENODEV)
     }
-    return try body(unsafe Device(handle: device, uri: uri))
+    let loan = unsafe Device(handle: device, uri: uri)
+    return try body(loan)
   }
 
   /// Lends the device with an identifier ("iio:device0"), a name or a label.
-  package func withDevice<Result: ~Copyable>(
+  package func withDevice<Result>(
     _ identifier: String, _ body: (borrowing Device) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
     guard let device = unsafe iio_context_find_device(handle, identifier) else {
       throw IIOError(operation: "find device", object: "\(uri) \(identifier)", errno: ENODEV)
     }
-    return try body(unsafe Device(handle: device, uri: uri))
+    let loan = unsafe Device(handle: device, uri: uri)
+    return try body(loan)
   }
 }

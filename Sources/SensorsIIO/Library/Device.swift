@@ -25,23 +25,25 @@ internal import Glibc
   package var channelCount: Int { Int(unsafe iio_device_get_channels_count(handle)) }
 
   /// Lends the channel at an index, 0 ..< `channelCount`.
-  package func withChannel<Result: ~Copyable>(
+  package func withChannel<Result>(
     at index: Int, _ body: (borrowing Channel) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
     guard let channel = unsafe iio_device_get_channel(handle, UInt32(clamping: index)) else {
       throw IIOError(operation: "find channel", object: "\(object) #\(index)", errno: ENOENT)
     }
-    return try body(unsafe Channel(handle: channel, device: object))
+    let loan = unsafe Channel(handle: channel, device: object)
+    return try body(loan)
   }
 
   /// Lends the input channel with an identifier such as "accel_x".
-  package func withChannel<Result: ~Copyable>(
+  package func withChannel<Result>(
     _ identifier: String, _ body: (borrowing Channel) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
     guard let channel = unsafe iio_device_find_channel(handle, identifier, false) else {
       throw IIOError(operation: "find channel", object: "\(object) \(identifier)", errno: ENOENT)
     }
-    return try body(unsafe Channel(handle: channel, device: object))
+    let loan = unsafe Channel(handle: channel, device: object)
+    return try body(loan)
   }
 
   /// Whether there is an input channel with that identifier. The name libiio may give a channel does not count.

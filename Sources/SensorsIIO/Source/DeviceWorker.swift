@@ -69,13 +69,15 @@ final class DeviceWorker: Sendable {
   }
 
   private func serve(_ device: borrowing Device, in context: borrowing Context) throws(IIOError) {
+    // The demands under which no block came in time.
+    var sparse: DemandSchedule.Phase?
     while !isStopping {
       let phase = currentPhase
       if phase.kinds.isEmpty {
         report(.idle)
         wait(until: phase.until)
       } else {
-        try capture(phase, device, in: context)
+        try capture(phase, device, in: context, sparse: &sparse)
       }
     }
   }
@@ -93,7 +95,8 @@ final class DeviceWorker: Sendable {
 
   /// Captures until the phase ends, from the buffer what has one and by polling the rest.
   private func capture(
-    _ phase: DemandSchedule.Phase, _ device: borrowing Device, in context: borrowing Context
+    _ phase: DemandSchedule.Phase, _ device: borrowing Device, in context: borrowing Context,
+    sparse: inout DemandSchedule.Phase?
   ) throws(IIOError) {
     let sensors = assignment.device.sensors.filter { phase.kinds.contains($0.kind) }
     // A thermometer alone is not worth a stream at the rate of the chip.
@@ -102,12 +105,20 @@ final class DeviceWorker: Sendable {
     if !buffered.isEmpty {
       do throws(IIOError) {
         let capture = try BufferedCapture(
-          device, in: context, sensors: buffered, hertz: phase.hertz, latency: phase.latency,
-          triggers: triggers,
-          configuration: configuration, cancellation: cancellation)
+          device, in: context, sensors: buffered, hertz: phase.hertz,
+          latency: sparse == phase ? 0 : phase.latency, triggers: triggers, configuration: configuration,
+          cancellation: cancellation)
         let rest = sensors.filter { sensor in !buffered.contains { $0.kind == sensor.kind } }
         return try run(capture, polling: rest, phase, device)
       } catch {
+        if error.code?.rawValue == ETIMEDOUT, error.operation.hasPrefix("read the buffer"), !context.isLocal {
+          // The server gave its hardware half the time limit, then dropped the buffer and what was in it. A sensor
+          // that reports by change is silent at rest: one whose attributes can be read is well, and from now on
+          // its samples are fetched one by one, so that none waits for a block to fill.
+          _ = try device.scales(of: buffered[0])
+          sparse = phase
+          return
+        }
         // A buffer that cannot be had leaves the attributes; a device that is gone leaves nothing.
         guard !error.isLoss, error.operation.hasPrefix("start the buffer") else { throw error }
       }

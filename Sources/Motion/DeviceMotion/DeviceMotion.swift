@@ -24,17 +24,22 @@ public struct CalibratedMagneticField: Hashable, Sendable {
 }
 
 /// The fused motion of the device at one moment.
+///
+/// Without a gyroscope it is degraded: gravity and user acceleration are there, attitude and rotation rate are nil, and
+/// `unavailableOutputs` names them.
 @frozen
 public struct DeviceMotion: Hashable, Sendable {
   /// Of the newest inertial sample that went in, from the hardware.
   public var timestamp: Timestamp
   public var frame: AttitudeReferenceFrame
-  public var attitude: Attitude
-  /// rad/s, device frame, bias removed.
-  public var rotationRate: Vector3
+  /// In `frame`; nil without a gyroscope.
+  public var attitude: Attitude?
+  /// rad/s, device frame, bias removed; nil without a gyroscope.
+  public var rotationRate: Vector3?
   /// g, device frame, length one: (0, 0, -1) when flat.
   public var gravity: Vector3
-  /// g, device frame: what the user or the vehicle adds to gravity.
+  /// g, device frame: what the user or the vehicle adds to gravity, with Core Motion's sign: what loose things inside
+  /// would do. Speeding up reads (0, -, 0), braking (0, +, 0), a curve to the left (+, 0, 0).
   public var userAcceleration: Vector3
   /// Nil without a magnetometer.
   public var magneticField: CalibratedMagneticField?
@@ -43,7 +48,7 @@ public struct DeviceMotion: Hashable, Sendable {
   public var heading: Double?
 
   public init(
-    timestamp: Timestamp, frame: AttitudeReferenceFrame, attitude: Attitude, rotationRate: Vector3,
+    timestamp: Timestamp, frame: AttitudeReferenceFrame, attitude: Attitude?, rotationRate: Vector3?,
     gravity: Vector3, userAcceleration: Vector3, magneticField: CalibratedMagneticField? = nil,
     heading: Double? = nil
   ) {
@@ -55,5 +60,15 @@ public struct DeviceMotion: Hashable, Sendable {
     self.userAcceleration = userAcceleration
     self.magneticField = magneticField
     self.heading = heading
+  }
+
+  /// What could not be told, for want of a sensor.
+  public var unavailableOutputs: Set<MotionOutput> {
+    var outputs: Set<MotionOutput> = []
+    if attitude == nil { outputs.insert(.attitude) }
+    if rotationRate == nil { outputs.insert(.rotationRate) }
+    if magneticField == nil { outputs.insert(.magneticField) }
+    if heading == nil { outputs.insert(frame == .xTrueNorthZVertical ? .trueHeading : .magneticHeading) }
+    return outputs
   }
 }

@@ -1,0 +1,114 @@
+internal import Glibc
+internal import MQTT
+internal import Platform
+
+/// Where a command's main thread waits, while the connection's thread does the work, until something ends it.
+final class CommandWaiter: Sendable {
+  enum Ending: Sendable {
+    case timedOut
+    case ended(ExitStatus)
+    case failed(FleetError)
+  }
+
+  private struct State {
+    var ending: Ending?
+    var wasConnected = false
+    var isConnected = false
+    var refusals = 0
+  }
+
+  private let state = Locked(State())
+  private let wake: EventDescriptor
+  // Made with this, on the main thread, before there is any other.
+  private let signals: SignalDescriptor
+
+  init() throws(FleetError) {
+    do throws(SystemError) {
+      signals = try SignalDescriptor([SIGINT, SIGTERM, SIGHUP])
+      wake = try EventDescriptor()
+    } catch {
+      throw FleetError(error)
+    }
+  }
+
+  /// Ends the command; the first ending counts.
+  func end(_ ending: Ending) {
+    state.withLock { state in
+      if state.ending == nil { state.ending = ending }
+    }
+    wake.signal()
+  }
+
+  /// Tells of the connection on stderr, and ends the command when it never stood: then an option is wrong, or the
+  /// broker does not run. A connection that stood once is waited for.
+  func note(_ connection: FleetConnection) {
+    switch connection {
+    case .connected:
+      let isBack = state.withLock { state in
+        defer { (state.wasConnected, state.isConnected) = (true, true) }
+        return state.wasConnected
+      }
+      if isBack { StandardError.say("connected again") }
+    case .subscribed: break
+    case .refused(let filter, let reason):
+      end(
+        .failed(
+          FleetError(
+            operation: "subscribe to", object: "\"\(filter)\"",
+            cause: "\(reason); check the broker's access list for this user", exit: .unavailable)))
+    case .disconnected(let reason):
+      let (wasConnected, wasLost) = state.withLock { state in
+        defer { state.isConnected = false }
+        return (state.wasConnected, state.isConnected)
+      }
+      if !wasConnected {
+        end(.failed(FleetError(reason)))
+      } else if reason.cause != .stopped {
+        StandardError.say(wasLost ? "\(reason); connecting again" : "\(reason)")
+      }
+    }
+  }
+
+  /// Waits for an ending, a signal, or until the time is over; nil waits for as long as it takes.
+  func wait(seconds: Double?) -> Ending {
+    let deadline = seconds.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }
+    while true {
+      if let ending = state.withLock({ $0.ending }) { return ending }
+      var left: Int32 = -1
+      if let deadline {
+        let nanoseconds = deadline - SystemClock.monotonic
+        if nanoseconds <= 0 { return .timedOut }
+        left = Int32(min(nanoseconds / 1_000_000 + 1, 1 << 30))
+      }
+      var entries = [
+        pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
+      ]
+      _ = unsafe poll(&entries, nfds_t(entries.count), left)
+      if entries[0].revents != 0 { wake.drain() }
+      if let number = signals.received().first { return .ended(ExitStatus(signal: number)) }
+    }
+  }
+}
+
+extension ExitStatus {
+  /// How a command ends that a signal asked to end.
+  init(signal: Int32) { self = signal == SIGINT ? .interrupted : .terminated }
+}
+
+extension FleetError {
+  init(_ error: SystemError) {
+    self.init(
+      operation: error.operation, object: error.object, cause: SystemError.message(for: error.code),
+      exit: .outputFailed)
+  }
+}
+
+/// Sentences for the person at the keyboard, beside the output.
+public enum StandardError {
+  /// Writes one line; control characters in it are made harmless.
+  public static func say(_ sentence: String) {
+    let line = "odograph: " + StyledText(sentence).plain + "\n"
+    _ = OutputStream.write(Array(line.utf8), to: STDERR_FILENO)
+  }
+}

@@ -1,0 +1,115 @@
+public import MQTT
+internal import Platform
+internal import Spatial
+
+/// Messages that arrived together.
+public struct FleetBatch: Sendable {
+  /// In order of arrival; never empty.
+  public var messages: [MQTTMessage]
+  public var receivedAt: Moment
+}
+
+/// What a subscriber tells about its connection.
+public enum FleetConnection: Hashable, Sendable {
+  /// The broker has accepted, and all subscriptions are asked for.
+  case connected
+  /// The broker has granted every subscription: what it had kept is under way.
+  case subscribed
+  /// The broker does not grant a subscription.
+  case refused(filter: String, reason: String)
+  /// There is no connection. The subscriber goes on trying.
+  case disconnected(MQTTDisconnection)
+}
+
+/// The consumer's end of a fleet: receives what vehicles send, in batches, until it is stopped.
+///
+/// A batch is acknowledged to the broker only after its handler has returned `.kept`, so a handler that writes to a
+/// database first loses nothing when it fails; with a lasting session the broker sends the batch again. Handlers run
+/// on the connection's own thread, one at a time, and hold up the connection while they run.
+public final class FleetSubscriber: Sendable {
+  /// What is called, always on the connection's thread.
+  public struct Handlers: Sendable {
+    public var received: @Sendable (FleetBatch) -> MQTTSession.BatchOutcome
+    public var connection: @Sendable (FleetConnection) -> Void
+
+    public init(
+      received: @escaping @Sendable (FleetBatch) -> MQTTSession.BatchOutcome,
+      connection: @escaping @Sendable (FleetConnection) -> Void = { _ in }
+    ) {
+      self.received = received
+      self.connection = connection
+    }
+  }
+
+  private let session: MQTTSession
+
+  /// - Parameters:
+  ///   - filters: MQTT topic filters, as from `FleetSelection.filters()`.
+  ///   - qos: the highest at which the broker delivers.
+  /// - Throws: `FleetError` when options or filters are wrong.
+  public init(
+    broker: BrokerOptions, filters: [String], qos: QoS = .atLeastOnce, handlers: Handlers
+  ) throws(FleetError) {
+    let configuration = try broker.configuration()
+    let waiting = Locked(Set(filters))
+    let all = Set(filters)
+    let sessionHandlers = MQTTSession.Handlers(
+      connectionChanged: { state in
+        switch state {
+        case .connected:
+          waiting.withLock { $0 = all }
+          handlers.connection(.connected)
+        case .disconnected(let reason, _): handlers.connection(.disconnected(reason))
+        }
+      },
+      received: { messages in
+        handlers.received(FleetBatch(messages: messages, receivedAt: .now))
+      },
+      subscriptionAnswered: { filter, reason in
+        if reason.isError {
+          handlers.connection(.refused(filter: filter, reason: reason.description))
+          return
+        }
+        let isLast = waiting.withLock { waiting in
+          waiting.remove(filter) != nil && waiting.isEmpty
+        }
+        if isLast { handlers.connection(.subscribed) }
+      })
+    do throws(MQTTError) {
+      session = try MQTTSession(
+        configuration: configuration, subscriptions: filters.map { MQTTSubscription($0, qos: qos) },
+        handlers: sessionHandlers)
+    } catch { throw Self.usage(error) }
+  }
+
+  /// Starts to connect; returns at once.
+  public func start() throws(FleetError) {
+    do throws(MQTTError) { try session.start() } catch { throw Self.usage(error) }
+  }
+
+  /// Leaves the broker and waits until the last batch is dealt with.
+  /// - Parameter drain: seconds after which it ends regardless.
+  public func stop(drain: Double = 2) { session.stop(drain: drain) }
+
+  private static func usage(_ error: MQTTError) -> FleetError {
+    FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
+  }
+}
+
+extension Moment {
+  /// Now, by this machine's clocks.
+  static var now: Moment {
+    Moment(
+      time: UTCTime(nanoseconds: SystemClock.realtime),
+      timestamp: Timestamp(nanoseconds: SystemClock.boottime))
+  }
+}
+
+extension FleetError {
+  /// Why the broker cannot be used, for a command that ends on it.
+  init(_ reason: MQTTDisconnection) {
+    self.init(
+      operation: "reach", object: "the broker",
+      cause: reason.description + (reason.remedy.map { "; \($0)" } ?? ""), exit: .unavailable)
+  }
+}

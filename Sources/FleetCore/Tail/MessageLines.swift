@@ -1,0 +1,95 @@
+internal import FoundationEssentials
+internal import MQTT
+
+/// Writes received messages as JSON lines: `{"topic","qos","retain","payload"}`, the form that the agent prints too.
+///
+/// A payload that is JSON is passed on as it came. Any other is a string when it is UTF-8 text, and
+/// `{"base64":"…"}` when it is not. A line holds no character that a terminal acts upon.
+struct MessageLines {
+  /// Whole lines, ready to be written.
+  private(set) var bytes: [UInt8] = []
+
+  mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+  mutating func append(_ message: MQTTMessage) {
+    append(topic: message.topic, qos: message.qos.rawValue, retain: message.retain, payload: message.payload)
+  }
+
+  mutating func append(topic: String, qos: UInt8, retain: Bool, payload: [UInt8]) {
+    append("{\"topic\":")
+    appendQuoted(topic)
+    append(",\"qos\":")
+    bytes.append(UInt8(ascii: "0") + min(qos, 9))
+    append(retain ? ",\"retain\":true,\"payload\":" : ",\"retain\":false,\"payload\":")
+    switch JSONScan(payload) {
+    case .valid: bytes.append(contentsOf: payload)
+    case .validAfterEscaping: appendEscaping(payload)
+    case .invalid: appendForeign(payload)
+    }
+    append("}\n")
+  }
+
+  private mutating func append(_ text: StaticString) {
+    text.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
+  }
+
+  private mutating func appendForeign(_ payload: [UInt8]) {
+    if let text = String(validating: payload, as: UTF8.self) {
+      appendQuoted(text)
+    } else {
+      append("{\"base64\":\"")
+      bytes.append(contentsOf: Data(payload).base64EncodedData())
+      append("\"}")
+    }
+  }
+
+  private mutating func appendQuoted(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    var text = text
+    text.withUTF8 { utf8 in
+      // Nearly all text needs no escape, and is then copied in one go.
+      let isPlain = unsafe utf8.allSatisfy {
+        $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
+      }
+      if isPlain {
+        unsafe bytes.append(contentsOf: utf8)
+      } else {
+        unsafe appendEscaped(utf8, quotes: true)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// JSON with its line breaks as blanks and its control characters, which stand in strings, as escapes.
+  private mutating func appendEscaping(_ json: [UInt8]) {
+    unsafe json.withUnsafeBufferPointer { unsafe appendEscaped($0, quotes: false) }
+  }
+
+  /// - Parameter quotes: true for text, false for JSON, whose quotes and line breaks are its own.
+  private mutating func appendEscaped(_ utf8: UnsafeBufferPointer<UInt8>, quotes: Bool) {
+    var index = 0
+    while index < utf8.count {
+      let byte = unsafe utf8[index]
+      index += 1
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        if quotes { bytes.append(UInt8(ascii: "\\")) }
+        bytes.append(byte)
+      case 0x0A where !quotes, 0x0D where !quotes: bytes.append(UInt8(ascii: " "))
+      case 0x09 where !quotes: bytes.append(byte)
+      case 0..<0x20, 0x7F: appendEscape(byte)
+      case 0xC2 where unsafe index < utf8.count && utf8[index] < 0xA0:
+        unsafe appendEscape(utf8[index])
+        index += 1
+      default: bytes.append(byte)
+      }
+    }
+  }
+
+  private mutating func appendEscape(_ value: UInt8) {
+    append("\\u00")
+    for digit in [value >> 4, value & 15] {
+      bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+    }
+  }
+}

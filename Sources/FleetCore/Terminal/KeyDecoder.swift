@@ -1,0 +1,126 @@
+/// A key that was pressed.
+enum Key: Hashable, Sendable {
+  case character(Character)
+  case up
+  case down
+  case left
+  case right
+  case pageUp
+  case pageDown
+  case home
+  case end
+  case enter
+  case escape
+  case backspace
+  case delete
+  case tab
+  /// Control with a letter, in lower case.
+  case control(Character)
+}
+
+/// Turns the bytes of a terminal into keys: UTF-8 text, control characters and the cursor sequences of ECMA-48 in
+/// the forms that xterm and its kin send.
+///
+/// Pure. Input may be cut anywhere; a lone escape is one key or the beginning of another, which only time can tell,
+/// so the caller says when no more came (`flush`).
+struct KeyDecoder: Sendable {
+  private var pending: [UInt8] = []
+  /// A sequence longer than this is noise.
+  private static let longestSequence = 32
+
+  init() {}
+
+  /// Whether an unfinished sequence waits.
+  var isPending: Bool { !pending.isEmpty }
+
+  mutating func feed(_ bytes: some Sequence<UInt8>) -> [Key] {
+    pending.append(contentsOf: bytes)
+    var keys: [Key] = []
+    while let (key, length) = Self.first(in: pending[...]) {
+      pending.removeFirst(length)
+      if let key { keys.append(key) }
+    }
+    return keys
+  }
+
+  /// No more bytes came for a while: what waits is all there is.
+  mutating func flush() -> [Key] {
+    defer { pending = [] }
+    return pending.first == 0x1B ? [.escape] : []
+  }
+
+  /// The first key and its length in bytes, the key nil for a sequence that means nothing here; nil when more bytes
+  /// are needed.
+  private static func first(in bytes: ArraySlice<UInt8>) -> (key: Key?, length: Int)? {
+    guard let byte = bytes.first else { return nil }
+    switch byte {
+    case 0x1B: return escapeSequence(in: bytes)
+    case 0x0D, 0x0A: return (.enter, 1)
+    case 0x09: return (.tab, 1)
+    case 0x7F, 0x08: return (.backspace, 1)
+    case 0x01...0x1A: return (.control(Character(Unicode.Scalar(byte + 0x60))), 1)
+    case 0x00...0x1F: return (nil, 1)
+    case 0x20..<0x7F: return (.character(Character(Unicode.Scalar(byte))), 1)
+    default: return text(in: bytes)
+    }
+  }
+
+  private static func text(in bytes: ArraySlice<UInt8>) -> (key: Key?, length: Int)? {
+    let lead = bytes[bytes.startIndex]
+    let length = lead >= 0xF0 ? 4 : (lead >= 0xE0 ? 3 : (lead >= 0xC2 ? 2 : 1))
+    if length == 1 { return (nil, 1) }
+    let following = bytes.dropFirst().prefix(length - 1)
+    if let wrong = following.firstIndex(where: { $0 & 0xC0 != 0x80 }) {
+      return (nil, wrong - bytes.startIndex)
+    }
+    guard following.count == length - 1 else { return nil }
+    guard let string = String(validating: bytes.prefix(length), as: UTF8.self), let character = string.first
+    else { return (nil, length) }
+    return (.character(character), length)
+  }
+
+  private static func escapeSequence(in bytes: ArraySlice<UInt8>) -> (key: Key?, length: Int)? {
+    guard bytes.count >= 2 else { return nil }
+    let start = bytes.startIndex
+    let introducer = bytes[start + 1]
+    if introducer == UInt8(ascii: "O") {
+      guard bytes.count >= 3 else { return nil }
+      return (cursorKey(final: bytes[start + 2]), 3)
+    }
+    // An escape before anything but a sequence is the escape key, and what follows is read on its own.
+    guard introducer == UInt8(ascii: "[") else { return (.escape, 1) }
+    guard let end = bytes[(start + 2)...].firstIndex(where: { (0x40...0x7E).contains($0) }) else {
+      return bytes.count > longestSequence ? (nil, bytes.count) : nil
+    }
+    let length = end - start + 1
+    let parameters = bytes[(start + 2)..<end]
+    if bytes[end] == UInt8(ascii: "~") {
+      let number = parameters.prefix { $0 != UInt8(ascii: ";") }
+      return (editingKey(number: String(decoding: number, as: UTF8.self)), length)
+    }
+    return (cursorKey(final: bytes[end]), length)
+  }
+
+  private static func cursorKey(final: UInt8) -> Key? {
+    switch final {
+    case UInt8(ascii: "A"): .up
+    case UInt8(ascii: "B"): .down
+    case UInt8(ascii: "C"): .right
+    case UInt8(ascii: "D"): .left
+    case UInt8(ascii: "H"): .home
+    case UInt8(ascii: "F"): .end
+    default: nil
+    }
+  }
+
+  private static func editingKey(number: String) -> Key? {
+    switch number {
+    case "1", "7": .home
+    case "3": .delete
+    case "4", "8": .end
+    case "5": .pageUp
+    case "6": .pageDown
+    default: nil
+    }
+  }
+}

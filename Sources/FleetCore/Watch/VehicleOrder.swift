@@ -1,0 +1,72 @@
+internal import Positioning
+internal import Telemetry
+
+/// By what the table is sorted.
+struct VehicleOrder: Hashable, Sendable {
+  enum Criterion: Int, CaseIterable, Hashable, Sendable {
+    case vehicle
+    case state
+    case age
+    case speed
+
+    var column: WatchColumn {
+      switch self {
+      case .vehicle: .vehicle
+      case .state: .state
+      case .age: .age
+      case .speed: .speed
+      }
+    }
+
+    var next: Criterion { Criterion(rawValue: rawValue + 1) ?? .vehicle }
+  }
+
+  var criterion: Criterion = .vehicle
+  var isReversed = false
+
+  /// Sorts places in a roster's vehicles; those that are alike, and those that the criterion says nothing about, stand
+  /// by name. Places are sorted and not the records, which are large.
+  func sorted(_ places: [Int], of vehicles: [VehicleRecord], at now: Moment) -> [Int] {
+    switch criterion {
+    case .vehicle:
+      return places.sorted {
+        let (a, b) = isReversed ? ($1, $0) : ($0, $1)
+        return vehicles[a].key < vehicles[b].key
+      }
+    case .state:
+      return sort(places, vehicles) { Double(VehicleState.allCases.firstIndex(of: $0.state) ?? 0) }
+    case .age: return sort(places, vehicles) { $0.age(at: now) }
+    // The fastest first: that is what one looks for.
+    case .speed:
+      return sort(places, vehicles) { record in
+        record.isLocationStale ? nil : record.location?.message.location.speed.map { -$0 }
+      }
+    }
+  }
+
+  private func sort(
+    _ places: [Int], _ vehicles: [VehicleRecord], by value: (VehicleRecord) -> Double?
+  ) -> [Int] {
+    let keyed = places.map { (place: $0, value: value(vehicles[$0])) }
+    return keyed.sorted { a, b in
+      switch (a.value, b.value) {
+      case (let x?, let y?) where x != y: isReversed ? y < x : x < y
+      case (_?, nil): true
+      case (nil, _?): false
+      default: vehicles[a.place].key < vehicles[b.place].key
+      }
+    }.map(\.place)
+  }
+}
+
+/// Which vehicles are shown.
+struct VehicleFilter: Hashable, Sendable {
+  var text = ""
+
+  /// Whether every word is found in the name or the state; upper and lower case are alike.
+  func matches(_ record: VehicleRecord) -> Bool {
+    if text.isEmpty { return true }
+    let haystack = "\(record.key) \(record.state.rawValue)".lowercased()
+    return text.lowercased().split(separator: " ").allSatisfy { haystack.contains($0) }
+  }
+}

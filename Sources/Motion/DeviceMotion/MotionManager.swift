@@ -1,0 +1,150 @@
+public import Sensors
+public import Spatial
+
+/// Fuses the inertial sensors into `DeviceMotion`, and serves their raw data.
+///
+/// A value type without I/O: samples go in with their time, in order of time for each sensor; the motion can be asked
+/// for at any moment. The filter behind it can be replaced without any caller noticing. Who consumes what, and what the
+/// sensors must therefore deliver, is in `MotionManager+consumers.swift`; `LiveMotion` serves other threads.
+public struct MotionManager: Sendable {
+  /// The frame that attitudes are expressed in.
+  public var frame: AttitudeReferenceFrame
+  /// Degrees by which magnetic north lies east of true north here; nil when unknown. `update(location:altitude:time:)`
+  /// sets it.
+  public var declination: Double?
+  /// The Earth's field at the last location, by the World Magnetic Model; nil before the first location. It also says
+  /// whether the model has expired.
+  public private(set) var geomagneticField: GeomagneticField?
+
+  var consumers: [MotionConsumer: MotionRequest] = [:]
+  var nextConsumer = 0
+  var rates: [SensorKind: Double] = [:]
+  var sources: [String: (kinds: Set<SensorKind>, isAvailable: Bool)] = [:]
+
+  private var filter = AttitudeFilter()
+  private var guards = SensorGuards()
+  private var separator = GravitySeparator()
+  private var accelerometer: AccelerometerData?
+  private var gyro: GyroData?
+  private var magnetometer: MagnetometerData?
+
+  /// Seconds after which a sensor that has said nothing counts as gone.
+  private static let silence = 2.0
+
+  public init(frame: AttitudeReferenceFrame) {
+    self.frame = frame
+  }
+
+  // Each of these takes a block of samples and hands every one that is sound to `body`, in order.
+
+  public mutating func process(_ block: [AccelerometerData], _ body: (AccelerometerData) -> Void = { _ in }) {
+    for sample in block where guards.admit(sample) {
+      filter.update(accelerometer: sample.specificForce, at: sample.timestamp)
+      separator.process(sample)
+      accelerometer = sample
+      body(sample)
+    }
+  }
+
+  public mutating func process(_ block: [GyroData], _ body: (GyroData) -> Void = { _ in }) {
+    for sample in block where guards.admit(sample) {
+      filter.update(gyroscope: sample.rotationRate, at: sample.timestamp)
+      gyro = sample
+      body(sample)
+    }
+  }
+
+  public mutating func process(_ block: [MagnetometerData], _ body: (MagnetometerData) -> Void = { _ in }) {
+    for sample in block where guards.admit(sample) {
+      filter.update(magnetometer: sample.magneticField, at: sample.timestamp)
+      magnetometer = sample
+      body(sample)
+    }
+  }
+
+  /// Takes the place and civil time, for the declination.
+  /// - Parameter altitude: metres above the ellipsoid; zero does when it is unknown, as 1 km changes the declination by
+  ///   less than 0.01° outside the polar regions.
+  public mutating func update(location: Coordinate, altitude: Double? = nil, time: UTCTime) {
+    guard let field = MagneticModel.wmm2025.field(at: location, altitude: altitude ?? 0, time: time) else {
+      return
+    }
+    geomagneticField = field
+    declination = field.declination
+  }
+
+  /// The newest sound samples; nil before the first.
+  public var accelerometerData: AccelerometerData? { accelerometer }
+  public var gyroData: GyroData? { gyro }
+  public var magnetometerData: MagnetometerData? { magnetometer }
+
+  /// What became of the samples of an inertial sensor; nil for other kinds.
+  public func health(of kind: SensorKind) -> SensorHealth? { guards.health(of: kind) }
+
+  /// The inertial sensors that have spoken lately, and positioning once a declination is known.
+  public var presentSensors: Set<SensorKind> {
+    let times = [accelerometer?.timestamp, gyro?.timestamp, magnetometer?.timestamp]
+    guard let newest = times.compactMap({ $0 }).max() else { return [] }
+    var present: Set<SensorKind> = []
+    for (kind, time) in zip([SensorKind.accelerometer, .gyroscope, .magnetometer], times) {
+      if let time, newest.seconds(since: time) <= Self.silence { present.insert(kind) }
+    }
+    if declination != nil { present.insert(.positioning) }
+    return present
+  }
+
+  /// The frames that can be served now, by the sensors that speak and the location that is known.
+  public var availableAttitudeReferenceFrames: Set<AttitudeReferenceFrame> {
+    AttitudeReferenceFrame.available(with: presentSensors)
+  }
+
+  /// The fused motion now; nil until the accelerometer has spoken, and in a frame that is not available while there is a
+  /// gyroscope. Without a gyroscope it is degraded: gravity and user acceleration only.
+  public var deviceMotion: DeviceMotion? {
+    guard let accelerometer else { return nil }
+    let present = presentSensors
+    guard present.contains(.gyroscope), let gyro else { return degradedMotion(at: accelerometer.timestamp) }
+    guard present.contains(.accelerometer), let attitude = attitude(in: frame) else { return nil }
+    let gravity = attitude.gravity
+    var motion = DeviceMotion(
+      timestamp: max(accelerometer.timestamp, gyro.timestamp), frame: frame, attitude: attitude,
+      rotationRate: gyro.rotationRate - filter.gyroscopeBias, gravity: gravity,
+      userAcceleration: accelerometer.acceleration - gravity)
+    motion.magneticField = present.contains(.magnetometer) ? magneticField : nil
+    motion.heading = frame.hasNorth ? attitude.heading() : nil
+    return motion
+  }
+
+  /// Degrees clockwise from magnetic north to which the device's top points; nil without a magnetometer, or when the
+  /// top points straight up or down.
+  public var magneticHeading: Double? {
+    attitude(in: .xMagneticNorthZVertical).flatMap { $0.heading() }
+  }
+
+  private func degradedMotion(at timestamp: Timestamp) -> DeviceMotion? {
+    guard let gravity = separator.gravity, let user = separator.userAcceleration else { return nil }
+    var motion = DeviceMotion(
+      timestamp: timestamp, frame: frame, attitude: nil, rotationRate: nil, gravity: gravity,
+      userAcceleration: user)
+    motion.magneticField = presentSensors.contains(.magnetometer) ? magneticField : nil
+    return motion
+  }
+
+  private var magneticField: CalibratedMagneticField? {
+    magnetometer.map(filter.calibratedField)
+  }
+
+  private func attitude(in frame: AttitudeReferenceFrame) -> Attitude? {
+    guard accelerometer != nil, gyro != nil else { return nil }
+    switch frame {
+    case .xArbitraryZVertical: return Attitude(quaternion: filter.quaternion6D)
+    case .xArbitraryCorrectedZVertical: return filter.quaternion9D.map(Attitude.init)
+    // The filter's earth frame has x to the east; Core Motion's north frames have it to the north, a quarter turn on.
+    case .xMagneticNorthZVertical:
+      return filter.quaternion9D.map { Attitude(quaternion: $0).rotatedReference(by: .pi / 2) }
+    case .xTrueNorthZVertical:
+      guard let declination, let quaternion = filter.quaternion9D else { return nil }
+      return Attitude(quaternion: quaternion).rotatedReference(by: .pi / 2 + declination.radians)
+    }
+  }
+}

@@ -1,0 +1,153 @@
+internal import Platform
+public import Sensors
+internal import Spatial
+
+/// A `MotionManager` that threads share: sources put events in, consumers on other threads get their samples pushed.
+///
+/// The manager itself stays a value without I/O; this class is the lock around it and one bounded queue for each consumer.
+public final class LiveMotion: Sendable {
+  private struct State {
+    var manager: MotionManager
+    var accelerometer: [Outlet<AccelerometerData>] = []
+    var gyro: [Outlet<GyroData>] = []
+    var magnetometer: [Outlet<MagnetometerData>] = []
+    var deviceMotion: [Outlet<DeviceMotion>] = []
+  }
+
+  private let state: Locked<State>
+  private let demandsChanged: @Sendable ([SensorKind: SensorDemand]) -> Void
+
+  /// - Parameter demandsChanged: called with what the sensors must deliver whenever a consumer comes or goes, on that
+  ///   consumer's thread.
+  public init(
+    manager: MotionManager, demandsChanged: @escaping @Sendable ([SensorKind: SensorDemand]) -> Void
+  ) {
+    state = Locked(State(manager: manager))
+    self.demandsChanged = demandsChanged
+  }
+
+  /// Takes in what a source hands over, on the source's thread.
+  public func process(_ event: SensorEvent) {
+    state.withLock { state in
+      switch event {
+      case .accelerometer(let block):
+        var outlets = state.accelerometer
+        state.manager.process(block) { sample in outlets.offer(sample, at: sample.timestamp) }
+        state.accelerometer = outlets
+      case .gyroscope(let block):
+        var outlets = state.gyro
+        // Motion is told sample by sample only where somebody listens; otherwise the block goes through at once.
+        if state.deviceMotion.isEmpty {
+          state.manager.process(block) { sample in outlets.offer(sample, at: sample.timestamp) }
+        } else {
+          for sample in block {
+            state.manager.process([sample]) { outlets.offer($0, at: $0.timestamp) }
+            guard let motion = state.manager.deviceMotion else { continue }
+            state.deviceMotion.offer(motion, at: motion.timestamp)
+          }
+        }
+        state.gyro = outlets
+      case .magnetometer(let block):
+        var outlets = state.magnetometer
+        state.manager.process(block) { sample in outlets.offer(sample, at: sample.timestamp) }
+        state.magnetometer = outlets
+      case .status(let status): state.manager.note(status)
+      case .barometer, .thermometer, .position: break
+      }
+    }
+  }
+
+  /// Reads from the manager, or changes it, with exclusive access.
+  public func withManager<Result>(_ body: (inout MotionManager) -> Result) -> Result {
+    state.withLock { body(&$0.manager) }
+  }
+
+  // Each of these counts a consumer in. Interval and latency are seconds; an interval longer than the hardware's leaves
+  // samples out, nil hands over every one. The stream ends, and the consumer is counted out, when it is let go of.
+
+  public func startAccelerometerUpdates(
+    interval: Double? = nil, latency: Double = 0.1,
+    capacity: Int = SampleStream<AccelerometerData>.defaultCapacity
+  ) -> SampleStream<AccelerometerData> {
+    start(.accelerometer, interval, latency, capacity, \.accelerometer)
+  }
+
+  public func startGyroUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = SampleStream<GyroData>.defaultCapacity
+  ) -> SampleStream<GyroData> {
+    start(.gyro, interval, latency, capacity, \.gyro)
+  }
+
+  public func startMagnetometerUpdates(
+    interval: Double? = nil, latency: Double = 0.1,
+    capacity: Int = SampleStream<MagnetometerData>.defaultCapacity
+  ) -> SampleStream<MagnetometerData> {
+    start(.magnetometer, interval, latency, capacity, \.magnetometer)
+  }
+
+  /// The motion after each gyroscope sample, or at most once in an interval.
+  public func startDeviceMotionUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = SampleStream<DeviceMotion>.defaultCapacity
+  ) -> SampleStream<DeviceMotion> {
+    start(.deviceMotion, interval, latency, capacity, \.deviceMotion)
+  }
+
+  private func start<Sample: Sendable>(
+    _ updates: MotionUpdates, _ interval: Double?, _ latency: Double, _ capacity: Int,
+    _ outlets: any WritableKeyPath<State, [Outlet<Sample>]> & Sendable
+  ) -> SampleStream<Sample> {
+    let request = interval.map { MotionRequest(updates, interval: $0, latency: latency) }
+    let consumer = withManager { $0.startUpdates(request ?? MotionRequest(updates, latency: latency)) }
+    let stream = SampleStream<Sample>(capacity: capacity) { [weak self] in self?.stop(consumer, outlets) }
+    state.withLock {
+      $0[keyPath: outlets].append(Outlet(consumer: consumer, interval: interval, queue: stream.queue))
+    }
+    demandsChanged(withManager { $0.demands })
+    return stream
+  }
+
+  private func stop<Sample>(
+    _ consumer: MotionConsumer, _ outlets: any WritableKeyPath<State, [Outlet<Sample>]> & Sendable
+  ) {
+    let demands: [SensorKind: SensorDemand]? = state.withLock { state in
+      guard state.manager.isActive(consumer) else { return nil }
+      state.manager.stopUpdates(for: consumer)
+      state[keyPath: outlets].removeAll { $0.consumer == consumer }
+      return state.manager.demands
+    }
+    if let demands { demandsChanged(demands) }
+  }
+}
+
+/// Where one consumer's samples leave.
+private struct Outlet<Sample: Sendable>: Sendable {
+  let consumer: MotionConsumer
+  let interval: Double?
+  // The queue and not the stream: a stream that is let go of counts its consumer out, which takes the very lock that is
+  // held while samples are offered.
+  let queue: BoundedQueue<Sample>
+  var next: Timestamp?
+
+  init(consumer: MotionConsumer, interval: Double?, queue: BoundedQueue<Sample>) {
+    self.consumer = consumer
+    self.interval = interval
+    self.queue = queue
+  }
+
+  mutating func offer(_ sample: Sample, at timestamp: Timestamp) {
+    if let interval {
+      // A grid that does not drift; a twentieth of the interval is jitter.
+      if let next, timestamp < next.advanced(bySeconds: -interval / 20) { return }
+      let following = (next ?? timestamp).advanced(bySeconds: interval)
+      next = following > timestamp ? following : timestamp.advanced(bySeconds: interval)
+    }
+    queue.push(sample)
+  }
+}
+
+extension Array {
+  fileprivate mutating func offer<Sample>(_ sample: Sample, at timestamp: Timestamp)
+  where Element == Outlet<Sample> {
+    for index in indices { self[index].offer(sample, at: timestamp) }
+  }
+}

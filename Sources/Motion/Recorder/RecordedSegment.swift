@@ -1,0 +1,159 @@
+public import Sensors
+internal import Spatial
+
+/// Tells one run of the machine from the next: timestamps count from boot, so they mean nothing without it. On Linux,
+/// the kernel's `/proc/sys/kernel/random/boot_id`.
+public struct BootIdentity: Hashable, Sendable {
+  public var high: UInt64
+  public var low: UInt64
+
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// Reads the kernel's form, 32 hexadecimal digits with or without hyphens; nil when it is not.
+  public init?(_ text: some StringProtocol) {
+    let digits = String(text.filter { $0 != "-" && !$0.isWhitespace })
+    guard digits.utf8.count == 32, let high = UInt64(digits.prefix(16), radix: 16),
+      let low = UInt64(digits.dropFirst(16), radix: 16)
+    else { return nil }
+    self.init(high: high, low: low)
+  }
+}
+
+/// Samples of one run of the machine without a gap, as they go into one segment of the recorder's file.
+///
+/// # On disk
+///
+/// The file is an array of slots of 4096 bytes, each of which stands alone. All numbers are little-endian.
+///
+/// | bytes | what |
+/// | --- | --- |
+/// | 0 ..< 8 | `ODOACC01` |
+/// | 8 ..< 12 | CRC-32 (IEEE 802.3) of bytes 12 ..< 64 + 8·count |
+/// | 12 ..< 14 | count, 1 ... 504 |
+/// | 14 ..< 16 | zero |
+/// | 16 ..< 24 | sequence number, from 1; each lies in the slot after its predecessor's, or in the first |
+/// | 24 ..< 40 | boot identity, two 64-bit words |
+/// | 40 ..< 48 | timestamp of the first sample, ns since boot |
+/// | 48 ..< 56 | ns to add to a timestamp for UTC as it was known when written; the smallest number when it was not |
+/// | 56 ..< 60 | float32: g that a reading of 1 stands for |
+/// | 60 ..< 64 | float32: ns that a time unit stands for |
+/// | from 64 | for each sample x, y, z (int16, times the scale) and the time since the sample before (uint16, units) |
+///
+/// The scale fits the largest reading of the segment, so a quiet one resolves 0.03 mg; the error is half a unit. The time
+/// unit fits the largest interval; rounding is carried over, so no error adds up.
+public struct RecordedSegment: Hashable, Sendable {
+  /// Larger than that of any segment written before.
+  public var sequence: UInt64
+  public var boot: BootIdentity
+  /// Nanoseconds to add to a timestamp for UTC; nil when no clock was set yet.
+  public var utcOffset: Int64?
+  /// In order of time.
+  public var samples: [AccelerometerData]
+
+  static let slotSize = 4096
+  static let headerSize = 64
+  static let capacity = (slotSize - headerSize) / 8
+  /// Seconds between two samples of a segment at most: what is longer is a gap and starts another.
+  static let longestInterval = 2.0
+  private static let magic: [UInt8] = Array("ODOACC01".utf8)
+  private static let unknownOffset = Int64.min
+
+  /// One slot's bytes.
+  func encoded() -> [UInt8] {
+    var bytes = Self.magic
+    bytes.reserveCapacity(Self.slotSize)
+    let first = samples.first?.timestamp.nanoseconds ?? 0
+    let largest = samples.reduce(0) {
+      max($0, abs($1.acceleration.x), abs($1.acceleration.y), abs($1.acceleration.z))
+    }
+    let scale = Float(max(largest, 1e-6) / 32_767).nextUp
+    var longest: Int64 = 1
+    for (sample, next) in zip(samples, samples.dropFirst()) {
+      longest = max(longest, next.timestamp.nanoseconds &- sample.timestamp.nanoseconds)
+    }
+    let unit = Float(Double(longest) / 65_000).nextUp
+    bytes.append(little: UInt32(0))
+    bytes.append(little: UInt16(samples.count))
+    bytes.append(little: UInt16(0))
+    bytes.append(little: sequence)
+    bytes.append(little: boot.high)
+    bytes.append(little: boot.low)
+    bytes.append(little: first)
+    bytes.append(little: utcOffset ?? Self.unknownOffset)
+    bytes.append(little: scale.bitPattern)
+    bytes.append(little: unit.bitPattern)
+    var written = 0.0  // units since the first sample
+    for sample in samples {
+      for component in [sample.acceleration.x, sample.acceleration.y, sample.acceleration.z] {
+        bytes.append(little: Int16(max(-32_767, min(32_767, (component / Double(scale)).rounded()))))
+      }
+      let units = (Double(sample.timestamp.nanoseconds &- first) / Double(unit)).rounded()
+      let step = max(0, min(65_535, units - written))
+      written += step
+      bytes.append(little: UInt16(step))
+    }
+    let checksum = Checksum.crc32(bytes[12...])
+    for index in 0..<4 { bytes[8 + index] = UInt8(truncatingIfNeeded: checksum >> (8 * UInt32(index))) }
+    bytes.append(contentsOf: repeatElement(0, count: Self.slotSize - bytes.count))
+    return bytes
+  }
+
+  /// Reads a slot back; nil for one that is torn, damaged or was never written.
+  init?(slot bytes: [UInt8]) {
+    guard bytes.count >= Self.headerSize, bytes.starts(with: Self.magic) else { return nil }
+    let count = Int(UInt16(little: bytes, at: 12))
+    let end = Self.headerSize + 8 * count
+    guard (1...Self.capacity).contains(count), bytes.count >= end,
+      Checksum.crc32(bytes[12..<end]) == UInt32(little: bytes, at: 8)
+    else { return nil }
+    sequence = UInt64(little: bytes, at: 16)
+    boot = BootIdentity(high: UInt64(little: bytes, at: 24), low: UInt64(little: bytes, at: 32))
+    let first = Int64(little: bytes, at: 40)
+    let offset = Int64(little: bytes, at: 48)
+    utcOffset = offset == Self.unknownOffset ? nil : offset
+    let scale = Double(Float(bitPattern: UInt32(little: bytes, at: 56)))
+    let unit = Double(Float(bitPattern: UInt32(little: bytes, at: 60)))
+    guard scale.isFinite, unit.isFinite else { return nil }
+    samples = []
+    samples.reserveCapacity(count)
+    var units = 0.0
+    for index in 0..<count {
+      let place = Self.headerSize + 8 * index
+      func component(_ number: Int) -> Double { Double(Int16(little: bytes, at: place + 2 * number)) * scale }
+      units += Double(UInt16(little: bytes, at: place + 6))
+      samples.append(
+        AccelerometerData(
+          timestamp: Timestamp(nanoseconds: first).advanced(bySeconds: units * unit * 1e-9),
+          acceleration: Vector3(component(0), component(1), component(2))))
+    }
+  }
+
+  init(sequence: UInt64, boot: BootIdentity, utcOffset: Int64?, samples: [AccelerometerData]) {
+    self.sequence = sequence
+    self.boot = boot
+    self.utcOffset = utcOffset
+    self.samples = samples
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append<Integer: FixedWidthInteger>(little value: Integer) {
+    var rest = value
+    for _ in 0..<(Integer.bitWidth / 8) {
+      append(UInt8(truncatingIfNeeded: rest))
+      rest = Integer.bitWidth > 8 ? rest >> 8 : 0
+    }
+  }
+}
+
+extension FixedWidthInteger {
+  fileprivate init(little bytes: [UInt8], at offset: Int) {
+    self = 0
+    for index in (0..<(Self.bitWidth / 8)).reversed() {
+      self = (self << 8) | Self(truncatingIfNeeded: bytes[offset + index])
+    }
+  }
+}

@@ -1,0 +1,174 @@
+public import Platform
+public import Sensors
+public import Spatial
+
+/// Keeps accelerometer history on disk in a ring of bounded size and reads it back by civil time, across restarts.
+///
+/// Invariants: the file never exceeds its limit. A segment is written once, whole, with a checksum, so a crash or a loss of
+/// power costs at most the segment under way (10 s at 50 Hz) and those not yet synchronized; everything else stays
+/// readable. The oldest segment makes room for the newest. A disk that fills up shortens the ring instead of stopping it.
+/// The format is described at `RecordedSegment`.
+public struct SensorRecorder: ~Copyable, Sendable {
+  public struct Settings: Hashable, Sendable {
+    /// Bytes that the file may take; at least one segment. 50 Hz take 35 MB a day.
+    public var sizeLimit = 100_000_000
+    /// Seconds between recorded samples, as CMSensorRecorder's 50 Hz; nil records every one.
+    public var interval: Double? = 0.02
+    /// Seconds of recording after which the file is synchronized: what a loss of power may cost. Flash wears with each.
+    public var synchronizationInterval = 60.0
+
+    public init() {}
+  }
+
+  /// How many segments fit, at the limit or at what the disk had room for.
+  public private(set) var segmentLimit: Int
+  /// Whether the disk had less room than the limit allows.
+  public private(set) var isShortOfSpace = false
+  /// Slots found torn or damaged when the file was opened.
+  public let damagedSegments: Int
+
+  private let file: RandomAccessFile
+  private let settings: Settings
+  private var index: SegmentIndex
+  private var boot: BootIdentity?
+  private var utcOffset: Int64?
+  private var pending: [AccelerometerData] = []
+  private var recordsUntil: Timestamp?
+  private var lastSynchronization: Timestamp?
+
+  /// Opens a history to read it, also while the agent writes it.
+  public init(reading path: String) throws(SystemError) {
+    // Each part is made before any is stored: a struct that owns a file cannot be half made.
+    let file = try RandomAccessFile(path: path, access: .readOnly)
+    let index = try SegmentIndex(scanning: file)
+    self.init(file: file, index: index, boot: nil, settings: Settings(), segmentLimit: index.slotCount)
+  }
+
+  /// Opens a history to add to it, or makes one.
+  /// - Parameter boot: of this run of the machine.
+  /// - Throws: `SystemError`; `EWOULDBLOCK` when another process writes to it.
+  public init(path: String, boot: BootIdentity, settings: Settings = Settings()) throws(SystemError) {
+    let file = try RandomAccessFile(path: path, access: .readWrite)
+    let limit = max(1, settings.sizeLimit / RecordedSegment.slotSize)
+    var index = try SegmentIndex(scanning: file)
+    if index.slotCount > limit {
+      // A smaller limit than last time. Slots beyond it are given up; their place tells nothing of their age.
+      try file.truncate(to: Int64(limit * RecordedSegment.slotSize))
+      index.forget(slotsFrom: limit)
+    }
+    self.init(file: file, index: index, boot: boot, settings: settings, segmentLimit: limit)
+  }
+
+  private init(
+    file: consuming RandomAccessFile, index: SegmentIndex, boot: BootIdentity?, settings: Settings,
+    segmentLimit: Int
+  ) {
+    self.file = file
+    self.settings = settings
+    self.index = index
+    self.boot = boot
+    self.segmentLimit = segmentLimit
+    damagedSegments = index.damaged
+  }
+
+  /// Records for a while from a point in time on, as `CMSensorRecorder.recordAccelerometer(forDuration:)`; a later end
+  /// replaces an earlier one, an earlier one is ignored. Without a call everything is recorded.
+  public mutating func recordAccelerometer(forDuration seconds: Double, from start: Timestamp) {
+    let end = start.advanced(bySeconds: seconds)
+    recordsUntil = recordsUntil.map { max($0, end) } ?? end
+  }
+
+  /// Takes samples in. Those that are not finite, not later than the last, or sooner than the interval are left out.
+  /// - Parameter utcOffset: nanoseconds to add to a timestamp for UTC, as it is known now; nil when it is not.
+  /// - Throws: `SystemError` for a disk that fails. One that is merely full shortens the ring; only when it has no room for
+  ///   a single segment is that an error.
+  public mutating func record(_ block: [AccelerometerData], utcOffset: Int64?) throws(SystemError) {
+    if utcOffset != self.utcOffset {
+      // A step of the clock by more than what drifts within a segment starts a new one.
+      if let old = self.utcOffset, let utcOffset, abs(old &- utcOffset) < 50_000_000 {
+      } else {
+        try flush()
+      }
+      self.utcOffset = utcOffset
+    }
+    for sample in block where sample.acceleration.isFinite {
+      if let recordsUntil, sample.timestamp > recordsUntil { continue }
+      if let last = pending.last?.timestamp {
+        let step = sample.timestamp.seconds(since: last)
+        // A tenth of the interval is jitter: leaving out such a sample would halve the rate.
+        guard step > 0, step >= (settings.interval ?? 0) * 0.9 else { continue }
+        if step > RecordedSegment.longestInterval { try flush() }
+      }
+      pending.append(sample)
+      if pending.count == RecordedSegment.capacity { try flush() }
+    }
+  }
+
+  /// Writes what waits for a full segment. Call it before the end; each call costs a slot of the ring.
+  public mutating func flush() throws(SystemError) {
+    guard let boot, let last = pending.last?.timestamp else { return }
+    let segment = RecordedSegment(
+      sequence: index.nextSequence, boot: boot, utcOffset: utcOffset, samples: pending)
+    pending.removeAll(keepingCapacity: true)
+    try write(segment)
+    let since = lastSynchronization.map { last.seconds(since: $0) } ?? .infinity
+    if since >= settings.synchronizationInterval {
+      try file.synchronize()
+      lastSynchronization = last
+    }
+  }
+
+  /// Makes everything recorded so far survive a loss of power.
+  public mutating func synchronize() throws(SystemError) {
+    try flush()
+    try file.synchronize()
+  }
+
+  private mutating func write(_ segment: RecordedSegment) throws(SystemError) {
+    let bytes = segment.encoded()
+    let slot = index.nextSlot(limit: segmentLimit)
+    do {
+      try file.write(bytes, at: Int64(slot * RecordedSegment.slotSize))
+      index.note(segment, in: slot)
+    } catch let error {
+      guard error.isShortOfSpace, slot == index.slotCount, slot > 0 else { throw error }
+      // No room to grow: from now on the ring is what there is. The torn piece at the end is cut off.
+      try file.truncate(to: Int64(slot * RecordedSegment.slotSize))
+      segmentLimit = slot
+      isShortOfSpace = true
+      let oldest = index.nextSlot(limit: slot)
+      try file.write(bytes, at: Int64(oldest * RecordedSegment.slotSize))
+      index.note(segment, in: oldest)
+    }
+  }
+
+  /// The samples taken from `start` to `end`, and the gaps between them.
+  ///
+  /// What was recorded before a machine's clock was set is dated by the offset that became known later in the same run; a
+  /// run in which no clock was ever set cannot be dated and is left out, counted in `undatedSegments`.
+  public func accelerometerData(from start: UTCTime, to end: UTCTime) throws(SystemError) -> RecordedHistory {
+    var history = RecordedHistory()
+    for entry in index.entries.sorted(by: { $0.sequence < $1.sequence }) {
+      guard let offset = index.offsets[entry.boot] else {
+        history.undatedSegments += 1
+        continue
+      }
+      guard entry.first.nanoseconds &+ offset <= end.nanoseconds,
+        entry.last.nanoseconds &+ offset >= start.nanoseconds
+      else { continue }
+      let bytes = try file.read(
+        count: RecordedSegment.slotSize, at: Int64(entry.slot * RecordedSegment.slotSize))
+      // A writer may have replaced it since it was indexed.
+      guard let segment = RecordedSegment(slot: bytes), segment.sequence == entry.sequence else { continue }
+      for sample in segment.samples {
+        let time = UTCTime(nanoseconds: sample.timestamp.nanoseconds &+ offset)
+        guard time >= start, time <= end else { continue }
+        history.append(
+          RecordedAccelerometerData(
+            identifier: entry.sequence, boot: entry.boot, time: time, timestamp: sample.timestamp,
+            acceleration: sample.acceleration))
+      }
+    }
+    return history
+  }
+}

@@ -1,0 +1,96 @@
+internal import Glibc
+
+/// A file that is read and written at chosen places (`pread(2)`, `pwrite(2)`). Closed when its owner lets go of it.
+public struct RandomAccessFile: ~Copyable, Sendable {
+  public let path: String
+  private let descriptor: Int32
+
+  public enum Access: Sendable {
+    case readOnly
+    /// Made with mode 0640 when it is not there, and locked (`flock(2)`) against a second writer.
+    case readWrite
+  }
+
+  /// - Throws: `SystemError`; `EWOULDBLOCK` means that another process writes the file.
+  public init(path: String, access: Access) throws(SystemError) {
+    let flags = (access == .readOnly ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC
+    let opened: Int32
+    switch retryingOnInterrupt({ unsafe open(path, flags, 0o640) }) {
+    case .success(let value): opened = value
+    case .failure(let code): throw SystemError(operation: "open", object: path, code: code.rawValue)
+    }
+    if access == .readWrite, flock(opened, LOCK_EX | LOCK_NB) != 0 {
+      let code = errno
+      close(opened)
+      throw SystemError(operation: "lock", object: path, code: code)
+    }
+    self.path = path
+    descriptor = opened
+  }
+
+  deinit { close(descriptor) }
+
+  /// Bytes.
+  public var size: Int64 {
+    get throws(SystemError) {
+      var status = stat()
+      guard unsafe fstat(descriptor, &status) == 0 else { throw error("examine") }
+      return Int64(status.st_size)
+    }
+  }
+
+  /// Up to `count` bytes from `offset`; fewer at the end of the file.
+  public func read(count: Int, at offset: Int64) throws(SystemError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      let got = unsafe bytes.withUnsafeMutableBytes { buffer in
+        unsafe pread(
+          descriptor, buffer.baseAddress.map { unsafe $0 + done }, count - done, off_t(offset) + done)
+      }
+      if got < 0 {
+        if errno == EINTR { continue }
+        throw error("read")
+      }
+      if got == 0 { break }
+      done += got
+    }
+    return Array(bytes.prefix(done))
+  }
+
+  /// Writes all bytes from `offset` on.
+  /// - Throws: `SystemError`, as `ENOSPC`; a part may then have been written.
+  public func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
+    var done = 0
+    while done < bytes.count {
+      let put = unsafe bytes.withUnsafeBytes { buffer in
+        unsafe pwrite(
+          descriptor, buffer.baseAddress.map { unsafe $0 + done }, bytes.count - done, off_t(offset) + done)
+      }
+      if put < 0 {
+        if errno == EINTR { continue }
+        throw error("write")
+      }
+      done += put
+    }
+  }
+
+  /// Cuts the file off, or fills it up with zeros.
+  public func truncate(to size: Int64) throws(SystemError) {
+    guard ftruncate(descriptor, off_t(size)) == 0 else { throw error("truncate") }
+  }
+
+  /// Returns when the contents would survive a loss of power (`fdatasync(2)`).
+  public func synchronize() throws(SystemError) {
+    guard fdatasync(descriptor) == 0 else { throw error("synchronize") }
+  }
+
+  private func error(_ operation: String) -> SystemError {
+    SystemError(operation: operation, object: path, code: errno)
+  }
+}
+
+extension SystemError {
+  /// Whether it is for want of room: no space, over quota, or over the largest size a file may have.
+  public var isShortOfSpace: Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
+}

@@ -1,0 +1,168 @@
+internal import Glibc
+
+/// The World Magnetic Model 2025: the field of the Earth's core at a place and time.
+///
+/// Degree and order 12, valid from 2025.0 to 2030.0. Equation numbers are those of A. Chulliat et al., "The US/UK World
+/// Magnetic Model for 2025–2030", NOAA/NCEI Technical Report (the same since the report of 2010). The model knows the
+/// core's field only: iron, cables and rock nearby are not in it.
+///
+/// Evaluation takes about a microsecond and allocates nothing.
+public struct MagneticModel: Sendable {
+  /// The model that is built in.
+  public static let wmm2025 = MagneticModel(epoch: 2025, lifetime: 5, coefficients: wmm2025Coefficients)
+
+  /// Decimal year that the coefficients are stated for, and with it the first valid date.
+  public let epoch: Double
+  /// Decimal year from which on the model has expired.
+  public var expiry: Double { epoch + lifetime }
+
+  private let lifetime: Double
+  private let terms: [Term]
+  private let order: Int
+
+  init(
+    epoch: Double, lifetime: Double,
+    coefficients: [(n: Int, m: Int, g: Double, h: Double, gDot: Double, hDot: Double)]
+  ) {
+    self.epoch = epoch
+    self.lifetime = lifetime
+    terms = coefficients.map(Term.init)
+    order = coefficients.reduce(0) { max($0, $1.m) }
+  }
+
+  /// The field at a place and civil time.
+  /// - Parameter altitude: metres above the WGS 84 ellipsoid; -10,000 ... 850,000 is what the model is made for.
+  /// - Returns: nil when the coordinate is invalid or the altitude is not finite or below the Earth's core.
+  public func field(at coordinate: Coordinate, altitude: Double = 0, time: UTCTime) -> GeomagneticField? {
+    field(at: coordinate, altitude: altitude, decimalYear: time.decimalYear)
+  }
+
+  /// The field at a place and a decimal year, as in 2027.5.
+  ///
+  /// Outside its five years the model is extrapolated along its last known change and the result says `isExpired`.
+  /// That is off by what the change itself changes: see `GeomagneticField.declinationUncertainty`.
+  public func field(
+    at coordinate: Coordinate, altitude: Double = 0, decimalYear: Double
+  ) -> GeomagneticField? {
+    guard coordinate.isValid, altitude.isFinite, altitude > -2_000_000, decimalYear.isFinite else {
+      return nil
+    }
+    // Extrapolating for longer says nothing; the bound keeps a clock that was never set from making nonsense.
+    let years = max(-25, min(25, decimalYear - epoch))
+
+    // Geodetic to geocentric, eq. 7 and 8.
+    let latitude = coordinate.latitude.radians
+    let transverse = WGS84.transverseRadius(latitude: coordinate.latitude)
+    let axisDistance = (transverse + altitude) * cos(latitude)
+    let equatorDistance = (transverse * (1 - WGS84.eccentricitySquared) + altitude) * sin(latitude)
+    let radius = (axisDistance * axisDistance + equatorDistance * equatorDistance).squareRoot()
+    let place = Place(
+      sine: equatorDistance / radius, cosine: max(0, axisDistance / radius),
+      longitude: coordinate.longitude.radians, ratio: Self.referenceRadius / radius)
+    var (now, change) = synthesize(at: place, years: years)
+
+    // Back into the ellipsoid's directions, eq. 17.
+    let tilt = atan2(place.sine, place.cosine) - latitude
+    now = Self.turned(now, by: tilt)
+    change = Self.turned(change, by: tilt)
+    let yearsOutside = max(0, decimalYear - expiry, epoch - decimalYear)
+    return GeomagneticField(
+      nanotesla: now, change: change, coordinate: coordinate,
+      isExpired: decimalYear >= expiry || decimalYear < epoch, yearsOutside: yearsOutside)
+  }
+
+  /// Metres; the geomagnetic reference radius.
+  private static let referenceRadius = 6_371_200.0
+
+  private static func turned(_ v: Vector3, by angle: Double) -> Vector3 {
+    let (s, c) = (sin(angle), cos(angle))
+    return Vector3(v.x * c - v.z * s, v.y, v.x * s + v.z * c)
+  }
+
+  /// Sums the series, eq. 9 to 12: north, east and down in geocentric directions, nT and nT/year.
+  ///
+  /// The associated Legendre functions carry the factor cos^m of the latitude. One of these factors is left out of
+  /// every function of order m > 0, so that the division by the cosine in the east component and in the derivative
+  /// never happens and the poles need no case of their own.
+  private func synthesize(at place: Place, years: Double) -> (Vector3, Vector3) {
+    var (now, change) = (Vector3.zero, Vector3.zero)
+    let (sinLongitude, cosLongitude) = (sin(place.longitude), cos(place.longitude))
+    var (sinOrder, cosOrder) = (0.0, 1.0)
+    var diagonal = 1.0  // P(m, m), less one cosine where m > 0
+    var columnPower = place.ratio * place.ratio  // (a / r)^(m + 2)
+    var index = 0
+    for m in 0...order {
+      if m > 0 {
+        (sinOrder, cosOrder) = (
+          sinOrder * cosLongitude + cosOrder * sinLongitude, cosOrder * cosLongitude - sinOrder * sinLongitude
+        )
+        columnPower *= place.ratio
+      }
+      if m > 1 { diagonal *= place.cosine * (1 - 0.5 / Double(m)).squareRoot() }
+      var (before, current) = (0.0, diagonal)
+      var slope = 0.0  // of P(n, 0) against the sine
+      var power = columnPower
+      while index < terms.count, terms[index].m == m {
+        let term = terms[index]
+        index += 1
+        if term.n > m {
+          let next = term.a * place.sine * current - term.b * before
+          slope = place.sine * slope + Double(term.n) * current
+          (before, current) = (current, next)
+          power *= place.ratio
+        }
+        let (function, derivative): (Double, Double)
+        if m == 0 {
+          (function, derivative) = (current, place.cosine * slope)
+        } else {
+          function = current * place.cosine
+          derivative = term.c * before - Double(term.n) * place.sine * current
+        }
+        let g = term.g + years * term.gDot
+        let h = term.h + years * term.hDot
+        let order = Double(m)
+        let basis = Vector3(
+          -derivative * power, order * current * power, -Double(term.n + 1) * function * power)
+        now +=
+          basis
+          * Vector3(g * cosOrder + h * sinOrder, g * sinOrder - h * cosOrder, g * cosOrder + h * sinOrder)
+        change +=
+          basis
+          * Vector3(
+            term.gDot * cosOrder + term.hDot * sinOrder, term.gDot * sinOrder - term.hDot * cosOrder,
+            term.gDot * cosOrder + term.hDot * sinOrder)
+      }
+    }
+    return (now, change)
+  }
+}
+
+/// Where the series is summed, in geocentric terms.
+private struct Place {
+  let sine: Double
+  let cosine: Double
+  let longitude: Double
+  /// Reference radius over distance from the Earth's centre.
+  let ratio: Double
+}
+
+/// One degree and order, with the factors of its recursions for Schmidt's semi-normalization.
+private struct Term: Sendable {
+  let n: Int
+  let m: Int
+  let g: Double
+  let h: Double
+  let gDot: Double
+  let hDot: Double
+  let a: Double
+  let b: Double
+  let c: Double
+
+  init(_ coefficient: (n: Int, m: Int, g: Double, h: Double, gDot: Double, hDot: Double)) {
+    (n, m, g, h, gDot, hDot) = coefficient
+    let (degree, order) = (Double(n), Double(m))
+    c = (degree * degree - order * order).squareRoot()
+    a = c > 0 ? (2 * degree - 1) / c : 0
+    b = c > 0 ? max(0, (degree - 1) * (degree - 1) - order * order).squareRoot() / c : 0
+  }
+}

@@ -1,0 +1,156 @@
+internal import Glibc
+internal import Platform
+
+/// The durable queue between what a vehicle decides and what its broker has acknowledged.
+///
+/// ## Invariants
+/// 1. When `append` returns, the record is in the store, or, while the disk takes none, in memory and the
+///    status says so. A crash of the program loses nothing that is in the store; a power cut loses nothing of
+///    the events lane and at most the last second of the others (`OutboxConfiguration.Durability`): one sync
+///    of the flash per event, one per second for everything else, none when nothing is written.
+/// 2. A record leaves by `remove` (acknowledged), by `reject` (to the dead letters), or by its lane's limits
+///    (the oldest make room, counted). Nothing else takes it away.
+/// 3. Epoch and seq name a record for ever. Numbers are given out only below a mark that is already safe on
+///    disk; a store that is a copy of another, or that replaces a damaged one, begins a new epoch.
+/// 4. Within a lane, records are handed out in the order in which they were accepted, each once until
+///    `offerAgain`. Only the state lane replaces: of each topic the newest is kept.
+/// 5. Memory does not grow with the backlog: records are read in portions from a cursor, and the oldest is
+///    found without a search.
+/// 6. The wall clock decides nothing. Ages are counted by the store's own clock (`StoreClock`).
+///
+/// ## On disk
+/// One SQLite database in WAL mode (`Schema`): `meta` (format, epoch, mark, clock, inode), `lanes` (what each
+/// holds and has dropped), a table per lane keyed by seq, and `dead`. Each record carries a checksum of its
+/// topic and payload. Beside it lies `….lock`, held while an outbox has the store open. A damaged store
+/// becomes `….damaged-DATE`. Acknowledged records are deleted in groups, within half a second: after a crash
+/// in between they are sent again, with the same seq.
+public final class Outbox: Sendable {
+  let keeper: Locked<Keeper>
+  private let arrivals = Locked<[Batch]>([])
+  private let wake: EventDescriptor
+  private let ended: EventDescriptor
+  private let housekeeper = Locked<DedicatedThread?>(nil)
+  private let notice: @Sendable (OutboxNotice) -> Void
+
+  /// Opens the store at `path`, and makes it, not its directory, where there is none. A disk that does not
+  /// let it is no error: the outbox begins in memory and keeps trying.
+  /// - Parameter notice: called on whichever thread met the news, never while a lock is held.
+  /// - Throws: `OutboxError` when a limit is out of bounds or another process has the store open.
+  public init(
+    path: String, configuration: OutboxConfiguration = OutboxConfiguration(),
+    notice: @escaping @Sendable (OutboxNotice) -> Void = { _ in }
+  ) throws(OutboxError) {
+    try configuration.validate()
+    do throws(SystemError) {
+      wake = try EventDescriptor()
+      ended = try EventDescriptor()
+    } catch {
+      throw OutboxError(operation: "open", object: path, cause: error.description)
+    }
+    self.notice = notice
+    keeper = Locked(try Keeper(path: path, configuration: configuration))
+    use { _ in }
+    try startHousekeeping(path)
+  }
+
+  deinit { close() }
+
+  /// Accepts records, all in one commit; with other threads' that arrive meanwhile.
+  /// - Returns: their identities, in the same order.
+  @discardableResult
+  public func append(_ drafts: [RecordDraft]) -> [RecordIdentity] {
+    guard !drafts.isEmpty else { return [] }
+    let batch = Batch(drafts)
+    arrivals.withLock { $0.append(batch) }
+    return use { keeper in
+      // Whoever comes first commits for all who came while the commit before was under way.
+      if !batch.isCommitted {
+        let batches = arrivals.withLock { waiting in
+          defer { waiting = [] }
+          return waiting
+        }
+        keeper.commit(batches)
+      }
+      return batch.identities
+    }
+  }
+
+  /// Accepts one record: one commit, and for the events lane one sync.
+  @discardableResult
+  public func append(_ draft: RecordDraft) -> RecordIdentity {
+    append([draft]).first ?? RecordIdentity(epoch: "", seq: 0)
+  }
+
+  /// The records to send next, at most `limit`, each handed out once until `offerAgain`. Fewer than `limit`
+  /// means that no more wait for now.
+  public func next(limit: Int) -> [Record] { use { $0.next(limit: limit) } }
+
+  /// Everything that was handed out and is neither removed nor rejected is to be handed out again: the state
+  /// lane first, then lane by lane, oldest first.
+  public func offerAgain() { use { $0.offerAgain() } }
+
+  /// The broker has taken these over. Numbers that were not handed out are ignored.
+  public func remove(_ seqs: [UInt64]) { use { $0.remove(seqs) } }
+
+  /// The broker will never take this one: it goes to the dead letters.
+  /// - Parameter reason: for people, as in "not authorized (0x87)".
+  public func reject(_ seq: UInt64, reason: String) { use { $0.reject(seq, reason: reason) } }
+
+  /// The newest dead letters, newest first, at most `limit`.
+  public func deadLetters(limit: Int = 100) -> [DeadLetter] { use { $0.deadLetters(limit: limit) } }
+
+  /// Forgets all dead letters.
+  public func clearDeadLetters() { use { $0.clearDeadLetters() } }
+
+  public var status: OutboxStatus { use { $0.status } }
+
+  /// Makes everything accepted safe from a power cut, now; tries a disk again that took nothing.
+  public func flush() { use { $0.flush() } }
+
+  /// Flushes and closes the store. Later calls find an outbox that works in memory; `deinit` calls it too.
+  public func close() {
+    let wasOpen = use { $0.close() }
+    guard wasOpen else { return }
+    wake.signal()
+    // The thread may be inside a call of `notice`, which may be slow or may be the caller.
+    if ended.wait(seconds: 5) { housekeeper.withLock { $0 }?.join() }
+  }
+
+  /// Runs `body` alone, then passes on what there is to tell.
+  private func use<Result>(_ body: (Keeper) -> Result) -> Result {
+    let (result, hurry, notices) = keeper.withLock { keeper in
+      let result = body(keeper)
+      return (result, keeper.takeHurry(), keeper.takeNotices())
+    }
+    if hurry { wake.signal() }
+    for item in notices { notice(item) }
+    return result
+  }
+
+  /// The thread that syncs, deletes and retries when nobody calls. It sleeps for as long as nothing is due.
+  private func startHousekeeping(_ path: String) throws(OutboxError) {
+    let (wake, ended, keeper, notice) = (wake, ended, keeper, notice)
+    do throws(SystemError) {
+      let thread = try DedicatedThread.start(name: "outbox", stackSize: 256 * 1024) {
+        while let pause = keeper.withLock({ $0.housekeep() }) {
+          for item in keeper.withLock({ $0.takeNotices() }) { notice(item) }
+          _ = wake.wait(seconds: pause)
+        }
+        ended.signal()
+      }
+      housekeeper.withLock { $0 = thread }
+    } catch {
+      throw OutboxError(operation: "open", object: path, cause: error.description)
+    }
+  }
+}
+
+/// The drafts of one `append` call. Its results are written and read under the keeper's lock alone.
+final class Batch {
+  let drafts: [RecordDraft]
+  var identities: [RecordIdentity] = []
+
+  init(_ drafts: [RecordDraft]) { self.drafts = drafts }
+
+  var isCommitted: Bool { !identities.isEmpty }
+}

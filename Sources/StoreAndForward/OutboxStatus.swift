@@ -1,0 +1,63 @@
+/// What an outbox says about itself.
+public struct OutboxStatus: Hashable, Sendable {
+  public struct LaneStatus: Hashable, Sendable {
+    /// Records that wait.
+    public var records = 0
+    /// What they count for in the lane's limit.
+    public var bytes = 0
+    /// Records dropped since the store was made, because the lane was full.
+    public var droppedForSpace = 0
+    /// Records dropped since the store was made, because they were too old.
+    public var droppedForAge = 0
+    /// Records found damaged when they were read.
+    public var damaged = 0
+
+    public init() {}
+  }
+
+  public enum Mode: Hashable, Sendable {
+    /// Accepted records are on disk.
+    case durable
+    /// Accepted records are in memory only, and why.
+    case memory(String)
+  }
+
+  public var mode: Mode
+  public var epoch: String
+  /// By `Lane.rawValue`.
+  public var lanes: [LaneStatus]
+  public var deadLetters: Int
+  /// Transactions committed since the outbox was opened.
+  public var commits: Int
+
+  public subscript(lane: Lane) -> LaneStatus { lanes[lane.rawValue] }
+
+  /// Records that wait in all lanes.
+  public var records: Int { lanes.reduce(0) { $0 + $1.records } }
+}
+
+/// Something that a person should hear about once, when it happens.
+public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
+  /// The disk takes nothing: from now on records are kept in memory.
+  case degraded(String)
+  /// The disk takes records again; those kept in memory are on it.
+  case recovered(records: Int)
+  /// The store was damaged and set aside; what could be read of it was taken over.
+  case setAside(path: String, cause: String, salvaged: Int)
+  /// The store is a copy of one that went on elsewhere: it goes on under another epoch.
+  case newEpoch(String)
+  /// A lane was full or a record too old: the oldest made room.
+  case dropped(Lane, records: Int, cause: String)
+
+  public var description: String {
+    switch self {
+    case .degraded(let cause): "outbox keeps records in memory only: \(cause); free or repair the disk"
+    case .recovered(let records): "outbox writes to disk again; \(records) records moved out of memory"
+    case .setAside(let path, let cause, let salvaged):
+      "outbox was damaged (\(cause)), was set aside as \(path), and \(salvaged) records were salvaged"
+    case .newEpoch(let epoch): "outbox was restored from a copy and goes on as epoch \(epoch)"
+    case .dropped(let lane, let records, let cause):
+      "outbox dropped \(records) of the oldest records of lane \(lane): \(cause)"
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/// A checksum of a record's topic and payload: SQLite does not notice a flipped bit inside a value.
+///
+/// Eight bytes at a time through the finaliser of SplitMix64 (Steele, Lea, Flood, 2014), which is bijective: of
+/// two values that differ in one place, none have the same sum.
+enum Checksum {
+  static func of(topic: String, payload: [UInt8]) -> Int64 {
+    var topic = topic
+    var sum = topic.withUTF8 { unsafe mix(UnsafeRawBufferPointer($0), 0) }
+    sum = unsafe payload.withUnsafeBytes { unsafe mix($0, sum) }
+    return Int64(bitPattern: sum)
+  }
+
+  private static func mix(_ bytes: UnsafeRawBufferPointer, _ start: UInt64) -> UInt64 {
+    var sum = step(start, UInt64(bytes.count))
+    var index = 0
+    while index + 8 <= bytes.count {
+      sum = unsafe step(
+        sum, UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)))
+      index += 8
+    }
+    var rest: UInt64 = 0
+    while index < bytes.count {
+      rest = unsafe rest << 8 | UInt64(bytes[index])
+      index += 1
+    }
+    return step(sum, rest)
+  }
+
+  private static func step(_ sum: UInt64, _ word: UInt64) -> UInt64 {
+    var z = (sum ^ word) &+ 0x9E37_79B9_7F4A_7C15
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}

@@ -1,0 +1,25 @@
+internal import Glibc
+internal import Platform
+
+/// Keeps a second process from the same store, which would give the same numbers to other records.
+@safe final class StoreLock {
+  private let descriptor: Int32
+
+  private init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { close(descriptor) }
+
+  /// nil when there is no place for a lock file, and so none for a second store either.
+  /// - Throws: `OutboxError` when another process holds it.
+  static func acquire(_ path: String) throws(OutboxError) -> StoreLock? {
+    let descriptor = unsafe open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { return nil }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      close(descriptor)
+      throw OutboxError(
+        operation: "open", object: path,
+        cause: "another process has it open; end that one, or give this one a store of its own")
+    }
+    return StoreLock(descriptor)
+  }
+}

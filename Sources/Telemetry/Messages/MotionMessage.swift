@@ -1,0 +1,84 @@
+public import Motion
+public import Spatial
+
+/// Payload of `motion`: one event of the vehicle's movement.
+public struct MotionMessage: Hashable, Sendable {
+  public enum ShakePhase: String, Hashable, Sendable, CaseIterable {
+    case began
+    case ended
+    case cancelled
+  }
+
+  public enum Event: Hashable, Sendable {
+    case shake(ShakePhase)
+    /// `peak` in g; `direction` in the device frame, towards where the blow came from.
+    case impact(side: Impact.Side, peak: Double, direction: Vector3?)
+    case orientation(DeviceOrientation)
+    case activity(StationaryDetector.State)
+  }
+
+  public var identity: MessageIdentity?
+  /// When it happened.
+  public var time: UTCTime
+  public var event: Event
+
+  public init(identity: MessageIdentity? = nil, time: UTCTime, event: Event) {
+    self.identity = identity
+    self.time = time
+    self.event = event
+  }
+
+  public var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.field("time", time.rfc3339)
+      switch event {
+      case .shake(let phase):
+        json.field("event", "shake")
+        json.field("phase", phase.rawValue)
+      case .impact(let side, let peak, let direction):
+        json.field("event", "impact")
+        json.field("side", side.rawValue)
+        json.field("peak", peak, decimals: 3)
+        json.field("direction", direction, decimals: 4)
+      case .orientation(let orientation):
+        json.field("event", "orientation")
+        json.field("orientation", orientation.rawValue)
+      case .activity(let state):
+        json.field("event", state.rawValue)
+      }
+      json.write(identity)
+    }
+  }
+
+  /// - Throws: `JSONError` naming the key that is missing or wrong.
+  public init(json: JSONValue) throws(JSONError) {
+    time = try json.requiredTime("time")
+    let name = json["event"]?.string ?? ""
+    switch name {
+    case "shake": event = .shake(try json.requiredCase("phase"))
+    case "impact":
+      event = .impact(
+        side: try json.requiredCase("side"), peak: try json.required("peak", in: 0...1e6),
+        direction: json["direction"]?.vector)
+    case "orientation": event = .orientation(try json.requiredCase("orientation"))
+    default:
+      guard let state = StationaryDetector.State(rawValue: name) else {
+        throw JSONError("key \"event\": \"\(name.prefix(40))\" is not an event of this version")
+      }
+      event = .activity(state)
+    }
+    identity = json.identity
+  }
+}
+
+extension JSONValue {
+  fileprivate func requiredCase<Value: RawRepresentable & CaseIterable>(
+    _ name: String
+  ) throws(JSONError) -> Value where Value.RawValue == String {
+    guard let text = self[name]?.string, let value = Value(rawValue: text) else {
+      let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
+      throw JSONError("key \"\(name)\": must be one of \(names)")
+    }
+    return value
+  }
+}

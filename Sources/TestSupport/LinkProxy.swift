@@ -1,0 +1,103 @@
+internal import Glibc
+internal import Platform
+
+/// A link that a test can cut: forwards TCP connections from a free loopback port to another.
+public final class LinkProxy: Sendable {
+  private struct State {
+    var isOpen = true
+    var isStalled = false
+    /// Bytes that still pass towards the target before all connections are cut.
+    var budget: Int?
+    var pairs: [(near: Int32, far: Int32)] = []
+    var cuts = 0
+  }
+
+  public let port: Int
+  private let target: Int
+  private let listener: Int32
+  private let state = Locked(State())
+
+  public init(to target: Int) throws {
+    self.target = target
+    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    port = try LoopbackSocket.listen(listener)
+    let (listener, state) = (listener, state)
+    _ = try DedicatedThread.start(name: "proxy") {
+      while true {
+        let near = accept(listener, nil, nil)
+        guard near >= 0 else { return }
+        let far = LoopbackSocket.connect(target)
+        let isWanted = state.withLock { state in
+          guard state.isOpen, far >= 0 else { return false }
+          state.pairs.append((near, far))
+          return true
+        }
+        guard isWanted, (try? DedicatedThread.start(name: "link", { Self.forward(near, far, state) })) != nil
+        else {
+          LoopbackSocket.reset(near)
+          if far >= 0 { close(far) }
+          continue
+        }
+      }
+    }
+  }
+
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(listener)
+    cut()
+  }
+
+  /// Whether connections are taken; closing the link cuts those that stand.
+  public func setOpen(_ isOpen: Bool) {
+    state.withLock { $0.isOpen = isOpen }
+    if !isOpen { cut() }
+  }
+
+  /// Lets nothing pass in either direction, without a word to anyone.
+  public func setStalled(_ isStalled: Bool) { state.withLock { $0.isStalled = isStalled } }
+
+  /// Cuts everything once so many more bytes have passed towards the target: mid-packet, for most numbers.
+  public func cut(afterBytes count: Int) { state.withLock { $0.budget = count } }
+
+  /// Cuts all connections now.
+  public func cut() {
+    state.withLock { state in
+      for pair in state.pairs {
+        shutdown(pair.near, Int32(SHUT_RDWR))
+        shutdown(pair.far, Int32(SHUT_RDWR))
+      }
+    }
+  }
+
+  private static func forward(_ near: Int32, _ far: Int32, _ state: Locked<State>) {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    loop: while true {
+      if state.withLock({ $0.isStalled }) {
+        usleep(2000)
+        if !state.withLock({ state in state.pairs.contains { $0.near == near } && state.isOpen }) { break }
+        continue
+      }
+      var entries = [
+        pollfd(fd: near, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: far, events: Int16(POLLIN), revents: 0),
+      ]
+      guard poll(&entries, 2, 50) >= 0 else { break }
+      for (index, (from, to)) in [(near, far), (far, near)].enumerated() where entries[index].revents != 0 {
+        let count = recv(from, &buffer, buffer.count, 0)
+        guard count > 0 else { break loop }
+        var pass = count
+        let isLast = state.withLock { state -> Bool in
+          guard index == 0, let budget = state.budget else { return false }
+          pass = min(count, budget)
+          state.budget = budget > count ? budget - count : nil
+          return state.budget == nil
+        }
+        guard LoopbackSocket.sendAll(to, buffer[..<pass]), !isLast else { break loop }
+      }
+    }
+    state.withLock { state in state.pairs.removeAll { $0.near == near } }
+    LoopbackSocket.reset(near)
+    LoopbackSocket.reset(far)
+  }
+}

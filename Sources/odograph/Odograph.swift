@@ -1,0 +1,33 @@
+internal import ArgumentParser
+internal import FleetCore
+
+@main
+struct Odograph: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "odograph",
+    abstract: "Sees what a fleet of vehicles says over MQTT.",
+    discussion: """
+      Vehicles run odographd, which publishes below odograph/v1/FLEET/VEHICLE; \
+      odograph reads that from the broker.
+
+      Examples:
+        odograph watch                          the fleet on the local broker
+        odograph watch --broker mqtts://ann@broker.example
+        odograph tail --vehicle van-1 --kind location
+        ODOGRAPH_BROKER=mqtt://10.0.0.5 odograph watch
+      """,
+    version: "0.1.0",
+    subcommands: [Watch.self, Tail.self])
+}
+
+/// Runs a command's work and ends the process as it came out.
+func perform(_ work: () throws(FleetError) -> ExitStatus) throws {
+  let status: ExitStatus
+  do throws(FleetError) {
+    status = try work()
+  } catch {
+    StandardError.say(error.description)
+    status = error.exit
+  }
+  if status != .done { throw ExitCode(status.rawValue) }
+}

@@ -1,0 +1,83 @@
+public import ArgumentParser
+internal import FleetCore
+internal import MQTT
+public import Telemetry
+
+struct Tail: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Prints messages as JSON lines.",
+    discussion: """
+      Each line is {"topic":…,"qos":…,"retain":…,"payload":…}. A payload that is JSON stands there as it came, \
+      other text as a string, and anything else as {"base64":"…"}. retain is true for what the broker had kept \
+      from before, which may be of any age.
+
+      Examples:
+        odograph tail --vehicle van-1 --kind location | jq .payload.speed
+        odograph tail --kind status --retained --timeout 2      who is there
+        odograph tail --vehicle van-1 --no-retained --count 1 --timeout 60
+        odograph tail --topic 'sensors/+/temperature' --qos 0
+
+      Exit codes: 0 done: the count was reached, the time was over where no count was asked for, or the reader \
+      left; 64 usage; 69 broker unavailable, or refuses; 74 the output cannot be written; 75 the time was over \
+      before the count was reached; 130 Ctrl-C; 143 SIGTERM.
+      """)
+
+  @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+  @Option(
+    help: ArgumentHelp(
+      "An MQTT topic filter, instead of the next three; repeat for several.", valueName: "filter"))
+  var topic: [String] = []
+
+  @Option(help: "Only this fleet; repeat for several.")
+  var fleet: [String] = []
+
+  @Option(help: "Only this vehicle; repeat for several.")
+  var vehicle: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Only this kind of message; repeat for several.", valueName: "kind"))
+  var kind: [MessageKind] = []
+
+  @Option(help: ArgumentHelp("End after so many messages.", valueName: "messages"))
+  var count: Int?
+
+  @Option(help: ArgumentHelp("End after so long.", valueName: "seconds"))
+  var timeout: Double?
+
+  @Flag(
+    inversion: .prefixedNo,
+    help: "Only, or none of, the messages that the broker had kept from before (default: all).")
+  var retained: Bool?
+
+  @Option(
+    help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
+  var qos: UInt8 = 1
+
+  func run() throws {
+    try perform { () throws(FleetError) in
+      if !topic.isEmpty, !(fleet.isEmpty && vehicle.isEmpty && kind.isEmpty) {
+        throw FleetError(
+          operation: "use", object: "--topic",
+          cause: "it stands alone; leave out --fleet, --vehicle and --kind, or write them into the filter",
+          exit: .usage)
+      }
+      guard let qos = QoS(rawValue: qos) else {
+        throw FleetError(
+          operation: "use", object: "--qos \(self.qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
+      }
+      let selection = FleetSelection(
+        root: broker.topicRoot, fleets: fleet, vehicles: vehicle, kinds: kind)
+      var options = TailOptions(filters: topic.isEmpty ? try selection.filters() : topic)
+      options.broker = try broker.options()
+      options.qos = qos
+      options.count = count
+      options.timeout = timeout
+      options.retained = retained.map { $0 ? .only : .excluded } ?? .included
+      return try TailCommand.run(options)
+    }
+  }
+}
+
+extension MessageKind: ExpressibleByArgument {}

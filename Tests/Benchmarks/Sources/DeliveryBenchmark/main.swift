@@ -1,0 +1,33 @@
+import CPublisher
+import Glibc
+import MQTT
+import StoreAndForward
+
+// Prints CSV to stdout: how fast the agent's client publishes, next to a minimal C publisher, in the same run and
+// against the same broker; then how fast it receives.
+//
+//   delivery-benchmark [RECORDS] [WINDOW ...]
+
+let arguments = CommandLine.arguments.dropFirst().compactMap { Int($0) }
+let count = arguments.first ?? 100_000
+let windows = arguments.count > 1 ? Array(arguments.dropFirst()) : [20, 100, 200]
+let broker = Broker()
+defer { broker.end() }
+let size = 200
+
+say("publisher,window,messages_per_second")
+for window in windows {
+  // Warm up, then take turns: other work on the machine hits all alike.
+  _ = publish_minimal("127.0.0.1", Int32(broker.port), 1, Int32(window), Int32(count / 10), Int32(size))
+  for _ in 0..<3 {
+    let seconds = publish_minimal(
+      "127.0.0.1", Int32(broker.port), 1, Int32(window), Int32(count), Int32(size))
+    say("minimal-c,\(window),\(Int(Double(count) / seconds))")
+    say("session,\(window),\(Int(Double(count) / publishFromMemory(broker.port, window, count, size)))")
+    say("agent,\(window),\(Int(Double(count) / drainOutbox(broker.port, window, count, size)))")
+  }
+}
+say("subscriber,qos,messages_per_second")
+for qos in [QoS.atMostOnce, .atLeastOnce] {
+  say("session,\(qos.rawValue),\(Int(Double(count) / receive(broker.port, qos, count, size)))")
+}

@@ -1,0 +1,108 @@
+import Glibc
+import MQTT
+import Platform
+import StoreAndForward
+
+// A process for tests to kill. Modes:
+//   agent  STORE PORT CLIENT LOG PAUSE   accepts records for ever; each accepted one is a line of LOG;
+//                                        once LOG.end exists, delivers what it has and ends
+//   listen PORT CLIENT LOG KILL_AFTER    keeps what arrives as lines of LOG; kills itself inside the handler,
+//                                        before keeping the batch, once KILL_AFTER messages are kept
+
+struct Provider: OutboundProvider {
+  let outbox: Outbox
+
+  func next(limit: Int) -> [OutboundRecord] {
+    outbox.next(limit: limit).map { record in
+      OutboundRecord(
+        token: record.seq,
+        message: MQTTMessage(
+          topic: record.topic, payload: record.payload, qos: QoS(rawValue: record.qos) ?? .atLeastOnce,
+          retain: record.retain))
+    }
+  }
+
+  func acknowledged(_ tokens: [UInt64]) { outbox.remove(tokens) }
+
+  func rejected(_ token: UInt64, reason: MQTTReasonCode) { outbox.reject(token, reason: reason.description) }
+
+  func offerAgain() { outbox.offerAgain() }
+}
+
+func append(_ line: String, to descriptor: Int32) {
+  let bytes = Array((line + "\n").utf8)
+  _ = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+}
+
+func settings(_ port: String, _ client: String) -> MQTTConfiguration {
+  var configuration = MQTTConfiguration(
+    brokers: [MQTTConfiguration.Broker(host: "127.0.0.1", port: Int(port) ?? 0)], clientID: client)
+  configuration.backoffBase = 0.05
+  configuration.backoffLimit = 0.3
+  configuration.connectTimeout = 2
+  return configuration
+}
+
+func agent(store: String, port: String, client: String, log: String, pause: UInt32) throws {
+  let descriptor = open(log, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+  let outbox = try Outbox(path: store) { append("notice \($0)", to: 2) }
+  var configuration = settings(port, client)
+  configuration.will = MQTTMessage(
+    topic: "status/\(client)", text: "offline", qos: .atLeastOnce, retain: true)
+  let session = try MQTTSession(
+    configuration: configuration, outbound: Provider(outbox: outbox), handlers: MQTTSession.Handlers())
+  try session.start()
+  var lanes = SystemRandomNumberGenerator()
+  while access(log + ".end", F_OK) != 0 {
+    let lane = [Lane.events, .events, .tracks, .other].randomElement(using: &lanes) ?? .events
+    let drafts = (0..<Int.random(in: 1...5)).map { _ in
+      RecordDraft(lane: lane, topic: "records/\(lane)", createdAt: SystemClock.realtime) {
+        Array("\($0.epoch) \($0.seq)".utf8)
+      }
+    }
+    // Accepted is what `append` returned for: only then is it a line of the log. What is in memory alone may
+    // die with the process, and is marked.
+    let identities = outbox.append(drafts)
+    let mark = outbox.status.mode == .durable ? "" : "?"
+    for identity in identities { append("\(lane)\(mark) \(identity.epoch) \(identity.seq)", to: descriptor) }
+    session.wakeUp()
+    if pause > 0 { usleep(UInt32.random(in: 0...pause)) }
+  }
+  while outbox.status.records > 0 { usleep(1000) }
+  session.stop()
+  outbox.close()
+}
+
+func listen(port: String, client: String, log: String, killAfter: Int) throws {
+  let descriptor = open(log, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+  var configuration = settings(port, client)
+  configuration.cleanStart = false
+  configuration.sessionExpiryInterval = 3600
+  let kept = Locked(0)
+  let handlers = MQTTSession.Handlers(received: { batch in
+    kept.withLock { kept in
+      if kept >= killAfter { kill(getpid(), SIGKILL) }
+      for message in batch { append(String(decoding: message.payload, as: UTF8.self), to: descriptor) }
+      kept += batch.count
+    }
+    return .kept
+  })
+  let session = try MQTTSession(
+    configuration: configuration, subscriptions: [MQTTSubscription("records/#", qos: .atLeastOnce)],
+    handlers: handlers)
+  try session.start()
+  while true { pause() }
+}
+
+let arguments = CommandLine.arguments
+switch (arguments.dropFirst().first, arguments.count) {
+case ("agent", 7):
+  try agent(
+    store: arguments[2], port: arguments[3], client: arguments[4], log: arguments[5],
+    pause: UInt32(arguments[6]) ?? 0)
+case ("listen", 6):
+  try listen(port: arguments[2], client: arguments[3], log: arguments[4], killAfter: Int(arguments[5]) ?? 0)
+default:
+  print("usage: agent STORE PORT CLIENT LOG PAUSE | listen PORT CLIENT LOG KILL_AFTER")
+  exit(2)
+}

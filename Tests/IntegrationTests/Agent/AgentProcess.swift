@@ -1,0 +1,70 @@
+import Foundation
+import TestSupport
+
+/// The built `odographd`, run as a user runs it.
+struct AgentProcess {
+  let child: ChildProcess
+  let directory: TemporaryDirectory
+
+  /// Starts `odographd run` with its store in a folder of the test's own; stderr goes to `log`, stdout to `lines`.
+  init(_ settings: [String: String], print: Bool = false, directory: TemporaryDirectory? = nil) throws {
+    self.directory = try directory ?? TemporaryDirectory()
+    var arguments = ["run"] + (print ? ["--print"] : [])
+    let defaults = [
+      "vehicle.fleet": "test", "vehicle.id": "van", "store.path": self.directory.file("outbox.sqlite"),
+    ]
+    for (key, value) in defaults.merging(settings, uniquingKeysWith: { $1 }).sorted(by: { $0.key < $1.key }) {
+      arguments += ["--set", "\(key)=\(value)"]
+    }
+    let shell = #"exec "$0" "$@" >"$LINES" 2>"$LOG""#
+    child = try ChildProcess(
+      "sh", ["-c", shell, builtProgram("odographd")] + arguments,
+      environment: ["LINES": self.directory.file("lines"), "LOG": self.directory.file("log")])
+  }
+
+  var log: String { Self.text(directory.file("log")) }
+
+  /// The messages that `--print` has written so far.
+  var messages: [Message] { Message.parse(Self.text(directory.file("lines"))) }
+
+  private static func text(_ path: String) -> String {
+    (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+  }
+}
+
+/// One line of `odographd run --print` or `odograph tail`.
+struct Message {
+  var topic: String
+  var payload: [String: Any]
+
+  var kind: String { String(topic.split(separator: "/").last ?? "") }
+  var state: String? { payload["state"] as? String }
+  var latitude: Double? { payload["latitude"] as? Double }
+  var longitude: Double? { payload["longitude"] as? Double }
+  var seq: Int? { payload["seq"] as? Int }
+  var epoch: String? { payload["epoch"] as? String }
+
+  /// Whole lines only: the last one may still be on its way.
+  static func parse(_ text: String) -> [Message] {
+    let whole = text.last == "\n" ? text[...] : text[..<(text.lastIndex(of: "\n") ?? text.startIndex)]
+    return whole.split(separator: "\n").compactMap { line in
+      guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+        let topic = object["topic"] as? String, let payload = object["payload"] as? [String: Any]
+      else { return nil }
+      return Message(topic: topic, payload: payload)
+    }
+  }
+}
+
+/// `odograph tail` that runs beside a test.
+struct TailProcess {
+  let child: ChildProcess
+
+  init(_ broker: BrokerFixture, _ arguments: [String] = []) throws {
+    child = try ChildProcess(
+      builtProgram("odograph"),
+      ["tail", "--broker", "mqtt://127.0.0.1:\(broker.port)", "--fleet", "test"] + arguments)
+  }
+
+  var messages: [Message] { Message.parse(child.output) }
+}

@@ -1,0 +1,74 @@
+import MQTT
+import Platform
+import TestSupport
+import Testing
+
+/// A link that is open only for bursts.
+@Suite(.serialized) struct BrokerBurstTests {
+  @Test(.timeLimit(.minutes(1)))
+  func theLinkOpensForABurstCarriesAllAndCloses() async throws {
+    let broker = try BrokerFixture()
+    let watcher = SessionRecorder()
+    let listener = try MQTTSession(
+      configuration: configuration(broker, "listener"), subscriptions: [MQTTSubscription("#")],
+      handlers: watcher.handlers)
+    try listener.start()
+    try await eventually { watcher.answerCount == 1 }
+    var settings = configuration(broker, "sleeper")
+    settings.linkPolicy = .bursts(linger: 0.2)
+    settings.will = MQTTMessage(topic: "status", text: "offline", qos: .atLeastOnce)
+    let store = MemoryOutbox()
+    let recorder = SessionRecorder()
+    var handlers = recorder.handlers
+    handlers.farewell = { [MQTTMessage(topic: "status", text: "asleep", qos: .atLeastOnce, retain: true)] }
+    let session = try MQTTSession(configuration: settings, outbound: store, handlers: handlers)
+    try session.start()
+    for burst in 1...3 {
+      for index in 0..<50 {
+        store.append(MQTTMessage(topic: "data", text: "\(burst) \(index)", qos: .atLeastOnce))
+      }
+      if burst > 1 { session.wakeUp() }
+      try await eventually { recorder.states.count == 2 * burst }
+      #expect(store.isEmpty)
+    }
+    #expect(session.statistics.connections == 3)
+    let asleep = recorder.states.compactMap { state -> MQTTDisconnection.Cause? in
+      if case .disconnected(let end, nil) = state { end.cause } else { nil }
+    }
+    #expect(asleep == [.asleep, .asleep, .asleep])
+    try await eventually { watcher.messages.count == 153 }
+    // The will stays unspoken, and each burst ends with the farewell.
+    #expect(
+      watcher.messages.filter { $0.topic == "status" }.map(\.payload)
+        == Array(repeating: Array("asleep".utf8), count: 3))
+    #expect(watcher.messages.last?.topic == "status")
+    session.setLinkPolicy(.standing)
+    try await eventually { session.statistics.connections == 4 }
+    try await Task.sleep(for: .milliseconds(400))
+    #expect(session.statistics.connections == 4 && recorder.states.count == 7)
+    session.stop()
+    listener.stop()
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func commandsThatWaitedArriveInTheNextBurst() async throws {
+    let broker = try BrokerFixture()
+    var settings = configuration(broker, "sleeper")
+    settings.linkPolicy = .bursts(linger: 0.3)
+    settings.cleanStart = false
+    settings.sessionExpiryInterval = 3600
+    let recorder = SessionRecorder()
+    let session = try MQTTSession(
+      configuration: settings, subscriptions: [MQTTSubscription("command/#")], handlers: recorder.handlers)
+    try session.start()
+    try await eventually { recorder.states.count == 2 }
+    let sender = try MQTTSession(
+      configuration: configuration(broker, "sender"), handlers: MQTTSession.Handlers())
+    try sender.start()
+    try await eventually { sender.statistics.connections == 1 }
+    #expect(sender.stop(final: [MQTTMessage(topic: "command/locate", text: "now", qos: .atLeastOnce)]))
+    session.wakeUp()
+    try await eventually { recorder.payloads == ["now"] }
+    session.stop()
+  }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Glibc
+import MQTT
+import Platform
+import TestSupport
+import Testing
+
+/// Delivery through a real broker that dies, and clients that do.
+@Suite(.serialized) struct BrokerDeliveryTests {
+  /// The listener takes QoS 0, which the broker writes to it before it acknowledges to the sender: what the
+  /// broker has acknowledged has been passed on, also when it is killed the next moment.
+  @Test(.timeLimit(.minutes(2)))
+  func everyRecordArrivesInOrderWhileTheBrokerIsKilledAndStartedAgain() async throws {
+    let broker = try BrokerFixture()
+    let link = try LinkProxy(to: broker.port)
+    let recorder = SessionRecorder()
+    let listener = try MQTTSession(
+      configuration: configuration(broker, "listener"),
+      subscriptions: [MQTTSubscription("records/#", qos: .atMostOnce)], handlers: recorder.handlers)
+    try listener.start()
+    try await eventually { recorder.answerCount == 1 }
+    let log = broker.directory.file("accepted.log")
+    let agent = try ChildProcess(
+      BuiltProduct.path("DeliveryChild"),
+      ["agent", broker.directory.file("outbox.sqlite"), "\(link.port)", "vehicle", log, "500"])
+    for round in 1...6 {
+      try await Task.sleep(for: .milliseconds(Int.random(in: 50...300)))
+      broker.kill()
+      link.setOpen(false)
+      try broker.start()
+      try await eventually { recorder.answerCount == round + 1 }
+      link.setOpen(true)
+    }
+    try broker.directory.write("accepted.log.end", "")
+    #expect(agent.waitForExit() == 0)
+    let accepted = try lines(log).map { Accepted($0) }
+    try await eventually { Set(recorder.payloads).isSuperset(of: accepted.map(\.identity)) }
+    let arrived = firstArrivals(recorder.payloads)
+    for lane in Set(accepted.map(\.lane)) {
+      let expected = accepted.filter { $0.lane == lane }.map(\.identity)
+      #expect(expected.count > 20)
+      #expect(arrived.filter(Set(expected).contains) == expected, "lane \(lane)")
+    }
+    #expect(Set(arrived) == Set(accepted.map(\.identity)))
+    listener.stop()
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func aListenerThatDiesBeforeKeepingABatchGetsItAgain() async throws {
+    let broker = try BrokerFixture()
+    let log = broker.directory.file("kept.log")
+    let listener = { (killAfter: Int) in
+      try ChildProcess(
+        BuiltProduct.path("DeliveryChild"), ["listen", "\(broker.port)", "collector", log, "\(killAfter)"])
+    }
+    let first = try listener(300)
+    try await broker.waitForLog("collector 1 records/#")
+    let store = MemoryOutbox()
+    let sender = try MQTTSession(
+      configuration: configuration(broker, "sender"), outbound: store, handlers: MQTTSession.Handlers())
+    try sender.start()
+    for index in 0..<2000 {
+      store.append(MQTTMessage(topic: "records/x", text: "\(index)", qos: .atLeastOnce))
+    }
+    sender.wakeUp()
+    #expect(first.waitForExit() == -SIGKILL)
+    let keptByFirst = try lines(log)
+    #expect(keptByFirst.count >= 300 && keptByFirst.count < 2000)
+    let second = try listener(1_000_000)
+    try await eventually { try Set(lines(log)).count == 2000 }
+    // Nothing is missing, and what was acknowledged is not repeated: each batch twice at most.
+    let kept = try lines(log)
+    #expect(firstArrivals(kept) == (0..<2000).map(String.init))
+    second.kill()
+    #expect(sender.stop())
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aBatchThatIsNotKeptComesAgain() async throws {
+    let broker = try BrokerFixture()
+    let refused = Locked(false)
+    let messages = Locked([String]())
+    var settings = configuration(broker, "collector")
+    settings.cleanStart = false
+    settings.sessionExpiryInterval = 60
+    let subscribed = Locked(false)
+    let listener = try MQTTSession(
+      configuration: settings, subscriptions: [MQTTSubscription("a")],
+      handlers: MQTTSession.Handlers(
+        received: { batch in
+          if refused.withLock({ refused in
+            defer { refused = true }
+            return !refused
+          }) {
+            return .notKept("the disk is full")
+          }
+          messages.withLock { $0 += batch.map { String(decoding: $0.payload, as: UTF8.self) } }
+          return .kept
+        }, subscriptionAnswered: { _, _ in subscribed.withLock { $0 = true } }))
+    try listener.start()
+    try await eventually { subscribed.withLock { $0 } }
+    let store = MemoryOutbox()
+    for index in 0..<10 { store.append(MQTTMessage(topic: "a", text: "\(index)", qos: .atLeastOnce)) }
+    let sender = try MQTTSession(
+      configuration: configuration(broker, "sender"), outbound: store, handlers: MQTTSession.Handlers())
+    try sender.start()
+    try await eventually { Set(messages.withLock { $0 }).count == 10 }
+    #expect(firstArrivals(messages.withLock { $0 }) == (0..<10).map(String.init))
+    #expect(listener.statistics.connections == 2)
+    listener.stop()
+    sender.stop()
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aKilledClientLeavesItsWillAndAStoppedOneItsLastWord() async throws {
+    let broker = try BrokerFixture()
+    let recorder = SessionRecorder()
+    let watcher = try MQTTSession(
+      configuration: configuration(broker, "watcher"), subscriptions: [MQTTSubscription("status/#")],
+      handlers: recorder.handlers)
+    try watcher.start()
+    try await eventually { recorder.answers["status/#"] != nil }
+    let child = try ChildProcess(
+      BuiltProduct.path("DeliveryChild"),
+      [
+        "agent", broker.directory.file("outbox.sqlite"), "\(broker.port)", "vehicle",
+        broker.directory.file("log"), "1000",
+      ])
+    try await broker.waitForLog("as vehicle")
+    child.kill()
+    try await eventually { recorder.messages.contains { $0.topic == "status/vehicle" } }
+    var settings = configuration(broker, "polite")
+    settings.will = MQTTMessage(topic: "status/polite", text: "will", qos: .atLeastOnce, retain: true)
+    let session = try MQTTSession(configuration: settings, handlers: MQTTSession.Handlers())
+    try session.start()
+    try await eventually { session.statistics.connections == 1 }
+    #expect(
+      session.stop(final: [
+        MQTTMessage(topic: "status/polite", text: "offline", qos: .atLeastOnce, retain: true)
+      ]))
+    try await eventually { recorder.messages.contains { $0.topic == "status/polite" } }
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(
+      recorder.messages.filter { $0.topic == "status/polite" }.map(\.payload) == [Array("offline".utf8)])
+    watcher.stop()
+  }
+}
+
+/// A line in which the child says what it had accepted.
+struct Accepted {
+  let lane: String
+  let identity: String
+  /// False for what was in memory alone, on a full disk.
+  let isDurable: Bool
+
+  init(_ line: String) {
+    let parts = line.split(separator: " ", maxSplits: 1)
+    let name = parts.first ?? ""
+    lane = String(name.prefix { $0 != "?" })
+    isDurable = !name.hasSuffix("?")
+    identity = String(parts.last ?? "")
+  }
+}
+
+func lines(_ path: String) throws -> [String] {
+  guard let data = FileManager.default.contents(atPath: path) else { return [] }
+  var lines = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+  // A process that was killed may have left half a line.
+  lines.removeLast()
+  return lines.map(String.init)
+}
+
+/// Each value once, where it came first.
+func firstArrivals(_ values: [String]) -> [String] {
+  var seen: Set<String> = []
+  return values.filter { seen.insert($0).inserted }
+}

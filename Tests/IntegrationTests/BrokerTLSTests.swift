@@ -1,0 +1,166 @@
+import Foundation
+import Glibc
+import MQTT
+import TestSupport
+import Testing
+
+/// TLS with a real broker: who is let in, who is refused, and what is said about it.
+@Suite(.serialized) struct BrokerTLSTests {
+  let authority: CertificateAuthority
+
+  init() throws { authority = try CertificateAuthority() }
+
+  @Test(.timeLimit(.minutes(1)))
+  func mutualCertificatesAreAccepted() async throws {
+    let broker = try tlsBroker(authority.issue("broker"), requiresClients: true)
+    let client = try authority.issue("vehicle")
+    var settings = tlsConfiguration(broker)
+    settings.tls?.identity = .init(certificateFile: client.certificateFile, keyFile: client.keyFile)
+    settings.tls?.minimumVersion = .tls13
+    settings.tls?.alpn = "mqtt"
+    #expect(try await firstState(settings).isConnected)
+    // The name is checked as well when it is one.
+    settings.brokers = [.init(host: "localhost", port: broker.port)]
+    #expect(try await firstState(settings).isConnected)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aClientWithoutACertificateIsToldSo() async throws {
+    let broker = try tlsBroker(authority.issue("broker"), requiresClients: true)
+    let state = try await firstState(tlsConfiguration(broker))
+    #expect(state.cause?.contains("certificate required") == true, "\(state.cause ?? "") \(state)")
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func anExpiredCertificateIsRefused() async throws {
+    let broker = try tlsBroker(authority.issue("broker", validity: .expired))
+    let state = try await firstState(tlsConfiguration(broker))
+    #expect(state.cause?.contains("has expired") == true, "\(state)")
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aCertificateOfTheFutureIsRefused() async throws {
+    let broker = try tlsBroker(authority.issue("broker", validity: .notYet))
+    let state = try await firstState(tlsConfiguration(broker))
+    #expect(state.cause?.contains("not yet valid") == true, "\(state)")
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aCertificateForAnotherNameIsRefused() async throws {
+    let broker = try tlsBroker(authority.issue("broker", alternativeName: "DNS:other.example"))
+    let state = try await firstState(tlsConfiguration(broker))
+    #expect(state.cause?.contains("not for the name 127.0.0.1") == true, "\(state)")
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aCertificateOfAnotherAuthorityIsRefused() async throws {
+    let other = try CertificateAuthority("Other")
+    let broker = try tlsBroker(other.issue("broker"))
+    let state = try await firstState(tlsConfiguration(broker))
+    #expect(state.cause?.contains("issuer") == true, "\(state)")
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aPlainTextBrokerIsRefusedWhenTLSIsRequired() async throws {
+    let broker = try BrokerFixture()
+    let state = try await firstState(tlsConfiguration(broker))
+    guard case .disconnected(let end, _) = state else {
+      Issue.record("\(state)")
+      return
+    }
+    #expect(end.phase == .tls)
+    #expect(end.remedy?.contains("TLS") == true, "\(end)")
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aPreSharedKeyIsEnough() async throws {
+    let directory = try TemporaryDirectory()
+    let keys = try directory.write("psk", "vehicle:0011223344556677\n")
+    let broker = try BrokerFixture(["allow_anonymous true", "psk_hint hint", "psk_file \(keys)"])
+    var settings = tlsConfiguration(broker)
+    settings.tls?.trust = .preSharedKey(identity: "vehicle", key: .value("0011223344556677"))
+    #expect(try await firstState(settings).isConnected)
+    settings.tls?.trust = .preSharedKey(identity: "vehicle", key: .value("00"))
+    #expect(try await !firstState(settings).isConnected)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func missingFilesAreNamed() async throws {
+    var settings = MQTTConfiguration(brokers: [.init(host: "127.0.0.1", port: 1)], clientID: "x")
+    settings.tls = MQTTTLS(trust: .file("/nowhere/ca.crt"))
+    #expect(try await firstState(settings).cause?.contains("/nowhere/ca.crt") == true)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aClockBeforeItsTimePutsTLSOff() async throws {
+    let broker = try tlsBroker(authority.issue("broker"))
+    var settings = tlsConfiguration(broker)
+    settings.earliestPlausibleTime = 4_000_000_000
+    guard case .disconnected(let end, let retry) = try await firstState(settings) else { return }
+    #expect(end.cause == .clockNotSet)
+    #expect(retry == 5)
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func renewedCredentialsAreTakenUpWithoutARestart() async throws {
+    let broker = try tlsBroker(authority.issue("broker"), requiresClients: true)
+    let first = try authority.issue("first")
+    let directory = try TemporaryDirectory()
+    let (certificate, key) = (directory.file("vehicle.crt"), directory.file("vehicle.key"))
+    try replace(certificate, with: first.certificateFile)
+    try replace(key, with: first.keyFile)
+    var settings = tlsConfiguration(broker)
+    settings.keepAlive = 5
+    settings.tls?.identity = .init(certificateFile: certificate, keyFile: key)
+    let recorder = SessionRecorder()
+    let session = try MQTTSession(configuration: settings, handlers: recorder.handlers)
+    try session.start()
+    try await eventually { session.statistics.connections == 1 }
+    let second = try authority.issue("second")
+    try replace(key, with: second.keyFile)
+    try replace(certificate, with: second.certificateFile)
+    try await eventually { session.statistics.connections == 2 }
+    try await broker.waitForLog("u'second'")
+    #expect(recorder.states.count == 3)
+    session.stop()
+  }
+
+  private func tlsBroker(
+    _ identity: (certificateFile: String, keyFile: String), requiresClients: Bool = false
+  ) throws -> BrokerFixture {
+    try BrokerFixture([
+      "allow_anonymous true", "cafile \(authority.certificateFile)", "certfile \(identity.certificateFile)",
+      "keyfile \(identity.keyFile)", "require_certificate \(requiresClients)",
+      "use_identity_as_username \(requiresClients)",
+    ])
+  }
+
+  private func tlsConfiguration(_ broker: BrokerFixture) -> MQTTConfiguration {
+    var settings = configuration(broker, "vehicle")
+    settings.tls = MQTTTLS(trust: .file(authority.certificateFile))
+    settings.connectTimeout = 5
+    return settings
+  }
+
+  /// The first thing that a session reports.
+  private func firstState(_ settings: MQTTConfiguration) async throws -> MQTTConnectionState {
+    let recorder = SessionRecorder()
+    let session = try MQTTSession(configuration: settings, handlers: recorder.handlers)
+    try session.start()
+    try await eventually { !recorder.states.isEmpty }
+    let state = recorder.states[0]
+    session.stop()
+    return state
+  }
+
+  private func replace(_ path: String, with other: String) throws {
+    try Data(contentsOf: URL(fileURLWithPath: other)).write(to: URL(fileURLWithPath: path), options: .atomic)
+  }
+}
+
+extension MQTTConnectionState {
+  var isConnected: Bool { if case .connected = self { true } else { false } }
+
+  /// The description of a disconnection.
+  var cause: String? { if case .disconnected(let end, _) = self { end.description } else { nil } }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+
+/// The built `odograph`, run as a user runs it.
+enum OdographProcess {
+  struct Result {
+    var status: Int32
+    var output: String
+    var lines: [Substring] { output.split(separator: "\n") }
+  }
+
+  /// Beside the test bundle, wherever that was built.
+  static var path: String { builtProgram("odograph") }
+
+  /// Starts it; `output` takes stdout and stderr.
+  static func start(_ arguments: [String], output: String) throws -> ChildProcess {
+    try ChildProcess(path, arguments, output: output)
+  }
+
+  /// Runs it to its end without blocking the pool.
+  static func run(_ arguments: [String]) async throws -> Result {
+    let directory = try TemporaryDirectory()
+    let child = try start(arguments, output: directory.file("output"))
+    try await eventually { !child.isRunning }
+    return Result(status: child.waitForExit(), output: try text(of: directory.file("output")))
+  }
+
+  static func text(of path: String) throws -> String {
+    (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+  }
+}
+
+/// Runs a program of the system to its end.
+func runTool(_ path: String, _ arguments: [String]) async throws -> String {
+  let directory = try TemporaryDirectory()
+  let child = try ChildProcess(path, arguments, output: directory.file("output"))
+  try await eventually { !child.isRunning }
+  return try OdographProcess.text(of: directory.file("output"))
+}
+
+/// Publishes with another implementation than ours.
+func publish(_ broker: BrokerFixture, _ topic: String, _ payload: String, retain: Bool = false) async throws {
+  let arguments = ["-p", "\(broker.port)", "-q", "1", "-t", topic, "-m", payload] + (retain ? ["-r"] : [])
+  let problem = try await runTool("mosquitto_pub", arguments)
+  if !problem.isEmpty { throw PublishError(text: problem) }
+}
+
+struct PublishError: Error {
+  var text: String
+}
+
+/// The payloads of the contract that these tests send.
+enum FleetPayload {
+  static func time(_ offset: Double = 0) -> String {
+    let format = ISO8601DateFormatter()
+    format.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+    return format.string(from: Date(timeIntervalSinceNow: offset))
+  }
+
+  static func status(_ state: String, session: String, seq: Int) -> String {
+    #"{"state":"\#(state)","time":"\#(time())","sessionStart":"\#(session)","epoch":"e","seq":\#(seq)}"#
+  }
+
+  static func location(_ latitude: Double, _ longitude: Double, speed: Double, course: Double, seq: Int)
+    -> String
+  {
+    #"{"time":"\#(time())","latitude":\#(latitude),"longitude":\#(longitude),"speed":\#(speed),"#
+      + #""course":\#(course),"epoch":"e","seq":\#(seq)}"#
+  }
+}
+
+/// A program of the package, as built beside the test bundle.
+func builtProgram(_ name: String) -> String {
+  let bundle = Bundle.allBundles.map(\.bundlePath).first { $0.hasSuffix(".xctest") }
+  let start = bundle ?? CommandLine.arguments.first ?? ""
+  var folder = URL(fileURLWithPath: start).deletingLastPathComponent()
+  for _ in 0..<6 {
+    let candidate = folder.appendingPathComponent(name).path
+    var isFolder: ObjCBool = false
+    if FileManager.default.fileExists(atPath: candidate, isDirectory: &isFolder), !isFolder.boolValue {
+      return candidate
+    }
+    folder.deleteLastPathComponent()
+  }
+  return name
+}

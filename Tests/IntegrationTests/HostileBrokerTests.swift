@@ -1,0 +1,285 @@
+import MQTT
+import Platform
+import TestSupport
+import Testing
+
+/// Brokers that refuse, fall silent, or break the rules: the session says what happened, once, and comes back
+/// as soon as the broker is good.
+@Suite(.serialized) struct HostileBrokerTests {
+  /// Every reason that a CONNACK can carry (MQTT 5, table 3-1).
+  static let refusals: [UInt8] = [
+    0x80, 0x81, 0x82, 0x83, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8A, 0x8C, 0x90, 0x95, 0x97, 0x99, 0x9A, 0x9B,
+    0x9C,
+    0x9D, 0x9F,
+  ]
+
+  @Test(.timeLimit(.minutes(1)), arguments: refusals)
+  func aRefusalIsReportedOnceAndOvercome(reason: UInt8) async throws {
+    let broker = try FakeBroker { connection, number in
+      guard connection.read() != nil else { return }
+      if number < 3 { return connection.sendConnectAnswer(reason) }
+      connection.sendConnectAnswer(0)
+      connection.waitForEnd()
+    }
+    let states = try await statesUntilConnected(broker)
+    #expect(states.count == 2, "\(states)")
+    guard case .disconnected(let end, let retry)? = states.first else { return }
+    #expect(end.cause == .refused(MQTTReasonCode(rawValue: reason), nil))
+    #expect(retry != nil)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: [UInt8(1), 2, 3, 4, 5])
+  func theRefusalsOf311AreUnderstood(code: UInt8) async throws {
+    let broker = try FakeBroker { connection, number in
+      guard connection.read() != nil else { return }
+      if number < 2 { return connection.sendConnectAnswer(code, properties: nil) }
+      connection.sendConnectAnswer(0, properties: nil)
+      connection.waitForEnd()
+    }
+    var settings = fakeConfiguration(broker)
+    settings.protocolVersion = .v311
+    let states = try await statesUntilConnected(broker, settings)
+    guard case .disconnected(let end, _)? = states.first, case .refused(let reason, _) = end.cause else {
+      Issue.record("\(states)")
+      return
+    }
+    #expect([1: 0x84, 2: 0x85, 3: 0x88, 4: 0x86, 5: 0x87][code] == reason.rawValue)
+  }
+
+  @Test(
+    .timeLimit(.minutes(1)),
+    arguments: [
+      [0x20, 3, 0, 0x84, 0] as [UInt8],  // a broker of 5 that does not want 5
+      [0x20, 2, 0, 1],  // a broker of 3.1.1
+    ])
+  func aBrokerThatDoesNotKnowMQTT5IsAskedWith311(answer: [UInt8]) async throws {
+    let broker = try FakeBroker { connection, _ in
+      guard let packet = connection.read() else { return }
+      if packet.protocolLevel == 5 { return connection.send(answer) }
+      connection.sendConnectAnswer(0, properties: nil)
+      connection.waitForEnd()
+    }
+    let states = try await statesUntilConnected(broker)
+    guard case .connected(let properties)? = states.last else { return }
+    #expect(properties.protocolLevel == 4)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aBrokerOfOldThatClosesOnMQTT5IsAskedWith311() async throws {
+    let broker = try FakeBroker { connection, _ in
+      guard let packet = connection.read(), packet.protocolLevel == 4 else { return }
+      connection.sendConnectAnswer(0, properties: nil)
+      connection.waitForEnd()
+    }
+    let states = try await statesUntilConnected(broker)
+    guard case .connected(let properties)? = states.last else { return }
+    #expect(properties.protocolLevel == 4)
+  }
+
+  @Test(
+    .timeLimit(.minutes(1)),
+    arguments: [
+      [], [0x20], [0x20, 3, 0], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x30, 5, 0, 1, 0x61, 0, 0],
+      [0x00, 0x00],
+      [0x20, 0xFF, 0xFF, 0xFF, 0x7F], [0x20, 6, 0, 0, 3, 0x21, 0, 0],
+      [0x48, 0x54, 0x54, 0x50, 0x2F, 0x31, 0x2E, 0x31, 0x20, 0x34, 0x30, 0x30, 0x0D, 0x0A],
+    ] as [[UInt8]])
+  func malformedAnswersAreSurvived(answer: [UInt8]) async throws {
+    let broker = try FakeBroker { connection, number in
+      guard connection.read() != nil else { return }
+      if number < 2 { return connection.send(answer) }
+      connection.sendConnectAnswer(0)
+      connection.waitForEnd()
+    }
+    var settings = fakeConfiguration(broker)
+    settings.protocolVersion = .v5
+    let states = try await statesUntilConnected(broker, settings)
+    #expect(states.count >= 2, "\(states)")
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aServerThatSaysNothingIsGivenUp() async throws {
+    let broker = try FakeBroker { connection, number in
+      guard connection.read() != nil else { return }
+      if number > 0 { connection.sendConnectAnswer(0) }
+      connection.waitForEnd()
+    }
+    var settings = fakeConfiguration(broker)
+    settings.connectTimeout = 1
+    let states = try await statesUntilConnected(broker, settings)
+    guard case .disconnected(let end, _)? = states.first else { return }
+    #expect(end.cause == .timedOut(seconds: 1))
+    #expect(end.phase == .connect)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func stopEndsAnAttemptThatWaits() async throws {
+    let broker = try FakeBroker { connection, _ in connection.waitForEnd() }
+    let session = try MQTTSession(configuration: fakeConfiguration(broker), handlers: MQTTSession.Handlers())
+    try session.start()
+    try await eventually { broker.connectionCount == 1 }
+    session.stop(drain: 30)
+    #expect(session.statistics.connections == 0)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aReceiveMaximumOfOneIsKept() async throws {
+    let most = Locked((now: 0, most: 0))
+    let broker = try FakeBroker { connection, _ in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0, properties: [0x21, 0, 1])
+      while let packet = connection.read() {
+        guard packet.type == 3 else { continue }
+        // Whoever sends two has sent the second by the time the first is answered.
+        #expect(!connection.hasMore(milliseconds: 20))
+        most.withLock { $0.now += 1 }
+        connection.acknowledge(packet)
+      }
+    }
+    let store = MemoryOutbox()
+    for index in 0..<20 { store.append(MQTTMessage(topic: "t", text: "\(index)", qos: .atLeastOnce)) }
+    let session = try MQTTSession(
+      configuration: fakeConfiguration(broker), outbound: store, handlers: MQTTSession.Handlers())
+    try session.start()
+    try await eventually { store.isEmpty }
+    #expect(most.withLock { $0.now } == 20)
+    #expect(session.stop())
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aMessageAboveTheMaximumPacketSizeIsADeadLetterAndTheRestArrives() async throws {
+    let seen = Locked([String]())
+    let broker = try FakeBroker { connection, _ in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0, properties: [0x27, 0, 0, 0, 40])
+      while let packet = connection.read() {
+        guard packet.type == 3 else { continue }
+        #expect(packet.body.count + 2 <= 40)
+        seen.withLock { $0.append(packet.payload()) }
+        connection.acknowledge(packet)
+      }
+    }
+    let store = MemoryOutbox()
+    // With the fixed header, topic, identifier and property length a packet of exactly 40 bytes is in between.
+    let sizes = [5, 31, 32, 33, 34, 100, 6]
+    for size in sizes {
+      store.append(MQTTMessage(topic: "t", text: String(repeating: "x", count: size), qos: .atLeastOnce))
+    }
+    let session = try MQTTSession(
+      configuration: fakeConfiguration(broker), outbound: store, handlers: MQTTSession.Handlers())
+    try session.start()
+    try await eventually { store.isEmpty }
+    #expect(seen.withLock { $0.map(\.count) } == [5, 31, 32, 6])
+    #expect(store.rejected.map(\.reason) == [.packetTooLarge, .packetTooLarge, .packetTooLarge])
+    #expect(session.stop())
+  }
+
+  /// Each PUBACK reason (MQTT 5, table 3-4): taken, dead letter, or tried again.
+  @Test(
+    .timeLimit(.minutes(1)),
+    arguments: [
+      (0x00, true), (0x10, true), (0x87, false), (0x90, false), (0x99, false), (0x95, false), (0x97, true),
+      (0x91, true), (0x80, true), (0x83, true),
+    ] as [(UInt8, Bool)])
+  func eachAcknowledgementReasonIsHonoured(reason: UInt8, isTaken: Bool) async throws {
+    let answers = Locked(0)
+    let broker = try FakeBroker { connection, _ in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0)
+      while let packet = connection.read() {
+        guard packet.type == 3 else { continue }
+        let count = answers.withLock { count in
+          defer { if packet.topic == "odd" { count += 1 } }
+          return count
+        }
+        connection.acknowledge(packet, reason: packet.topic == "odd" && count == 0 ? reason : 0)
+      }
+    }
+    let store = MemoryOutbox()
+    for topic in ["a", "odd", "b"] { store.append(MQTTMessage(topic: topic, text: "x", qos: .atLeastOnce)) }
+    let session = try MQTTSession(
+      configuration: fakeConfiguration(broker), outbound: store, handlers: MQTTSession.Handlers())
+    try session.start()
+    try await eventually { store.isEmpty }
+    #expect(store.rejected.map(\.reason.rawValue) == (isTaken ? [] : [reason]))
+    #expect(session.stop())
+  }
+
+  /// Each DISCONNECT reason that a server may give (MQTT 5, table 3-13).
+  @Test(
+    .timeLimit(.minutes(1)),
+    arguments: [
+      0x80, 0x81, 0x82, 0x83, 0x87, 0x89, 0x8B, 0x8D, 0x8E, 0x8F, 0x90, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98,
+      0x99,
+      0x9A, 0x9B, 0x9C, 0x9D, 0x9E, 0x9F, 0xA0, 0xA1, 0xA2,
+    ] as [UInt8])
+  func eachDisconnectReasonIsReportedAndOvercome(reason: UInt8) async throws {
+    let broker = try FakeBroker { connection, number in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0)
+      if number == 0 { connection.send([0xE0, 2, reason, 0]) }
+      while let packet = connection.read() {
+        if packet.type == 3 { connection.acknowledge(packet) }
+      }
+    }
+    let store = MemoryOutbox()
+    let recorder = SessionRecorder()
+    let session = try MQTTSession(
+      configuration: fakeConfiguration(broker), outbound: store, handlers: recorder.handlers)
+    try session.start()
+    try await eventually { session.statistics.connections == 2 }
+    store.append(MQTTMessage(topic: "t", text: "x", qos: .atLeastOnce))
+    session.wakeUp()
+    try await eventually { store.isEmpty }
+    let causes = recorder.states.compactMap { state -> MQTTDisconnection.Cause? in
+      if case .disconnected(let end, _) = state { end.cause } else { nil }
+    }
+    #expect(causes == [.disconnectedByServer(MQTTReasonCode(rawValue: reason))])
+    #expect(session.stop())
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aRecordThatTheBrokerThrowsTheClientOutForBecomesADeadLetter() async throws {
+    let broker = try FakeBroker { connection, _ in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0)
+      while let packet = connection.read() {
+        guard packet.type == 3 else { continue }
+        if packet.payload() == "poison" { return connection.send([0xE0, 2, 0x99, 0]) }
+        connection.acknowledge(packet)
+      }
+    }
+    let store = MemoryOutbox()
+    for text in ["poison", "b", "c", "poison", "d"] {
+      store.append(MQTTMessage(topic: "t", text: text, qos: .atLeastOnce))
+    }
+    let session = try MQTTSession(
+      configuration: fakeConfiguration(broker), outbound: store, handlers: MQTTSession.Handlers())
+    try session.start()
+    try await eventually { store.isEmpty }
+    #expect(store.rejected.map(\.token) == [1, 4])
+    #expect(session.stop())
+  }
+
+  private func statesUntilConnected(
+    _ broker: FakeBroker, _ settings: MQTTConfiguration? = nil
+  ) async throws -> [MQTTConnectionState] {
+    let recorder = SessionRecorder()
+    let session = try MQTTSession(
+      configuration: settings ?? fakeConfiguration(broker), handlers: recorder.handlers)
+    try session.start()
+    try await eventually { session.statistics.connections > 0 }
+    let states = recorder.states
+    session.stop()
+    return states
+  }
+}
+
+func fakeConfiguration(_ broker: FakeBroker) -> MQTTConfiguration {
+  var configuration = MQTTConfiguration(
+    brokers: [MQTTConfiguration.Broker(host: "127.0.0.1", port: broker.port)], clientID: "vehicle")
+  configuration.backoffBase = 0.02
+  configuration.backoffLimit = 0.1
+  configuration.connectTimeout = 5
+  return configuration
+}

@@ -1,0 +1,129 @@
+import Testing
+
+@testable import MQTT
+
+@Suite struct ConnectionPlannerTests {
+  typealias Ending = ConnectionPlanner.Ending
+  typealias Attempt = ConnectionPlanner.Attempt
+
+  private func planner(
+    _ brokers: Int = 1, _ version: MQTTConfiguration.ProtocolVersion = .automatic
+  ) -> ConnectionPlanner {
+    ConnectionPlanner(brokerCount: brokers, protocolVersion: version, backoffBase: 1, backoffLimit: 60)
+  }
+
+  private let unreachable = Ending(cause: .unreachable("no route"), phase: .tcp)
+
+  @Test func aRoundGoesThroughAllBrokersWithoutWaitingAndThenWaits() {
+    var planner = planner(3)
+    var generator = SystemRandomNumberGenerator()
+    for round in 0..<20 {
+      for broker in 0..<3 {
+        let attempt = planner.next(using: &generator)
+        #expect(attempt.broker == broker)
+        if broker > 0 || round == 0 {
+          #expect(attempt.wait == 0)
+        } else {
+          #expect(attempt.wait > 0 && attempt.wait <= min(60, Double(1 << (round - 1))))
+        }
+        planner.ended(unreachable)
+      }
+    }
+  }
+
+  @Test func waitsAreSpreadOverTheWholeRange() {
+    var generator = SystemRandomNumberGenerator()
+    var waits: [Double] = []
+    for _ in 0..<400 {
+      var planner = planner()
+      for _ in 0..<8 {
+        _ = planner.next(using: &generator)
+        planner.ended(unreachable)
+      }
+      waits.append(planner.next(using: &generator).wait)
+    }
+    // Uniform up to 60 s: each third holds a third, within five standard deviations.
+    for third in 0..<3 {
+      let count = waits.filter { Int($0 / 20) == third }.count
+      #expect((86...181).contains(count), "\(count) of 400")
+    }
+  }
+
+  @Test func aBrokerThatDoesNotKnow5IsTriedWith311AtOnceAndKeepsIt() {
+    var planner = planner()
+    var generator = SystemRandomNumberGenerator()
+    #expect(planner.next(using: &generator).version311 == false)
+    planner.ended(Ending(cause: .refused(.unsupportedProtocolVersion, nil), phase: .connect))
+    #expect(planner.next(using: &generator) == Attempt(broker: 0, version311: true, onlyIPv4: false, wait: 0))
+    planner.ended(Ending(cause: .closedByPeer, phase: .established, held: 100))
+    #expect(planner.next(using: &generator).version311 == true)
+    planner.ended(Ending(cause: .refused(.unsupportedProtocolVersion, nil), phase: .connect))
+    let back = planner.next(using: &generator)
+    #expect(!back.version311 && back.wait > 0)
+  }
+
+  @Test func aFixedVersionIsNeverChanged() {
+    var planner = planner(1, .v5)
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<5 {
+      #expect(planner.next(using: &generator).version311 == false)
+      planner.ended(Ending(cause: .refused(.unsupportedProtocolVersion, nil), phase: .connect))
+    }
+  }
+
+  @Test func aDeadIPv6AddressLeadsToIPv4AtOnce() {
+    var planner = planner(2)
+    var generator = SystemRandomNumberGenerator()
+    _ = planner.next(using: &generator)
+    planner.ended(Ending(cause: .timedOut(seconds: 20), phase: .tcp, wasIPv6: true))
+    #expect(planner.next(using: &generator) == Attempt(broker: 0, version311: false, onlyIPv4: true, wait: 0))
+    planner.ended(unreachable)
+    #expect(
+      planner.next(using: &generator) == Attempt(broker: 1, version311: false, onlyIPv4: false, wait: 0))
+  }
+
+  @Test func wrongCredentialsWaitLong() {
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<100 {
+      var planner = planner()
+      _ = planner.next(using: &generator)
+      planner.ended(Ending(cause: .refused(.badUserNameOrPassword, nil), phase: .connect))
+      #expect((30...60).contains(planner.next(using: &generator).wait))
+    }
+  }
+
+  @Test func aStableConnectionForgivesThePast() {
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<100 {
+      var planner = planner()
+      for _ in 0..<10 {
+        _ = planner.next(using: &generator)
+        planner.ended(unreachable)
+      }
+      _ = planner.next(using: &generator)
+      planner.ended(Ending(cause: .closedByPeer, phase: .established, held: 31))
+      #expect(planner.next(using: &generator).wait <= 1)
+    }
+  }
+
+  @Test func aFlappingConnectionDoesNotForgive() {
+    var generator = SystemRandomNumberGenerator()
+    var longest = 0.0
+    for _ in 0..<50 {
+      var planner = planner()
+      for _ in 0..<10 {
+        longest = max(longest, planner.next(using: &generator).wait)
+        planner.ended(Ending(cause: .closedByPeer, phase: .established, held: 1))
+      }
+    }
+    #expect(longest > 20)
+  }
+
+  @Test func aBrokerThatSendsAwayIsLeftForTheNext() {
+    var planner = planner(2)
+    var generator = SystemRandomNumberGenerator()
+    _ = planner.next(using: &generator)
+    planner.ended(Ending(cause: .disconnectedByServer(.serverMoved), phase: .established, held: 5))
+    #expect(planner.next(using: &generator).broker == 1)
+  }
+}

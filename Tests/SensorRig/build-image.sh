@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# Makes the guest of the sensor rig: a Debian kernel and an initramfs.
+#   build-image.sh [OUTDIR]                     writes OUTDIR/vmlinux and OUTDIR/initramfs.cpio
+#   build-image.sh --pack DIR FILE [OUTDIR]     packs DIR, with the libraries its programs need, as an overlay
+# Nothing is installed. What is there already and still fits is kept.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+default_out=${XDG_CACHE_HOME:-$HOME/.cache}/odograph/sensor-rig
+
+fail() { echo "build-image.sh: $*" >&2; exit 1; }
+
+for tool in apt-get dpkg gcc cpio ldd xz flock /usr/bin/busybox /usr/sbin/iiod /usr/bin/iio_readdev; do
+    command -v "$tool" >/dev/null || fail "$tool is missing: install the packages in $here/packages.txt"
+done
+
+# pack DIR FILE: an archive as the kernel takes it, with the same bytes for the same content.
+pack() {
+    (cd "$1" && find . -mindepth 1 -print0 | LC_ALL=C sort -z | cpio --null -o -H newc -R 0:0 --reproducible --quiet) >"$2"
+}
+
+# add_libraries ROOT: copies to ROOT what the ELF programs in it load, to the place where the loader looks first.
+# Debian's /lib is a link to /usr/lib, in the guest too, so every path is written under /usr.
+add_libraries() {
+    local root=$1 file library target
+    while IFS= read -r -d '' file; do
+        [ "$(head -c 4 "$file" | tr -d '\0')" = $'\x7fELF' ] || continue
+        while read -r library; do
+            target=$(cd "$(dirname "$library")" && pwd -P)/$(basename "$library")
+            [ -e "$root$target" ] && continue
+            mkdir -p "$root$(dirname "$target")"
+            cp -L "$library" "$root$target"
+        done < <(ldd "$file" 2>/dev/null | awk '$3 ~ /^\// {print $3} $1 ~ /^\// {print $1}')
+    done < <(find "$root" -type f -print0)
+}
+
+merge_usr() {
+    local root=$1 name
+    for name in bin sbin lib lib64; do
+        if [ -d "$root/$name" ] && [ ! -L "$root/$name" ]; then
+            mkdir -p "$root/usr/$name"
+            cp -a "$root/$name/." "$root/usr/$name/"
+            rm -r "${root:?}/$name"
+        fi
+    done
+}
+
+build() {
+    local out=$1 stamp work kernel_package deb vmlinuz offset release name lock
+    mkdir -p "$out"
+    # Tests that run side by side all come here first.
+    exec {lock}>"$out/lock"
+    flock "$lock"
+    stamp=$(cat "$here/build-image.sh" "$here"/guest/* | sha256sum | cut -d' ' -f1)
+    stamp+=" $(dpkg-query -W -f '${Package}=${Version} ' busybox-static iiod libiio0 libc6)"
+    if [ -s "$out/initramfs.cpio" ] && [ -s "$out/vmlinux" ] && [ "$(cat "$out/stamp" 2>/dev/null)" = "$stamp" ]; then
+        exec {lock}>&-
+        return
+    fi
+    work=$(mktemp -d "$out/build.XXXXXX")
+    # The path is wanted now, not when the trap runs.
+    # shellcheck disable=SC2064
+    trap "rm -rf '$work'" EXIT
+
+    # The kernel. Whichever 6.1 is current is kept beside the image, so that a rebuild needs no network.
+    deb=$(find "$out" -maxdepth 1 -name 'linux-image-*.deb' | sort | tail -n 1)
+    if [ -z "$deb" ]; then
+        kernel_package=$(apt-cache depends linux-image-amd64 | awk '$1 == "Depends:" && $2 ~ /^linux-image/ {print $2; exit}')
+        [ -n "$kernel_package" ] || fail "apt knows no linux-image-amd64: run apt-get update"
+        (cd "$work" && apt-get -q -o APT::Sandbox::User=root download "$kernel_package") >&2
+        mv "$work"/linux-image-*.deb "$out/"
+        deb=$(find "$out" -maxdepth 1 -name 'linux-image-*.deb')
+    fi
+    dpkg -x "$deb" "$work/kernel"
+    vmlinuz=$(echo "$work"/kernel/boot/vmlinuz-*)
+    release=${vmlinuz##*/vmlinuz-}
+
+    # QEMU starts an uncompressed kernel directly (PVH); unpacking it in the guest takes longer than all the rest.
+    offset=$(LC_ALL=C grep -abo $'\xFD7zXZ' "$vmlinuz" | head -n 1 | cut -d: -f1)
+    [ -n "$offset" ] || fail "no xz payload in $vmlinuz"
+    # The payload is followed by its size, which xz takes for damage after it has written everything.
+    tail -c +"$((offset + 1))" "$vmlinuz" | xz -dc >"$work/vmlinux" 2>/dev/null || true
+    [ "$(head -c 4 "$work/vmlinux")" = $'\x7fELF' ] || fail "the payload of $vmlinuz is no ELF kernel"
+
+    local root=$work/root
+    mkdir -p "$root"/{dev,proc,sys,tmp,run,root,modules,etc} "$root"/usr/{bin,sbin,lib,lib64,local/bin}
+    for name in bin sbin lib lib64; do ln -s "usr/$name" "$root/$name"; done
+    cp /usr/bin/busybox "$root/usr/bin/"
+    for name in $(busybox --list); do
+        [ -e "$root/usr/bin/$name" ] || ln -s busybox "$root/usr/bin/$name"
+    done
+    while read -r name; do
+        find "$work/kernel/lib/modules/$release" -name "$name.ko" -exec cp {} "$root/modules/" \;
+        [ -e "$root/modules/$name.ko" ] || fail "the kernel $release has no module $name"
+    done <"$here/guest/modules"
+    cp "$here/guest/modules" "$root/modules/order"
+    cp /usr/sbin/iiod "$root/usr/sbin/"
+    cp /usr/bin/iio_attr /usr/bin/iio_info /usr/bin/iio_readdev "$root/usr/bin/"
+    install -m 755 "$here/guest/init" "$root/init"
+    install -m 755 "$here/guest/iiod-ctl" "$root/usr/bin/iiod-ctl"
+    gcc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -static -s -o "$root/usr/bin/hid-sensors" \
+        "$here"/guest/*.c -lm -pthread
+    printf 'root:x:0:0:root:/root:/bin/sh\n' >"$root/etc/passwd"
+    printf '127.0.0.1 localhost\n10.0.2.2 host\n' >"$root/etc/hosts"
+    add_libraries "$root"
+    (cd "$root" && find usr -name '*.so*' | LC_ALL=C sort) >"$work/libraries"
+    pack "$root" "$work/initramfs.cpio"
+
+    mv "$work/vmlinux" "$work/initramfs.cpio" "$work/libraries" "$out/"
+    echo "$stamp" >"$out/stamp"
+    exec {lock}>&-
+    echo "build-image.sh: kernel $release, $(du -h "$out/initramfs.cpio" | cut -f1) initramfs in $out" >&2
+}
+
+pack_overlay() {
+    local directory=$1 file=$2 out=$3 work name
+    [ -d "$directory" ] || fail "no directory $directory"
+    work=$(mktemp -d)
+    # shellcheck disable=SC2064
+    trap "rm -rf '$work'" EXIT
+    cp -a "$directory/." "$work/"
+    merge_usr "$work"
+    add_libraries "$work"
+    # Libraries that the guest has already only cost time at boot.
+    while read -r name; do
+        if [ -e "$work/$name" ] && [ ! -e "$directory/$name" ]; then rm "$work/$name"; fi
+    done <"$out/libraries"
+    pack "$work" "$file"
+}
+
+case ${1:-} in
+--pack)
+    [ $# -ge 3 ] || fail "usage: build-image.sh --pack DIR FILE [OUTDIR]"
+    build "${4:-$default_out}"
+    pack_overlay "$2" "$3" "${4:-$default_out}"
+    ;;
+-*) fail "usage: build-image.sh [OUTDIR] | --pack DIR FILE [OUTDIR]" ;;
+*) build "${1:-$default_out}" ;;
+esac

@@ -1,0 +1,136 @@
+import Foundation
+import Glibc
+import Platform
+import TestSupport
+import Testing
+
+@testable import StoreAndForward
+
+/// Disks that take nothing: full, read-only, gone.
+@Suite struct OutboxDiskTests {
+  let directory: TemporaryDirectory
+  let path: String
+  let recorder = NoticeRecorder()
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    path = directory.file("outbox.sqlite")
+  }
+
+  @Test func aFullStoreDegradesToMemoryAndRecovers() throws {
+    let outbox = try Outbox(path: path, notice: recorder.handler)
+    outbox.append((0..<10).map { draft(.events, "before \($0)") })
+    try limitPages(outbox, toCurrent: true)
+    let identities = outbox.append(
+      (0..<400).map { draft(.events, "during \($0) \(String(repeating: "x", count: 60))") })
+    guard case .memory(let cause) = outbox.status.mode else {
+      Issue.record("expected memory, got \(outbox.status)")
+      return
+    }
+    #expect(cause.contains("full"))
+    #expect(outbox.status.records == 410)
+    // What is on disk and what is in memory is drained alike.
+    let first = outbox.next(limit: 100)
+    #expect(first.prefix(10).map(\.text) == (0..<10).map { "before \($0)" })
+    #expect(first.count == 100)
+    outbox.remove(first.prefix(50).map(\.seq))
+    try limitPages(outbox, toCurrent: false)
+    outbox.flush()
+    #expect(outbox.status.mode == .durable)
+    #expect(outbox.status.records == 360)
+    // Those under way keep their numbers: their acknowledgements still count.
+    outbox.remove(first.dropFirst(50).map(\.seq))
+    #expect(outbox.status.records == 310)
+    let rest = outbox.drain()
+    #expect(rest.count == 310)
+    #expect(rest.first?.text.hasPrefix("during 90") == true)
+    #expect(Set(identities.map(\.seq)).count == 400)
+    #expect(recorder.kinds == ["degraded", "recovered"])
+  }
+
+  @Test func aStoreThatCannotBeOpenedIsTriedAgain() throws {
+    let missing = directory.file("not-there")
+    let outbox = try Outbox(path: missing + "/outbox.sqlite", notice: recorder.handler)
+    let early = outbox.append([draft(.events, "early 1"), draft(.state, "early 2", topic: "s")])
+    guard case .memory = outbox.status.mode else {
+      Issue.record("expected memory, got \(outbox.status)")
+      return
+    }
+    let handed = outbox.next(limit: 1)
+    mkdir(missing, 0o700)
+    outbox.flush()
+    #expect(outbox.status.mode == .durable)
+    let late = outbox.append(draft(.events, "late"))
+    #expect(late.epoch != early[0].epoch)
+    #expect(late.seq < Keeper.firstTemporarySeq)
+    outbox.remove(handed.map(\.seq))
+    #expect(outbox.drain().map(\.text).sorted() == ["early 1", "late"])
+    #expect(recorder.kinds == ["degraded", "recovered"])
+  }
+
+  @Test func memoryIsBoundedAndDropsTheLeastImportantFirst() throws {
+    var configuration = OutboxConfiguration()
+    configuration.memoryBytes = 8192
+    let outbox = try Outbox(path: directory.file("not-there/outbox.sqlite"), configuration: configuration)
+    outbox.append((0..<20).map { draft(.events, "event \($0)") })
+    outbox.append((0..<500).map { draft(.tracks, "track \($0)") })
+    let status = outbox.status
+    #expect(status[.events].records == 20)
+    #expect(status[.tracks].records + status[.tracks].droppedForSpace == 500)
+    #expect(status.lanes.reduce(0) { $0 + $1.bytes } <= 8192)
+    #expect(outbox.drain().suffix(1).map(\.text) == ["track 499"])
+  }
+
+  /// A real full file system: a small tmpfs, mounted by
+  /// the test; where that is not allowed it says so.
+  @Test func aFullFileSystemIsSurvived() throws {
+    let place = directory.file("small")
+    mkdir(place, 0o700)
+    guard mount("tmpfs", place, "tmpfs", 0, "size=4m") == 0 else {
+      print("skipped: mounting a small tmpfs is not allowed here")
+      return
+    }
+    defer { umount2(place, 2) }
+    let outbox = try Outbox(path: place + "/outbox.sqlite", notice: recorder.handler)
+    var accepted: [String] = []
+    while outbox.status.mode == .durable {
+      let text = "record \(accepted.count) \(String(repeating: "y", count: 2000))"
+      outbox.append(draft(.events, text))
+      accepted.append(text)
+      try #require(accepted.count < 2000)
+    }
+    for extra in 0..<20 {
+      outbox.append(draft(.events, "extra \(extra)"))
+      accepted.append("extra \(extra)")
+    }
+    #expect(outbox.status.records == accepted.count)
+    // Acknowledgements make room again.
+    let portion = outbox.next(limit: 200)
+    outbox.remove(portion.map(\.seq))
+
+    outbox.flush()
+
+    #expect(outbox.status.mode == .durable)
+    #expect((portion + outbox.drain()).map(\.text) == accepted)
+    #expect(recorder.kinds == ["degraded", "recovered"])
+    outbox.close()
+  }
+
+  /// Lets the store grow no further than it is, or as far as it likes.
+  private func limitPages(_ outbox: Outbox, toCurrent: Bool) throws {
+    try outbox.keeper.withLock { keeper in
+      let store = try #require(keeper.store)
+      let pages = try store.database.integer("PRAGMA page_count") ?? 0
+      try store.database.execute("PRAGMA max_page_count = \(toCurrent ? pages : 1 << 30)")
+    }
+  }
+}
+
+extension NoticeRecorder {
+  /// The notices' names alone.
+  var kinds: [String] {
+    notices.map {
+      "\($0)".contains("only:") ? "degraded" : "\($0)".contains("again;") ? "recovered" : "\($0)"
+    }
+  }
+}
