@@ -88,7 +88,7 @@ import Testing
 
   /// The figures that this policy is there for: at most this share of linear dead reckoning's reports (303, 209 and
   /// 118 on both tracks) at 10, 20 and 50 m.
-  @Test(arguments: [(0.0, [1.0, 1.0, 1.0]), (5, [0.64, 0.72, 0.86]), (10, [0.51, 0.58, 0.76])])
+  @Test(arguments: [(0.0, [1.0, 1.0, 1.0]), (5.0, [0.64, 0.72, 0.86]), (10.0, [0.51, 0.58, 0.76])])
   func realDrivesNeedFewReports(delay: Double, shares: [Double]) throws {
     guard let drive = try PlaneTrack.recorded("mtv_ublox_f9k_slim2025.nmea"),
       let other = try PlaneTrack.recorded("munich_2025.nmea")

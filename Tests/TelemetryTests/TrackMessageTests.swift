@@ -41,7 +41,7 @@ import Testing
     (#""precision":5,"points":"_?","times":"?""#, "key \"points\": does not hold the 1 values"),
     (#""precision":5,"points":"?_","times":"?""#, "key \"points\": broken text"),
     (#""precision":5,"points":"?!","times":"?""#, "key \"points\": broken text"),
-    (#""precision":1,"points":"~~~~?","times":"?""#, "key \"points\": broken text"),
+    (#""precision":1,"points":"~~~~?","times":"?""#, "key \"points\": does not hold the 1 values"),
     (#""precision":1,"points":"_~~~?","times":"?""#, "key \"points\": "),
     (#""precision":5,"points":"??","times":"~~~~~~~~~~~~~~?""#, "key \"times\": broken text"),
     (#""precision":5,"points":"??","times":"?","accuracies":"??""#, "key \"accuracies\": does not hold"),

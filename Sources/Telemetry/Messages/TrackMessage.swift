@@ -25,16 +25,17 @@ public struct TrackMessage: Hashable, Sendable {
   public static let largestCount = 100_000
 
   public var identity: MessageIdentity?
-  public var fixes: [Fix]
+  public private(set) var fixes: [Fix]
   /// Decimals of a degree, 1 ... 8. Seven keep a centimetre.
-  public var precision: Int
+  public let precision: Int
   /// Metres: every fix that was left out lies within this of the interpolation in time between its neighbours here;
   /// nil when none was left out.
   public var bound: Double?
 
+  /// Fixes whose coordinate is not valid are left out.
   public init(identity: MessageIdentity?, fixes: [Fix], precision: Int = 7, bound: Double? = nil) {
     self.identity = identity
-    self.fixes = fixes
+    self.fixes = fixes.filter(\.coordinate.isValid)
     self.precision = min(max(precision, 1), 8)
     self.bound = bound
   }
