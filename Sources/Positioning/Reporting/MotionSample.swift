@@ -6,6 +6,9 @@ struct MotionSample: Sendable {
   /// A receiver's silence longer than this makes the way between two fixes worthless as a velocity.
   private static let longestStep = 5.0
 
+  /// Metres per second.
+  private static let slowest = 2.0
+
   var timestamp: Timestamp
   var coordinate: Coordinate
   /// Metres per second east and north: the receiver's, which the Doppler shift gives, or the way from the last fix.
@@ -31,7 +34,8 @@ struct MotionSample: Sendable {
       step <= Self.longestStep
     else { return (0, 0) }
     let squaredSpeed = (velocity * velocity).sum()
-    guard squaredSpeed > 0.25 else { return (0, 0) }
+    // Slower than a walk, noise is all there is to see of acceleration and turn.
+    guard squaredSpeed > Self.slowest * Self.slowest else { return (0, 0) }
     let change = (velocity - previous.velocity) / step
     return (
       (change * velocity).sum() / squaredSpeed.squareRoot(),
