@@ -74,8 +74,11 @@ let package = Package(
       name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
     .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial", "TestSupport"]),
     .testTarget(name: "MotionTests", dependencies: ["Motion", "Platform", "Sensors", "Spatial"]),
-    .testTarget(name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial"]),
-    .testTarget(name: "TelemetryTests", dependencies: ["Motion", "Positioning", "Spatial", "Telemetry"]),
+    .testTarget(
+      name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial", "TestSupport"]),
+    .testTarget(
+      name: "TelemetryTests",
+      dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport"]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
     .testTarget(name: "StoreAndForwardTests", dependencies: ["Platform", "StoreAndForward", "TestSupport"]),
     .testTarget(

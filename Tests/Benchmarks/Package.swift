@@ -23,6 +23,13 @@ let package = Package(
     .executableTarget(
       name: "outbox-benchmark", dependencies: [.product(name: "StoreAndForward", package: "odograph")],
       path: "Sources/OutboxBenchmark"),
+    .executableTarget(
+      name: "report-benchmark",
+      dependencies: [
+        .product(name: "Positioning", package: "odograph"), .product(name: "Sensors", package: "odograph"),
+        .product(name: "Spatial", package: "odograph"),
+      ],
+      path: "Sources/ReportBenchmark"),
   ]
 )
 for target in package.targets where target.name != "CPublisher" {

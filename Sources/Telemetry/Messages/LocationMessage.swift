@@ -6,6 +6,42 @@ public struct LocationMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
   public var time: UTCTime
   public var location: Location
+  /// For bounded reporting: how to go on from here; nil otherwise. Its moment and coordinate are the message's.
+  public var prediction: Prediction?
+
+  /// What a subscriber needs beside time and position to predict as the vehicle does.
+  public struct Prediction: Hashable, Sendable {
+    /// Metres per second east and north; kept to a millimetre per second.
+    public var velocity: SIMD2<Double>
+    /// Metres: what is shown is never farther than this from the fix of its moment.
+    public var bound: Double
+    /// Seconds: how long ago the moment is that the promise speaks of.
+    public var delay: Double
+
+    public init(velocity: SIMD2<Double>, bound: Double, delay: Double) {
+      self.velocity = velocity
+      self.bound = bound
+      self.delay = delay
+    }
+  }
+
+  /// A report of the bounded policy. `location` is the fix at which it takes effect; the position becomes the report's,
+  /// which lies within the bound of the fix's.
+  public init(identity: MessageIdentity?, time: UTCTime, location: Location, report: ReportPredictor) {
+    self.init(identity: identity, time: time, location: location)
+    self.location.coordinate = report.coordinate
+    prediction = Prediction(velocity: report.velocity, bound: report.bound, delay: report.delay)
+  }
+
+  /// The rule that the subscriber shares with the vehicle, on the time line of civil time; nil for a message that does
+  /// not belong to bounded reporting.
+  public var predictor: ReportPredictor? {
+    prediction.map {
+      ReportPredictor(
+        moment: Timestamp(nanoseconds: time.nanoseconds), coordinate: location.coordinate,
+        velocity: $0.velocity, bound: $0.bound, delay: $0.delay)
+    }
+  }
 
   public init(identity: MessageIdentity?, time: UTCTime, location: Location) {
     self.identity = identity
@@ -28,6 +64,14 @@ public struct LocationMessage: Hashable, Sendable {
       json.field("course", location.course, decimals: 2)
       json.field("courseAccuracy", location.courseAccuracy, decimals: 2)
       json.field("source", location.source)
+      if let prediction {
+        json.field("predict") { json in
+          json.field("velocityEast", prediction.velocity.x, decimals: 3)
+          json.field("velocityNorth", prediction.velocity.y, decimals: 3)
+          json.field("bound", prediction.bound, decimals: 3)
+          json.field("delay", prediction.delay, decimals: 3)
+        }
+      }
       json.write(identity)
     }
   }
@@ -52,5 +96,12 @@ public struct LocationMessage: Hashable, Sendable {
     location.source = json["source"]?.string
     self.location = location
     identity = json.identity
+    guard let predict = json["predict"] else { return }
+    prediction = Prediction(
+      velocity: SIMD2(
+        try predict.required("velocityEast", in: -1e5...1e5),
+        try predict.required("velocityNorth", in: -1e5...1e5)),
+      bound: try predict.required("bound", in: 0...1e8),
+      delay: try predict.optional("delay", in: 0...1e6) ?? 0)
   }
 }

@@ -1,0 +1,50 @@
+public import Spatial
+
+/// The rule that a reporting vehicle and its subscribers share: from its moment on, until the next report takes
+/// effect, the vehicle is taken to move along a straight line at constant speed.
+///
+/// Both sides compute in the `LocalFrame` of the reported position, so both arrive at the same coordinate.
+public struct ReportPredictor: Hashable, Sendable {
+  /// When the report takes effect. The wire carries milliseconds.
+  public var moment: Timestamp
+  /// Where the vehicle is taken to be at that moment; within `bound` of where it was.
+  public var coordinate: Coordinate
+  /// Metres per second east and north.
+  public var velocity: SIMD2<Double>
+  /// Metres: no fix is farther than this from the prediction for its moment.
+  public var bound: Double
+  /// Seconds: the promise is for the moment this long ago; 0 is for now.
+  public var delay: Double
+
+  public init(
+    moment: Timestamp, coordinate: Coordinate, velocity: SIMD2<Double>, bound: Double, delay: Double
+  ) {
+    self.moment = moment
+    self.coordinate = coordinate
+    self.velocity = velocity
+    self.bound = bound
+    self.delay = delay
+  }
+
+  /// Where the vehicle is taken to be at a moment; before the report takes effect the line is drawn backwards.
+  public func coordinate(at time: Timestamp) -> Coordinate {
+    LocalFrame(origin: coordinate).coordinate(at: velocity * time.seconds(since: moment))
+  }
+
+  /// Metres between a position at a moment and the prediction for it.
+  public func error(of position: Coordinate, at time: Timestamp) -> Double {
+    coordinate(at: time).distance(to: position)
+  }
+
+  /// The report as the wire can carry it: 8 decimals of a degree, millimetres per second.
+  var rounded: ReportPredictor {
+    var copy = self
+    copy.coordinate.latitude = (coordinate.latitude * 1e8).rounded() / 1e8
+    copy.coordinate.longitude = (coordinate.longitude * 1e8).rounded() / 1e8
+    copy.velocity = (velocity * 1000).rounded(.toNearestOrAwayFromZero) / 1000
+    return copy
+  }
+
+  /// Metres that the wire may add: its time has milliseconds, its coordinates a millimetre.
+  var wireError: Double { 0.001 * (velocity * velocity).sum().squareRoot() + 0.001 }
+}

@@ -1,0 +1,45 @@
+/// Whole numbers as text: differences, zigzag, five bits a character, as in Google's encoded polyline format.
+///
+/// Small differences take one character, and the characters (`?` to `~`) need no escape in JSON but the backslash.
+struct DeltaEncoder {
+  private(set) var text: [UInt8] = []
+  private var last: Int64 = 0
+
+  /// Appends a number as its difference to the last one.
+  mutating func append(_ number: Int64) {
+    append(difference: number &- last)
+    last = number
+  }
+
+  /// Appends a difference that the caller has taken.
+  mutating func append(difference: Int64) {
+    var rest = UInt64(bitPattern: (difference << 1) ^ (difference >> 63))
+    while rest >= 0x20 {
+      text.append(UInt8(rest & 0x1F) + 0x20 + 63)
+      rest >>= 5
+    }
+    text.append(UInt8(rest) + 63)
+  }
+}
+
+/// Reads the differences back.
+struct DeltaDecoder {
+  private var rest: Substring.UTF8View.SubSequence
+
+  init(_ text: String) { rest = text[...].utf8 }
+
+  var isAtEnd: Bool { rest.isEmpty }
+
+  /// The next difference; nil when the text ends within one, is longer than 64 bits, or has a foreign character.
+  mutating func difference() -> Int64? {
+    var value: UInt64 = 0
+    var shift: UInt64 = 0
+    while let byte = rest.popFirst(), (63...126).contains(byte), shift < 64 {
+      let bits = UInt64(byte - 63)
+      value |= (bits & 0x1F) << shift
+      if bits < 0x20 { return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1) }
+      shift += 5
+    }
+    return nil
+  }
+}

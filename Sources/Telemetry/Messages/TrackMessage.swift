@@ -1,0 +1,153 @@
+public import Spatial
+
+/// Payload of `track`: a deferred batch of fixes in order, lossless to its precision or within a stated error.
+///
+/// `points` is Google's encoded polyline with `precision` decimals, as any polyline decoder reads it. `times` are
+/// milliseconds since `time`, as differences of differences, so that an even rate takes one character a fix;
+/// `accuracies` are decimetres plus one, 0 for unknown, as differences.
+public struct TrackMessage: Hashable, Sendable {
+  /// One fix of the batch.
+  public struct Fix: Hashable, Sendable {
+    /// Kept to the millisecond, rounded down.
+    public var time: UTCTime
+    public var coordinate: Coordinate
+    /// Metres at 68 % confidence; kept to the decimetre, rounded up.
+    public var horizontalAccuracy: Double?
+
+    public init(time: UTCTime, coordinate: Coordinate, horizontalAccuracy: Double? = nil) {
+      self.time = time
+      self.coordinate = coordinate
+      self.horizontalAccuracy = horizontalAccuracy
+    }
+  }
+
+  /// More fixes than this are not read from one message.
+  public static let largestCount = 100_000
+
+  public var identity: MessageIdentity?
+  public private(set) var fixes: [Fix]
+  /// Decimals of a degree, 1 ... 8. Seven keep a centimetre.
+  public let precision: Int
+  /// Metres: every fix that was left out lies within this of the interpolation in time between its neighbours here;
+  /// nil when none was left out.
+  public var bound: Double?
+
+  /// Fixes whose coordinate is not valid are left out.
+  public init(identity: MessageIdentity?, fixes: [Fix], precision: Int = 7, bound: Double? = nil) {
+    self.identity = identity
+    self.fixes = fixes.filter(\.coordinate.isValid)
+    self.precision = min(max(precision, 1), 8)
+    self.bound = bound
+  }
+
+  /// Metres that rounding to a precision moves a point at most; thin with an epsilon that is smaller by this much.
+  public static func roundingError(precision: Int) -> Double {
+    // Half a unit north and half a unit east, 111.7 km a degree at most.
+    0.5 * 2.0.squareRoot() * 111_700 / scale(precision)
+  }
+
+  /// The wire form.
+  public var payload: [UInt8] {
+    let start = (fixes.first?.time.nanoseconds ?? 0).flooredMilliseconds
+    var points = PolylineEncoder()
+    var times = DeltaEncoder()
+    var accuracies = DeltaEncoder()
+    var last: Int64 = 0
+    for fix in fixes {
+      points.append(fix.coordinate, scale: Self.scale(precision))
+      let time = fix.time.nanoseconds.flooredMilliseconds - start
+      times.append(time - last)
+      last = time
+      accuracies.append(Self.decimetres(fix.horizontalAccuracy))
+    }
+    return JSONWriter.object { json in
+      json.field("time", UTCTime(nanoseconds: start * 1_000_000).rfc3339)
+      json.field("count", fixes.count)
+      json.field("precision", precision)
+      json.field("bound", bound, decimals: 3)
+      json.field("points", String(decoding: points.text, as: UTF8.self))
+      json.field("times", String(decoding: times.text, as: UTF8.self))
+      if fixes.contains(where: { $0.horizontalAccuracy != nil }) {
+        json.field("accuracies", String(decoding: accuracies.text, as: UTF8.self))
+      }
+      json.write(identity)
+    }
+  }
+
+  /// - Throws: `JSONError` naming the key that is missing, out of range or does not hold `count` values.
+  public init(json: JSONValue) throws(JSONError) {
+    let start = try json.requiredTime("time")
+    let count = Int(try json.required("count", in: 0...Double(Self.largestCount)))
+    precision = Int(try json.required("precision", in: 1...8))
+    bound = try json.optional("bound", in: 0...1e8)
+    identity = json.identity
+    let degrees = try Self.numbers(json, "points", count: 2 * count, stride: 2)
+    let steps = try Self.numbers(json, "times", count: count)
+    let accuracies = json["accuracies"] == nil ? nil : try Self.numbers(json, "accuracies", count: count)
+    fixes = []
+    fixes.reserveCapacity(count)
+    var time: Int64 = 0
+    for index in 0..<count {
+      let coordinate = Coordinate(
+        latitude: Double(degrees[2 * index]) / Self.scale(precision),
+        longitude: Double(degrees[2 * index + 1]) / Self.scale(precision))
+      guard coordinate.isValid else { throw JSONError("key \"points\": point \(index) is not on the earth") }
+      time &+= steps[index]
+      // A century on either side is more than any batch spans, and keeps the sum in range.
+      guard (-3_200_000_000_000...3_200_000_000_000).contains(time) else {
+        throw JSONError("key \"times\": fix \(index) is centuries away from the batch")
+      }
+      var fix = Fix(time: start.advanced(bySeconds: Double(time) / 1000), coordinate: coordinate)
+      if let value = accuracies?[index], value > 0 { fix.horizontalAccuracy = Double(value - 1) / 10 }
+      fixes.append(fix)
+    }
+  }
+
+  private static func numbers(
+    _ json: JSONValue, _ name: String, count: Int, stride: Int = 1
+  ) throws(JSONError) -> [Int64] {
+    guard let text = json[name]?.string else { throw JSONError("key \"\(name)\": missing or not a string") }
+    var decoder = DeltaDecoder(text)
+    var numbers: [Int64] = []
+    while !decoder.isAtEnd, numbers.count < count {
+      guard let difference = decoder.difference() else { throw JSONError("key \"\(name)\": broken text") }
+      numbers.append(numbers.count < stride ? difference : numbers[numbers.count - stride] &+ difference)
+    }
+    guard decoder.isAtEnd, numbers.count == count else {
+      throw JSONError("key \"\(name)\": does not hold the \(count / stride) values that \"count\" says")
+    }
+    return numbers
+  }
+
+  private static func decimetres(_ metres: Double?) -> Int64 {
+    guard let metres, metres.isFinite, metres >= 0 else { return 0 }
+    return Int64((min(metres, 1e8) * 10 - 1e-6).rounded(.up)) + 1
+  }
+
+  static func scale(_ precision: Int) -> Double {
+    (0..<precision).reduce(1) { scale, _ in scale * 10 }
+  }
+}
+
+/// Latitude and longitude in turn, each as its difference to the one before.
+private struct PolylineEncoder {
+  private var encoder = DeltaEncoder()
+  private var last: (latitude: Int64, longitude: Int64) = (0, 0)
+
+  var text: [UInt8] { encoder.text }
+
+  mutating func append(_ coordinate: Coordinate, scale: Double) {
+    let latitude = Int64((coordinate.latitude * scale).rounded())
+    let longitude = Int64((coordinate.longitude * scale).rounded())
+    encoder.append(difference: latitude - last.latitude)
+    encoder.append(difference: longitude - last.longitude)
+    last = (latitude, longitude)
+  }
+}
+
+extension Int64 {
+  fileprivate var flooredMilliseconds: Int64 {
+    let (quotient, rest) = quotientAndRemainder(dividingBy: 1_000_000)
+    return rest < 0 ? quotient - 1 : quotient
+  }
+}

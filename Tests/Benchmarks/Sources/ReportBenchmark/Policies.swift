@@ -1,0 +1,80 @@
+import Positioning
+import Spatial
+
+/// What a run of a reporting policy over a track gives.
+struct ReportingResult {
+  var reports = 0
+  /// Metres between what a subscriber shows for a fix's moment and the fix, over all fixes.
+  var worstError = 0.0
+}
+
+/// The policies that are compared. Each is judged by a subscriber that knows only what was reported until then.
+enum Policy: String, CaseIterable {
+  case bounded, linear, distance
+
+  func run(_ track: [Location], epsilon: Double, delay: Double) -> ReportingResult {
+    switch self {
+    case .bounded: bounded(track, epsilon: epsilon, delay: delay)
+    case .linear: stateless(track, epsilon: epsilon) { $0.velocity }
+    case .distance: stateless(track, epsilon: epsilon) { _ in .zero }
+    }
+  }
+
+  /// The agent runs ahead of the subscriber by the delay: a report counts only if it was decided in time.
+  private func bounded(_ track: [Location], epsilon: Double, delay: Double) -> ReportingResult {
+    var reporter = BoundedReporter(epsilon: epsilon, delay: delay)
+    var follower = ReportFollower()
+    var result = ReportingResult()
+    var shown = 0
+    func show(until now: Timestamp, after: (Timestamp) -> Bool, by follower: ReportFollower) {
+      while shown < track.count, case let due = track[shown].timestamp.advanced(bySeconds: delay), due <= now,
+        after(due)
+      {
+        let error =
+          follower.position(now: due)?.coordinate.distance(to: track[shown].coordinate) ?? .infinity
+        result.worstError = max(result.worstError, error)
+        shown += 1
+      }
+    }
+    for location in track {
+      while let deadline = reporter.nextDeadline, deadline < location.timestamp {
+        show(until: deadline, after: { $0 < deadline }, by: follower)
+        for report in reporter.advance(to: deadline) {
+          follower.receive(report)
+          result.reports += 1
+        }
+      }
+      // What is due before this fix is shown with what is known before it.
+      show(until: location.timestamp, after: { $0 < location.timestamp }, by: follower)
+      for report in reporter.process(location) {
+        follower.receive(report)
+        result.reports += 1
+      }
+    }
+    for report in reporter.finish() {
+      follower.receive(report)
+      result.reports += 1
+    }
+    show(until: Timestamp(nanoseconds: .max), after: { _ in true }, by: follower)
+    return result
+  }
+
+  /// Reports the fix itself as soon as the last report is farther off than epsilon.
+  private func stateless(
+    _ track: [Location], epsilon: Double, velocity: (Location) -> SIMD2<Double>
+  ) -> ReportingResult {
+    var result = ReportingResult()
+    var report: ReportPredictor?
+    for location in track {
+      if let error = report?.error(of: location.coordinate, at: location.timestamp), error <= epsilon {
+        result.worstError = max(result.worstError, error)
+        continue
+      }
+      report = ReportPredictor(
+        moment: location.timestamp, coordinate: location.coordinate, velocity: velocity(location),
+        bound: epsilon, delay: 0)
+      result.reports += 1
+    }
+    return result
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import Positioning
+import Sensors
+import Spatial
+
+/// Compares reporting policies on recorded drives and prints a CSV row for each.
+@main
+struct ReportBenchmark {
+  static func main() {
+    do {
+      let arguments = try Arguments(CommandLine.arguments.dropFirst())
+      print(
+        "track,policy,epsilon_m,delay_s,reports,reports_per_hour,max_error_m,points_thinned,"
+          + "max_interpolated_error_m,optimal_points")
+      for path in arguments.tracks { try run(path, arguments) }
+    } catch let problem as Arguments.Problem {
+      fail("\(problem.description)\n\(Arguments.usage)", code: 64)
+    } catch {
+      fail("\(error)", code: 66)
+    }
+  }
+
+  private static func run(_ path: String, _ arguments: Arguments) throws {
+    let track = try locations(path)
+    guard let first = track.first, let last = track.last, first.timestamp < last.timestamp else {
+      return fail("\(path): holds no two fixes with a position; give a recorded drive", code: 65)
+    }
+    let hours = last.timestamp.seconds(since: first.timestamp) / 3600
+    let name = path.split(separator: "/").last.map(String.init) ?? path
+    for epsilon in arguments.epsilons {
+      let thinning = ThinningResult(track, epsilon: epsilon)
+      for delay in arguments.delays {
+        for policy in Policy.allCases {
+          let result = policy.run(track, epsilon: epsilon, delay: delay)
+          let columns = [
+            name, policy.rawValue, number(epsilon, 3), number(delay, 3), "\(result.reports)",
+            number(Double(result.reports) / hours, 1), number(result.worstError, 3), "\(thinning.points)",
+            number(thinning.worstError, 3), "\(thinning.optimum)",
+          ]
+          print(columns.joined(separator: ","))
+        }
+      }
+    }
+  }
+
+  /// The track's fixes in the order of their times, each time once.
+  private static func locations(_ path: String) throws -> [Location] {
+    var recording = try NMEARecording(path: path, toleratingBrokenSentences: true)
+    var locations: [Location] = []
+    while let event = try recording.next() {
+      guard case .position(let fixes) = event else { continue }
+      for location in fixes.compactMap({ Location(fix: $0) })
+      where locations.last.map({ $0.timestamp < location.timestamp }) ?? true {
+        locations.append(location)
+      }
+    }
+    return locations
+  }
+
+  /// At most so many decimals, without trailing zeros after whole numbers.
+  private static func number(_ value: Double, _ decimals: Int) -> String {
+    value == value.rounded() && value.magnitude < 1e9
+      ? String(Int(value)) : String(format: "%.\(decimals)f", value)
+  }
+
+  private static func fail(_ text: String, code: Int32) {
+    FileHandle.standardError.write(Data("report-benchmark: \(text)\n".utf8))
+    exit(code)
+  }
+}

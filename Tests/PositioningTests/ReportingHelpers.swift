@@ -1,0 +1,101 @@
+import Foundation
+import Positioning
+import Sensors
+import Spatial
+import TestSupport
+
+/// Fixes in a plane: metres east and north of a place, seconds since the start.
+struct PlaneTrack {
+  var origin = Coordinate(latitude: 48, longitude: 11)
+
+  func location(
+    _ seconds: Double, _ east: Double, _ north: Double = 0, speed: Double? = nil, course: Double? = nil
+  )
+    -> Location
+  {
+    var location = Location(
+      timestamp: Timestamp(seconds: seconds),
+      coordinate: LocalFrame(origin: origin).coordinate(at: SIMD2(east, north)))
+    location.speed = speed
+    location.course = course
+    return location
+  }
+
+  /// A drive with everything that real ones have: stops, turns, noise, gaps, jumps, fixes without speed, odd rates.
+  static func random(seed: UInt64, count: Int = 400) -> [Location] {
+    var random = SeededGenerator(seed: seed)
+    let plane = PlaneTrack(
+      origin: Coordinate(latitude: random.next(in: -84...84), longitude: random.next(in: -180...180)))
+    var (time, place, speed, course) = (0.0, SIMD2(0.0, 0.0), 0.0, random.next(in: 0...360))
+    var turn = 0.0
+    let step = [0.1, 0.25, 1, 1, 1, 2][Int(random.next(in: 0...5.99))]
+    return (0..<count).map { _ in
+      if random.next(in: 0...1) < 0.03 { turn = random.next(in: -20...20) }
+      if random.next(in: 0...1) < 0.05 { turn = 0 }
+      speed = max(0, speed + random.next(in: -3...3) * step)
+      if random.next(in: 0...1) < 0.02 { speed = 0 }
+      course = normalizedDegrees(course + turn * step)
+      let gap = random.next(in: 0...1) < 0.01 ? random.next(in: 0...60) : 0
+      time += step + gap
+      place += SIMD2(sin(course.radians), cos(course.radians)) * speed * (step + gap)
+      if random.next(in: 0...1) < 0.005 {
+        place += SIMD2(random.next(in: -500...500), random.next(in: -500...500))
+      }
+      let noise = SIMD2(random.next(in: -2...2), random.next(in: -2...2))
+      let knowsSpeed = random.next(in: 0...1) < 0.9
+      return plane.location(
+        time, place.x + noise.x, place.y + noise.y, speed: knowsSpeed ? speed : nil,
+        course: knowsSpeed ? course : nil)
+    }
+  }
+
+  /// The fixes of a recorded drive in `../shared`; nil when it is absent.
+  static func recorded(_ name: String) throws -> [Location]? {
+    guard let path = Shared.file("data/tracks/\(name)") else { return nil }
+    var recording = try NMEARecording(path: path)
+    var track: [Location] = []
+    while let event = try recording.next() {
+      guard case .position(let fixes) = event else { continue }
+      for location in fixes.compactMap({ Location(fix: $0) })
+      where track.last.map({ $0.timestamp < location.timestamp }) ?? true {
+        track.append(location)
+      }
+    }
+    return track
+  }
+}
+
+extension SeededGenerator {
+  fileprivate mutating func next(in range: ClosedRange<Double>) -> Double { .random(in: range, using: &self) }
+}
+
+/// A subscriber that is told reports as they are decided and looks at each fix's moment when it is due.
+struct ReportingRun {
+  var reports: [ReportPredictor] = []
+  /// When each report was decided.
+  var decidedAt: [Timestamp] = []
+  /// For each fix, metres between it and what is shown for its moment when that is due; infinite when nothing is.
+  var errors: [Double] = []
+
+  init(_ track: [Location], epsilon: Double, delay: Double) {
+    var reporter = BoundedReporter(epsilon: epsilon, delay: delay)
+    for location in track {
+      while let deadline = reporter.nextDeadline, deadline < location.timestamp {
+        take(reporter.advance(to: deadline), at: deadline)
+      }
+      take(reporter.process(location), at: location.timestamp)
+    }
+    while let deadline = reporter.nextDeadline { take(reporter.advance(to: deadline), at: deadline) }
+    errors = track.map { fix in
+      let due = fix.timestamp.advanced(bySeconds: delay)
+      let known = zip(reports, decidedAt).filter { $0.1 <= due && $0.0.moment <= fix.timestamp }
+      guard let report = known.last?.0 else { return .infinity }
+      return report.error(of: fix.coordinate, at: fix.timestamp)
+    }
+  }
+
+  private mutating func take(_ fresh: [ReportPredictor], at time: Timestamp) {
+    reports += fresh
+    decidedAt += fresh.map { _ in time }
+  }
+}

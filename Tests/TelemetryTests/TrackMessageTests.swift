@@ -1,0 +1,103 @@
+import Positioning
+import Sensors
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@Suite struct TrackMessageTests {
+  private let time = UTCTime(nanoseconds: 1_795_248_930_125_000_000)
+
+  /// The polyline of the format's own documentation: Google's example has precision 5.
+  @Test func pointsAreAnEncodedPolyline() throws {
+    let places = [(38.5, -120.2), (40.7, -120.95), (43.252, -126.453)]
+    let fixes = places.enumerated().map { index, place in
+      TrackMessage.Fix(
+        time: time.advanced(bySeconds: Double(index)),
+        coordinate: Coordinate(latitude: place.0, longitude: place.1),
+        horizontalAccuracy: index == 1 ? nil : 2.5)
+    }
+    let message = TrackMessage(
+      identity: MessageIdentity(epoch: "e", seq: 3), fixes: fixes, precision: 5, bound: 10)
+    #expect(
+      String(decoding: message.payload, as: UTF8.self)
+        == #"{"time":"2026-11-21T08:15:30.125Z","count":3,"precision":5,"bound":10,"#
+        + #""points":"_p~iF~ps|U_ulLnnqC_mqNvxq`@","times":"?o}@?","accuracies":"s@r@s@","epoch":"e","seq":3}"#
+    )
+    #expect(try TrackMessage(json: JSONValue(parsing: message.payload)) == message)
+  }
+
+  @Test func anEmptyBatchRoundTrips() throws {
+    let message = TrackMessage(identity: nil, fixes: [])
+    let back = try TrackMessage(json: JSONValue(parsing: message.payload))
+    #expect(back.fixes.isEmpty && back.bound == nil && back.precision == 7)
+  }
+
+  @Test(arguments: [
+    (#""precision":9,"points":"??","times":"?""#, "key \"precision\": 9.0 is not within"),
+    (#""precision":5,"times":"?""#, "key \"points\": missing"),
+    (#""precision":5,"points":"?","times":"?""#, "key \"points\": does not hold the 1 values"),
+    (#""precision":5,"points":"???","times":"?""#, "key \"points\": does not hold the 1 values"),
+    (#""precision":5,"points":"_?","times":"?""#, "key \"points\": does not hold the 1 values"),
+    (#""precision":5,"points":"?_","times":"?""#, "key \"points\": broken text"),
+    (#""precision":5,"points":"?!","times":"?""#, "key \"points\": broken text"),
+    (#""precision":1,"points":"~~~~?","times":"?""#, "key \"points\": does not hold the 1 values"),
+    (#""precision":1,"points":"_~~~?","times":"?""#, "key \"points\": "),
+    (#""precision":5,"points":"??","times":"~~~~~~~~~~~~~~?""#, "key \"times\": broken text"),
+    (#""precision":5,"points":"??","times":"?","accuracies":"??""#, "key \"accuracies\": does not hold"),
+  ])
+  func aBrokenTrackNamesItsKey(members: String, problem: String) throws {
+    let text = #"{"time":"2026-11-21T08:15:30Z","count":1,"# + members + "}"
+    let json = try JSONValue(parsing: Array(text.utf8))
+    do {
+      _ = try TrackMessage(json: json)
+      Issue.record("must be refused: \(text)")
+    } catch {
+      #expect(error.description.hasPrefix(problem), "\(error)")
+    }
+  }
+
+  @Test(arguments: ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"])
+  func aRealDriveTakesAtMostTwelveBytesAFix(name: String) throws {
+    guard let path = Shared.file("data/tracks/\(name)") else { return }
+    var recording = try NMEARecording(path: path)
+    var fixes: [TrackMessage.Fix] = []
+    while let event = try recording.next() {
+      guard case .position(let block) = event else { continue }
+      for fix in block {
+        guard let coordinate = fix.coordinate, let time = fix.time else { continue }
+        let accuracy = (fix.horizontalDilution ?? 1) * 2.5
+        fixes.append(.init(time: time, coordinate: coordinate, horizontalAccuracy: accuracy))
+      }
+    }
+    for batch in stride(from: 0, to: fixes.count - 120, by: 120).map({ Array(fixes[$0..<($0 + 120)]) }) {
+      let message = TrackMessage(identity: MessageIdentity(epoch: "a1b2c3d4", seq: 1_000_000), fixes: batch)
+      let payload = message.payload
+      #expect(payload.count <= 12 * batch.count, "\(Double(payload.count) / Double(batch.count)) bytes a fix")
+      let back = try TrackMessage(json: JSONValue(parsing: payload))
+      #expect(back.fixes.count == batch.count)
+      for (a, b) in zip(back.fixes, batch) {
+        #expect(a.time == b.time)
+        #expect(a.coordinate.distance(to: b.coordinate) <= TrackMessage.roundingError(precision: 7))
+        let (kept, given) = (a.horizontalAccuracy ?? -1, b.horizontalAccuracy ?? -1)
+        #expect(kept >= given - 1e-6 && kept < given + 0.1)
+      }
+    }
+  }
+
+  @Test func aReportTravelsWithItsPrediction() throws {
+    var location = Location(
+      timestamp: Timestamp(nanoseconds: 0), coordinate: Coordinate(latitude: 48, longitude: 11))
+    location.speed = 13
+    let report = ReportPredictor(
+      moment: Timestamp(nanoseconds: time.nanoseconds),
+      coordinate: Coordinate(latitude: 48.00001234, longitude: 11.00004321), velocity: SIMD2(-3.125, 12.5),
+      bound: 20, delay: 5)
+    let message = LocationMessage(identity: nil, time: time, location: location, report: report)
+    #expect(
+      String(decoding: message.payload, as: UTF8.self)
+        == #"{"time":"2026-11-21T08:15:30.125Z","latitude":48.00001234,"longitude":11.00004321,"speed":13,"#
+        + #""predict":{"velocityEast":-3.125,"velocityNorth":12.5,"bound":20,"delay":5}}"#)
+    #expect(try LocationMessage(json: JSONValue(parsing: message.payload)).predictor == report)
+  }
+}
