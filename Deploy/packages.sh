@@ -5,7 +5,8 @@ build_packages=(pkg-config libiio-dev libgps-dev libmosquitto-dev libsqlite3-dev
 run_packages=(mosquitto mosquitto-clients)
 test_packages=(openssl gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps iproute2
   util-linux)
-rig_packages=(qemu-system-x86 busybox-static cpio gcc libc6-dev kmod)
+# One list, which the rig's own errors name too.
+mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
 
 # install_packages PACKAGE...: quiet when all are there, so that the scripts run without root on a machine set up before.
 install_packages() {

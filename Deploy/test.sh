@@ -19,7 +19,7 @@ esac
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
 step "packages"
-install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]}" "${rig_packages[@]}" python3
+install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]}" "${rig_packages[@]}"
 
 step "formatting"
 swift format lint --strict -r Sources Tests Package.swift

@@ -1,0 +1,129 @@
+internal import Foundation
+internal import Platform
+
+/// The machine with virtual IIO hardware of Tests/SensorRig, on free loopback ports. It ends with the object, with the
+/// test runner, or after half an hour, whichever comes first.
+public final class RigFixture: Sendable {
+  /// Where its iiod listens.
+  public let port: Int
+  private let control: Int
+  private let processID: String
+  private let state: TemporaryDirectory
+
+  /// Its sensors as libiio addresses them.
+  public var uri: String { "ip:127.0.0.1:\(port)" }
+
+  /// Boots it and waits until iiod and the control protocol answer.
+  ///
+  /// - Parameter overlay: a directory that is added to the guest's root, together with the libraries of its programs.
+  /// - Throws: `RigError` with what the rig said, when it does not start.
+  public init(overlay: String? = nil) throws {
+    port = try FreePort.next()
+    control = try FreePort.next()
+    state = try TemporaryDirectory()
+    let arguments = [
+      "start", "--port", "\(port)", "--control", "\(control)", "--watch", "\(getpid())", "--lifetime", "1800",
+      "--state", state.file("rig"),
+    ]
+    let start = try ChildProcess(Self.script, arguments + (overlay.map { ["--overlay", $0] } ?? []))
+    let status = start.waitForExit()
+    let answer = start.output
+    guard status == 0,
+      let id = answer.split(whereSeparator: \.isWhitespace).first(where: { $0.hasPrefix("pid=") })
+    else { throw RigError("rig.sh start ended with status \(status): \(answer)") }
+    processID = String(id.dropFirst(4))
+  }
+
+  deinit { stop() }
+
+  /// Ends it.
+  public func stop() {
+    do {
+      try ChildProcess(Self.script, ["stop", processID]).waitForExit()
+    } catch {
+      print("the sensor rig \(processID) was not stopped: \(error)")
+    }
+  }
+
+  /// Whether this machine has the programs that it needs; says so when not.
+  public static let isAvailable: Bool = {
+    let programs = [
+      "qemu-system-x86_64", "busybox", "cpio", "iiod", "iio_readdev", "gcc", "python3", "xz", "dpkg",
+      "apt-get",
+    ]
+    let missing = programs.filter { ChildProcess.find($0) == nil }
+    if !missing.isEmpty {
+      print(
+        "skipped: the sensor rig needs \(missing.joined(separator: ", ")); Tests/SensorRig/packages.txt names the packages"
+      )
+    }
+    return missing.isEmpty
+  }()
+
+  // This file lies in <repository>/Sources/TestSupport.
+  private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent()
+    .deletingLastPathComponent().appendingPathComponent("Tests/SensorRig/rig.sh").path
+
+  /// Gives a command of the protocol; returns the lines of its answer.
+  @discardableResult
+  public func command(_ text: String) throws -> [String] {
+    var connection = try RigConnection(port: control)
+    return try connection.command(text)
+  }
+
+  /// Loads a recording in CSV and plays it, its first row after `delay` seconds.
+  public func play(_ csv: String, delay: Double = 0.5) throws {
+    var connection = try RigConnection(port: control)
+    _ = try connection.command("load", Array("\(csv)\n.\n".utf8))
+    _ = try connection.command("play delay=\(delay)")
+  }
+
+  /// Whether a recording plays.
+  public var isPlaying: Bool {
+    get throws { try status("source").contains { $0["state"] != "idle" } }
+  }
+
+  /// The power state of each sensor now, as in ["accel": "full"].
+  public var power: [String: String] {
+    get throws {
+      try status("sensor").reduce(into: [:]) { power, sensor in
+        if let name = sensor["name"] { power[name] = sensor["power"] }
+      }
+    }
+  }
+
+  /// What the kernel requested of the sensors' power, oldest first, as in "1795… accel power=full interval=10 …".
+  public var powerLog: [String] {
+    get throws { try command("log").filter { $0.contains(" power=") } }
+  }
+
+  /// Writes an executable file in the guest.
+  public func put(_ bytes: [UInt8], at path: String) throws {
+    var connection = try RigConnection(port: control)
+    _ = try connection.command("put \(path) 755 \(bytes.count)", bytes)
+  }
+
+  /// Starts a shell command in the guest.
+  public func start(_ command: String) throws -> RigProgram {
+    try RigProgram(command, connection: RigConnection(port: control))
+  }
+
+  /// Runs a shell command in the guest to its end.
+  @discardableResult
+  public func run(_ command: String) throws -> (status: Int, output: [String]) {
+    var program = try start(command)
+    return try program.waitForExit()
+  }
+
+  private func status(_ subject: String) throws -> [[String: String]] {
+    try command("status").compactMap { line in
+      let words = line.split(separator: " ")
+      guard words.first.map(String.init) == subject else { return nil }
+      return words.dropFirst().reduce(into: [:]) { pairs, word in
+        let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+        if parts.count == 2 { pairs[parts[0]] = parts[1] }
+      }
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built `odographd` inside the rig's guest, beside its sensors, as it runs in a vehicle.
+extension SensorRigTests {
+  @Test(.timeLimit(.minutes(4))) func theAgentOnItsOwnDevicesPublishesToABroker() async throws {
+    let overlay = try TemporaryDirectory()
+    let folder = overlay.file("usr/local/bin")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try FileManager.default.copyItem(atPath: BuiltProduct.path("odographd"), toPath: folder + "/odographd")
+    let rig = try RigFixture(overlay: overlay.path)
+    try rig.command("idle on")
+    let broker = try BrokerFixture()
+    let directory = try TemporaryDirectory()
+    let lines = directory.file("lines")
+    let tail = try OdographProcess.start(
+      ["tail", "--broker", "mqtt://127.0.0.1:\(broker.port)"], output: lines)
+    func messages() throws -> [PrintedMessage] {
+      try OdographProcess.text(of: lines).split(separator: "\n").compactMap { PrintedMessage(line: $0) }
+    }
+    try await eventually {
+      try await publish(broker, "odograph/v1/default/rig/motion", "{}")
+      return try !messages().isEmpty
+    }
+
+    let settings =
+      AgentProcess.settings(context: "local:") + [
+        // The host's loopback, as QEMU shows it to the guest.
+        "mqtt.broker=mqtt://10.0.2.2:\(broker.port)", "store.path=/tmp/outbox.sqlite",
+      ]
+    var agent = try rig.start("exec odographd run " + settings.map { "--set '\($0)'" }.joined(separator: " "))
+    let deadline = Date(timeIntervalSinceNow: 60)
+    try await eventually {
+      try messages().filter { $0.kind == "attitude" }.count > 10 || Date() > deadline
+    }
+    try agent.signal("TERM")
+    let (status, output) = try agent.waitForExit()
+    #expect(status == 0, "\(output)")
+    try await eventually {
+      try messages().last { $0.kind == "status" }?.payload["state"]?.string == "offline" || Date() > deadline
+    }
+    tail.terminate()
+    let received = try messages()
+    #expect(received.filter { $0.kind == "attitude" }.count > 10, "\(output)")
+    #expect(received.contains { $0.kind == "heading" })
+    let last = try #require(received.last { $0.kind == "status" }, "\(output)")
+    // Its own last word, not the one that the broker says for the dead.
+    #expect(last.payload["state"]?.string == "offline" && last.payload["will"] == nil, "\(output)")
+    try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
+    try expectPowerCycle(rig)
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Telemetry
+import TestSupport
+import Testing
+
+/// The built `odographd` with the rig's sensors.
+extension SensorRigTests {
+  @Test(.timeLimit(.minutes(4))) func theAgentPublishesAndLeavesTheSensorsOff() async throws {
+    let rig = try Self.rig()
+    let agent = try AgentProcess(context: rig.uri)
+    try await eventually {
+      let kinds = agent.messages.map(\.kind)
+      return kinds.filter { $0 == "attitude" }.count > 10 && kinds.contains("heading") || !agent.isRunning
+    }
+    agent.requestStop()
+    try await eventually { !agent.isRunning }
+    #expect(agent.exitStatus == 0, "\(agent.output)")
+    let last = try #require(agent.messages.last, "\(agent.output)")
+    #expect(last.kind == "status" && last.payload["state"]?.string == "offline", "\(agent.output)")
+    #expect(agent.sourceStates.count == 3 && agent.sourceStates.values.allSatisfy { $0.last == "active" })
+    try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
+    try expectPowerCycle(rig)
+  }
+
+  @Test(.timeLimit(.minutes(4))) func theAgentSurvivesTheDaemonsCrash() async throws {
+    let rig = try Self.rig()
+    let agent = try AgentProcess(context: rig.uri)
+    try await expectLossAndReturn(agent) {
+      try rig.run("iiod-ctl kill")
+    } restore: {
+      try rig.run("iiod-ctl start")
+    }
+    try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
+  }
+
+  @Test(.timeLimit(.minutes(4))) func theAgentPicksUpADeviceThatReturns() async throws {
+    let rig = try Self.rig()
+    let agent = try AgentProcess(context: rig.uri)
+    try await expectLossAndReturn(agent) {
+      try rig.command("remove")
+    } restore: {
+      try rig.command("create")
+      try rig.command("idle on")
+      // iiod knows the devices that were there when it started; in a vehicle, udev starts it anew.
+      try rig.run("iiod-ctl restart")
+    }
+    try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
+  }
+
+  /// Cuts when attitudes come, restores when every source is said to be lost, and waits for attitudes again.
+  private func expectLossAndReturn(
+    _ agent: AgentProcess, cut: () throws -> Void, restore: () throws -> Void,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    func attitudes() -> Int { agent.messages.filter { $0.kind == "attitude" }.count }
+    func isEach(_ state: String) -> Bool {
+      let states = agent.sourceStates
+      return states.count == 3 && states.values.allSatisfy { $0.last == state }
+    }
+    try await eventually { attitudes() > 5 && isEach("active") || !agent.isRunning }
+    try cut()
+    try await eventually { isEach("unavailable") || !agent.isRunning }
+    let before = attitudes()
+    try restore()
+    try await eventually { attitudes() > before + 5 && isEach("active") || !agent.isRunning }
+    agent.requestStop()
+    try await eventually { !agent.isRunning }
+    #expect(agent.exitStatus == 0, "\(agent.output)", sourceLocation: sourceLocation)
+    #expect(
+      !agent.reasons.isEmpty && agent.reasons.allSatisfy { !$0.isEmpty }, sourceLocation: sourceLocation)
+    let states = agent.sourceStates
+    for (source, told) in states {
+      #expect(told == ["active", "unavailable", "active"], "\(source)", sourceLocation: sourceLocation)
+      #expect(
+        agent.lossesLogged(of: source) == 1, "\(source): \(agent.output)", sourceLocation: sourceLocation)
+    }
+  }
+}
