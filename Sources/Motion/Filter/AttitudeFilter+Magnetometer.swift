@@ -15,6 +15,8 @@ extension AttitudeFilter {
       flags.isMagnetometerStuck = magnetometer.isStuck(
         at: time, for: parameters.stuckTime, others: gyroscope, accelerometer)
       if flags.isMagnetometerStuck { counters.stuck += 1 } else { counters.repeated += 1 }
+      // A value that came before the filter was level was of no use; held, it is still the only one there is.
+      if !hasField, !flags.isMagnetometerStuck, !gyroscope.isSilent { use(field: field, at: seconds(time)) }
       return
     case .good:
       flags.isMagnetometerStuck = false

@@ -11,7 +11,7 @@ import Testing
   }
 
   private func run(_ arguments: [String]) throws -> Outcome {
-    let child = try ChildProcess(builtProgram("odographd"), arguments)
+    let child = try ChildProcess(BuiltProduct.path("odographd"), arguments)
     guard waitUntil(atMost: 40, { !child.isRunning }) else {
       child.kill()
       return Outcome(status: .min, text: "did not end: \(child.output)")
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test func aReaderThatLeavesEndsTheAgentQuietly() throws {
-    let program = builtProgram("odographd")
+    let program = BuiltProduct.path("odographd")
     let line =
       "'\(program)' run --print --set vehicle.id=v --set input.mode=simulation --set input.speed=0 | head -n 1"
     let child = try ChildProcess("sh", ["-c", line])

@@ -18,7 +18,7 @@ struct AgentProcess {
     }
     let shell = #"exec "$0" "$@" >"$LINES" 2>"$LOG""#
     child = try ChildProcess(
-      "sh", ["-c", shell, builtProgram("odographd")] + arguments,
+      "sh", ["-c", shell, BuiltProduct.path("odographd")] + arguments,
       environment: ["LINES": self.directory.file("lines"), "LOG": self.directory.file("log")])
   }
 
@@ -62,7 +62,7 @@ struct TailProcess {
 
   init(_ broker: BrokerFixture, _ arguments: [String] = []) throws {
     child = try ChildProcess(
-      builtProgram("odograph"),
+      BuiltProduct.path("odograph"),
       ["tail", "--broker", "mqtt://127.0.0.1:\(broker.port)", "--fleet", "test"] + arguments)
   }
 

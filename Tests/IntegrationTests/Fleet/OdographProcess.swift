@@ -10,7 +10,7 @@ enum OdographProcess {
   }
 
   /// Beside the test bundle, wherever that was built.
-  static var path: String { builtProgram("odograph") }
+  static var path: String { BuiltProduct.path("odograph") }
 
   /// Starts it; `output` takes stdout and stderr.
   static func start(_ arguments: [String], output: String) throws -> ChildProcess {
@@ -67,20 +67,4 @@ enum FleetPayload {
     #"{"time":"\#(time())","latitude":\#(latitude),"longitude":\#(longitude),"speed":\#(speed),"#
       + #""course":\#(course),"epoch":"e","seq":\#(seq)}"#
   }
-}
-
-/// A program of the package, as built beside the test bundle.
-func builtProgram(_ name: String) -> String {
-  let bundle = Bundle.allBundles.map(\.bundlePath).first { $0.hasSuffix(".xctest") }
-  let start = bundle ?? CommandLine.arguments.first ?? ""
-  var folder = URL(fileURLWithPath: start).deletingLastPathComponent()
-  for _ in 0..<6 {
-    let candidate = folder.appendingPathComponent(name).path
-    var isFolder: ObjCBool = false
-    if FileManager.default.fileExists(atPath: candidate, isDirectory: &isFolder), !isFolder.boolValue {
-      return candidate
-    }
-    folder.deleteLastPathComponent()
-  }
-  return name
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Telemetry
 import TestSupport
 import Testing
 
@@ -25,7 +26,7 @@ extension SensorRigTests {
     }
 
     let settings =
-      AgentProcess.settings(context: "local:") + [
+      RigAgent.settings(context: "local:") + [
         // The host's loopback, as QEMU shows it to the guest.
         "mqtt.broker=mqtt://10.0.2.2:\(broker.port)", "store.path=/tmp/outbox.sqlite",
       ]

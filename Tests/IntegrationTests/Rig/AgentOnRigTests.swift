@@ -7,7 +7,7 @@ import Testing
 extension SensorRigTests {
   @Test(.timeLimit(.minutes(4))) func theAgentPublishesAndLeavesTheSensorsOff() async throws {
     let rig = try Self.rig()
-    let agent = try AgentProcess(context: rig.uri)
+    let agent = try RigAgent(context: rig.uri)
     try await eventually {
       let kinds = agent.messages.map(\.kind)
       return kinds.filter { $0 == "attitude" }.count > 10 && kinds.contains("heading") || !agent.isRunning
@@ -24,7 +24,7 @@ extension SensorRigTests {
 
   @Test(.timeLimit(.minutes(4))) func theAgentSurvivesTheDaemonsCrash() async throws {
     let rig = try Self.rig()
-    let agent = try AgentProcess(context: rig.uri)
+    let agent = try RigAgent(context: rig.uri)
     try await expectLossAndReturn(agent) {
       try rig.run("iiod-ctl kill")
     } restore: {
@@ -35,7 +35,7 @@ extension SensorRigTests {
 
   @Test(.timeLimit(.minutes(4))) func theAgentPicksUpADeviceThatReturns() async throws {
     let rig = try Self.rig()
-    let agent = try AgentProcess(context: rig.uri)
+    let agent = try RigAgent(context: rig.uri)
     try await expectLossAndReturn(agent) {
       try rig.command("remove")
     } restore: {
@@ -49,7 +49,7 @@ extension SensorRigTests {
 
   /// Cuts when attitudes come, restores when every source is said to be lost, and waits for attitudes again.
   private func expectLossAndReturn(
-    _ agent: AgentProcess, cut: () throws -> Void, restore: () throws -> Void,
+    _ agent: RigAgent, cut: () throws -> Void, restore: () throws -> Void,
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
     func attitudes() -> Int { agent.messages.filter { $0.kind == "attitude" }.count }

@@ -3,7 +3,7 @@ import Telemetry
 import TestSupport
 
 /// `odographd run` as a user runs it, on one IIO context and without gpsd.
-final class AgentProcess: Sendable {
+final class RigAgent: Sendable {
   private let process: ChildProcess
 
   /// Runs it with `--print`.
