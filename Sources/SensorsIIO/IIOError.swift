@@ -36,7 +36,8 @@ public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
         case ENOENT, EINVAL:
           "the host name or port does not resolve; correct the URI (ip:HOST or ip:HOST:PORT)"
         case ENOSYS: "this libiio was built without its network backend"
-        default: "\(cause); check that the host is up and that port 30431 of it can be reached"
+        default:
+          "\(cause); check that the host is up, that iiod runs there, and that the URI's port (else 30431) can be reached"
         }
     } else if uri.hasPrefix("local:") {
       reason =

@@ -8,6 +8,8 @@ struct StatusReporter: Sendable {
   private let interval: Double
   private let version: String
   private var sources: [String: StatusMessage.Source] = [:]
+  /// The kinds that a source is missed for, by the source's name.
+  private var missing: [String: Set<SensorKind>] = [:]
   private var lastTold: Timestamp?
   private var hasNews = true
 
@@ -25,16 +27,29 @@ struct StatusReporter: Sendable {
     switch change.state {
     case .active(let rates):
       source.state = "active"
+      settle(change)
       for (kind, rate) in rates { source.rates[kind.rawValue] = rate }
     case .idle: break
     case .unavailable(let reason):
       source.state = "unavailable"
       source.reason = reason
+      missing[change.source] = change.kinds
     case .finished: source.state = "finished"
     }
     guard sources[change.source] != source else { return }
     sources[change.source] = source
     hasNews = true
+  }
+
+  /// Drops complaints that are settled. A whole context that cannot be reached goes by a name of its own, and so does a
+  /// device that was given a new number: neither will say itself that the sensors are there again.
+  private mutating func settle(_ change: SourceStatus) {
+    for (name, kinds) in missing where name == change.source || !kinds.isDisjoint(with: change.kinds) {
+      missing[name] = nil
+      guard name != change.source else { continue }
+      sources[name] = nil
+      hasNews = true
+    }
   }
 
   /// Makes the next message due at once.

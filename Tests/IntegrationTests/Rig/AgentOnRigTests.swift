@@ -33,6 +33,23 @@ extension SensorRigTests {
     try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
   }
 
+  /// What was said of the whole context is no longer true once its devices are there.
+  @Test(.timeLimit(.minutes(4))) func theAgentWaitsForADaemonThatStartsLater() async throws {
+    let rig = try Self.rig()
+    try rig.run("iiod-ctl stop")
+    let agent = try AgentProcess(context: rig.uri)
+    try await eventually { !agent.reasons.isEmpty || !agent.isRunning }
+    try rig.run("iiod-ctl start")
+    try await eventually { agent.messages.filter { $0.kind == "attitude" }.count > 5 || !agent.isRunning }
+    agent.requestStop()
+    try await eventually { !agent.isRunning }
+    #expect(agent.exitStatus == 0, "\(agent.output)")
+    let last = try StatusMessage(json: #require(agent.messages.last).payload)
+    #expect(last.state == .offline)
+    #expect(last.sources.count == 3 && last.sources.allSatisfy { $0.state == "active" }, "\(agent.output)")
+    try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
+  }
+
   @Test(.timeLimit(.minutes(4))) func theAgentPicksUpADeviceThatReturns() async throws {
     let rig = try Self.rig()
     let agent = try RigAgent(context: rig.uri)
