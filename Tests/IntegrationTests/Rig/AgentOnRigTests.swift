@@ -37,7 +37,7 @@ extension SensorRigTests {
   @Test(.timeLimit(.minutes(4))) func theAgentWaitsForADaemonThatStartsLater() async throws {
     let rig = try Self.rig()
     try rig.run("iiod-ctl stop")
-    let agent = try AgentProcess(context: rig.uri)
+    let agent = try RigAgent(context: rig.uri)
     try await eventually { !agent.reasons.isEmpty || !agent.isRunning }
     try rig.run("iiod-ctl start")
     try await eventually { agent.messages.filter { $0.kind == "attitude" }.count > 5 || !agent.isRunning }
