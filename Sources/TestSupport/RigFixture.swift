@@ -8,7 +8,6 @@ public final class RigFixture: Sendable {
   public let port: Int
   private let control: Int
   private let processID: String
-  private let state: TemporaryDirectory
 
   /// Its sensors as libiio addresses them.
   public var uri: String { "ip:127.0.0.1:\(port)" }
@@ -20,10 +19,8 @@ public final class RigFixture: Sendable {
   public init(overlay: String? = nil) throws {
     port = try FreePort.next()
     control = try FreePort.next()
-    state = try TemporaryDirectory()
     let arguments = [
       "start", "--port", "\(port)", "--control", "\(control)", "--watch", "\(getpid())", "--lifetime", "1800",
-      "--state", state.file("rig"),
     ]
     let start = try ChildProcess(Self.script, arguments + (overlay.map { ["--overlay", $0] } ?? []))
     let status = start.waitForExit()
