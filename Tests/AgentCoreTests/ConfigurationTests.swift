@@ -65,7 +65,12 @@ import Testing
     ),
     ("[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"a = 1,2\"]", "test.toml:4: \"a = 1,2\" is not"),
     ("[vehicle]\nid = \"v\"\n[iio]\ncontexts = [1]", "test.toml:4: key iio.contexts: a value of type"),
-    ("[vehicle", "test.toml:1: not TOML"),
+    (
+      "[vehicle]\nid = \"v\"\n[motion]\nevents = [\"jump\"]",
+      "test.toml:4: key motion.events: \"jump\" is not one of \"shake\", \"impact\""
+    ),
+    ("[vehicle", "test.toml:1: not TOML"), ("[=]", "test.toml:1: not TOML"),
+    ("a = 1\n[[ .x", "test.toml:2: not TOML"),
   ])
   func errorsNamePlaceKeyAndRemedy(toml: String, expected: String) {
     let message = problem(toml)

@@ -50,6 +50,8 @@ extension AgentConfiguration {
     attitudeInterval = try reader.number("attitude.interval")
     attitudeFrame =
       AttitudeReferenceFrame(rawValue: try reader.text("attitude.frame")) ?? .xMagneticNorthZVertical
+    motionEvents = try reader.choices("motion.events", of: MotionEvent.self)
+    requiredSensors = try reader.choices("sensors.required", of: SensorKind.self)
     statusInterval = try reader.number("status.interval")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     storePath = try reader.text("store.path")
@@ -172,6 +174,22 @@ private struct Reader {
   func texts(_ path: String) throws(ConfigurationError) -> [String] {
     guard let value = reader.stringArray(forKey: ConfigKey(path)) else { throw missing(path) }
     return value
+  }
+
+  /// An array of strings, each a case of the type.
+  func choices<Choice: RawRepresentable & CaseIterable & Hashable>(
+    _ path: String, of type: Choice.Type
+  ) throws(ConfigurationError) -> Set<Choice> where Choice.RawValue == String {
+    var chosen: Set<Choice> = []
+    for text in try texts(path) {
+      guard let choice = Choice(rawValue: text) else {
+        let names = Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+        throw ConfigurationError(
+          place: place(of: path), problem: "key \(path): \"\(text.prefix(40))\" is not one of \(names)")
+      }
+      chosen.insert(choice)
+    }
+    return chosen
   }
 
   func integer(_ path: String) throws(ConfigurationError) -> Int {

@@ -59,6 +59,15 @@ public struct AgentConfiguration: Sendable, Hashable {
     public var start: UTCTime?
   }
 
+  /// Kinds of `motion` messages.
+  public enum MotionEvent: String, Sendable, Hashable, CaseIterable {
+    case shake
+    case impact
+    case orientation
+    /// Stationary and moving.
+    case activity
+  }
+
   public struct MQTT: Sendable, Hashable {
     public var host: String
     public var port: Int
@@ -95,6 +104,10 @@ public struct AgentConfiguration: Sendable, Hashable {
   /// Seconds between attitudes.
   public var attitudeInterval: Double
   public var attitudeFrame: AttitudeReferenceFrame
+  /// What is told as `motion`.
+  public var motionEvents: Set<MotionEvent>
+  /// What a vehicle must have: without one of these the agent does not start.
+  public var requiredSensors: Set<SensorKind>
   /// Seconds between status messages when nothing changes.
   public var statusInterval: Double
 

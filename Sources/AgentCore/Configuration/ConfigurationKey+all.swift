@@ -49,6 +49,9 @@ extension ConfigurationKey {
         "xTrueNorthZVertical",
       ]), default: .text("xMagneticNorthZVertical")),
 
+    ConfigurationKey("motion.events", .texts, default: .texts(["impact", "activity"])),
+    ConfigurationKey("sensors.required", .texts, default: .texts([])),
+
     ConfigurationKey("status.interval", .number(1...86_400), default: .number(60)),
 
     ConfigurationKey("mqtt.broker", .text, default: .text("mqtt://127.0.0.1:1883")),

@@ -16,6 +16,7 @@ public struct AgentPipeline: Sendable {
   private var heading: HeadingManager
   private var headingGate: IntervalGate
   private var attitudeGate: IntervalGate
+  private var motionEvents: MotionEvents
   private var status: StatusReporter
 
   /// - Parameters:
@@ -30,6 +31,7 @@ public struct AgentPipeline: Sendable {
     heading = HeadingManager(headingFilter: configuration.headingFilter)
     headingGate = IntervalGate(interval: configuration.headingInterval)
     attitudeGate = IntervalGate(interval: configuration.attitudeInterval)
+    motionEvents = MotionEvents(configuration.motionEvents)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
   }
 
@@ -37,7 +39,8 @@ public struct AgentPipeline: Sendable {
   public var demands: [SensorKind: SensorDemand] {
     var demands: [SensorKind: SensorDemand] = [:]
     if configuration.isLocationEnabled { demands[.positioning] = location.demand }
-    if configuration.isAttitudeEnabled || configuration.isHeadingEnabled {
+    let isFusionWanted = configuration.isAttitudeEnabled || configuration.isHeadingEnabled
+    if isFusionWanted || !configuration.motionEvents.isEmpty {
       let inertial = SensorDemand.rate(
         hertz: configuration.iio.rate, latency: .seconds(configuration.iio.latency))
       for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] { demands[kind] = inertial }
@@ -48,14 +51,19 @@ public struct AgentPipeline: Sendable {
   /// Takes one event in; hands out the messages that follow from it, in order.
   public mutating func process(_ event: SensorEvent, into send: (MessageDraft) -> Void) {
     switch event {
-    case .accelerometer(let block): motion.process(block)
+    case .accelerometer(let block):
+      motion.process(block)
+      tell(motionEvents.process(block, gravity: motion.deviceMotion?.gravity), into: send)
     case .gyroscope(let block):
       motion.process(block)
+      tell(motionEvents.process(block), into: send)
       if let last = block.last { tellMotion(at: last.timestamp, into: send) }
     case .magnetometer(let block): motion.process(block)
     case .barometer, .thermometer: break
     case .position(let fixes): for fix in fixes { process(fix, into: send) }
-    case .status(let change): status.note(change)
+    case .status(let change):
+      motion.note(change)
+      status.note(change)
     }
     if let timestamp = event.timestamp { advance(to: timestamp, into: send) }
   }
@@ -93,6 +101,12 @@ public struct AgentPipeline: Sendable {
 
   private mutating func process(_ fix: PositionFix, into send: (MessageDraft) -> Void) {
     timeBase.observe(fix)
+    if let coordinate = fix.coordinate {
+      motion.update(
+        location: coordinate, altitude: fix.altitudeEllipsoidal,
+        time: fix.time ?? timeBase.utc(at: fix.timestamp))
+      heading.declination = motion.declination
+    }
     guard configuration.isLocationEnabled, let location = location.process(fix) else { return }
     let time = location.time ?? timeBase.utc(at: location.timestamp)
     send(
@@ -122,6 +136,16 @@ public struct AgentPipeline: Sendable {
       let final = message
       send(
         MessageDraft(kind: .attitude, lane: .live, retain: false, expirySeconds: 60) { _ in final.payload })
+    }
+  }
+
+  private func tell(_ events: [MotionEvents.Event], into send: (MessageDraft) -> Void) {
+    for (timestamp, event) in events {
+      let time = timeBase.utc(at: timestamp)
+      send(
+        MessageDraft(kind: .motion, lane: .event, retain: false) { identity in
+          MotionMessage(identity: identity, time: time, event: event).payload
+        })
     }
   }
 

@@ -43,6 +43,7 @@ public final class Agent: Sendable {
     let topics = try TopicScheme(
       root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle)
     let feed = try SensorFeed(configuration)
+    try RequiredSensors(configuration).check(feed, log: log)
     let (start, time) = try feed.startOfTime(configuration.input)
     let pipeline = AgentPipeline(configuration: configuration, start: start, time: time, version: version)
     let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)

@@ -83,6 +83,18 @@ import Testing
     #expect(outcome.status == 1 && outcome.text.contains("/proc/x/y"), "\(outcome)")
   }
 
+  @Test func aRequiredSensorThatIsMissing() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.write("a.csv", "t,ax,ay,az\n0,0,0,9.8\n0.01,0,0,9.8\n")
+    let outcome = try run([
+      "run", "--print", "--set", "vehicle.id=v", "--set", "input.mode=replay", "--set",
+      "replay.sensors=\(path)", "--set",
+      "sensors.required=accelerometer,gyroscope", "--set", "input.speed=0",
+    ])
+    #expect(outcome.status == 1)
+    #expect(outcome.text.contains("required sensors are missing: gyroscope"), "\(outcome.text)")
+  }
+
   /// The broker's port is taken by something that speaks another protocol.
   @Test func aPortThatIsInUseByAnotherProgram() throws {
     guard GPSDFixture.isInstalled else { return }

@@ -1,0 +1,65 @@
+internal import Motion
+internal import Sensors
+internal import Spatial
+internal import Telemetry
+
+/// Watches the samples for what a `motion` message tells: shakes, blows, changes of orientation, rest and movement.
+struct MotionEvents: Sendable {
+  private let enabled: Set<AgentConfiguration.MotionEvent>
+  private var shakes = ShakeDetector()
+  private var impacts = ImpactDetector()
+  private var orientation = OrientationDetector()
+  private var stationary = StationaryDetector()
+
+  init(_ enabled: Set<AgentConfiguration.MotionEvent>) {
+    self.enabled = enabled
+  }
+
+  typealias Event = (timestamp: Timestamp, event: MotionMessage.Event)
+
+  /// - Parameter gravity: g, device frame, from the newest motion; nil while it is not known.
+  mutating func process(_ block: [AccelerometerData], gravity: Vector3?) -> [Event] {
+    guard !enabled.isEmpty else { return [] }
+    var events: [Event] = []
+    for sample in block {
+      let timestamp = sample.timestamp
+      if enabled.contains(.activity),
+        let state = stationary.process(acceleration: sample.acceleration, at: timestamp)
+      {
+        events.append((timestamp, .activity(state)))
+      }
+      guard let gravity else { continue }
+      let user = sample.acceleration - gravity
+      if enabled.contains(.shake) {
+        for event in shakes.process(userAcceleration: user, at: timestamp) {
+          events.append((event.timestamp, .shake(Self.phase(of: event))))
+        }
+      }
+      if enabled.contains(.impact), let impact = impacts.process(userAcceleration: user, at: timestamp) {
+        events.append(
+          (impact.timestamp, .impact(side: impact.side, peak: impact.peak, direction: impact.direction)))
+      }
+      if enabled.contains(.orientation), let new = orientation.process(gravity: gravity, at: timestamp) {
+        events.append((timestamp, .orientation(new)))
+      }
+    }
+    return events
+  }
+
+  mutating func process(_ block: [GyroData]) -> [Event] {
+    guard enabled.contains(.activity) else { return [] }
+    return block.compactMap { sample in
+      stationary.process(rotationRate: sample.rotationRate, at: sample.timestamp).map {
+        (sample.timestamp, .activity($0))
+      }
+    }
+  }
+
+  private static func phase(of event: ShakeDetector.Event) -> MotionMessage.ShakePhase {
+    switch event {
+    case .began: .began
+    case .ended: .ended
+    case .cancelled: .cancelled
+    }
+  }
+}

@@ -1,0 +1,54 @@
+internal import Logging
+internal import Motion
+internal import Sensors
+internal import SensorsGPSD
+internal import SensorsIIO
+
+/// Holds what a vehicle must have against what is there, before the agent starts.
+struct RequiredSensors {
+  private let configuration: AgentConfiguration
+
+  init(_ configuration: AgentConfiguration) {
+    self.configuration = configuration
+  }
+
+  /// Looks only when something is required, because looking takes time and hardware may also come later.
+  ///
+  /// - Throws: `ConfigurationError` naming what is missing.
+  func check(_ feed: SensorFeed, log: Logger) throws(ConfigurationError) {
+    guard !configuration.requiredSensors.isEmpty else { return }
+    let check = CapabilityCheck(required: configuration.requiredSensors, present: present(in: feed))
+    if let complaint = check.complaint {
+      throw ConfigurationError(place: "sensors.required", problem: complaint)
+    }
+    for output in check.unavailableOutputs {
+      log.notice("output unavailable", metadata: ["output": "\(output)"])
+    }
+    for (output, reason) in check.degradedOutputs.sorted(by: { "\($0.key)" < "\($1.key)" }) {
+      log.notice("output degraded", metadata: ["output": "\(output)", "reason": "\(reason)"])
+    }
+  }
+
+  private func present(in feed: SensorFeed) -> Set<SensorKind> {
+    switch feed {
+    case .paced(let source): return source.kinds
+    case .recorded(let recording): return recording.kinds
+    case .live:
+      var kinds: Set<SensorKind> = []
+      if configuration.gpsd.isEnabled, let probe = try? GPSDProbe.run(configuration.gpsd.address),
+        configuration.gpsd.device.map({ wanted in probe.devices.contains { $0.path == wanted } })
+          ?? !probe.devices.isEmpty
+      {
+        kinds.insert(.positioning)
+      }
+      if configuration.iio.isEnabled {
+        for context in configuration.iio.contextConfigurations {
+          if let inventory = try? IIOProbe.inventory(context) {
+            kinds.formUnion(inventory.kinds.intersection(context.kinds))
+          }
+        }
+      }
+      return kinds
+    }
+  }
+}
