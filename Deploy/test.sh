@@ -31,6 +31,7 @@ swift build --build-tests
 
 step "tests"
 export ODOGRAPH_FULL=$full
+if [ -n "$full" ]; then export ODOGRAPH_CHAOS_CYCLES=${ODOGRAPH_CHAOS_CYCLES:-200}; fi
 swift test --skip-build --no-parallel
 
 step "footprint"
