@@ -1,0 +1,131 @@
+import Sensors
+import Spatial
+import Telemetry
+import Testing
+
+@testable import AgentCore
+
+/// The agent's decisions in exact virtual time.
+@Suite struct AgentPipelineTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+
+  private func pipeline(_ settings: String...) throws -> AgentPipeline {
+    let configuration = try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
+      file: nil)
+    return AgentPipeline(
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+  }
+
+  private func fix(at seconds: Double, latitude: Double, time: Bool = true) -> SensorEvent {
+    var fix = PositionFix(
+      timestamp: Timestamp(seconds: seconds), time: time ? Self.start.advanced(bySeconds: seconds) : nil,
+      mode: .threeDimensional, coordinate: Coordinate(latitude: latitude, longitude: 11))
+    fix.speed = 3
+    return .position([fix])
+  }
+
+  /// A device that lies flat, its top to the north, in a field with a dip of 60°.
+  private func rest(at seconds: Double) -> [SensorEvent] {
+    let time = Timestamp(seconds: seconds)
+    // Real sensors never say the same twice.
+    let noise = Double(Int(seconds * 100) % 7) * 1e-4
+    return [
+      .accelerometer([AccelerometerData(timestamp: time, acceleration: Vector3(noise, 0, -1))]),
+      .magnetometer([MagnetometerData(timestamp: time, magneticField: Vector3(noise, 24, -41.6))]),
+      .gyroscope([GyroData(timestamp: time, rotationRate: Vector3(noise * 0.01, 0, 0))]),
+    ]
+  }
+
+  private func run(_ pipeline: inout AgentPipeline, _ events: [SensorEvent]) -> [MessageDraft] {
+    var drafts: [MessageDraft] = []
+    for event in events { pipeline.process(event) { drafts.append($0) } }
+    return drafts
+  }
+
+  private func json(_ draft: MessageDraft) throws -> JSONValue {
+    try JSONValue(parsing: draft.encode(MessageIdentity(epoch: "e", seq: 1)))
+  }
+
+  @Test func everyFixIsToldAndStatusComesFirstAndThenAtItsInterval() throws {
+    var pipeline = try pipeline("status.interval=10", "heading.enabled=false", "attitude.enabled=false")
+    let drafts = run(&pipeline, (0...25).map { fix(at: Double($0), latitude: 48 + Double($0) * 1e-5) })
+    #expect(drafts.count { $0.kind == .location } == 26)
+    let statuses = try drafts.filter { $0.kind == .status }.map { try StatusMessage(json: json($0)) }
+    #expect(statuses.map(\.uptime) == [0, 10, 20])
+    #expect(statuses.allSatisfy { $0.state == .online && $0.sessionStart == Self.start })
+    let first = try #require(drafts.first { $0.kind == .location })
+    #expect(first.retain && first.qos == 1 && first.lane == .track)
+    #expect(try LocationMessage(json: json(first)).time == Self.start)
+  }
+
+  @Test func theDistanceFilterHolds() throws {
+    var pipeline = try pipeline("location.distance_filter=50")
+    // A hundred-thousandth of a degree of latitude is 1.11 m here.
+    let drafts = run(&pipeline, (0...100).map { fix(at: Double($0), latitude: 48 + Double($0) * 1e-5) })
+    #expect(drafts.count { $0.kind == .location } == 3)
+  }
+
+  @Test func aFixWithoutATimeTakesItFromTheTimeBase() throws {
+    var pipeline = try pipeline()
+    let drafts = run(&pipeline, [fix(at: 0, latitude: 48), fix(at: 5, latitude: 49, time: false)])
+    let last = try #require(drafts.last { $0.kind == .location })
+    #expect(try LocationMessage(json: json(last)).time == Self.start.advanced(bySeconds: 5))
+  }
+
+  @Test func attitudeAndHeadingComeAtTheirIntervals() throws {
+    var pipeline = try pipeline("attitude.interval=0.5", "heading.interval=1", "heading.filter=0")
+    let drafts = run(&pipeline, (0...500).flatMap { rest(at: Double($0) / 100) })
+    // The north frame needs a moment to be found.
+    let attitudes = try drafts.filter { $0.kind == .attitude }.map { try AttitudeMessage(json: json($0)) }
+    #expect((9...11).contains(attitudes.count))
+    for (a, b) in zip(attitudes, attitudes.dropFirst()) {
+      #expect(abs(b.time.seconds(since: a.time) - 0.5) < 0.011)
+    }
+    #expect(attitudes.allSatisfy { abs($0.attitude.yaw + .pi / 2) < 0.02 && abs($0.attitude.pitch) < 0.01 })
+    let headings = try drafts.filter { $0.kind == .heading }.map { try HeadingMessage(json: json($0)) }
+    #expect((4...6).contains(headings.count))
+    #expect(
+      headings.allSatisfy { abs(signedDegrees(from: 0, to: $0.magneticHeading)) < 1 && $0.trueHeading == nil }
+    )
+    #expect(
+      drafts.filter { $0.kind == .attitude || $0.kind == .heading }.allSatisfy { $0.qos == 0 && !$0.retain })
+  }
+
+  @Test func trueHeadingNeedsAPlace() throws {
+    var pipeline = try pipeline("heading.interval=0.1", "heading.filter=0")
+    let drafts = run(&pipeline, [fix(at: 0, latitude: 48)] + (0...100).flatMap { rest(at: Double($0) / 100) })
+    let heading = try HeadingMessage(json: json(#require(drafts.last { $0.kind == .heading })))
+    // The declination at 48° north, 11° east is some four degrees east in 2026.
+    let turn = signedDegrees(from: heading.magneticHeading, to: try #require(heading.trueHeading))
+    #expect((3.5...5).contains(turn))
+  }
+
+  @Test func demandsFollowTheConfiguration() throws {
+    let all = try pipeline("iio.rate=50").demands
+    #expect(all[.gyroscope] == .rate(hertz: 50, latency: .milliseconds(100)))
+    #expect(all[.positioning]?.isOn == true && all[.barometer] == nil)
+    let none = try pipeline(
+      "location.enabled=false", "heading.enabled=false", "attitude.enabled=false", "motion.events=")
+    #expect(none.demands.isEmpty)
+  }
+
+  @Test func aSourceThatIsLostIsInTheNextStatusOnce() throws {
+    var pipeline = try pipeline("status.interval=60")
+    func status(_ seconds: Double, _ state: SourceStatus.State) -> SensorEvent {
+      .status(
+        SourceStatus(
+          timestamp: Timestamp(seconds: seconds), source: "gpsd", kinds: [.positioning], state: state))
+    }
+    var drafts = run(&pipeline, [status(0, .active(rates: [:])), status(5, .unavailable(reason: "gone"))])
+    drafts += run(
+      &pipeline, [status(6, .unavailable(reason: "gone")), status(7, .unavailable(reason: "gone"))])
+    let statuses = try drafts.map { try StatusMessage(json: json($0)) }
+    #expect(statuses.map { $0.sources.first?.state } == ["active", "unavailable"])
+    #expect(statuses.last?.sources.first?.reason == "gone")
+    let farewell = try StatusMessage(json: json(pipeline.farewell(at: Timestamp(seconds: 9))))
+    #expect(farewell.state == .offline && !farewell.isWill)
+    let will = try StatusMessage(json: JSONValue(parsing: pipeline.will))
+    #expect(will.state == .offline && will.isWill)
+  }
+}
