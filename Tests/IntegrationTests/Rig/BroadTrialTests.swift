@@ -1,0 +1,136 @@
+import Foundation
+import Motion
+import Sensors
+import SensorsIIO
+import Spatial
+import TestSupport
+import Testing
+
+/// The way of samples through the kernel, iiod and `IIOSource` costs the attitude next to nothing.
+extension SensorRigTests {
+  /// A trial with fast rotation, where an error in time is an error in attitude. ODOGRAPH_FULL=1 plays all of it.
+  @Test(.timeLimit(.minutes(8))) func attitudeThroughRealDevices() async throws {
+    guard let path = Shared.file("data/broad/07_undisturbed_fast_rotation_B.f32") else { return }
+    var trial = try BroadRecording(contentsOf: path)
+    if ProcessInfo.processInfo.environment["ODOGRAPH_FULL"] != "1" { trial.crop(rest: 6, length: 28) }
+
+    let events = try await Self.capture(trial)
+    let replay = CapturedReplay(of: trial, events)
+    let direct = trial.error(of: Self.directReplay(of: trial))
+    let captured = trial.error(of: replay.attitudes)
+    print("attitude through the rig: \(captured)° RMS, replayed directly: \(direct)°, \(replay.summary)")
+    #expect(replay.missing == [:], "rows that did not arrive with their value, by sensor")
+    #expect(captured <= direct + 0.5)
+    // An error that is large both ways would say nothing.
+    #expect(direct < 3)
+  }
+
+  /// Plays at the true rate and returns everything that the source said.
+  private static func capture(_ trial: BroadRecording) async throws -> [SensorEvent] {
+    let rig = try rig()
+    let recorder = EventRecorder()
+    let source = try IIOSource(IIOConfiguration(uri: rig.uri))
+    for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] {
+      source.setDemand(.rate(hertz: BroadRecording.hertz, latency: .milliseconds(100)), for: kind)
+    }
+    func counts() -> [Int] {
+      [recorder.accelerometer.count, recorder.gyroscope.count, recorder.magnetometer.count]
+    }
+    try source.start { recorder.receive($0) }
+    defer { source.stop() }
+    try await eventually { counts().allSatisfy { $0 > 100 } }
+    try rig.play(trial.csv)
+    // Nobody asks the guest in the meantime, since its one processor plays.
+    try await Task.sleep(for: .seconds(trial.duration))
+    try await eventually { try !rig.isPlaying }
+    // At rest again, the last blocks fill.
+    let played = counts()
+    try await eventually { zip(counts(), played).allSatisfy { $0 > $1 + 100 } }
+    return recorder.events
+  }
+
+  private static func directReplay(of trial: BroadRecording) -> [Quaternion?] {
+    var filter = AttitudeFilter()
+    return trial.rows.enumerated().map { index, row in
+      let time = Timestamp(seconds: 1 + Double(index) / BroadRecording.hertz)
+      filter.update(gyroscope: row.rate, at: time)
+      filter.update(accelerometer: row.force, at: time)
+      filter.update(magnetometer: row.field, at: time)
+      return filter.quaternion9D
+    }
+  }
+}
+
+/// Feeds a filter with what was captured of a trial, in the order of arrival, as the agent does; the samples at rest
+/// before and after are passed over.
+private struct CapturedReplay {
+  /// One for each gyroscope sample.
+  private(set) var attitudes: [Quaternion?] = []
+  private var filter = AttitudeFilter()
+  private var next: [SensorKind: Int] = [:]
+  private var wrong: [SensorKind: Int] = [:]
+  private var first: [SensorKind: Timestamp] = [:]
+  private var last: [SensorKind: Timestamp] = [:]
+  private let trial: BroadRecording
+
+  // Half a raw step of each axis; one of the magnetometer is 0.0001 µT.
+  private static let tolerance = 0.87e-6
+  private static let fieldTolerance = 0.87e-4
+
+  init(of trial: BroadRecording, _ events: [SensorEvent]) {
+    self.trial = trial
+    for event in events {
+      switch event {
+      case .gyroscope(let block):
+        for sample in block
+        where isPlayed(sample.rotationRate, \.rate, Self.tolerance, .gyroscope, sample.timestamp) {
+          filter.update(gyroscope: sample.rotationRate, at: sample.timestamp)
+          attitudes.append(filter.quaternion9D)
+        }
+      case .accelerometer(let block):
+        for sample in block
+        where isPlayed(sample.specificForce, \.force, Self.tolerance, .accelerometer, sample.timestamp) {
+          filter.update(accelerometer: sample.specificForce, at: sample.timestamp)
+        }
+      case .magnetometer(let block):
+        for sample in block
+        where isPlayed(sample.magneticField, \.field, Self.fieldTolerance, .magnetometer, sample.timestamp) {
+          filter.update(magnetometer: sample.magneticField, at: sample.timestamp)
+        }
+      default: break
+      }
+    }
+  }
+
+  /// Rows of each sensor that did not arrive, or not with their value; sensors without any are left out.
+  var missing: [SensorKind: Int] {
+    [SensorKind.accelerometer, .gyroscope, .magnetometer].reduce(into: [:]) { missing, kind in
+      let count = trial.rows.count - next[kind, default: 0] + wrong[kind, default: 0]
+      if count != 0 { missing[kind] = count }
+    }
+  }
+
+  /// How many rows, and how far apart in time the sensors' first rows were stamped, ms.
+  var summary: String {
+    let starts = first.values.map(\.seconds)
+    let skew = ((starts.max() ?? 0) - (starts.min() ?? 0)) * 1e3
+    let lengths = last.compactMap { kind, time in first[kind].map { time.seconds(since: $0) } }
+    return "\(trial.rows.count) rows, skew of the sensors \(skew) ms, lengths \(lengths) s"
+  }
+
+  /// Whether a sample is the next row of the trial. The first row is known by its value; those after it follow.
+  private mutating func isPlayed(
+    _ value: Vector3, _ column: KeyPath<BroadRecording.Row, Vector3>, _ tolerance: Double, _ kind: SensorKind,
+    _ time: Timestamp
+  ) -> Bool {
+    let row = next[kind, default: 0]
+    guard row < trial.rows.count else { return false }
+    let isRight = (value - trial.rows[row][keyPath: column]).length < tolerance
+    if row == 0 && !isRight { return false }
+    if !isRight { wrong[kind, default: 0] += 1 }
+    if row == 0 { first[kind] = time }
+    last[kind] = time
+    next[kind] = row + 1
+    return true
+  }
+}
