@@ -45,6 +45,17 @@ merge_usr() {
     done
 }
 
+# The package of the kernel that linux-image-amd64 stands for; nothing when apt does not know it.
+newest_kernel() {
+    apt-cache depends linux-image-amd64 2>/dev/null |
+        awk '$1 == "Depends:" && $2 ~ /^linux-image/ && !found {print $2; found = 1}'
+}
+
+# download_kernel PACKAGE DIR
+download_kernel() {
+    (cd "$2" && apt-get -q -o APT::Sandbox::User=root download "$1")
+}
+
 build() {
     local out=$1 stamp work kernel_package deb vmlinuz offset release name lock
     mkdir -p "$out"
@@ -65,9 +76,19 @@ build() {
     # The kernel. Whichever 6.1 is current is kept beside the image, so that a rebuild needs no network.
     deb=$(find "$out" -maxdepth 1 -name 'linux-image-*.deb' | sort | tail -n 1)
     if [ -z "$deb" ]; then
-        kernel_package=$(apt-cache depends linux-image-amd64 | awk '$1 == "Depends:" && $2 ~ /^linux-image/ {print $2; exit}')
-        [ -n "$kernel_package" ] || fail "apt knows no linux-image-amd64: run apt-get update"
-        (cd "$work" && apt-get -q -o APT::Sandbox::User=root download "$kernel_package") >&2
+        # A machine on which nothing was missing has perhaps never fetched its package lists.
+        kernel_package=$(newest_kernel)
+        if [ -z "$kernel_package" ]; then
+            apt-get -qq update >&2
+            kernel_package=$(newest_kernel)
+        fi
+        [ -n "$kernel_package" ] || fail "apt knows no linux-image-amd64, even after apt-get update"
+        if ! download_kernel "$kernel_package" "$work" >&2; then
+            # The list may be older than the archive.
+            apt-get -qq update >&2
+            kernel_package=$(newest_kernel)
+            download_kernel "$kernel_package" "$work" >&2
+        fi
         mv "$work"/linux-image-*.deb "$out/"
         deb=$(find "$out" -maxdepth 1 -name 'linux-image-*.deb')
     fi
