@@ -32,7 +32,15 @@ swift build --build-tests
 step "tests"
 export ODOGRAPH_FULL=$full
 if [ -n "$full" ]; then export ODOGRAPH_CHAOS_CYCLES=${ODOGRAPH_CHAOS_CYCLES:-200}; fi
-swift test --skip-build --no-parallel
+swift test --skip-build --no-parallel --skip SensorRigTests
+
+step "sensor rig"
+# An emulated machine needs its share of the processor: on an overloaded one samples are lost and the suite fails. It then
+# gets one more try, said aloud; a fault of ours fails twice.
+swift test --skip-build --no-parallel --filter SensorRigTests || {
+  echo "== sensor rig: failed once; once more"
+  swift test --skip-build --no-parallel --filter SensorRigTests
+}
 
 step "footprint"
 Deploy/footprint.sh

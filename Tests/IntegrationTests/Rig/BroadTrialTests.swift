@@ -18,7 +18,10 @@ extension SensorRigTests {
     let replay = CapturedReplay(of: trial, events)
     let direct = trial.error(of: Self.directReplay(of: trial))
     let captured = trial.error(of: replay.attitudes)
-    print("attitude through the rig: \(captured)° RMS, replayed directly: \(direct)°, \(replay.summary)")
+    print(
+      String(
+        format: "attitude through the rig: %.3f° RMS, replayed directly: %.3f°; ", captured, direct)
+        + replay.summary)
     #expect(replay.missing == [:], "rows that did not arrive with their value, by sensor")
     #expect(captured <= direct + 0.5)
     // An error that is large both ways would say nothing.
@@ -110,12 +113,14 @@ private struct CapturedReplay {
     }
   }
 
-  /// How many rows, and how far apart in time the sensors' first rows were stamped, ms.
+  /// How many rows, in what time, and how far apart the sensors' first rows were stamped.
   var summary: String {
     let starts = first.values.map(\.seconds)
     let skew = ((starts.max() ?? 0) - (starts.min() ?? 0)) * 1e3
     let lengths = last.compactMap { kind, time in first[kind].map { time.seconds(since: $0) } }
-    return "\(trial.rows.count) rows, skew of the sensors \(skew) ms, lengths \(lengths) s"
+    return String(
+      format: "%d rows in %.4f to %.4f s; the sensors' first rows are %.1f ms apart", trial.rows.count,
+      lengths.min() ?? 0, lengths.max() ?? 0, skew)
   }
 
   /// Whether a sample is the next row of the trial. The first row is known by its value; those after it follow.
