@@ -59,7 +59,9 @@ let package = Package(
       dependencies: ["AgentCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
     .target(
       name: "FleetCore",
-      dependencies: ["CLinux", "MQTT", "Platform", "Positioning", "Spatial", "Telemetry"]),
+      dependencies: [
+        "CLinux", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "Telemetry", "TOMLKit",
+      ]),
     .executableTarget(
       name: "odograph",
       dependencies: [

@@ -55,8 +55,8 @@ struct VehicleRow: Sendable {
 
   /// A position that is only the last known has a tilde, with and without colours.
   private var position: StyledText {
-    guard let location = record.location?.message.location else { return Self.absent }
-    let text = QuantityText.position(location.coordinate)
+    guard let shown = record.shownPosition(at: now) else { return Self.absent }
+    let text = QuantityText.position(shown.coordinate)
     return record.isLocationStale ? StyledText("~" + text, style: .dim) : StyledText(text)
   }
 
