@@ -29,6 +29,17 @@ public struct LocationManager: Sendable {
   /// What the receiver must deliver for these settings.
   public var demand: SensorDemand { .rate(hertz: 1, latency: .seconds(1)) }
 
+  /// What must be seen next, and until when nothing can be due.
+  public var needs: LocationNeeds {
+    var needs = LocationNeeds(isWanted: true)
+    needs.distance = distanceFilter
+    needs.timestamp = location?.timestamp
+    needs.speed = location?.speed
+    needs.speedAccuracy = location?.speedAccuracy
+    needs.horizontalAccuracy = location?.horizontalAccuracy
+    return needs
+  }
+
   /// Takes one report; returns the location when it is to be told.
   public mutating func process(_ fix: PositionFix) -> Location? {
     guard let candidate = Location(fix: fix) else {
