@@ -44,7 +44,7 @@ public struct AccuracyModel: Sendable {
 
   /// Compares the way between two accepted locations that follow each other with their velocities.
   mutating func learn(from last: Location, to next: Location) {
-    let step = next.timestamp.seconds(since: last.timestamp)
+    let step = next.seconds(since: last)
     // After a longer silence the velocities say little about the way.
     guard step > 0, step <= 2, let a = last.horizontalAccuracy, let b = next.horizontalAccuracy,
       let contradiction = Self.contradiction(from: last, to: next)
@@ -63,7 +63,7 @@ public struct AccuracyModel: Sendable {
   static func contradiction(from a: Location, to b: Location) -> Double? {
     guard let first = a.velocity, let second = b.velocity else { return nil }
     let way = LocalFrame(origin: a.coordinate).offset(of: b.coordinate)
-    let expected = (first + second) / 2 * b.timestamp.seconds(since: a.timestamp)
+    let expected = (first + second) / 2 * b.seconds(since: a)
     return (way - expected).squaredLength.squareRoot()
   }
 

@@ -24,12 +24,22 @@ public enum ActivityType: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Seconds of rest after which locations pause: longer than a traffic light, or than a look into a shop window.
+  /// Seconds of rest after which locations pause, when the receiver alone says that the device stands: longer than a
+  /// traffic light, or than a look into a shop window.
   var pausingTime: Double {
     switch self {
-    case .automotive: 120
+    case .automotive: 180
     case .pedestrian: 300
     case .other: 600
+    }
+  }
+
+  /// Seconds of rest after which locations pause, when the accelerometer feels none: it will feel the first movement too.
+  var feltPausingTime: Double {
+    switch self {
+    case .automotive: 30
+    case .pedestrian: 60
+    case .other: 120
     }
   }
 

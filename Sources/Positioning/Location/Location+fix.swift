@@ -26,4 +26,13 @@ extension Location {
     if speed == 0 { return .zero }
     return course.map { speed * SIMD2(sin($0.radians), cos($0.radians)) }
   }
+
+  /// Seconds since an earlier location: by the receiver's time, which is that of the fixes, where that is known and runs
+  /// forward, else by when they came.
+  func seconds(since earlier: Location) -> Double {
+    if let time, let before = earlier.time, case let step = time.seconds(since: before), step > 0 {
+      return step
+    }
+    return timestamp.seconds(since: earlier.timestamp)
+  }
 }

@@ -27,7 +27,11 @@ struct PausePolicy: Sendable {
   }
 
   /// When the pause begins, if nothing moves before.
-  var nextDeadline: Timestamp? { isPaused ? nil : restBegan?.advanced(bySeconds: activity.pausingTime) }
+  var nextDeadline: Timestamp? {
+    guard !isPaused else { return nil }
+    let needed = motion == .stationary ? activity.feltPausingTime : activity.pausingTime
+    return restBegan?.advanced(bySeconds: needed)
+  }
 
   /// Takes what the accelerometer says, when that changes; nil when it falls silent.
   mutating func note(_ state: StationaryDetector.State?, at timestamp: Timestamp) -> Change? {
@@ -36,7 +40,7 @@ struct PausePolicy: Sendable {
     case .moving: return move()
     case .stationary:
       restBegan = restBegan ?? timestamp
-      return nil
+      return advance(to: timestamp)
     case nil: return nil
     }
   }

@@ -72,6 +72,12 @@ public struct FixScreen: Sendable {
       counts.duplicates += 1
       return []
     }
+    if let speed = location.speed, speed > activity.fastest {
+      // Made of a jump by a receiver without a Doppler measurement.
+      (location.speed, location.speedAccuracy, location.course, location.courseAccuracy) = (
+        nil, nil, nil, nil
+      )
+    }
     if let time = fix.time { location.time = judged(time, at: fix.timestamp, reference: reference) }
     return judge(location)
   }
@@ -132,7 +138,7 @@ public struct FixScreen: Sendable {
   }
 
   private func doubt(about location: Location, after last: Location) -> Doubt? {
-    var step = location.timestamp.seconds(since: last.timestamp)
+    var step = location.seconds(since: last)
     // A recording whose time stands still.
     if step <= 0 { step = 1 }
     let (a, b) = (
@@ -143,9 +149,10 @@ public struct FixScreen: Sendable {
     guard step <= Self.longestStep,
       let contradiction = AccuracyModel.contradiction(from: last, to: location)
     else { return nil }
-    // A receiver's speed lags behind a sudden stop or start.
+    // A receiver's speed lags behind a sudden stop or start, and some repeat a position and then catch up.
     let lag = activity.strongestAcceleration * step * max(1, step) / 2
-    return contradiction > slack + lag ? .overconfidence : nil
+    let repeated = (((last.speed ?? 0) + (location.speed ?? 0)) / 2) * step / 2
+    return contradiction > slack + lag + repeated ? .overconfidence : nil
   }
 
   /// gpsd tells a receiver's first epoch in parts until it has learnt which sentence ends one: the same position again

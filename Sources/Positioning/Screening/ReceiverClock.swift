@@ -33,6 +33,10 @@ public struct ReceiverClock: Sendable {
 
   private var last: (time: UTCTime, timestamp: Timestamp)?
   private var candidate: (time: UTCTime, timestamp: Timestamp, count: Int)?
+  /// Fixes in a row whose time ran more than twice as fast as the device's: a recording that is played in haste, whose
+  /// gaps are no jumps.
+  private var hastyCount = 0
+  private static let hastyFixes = 5
   /// Nanoseconds that a rollover takes from this receiver's times.
   private var offset: Int64 = 0
 
@@ -56,7 +60,10 @@ public struct ReceiverClock: Sendable {
     guard let last else { return start(with: time, at: timestamp, reference: reference) }
     let expected = last.time.advanced(bySeconds: timestamp.seconds(since: last.timestamp))
     let deviation = shifted.seconds(since: expected)
-    if abs(deviation) <= Self.tolerance {
+    let isHasty = deviation > 0.2 + timestamp.seconds(since: last.timestamp)
+    hastyCount = isHasty ? min(hastyCount + 1, Self.hastyFixes) : 0
+    let ahead = hastyCount == Self.hastyFixes ? 86_400 : Self.tolerance
+    if (-Self.tolerance...ahead).contains(deviation) {
       candidate = nil
       // The time line of a late report is a little ahead; a time never goes back within the tolerance either.
       if shifted >= last.time { self.last = (shifted, timestamp) }
