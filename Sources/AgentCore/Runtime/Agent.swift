@@ -45,7 +45,9 @@ public final class Agent: Sendable {
     let feed = try SensorFeed(configuration)
     try RequiredSensors(configuration).check(feed, log: log)
     let (start, time) = try feed.startOfTime(configuration.input)
-    let pipeline = AgentPipeline(configuration: configuration, start: start, time: time, version: version)
+    var initial = AgentPipeline(configuration: configuration, start: start, time: time, version: version)
+    initial.note(deniedNodes: DevicePermissions().denied(for: configuration))
+    let pipeline = initial
     let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
     let statusRequested = Flag()
     let delivery: any MessageDelivery =

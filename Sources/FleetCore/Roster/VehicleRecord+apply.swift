@@ -73,6 +73,7 @@ extension VehicleRecord {
     case .location(let message):
       location = received(message)
       trail.append(message.location.coordinate)
+      predict(from: message, arrival)
     case .heading(let message): heading = received(message)
     case .attitude(let message): attitude = received(message)
     case .event(let message, _):

@@ -93,6 +93,8 @@ public struct VehicleRecord: Sendable {
   /// Missing numbers of former epochs: they will not come any more.
   private var lost: UInt64 = 0
 
+  /// How the vehicle's position goes on, for one that reports within bounds.
+  var prediction: VehiclePrediction?
   // The order of each kind is kept apart from what is shown: a will replaces the state, not the order.
   var stamps = MessageStamps()
   /// The newest epoch, and those that it took the place of, newest last.
