@@ -60,7 +60,8 @@ let package = Package(
     .target(
       name: "FleetCore",
       dependencies: [
-        "CLinux", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "Telemetry", "TOMLKit",
+        "CExpat", "CLinux", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "Telemetry",
+        "TOMLKit",
       ]),
     .executableTarget(
       name: "odograph",
