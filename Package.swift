@@ -80,14 +80,19 @@ let package = Package(
       name: "TelemetryTests",
       dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport"]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
-    .testTarget(name: "StoreAndForwardTests", dependencies: ["Platform", "StoreAndForward", "TestSupport"]),
+    .testTarget(
+      name: "StoreAndForwardTests", dependencies: ["Platform", "Sensors", "StoreAndForward", "TestSupport"]),
     .testTarget(
       name: "FleetCoreTests", dependencies: ["FleetCore", "MQTT", "Positioning", "Spatial", "Telemetry"]),
     // A process for delivery tests to kill.
     .executableTarget(
       name: "DeliveryChild", dependencies: ["MQTT", "Platform", "StoreAndForward"],
       path: "Tests/DeliveryChild"),
-    .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Sensors", "Spatial", "Telemetry"]),
+    .testTarget(
+      name: "AgentCoreTests",
+      dependencies: [
+        "AgentCore", "MQTT", "Platform", "Sensors", "Spatial", "StoreAndForward", "Telemetry", "TestSupport",
+      ]),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
