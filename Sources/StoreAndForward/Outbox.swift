@@ -104,8 +104,14 @@ public final class Outbox: Sendable {
   /// The newest dead letters, newest first, at most `limit`.
   public func deadLetters(limit: Int = 100) -> [DeadLetter] { use { $0.deadLetters(limit: limit) } }
 
-  /// Forgets all dead letters.
-  public func clearDeadLetters() { use { $0.clearDeadLetters() } }
+  /// Forgets all dead letters. Returns how many there were.
+  @discardableResult
+  public func clearDeadLetters() -> Int { use { $0.clearDeadLetters() } }
+
+  /// Puts all dead letters back into their lanes, as the newest there: whoever refused them was set right. Their payloads
+  /// keep the identity that they were accepted under. Returns how many there were.
+  @discardableResult
+  public func retryDeadLetters() -> Int { use { $0.retryDeadLetters() } }
 
   public var status: OutboxStatus { use { $0.status } }
 
