@@ -81,7 +81,8 @@ let package = Package(
       name: "TelemetryTests",
       dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport"]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
-    .testTarget(name: "StoreAndForwardTests", dependencies: ["Platform", "StoreAndForward", "TestSupport"]),
+    .testTarget(
+      name: "StoreAndForwardTests", dependencies: ["Platform", "Sensors", "StoreAndForward", "TestSupport"]),
     .testTarget(
       name: "FleetCoreTests", dependencies: ["FleetCore", "MQTT", "Positioning", "Spatial", "Telemetry"]),
     // A process for delivery tests to kill.
@@ -91,7 +92,8 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "FleetCore", "Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport",
+        "AgentCore", "FleetCore", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "StoreAndForward", "Telemetry",
+        "TestSupport",
       ]),
     .testTarget(
       name: "IntegrationTests",

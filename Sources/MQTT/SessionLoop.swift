@@ -15,6 +15,8 @@ final class SessionLoop {
   private var lastReported: MQTTDisconnection.Cause?
   /// Between bursts: whether there is a reason to open the link.
   var isWanted = true
+  /// When the last burst began, on the clock that runs in the machine's sleep; nil before the first.
+  private var burstBegan: Int64?
   /// What the files of the credentials looked like when the connection was made.
   private(set) var usedCredentials: [CredentialWatch.Stamp?] = []
 
@@ -59,9 +61,16 @@ final class SessionLoop {
 
   /// Tells the handler that the connection stands.
   func reportConnected(_ properties: MQTTServerProperties) {
+    burstBegan = SystemClock.boottime
     lastReported = nil
     mailbox.setConnected(true)
     handlers.connectionChanged(.connected(properties))
+  }
+
+  /// Seconds to the next burst, 0 for one that is overdue; nil when only a call brings one.
+  var secondsToBurst: Double? {
+    guard case .bursts(_, let interval?) = configuration.linkPolicy, let burstBegan else { return nil }
+    return max(0, interval - Double(SystemClock.boottime - burstBegan) * 1e-9)
   }
 
   /// 0...1, for pauses.
@@ -124,9 +133,11 @@ final class SessionLoop {
       note(requests)
       if requests.stop != nil { return false }
       let left = Double(end - SystemClock.monotonic) * 1e-9
+      let toBurst = secondsToBurst
+      if toBurst == 0 { isWanted = true }
       let mayConnect = isWanted || configuration.linkPolicy == .standing
       if left <= 0 && mayConnect { return true }
-      _ = mailbox.wake.wait(seconds: left > 0 ? left : 86_400)
+      _ = mailbox.wake.wait(seconds: left > 0 ? left : toBurst ?? 86_400)
     }
   }
 

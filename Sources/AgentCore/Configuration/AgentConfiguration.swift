@@ -69,21 +69,6 @@ public struct AgentConfiguration: Sendable, Hashable {
     case activity
   }
 
-  public struct MQTT: Sendable, Hashable {
-    public var host: String
-    public var port: Int
-    public var usesTLS: Bool
-    public var clientID: String
-    public var isVersion5: Bool
-    /// Seconds.
-    public var keepAlive: Int
-    public var user: String?
-    public var passwordFile: String?
-    public var caFile: String?
-    public var certificateFile: String?
-    public var keyFile: String?
-  }
-
   public var fleet: String
   public var vehicle: String
   public var topicRoot: String
@@ -114,7 +99,6 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var statusInterval: Double
 
   public var mqtt: MQTT
-  /// The file of the durable queue.
-  public var storePath: String
+  public var store: Store
   public var logLevel: String
 }

@@ -88,6 +88,16 @@ public struct VehicleRecord: Sendable {
     nameWidths = (StyledText(key.fleet).width, StyledText(key.vehicle).width)
   }
 
+  /// Of a vehicle that is asleep: when it means to be heard again, by its own clock. Nil when it did not say, as one that
+  /// only an event wakes.
+  public var nextContact: UTCTime? { state == .asleep ? status?.message.nextContact : nil }
+
+  /// Whether a vehicle that is asleep should have been heard by now.
+  /// - Parameter tolerance: seconds, for a connection that takes its time and clocks that do not agree.
+  public func isOverdue(at now: Moment, tolerance: Double = 300) -> Bool {
+    nextContact.map { now.time.seconds(since: $0) > tolerance } ?? false
+  }
+
   /// Whether the position is only the last known: the broker had kept it, or the vehicle is gone. It may be a ghost
   /// and is never to be shown as live.
   public var isLocationStale: Bool {

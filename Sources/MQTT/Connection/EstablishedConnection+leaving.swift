@@ -35,13 +35,13 @@ extension EstablishedConnection {
     } else if leaving == nil, let idleEnd, SystemClock.monotonic >= idleEnd {
       // Whoever wakes the session from here on means the next burst.
       loop.isWanted = false
-      leaving = Leaving(.asleep, final: loop.handlers.farewell())
+      leaving = Leaving(.asleep, final: loop.handlers.farewell(loop.secondsToBurst))
     }
   }
 
   /// When the burst is over, as things stand; nil while something is under way or the link is to stand.
   var idleEnd: Int64? {
-    guard case .bursts(let linger) = loop.configuration.linkPolicy, !providerHasMore, loop.flow.isIdle,
+    guard case .bursts(let linger, _) = loop.configuration.linkPolicy, !providerHasMore, loop.flow.isIdle,
       loop.flow.deadline == nil, loop.ledger.isSettled, leaving == nil
     else { return nil }
     return lastBusy + Int64(linger * 1e9)
