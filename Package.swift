@@ -91,7 +91,8 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "MQTT", "Platform", "Sensors", "Spatial", "StoreAndForward", "Telemetry", "TestSupport",
+        "AgentCore", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "StoreAndForward", "Telemetry",
+        "TestSupport",
       ]),
     .testTarget(
       name: "IntegrationTests",

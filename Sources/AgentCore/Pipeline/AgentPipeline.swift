@@ -93,6 +93,9 @@ public struct AgentPipeline: Sendable {
     set { status.storeProblem = newValue }
   }
 
+  /// Whether the vehicle is known to rest, as far as `motion.events` has its activity watched.
+  public private(set) var isAtRest = false
+
   /// The last `status` that came out; nil before the first.
   public private(set) var lastStatus: StatusMessage?
 
@@ -124,6 +127,8 @@ public struct AgentPipeline: Sendable {
         time: fix.time ?? timeBase.utc(at: fix.timestamp))
       heading.declination = motion.declination
     }
+    // The exact position ends here: nothing that is stored or told may come from before this line.
+    let fix = configuration.privacy.shown(fix)
     guard configuration.isLocationEnabled, let location = location.process(fix) else { return }
     let time = location.time ?? timeBase.utc(at: location.timestamp)
     send(
@@ -156,8 +161,9 @@ public struct AgentPipeline: Sendable {
     }
   }
 
-  private func tell(_ events: [MotionEvents.Event], into send: (MessageDraft) -> Void) {
+  private mutating func tell(_ events: [MotionEvents.Event], into send: (MessageDraft) -> Void) {
     for (timestamp, event) in events {
+      if case .activity(let state) = event { isAtRest = state == .stationary }
       let time = timeBase.utc(at: timestamp)
       send(
         MessageDraft(kind: .motion, lane: .event, retain: false) { identity in

@@ -3,7 +3,7 @@ internal import Spatial
 
 extension Location {
   /// gpsd states errors at 95 % confidence, 1.96 standard deviations of a normal distribution.
-  private static let gpsdConfidence = 1.96
+  static let gpsdConfidence = 1.96
 
   /// A location from a receiver's report; nil when the report has no position.
   public init?(fix: PositionFix) {
