@@ -159,6 +159,22 @@ import Testing
     #expect(roster.van?.state == .online)
   }
 
+  /// The clock was set back by ten days while the link was down: what numbers say stands above what times say.
+  @Test func aSessionThatBeganBeforeTheLastOneByAWrongClockIsFollowed() {
+    var roster = Roster()
+    let earlier = -864_000.0
+    roster.receive("status", statusJSON("online", at: 10, session: 5, epoch: "a", seq: 1), at: 10)
+    roster.receive("status", statusJSON("offline", at: 5, session: 5, will: true), at: 20)
+    roster.receive(
+      "status", statusJSON("online", at: earlier, session: earlier, epoch: "a", seq: 2), at: 30)
+    #expect(roster.van?.state == .online)
+    // The old session's will once more is a ghost only if its clock was right; this one cannot be told.
+    #expect(
+      roster.receive("status", statusJSON("offline", at: earlier, session: earlier, will: true), at: 40)
+        == .applied)
+    #expect(roster.van?.state == .offline)
+  }
+
   @Test func aVehicleReturnsFromItsWill() {
     var roster = Roster()
     roster.receive("status", statusJSON("offline", at: 5, session: 5, will: true), retained: true, at: 50)

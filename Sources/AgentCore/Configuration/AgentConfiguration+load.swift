@@ -1,5 +1,6 @@
 internal import Configuration
 internal import Motion
+internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry
@@ -52,6 +53,7 @@ extension AgentConfiguration {
     attitudeInterval = try reader.number("attitude.interval")
     attitudeFrame =
       AttitudeReferenceFrame(rawValue: try reader.text("attitude.frame")) ?? .xMagneticNorthZVertical
+    privacy = try PrivacyPolicy(reader)
     motionEvents = try reader.choices("motion.events", of: MotionEvent.self)
     requiredSensors = try reader.choices("sensors.required", of: SensorKind.self)
     statusInterval = try reader.number("status.interval")

@@ -31,6 +31,8 @@ extension AgentConfiguration {
       /// For bursts: at each event, and every `interval` seconds with all that is due. It is closed after `linger` idle
       /// seconds.
       case bursts(interval: Double, linger: Double)
+      /// The same, but only while the vehicle rests.
+      case burstsAtRest(interval: Double, linger: Double)
     }
 
     /// In order of preference; never empty.
@@ -41,6 +43,8 @@ extension AgentConfiguration {
     public var isVersion5: Bool
     /// Seconds.
     public var keepAlive: Int
+    /// Seconds, while the vehicle rests; nil is the same.
+    public var keepAliveAtRest: Int?
     public var user: String?
     public var passwordFile: String?
     public var link: Link
@@ -69,11 +73,16 @@ extension AgentConfiguration.MQTT {
     if passwordFile != nil, user == nil {
       throw reader.problem("mqtt.password_file", "a password needs a name with it; set mqtt.user")
     }
-    link = .always
-    if try reader.text("mqtt.link") == "bursts" {
-      link = .bursts(
-        interval: try reader.number("mqtt.burst_interval"), linger: try reader.number("mqtt.burst_linger"))
-    }
+    let rest = try reader.integer("mqtt.keepalive_at_rest")
+    keepAliveAtRest = rest > 0 ? max(5, rest) : nil
+    let interval = try reader.number("mqtt.burst_interval")
+    let linger = try reader.number("mqtt.burst_linger")
+    link =
+      switch try reader.text("mqtt.link") {
+      case "bursts": .bursts(interval: interval, linger: linger)
+      case "bursts-at-rest": .burstsAtRest(interval: interval, linger: linger)
+      default: .always
+      }
     window = try reader.integer("mqtt.window")
     connectTimeout = try reader.number("mqtt.connect_timeout")
     backoffBase = try reader.number("mqtt.backoff_base")

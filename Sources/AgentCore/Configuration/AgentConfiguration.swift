@@ -1,4 +1,5 @@
 public import Motion
+public import Positioning
 public import Sensors
 public import Spatial
 
@@ -91,6 +92,8 @@ public struct AgentConfiguration: Sendable, Hashable {
   /// Seconds between attitudes.
   public var attitudeInterval: Double
   public var attitudeFrame: AttitudeReferenceFrame
+  /// Where positions are kept to oneself.
+  public var privacy: PrivacyPolicy
   /// What is told as `motion`.
   public var motionEvents: Set<MotionEvent>
   /// What a vehicle must have: without one of these the agent does not start.

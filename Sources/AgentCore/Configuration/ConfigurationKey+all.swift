@@ -50,6 +50,9 @@ extension ConfigurationKey {
     ConfigurationKey("location.deferral_timeout", .number(0...86_400), default: .number(0)),
     ConfigurationKey("location.track_error", .number(0...100_000), default: .number(0)),
 
+    ConfigurationKey("privacy.zones", .texts, default: .texts([])),
+    ConfigurationKey("privacy.accuracy", .number(0...1_000_000), default: .number(0)),
+
     ConfigurationKey("heading.enabled", .flag, default: .flag(true)),
     ConfigurationKey("heading.interval", .number(0.01...86_400), default: .number(1)),
     ConfigurationKey("heading.filter", .number(0...180), default: .number(1)),
@@ -77,6 +80,7 @@ extension ConfigurationKey {
     ConfigurationKey("mqtt.protocol", .oneOf(["5", "3.1.1"]), default: .text("5")),
     ConfigurationKey("mqtt.topic_root", .text, default: .text("odograph/v1")),
     ConfigurationKey("mqtt.keepalive", .integer(5...3600), default: .integer(30)),
+    ConfigurationKey("mqtt.keepalive_at_rest", .integer(0...3600), default: .integer(0)),
     ConfigurationKey("mqtt.user", .text),
     ConfigurationKey("mqtt.password_file", .text),
     ConfigurationKey("mqtt.ca_file", .text),
@@ -86,7 +90,7 @@ extension ConfigurationKey {
     ConfigurationKey("mqtt.alpn", .text),
     ConfigurationKey("mqtt.psk_identity", .text),
     ConfigurationKey("mqtt.psk_file", .text),
-    ConfigurationKey("mqtt.link", .oneOf(["always", "bursts"]), default: .text("always")),
+    ConfigurationKey("mqtt.link", .oneOf(["always", "bursts", "bursts-at-rest"]), default: .text("always")),
     ConfigurationKey("mqtt.burst_interval", .number(5...604_800), default: .number(600)),
     ConfigurationKey("mqtt.burst_linger", .number(0...3600), default: .number(5)),
     ConfigurationKey("mqtt.window", .integer(1...1000), default: .integer(100)),

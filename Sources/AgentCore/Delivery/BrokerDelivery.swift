@@ -13,6 +13,7 @@ final class BrokerDelivery: MessageDelivery {
   private let session: MQTTSession
   private let presence: Presence
   private let settings: AgentConfiguration.MQTT
+  private let plan: Locked<LinkPlan>
   private let log: Logger
 
   /// Seconds without an acknowledgement after which a stop leaves the rest to the next start.
@@ -35,6 +36,7 @@ final class BrokerDelivery: MessageDelivery {
     ) { log.warning("\($0)") }
     let presence = Presence()
     (self.outbox, self.presence, settings) = (outbox, presence, configuration.mqtt)
+    plan = Locked(LinkPlan(configuration.mqtt))
     let topic = topics.topic(.status)
     session = try MQTTSession(
       configuration: MQTTConfiguration(configuration.mqtt), outbound: OutboxProvider(outbox: outbox),
@@ -58,7 +60,7 @@ final class BrokerDelivery: MessageDelivery {
   func accept(_ drafts: [MessageDraft]) {
     var durable: [RecordDraft] = []
     var isUrgent = false
-    var belongsToBurst = settings.link == .always
+    var belongsToBurst = plan.withLock { $0.choice.policy == .standing }
     for draft in drafts {
       if draft.lane == .live {
         session.publishNow(live(draft))
@@ -85,6 +87,15 @@ final class BrokerDelivery: MessageDelivery {
   var sessionStart: UTCTime? { presence.sessionStart }
 
   func note(_ status: StatusMessage) { presence.note(status) }
+
+  func note(isAtRest: Bool, at timestamp: Timestamp) {
+    let (before, wanted) = plan.withLock { ($0.choice, $0.note(isAtRest: isAtRest, at: timestamp)) }
+    guard let wanted else { return }
+    log.info("link", metadata: ["at_rest": "\(isAtRest)", "keepalive_s": "\(wanted.keepAlive)"])
+    session.setLinkPolicy(wanted.policy, keepAlive: wanted.keepAlive)
+    // The broker learns of another keepalive only when the connection is made anew.
+    if wanted.policy == .standing, before.policy == .standing { session.renewConnection() }
+  }
 
   var counters: [String: Int] {
     let (sent, store) = (session.statistics, outbox.status)

@@ -20,6 +20,9 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// Learns the last `status`, for what has to be said when the pipeline is not asked.
   func note(_ status: StatusMessage)
 
+  /// Learns whether the vehicle rests, for what a link may cost.
+  func note(isAtRest: Bool, at timestamp: Timestamp)
+
   /// Says farewell, hands over what is due as far as that goes in a bounded time, and returns when all has ended.
   func stop(farewell: MessageDraft) throws
 }
@@ -28,4 +31,5 @@ extension MessageDelivery {
   var storeProblem: String? { nil }
   var sessionStart: UTCTime? { nil }
   func note(_ status: StatusMessage) {}
+  func note(isAtRest: Bool, at timestamp: Timestamp) {}
 }

@@ -116,6 +116,9 @@ public struct AgentPipeline: Sendable {
     set { status.storeProblem = newValue }
   }
 
+  /// Whether the vehicle is known to rest, as far as `motion.events` has its activity watched.
+  public private(set) var isAtRest = false
+
   /// The last `status` that came out; nil before the first.
   public private(set) var lastStatus: StatusMessage?
 
@@ -175,8 +178,9 @@ public struct AgentPipeline: Sendable {
     }
   }
 
-  private func tell(_ events: [MotionEvents.Event], into send: (MessageDraft) -> Void) {
+  private mutating func tell(_ events: [MotionEvents.Event], into send: (MessageDraft) -> Void) {
     for (timestamp, event) in events {
+      if case .activity(let state) = event { isAtRest = state == .stationary }
       let time = timeBase.utc(at: timestamp)
       send(
         MessageDraft(kind: .motion, lane: .event, retain: false) { identity in

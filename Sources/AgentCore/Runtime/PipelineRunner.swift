@@ -82,6 +82,7 @@ final class PipelineRunner: Sendable {
         }
       case .closed: finished = .max
       }
+      delivery.note(isAtRest: pipeline.isAtRest, at: last)
       try handOver(&drafts, of: pipeline)
     }
     for source in sources { source.stop() }

@@ -122,6 +122,27 @@ import Testing
     watcher.stop()
   }
 
+  /// A parked van keeps its modem asleep, and a longer keepalive is agreed with the broker.
+  @Test(.timeLimit(.minutes(6))) func aLongRestChangesTheLink() async throws {
+    let broker = try BrokerFixture()
+    let (watcher, recorder) = try await watch(broker)
+    let rest = ["simulation.scenario": "parked", "input.speed": "60"]
+    let sleeper = try AgentProcess(
+      settings(
+        broker.port,
+        rest.merging([
+          "mqtt.link": "bursts-at-rest", "mqtt.burst_interval": "600", "mqtt.burst_linger": "0.2",
+        ]) { $1 }))
+    try await eventually { recorder.wire.contains { $0.state == "asleep" } }
+    sleeper.child.terminate()
+    let patient = try AgentProcess(
+      settings(broker.port, rest.merging(["mqtt.keepalive_at_rest": "77"]) { $1 }))
+    try await broker.waitForLog("(p5, c0, k77)")
+    #expect(patient.log.contains("keepalive_s=77"))
+    patient.child.terminate()
+    watcher.stop()
+  }
+
   @Test(.timeLimit(.minutes(6))) func theNextBrokerOfTheListIsTakenAndThePreferredOneAgain() async throws {
     let (preferred, spare) = (try BrokerFixture(), try BrokerFixture())
     let (a, first) = try await watch(preferred)
