@@ -16,3 +16,11 @@ public struct Likelihood: Hashable, Sendable {
   public static let certain = Likelihood(true, tail: 0)
   public static let impossible = Likelihood(false, tail: 0)
 }
+
+extension Likelihood {
+  /// That a position lies on the near side of a straight boundary `distance` metres away, when its error across that is
+  /// normal with a standard deviation (m, more than 0). A negative distance is beyond the boundary.
+  public static func ofHalfPlane(distance: Double, deviation: Double) -> Likelihood {
+    Likelihood(distance > 0, tail: NormalDistribution.upperTail(abs(distance) / deviation))
+  }
+}

@@ -119,8 +119,8 @@ struct PlaneRing {
   /// Brings the area to the left of the edges, or a hole's to their right.
   mutating func turn(isHole: Bool) throws(PolygonError) {
     let (area, span) = (signedArea, span)
-    // A tenth of a millimetre wide over the ring's length, or a millionth of it, is rounding and no area.
-    guard abs(area) > max(1e-4 * span, 1e-6 * span * span) else { throw .zeroArea(ring: number) }
+    // A millimetre wide over the ring's length, or a millionth of it, is rounding and no area.
+    guard abs(area) > max(1e-3 * span, 1e-6 * span * span) else { throw .zeroArea(ring: number) }
     guard (area > 0) == isHole else { return }
     points.reverse()
     vertices.reverse()
