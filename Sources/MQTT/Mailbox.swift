@@ -17,6 +17,7 @@ final class Mailbox: Sendable {
     var linkPolicy: MQTTLinkPolicy?
     var keepAlive: Int?
     var renew = false
+    var settled: UInt64?
     var stop: StopRequest?
     fileprivate var immediate: [MQTTMessage] = []
   }

@@ -10,6 +10,7 @@ final class SessionLoop {
   let mailbox: Mailbox
   var flow: PublishFlow
   var ledger: SubscriptionLedger
+  var hold: AcknowledgementHold
   private var planner: ConnectionPlanner
   private var generator = SystemRandomNumberGenerator()
   private var lastReported: MQTTDisconnection.Cause?
@@ -30,6 +31,8 @@ final class SessionLoop {
     self.mailbox = mailbox
     flow = PublishFlow(window: configuration.publishWindow)
     ledger = SubscriptionLedger(subscriptions)
+    hold = AcknowledgementHold(
+      countLimit: configuration.heldMessages, byteLimit: configuration.heldBytes)
     planner = ConnectionPlanner(
       brokerCount: configuration.brokers.count, protocolVersion: configuration.protocolVersion,
       backoffBase: configuration.backoffBase, backoffLimit: configuration.backoffLimit)
@@ -146,6 +149,7 @@ final class SessionLoop {
     if let policy = requests.linkPolicy { configuration.linkPolicy = policy }
     if let keepAlive = requests.keepAlive { configuration.keepAlive = keepAlive }
     if requests.providerHasMore { isWanted = true }
+    if let number = requests.settled { hold.settled(through: number) }
     for change in requests.subscriptionChanges {
       switch change {
       case .subscribe(let subscription): ledger.add(subscription)
