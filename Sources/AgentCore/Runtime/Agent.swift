@@ -45,7 +45,9 @@ public final class Agent: Sendable {
     let feed = try SensorFeed(configuration)
     try RequiredSensors(configuration).check(feed, log: log)
     let (start, time) = try feed.startOfTime(configuration.input)
-    let pipeline = AgentPipeline(configuration: configuration, start: start, time: time, version: version)
+    var initial = AgentPipeline(configuration: configuration, start: start, time: time, version: version)
+    initial.note(deniedNodes: DevicePermissions().denied(for: configuration))
+    let pipeline = initial
     let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
     let statusRequested = Flag()
     let delivery: any MessageDelivery =
@@ -53,15 +55,17 @@ public final class Agent: Sendable {
       case .print: PrintDelivery(topics: topics)
       case .broker:
         try BrokerDelivery(
-          configuration: configuration, topics: topics, log: log, will: { pipeline.will },
+          configuration: configuration, topics: topics, log: log,
           connected: {
             // The broker may have published the will of the connection before.
             statusRequested.raise()
             queue.wake()
           })
       }
+    // What is printed depends on the input alone.
+    let probe = output == .broker ? SystemProbe(store: configuration.store.path) : nil
     let runner = PipelineRunner(
-      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, log: log)
+      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, probe: probe, log: log)
     let outcome = Locked<(any Error)?>(nil)
     let demands = pipeline.demands
     let worker = try DedicatedThread.start(name: "pipeline", stackSize: 1 << 20) {

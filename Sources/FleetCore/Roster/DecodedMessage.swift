@@ -23,7 +23,10 @@ enum DecodedMessage: Hashable, Sendable {
 
   private static func event(_ message: RegionMessage) -> DecodedMessage {
     let summary = "\(message.event.rawValue) \(message.region)".prefix(80) + (message.isLate ? " (late)" : "")
-    return .event(VehicleEvent(summary: String(summary), time: message.time), message.identity)
+    var event = VehicleEvent(summary: String(summary), time: message.time)
+    event.region = String(message.region.prefix(80))
+    event.entersRegion = message.event != .exit
+    return .event(event, message.identity)
   }
 
   /// Motion messages name what happened in `event`.
