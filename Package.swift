@@ -73,7 +73,10 @@ let package = Package(
     .testTarget(
       name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
     .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial", "TestSupport"]),
-    .testTarget(name: "MotionTests", dependencies: ["Motion", "Platform", "Sensors", "Spatial"]),
+    // The C library's allocator, counted.
+    .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
+    .testTarget(
+      name: "MotionTests", dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial"]),
     .testTarget(
       name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(
@@ -87,7 +90,12 @@ let package = Package(
     .executableTarget(
       name: "DeliveryChild", dependencies: ["MQTT", "Platform", "StoreAndForward"],
       path: "Tests/DeliveryChild"),
-    .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Sensors", "Spatial", "Telemetry"]),
+    .testTarget(
+      name: "AgentCoreTests",
+      dependencies: [
+        "AgentCore", "Motion", "Platform", "Sensors", "Spatial", "Telemetry",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [

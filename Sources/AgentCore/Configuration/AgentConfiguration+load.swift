@@ -55,7 +55,18 @@ extension AgentConfiguration {
     statusInterval = try reader.number("status.interval")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     storePath = try reader.text("store.path")
+    let calibration = reader.optionalText("calibration.path")
+    calibrationPath = calibration == "none" ? nil : calibration ?? Self.path("calibration", beside: storePath)
+    if try reader.flag("recorder.enabled") {
+      recorder = Recorder(
+        path: reader.optionalText("recorder.path") ?? Self.path("accelerometer.history", beside: storePath),
+        megabytes: try reader.integer("recorder.megabytes"))
+    }
     logLevel = try reader.text("log.level")
+  }
+
+  private static func path(_ name: String, beside path: String) -> String {
+    path.lastIndex(of: "/").map { path[...$0] + name } ?? name
   }
 }
 

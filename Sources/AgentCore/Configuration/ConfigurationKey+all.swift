@@ -66,6 +66,10 @@ extension ConfigurationKey {
     ConfigurationKey("mqtt.key_file", .text),
 
     ConfigurationKey("store.path", .text, default: .text("/var/lib/odographd/outbox.sqlite")),
+    ConfigurationKey("calibration.path", .text),
+    ConfigurationKey("recorder.enabled", .flag, default: .flag(false)),
+    ConfigurationKey("recorder.path", .text),
+    ConfigurationKey("recorder.megabytes", .integer(1...1_000_000), default: .integer(100)),
 
     ConfigurationKey(
       "log.level", .oneOf(["debug", "info", "notice", "warning", "error"]), default: .text("info")),

@@ -28,6 +28,11 @@ struct TimeBase: Sendable {
     return UTCTime(nanoseconds: overflow ? timestamp.nanoseconds : sum)
   }
 
+  /// Nanoseconds to add to a timestamp; nil while no clock was set.
+  func knownOffset(at timestamp: Timestamp) -> Int64? {
+    utc(at: timestamp) >= Self.earliestSaneTime ? offset : nil
+  }
+
   mutating func observe(_ fix: PositionFix) {
     guard followsReceiver, let time = fix.time, time >= Self.earliestSaneTime else { return }
     offset = time.nanoseconds &- fix.timestamp.nanoseconds

@@ -45,7 +45,12 @@ public final class Agent: Sendable {
     let feed = try SensorFeed(configuration)
     try RequiredSensors(configuration).check(feed, log: log)
     let (start, time) = try feed.startOfTime(configuration.input)
-    let pipeline = AgentPipeline(configuration: configuration, start: start, time: time, version: version)
+    // What is learned from a recording says nothing of this machine's sensors.
+    var calibration = configuration.input == .hardware
+      ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
+    let pipeline = AgentPipeline(
+      configuration: configuration, start: start, time: time, version: version,
+      calibration: calibration?.load(now: UTCTime(nanoseconds: SystemClock.realtime)))
     let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
     let statusRequested = Flag()
     let delivery: any MessageDelivery =
@@ -61,7 +66,8 @@ public final class Agent: Sendable {
           })
       }
     let runner = PipelineRunner(
-      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, log: log)
+      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, log: log,
+      memory: MotionMemory.Plan(configuration, calibration: calibration))
     let outcome = Locked<(any Error)?>(nil)
     let demands = pipeline.demands
     let worker = try DedicatedThread.start(name: "pipeline", stackSize: 1 << 20) {

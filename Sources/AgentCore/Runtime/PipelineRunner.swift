@@ -10,8 +10,13 @@ final class PipelineRunner: Sendable {
   private let log: Logger
   private let statusRequested: Flag
   private let stopRequested = Flag()
+  private let memory: MotionMemory.Plan
 
-  init(pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, log: Logger) {
+  init(
+    pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, log: Logger,
+    memory: MotionMemory.Plan = .init()
+  ) {
+    self.memory = memory
     initial = pipeline
     self.delivery = delivery
     self.statusRequested = statusRequested
@@ -25,21 +30,23 @@ final class PipelineRunner: Sendable {
     _ feed: SensorFeed, queue: BoundedQueue<SensorEvent>, demands: [SensorKind: SensorDemand]
   ) throws {
     var pipeline = initial
+    var memory = try MotionMemory(memory, log: log)
     switch feed {
     case .live(let sources):
       try pump(
-        sources, queue, demands, clock: { Timestamp(nanoseconds: SystemClock.boottime) }, into: &pipeline)
+        sources, queue, demands, clock: { Timestamp(nanoseconds: SystemClock.boottime) },
+        into: &pipeline, &memory)
     case .paced(let source):
-      try pump([source], queue, demands, clock: nil, into: &pipeline)
+      try pump([source], queue, demands, clock: nil, into: &pipeline, &memory)
     case .recorded(let recording):
-      try play(recording, demands, into: &pipeline)
+      try play(recording, demands, into: &pipeline, &memory)
     }
   }
 
   /// Takes pushed events until the stop. Without a clock only events move time on, as in a recording.
   private func pump(
     _ sources: [any SensorSource], _ queue: BoundedQueue<SensorEvent>, _ demands: [SensorKind: SensorDemand],
-    clock: (@Sendable () -> Timestamp)?, into pipeline: inout AgentPipeline
+    clock: (@Sendable () -> Timestamp)?, into pipeline: inout AgentPipeline, _ memory: inout MotionMemory
   ) throws {
     var last = clock?() ?? Timestamp(nanoseconds: 0)
     var finished = 0
@@ -65,6 +72,7 @@ final class PipelineRunner: Sendable {
           if status.state == .finished { finished += 1 }
         }
         pipeline.process(event) { drafts.append($0) }
+        memory.take(event, pipeline)
       case .timedOut:
         if let clock {
           last = clock()
@@ -79,6 +87,7 @@ final class PipelineRunner: Sendable {
       }
     }
     for source in sources { source.stop() }
+    memory.close(pipeline, at: clock?() ?? last)
     try delivery.stop(farewell: pipeline.farewell(at: clock?() ?? last))
   }
 
@@ -90,7 +99,7 @@ final class PipelineRunner: Sendable {
 
   private func play(
     _ recording: any SensorRecording, _ demands: [SensorKind: SensorDemand],
-    into pipeline: inout AgentPipeline
+    into pipeline: inout AgentPipeline, _ memory: inout MotionMemory
   ) throws {
     var recording = recording
     for kind in recording.kinds { recording.setDemand(demands[kind] ?? .off, for: kind) }
@@ -103,12 +112,14 @@ final class PipelineRunner: Sendable {
       last = max(last, event.timestamp ?? last)
       if statusRequested.take() { pipeline.requestStatus() }
       pipeline.process(event) { drafts.append($0) }
+      memory.take(event, pipeline)
       if !drafts.isEmpty {
         pipeline.externalCounters = delivery.counters
         try delivery.accept(drafts)
         drafts.removeAll(keepingCapacity: true)
       }
     }
+    memory.close(pipeline, at: last)
     try delivery.stop(farewell: pipeline.farewell(at: last))
   }
 

@@ -21,7 +21,16 @@ public struct MotionManager: Sendable {
   var rates: [SensorKind: Double] = [:]
   var sources: [String: (kinds: Set<SensorKind>, isAvailable: Bool)] = [:]
 
-  private var filter = AttitudeFilter()
+  // These are used by the other files of this type.
+  var filter: AttitudeFilter
+  /// What was given at the start, with what has been learned by temperature since.
+  var kept: MotionCalibration
+  /// °C of the inertial sensors, and the bias that was expected there.
+  var temperature: Double?
+  var expectedBias: MotionCalibration.GyroBias?
+  /// Hardware turned out to be other than that of the calibration.
+  var hasForeignCalibration = false
+
   private var guards = SensorGuards()
   private var separator = GravitySeparator()
   private var accelerometer: AccelerometerData?
@@ -31,8 +40,12 @@ public struct MotionManager: Sendable {
   /// Seconds after which a sensor that has said nothing counts as gone.
   private static let silence = 2.0
 
-  public init(frame: AttitudeReferenceFrame) {
+  /// - Parameter calibration: what an earlier run has learned; nil to begin with nothing.
+  public init(frame: AttitudeReferenceFrame, calibration: MotionCalibration? = nil) {
     self.frame = frame
+    kept = calibration ?? MotionCalibration()
+    filter = AttitudeFilter(calibration: calibration)
+    expectedBias = kept.gyroBias(at: nil)
   }
 
   // Each of these takes a block of samples and hands every one that is sound to `body`, in order.
@@ -119,6 +132,15 @@ public struct MotionManager: Sendable {
   /// top points straight up or down.
   public var magneticHeading: Double? {
     attitude(in: .xMagneticNorthZVertical).flatMap { $0.heading() }
+  }
+
+  /// Degrees, one standard deviation of the heading: by the filter's own reckoning, but never less than what rotations
+  /// have shown of the device's magnetism allows. 90 means that nothing was observed; nil without a heading.
+  public var headingAccuracy: Double? {
+    guard gyro != nil, magnetometer != nil, filter.quaternion9D != nil else { return nil }
+    let state = filter.state
+    guard let deviation = state.headingDeviation, let bound = state.headingBound else { return nil }
+    return min(90, max(deviation, bound / 2).degrees)
   }
 
   private func degradedMotion(at timestamp: Timestamp) -> DeviceMotion? {

@@ -28,7 +28,8 @@ public struct HeadingManager: Sendable {
     }
     let told = Heading(
       timestamp: timestamp, magneticHeading: magnetic,
-      trueHeading: declination.map { normalizedDegrees(magnetic + $0) })
+      trueHeading: declination.map { normalizedDegrees(magnetic + $0) },
+      headingAccuracy: motion.headingAccuracy)
     heading = told
     return told
   }
