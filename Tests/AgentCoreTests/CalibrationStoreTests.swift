@@ -48,7 +48,8 @@ import Testing
   @Test func whatWasLearnedIsThereAfterARestart() throws {
     try withFolder { folder in
       var first = store(folder + "/calibration")
-      #expect(first.load(now: Self.start) == nil)
+      let nothing = first.load(now: Self.start)
+      #expect(nothing == nil)
       var before = try pipeline(nil)
       first.save(before, at: Timestamp(seconds: 0))
       // Nothing was learned, so nothing is kept.
@@ -57,7 +58,8 @@ import Testing
       first.save(before, at: Timestamp(seconds: 30))
       #expect(try files(folder) == ["calibration"])
       var second = store(folder + "/calibration")
-      let kept = try #require(second.load(now: Self.start))
+      let loaded = second.load(now: Self.start)
+      let kept = try #require(loaded)
       #expect(kept.made == Self.start.advanced(bySeconds: 30))
       #expect(abs((kept.gyroBias(at: nil)?.bias.x ?? 0) - 0.02) < 2e-4)
       #expect(try pipeline(kept).calibration.gyroBiases == kept.gyroBiases)
@@ -84,7 +86,8 @@ import Testing
       #expect(next.hasDiscardedCalibration)
       again.keep(next, at: Timestamp(seconds: 60))
       var last = self.store(folder + "/calibration")
-      let kept = try #require(last.load(now: Self.start))
+      let loaded = last.load(now: Self.start)
+      let kept = try #require(loaded)
       #expect(abs((kept.gyroBias(at: nil)?.bias.x ?? 0) + 0.2) < 1e-3)
     }
   }
@@ -95,7 +98,8 @@ import Testing
       let path = folder + "/calibration"
       try Data(text.utf8).write(to: URL(filePath: path))
       var store = store(path)
-      #expect(store.load(now: try #require(UTCTime(rfc3339: "2026-11-21T08:00:00Z"))) == nil)
+      let loaded = store.load(now: try #require(UTCTime(rfc3339: "2026-11-21T08:00:00Z")))
+      #expect(loaded == nil)
       let left = try files(folder)
       #expect(left.count == 1 && left[0].hasPrefix("calibration.damaged-2026-11-21T08-00-00"))
       #expect(try Data(contentsOf: URL(filePath: folder + "/" + left[0])).count == text.utf8.count)
@@ -104,18 +108,20 @@ import Testing
 
   @Test func aDiskThatFailsCostsOnlyTheCalibration() throws {
     var store = store("/nonexistent/calibration")
-    #expect(store.load(now: Self.start) == nil)
+    let loaded = store.load(now: Self.start)
+    #expect(loaded == nil)
     var pipeline = try pipeline(nil)
     rest(&pipeline, seconds: 0..<30, bias: 0.02)
     store.save(pipeline, at: Timestamp(seconds: 30))
     store.save(pipeline, at: Timestamp(seconds: 31))
   }
 
-  @Test(arguments: [
-    ([], "/var/lib/odographd/calibration"), (["store.path=/data/outbox"], "/data/calibration"),
-    (["store.path=outbox"], "calibration"), (["calibration.path=none"], nil),
-    (["calibration.path=/etc/c"], "/etc/c"),
-  ] as [([String], String?)])
+  @Test(
+    arguments: [
+      ([], "/var/lib/odographd/calibration"), (["store.path=/data/outbox"], "/data/calibration"),
+      (["store.path=outbox"], "calibration"), (["calibration.path=none"], nil),
+      (["calibration.path=/etc/c"], "/etc/c"),
+    ] as [([String], String?)])
   func thePathIsBesideTheStoreUnlessSaid(settings: [String], path: String?) throws {
     let configuration = try AgentConfiguration(
       layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)

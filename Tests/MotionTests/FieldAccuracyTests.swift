@@ -82,26 +82,27 @@ import Testing
   }
 
   private static let cases: [(Handling, UInt64)] = Handling.allCases.flatMap { handling in
-    (31...36).map { (handling, UInt64($0)) }
+    (31...(handling == .rest ? 31 : 34)).map { (handling, UInt64($0)) }
   }
 
   @Test(arguments: cases)
   func plantedHardIronIsNeverDenied(handling: Handling, seed: UInt64) {
     var random = SplitMix(state: seed)
     var simulation = FilterSimulation(seed: seed)
+    simulation.rate = 100
     let size = Double.random(in: 0...25, using: &random)
     let direction = Vector3(
       Double.random(in: -1...1, using: &random), Double.random(in: -1...1, using: &random),
       Double.random(in: -1...1, using: &random))
     simulation.hardIron = size * (direction.normalized ?? .zero)
     var manager = MotionManager(frame: .xMagneticNorthZVertical)
-    let claims = Self.claims(&manager, Self.samples(simulation, handling, 180))
-    print("\(handling) seed \(seed) iron \(size): \(claims)")
+    let claims = Self.claims(&manager, Self.samples(simulation, handling, handling == .rest ? 30 : 120))
     #expect(claims.violations == 0, "\(handling) seed \(seed): \(claims.worst)")
     #expect(claims.within > 0.95, "\(handling) seed \(seed)")
     switch handling {
     case .rest: #expect(claims.last == .uncalibrated, "seed \(seed)")
-    case .driving: #expect(claims.last >= .low, "seed \(seed)")
+    case .driving:
+      #expect(claims.count[.medium, default: 0] + claims.count[.high, default: 0] > 100, "seed \(seed)")
     case .turning: #expect(claims.last >= .medium, "seed \(seed)")
     }
   }

@@ -46,7 +46,8 @@ public final class Agent: Sendable {
     try RequiredSensors(configuration).check(feed, log: log)
     let (start, time) = try feed.startOfTime(configuration.input)
     // What is learned from a recording says nothing of this machine's sensors.
-    var calibration = configuration.input == .hardware
+    var calibration =
+      configuration.input == .hardware
       ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
     let pipeline = AgentPipeline(
       configuration: configuration, start: start, time: time, version: version,

@@ -29,7 +29,8 @@ extension MotionCalibration {
       lines.append(
         "hard \(Self.numbers(magnetometer.hardIron)) \(Self.numbers(magnetometer.hardIronDeviation))")
       lines.append(
-        "soft \(Self.numbers(magnetometer.softIronDiagonal)) \(Self.numbers(magnetometer.softIronOffDiagonal))")
+        "soft \(Self.numbers(magnetometer.softIronDiagonal)) \(Self.numbers(magnetometer.softIronOffDiagonal))"
+      )
     }
     let body = lines.joined(separator: "\n") + "\n"
     return body + "crc \(String(Checksum.crc32(body.utf8), radix: 16))\n"
@@ -78,7 +79,8 @@ extension MotionCalibration {
       guard words.count == 8 else { throw CalibrationError(description: "needs 7 values") }
       let values = try Self.values(words.dropFirst(2), count: 6)
       let temperature = words[1] == "-" ? nil : try Self.values(words[1...1], count: 1)[0]
-      keep(GyroBias(temperature: temperature, bias: Self.vector(values, 0), deviation: Self.vector(values, 3)))
+      keep(
+        GyroBias(temperature: temperature, bias: Self.vector(values, 0), deviation: Self.vector(values, 3)))
     case "scale": gyroscopeScaleError = Self.vector(try Self.values(words.dropFirst(), count: 3), 0)
     case "lag": magnetometerLag = try Self.values(words.dropFirst(), count: 1)[0]
     case "hard":
@@ -93,7 +95,8 @@ extension MotionCalibration {
     }
   }
 
-  private static func values(_ words: ArraySlice<Substring>, count: Int) throws(CalibrationError) -> [Double] {
+  private static func values(_ words: ArraySlice<Substring>, count: Int) throws(CalibrationError) -> [Double]
+  {
     let values = words.compactMap { Double($0) }.filter(\.isFinite)
     guard values.count == count, words.count == count else {
       throw CalibrationError(description: "needs \(count) numbers")

@@ -78,7 +78,8 @@ public struct MotionCalibration: Hashable, Sendable {
   public mutating func keep(_ bias: GyroBias) {
     guard bias.bias.isFinite, bias.deviation.isFinite else { return }
     if let temperature = bias.temperature { guard abs(temperature) < 300 else { return } }
-    if let index = gyroBiases.firstIndex(where: { Self.step($0.temperature) == Self.step(bias.temperature) }) {
+    if let index = gyroBiases.firstIndex(where: { Self.step($0.temperature) == Self.step(bias.temperature) })
+    {
       gyroBiases[index] = bias
     } else if gyroBiases.count < Self.biasLimit {
       gyroBiases.append(bias)

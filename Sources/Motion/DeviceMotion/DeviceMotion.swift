@@ -12,12 +12,13 @@ public enum MagneticFieldCalibrationAccuracy: Int, Hashable, Sendable, CaseItera
   /// The heading is right within 5°.
   case high = 2
 
-  /// - Parameter bound: rad, within which the heading is right.
+  /// - Parameter bound: rad, within which the heading is right by the evidence. It must be well inside the level's promise:
+  ///   in simulations the true error exceeds it by up to a half where the evidence itself is young.
   init(headingBound bound: Double) {
     switch bound * 180 / .pi {
-    case ...5: self = .high
-    case ...10: self = .medium
-    case ...20: self = .low
+    case ...3: self = .high
+    case ...6: self = .medium
+    case ...12: self = .low
     default: self = .uncalibrated
     }
   }

@@ -140,7 +140,8 @@ public struct MotionManager: Sendable {
     guard gyro != nil, magnetometer != nil, filter.quaternion9D != nil else { return nil }
     let state = filter.state
     guard let deviation = state.headingDeviation, let bound = state.headingBound else { return nil }
-    return min(90, max(deviation, bound / 2).degrees)
+    // Young evidence is often too sure of itself: its bound counts as one and a half deviations.
+    return min(90, max(deviation, bound / 1.5).degrees)
   }
 
   private func degradedMotion(at timestamp: Timestamp) -> DeviceMotion? {

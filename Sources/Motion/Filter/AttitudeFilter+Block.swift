@@ -81,6 +81,7 @@ extension AttitudeFilter {
     if blocks & 63 == 0, !covariance.repair() { startEstimates() }
     expectedField = level.conjugate.rotate(field + disturbance)
     pointNorth()
+    if hasField { noteEvidence() }
     block = Block()
   }
 

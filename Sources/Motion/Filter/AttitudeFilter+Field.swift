@@ -41,9 +41,7 @@ extension AttitudeFilter {
       sinceAlignment > 3
       && max(covariance[0, 0], covariance[1, 1]) > Self.square(3 * Double.pi / 180)
     covariance.update(&x, m, projections, considered: !isOpen)
-    if evidence.observe(measured + attitude * hardIron, attitude: attitude, interval: interval) {
-      noteEvidence()
-    }
+    evidence.observe(measured + attitude * hardIron, attitude: attitude, interval: interval)
   }
 
   @inline(__always)

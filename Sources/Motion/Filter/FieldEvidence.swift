@@ -76,10 +76,9 @@ struct FieldEvidence: Sendable {
   }
 
   /// Takes the mean field of a block as it was measured, µT, level frame, hard iron included, and the mean attitude.
-  /// Returns whether it was used.
-  mutating func observe(_ measured: Vector3, attitude: Matrix3, interval: Double) -> Bool {
+  mutating func observe(_ measured: Vector3, attitude: Matrix3, interval: Double) {
     elapsed += interval
-    guard elapsed >= Self.spacing else { return false }
+    guard elapsed >= Self.spacing else { return }
     let time = min(elapsed, 10)
     elapsed = 0
     for i in 0..<3 {
@@ -90,7 +89,6 @@ struct FieldEvidence: Sendable {
     let left = measured - field - attitude * iron
     residue += 0.05 * (min(left.dot(left) / 3, 100) - residue)
     count += 1
-    return true
   }
 
   /// One component: `z = field[i] + row · iron`.

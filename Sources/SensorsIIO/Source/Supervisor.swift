@@ -107,7 +107,8 @@ final class Supervisor: Sendable {
       reporter.regroup(assignment.kinds)
       do throws(SystemError) {
         let worker = try DeviceWorker(
-          assignment, triggers: inventory.triggers, configuration: configuration, board: board, clocks: clocks,
+          assignment, triggers: inventory.triggers, configuration: configuration, board: board,
+          clocks: clocks,
           emit: sink,
           report: report)
         let thread = try DedicatedThread.start(name: assignment.device.identifier) { [wake] in
