@@ -57,6 +57,7 @@ public struct MotionManager: Sendable {
       accelerometer = sample
       body(sample)
     }
+    if guards.hasTimeGoneBack { startAnew() }
   }
 
   public mutating func process(_ block: [GyroData], _ body: (GyroData) -> Void = { _ in }) {
@@ -65,6 +66,7 @@ public struct MotionManager: Sendable {
       gyro = sample
       body(sample)
     }
+    if guards.hasTimeGoneBack { startAnew() }
   }
 
   public mutating func process(_ block: [MagnetometerData], _ body: (MagnetometerData) -> Void = { _ in }) {
@@ -73,6 +75,16 @@ public struct MotionManager: Sendable {
       magnetometer = sample
       body(sample)
     }
+    if guards.hasTimeGoneBack { startAnew() }
+  }
+
+  /// Time has gone back: all begins anew but what was learned.
+  private mutating func startAnew() {
+    kept = calibration
+    filter = AttitudeFilter(calibration: kept)
+    guards.startAnew()
+    separator = GravitySeparator()
+    (accelerometer, gyro, magnetometer) = (nil, nil, nil)
   }
 
   /// Takes the place and civil time, for the declination.

@@ -141,7 +141,12 @@ struct Outlet<Sample: Sendable>: Sendable {
   mutating func offer(_ sample: Sample, at timestamp: Timestamp) {
     if let interval {
       // A grid that does not drift; a twentieth of the interval is jitter.
-      if let next, timestamp < next.advanced(bySeconds: -interval / 20) { return }
+      // Time that has gone back begins a new one.
+      if let next, timestamp < next.advanced(bySeconds: -interval / 20),
+        timestamp > next.advanced(bySeconds: -2 * interval)
+      {
+        return
+      }
       let following = (next ?? timestamp).advanced(bySeconds: interval)
       next = following > timestamp ? following : timestamp.advanced(bySeconds: interval)
     }
