@@ -78,7 +78,8 @@ let package = Package(
     .testTarget(
       name: "MotionTests", dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial"]),
     .testTarget(
-      name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial", "TestSupport"]),
+      name: "PositioningTests",
+      dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(
       name: "TelemetryTests",
       dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport"]),
@@ -93,8 +94,8 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "Motion", "Platform", "Sensors", "Spatial", "Telemetry",
-        .product(name: "Logging", package: "swift-log"),
+        "AgentCore", "FleetCore", "Motion", "Platform", "Positioning", "Sensors", "Spatial", "Telemetry",
+        "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
       name: "IntegrationTests",

@@ -174,6 +174,8 @@ import Testing
       #expect(health.notFinite == 3 && health.implausible == 1 && health.accepted == 101)
     }
     #expect(manager.health(of: .gyroscope)?.outOfOrder == 1)
+    #expect(manager.refusals["gyroscope.outOfOrder"] == 1 && manager.refusals["magnetometer.notFinite"] == 3)
+    #expect(manager.refusals["magnetometer.outOfOrder"] == nil)
     #expect(manager.health(of: .positioning) == nil)
   }
 }

@@ -49,9 +49,11 @@ public final class Agent: Sendable {
     var calibration =
       configuration.input == .hardware
       ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
-    let pipeline = AgentPipeline(
+    var initial = AgentPipeline(
       configuration: configuration, start: start, time: time, version: version,
       calibration: calibration?.load(now: UTCTime(nanoseconds: SystemClock.realtime)))
+    initial.note(deniedNodes: DevicePermissions().denied(for: configuration))
+    let pipeline = initial
     let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
     let statusRequested = Flag()
     let delivery: any MessageDelivery =

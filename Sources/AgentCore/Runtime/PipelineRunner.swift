@@ -88,7 +88,15 @@ final class PipelineRunner: Sendable {
     }
     for source in sources { source.stop() }
     memory.close(pipeline, at: clock?() ?? last)
-    try delivery.stop(farewell: pipeline.farewell(at: clock?() ?? last))
+    try finish(&pipeline, at: clock?() ?? last)
+  }
+
+  /// What is pending goes out before the farewell.
+  private func finish(_ pipeline: inout AgentPipeline, at timestamp: Timestamp) throws {
+    var drafts: [MessageDraft] = []
+    pipeline.finish { drafts.append($0) }
+    if !drafts.isEmpty { try delivery.accept(drafts) }
+    try delivery.stop(farewell: pipeline.farewell(at: timestamp))
   }
 
   /// The monotonic time, ns, at which the pipeline wants to be called; nil for not at all.
@@ -120,7 +128,7 @@ final class PipelineRunner: Sendable {
       }
     }
     memory.close(pipeline, at: last)
-    try delivery.stop(farewell: pipeline.farewell(at: last))
+    try finish(&pipeline, at: last)
   }
 
   private func report(_ status: SourceStatus) {

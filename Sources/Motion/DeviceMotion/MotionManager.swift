@@ -106,6 +106,20 @@ public struct MotionManager: Sendable {
   /// What became of the samples of an inertial sensor; nil for other kinds.
   public func health(of kind: SensorKind) -> SensorHealth? { guards.health(of: kind) }
 
+  /// Samples that were refused, by sensor and reason as in "gyroscope.stuck"; only what has happened is in it.
+  public var refusals: [String: Int] {
+    var refusals: [String: Int] = [:]
+    for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] {
+      guard let health = health(of: kind) else { continue }
+      let counts = [
+        ("notFinite", health.notFinite), ("outOfOrder", health.outOfOrder),
+        ("implausible", health.implausible), ("stuck", health.stuck),
+      ]
+      for (reason, count) in counts where count > 0 { refusals["\(kind.rawValue).\(reason)"] = count }
+    }
+    return refusals
+  }
+
   /// The inertial sensors that have spoken lately, and positioning once a declination is known.
   public var presentSensors: Set<SensorKind> {
     let times = [accelerometer?.timestamp, gyro?.timestamp, magnetometer?.timestamp]
