@@ -59,7 +59,18 @@ extension AgentConfiguration {
     statusInterval = try reader.number("status.interval")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     store = try Store(reader)
+    let calibration = reader.optionalText("calibration.path")
+    calibrationPath = calibration == "none" ? nil : calibration ?? Self.path("calibration", beside: store.path)
+    if try reader.flag("recorder.enabled") {
+      recorder = Recorder(
+        path: reader.optionalText("recorder.path") ?? Self.path("accelerometer.history", beside: store.path),
+        megabytes: try reader.integer("recorder.megabytes"))
+    }
     logLevel = try reader.text("log.level")
+  }
+
+  private static func path(_ name: String, beside path: String) -> String {
+    path.lastIndex(of: "/").map { path[...$0] + name } ?? name
   }
 }
 

@@ -45,7 +45,13 @@ public final class Agent: Sendable {
     let feed = try SensorFeed(configuration)
     try RequiredSensors(configuration).check(feed, log: log)
     let (start, time) = try feed.startOfTime(configuration.input)
-    var initial = AgentPipeline(configuration: configuration, start: start, time: time, version: version)
+    // What is learned from a recording says nothing of this machine's sensors.
+    var calibration =
+      configuration.input == .hardware
+      ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
+    var initial = AgentPipeline(
+      configuration: configuration, start: start, time: time, version: version,
+      calibration: calibration?.load(now: UTCTime(nanoseconds: SystemClock.realtime)))
     initial.note(deniedNodes: DevicePermissions().denied(for: configuration))
     let pipeline = initial
     let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
@@ -65,7 +71,8 @@ public final class Agent: Sendable {
     // What is printed depends on the input alone.
     let probe = output == .broker ? SystemProbe(store: configuration.store.path) : nil
     let runner = PipelineRunner(
-      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, probe: probe, log: log)
+      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, probe: probe,
+      memory: MotionMemory.Plan(configuration, calibration: calibration), log: log)
     let outcome = Locked<(any Error)?>(nil)
     let demands = pipeline.demands
     let worker = try DedicatedThread.start(name: "pipeline", stackSize: 1 << 20) {
