@@ -14,13 +14,7 @@ extension AgentConfiguration {
   public static func load(
     file: String?, environment: [String: String], assignments: [String]
   ) throws(ConfigurationError) -> AgentConfiguration {
-    let flags = try ConfigurationLayer(assignments: assignments)
-    let variables = try ConfigurationLayer(environment: environment)
-    var layers = [flags, variables]
-    if let file {
-      layers.append(try ConfigurationLayer(toml: ConfigurationFile.read(file), name: file))
-    }
-    return try AgentConfiguration(layers: layers, file: file)
+    try ConfigurationLayers(file: file, environment: environment, assignments: assignments).configuration()
   }
 
   init(layers: [ConfigurationLayer], file: String?) throws(ConfigurationError) {
@@ -56,6 +50,8 @@ extension AgentConfiguration {
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     storePath = try reader.text("store.path")
     logLevel = try reader.text("log.level")
+    profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
+    remote = try Remote(reader)
   }
 }
 
@@ -144,7 +140,7 @@ extension AgentConfiguration.MQTT {
 }
 
 /// Reads keys through the configuration library's layers; every value was checked when its layer was made.
-private struct Reader {
+struct Reader {
   private let reader: ConfigReader
   private let layers: [ConfigurationLayer]
   private let file: String?

@@ -115,4 +115,6 @@ public struct AgentConfiguration: Sendable, Hashable {
   /// The file of the durable queue.
   public var storePath: String
   public var logLevel: String
+  public var profiles: Profiles
+  public var remote: Remote
 }

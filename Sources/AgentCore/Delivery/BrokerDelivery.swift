@@ -10,6 +10,7 @@ final class BrokerDelivery: MessageDelivery {
   private let topics: TopicScheme
   private let outbox: Outbox
   private let session: MQTTSession
+  private let lastWill: @Sendable () -> MQTTMessage
   private let log: Logger
 
   /// Seconds without an acknowledgement after which a stop leaves the rest to the next start.
@@ -18,13 +19,14 @@ final class BrokerDelivery: MessageDelivery {
   /// Opens the store and starts connecting.
   ///
   /// - Parameters:
+  ///   - remote: takes what comes for the vehicle; nil listens to nothing.
   ///   - will: makes the payload that the broker publishes as `status` when the connection ends without a word; asked
   ///     anew for each connection.
   ///   - connected: called after each connection, on the session's thread.
   /// - Throws: an error naming the store or the setting that cannot be used.
   init(
     configuration: AgentConfiguration, topics: TopicScheme, log: Logger,
-    will: @escaping @Sendable () -> [UInt8],
+    remote: RemoteInbox? = nil, will: @escaping @Sendable () -> [UInt8],
     connected: @escaping @Sendable () -> Void
   ) throws {
     self.topics = topics
@@ -32,19 +34,37 @@ final class BrokerDelivery: MessageDelivery {
     try Self.makeFolder(of: configuration.storePath)
     let outbox = try Outbox(path: configuration.storePath) { log.warning("\($0)") }
     self.outbox = outbox
-    let topic = topics.topic(.status)
+    // One connection has one will. The native one says more, so it is the other's only where it stands alone.
+    let topic =
+      configuration.profiles.isNative
+      ? topics.topic(.status) : configuration.profiles.ownTracks?.topics?.base ?? topics.topic(.status)
+    let isRetained = configuration.profiles.isNative
+    let lastWill: @Sendable () -> MQTTMessage = {
+      MQTTMessage(
+        topic: topic, payload: will(), qos: .atLeastOnce, retain: isRetained,
+        properties: MQTTMessageProperties(contentType: WireMessage.contentType))
+    }
+    self.lastWill = lastWill
     session = try MQTTSession(
-      configuration: MQTTConfiguration(configuration.mqtt), outbound: OutboxProvider(outbox: outbox),
+      configuration: MQTTConfiguration(configuration.mqtt),
+      subscriptions: (remote?.topics.filters ?? []).map { MQTTSubscription($0) },
+      outbound: OutboxProvider(outbox: outbox),
       handlers: MQTTSession.Handlers(
         connectionChanged: { state in
           Self.report(state, to: log)
+          remote?.put(state)
           if case .connected = state { connected() }
         },
-        will: {
-          MQTTMessage(
-            topic: topic, payload: will(), qos: .atLeastOnce, retain: true,
-            properties: MQTTMessageProperties(contentType: WireMessage.contentType))
-        }))
+        received: { messages in
+          let dropped = remote?.put(messages) ?? 0
+          if dropped > 0 { log.warning("too many commands at once", metadata: ["dropped": "\(dropped)"]) }
+          return .kept
+        },
+        subscriptionAnswered: { filter, reason in
+          guard reason.isError else { return }
+          log.warning("no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
+        },
+        will: lastWill))
     try session.start()
   }
 
@@ -96,7 +116,7 @@ final class BrokerDelivery: MessageDelivery {
 
   private func live(_ draft: MessageDraft) -> MQTTMessage {
     MQTTMessage(
-      topic: topics.topic(draft.kind), payload: draft.encode(nil), qos: .atMostOnce, retain: draft.retain,
+      topic: draft.topic(in: topics), payload: draft.encode(nil), qos: .atMostOnce, retain: draft.retain,
       properties: MQTTMessageProperties(
         contentType: WireMessage.contentType,
         messageExpiryInterval: draft.expirySeconds.map { UInt32(clamping: $0) }))
@@ -111,7 +131,7 @@ final class BrokerDelivery: MessageDelivery {
       case .live: .other
       }
     return RecordDraft(
-      lane: lane, topic: topics.topic(draft.kind), qos: UInt8(draft.qos), retain: draft.retain,
+      lane: lane, topic: draft.topic(in: topics), qos: UInt8(draft.qos), retain: draft.retain,
       contentType: WireMessage.contentType, expiry: draft.expirySeconds.map { UInt32(clamping: $0) },
       createdAt: SystemClock.realtime
     ) { identity in
@@ -135,5 +155,24 @@ final class BrokerDelivery: MessageDelivery {
     let folder = String(path[..<slash])
     guard mkdir(folder, 0o750) != 0, errno != EEXIST else { return }
     throw SystemError(operation: "make the store's folder", object: "\(folder) (store.path)", code: errno)
+  }
+}
+
+extension BrokerDelivery: RemoteLink {
+  func answer(_ answer: RemoteAnswer) {
+    session.publishNow(
+      MQTTMessage(
+        topic: answer.topic, payload: answer.payload, qos: .atLeastOnce,
+        properties: MQTTMessageProperties(
+          contentType: WireMessage.contentType, correlationData: answer.correlation)))
+  }
+
+  func reconnect(_ settings: AgentConfiguration.MQTT) {
+    do {
+      // The broker that is left must not show the vehicle as online for ever.
+      try session.reconnect(MQTTConfiguration(settings), final: [lastWill()])
+    } catch {
+      log.warning("connection not changed", metadata: ["reason": "\(error)"])
+    }
   }
 }

@@ -9,7 +9,7 @@ internal import Telemetry
 /// Events go in with their time, drafts of messages come out. The same value therefore runs live, in a replay as fast as
 /// the machine can, and in a test with exact answers.
 public struct AgentPipeline: Sendable {
-  private let configuration: AgentConfiguration
+  private(set) var configuration: AgentConfiguration
   private var timeBase: TimeBase
   private var location: LocationManager
   private var motion: MotionManager
@@ -33,6 +33,18 @@ public struct AgentPipeline: Sendable {
     attitudeGate = IntervalGate(interval: configuration.attitudeInterval)
     motionEvents = MotionEvents(configuration.motionEvents)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
+  }
+
+  /// Goes on under another configuration: times, sources and a settled attitude filter are kept, and what has not changed
+  /// goes on as if nothing were.
+  mutating func reconfigure(_ configuration: AgentConfiguration, at now: Timestamp) {
+    var next = AgentPipeline(configuration: configuration, start: now, time: timeBase.utc(at: now), version: "")
+    (next.timeBase, next.status, next.externalCounters) = (timeBase, status, externalCounters)
+    next.status.interval = configuration.statusInterval
+    if configuration.attitudeFrame == self.configuration.attitudeFrame { next.motion = motion }
+    if configuration.motionEvents == self.configuration.motionEvents { next.motionEvents = motionEvents }
+    if configuration.distanceFilter == self.configuration.distanceFilter { next.location = location }
+    self = next
   }
 
   /// What each kind of sensor must deliver for this configuration. Kinds that are not named are off.
@@ -87,6 +99,9 @@ public struct AgentPipeline: Sendable {
 
   /// The payload that the broker publishes as `status` on our behalf when a connection ends without a word.
   public var will: [UInt8] { status.will(timeBase: timeBase).payload }
+
+  /// When the session began, in civil time as it is known now.
+  var sessionStart: UTCTime { status.will(timeBase: timeBase).sessionStart }
 
   /// Makes `status` due at the next moment: a new connection must overrule the will of the one before.
   public mutating func requestStatus() { status.requestNow() }

@@ -10,8 +10,14 @@ final class PipelineRunner: Sendable {
   private let log: Logger
   private let statusRequested: Flag
   private let stopRequested = Flag()
+  private let remote: RemoteService.Plan?
 
-  init(pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, log: Logger) {
+  /// - Parameter remote: nil is not managed remotely. A recording that is pulled as fast as the machine can never is.
+  init(
+    pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, log: Logger,
+    remote: RemoteService.Plan? = nil
+  ) {
+    self.remote = remote
     initial = pipeline
     self.delivery = delivery
     self.statusRequested = statusRequested
@@ -51,14 +57,23 @@ final class PipelineRunner: Sendable {
       try source.start { queue.push($0) }
     }
     var drafts: [MessageDraft] = []
+    let remote = remote.map(RemoteService.init)
+    defer { remote?.close() }
     while !stopRequested.isRaised, finished < max(1, sources.count) {
+      if let remote, remote.turn(&pipeline, &drafts) {
+        for source in sources {
+          for kind in SensorKind.allCases { source.setDemand(pipeline.demands[kind] ?? .off, for: kind) }
+        }
+      }
       if statusRequested.take() {
         pipeline.externalCounters = delivery.counters.merging(["dropped.events": queue.overflowCount]) { $1 }
         pipeline.requestStatus()
         pipeline.advance(to: clock?() ?? last) { drafts.append($0) }
       }
-      switch queue.pop(until: deadline(of: pipeline, clock: clock)) {
+      let deadlines = [deadline(of: pipeline, clock: clock), remote?.deadline]
+      switch queue.pop(until: deadlines.compactMap { $0 }.min()) {
       case .element(let event):
+        remote?.note(event)
         last = max(last, event.timestamp ?? last)
         if case .status(let status) = event {
           report(status)
