@@ -127,3 +127,6 @@ struct ManagedAgent {
     (try? String(contentsOfFile: directory.file("remote/settings.json"), encoding: .utf8)) ?? ""
   }
 }
+
+/// Why something was refused or failed; empty when it was not.
+func problem(of message: [String: Any]?) -> String { message?["problem"] as? String ?? "" }

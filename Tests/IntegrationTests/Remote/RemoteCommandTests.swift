@@ -1,4 +1,5 @@
 import Foundation
+import MQTT
 import TestSupport
 import Testing
 
@@ -26,7 +27,7 @@ import Testing
     let message = controller.received(Operator.vehicle + "track").last?.json
     #expect(message?["count"] as? Int == sent?["fixes"] as? Int && message?["seq"] is Int)
 
-    for (name, arguments, problem) in [
+    for (name, arguments, expected) in [
       ("dance", "", "there is no command"), ("track", "", "key \"from\": missing"),
       ("track", #"{"from":"yesterday"}"#, "key \"from\": not an RFC 3339"), ("locate", "[", "line 1"),
       ("locate", #"{"timeout":-1}"#, "key \"timeout\""), ("status", "[]", "not a JSON object"),
@@ -34,7 +35,7 @@ import Testing
     ] {
       let answer = controller.command(name, arguments)
       #expect(answer?["state"] as? String == "refused", "\(name) \(arguments.prefix(40))")
-      #expect((answer?["problem"] as? String ?? "").contains(problem), "\(answer ?? [:])")
+      #expect(problem(of: answer).contains(expected), "\(answer ?? [:])")
     }
 
     let file = directory.file("agent.toml")
@@ -45,7 +46,7 @@ import Testing
     try directory.write("agent.toml", "[vehicle")
     let broken = controller.command("reload")
     #expect(broken?["state"] as? String == "failed")
-    #expect((broken?["problem"] as? String ?? "").contains("agent.toml:1: not TOML"))
+    #expect(problem(of: broken).contains("agent.toml:1: not TOML"))
     #expect(controller.command("locate")?["state"] as? String == "done")
     agent.child.terminate()
   }
