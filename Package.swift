@@ -75,7 +75,8 @@ let package = Package(
     .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial", "TestSupport"]),
     .testTarget(name: "MotionTests", dependencies: ["Motion", "Platform", "Sensors", "Spatial"]),
     .testTarget(
-      name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial", "TestSupport"]),
+      name: "PositioningTests",
+      dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(
       name: "TelemetryTests",
       dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport"]),
@@ -87,7 +88,11 @@ let package = Package(
     .executableTarget(
       name: "DeliveryChild", dependencies: ["MQTT", "Platform", "StoreAndForward"],
       path: "Tests/DeliveryChild"),
-    .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Sensors", "Spatial", "Telemetry"]),
+    .testTarget(
+      name: "AgentCoreTests",
+      dependencies: [
+        "AgentCore", "FleetCore", "Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport",
+      ]),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [

@@ -41,12 +41,13 @@ public final class BrokerFixture: Sendable {
 
   /// Waits until its log says something so many times; the test's time limit ends a wait that never does.
   public func waitForLog(_ text: String, times: Int = 1) async throws {
-    while true {
-      let log = FileManager.default.contents(atPath: directory.file("broker.log")) ?? Data()
-      let parts = String(decoding: log, as: UTF8.self).components(separatedBy: text)
-      if parts.count > times { return }
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    while logCount(text) < times { try await Task.sleep(for: .milliseconds(5)) }
+  }
+
+  /// How many times its log has said something.
+  public func logCount(_ text: String) -> Int {
+    let log = FileManager.default.contents(atPath: directory.file("broker.log")) ?? Data()
+    return String(decoding: log, as: UTF8.self).components(separatedBy: text).count - 1
   }
 
   /// Ends it as a power cut would.

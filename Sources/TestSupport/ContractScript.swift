@@ -19,4 +19,14 @@ public enum ContractScript {
       "sh", ["-c", #"exec "$0" "$@" <"$STDIN""#, python, path(name)] + arguments,
       environment: ["STDIN": stdin])
   }
+
+  /// Lines "name,number" of a script's output.
+  public static func counts(_ output: String) -> [String: Int] {
+    var counts: [String: Int] = [:]
+    for line in output.split(separator: "\n") {
+      let fields = line.split(separator: ",")
+      if fields.count == 2, let count = Int(fields[1]) { counts[String(fields[0])] = count }
+    }
+    return counts
+  }
 }

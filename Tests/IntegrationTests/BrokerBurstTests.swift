@@ -5,7 +5,7 @@ import Testing
 
 /// A link that is open only for bursts.
 @Suite(.serialized) struct BrokerBurstTests {
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func theLinkOpensForABurstCarriesAllAndCloses() async throws {
     let broker = try BrokerFixture()
     let watcher = SessionRecorder()
@@ -50,7 +50,7 @@ import Testing
     listener.stop()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func commandsThatWaitedArriveInTheNextBurst() async throws {
     let broker = try BrokerFixture()
     var settings = configuration(broker, "sleeper")

@@ -1,4 +1,5 @@
 internal import Configuration
+internal import Motion
 internal import Sensors
 internal import Spatial
 internal import Telemetry
@@ -35,11 +36,12 @@ extension AgentConfiguration {
       port: try reader.integer("gpsd.port"), device: reader.optionalText("gpsd.device"))
     iio = try IIO(reader)
     isLocationEnabled = try reader.flag("location.enabled")
-    let distance = try reader.number("location.distance_filter")
-    distanceFilter = distance > 0 ? distance : nil
+    location = try LocationSettings(reader)
     isHeadingEnabled = try reader.flag("heading.enabled")
     headingInterval = try reader.number("heading.interval")
     headingFilter = try reader.number("heading.filter")
+    headingOrientation =
+      DeviceOrientation(rawValue: try reader.text("heading.orientation")) ?? .portrait
     isAttitudeEnabled = try reader.flag("attitude.enabled")
     attitudeInterval = try reader.number("attitude.interval")
     attitudeFrame =

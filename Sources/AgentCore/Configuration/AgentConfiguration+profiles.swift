@@ -32,7 +32,8 @@ extension AgentConfiguration.Profiles {
     let names = try reader.choices("mqtt.profile", of: Name.self)
     guard !names.isEmpty else {
       throw ConfigurationError(
-        place: reader.place(of: "mqtt.profile"), problem: "key mqtt.profile: name at least one, as [\"native\"]"
+        place: reader.place(of: "mqtt.profile"),
+        problem: "key mqtt.profile: name at least one, as [\"native\"]"
       )
     }
     isNative = names.contains(.native)
@@ -42,7 +43,8 @@ extension AgentConfiguration.Profiles {
       let trackerID = reader.optionalText("owntracks.tid") ?? String(device.suffix(2))
       guard (1...2).contains(trackerID.count) else {
         throw ConfigurationError(
-          place: reader.place(of: "owntracks.tid"), problem: "key owntracks.tid: it has one or two characters")
+          place: reader.place(of: "owntracks.tid"), problem: "key owntracks.tid: it has one or two characters"
+        )
       }
       do throws(TopicError) { _ = try OwnTracksTopics(user: user, device: device) } catch {
         throw ConfigurationError(place: reader.place(of: "owntracks.user"), problem: error.description)

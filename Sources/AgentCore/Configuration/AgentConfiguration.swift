@@ -1,3 +1,4 @@
+public import Motion
 public import Sensors
 public import Spatial
 
@@ -93,13 +94,14 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var iio: IIO
 
   public var isLocationEnabled: Bool
-  /// Metres; nil tells every fix.
-  public var distanceFilter: Double?
+  public var location: LocationSettings
   public var isHeadingEnabled: Bool
   /// Seconds between headings at the least.
   public var headingInterval: Double
   /// Degrees that the heading must turn to be told again.
   public var headingFilter: Double
+  /// Which axis of the device is ahead.
+  public var headingOrientation: DeviceOrientation
   public var isAttitudeEnabled: Bool
   /// Seconds between attitudes.
   public var attitudeInterval: Double

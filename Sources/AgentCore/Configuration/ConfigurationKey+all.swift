@@ -1,3 +1,5 @@
+internal import Positioning
+
 extension ConfigurationKey {
   /// Every key there is, in the order of `Config/odograph.toml`, which documents each.
   static let all: [ConfigurationKey] = [
@@ -34,11 +36,27 @@ extension ConfigurationKey {
     ConfigurationKey("simulation.start", .text),
 
     ConfigurationKey("location.enabled", .flag, default: .flag(true)),
+    ConfigurationKey(
+      "location.desired_accuracy", .oneOf(DesiredAccuracy.allCases.map(\.rawValue)), default: .text("best")),
+    ConfigurationKey(
+      "location.activity", .oneOf(ActivityType.allCases.map(\.rawValue)), default: .text("automotive")),
+    ConfigurationKey("location.pauses_automatically", .flag, default: .flag(true)),
+    ConfigurationKey(
+      "location.reporting", .oneOf(["distance", "bounded", "significant"]), default: .text("distance")),
     ConfigurationKey("location.distance_filter", .number(0...1_000_000), default: .number(0)),
+    ConfigurationKey("location.error_bound", .number(0.1...100_000), default: .number(20)),
+    ConfigurationKey("location.delay_bound", .number(0...600), default: .number(5)),
+    ConfigurationKey("location.deferral_distance", .number(0...1_000_000), default: .number(0)),
+    ConfigurationKey("location.deferral_timeout", .number(0...86_400), default: .number(0)),
+    ConfigurationKey("location.track_error", .number(0...100_000), default: .number(0)),
 
     ConfigurationKey("heading.enabled", .flag, default: .flag(true)),
     ConfigurationKey("heading.interval", .number(0.01...86_400), default: .number(1)),
     ConfigurationKey("heading.filter", .number(0...180), default: .number(1)),
+    ConfigurationKey(
+      "heading.orientation",
+      .oneOf(["portrait", "portraitUpsideDown", "landscapeLeft", "landscapeRight"]),
+      default: .text("portrait")),
 
     ConfigurationKey("attitude.enabled", .flag, default: .flag(true)),
     ConfigurationKey("attitude.interval", .number(0.01...86_400), default: .number(1)),

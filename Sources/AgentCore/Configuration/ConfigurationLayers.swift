@@ -19,8 +19,9 @@ public struct ConfigurationLayers: Sendable {
     )
   }
 
-  init(flags: ConfigurationLayer, environment: ConfigurationLayer, file: ConfigurationLayer?, fileName: String?)
-  {
+  init(
+    flags: ConfigurationLayer, environment: ConfigurationLayer, file: ConfigurationLayer?, fileName: String?
+  ) {
     self.flags = flags
     self.environment = environment
     self.file = file

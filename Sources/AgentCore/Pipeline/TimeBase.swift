@@ -1,4 +1,3 @@
-internal import Sensors
 internal import Spatial
 
 /// Tells civil time for points on the device's time line.
@@ -28,8 +27,11 @@ struct TimeBase: Sendable {
     return UTCTime(nanoseconds: overflow ? timestamp.nanoseconds : sum)
   }
 
-  mutating func observe(_ fix: PositionFix) {
-    guard followsReceiver, let time = fix.time, time >= Self.earliestSaneTime else { return }
-    offset = time.nanoseconds &- fix.timestamp.nanoseconds
+  /// Civil time by the machine's own clock; nil when that was never set, or in a recording.
+  func machineTime(at timestamp: Timestamp) -> UTCTime? { followsReceiver ? nil : utc(at: timestamp) }
+
+  mutating func observe(_ time: UTCTime?, at timestamp: Timestamp) {
+    guard followsReceiver, let time, time >= Self.earliestSaneTime else { return }
+    offset = time.nanoseconds &- timestamp.nanoseconds
   }
 }

@@ -12,11 +12,14 @@ struct HomeAssistantDiscovery {
     Entity.all.map { entity in
       let payload = self.payload(of: entity)
       // Known as Home Assistant's own: each has a topic, of which the newest message replaces the one before.
-      return MessageDraft(kind: .status, topic: topic(of: entity), lane: .state, retain: true) { _ in payload }
+      return MessageDraft(kind: .status, topic: topic(of: entity), lane: .state, retain: true) { _ in payload
+      }
     }
   }
 
-  func topic(of entity: Entity) -> String { "\(prefix)/\(entity.component)/\(identifier)/\(entity.key)/config" }
+  func topic(of entity: Entity) -> String {
+    "\(prefix)/\(entity.component)/\(identifier)/\(entity.key)/config"
+  }
 
   /// Home Assistant takes letters, digits, `_` and `-` in these.
   private var identifier: String {

@@ -26,7 +26,8 @@ final class ProfileDelivery: MessageDelivery {
       HomeAssistantDiscovery(prefix: $0, topics: topics, version: version).drafts
     }
     state = Locked(
-      State(ownTracks: try configuration.profiles.ownTracks.map(OwnTracksProfile.init), first: discovery ?? [])
+      State(
+        ownTracks: try configuration.profiles.ownTracks.map(OwnTracksProfile.init), first: discovery ?? [])
     )
   }
 

@@ -81,8 +81,10 @@ struct FixHistory: ~Copyable {
   /// The fixes of a span of time in the order in which they were recorded, the first `limit` of them.
   func fixes(from: UTCTime, to: UTCTime, limit: Int) -> [Fix] {
     var found: [Fix] = []
-    let order = slots.indices.filter { slots[$0].sequence > 0 && slots[$0].first <= to && slots[$0].last >= from }
-      .sorted { slots[$0].sequence < slots[$1].sequence }
+    let order = slots.indices.filter {
+      slots[$0].sequence > 0 && slots[$0].first <= to && slots[$0].last >= from
+    }
+    .sorted { slots[$0].sequence < slots[$1].sequence }
     for index in order {
       // A slot that cannot be read any more is missing like one that was never written.
       guard let bytes = try? file.read(count: Self.slotSize, at: Int64(index * Self.slotSize)),
@@ -97,7 +99,9 @@ struct FixHistory: ~Copyable {
 }
 
 extension FixHistory.Slot {
-  fileprivate static var empty: Self { Self(sequence: 0, first: UTCTime(nanoseconds: 0), last: UTCTime(nanoseconds: 0)) }
+  fileprivate static var empty: Self {
+    Self(sequence: 0, first: UTCTime(nanoseconds: 0), last: UTCTime(nanoseconds: 0))
+  }
 
   fileprivate init(_ sequence: UInt64, _ fixes: [TrackMessage.Fix]) {
     let times = fixes.map(\.time)

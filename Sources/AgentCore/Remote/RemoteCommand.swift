@@ -28,7 +28,8 @@ enum RemoteCommand: Hashable, Sendable {
       self = .track(from: from, to: to)
     case "reset-regions": self = .resetRegions
     default:
-      throw JSONError("there is no command \"\(name.prefix(40))\"; there are \(Self.names.joined(separator: ", "))")
+      throw JSONError(
+        "there is no command \"\(name.prefix(40))\"; there are \(Self.names.joined(separator: ", "))")
     }
   }
 
@@ -46,7 +47,8 @@ extension JSONValue {
   fileprivate func number(_ name: String, in range: ClosedRange<Double>) throws(JSONError) -> Double? {
     guard let member = self[name] else { return nil }
     guard let number = member.double, range.contains(number) else {
-      throw JSONError("key \"\(name)\": not a number from \(Int(range.lowerBound)) to \(Int(range.upperBound))")
+      throw JSONError(
+        "key \"\(name)\": not a number from \(Int(range.lowerBound)) to \(Int(range.upperBound))")
     }
     return number
   }

@@ -27,7 +27,9 @@ struct RemoteFolder: Sendable {
     return try RemoteMemory(decoding: bytes)
   }
 
-  func save(_ memory: RemoteMemory) throws(SystemError) { try replace(Self.settingsName, with: memory.encoded) }
+  func save(_ memory: RemoteMemory) throws(SystemError) {
+    try replace(Self.settingsName, with: memory.encoded)
+  }
 
   /// The regions that were set remotely; nil when none were.
   func regions() throws(SystemError) -> [UInt8]? { try read(Self.regionsName) }

@@ -1,8 +1,13 @@
 /// Which configuration keys can be changed while the agent runs, and how.
 enum RemoteKeys {
-  /// What may be changed remotely unless configured otherwise: nothing that leads to the broker, and no credentials.
+  /// What may be changed remotely unless configured otherwise: nothing that leads to the broker, no
+  /// credentials, and not `location.enabled`, which is the switch of whoever is in the vehicle.
   static let usual = [
-    "location.enabled", "location.distance_filter", "heading.enabled", "heading.interval", "heading.filter",
+    "location.distance_filter", "location.desired_accuracy", "location.activity",
+    "location.pauses_automatically",
+    "location.reporting", "location.error_bound", "location.delay_bound", "location.deferral_distance",
+    "location.deferral_timeout", "location.track_error", "heading.enabled", "heading.interval",
+    "heading.filter",
     "attitude.enabled", "attitude.interval", "attitude.frame", "motion.events", "status.interval", "iio.rate",
     "iio.latency",
   ]

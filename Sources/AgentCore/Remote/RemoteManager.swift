@@ -112,7 +112,11 @@ struct RemoteManager: Sendable {
     report.settings = document.settings.values
     guard configuration != active else {
       // Nothing changes; what is on trial stays on trial.
-      if memory.trial != nil { memory.trial?.settings = document.settings } else { memory.settings = document.settings }
+      if memory.trial != nil {
+        memory.trial?.settings = document.settings
+      } else {
+        memory.settings = document.settings
+      }
       report.state = memory.trial == nil ? .applied : .trial
       return [.remember(memory), .report(report)]
     }

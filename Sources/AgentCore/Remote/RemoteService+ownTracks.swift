@@ -30,10 +30,12 @@ extension RemoteService {
 
   private func dump() -> [UInt8] {
     let active = manager.active
+    var displacement: Double?
+    if case .distance(let filter) = active.location.policy { displacement = filter }
     var settings = JSONWriter()
     settings.value(.object(manager.inForce.values.mapValues(\.json)))
     return OwnTracksStatus.dump(
-      trackerID: active.profiles.ownTracks?.trackerID ?? "", displacement: active.distanceFilter,
+      trackerID: active.profiles.ownTracks?.trackerID ?? "", displacement: displacement,
       keepAlive: active.mqtt.keepAlive, settings: settings.bytes)
   }
 
@@ -41,7 +43,9 @@ extension RemoteService {
   /// `config/desired`.
   private func set(_ configuration: JSONValue) -> [RemoteManager.Decision] {
     var settings = manager.inForce.values.mapValues(\.json)
-    for (theirs, ours) in [("locatorDisplacement", "location.distance_filter"), ("keepalive", "mqtt.keepalive")] {
+    for (theirs, ours) in [
+      ("locatorDisplacement", "location.distance_filter"), ("keepalive", "mqtt.keepalive"),
+    ] {
       settings[ours] = configuration[theirs] ?? settings[ours]
     }
     let document = JSONWriter.object { json in

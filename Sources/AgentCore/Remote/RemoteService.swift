@@ -2,7 +2,6 @@ internal import Glibc
 internal import Logging
 internal import Platform
 internal import Positioning
-internal import Sensors
 internal import Spatial
 internal import Telemetry
 
@@ -24,6 +23,9 @@ final class RemoteService {
   var commands = PendingCommands()
   private var history: HistoryBox?
   private var hasBegun = false
+  private var lastNoted: Timestamp?
+  /// Seconds for which a location is to be looked for.
+  private var wantsLocation: Double?
 
   /// More fixes than this are not sent at once; the answer says from where to ask on.
   static let trackLimit = 20_000
@@ -62,23 +64,25 @@ final class RemoteService {
       }
     }
     decisions += manager.advance(to: Self.now)
+    if let timeLimit = wantsLocation {
+      pipeline.requestLocation(timeLimit: timeLimit, at: Self.now)
+      wantsLocation = nil
+    }
     for decision in decisions { isReconfigured = carryOut(decision, &pipeline, &drafts) || isReconfigured }
     answerPending()
     return isReconfigured
   }
 
-  /// Learns of the fixes that the pipeline is given.
-  func note(_ event: SensorEvent) {
-    guard case .position(let fixes) = event else { return }
-    for fix in fixes {
-      guard let location = Location(fix: fix) else { continue }
-      let time = fix.time ?? Self.time
-      commands.note(LocationMessage(identity: nil, time: time, location: location))
-      history?.record(
-        TrackMessage.Fix(
-          time: time, coordinate: location.coordinate, horizontalAccuracy: location.horizontalAccuracy),
-        log: plan.log)
-    }
+  /// Learns where the pipeline stands after an event. Only what the pipeline would tell is remembered here.
+  func note(_ pipeline: AgentPipeline) {
+    guard let known = pipeline.lastKnown, known.location.timestamp != lastNoted else { return }
+    lastNoted = known.location.timestamp
+    commands.note(known)
+    history?.record(
+      TrackMessage.Fix(
+        time: known.time, coordinate: known.location.coordinate,
+        horizontalAccuracy: known.location.horizontalAccuracy),
+      log: plan.log)
   }
 
   /// Writes what is not on disk yet.
@@ -101,14 +105,15 @@ final class RemoteService {
       }
     case .apply(let configuration):
       let isNewConnection = pipeline.configuration.mqtt != configuration.mqtt
-      pipeline.reconfigure(configuration, at: Self.now)
+      pipeline.reconfigure(configuration, at: Self.now) { drafts.append($0) }
       if isNewConnection { plan.link.reconnect(configuration.mqtt) }
       return true
     case .report(let report):
       plan.log.notice(
         "remote settings \(report.state)",
         metadata: [
-          "version": "\(report.version ?? "-")", "keys": "\(report.settings.keys.sorted().joined(separator: " "))",
+          "version": "\(report.version ?? "-")",
+          "keys": "\(report.settings.keys.sorted().joined(separator: " "))",
           "problem": "\(report.problem ?? report.refused.first.map { "\($0.key): \($0.reason)" } ?? "-")",
         ])
       drafts.append(draft(report))
@@ -154,7 +159,9 @@ final class RemoteService {
       let arguments = try RemoteCommand.arguments(request.payload)
       sender.id = arguments["id"]?.string.map { String($0.prefix(128)) }
       switch try RemoteCommand(name: name, arguments: arguments) {
-      case .locate(let timeout): commands.locate(sender, until: Self.now.advanced(bySeconds: timeout))
+      case .locate(let timeout):
+        commands.locate(sender, until: Self.now.advanced(bySeconds: timeout))
+        wantsLocation = timeout
       case .status: requestStatus(sender)
       case .reload: return reload(answering: sender)
       case .track(let from, let to): sendTrack(from, to, sender, &drafts)
@@ -247,7 +254,8 @@ final class RemoteService {
     let message = CommandResponseMessage(
       command: String(sender.command.prefix(128)), id: sender.id, time: Self.time, state: state,
       problem: problem, result: result)
-    plan.log.info("command \(state)", metadata: ["command": "\(message.command)", "problem": "\(problem ?? "-")"])
+    plan.log.info(
+      "command \(state)", metadata: ["command": "\(message.command)", "problem": "\(problem ?? "-")"])
     plan.link.answer(
       RemoteAnswer(
         topic: sender.responseTopic

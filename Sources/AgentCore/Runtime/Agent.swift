@@ -50,14 +50,16 @@ public final class Agent: Sendable {
     let topics = try TopicScheme(
       root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle)
     // Messages on standard output have nobody who could answer.
-    let start = output == .broker
+    let start =
+      output == .broker
       ? try RemoteStart(configuration, layers: layers, topics: topics, log: log) : nil
     let configuration = start?.manager.active ?? configuration
     let feed = try SensorFeed(configuration)
     try RequiredSensors(configuration).check(feed, log: log)
     let (timestamp, time) = try feed.startOfTime(configuration.input)
-    let pipeline = AgentPipeline(
-      configuration: configuration, start: timestamp, time: time, version: version)
+    var initial = AgentPipeline(configuration: configuration, start: timestamp, time: time, version: version)
+    initial.note(deniedNodes: DevicePermissions().denied(for: configuration))
+    let pipeline = initial
     let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
     let statusRequested = Flag()
     let isNative = configuration.profiles.isNative

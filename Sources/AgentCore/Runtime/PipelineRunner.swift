@@ -73,13 +73,13 @@ final class PipelineRunner: Sendable {
       let deadlines = [deadline(of: pipeline, clock: clock), remote?.deadline]
       switch queue.pop(until: deadlines.compactMap { $0 }.min()) {
       case .element(let event):
-        remote?.note(event)
         last = max(last, event.timestamp ?? last)
         if case .status(let status) = event {
           report(status)
           if status.state == .finished { finished += 1 }
         }
         pipeline.process(event) { drafts.append($0) }
+        remote?.note(pipeline)
       case .timedOut:
         if let clock {
           last = clock()
@@ -94,7 +94,15 @@ final class PipelineRunner: Sendable {
       }
     }
     for source in sources { source.stop() }
-    try delivery.stop(farewell: pipeline.farewell(at: clock?() ?? last))
+    try finish(&pipeline, at: clock?() ?? last)
+  }
+
+  /// What is pending goes out before the farewell.
+  private func finish(_ pipeline: inout AgentPipeline, at timestamp: Timestamp) throws {
+    var drafts: [MessageDraft] = []
+    pipeline.finish { drafts.append($0) }
+    if !drafts.isEmpty { try delivery.accept(drafts) }
+    try delivery.stop(farewell: pipeline.farewell(at: timestamp))
   }
 
   /// The monotonic time, ns, at which the pipeline wants to be called; nil for not at all.
@@ -124,7 +132,7 @@ final class PipelineRunner: Sendable {
         drafts.removeAll(keepingCapacity: true)
       }
     }
-    try delivery.stop(farewell: pipeline.farewell(at: last))
+    try finish(&pipeline, at: last)
   }
 
   private func report(_ status: SourceStatus) {

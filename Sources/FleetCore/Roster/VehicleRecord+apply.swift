@@ -69,7 +69,9 @@ extension VehicleRecord {
         case .offline: .offline
         }
       if state != before { note(state.rawValue, arrival, time: message.time) }
-    case .location(let message): location = received(message)
+    case .location(let message):
+      location = received(message)
+      predict(from: message, arrival)
     case .heading(let message): heading = received(message)
     case .attitude(let message): attitude = received(message)
     case .event(let message, _): event = received(message)

@@ -70,6 +70,8 @@ public struct VehicleRecord: Sendable {
   /// Rises with each change, across all vehicles: what changed since a number is what is above it.
   public internal(set) var revision: UInt64 = 0
 
+  /// How the vehicle's position goes on, for one that reports within bounds.
+  var prediction: VehiclePrediction?
   // The order of each kind is kept apart from what is shown: a will replaces the state, not the order.
   var stamps = MessageStamps()
   /// The newest epoch, and those that it took the place of, newest last.

@@ -8,11 +8,14 @@ import Testing
 @Suite struct FixHistoryTests {
   private let path = NSTemporaryDirectory() + "odograph-\(UUID().uuidString).track"
 
-  private func time(_ second: Int) -> UTCTime { UTCTime(nanoseconds: Int64(1_795_248_000 + second) * 1_000_000_000) }
+  private func time(_ second: Int) -> UTCTime {
+    UTCTime(nanoseconds: Int64(1_795_248_000 + second) * 1_000_000_000)
+  }
 
   private func fix(_ second: Int) -> FixHistory.Fix {
     FixHistory.Fix(
-      time: time(second), coordinate: Coordinate(latitude: Double(480_000_000 + 10 * second) / 1e7, longitude: -11.5),
+      time: time(second),
+      coordinate: Coordinate(latitude: Double(480_000_000 + 10 * second) / 1e7, longitude: -11.5),
       horizontalAccuracy: second.isMultiple(of: 2) ? 2.5 : nil)
   }
 

@@ -48,6 +48,10 @@ import Testing
     return nil
   }
 
+  private func filter(_ configuration: AgentConfiguration?) -> Double? {
+    if case .distance(let metres)? = configuration?.location.policy { metres } else { nil }
+  }
+
   private func remembered(_ decisions: [RemoteManager.Decision]) -> RemoteMemory? {
     for case .remember(let memory) in decisions { return memory }
     return nil
@@ -55,11 +59,15 @@ import Testing
 
   @Test func whatNeedsNoNewConnectionIsAppliedAtOnceAndConfirmedSoon() throws {
     var manager = try manager()
-    let document = Array(#"{"version":"a","settings":{"location.distance_filter":20,"heading.enabled":false}}"#.utf8)
+    let document = Array(
+      #"{"version":"a","settings":{"location.distance_filter":20,"heading.enabled":false}}"#.utf8)
     let decisions = manager.desired(document, isRetained: true, at: at(100))
     // It is remembered before it is done.
-    guard case .remember = decisions.first else { Issue.record("not remembered first"); return }
-    #expect(applied(decisions)?.distanceFilter == 20 && applied(decisions)?.isHeadingEnabled == false)
+    guard case .remember = decisions.first else {
+      Issue.record("not remembered first")
+      return
+    }
+    #expect(filter(applied(decisions)) == 20 && applied(decisions)?.isHeadingEnabled == false)
     #expect(report(decisions)?.state == .applied && report(decisions)?.version == "a")
     #expect(report(decisions)?.accepted == ["heading.enabled", "location.distance_filter"])
     #expect(remembered(decisions)?.trial?.settings.values.count == 2)
@@ -71,10 +79,10 @@ import Testing
     #expect(manager.desired(document, isRetained: true, at: at(200)).isEmpty)
     // What is left out of the next document has the file's value again.
     let back = manager.desired(Array(#"{"settings":{}}"#.utf8), isRetained: false, at: at(300))
-    #expect(applied(back)?.distanceFilter == 5)
+    #expect(filter(applied(back)) == 5)
     // So does the deletion of the retained message.
     _ = manager.desired(document, isRetained: false, at: at(400))
-    #expect(applied(manager.desired([], isRetained: false, at: at(500)))?.distanceFilter == 5)
+    #expect(filter(applied(manager.desired([], isRetained: false, at: at(500)))) == 5)
   }
 
   @Test(arguments: [
@@ -129,13 +137,15 @@ import Testing
 
   @Test func aBrokerThatCannotBeReachedIsRolledBackInTime() throws {
     var manager = try manager()
-    let document = Array(#"{"version":"b","settings":{"mqtt.broker":"mqtt://dead","heading.enabled":false}}"#.utf8)
+    let document = Array(
+      #"{"version":"b","settings":{"mqtt.broker":"mqtt://dead","heading.enabled":false}}"#.utf8)
     let decisions = manager.desired(document, isRetained: true, at: at(100))
     #expect(report(decisions)?.state == .trial)
     #expect(manager.connectionChanged(isConnected: false, problem: "nobody there", at: at(101)).isEmpty)
     #expect(manager.nextDeadline == at(160) && manager.advance(to: at(159.9)).isEmpty)
     let back = manager.advance(to: at(160))
-    #expect(applied(back)?.mqtt == (try layers().configuration().mqtt) && applied(back)?.isHeadingEnabled == true)
+    #expect(
+      applied(back)?.mqtt == (try layers().configuration().mqtt) && applied(back)?.isHeadingEnabled == true)
     #expect(report(back)?.state == .rolledBack && report(back)?.settings.isEmpty == true)
     #expect(report(back)?.problem?.contains("nobody there") == true)
     #expect(remembered(back)?.trial == nil && manager.nextDeadline == nil)
@@ -156,7 +166,8 @@ import Testing
   @Test func aRestartDuringTheTrialGoesOnWithItAndManyEndIt() throws {
     var first = try manager()
     var memory = try #require(
-      remembered(first.desired(Array(#"{"settings":{"heading.enabled":false}}"#.utf8), isRetained: true, at: at(1))))
+      remembered(
+        first.desired(Array(#"{"settings":{"heading.enabled":false}}"#.utf8), isRetained: true, at: at(1))))
     for start in 1...RemoteManager.startsOnTrial {
       memory = try RemoteMemory(decoding: memory.encoded)
       var next = try manager(memory: memory, connected: false)
@@ -182,26 +193,28 @@ import Testing
     #expect(read == memory)
     let manager = try manager(memory: read, flags: ["location.distance_filter=7"])
     #expect(manager.active.isHeadingEnabled == false && manager.active.iio.rate == 25)
-    #expect(manager.active.distanceFilter == 7 && manager.active.vehicle == "v")
+    #expect(filter(manager.active) == 7 && manager.active.vehicle == "v")
   }
 
   @Test func aReloadAppliesWhatItCanAndNamesTheRest() throws {
     var manager = try manager()
-    let changed = Self.file.replacing("distance_filter = 5", with: "distance_filter = 50")
+    let changed =
+      Self.file.replacing("distance_filter = 5", with: "distance_filter = 50")
       .replacing("mqtt://old", with: "mqtt://other") + "\n[status]\ninterval = 7"
     let outcome = try manager.reload(layers(changed))
     #expect(outcome.changed == ["location.distance_filter", "status.interval"])
     #expect(outcome.needsRestart == ["mqtt.broker"])
-    #expect(applied(outcome.decisions)?.distanceFilter == 50 && manager.active.statusInterval == 7)
+    #expect(filter(applied(outcome.decisions)) == 50 && manager.active.statusInterval == 7)
     #expect(manager.active.mqtt == (try layers().configuration().mqtt))
     #expect(throws: ConfigurationError.self) {
       try manager.reload(layers(Self.file.replacing("mqtt://old", with: "ftp://x")))
     }
-    #expect(manager.active.distanceFilter == 50)
+    #expect(filter(manager.active) == 50)
   }
 
   @Test(arguments: [
-    ("remote.keys=vehicle.id", "vehicle.id takes a restart"), ("remote.keys=heding.enabled", "did you mean heading"),
+    ("remote.keys=vehicle.id", "vehicle.id takes a restart"),
+    ("remote.keys=heding.enabled", "did you mean heading"),
     ("remote.keys=remote.keys", "remote.keys takes a restart"), ("remote.keys=store.path", "takes a restart"),
   ])
   func keysThatCanNeverBeRemoteAreRefusedInTheConfiguration(flag: String, problem: String) throws {

@@ -17,7 +17,7 @@ import Testing
       "owntracks.py", ["test", "van"], stdin: agent.directory.file("lines"))
     #expect(check.waitForExit() == 0, "\(check.output)")
     print("owntracks day \(check.output.split(separator: "\n"))")
-    let counts = Self.counts(check.output)
+    let counts = ContractScript.counts(check.output)
     #expect(counts["location"] ?? 0 > 10_000)
     // The clean end says goodbye in the format's own words.
     #expect(counts["lwt"] == 1)
@@ -41,14 +41,5 @@ import Testing
       #expect(abs(speed - (b.payload["vel"] as? Double ?? -9)) <= 0.5001)
     }
     #expect(messages.last?.state == "offline")
-  }
-
-  private static func counts(_ output: String) -> [String: Int] {
-    var counts: [String: Int] = [:]
-    for line in output.split(separator: "\n") {
-      let fields = line.split(separator: ",")
-      if fields.count == 2, let count = Int(fields[1]) { counts[String(fields[0])] = count }
-    }
-    return counts
   }
 }

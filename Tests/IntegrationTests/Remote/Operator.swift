@@ -18,7 +18,8 @@ final class Operator {
 
   init(_ broker: BrokerFixture, version: MQTTConfiguration.ProtocolVersion = .automatic) throws {
     var configuration = MQTTConfiguration(
-      brokers: [.init(host: "127.0.0.1", port: broker.port)], clientID: "operator-\(UUID().uuidString.prefix(8))")
+      brokers: [.init(host: "127.0.0.1", port: broker.port)],
+      clientID: "operator-\(UUID().uuidString.prefix(8))")
     configuration.protocolVersion = version
     configuration.backoffLimit = 1
     let messages = messages
@@ -116,8 +117,10 @@ struct ManagedAgent {
       """)
     child = try ChildProcess(
       "sh",
-      ["-c", #"exec "$0" "$@" >>"$LOG" 2>&1"#, BuiltProduct.path("odographd"), "run", "--config",
-        directory.file("agent.toml")],
+      [
+        "-c", #"exec "$0" "$@" >>"$LOG" 2>&1"#, BuiltProduct.path("odographd"), "run", "--config",
+        directory.file("agent.toml"),
+      ],
       environment: ["LOG": directory.file("log")])
   }
 

@@ -9,7 +9,8 @@ import Testing
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let controller = try Operator(broker)
     let agent = try ManagedAgent(broker, remote: "enabled = true", directory: directory)
-    #expect(waitUntil(atMost: 90) { controller.received(Operator.vehicle + "location").count > 20 }, "\(agent.log)")
+    #expect(
+      waitUntil(atMost: 90) { controller.received(Operator.vehicle + "location").count > 20 }, "\(agent.log)")
 
     let locate = controller.command("locate", #"{"id":"first"}"#)
     #expect(locate?["state"] as? String == "done" && locate?["id"] as? String == "first", "\(agent.log)")
@@ -40,9 +41,12 @@ import Testing
 
     let file = directory.file("agent.toml")
     let text = try String(contentsOfFile: file, encoding: .utf8)
-    try directory.write("agent.toml", text.replacing("rate = 20", with: "rate = 25") + "\n[log]\nlevel = \"debug\"\n")
+    try directory.write(
+      "agent.toml", text.replacing("rate = 20", with: "rate = 25") + "\n[log]\nlevel = \"debug\"\n")
     let reload = controller.command("reload")?["result"] as? [String: Any]
-    #expect(reload?["changed"] as? [String] == ["iio.rate"] && reload?["needsRestart"] as? [String] == ["log.level"])
+    #expect(
+      reload?["changed"] as? [String] == ["iio.rate"] && reload?["needsRestart"] as? [String] == ["log.level"]
+    )
     try directory.write("agent.toml", "[vehicle")
     let broken = controller.command("reload")
     #expect(broken?["state"] as? String == "failed")
@@ -81,14 +85,19 @@ import Testing
     let lines = directory.file("owntracks")
     let reader = try ChildProcess(
       "mosquitto_sub",
-      ["-p", "\(broker.port)", "-q", "1", "-t", "owntracks/#", "-F", #"{"topic":"%t","qos":%q,"retain":%r,"payload":%p}"#],
+      [
+        "-p", "\(broker.port)", "-q", "1", "-t", "owntracks/#", "-F",
+        #"{"topic":"%t","qos":%q,"retain":%r,"payload":%p}"#,
+      ],
       output: lines)
     let agent = try ManagedAgent(
       broker, remote: "enabled = true", directory: directory, profile: #"["native", "owntracks"]"#)
     func count(_ text: String) -> Int {
       ((try? String(contentsOfFile: lines, encoding: .utf8)) ?? "").components(separatedBy: text).count - 1
     }
-    #expect(waitUntil(atMost: 90) { count(#""_type":"location""#) > 3 && controller.state == "online" }, "\(agent.log)")
+    #expect(
+      waitUntil(atMost: 90) { count(#""_type":"location""#) > 3 && controller.state == "online" },
+      "\(agent.log)")
     for (command, text) in [
       (#"{"_type":"cmd","action":"reportLocation"}"#, #""t":"r""#),
       (#"{"_type":"cmd","action":"status"}"#, #""_type":"status""#),
@@ -99,13 +108,15 @@ import Testing
       ).waitForExit()
       #expect(waitUntil(atMost: 60) { count(text) > 0 }, "\(command) \(agent.log)")
     }
-    let set = #"{"_type":"cmd","action":"setConfiguration","configuration":{"_type":"configuration","locatorDisplacement":500}}"#
+    let set =
+      #"{"_type":"cmd","action":"setConfiguration","configuration":{"_type":"configuration","locatorDisplacement":500}}"#
     _ = try ChildProcess(
       "mosquitto_pub", ["-p", "\(broker.port)", "-q", "1", "-t", "owntracks/test/van/cmd", "-m", set]
     ).waitForExit()
     #expect(
       waitUntil(atMost: 60) {
-        (controller.reports.last?["settings"] as? [String: Any])?["location.distance_filter"] as? Double == 500
+        (controller.reports.last?["settings"] as? [String: Any])?["location.distance_filter"] as? Double
+          == 500
       }, "\(agent.log)")
     agent.child.terminate()
     reader.terminate()

@@ -23,8 +23,14 @@ import Testing
     let cases: [(document: String, problem: String?, key: String?, reason: String)] = [
       (#"{"settings":{"#, "line 1", nil, ""),
       (String(repeating: "x", count: 2_000_000), "at most 65536", nil, ""),
-      (#"{"version":"v","settings":{"status.intervall":9}}"#, nil, "status.intervall", "did you mean status.interval?"),
-      (#"{"settings":{"store.path":"/x","status.interval":5}}"#, nil, "store.path", "remote.keys does not list it"),
+      (
+        #"{"version":"v","settings":{"status.intervall":9}}"#, nil, "status.intervall",
+        "did you mean status.interval?"
+      ),
+      (
+        #"{"settings":{"store.path":"/x","status.interval":5}}"#, nil, "store.path",
+        "remote.keys does not list it"
+      ),
       (#"{"settings":{"mqtt.password_file":"/etc/shadow"}}"#, nil, "mqtt.password_file", "does not list"),
       (#"{"settings":{"status.interval":"soon"}}"#, nil, "status.interval", "not a number from 1"),
       (#"{"settings":{"mqtt.broker":"ftp://x"}}"#, "not mqtt://HOST", nil, ""),
@@ -138,7 +144,9 @@ import Testing
     var lines = ""
     for topic in ["status", "location", "config/reported"] {
       for message in controller.received(Operator.vehicle + topic) {
-        let data = try JSONSerialization.data(withJSONObject: ["topic": message.topic, "payload": message.json])
+        let data = try JSONSerialization.data(withJSONObject: [
+          "topic": message.topic, "payload": message.json,
+        ])
         lines += String(decoding: data, as: UTF8.self) + "\n"
       }
     }
