@@ -83,7 +83,8 @@ extension Odographd {
       try ending {
         let configuration = try options.load()
         let agent = Agent(
-          configuration: configuration, layers: try options.layers(), output: print ? .print : .broker, version: AgentVersion.current,
+          configuration: configuration, layers: try options.layers(), output: print ? .print : .broker,
+          version: AgentVersion.current,
           log: AgentLog.make(level: configuration.logLevel))
         do {
           try agent.run()
