@@ -16,13 +16,7 @@ extension AgentConfiguration {
   public static func load(
     file: String?, environment: [String: String], assignments: [String]
   ) throws(ConfigurationError) -> AgentConfiguration {
-    let flags = try ConfigurationLayer(assignments: assignments)
-    let variables = try ConfigurationLayer(environment: environment)
-    var layers = [flags, variables]
-    if let file {
-      layers.append(try ConfigurationLayer(toml: ConfigurationFile.read(file), name: file))
-    }
-    return try AgentConfiguration(layers: layers, file: file)
+    try ConfigurationLayers(file: file, environment: environment, assignments: assignments).configuration()
   }
 
   init(layers: [ConfigurationLayer], file: String?) throws(ConfigurationError) {
@@ -67,6 +61,8 @@ extension AgentConfiguration {
         megabytes: try reader.integer("recorder.megabytes"))
     }
     logLevel = try reader.text("log.level")
+    profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
+    remote = try Remote(reader)
   }
 
   private static func path(_ name: String, beside path: String) -> String {

@@ -115,4 +115,6 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var mqtt: MQTT
   public var store: Store
   public var logLevel: String
+  public var profiles: Profiles
+  public var remote: Remote
 }

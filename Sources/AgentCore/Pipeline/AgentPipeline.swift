@@ -9,7 +9,7 @@ public import Telemetry
 /// Events go in with their time, drafts of messages come out. The same value therefore runs live, in a replay as fast as
 /// the machine can, and in a test with exact answers.
 public struct AgentPipeline: Sendable {
-  private let configuration: AgentConfiguration
+  private(set) var configuration: AgentConfiguration
   private var timeBase: TimeBase
   private var location: LocationReports
   private var motion: MotionManager
@@ -46,6 +46,36 @@ public struct AgentPipeline: Sendable {
       configuration.motionEvents,
       watchesActivity: configuration.isLocationEnabled && configuration.location.pausesAutomatically)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
+  }
+
+  /// Goes on under another configuration: times, sources and a settled attitude filter are kept, and what has not changed
+  /// goes on as if nothing were. What was collected under the old one is told first.
+  mutating func reconfigure(_ new: AgentConfiguration, at now: Timestamp, into send: (MessageDraft) -> Void) {
+    let hasOtherLocations =
+      new.location != configuration.location || new.isLocationEnabled != configuration.isLocationEnabled
+    if hasOtherLocations { finish(into: send) }
+    var next = AgentPipeline(configuration: new, start: now, time: timeBase.utc(at: now), version: "")
+    (next.timeBase, next.status, next.externalCounters) = (timeBase, status, externalCounters)
+    next.status.interval = new.statusInterval
+    next.location.adopt(location)
+    if !hasOtherLocations { next.location = location }
+    if new.attitudeFrame == configuration.attitudeFrame { next.motion = motion }
+    if new.motionEvents == configuration.motionEvents, !hasOtherLocations {
+      (next.motionEvents, next.activity) = (motionEvents, activity)
+    }
+    self = next
+  }
+
+  /// Wants a location soon, whatever else is configured, for at most so many seconds.
+  mutating func requestLocation(timeLimit: Double, at now: Timestamp) {
+    location.requestLocation(timeLimit: timeLimit, at: now)
+  }
+
+  /// The newest position that may be told, whether it was or not; nil before the first.
+  var lastKnown: LocationMessage? {
+    location.manager.location.map {
+      LocationMessage(identity: nil, time: $0.time ?? timeBase.utc(at: $0.timestamp), location: $0)
+    }
   }
 
   /// What each kind of sensor must deliver for this configuration. Kinds that are not named are off.

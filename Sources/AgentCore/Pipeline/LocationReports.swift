@@ -47,6 +47,17 @@ struct LocationReports: Sendable {
     beginBatch(at: start)
   }
 
+  /// Takes over what another configuration's side has learnt of the sources.
+  mutating func adopt(_ other: LocationReports) {
+    availability.unavailable = other.availability.unavailable
+    availability.deniedNodes = other.availability.deniedNodes
+  }
+
+  /// Wants a location soon, whatever else is configured.
+  mutating func requestLocation(timeLimit: Double, at now: Timestamp) {
+    if isEnabled { manager.requestLocation(accuracy: 50, timeLimit: timeLimit, at: now) }
+  }
+
   /// What the receiver must deliver for these settings.
   var demand: SensorDemand { isEnabled ? .rate(hertz: 1, latency: .seconds(1)) : .off }
 

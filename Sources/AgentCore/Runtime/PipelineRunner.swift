@@ -13,15 +13,18 @@ final class PipelineRunner: Sendable {
   private let probe: SystemProbe?
   private let stopRequested = Flag()
   private let memory: MotionMemory.Plan
+  private let remote: RemoteService.Plan?
 
   /// - Parameters:
   ///   - probe: looks at the computer for `status`; nil leaves that out.
   ///   - memory: what is kept of the motion sensors beyond this run.
+  ///   - remote: nil is not managed remotely. A recording that is pulled as fast as the machine can never is.
   init(
-    pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe?,
-    memory: MotionMemory.Plan, log: Logger
+    pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe? = nil,
+    memory: MotionMemory.Plan = .init(), remote: RemoteService.Plan? = nil, log: Logger
   ) {
     self.memory = memory
+    self.remote = remote
     initial = pipeline
     self.probe = probe
     self.delivery = delivery
@@ -64,14 +67,22 @@ final class PipelineRunner: Sendable {
       try source.start { queue.push($0) }
     }
     var drafts: [MessageDraft] = []
+    let remote = remote.map(RemoteService.init)
+    defer { remote?.close() }
     while !stopRequested.isRaised, finished < max(1, sources.count) {
+      if let remote, remote.turn(&pipeline, &drafts) {
+        for source in sources {
+          for kind in SensorKind.allCases { source.setDemand(pipeline.demands[kind] ?? .off, for: kind) }
+        }
+      }
       if statusRequested.take() {
         pipeline.beginSession(at: delivery.sessionStart)
         let now = clock?() ?? last
         inform(&pipeline, at: now, dropped: queue.overflowCount)
         pipeline.advance(to: now) { drafts.append($0) }
       }
-      switch queue.pop(until: deadline(of: pipeline, clock: clock)) {
+      let deadlines = [deadline(of: pipeline, clock: clock), remote?.deadline]
+      switch queue.pop(until: deadlines.compactMap { $0 }.min()) {
       case .element(let event):
         last = max(last, event.timestamp ?? last)
         if case .status(let status) = event {
@@ -81,6 +92,7 @@ final class PipelineRunner: Sendable {
         inform(&pipeline, at: last, dropped: queue.overflowCount)
         pipeline.process(event) { drafts.append($0) }
         memory.take(event, pipeline)
+        remote?.note(pipeline)
       case .timedOut:
         if let clock {
           last = clock()

@@ -32,6 +32,8 @@ extension EstablishedConnection {
       if leaving?.cause != .stopped {
         leaving = Leaving(.stopped, final: stop.final, drain: stop.drain)
       }
+    } else if let change = requests.configuration {
+      leaving = Leaving(.renewing, final: change.final)
     } else if leaving == nil, requests.renew || credentialsAreRenewed {
       leaving = Leaving(.renewing)
     } else if leaving == nil, let idleEnd, SystemClock.monotonic >= idleEnd {
