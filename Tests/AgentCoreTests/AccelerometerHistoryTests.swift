@@ -30,7 +30,7 @@ import Testing
     let (start, time) = try feed.startOfTime(configuration.input)
     let pipeline = AgentPipeline(configuration: configuration, start: start, time: time, version: "1")
     let runner = PipelineRunner(
-      pipeline: pipeline, delivery: NoDelivery(), statusRequested: Flag(), log: Self.log,
+      pipeline: pipeline, delivery: NoDelivery(), statusRequested: Flag(), probe: nil, log: Self.log,
       memory: MotionMemory.Plan(configuration, calibration: nil))
     try runner.run(feed, queue: BoundedQueue(capacity: 64), demands: pipeline.demands)
   }

@@ -61,15 +61,17 @@ public final class Agent: Sendable {
       case .print: PrintDelivery(topics: topics)
       case .broker:
         try BrokerDelivery(
-          configuration: configuration, topics: topics, log: log, will: { pipeline.will },
+          configuration: configuration, topics: topics, log: log,
           connected: {
             // The broker may have published the will of the connection before.
             statusRequested.raise()
             queue.wake()
           })
       }
+    // What is printed depends on the input alone.
+    let probe = output == .broker ? SystemProbe(store: configuration.store.path) : nil
     let runner = PipelineRunner(
-      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, log: log,
+      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, probe: probe, log: log,
       memory: MotionMemory.Plan(configuration, calibration: calibration))
     let outcome = Locked<(any Error)?>(nil)
     let demands = pipeline.demands

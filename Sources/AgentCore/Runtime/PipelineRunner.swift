@@ -2,6 +2,7 @@ internal import Logging
 internal import Platform
 internal import Sensors
 internal import Spatial
+internal import Telemetry
 
 /// Drives the pipeline on its thread: takes events from a feed, lets time pass between them, hands on what comes out.
 final class PipelineRunner: Sendable {
@@ -9,15 +10,20 @@ final class PipelineRunner: Sendable {
   private let delivery: any MessageDelivery
   private let log: Logger
   private let statusRequested: Flag
+  private let probe: SystemProbe?
   private let stopRequested = Flag()
   private let memory: MotionMemory.Plan
 
+  /// - Parameters:
+  ///   - probe: looks at the computer for `status`; nil leaves that out.
+  ///   - memory: what is kept of the motion sensors.
   init(
-    pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, log: Logger,
-    memory: MotionMemory.Plan = .init()
+    pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe?,
+    log: Logger, memory: MotionMemory.Plan = .init()
   ) {
     self.memory = memory
     initial = pipeline
+    self.probe = probe
     self.delivery = delivery
     self.statusRequested = statusRequested
     self.log = log
@@ -60,9 +66,10 @@ final class PipelineRunner: Sendable {
     var drafts: [MessageDraft] = []
     while !stopRequested.isRaised, finished < max(1, sources.count) {
       if statusRequested.take() {
-        pipeline.externalCounters = delivery.counters.merging(["dropped.events": queue.overflowCount]) { $1 }
-        pipeline.requestStatus()
-        pipeline.advance(to: clock?() ?? last) { drafts.append($0) }
+        pipeline.beginSession(at: delivery.sessionStart)
+        let now = clock?() ?? last
+        inform(&pipeline, at: now, dropped: queue.overflowCount)
+        pipeline.advance(to: now) { drafts.append($0) }
       }
       switch queue.pop(until: deadline(of: pipeline, clock: clock)) {
       case .element(let event):
@@ -71,31 +78,31 @@ final class PipelineRunner: Sendable {
           report(status)
           if status.state == .finished { finished += 1 }
         }
+        inform(&pipeline, at: last, dropped: queue.overflowCount)
         pipeline.process(event) { drafts.append($0) }
         memory.take(event, pipeline)
       case .timedOut:
         if let clock {
           last = clock()
+          inform(&pipeline, at: last, dropped: queue.overflowCount)
           pipeline.advance(to: last) { drafts.append($0) }
         }
       case .closed: finished = .max
       }
-      if !drafts.isEmpty {
-        pipeline.externalCounters = delivery.counters.merging(["dropped.events": queue.overflowCount]) { $1 }
-        try delivery.accept(drafts)
-        drafts.removeAll(keepingCapacity: true)
-      }
+      delivery.note(isAtRest: pipeline.isAtRest, at: last)
+      try handOver(&drafts, of: pipeline)
     }
     for source in sources { source.stop() }
     memory.close(pipeline, at: clock?() ?? last)
-    try finish(&pipeline, at: clock?() ?? last)
+    try finish(&pipeline, at: clock?() ?? last, dropped: queue.overflowCount)
   }
 
   /// What is pending goes out before the farewell.
-  private func finish(_ pipeline: inout AgentPipeline, at timestamp: Timestamp) throws {
+  private func finish(_ pipeline: inout AgentPipeline, at timestamp: Timestamp, dropped: Int = 0) throws {
     var drafts: [MessageDraft] = []
     pipeline.finish { drafts.append($0) }
-    if !drafts.isEmpty { try delivery.accept(drafts) }
+    try handOver(&drafts, of: pipeline)
+    inform(&pipeline, at: nil, dropped: dropped)
     try delivery.stop(farewell: pipeline.farewell(at: timestamp))
   }
 
@@ -118,17 +125,34 @@ final class PipelineRunner: Sendable {
     pipeline.process(.status(active)) { drafts.append($0) }
     while !stopRequested.isRaised, let event = try recording.next() {
       last = max(last, event.timestamp ?? last)
-      if statusRequested.take() { pipeline.requestStatus() }
+      if statusRequested.take() { pipeline.beginSession(at: delivery.sessionStart) }
+      inform(&pipeline, at: last)
       pipeline.process(event) { drafts.append($0) }
       memory.take(event, pipeline)
-      if !drafts.isEmpty {
-        pipeline.externalCounters = delivery.counters
-        try delivery.accept(drafts)
-        drafts.removeAll(keepingCapacity: true)
-      }
+      try handOver(&drafts, of: pipeline)
     }
     memory.close(pipeline, at: last)
     try finish(&pipeline, at: last)
+  }
+
+  /// Shows the pipeline what it cannot see, when it is about to tell it.
+  /// - Parameters:
+  ///   - timestamp: where the pipeline is led next; nil shows it in any case.
+  ///   - dropped: events that the queue had no room for.
+  private func inform(_ pipeline: inout AgentPipeline, at timestamp: Timestamp?, dropped: Int = 0) {
+    if let timestamp, let deadline = pipeline.nextDeadline, timestamp < deadline { return }
+    pipeline.externalCounters = delivery.counters.merging(["dropped.events": dropped]) { $1 }
+    pipeline.storeProblem = delivery.storeProblem
+    pipeline.deviceHealth = probe?.read()
+  }
+
+  private func handOver(_ drafts: inout [MessageDraft], of pipeline: AgentPipeline) throws {
+    guard !drafts.isEmpty else { return }
+    if drafts.contains(where: { $0.kind == .status }), let status = pipeline.lastStatus {
+      delivery.note(status)
+    }
+    try delivery.accept(drafts)
+    drafts.removeAll(keepingCapacity: true)
   }
 
   private func report(_ status: SourceStatus) {
