@@ -54,7 +54,8 @@ extension AgentConfiguration {
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     store = try Store(reader)
     let calibration = reader.optionalText("calibration.path")
-    calibrationPath = calibration == "none" ? nil : calibration ?? Self.path("calibration", beside: store.path)
+    calibrationPath =
+      calibration == "none" ? nil : calibration ?? Self.path("calibration", beside: store.path)
     if try reader.flag("recorder.enabled") {
       recorder = Recorder(
         path: reader.optionalText("recorder.path") ?? Self.path("accelerometer.history", beside: store.path),
