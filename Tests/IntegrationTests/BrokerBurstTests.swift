@@ -6,7 +6,7 @@ import Testing
 
 /// A link that is open only for bursts.
 @Suite(.serialized) struct BrokerBurstTests {
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func theLinkOpensForABurstCarriesAllAndCloses() async throws {
     let broker = try BrokerFixture()
     let watcher = SessionRecorder()
@@ -53,7 +53,7 @@ import Testing
   }
 
   /// Without a call, with what can wait, and with live values all the time.
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func theLinkOpensAtItsIntervalAndNothingThatCanWaitKeepsItOpen() async throws {
     let broker = try BrokerFixture()
     var settings = configuration(broker, "sleeper")
@@ -86,7 +86,7 @@ import Testing
     #expect(contacts.withLock { $0 }.allSatisfy { ($0.map { (0...1).contains($0) }) == true })
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func commandsThatWaitedArriveInTheNextBurst() async throws {
     let broker = try BrokerFixture()
     var settings = configuration(broker, "sleeper")

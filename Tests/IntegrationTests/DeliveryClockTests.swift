@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized) struct DeliveryClockTests {
   /// Days off the right time, one after the other; in between the link is cut or the process killed.
   @Test(
-    .timeLimit(.minutes(3)),
+    .timeLimit(.minutes(6)),
     arguments: [
       (FakeClock.Reach.wallClock, [10, -10, 0, -10, 10, 0]), (.allClocks, [10, 20, 30]),
     ])
@@ -30,7 +30,7 @@ import Testing
     try await scene.finish()
   }
 
-  @Test(.timeLimit(.minutes(2)), arguments: ["2026-11-21 12:00:00", "1970-01-01 00:00:30"])
+  @Test(.timeLimit(.minutes(6)), arguments: ["2026-11-21 12:00:00", "1970-01-01 00:00:30"])
   func aClockThatStandsStillAtTheStart(time: String) async throws {
     let directory = try TemporaryDirectory()
     guard let clock = try FakeClock(in: directory) else { return }
@@ -48,7 +48,7 @@ import Testing
   }
 
   /// Certificates cannot be judged before the clock is set. Until then TLS is put off; then it works, without a restart.
-  @Test(.timeLimit(.minutes(2))) func tlsWaitsForTheClock() async throws {
+  @Test(.timeLimit(.minutes(6))) func tlsWaitsForTheClock() async throws {
     let directory = try TemporaryDirectory()
     guard let clock = try FakeClock(in: directory) else { return }
     let authority = try CertificateAuthority()
@@ -71,7 +71,7 @@ import Testing
   }
 
   /// The whole agent through a jump back while its link is down: a watcher sees it return, and its end.
-  @Test(.timeLimit(.minutes(2)), arguments: [-10, 10]) func aWatcherFollowsThroughAJump(days: Int)
+  @Test(.timeLimit(.minutes(6)), arguments: [-10, 10]) func aWatcherFollowsThroughAJump(days: Int)
     async throws
   {
     let directory = try TemporaryDirectory()

@@ -1,4 +1,5 @@
 internal import Configuration
+internal import Motion
 internal import Positioning
 internal import Sensors
 internal import Spatial
@@ -15,13 +16,7 @@ extension AgentConfiguration {
   public static func load(
     file: String?, environment: [String: String], assignments: [String]
   ) throws(ConfigurationError) -> AgentConfiguration {
-    let flags = try ConfigurationLayer(assignments: assignments)
-    let variables = try ConfigurationLayer(environment: environment)
-    var layers = [flags, variables]
-    if let file {
-      layers.append(try ConfigurationLayer(toml: ConfigurationFile.read(file), name: file))
-    }
-    return try AgentConfiguration(layers: layers, file: file)
+    try ConfigurationLayers(file: file, environment: environment, assignments: assignments).configuration()
   }
 
   init(layers: [ConfigurationLayer], file: String?) throws(ConfigurationError) {
@@ -42,11 +37,12 @@ extension AgentConfiguration {
       port: try reader.integer("gpsd.port"), device: reader.optionalText("gpsd.device"))
     iio = try IIO(reader)
     isLocationEnabled = try reader.flag("location.enabled")
-    let distance = try reader.number("location.distance_filter")
-    distanceFilter = distance > 0 ? distance : nil
+    location = try LocationSettings(reader)
     isHeadingEnabled = try reader.flag("heading.enabled")
     headingInterval = try reader.number("heading.interval")
     headingFilter = try reader.number("heading.filter")
+    headingOrientation =
+      DeviceOrientation(rawValue: try reader.text("heading.orientation")) ?? .portrait
     isAttitudeEnabled = try reader.flag("attitude.enabled")
     attitudeInterval = try reader.number("attitude.interval")
     attitudeFrame =
@@ -57,7 +53,20 @@ extension AgentConfiguration {
     statusInterval = try reader.number("status.interval")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     store = try Store(reader)
+    let calibration = reader.optionalText("calibration.path")
+    calibrationPath = calibration == "none" ? nil : calibration ?? Self.path("calibration", beside: store.path)
+    if try reader.flag("recorder.enabled") {
+      recorder = Recorder(
+        path: reader.optionalText("recorder.path") ?? Self.path("accelerometer.history", beside: store.path),
+        megabytes: try reader.integer("recorder.megabytes"))
+    }
     logLevel = try reader.text("log.level")
+    profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
+    remote = try Remote(reader)
+  }
+
+  private static func path(_ name: String, beside path: String) -> String {
+    path.lastIndex(of: "/").map { path[...$0] + name } ?? name
   }
 }
 

@@ -1,3 +1,4 @@
+public import Motion
 public import Positioning
 public import Sensors
 public import Spatial
@@ -69,6 +70,13 @@ public struct AgentConfiguration: Sendable, Hashable {
     case activity
   }
 
+  /// The accelerometer's history on disk.
+  public struct Recorder: Sendable, Hashable {
+    public var path: String
+    /// 10⁶ bytes that the file may take.
+    public var megabytes: Int
+  }
+
   public var fleet: String
   public var vehicle: String
   public var topicRoot: String
@@ -79,13 +87,14 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var iio: IIO
 
   public var isLocationEnabled: Bool
-  /// Metres; nil tells every fix.
-  public var distanceFilter: Double?
+  public var location: LocationSettings
   public var isHeadingEnabled: Bool
   /// Seconds between headings at the least.
   public var headingInterval: Double
   /// Degrees that the heading must turn to be told again.
   public var headingFilter: Double
+  /// Which axis of the device is ahead.
+  public var headingOrientation: DeviceOrientation
   public var isAttitudeEnabled: Bool
   /// Seconds between attitudes.
   public var attitudeInterval: Double
@@ -98,8 +107,14 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var requiredSensors: Set<SensorKind>
   /// Seconds between status messages when nothing changes.
   public var statusInterval: Double
+  /// The file that keeps what was learned of the motion sensors; nil keeps nothing.
+  public var calibrationPath: String?
+  /// Nil records nothing.
+  public var recorder: Recorder?
 
   public var mqtt: MQTT
   public var store: Store
   public var logLevel: String
+  public var profiles: Profiles
+  public var remote: Remote
 }

@@ -8,6 +8,8 @@ struct Leaving {
   var underWay: Set<Int32> = []
   var unsubscribed = false
   var saidGoodbye = false
+  /// How many messages had come when the broker was last asked whether there are more.
+  var receivedBefore = 0
 
   /// How the connection's end is reported.
   let cause: MQTTDisconnection.Cause
@@ -30,6 +32,8 @@ extension EstablishedConnection {
       if leaving?.cause != .stopped {
         leaving = Leaving(.stopped, final: stop.final, drain: stop.drain)
       }
+    } else if let change = requests.configuration {
+      leaving = Leaving(.renewing, final: change.final)
     } else if leaving == nil, requests.renew || credentialsAreRenewed {
       leaving = Leaving(.renewing)
     } else if leaving == nil, let idleEnd, SystemClock.monotonic >= idleEnd {
@@ -60,9 +64,13 @@ extension EstablishedConnection {
       stopInflow()
     }
     if !late && !loop.ledger.isSettled { return nil }
+    if !late && mayHaveMore {
+      stopInflow()
+      return nil
+    }
     loop.mailbox.setLeftCleanly(!late && loop.flow.isIdle)
     leaving?.saidGoodbye = true
-    connection.client.disconnect()
+    connection.client.disconnect(endsSession: loop.configuration.endsSession)
     _ = connection.client.loopWrite()
     return Ending(cause: leaving?.cause ?? .stopped, phase: .established)
   }
@@ -77,14 +85,26 @@ extension EstablishedConnection {
     }
   }
 
+  /// Whether the broker may still hold messages for this client alone. An unsubscription that is asked for again is
+  /// answered after everything that the acknowledgements before it have set free: when nothing came in between,
+  /// there is nothing left.
+  private var mayHaveMore: Bool {
+    !filtersToLeave.isEmpty && leaving?.receivedBefore != receivedCount
+  }
+
+  private var filtersToLeave: [String] {
+    let configuration = loop.configuration
+    let isRemembered = configuration.sessionExpiryInterval > 0 || !configuration.cleanStart
+    guard isRemembered, !configuration.endsSession else { return loop.ledger.filters }
+    return loop.ledger.filters.filter { $0.hasPrefix("$share/") }
+  }
+
   /// Stops the inflow, so that nothing unread is left in the socket: leaving with unread input resets the
   /// connection and loses what was sent last. A session that the broker is to remember keeps its
   /// subscriptions, shared ones excepted: the broker would hand an absent member what others could take.
   private func stopInflow() {
-    let remembered = loop.configuration.sessionExpiryInterval > 0 || !loop.configuration.cleanStart
-    for filter in loop.ledger.filters where !remembered || filter.hasPrefix("$share/") {
-      loop.ledger.suspend(filter)
-    }
+    leaving?.receivedBefore = receivedCount
+    for filter in filtersToLeave { loop.ledger.suspend(filter) }
     sendSubscriptions()
     _ = connection.client.loopWrite()
   }

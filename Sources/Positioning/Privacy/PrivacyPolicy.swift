@@ -1,4 +1,3 @@
-public import Sensors
 public import Spatial
 
 /// Where a position is nobody's business, and how exact it may be elsewhere. What goes through it may be stored and told.
@@ -34,23 +33,6 @@ public struct PrivacyPolicy: Hashable, Sendable {
   public init(zones: [Zone] = [], accuracy: Double? = nil) {
     self.zones = zones
     self.accuracy = accuracy
-  }
-
-  /// The report as it may be known. Without a position where that is withheld.
-  public func shown(_ fix: PositionFix) -> PositionFix {
-    guard let exact = fix.coordinate else { return fix }
-    let shown = shown(exact)
-    guard shown != .exact else { return fix }
-    var fix = fix
-    (fix.coordinate, fix.altitudeEllipsoidal, fix.altitudeMeanSeaLevel) = (nil, nil, nil)
-    (fix.speed, fix.course, fix.climb) = (nil, nil, nil)
-    (fix.verticalError, fix.speedError, fix.courseError) = (nil, nil, nil)
-    fix.horizontalError = nil
-    if case .blurred(let cell) = shown {
-      fix.coordinate = cell.middle
-      fix.horizontalError = cell.accuracy * Location.gpsdConfidence
-    }
-    return fix
   }
 
   /// The location as it may be known; nil where it is withheld.

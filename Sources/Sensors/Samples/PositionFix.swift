@@ -18,6 +18,8 @@ public struct PositionFix: Hashable, Sendable {
   public var time: UTCTime?
   /// Nil when the receiver has not said.
   public var mode: FixMode?
+  /// Nil when the receiver has not said.
+  public var quality: FixQuality?
   /// Nil unless both latitude and longitude were given, with a fix.
   public var coordinate: Coordinate?
   /// Metres above the WGS 84 ellipsoid.

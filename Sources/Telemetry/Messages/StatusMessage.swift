@@ -45,6 +45,10 @@ public struct StatusMessage: Hashable, Sendable {
   public var sources: [Source]
   /// Counts since the agent started, by name, as in `fixes`, `dropped.live`.
   public var counters: [String: Int]
+  /// Whether locations may be had, as in `authorized`; nil when it is not told.
+  public var authorization: String?
+  /// Each location service by name: `available`, or why it is not.
+  public var services: [String: String] = [:]
 
   public init(state: State, time: UTCTime, sessionStart: UTCTime, isWill: Bool = false) {
     self.state = state
@@ -71,6 +75,15 @@ public struct StatusMessage: Hashable, Sendable {
         json.openArray()
         for source in sources { Self.write(source, to: &json) }
         json.closeArray()
+      }
+      json.field("authorization", authorization)
+      if !services.isEmpty {
+        json.field("services") { json in
+          for (name, state) in services.sorted(by: { $0.key < $1.key }) {
+            json.key(name)
+            json.value(state)
+          }
+        }
       }
       if !counters.isEmpty {
         json.field("counters") { json in
@@ -121,6 +134,8 @@ public struct StatusMessage: Hashable, Sendable {
       if case .object(let rates)? = element["rates"] { source.rates = rates.compactMapValues(\.double) }
       sources.append(source)
     }
+    authorization = json["authorization"]?.string
+    if case .object(let states)? = json["services"] { services = states.compactMapValues(\.string) }
     counters = [:]
     if case .object(let counts)? = json["counters"] {
       counters = counts.compactMapValues { $0.integer.map { Int($0) } }

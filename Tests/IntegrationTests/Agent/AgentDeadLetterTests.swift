@@ -5,7 +5,7 @@ import Testing
 
 /// What a broker will never take is kept, counted, listed, and sent after all once the broker was set right.
 @Suite(.serialized) struct AgentDeadLetterTests {
-  @Test(.timeLimit(.minutes(2))) func whatIsRefusedIsListedAndCanBeSentAgain() async throws {
+  @Test(.timeLimit(.minutes(6))) func whatIsRefusedIsListedAndCanBeSentAgain() async throws {
     let directory = try TemporaryDirectory()
     let everything = "topic readwrite odograph/#\n"
     let rules = try directory.write("acl", everything + "topic deny odograph/v1/test/van/location\n")

@@ -65,10 +65,14 @@ struct Message {
 struct TailProcess {
   let child: ChildProcess
 
+  /// Starts it and waits until the broker has its subscription: what is published from then on is heard.
   init(_ broker: BrokerFixture, _ arguments: [String] = []) throws {
-    child = try ChildProcess(
+    let before = broker.logCount("Sending SUBACK")
+    let child = try ChildProcess(
       BuiltProduct.path("odograph"),
       ["tail", "--broker", "mqtt://127.0.0.1:\(broker.port)", "--fleet", "test"] + arguments)
+    waitUntil { broker.logCount("Sending SUBACK") > before || !child.isRunning }
+    self.child = child
   }
 
   var messages: [Message] { Message.parse(child.output) }

@@ -25,7 +25,7 @@ import Testing
     return agent.log + check.output
   }
 
-  @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+  @Test(.timeLimit(.minutes(6)), arguments: [true, false])
   func passwordsAndPrivateKeys(isRight: Bool) async throws {
     let authority = try CertificateAuthority()
     let (server, client) = (try authority.issue("broker"), try authority.issue("vehicle"))
@@ -49,7 +49,7 @@ import Testing
     for line in key.split(separator: "\n") where !line.hasPrefix("-----") { #expect(!text.contains(line)) }
   }
 
-  @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+  @Test(.timeLimit(.minutes(6)), arguments: [true, false])
   func preSharedKeys(isRight: Bool) async throws {
     let directory = try TemporaryDirectory()
     let keys = try directory.write("psk", "van:\(Self.preSharedKey)\n")
