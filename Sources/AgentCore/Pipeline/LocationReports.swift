@@ -11,6 +11,7 @@ struct LocationReports: Sendable {
   private(set) var availability: ServiceAvailability
 
   private let isEnabled: Bool
+  private let isHeadingEnabled: Bool
   private let policy: AgentConfiguration.LocationSettings.Policy
   private var screen: FixScreen
   private var bounded: BoundedReports?
@@ -22,6 +23,7 @@ struct LocationReports: Sendable {
   init(_ configuration: AgentConfiguration, start: Timestamp) {
     let settings = configuration.location
     isEnabled = configuration.isLocationEnabled
+    isHeadingEnabled = configuration.isHeadingEnabled
     policy = settings.policy
     availability = ServiceAvailability(
       isLocationEnabled: isEnabled,
@@ -49,7 +51,16 @@ struct LocationReports: Sendable {
   var demand: SensorDemand { isEnabled ? .rate(hertz: 1, latency: .seconds(1)) : .off }
 
   /// What must be seen next, and until when nothing can be due.
-  var needs: LocationNeeds { isEnabled ? manager.needs : LocationNeeds() }
+  var needs: LocationNeeds {
+    var needs = isEnabled ? manager.needs : LocationNeeds()
+    needs.isHeadingWanted = isHeadingEnabled
+    return needs
+  }
+
+  /// Metres by which what a subscriber shows may be wrong; nil when nothing is promised.
+  var errorBound: Double? {
+    if case .bounded(let error, _) = policy { error } else { nil }
+  }
 
   /// When `advance` has something to do, if nothing comes before.
   var nextDeadline: Timestamp? {
