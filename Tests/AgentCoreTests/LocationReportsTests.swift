@@ -129,7 +129,7 @@ import Testing
     #expect(
       try drafts.map { try LocationMessage(json: json($0)).time.seconds(since: Self.start) } == [0, 181])
     #expect(run(&pipeline, [fix(601, 35, speed: 4)]).isEmpty)
-    #expect(run(&pipeline, [fix(602, 81, speed: 9)]).count == 1)
+    #expect(run(&pipeline, [fix(610, 81, speed: 9)]).count == 1)
   }
 
   @Test func reducedAccuracyTellsNoAddress() throws {
@@ -340,7 +340,7 @@ extension AgentPipeline {
   fileprivate var statusDraft: MessageDraft {
     var copy = self
     var drafts: [MessageDraft] = []
-    copy.requestStatus()
+    copy.beginSession(at: nil)
     copy.advance(to: Timestamp(seconds: 1e6)) { drafts.append($0) }
     return drafts.last { $0.kind == .status } ?? copy.farewell(at: Timestamp(seconds: 1e6))
   }

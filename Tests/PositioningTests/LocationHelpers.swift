@@ -10,7 +10,9 @@ enum Place {
   static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
   static func coordinate(_ east: Double, _ north: Double = 0) -> Coordinate {
-    LocalFrame(origin: origin).coordinate(at: SIMD2(east, north))
+    // By the geodesic, so that metres are metres.
+    origin.destination(distance: abs(east), bearing: east < 0 ? 270 : 90)
+      .destination(distance: abs(north), bearing: north < 0 ? 180 : 0)
   }
 
   static func fix(

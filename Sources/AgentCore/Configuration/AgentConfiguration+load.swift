@@ -1,5 +1,6 @@
 internal import Configuration
 internal import Motion
+internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry
@@ -46,11 +47,12 @@ extension AgentConfiguration {
     attitudeInterval = try reader.number("attitude.interval")
     attitudeFrame =
       AttitudeReferenceFrame(rawValue: try reader.text("attitude.frame")) ?? .xMagneticNorthZVertical
+    privacy = try PrivacyPolicy(reader)
     motionEvents = try reader.choices("motion.events", of: MotionEvent.self)
     requiredSensors = try reader.choices("sensors.required", of: SensorKind.self)
     statusInterval = try reader.number("status.interval")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
-    storePath = try reader.text("store.path")
+    store = try Store(reader)
     logLevel = try reader.text("log.level")
     profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
     remote = try Remote(reader)
@@ -111,33 +113,6 @@ extension AgentConfiguration.IIO {
           "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with rows that span space")
     }
     return (String(halves[0].trimmingSpaces()), matrix)
-  }
-}
-
-extension AgentConfiguration.MQTT {
-  fileprivate init(_ reader: Reader, fleet: String, vehicle: String) throws(ConfigurationError) {
-    let address = try reader.text("mqtt.broker")
-    guard let broker = BrokerAddress(address) else {
-      throw ConfigurationError(
-        place: reader.place(of: "mqtt.broker"),
-        problem: "\"\(address.prefix(80))\" is not mqtt://HOST[:PORT] or mqtts://HOST[:PORT]")
-    }
-    host = broker.host
-    port = broker.port
-    usesTLS = broker.usesTLS
-    clientID = reader.optionalText("mqtt.client_id") ?? "odographd-\(fleet)-\(vehicle)"
-    isVersion5 = try reader.text("mqtt.protocol") == "5"
-    keepAlive = try reader.integer("mqtt.keepalive")
-    user = reader.optionalText("mqtt.user")
-    passwordFile = reader.optionalText("mqtt.password_file")
-    caFile = reader.optionalText("mqtt.ca_file")
-    certificateFile = reader.optionalText("mqtt.certificate_file")
-    keyFile = reader.optionalText("mqtt.key_file")
-    if (certificateFile == nil) != (keyFile == nil) {
-      throw ConfigurationError(
-        place: reader.place(of: certificateFile == nil ? "mqtt.key_file" : "mqtt.certificate_file"),
-        problem: "mqtt.certificate_file and mqtt.key_file go together; set both or neither")
-    }
   }
 }
 

@@ -1,4 +1,5 @@
 public import Motion
+public import Positioning
 public import Sensors
 public import Spatial
 
@@ -69,21 +70,6 @@ public struct AgentConfiguration: Sendable, Hashable {
     case activity
   }
 
-  public struct MQTT: Sendable, Hashable {
-    public var host: String
-    public var port: Int
-    public var usesTLS: Bool
-    public var clientID: String
-    public var isVersion5: Bool
-    /// Seconds.
-    public var keepAlive: Int
-    public var user: String?
-    public var passwordFile: String?
-    public var caFile: String?
-    public var certificateFile: String?
-    public var keyFile: String?
-  }
-
   public var fleet: String
   public var vehicle: String
   public var topicRoot: String
@@ -106,6 +92,8 @@ public struct AgentConfiguration: Sendable, Hashable {
   /// Seconds between attitudes.
   public var attitudeInterval: Double
   public var attitudeFrame: AttitudeReferenceFrame
+  /// Where positions are kept to oneself.
+  public var privacy: PrivacyPolicy
   /// What is told as `motion`.
   public var motionEvents: Set<MotionEvent>
   /// What a vehicle must have: without one of these the agent does not start.
@@ -114,8 +102,7 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var statusInterval: Double
 
   public var mqtt: MQTT
-  /// The file of the durable queue.
-  public var storePath: String
+  public var store: Store
   public var logLevel: String
   public var profiles: Profiles
   public var remote: Remote

@@ -141,7 +141,7 @@ public struct EnvironmentCheck {
 
   /// The queue's folder must take files; a missing one is made by the agent if its parent allows.
   private func store() -> [Finding] {
-    let path = configuration.storePath
+    let path = configuration.store.path
     let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     let shown = folder.isEmpty ? "/" : folder
     if access(shown, W_OK | X_OK) == 0 { return [Finding(.ok, "store", path)] }

@@ -2,7 +2,7 @@ internal import Motion
 internal import Positioning
 public import Sensors
 public import Spatial
-internal import Telemetry
+public import Telemetry
 
 /// From sensor events to messages: the whole of the agent's decisions, as a value without I/O.
 ///
@@ -116,6 +116,7 @@ public struct AgentPipeline: Sendable {
     guard var message = status.due(at: timestamp, timeBase: timeBase, counters: counters) else { return }
     message.authorization = location.availability.authorizationStatus.rawValue
     message.services = location.services
+    lastStatus = message
     send(Self.draft(message))
   }
 
@@ -133,19 +134,35 @@ public struct AgentPipeline: Sendable {
   /// Counts to be shown in `status`, from outside the pipeline, as in messages dropped.
   public var externalCounters: [String: Int] = [:]
 
+  /// What the computer knows of itself, to be shown in `status`.
+  public var deviceHealth: DeviceHealth? {
+    get { status.device }
+    set { status.device = newValue }
+  }
+
+  /// Why messages are kept in memory only, to be shown in `status`; nil while they are safe.
+  public var storeProblem: String? {
+    get { status.storeProblem }
+    set { status.storeProblem = newValue }
+  }
+
+  /// Whether the vehicle is known to rest, as far as `motion.events` has its activity watched.
+  public private(set) var isAtRest = false
+
+  /// The last `status` that came out; nil before the first.
+  public private(set) var lastStatus: StatusMessage?
+
   /// The last word of a clean stop.
   public mutating func farewell(at timestamp: Timestamp) -> MessageDraft {
     Self.draft(status.message(.offline, at: timestamp, timeBase: timeBase, counters: counters))
   }
 
-  /// The payload that the broker publishes as `status` on our behalf when a connection ends without a word.
-  public var will: [UInt8] { status.will(timeBase: timeBase).payload }
-
-  /// When the session began, in civil time as it is known now.
-  var sessionStart: UTCTime { status.will(timeBase: timeBase).sessionStart }
-
-  /// Makes `status` due at the next moment: a new connection must overrule the will of the one before.
-  public mutating func requestStatus() { status.requestNow() }
+  /// Makes `status` due at the next moment: a new session must overrule the will of the one before.
+  /// - Parameter sessionStart: the civil time that the new session's will carries.
+  public mutating func beginSession(at sessionStart: UTCTime?) {
+    status.sessionStart = sessionStart ?? status.sessionStart
+    status.requestNow()
+  }
 
   private var counters: [String: Int] { externalCounters.merging(location.counters) { $1 } }
 
@@ -191,8 +208,9 @@ public struct AgentPipeline: Sendable {
     }
   }
 
-  private func tell(_ events: [MotionEvents.Event], into send: (MessageDraft) -> Void) {
+  private mutating func tell(_ events: [MotionEvents.Event], into send: (MessageDraft) -> Void) {
     for (timestamp, event) in events {
+      if case .activity(let state) = event { isAtRest = state == .stationary }
       let time = timeBase.utc(at: timestamp)
       send(
         MessageDraft(kind: .motion, lane: .event, retain: false) { identity in

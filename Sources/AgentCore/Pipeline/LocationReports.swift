@@ -12,6 +12,7 @@ struct LocationReports: Sendable {
 
   private let isEnabled: Bool
   private let policy: AgentConfiguration.LocationSettings.Policy
+  private let privacy: PrivacyPolicy
   private var screen: FixScreen
   private var bounded: BoundedReports?
   private let tracks: TrackBatches?
@@ -23,6 +24,7 @@ struct LocationReports: Sendable {
     let settings = configuration.location
     isEnabled = configuration.isLocationEnabled
     policy = settings.policy
+    privacy = configuration.privacy
     availability = ServiceAvailability(
       isLocationEnabled: isEnabled,
       unavailable: Dictionary(uniqueKeysWithValues: SensorKind.allCases.map { ($0, "no source has it yet") }))
@@ -145,6 +147,11 @@ struct LocationReports: Sendable {
   }
 
   private mutating func process(_ location: Location, _ timeBase: TimeBase, into send: Send) {
+    // The exact position ends here: nothing that is stored or told may come from before this line.
+    guard let location = privacy.shown(location) else {
+      take(manager.noteNoPosition(at: location.timestamp), timeBase, into: send)
+      return
+    }
     take(manager.process(location), timeBase, into: send)
     if !manager.isPaused, let told = manager.location {
       tell(bounded?.process(told, time: Self.time(of: told, timeBase)), into: send)

@@ -1,4 +1,5 @@
 internal import Platform
+internal import Spatial
 internal import Telemetry
 
 /// Stands before a delivery and says each message in every format that is configured.
@@ -34,6 +35,10 @@ final class ProfileDelivery: MessageDelivery {
   func accept(_ drafts: [MessageDraft]) throws { try next.accept(expanded(drafts)) }
 
   var counters: [String: Int] { next.counters }
+  var storeProblem: String? { next.storeProblem }
+  var sessionStart: UTCTime? { next.sessionStart }
+  func note(_ status: StatusMessage) { next.note(status) }
+  func note(isAtRest: Bool, at timestamp: Timestamp) { next.note(isAtRest: isAtRest, at: timestamp) }
 
   /// The newest status message, and how many there were; nil before the first, and unless managed remotely.
   var lastStatus: (number: Int, payload: [UInt8])? { state.withLock { $0.status } }

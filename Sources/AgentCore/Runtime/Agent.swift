@@ -62,7 +62,6 @@ public final class Agent: Sendable {
     let pipeline = initial
     let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
     let statusRequested = Flag()
-    let isNative = configuration.profiles.isNative
     let inbox = start.map { RemoteInbox(topics: $0.topics) { queue.wake() } }
     let end: any MessageDelivery =
       switch output {
@@ -70,7 +69,6 @@ public final class Agent: Sendable {
       case .broker:
         try BrokerDelivery(
           configuration: configuration, topics: topics, log: log, remote: inbox,
-          will: { isNative ? pipeline.will : OwnTracksStatus.lastWill(at: pipeline.sessionStart) },
           connected: {
             // The broker may have published the will of the connection before.
             statusRequested.raise()
@@ -84,8 +82,11 @@ public final class Agent: Sendable {
         manager: start.manager, folder: start.folder, inbox: inbox, link: link, profiles: delivery,
         statusRequested: statusRequested, log: log)
     }
+    // What is printed depends on the input alone.
+    let probe = output == .broker ? SystemProbe(store: configuration.store.path) : nil
     let runner = PipelineRunner(
-      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, log: log, remote: remote)
+      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, probe: probe, log: log,
+      remote: remote)
     let outcome = Locked<(any Error)?>(nil)
     let demands = pipeline.demands
     let worker = try DedicatedThread.start(name: "pipeline", stackSize: 1 << 20) {

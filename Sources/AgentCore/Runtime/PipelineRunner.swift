@@ -2,6 +2,7 @@ internal import Logging
 internal import Platform
 internal import Sensors
 internal import Spatial
+internal import Telemetry
 
 /// Drives the pipeline on its thread: takes events from a feed, lets time pass between them, hands on what comes out.
 final class PipelineRunner: Sendable {
@@ -9,16 +10,20 @@ final class PipelineRunner: Sendable {
   private let delivery: any MessageDelivery
   private let log: Logger
   private let statusRequested: Flag
+  private let probe: SystemProbe?
   private let stopRequested = Flag()
   private let remote: RemoteService.Plan?
 
-  /// - Parameter remote: nil is not managed remotely. A recording that is pulled as fast as the machine can never is.
+  /// - Parameters:
+  ///   - probe: looks at the computer for `status`; nil leaves that out.
+  ///   - remote: nil is not managed remotely. A recording that is pulled as fast as the machine can never is.
   init(
-    pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, log: Logger,
-    remote: RemoteService.Plan? = nil
+    pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe?,
+    log: Logger, remote: RemoteService.Plan? = nil
   ) {
     self.remote = remote
     initial = pipeline
+    self.probe = probe
     self.delivery = delivery
     self.statusRequested = statusRequested
     self.log = log
@@ -66,9 +71,10 @@ final class PipelineRunner: Sendable {
         }
       }
       if statusRequested.take() {
-        pipeline.externalCounters = delivery.counters.merging(["dropped.events": queue.overflowCount]) { $1 }
-        pipeline.requestStatus()
-        pipeline.advance(to: clock?() ?? last) { drafts.append($0) }
+        pipeline.beginSession(at: delivery.sessionStart)
+        let now = clock?() ?? last
+        inform(&pipeline, at: now, dropped: queue.overflowCount)
+        pipeline.advance(to: now) { drafts.append($0) }
       }
       let deadlines = [deadline(of: pipeline, clock: clock), remote?.deadline]
       switch queue.pop(until: deadlines.compactMap { $0 }.min()) {
@@ -78,30 +84,30 @@ final class PipelineRunner: Sendable {
           report(status)
           if status.state == .finished { finished += 1 }
         }
+        inform(&pipeline, at: last, dropped: queue.overflowCount)
         pipeline.process(event) { drafts.append($0) }
         remote?.note(pipeline)
       case .timedOut:
         if let clock {
           last = clock()
+          inform(&pipeline, at: last, dropped: queue.overflowCount)
           pipeline.advance(to: last) { drafts.append($0) }
         }
       case .closed: finished = .max
       }
-      if !drafts.isEmpty {
-        pipeline.externalCounters = delivery.counters.merging(["dropped.events": queue.overflowCount]) { $1 }
-        try delivery.accept(drafts)
-        drafts.removeAll(keepingCapacity: true)
-      }
+      delivery.note(isAtRest: pipeline.isAtRest, at: last)
+      try handOver(&drafts, of: pipeline)
     }
     for source in sources { source.stop() }
-    try finish(&pipeline, at: clock?() ?? last)
+    try finish(&pipeline, at: clock?() ?? last, dropped: queue.overflowCount)
   }
 
   /// What is pending goes out before the farewell.
-  private func finish(_ pipeline: inout AgentPipeline, at timestamp: Timestamp) throws {
+  private func finish(_ pipeline: inout AgentPipeline, at timestamp: Timestamp, dropped: Int = 0) throws {
     var drafts: [MessageDraft] = []
     pipeline.finish { drafts.append($0) }
-    if !drafts.isEmpty { try delivery.accept(drafts) }
+    try handOver(&drafts, of: pipeline)
+    inform(&pipeline, at: nil, dropped: dropped)
     try delivery.stop(farewell: pipeline.farewell(at: timestamp))
   }
 
@@ -124,15 +130,32 @@ final class PipelineRunner: Sendable {
     pipeline.process(.status(active)) { drafts.append($0) }
     while !stopRequested.isRaised, let event = try recording.next() {
       last = max(last, event.timestamp ?? last)
-      if statusRequested.take() { pipeline.requestStatus() }
+      if statusRequested.take() { pipeline.beginSession(at: delivery.sessionStart) }
+      inform(&pipeline, at: last)
       pipeline.process(event) { drafts.append($0) }
-      if !drafts.isEmpty {
-        pipeline.externalCounters = delivery.counters
-        try delivery.accept(drafts)
-        drafts.removeAll(keepingCapacity: true)
-      }
+      try handOver(&drafts, of: pipeline)
     }
     try finish(&pipeline, at: last)
+  }
+
+  /// Shows the pipeline what it cannot see, when it is about to tell it.
+  /// - Parameters:
+  ///   - timestamp: where the pipeline is led next; nil shows it in any case.
+  ///   - dropped: events that the queue had no room for.
+  private func inform(_ pipeline: inout AgentPipeline, at timestamp: Timestamp?, dropped: Int = 0) {
+    if let timestamp, let deadline = pipeline.nextDeadline, timestamp < deadline { return }
+    pipeline.externalCounters = delivery.counters.merging(["dropped.events": dropped]) { $1 }
+    pipeline.storeProblem = delivery.storeProblem
+    pipeline.deviceHealth = probe?.read()
+  }
+
+  private func handOver(_ drafts: inout [MessageDraft], of pipeline: AgentPipeline) throws {
+    guard !drafts.isEmpty else { return }
+    if drafts.contains(where: { $0.kind == .status }), let status = pipeline.lastStatus {
+      delivery.note(status)
+    }
+    try delivery.accept(drafts)
+    drafts.removeAll(keepingCapacity: true)
   }
 
   private func report(_ status: SourceStatus) {

@@ -32,7 +32,10 @@ enum DecodedMessage: Hashable, Sendable {
     if let epoch = json["epoch"]?.string, let seq = json["seq"]?.integer, seq >= 0 {
       identity = MessageIdentity(epoch: epoch, seq: UInt64(seq))
     }
-    return .event(VehicleEvent(summary: String(summary.prefix(80)), time: time), identity)
+    var event = VehicleEvent(summary: String(summary.prefix(80)), time: time)
+    event.region = object.map { String($0.prefix(80)) }
+    event.entersRegion = name == "enter" || name == "dwell" ? true : (name == "exit" ? false : nil)
+    return .event(event, identity)
   }
 
   var identity: MessageIdentity? {

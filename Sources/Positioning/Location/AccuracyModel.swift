@@ -36,8 +36,7 @@ public struct AccuracyModel: Sendable {
   public func location(from fix: PositionFix) -> Location? {
     guard var location = Location(fix: fix) else { return nil }
     location.horizontalAccuracy = location.horizontalAccuracy.map { radius in
-      let inflated = radius * inflation
-      return (inflated * inflated + Self.antennaOffset * Self.antennaOffset).squareRoot()
+      inflation * (radius * radius + Self.antennaOffset * Self.antennaOffset).squareRoot()
     }
     return location
   }
