@@ -103,5 +103,6 @@ public struct AgentConfiguration: Sendable, Hashable {
 
   public var mqtt: MQTT
   public var store: Store
+  public var regions: Regions
   public var logLevel: String
 }

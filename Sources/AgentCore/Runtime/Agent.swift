@@ -47,6 +47,13 @@ public final class Agent: Sendable {
     let (start, time) = try feed.startOfTime(configuration.input)
     var initial = AgentPipeline(configuration: configuration, start: start, time: time, version: version)
     initial.note(deniedNodes: DevicePermissions().denied(for: configuration))
+    if let path = configuration.regions.path {
+      try RegionFile(path).watch(in: &initial.regions.monitor, log: log)
+    }
+    // What is printed depends on the input alone.
+    let regionStates =
+      output == .broker ? RegionStateFile(path: configuration.regions.statePath, log: log) : nil
+    regionStates?.restore(&initial.regions.monitor)
     let pipeline = initial
     let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
     let statusRequested = Flag()
@@ -65,7 +72,9 @@ public final class Agent: Sendable {
     // What is printed depends on the input alone.
     let probe = output == .broker ? SystemProbe(store: configuration.store.path) : nil
     let runner = PipelineRunner(
-      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, probe: probe, log: log)
+      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, probe: probe,
+      regionStates: regionStates,
+      log: log)
     let outcome = Locked<(any Error)?>(nil)
     let demands = pipeline.demands
     let worker = try DedicatedThread.start(name: "pipeline", stackSize: 1 << 20) {
