@@ -214,7 +214,8 @@ import Testing
 
   @Test func theLastEventIsKept() {
     var roster = Roster()
-    let enter = #"{"event":"enter","region":"depot","time":"\#(wireTime(1))","epoch":"a","seq":4}"#
+    let enter =
+      #"{"event":"enter","region":"depot","time":"\#(wireTime(1))","latitude":48,"longitude":11,"epoch":"a","seq":4}"#
     #expect(roster.receive("region", enter, at: 1) == .applied)
     #expect(roster.receive("region", enter, at: 2) == .duplicate)
     #expect(roster.van?.event?.message.summary == "enter depot")
@@ -229,6 +230,7 @@ import Testing
     ("odograph/v1/demo/van/status", #"{"state":"flying"}"#, "malformed"),
     ("odograph/v1/demo/van/attitude", #"{"time":"2026-11-21T12:00:00Z","frame":"x"}"#, "malformed"),
     ("odograph/v1/demo/van/region", #"{"event":7}"#, "malformed"),
+    ("odograph/v1/demo/van/region", #"{"event":"enter","time":"2026-11-21T12:00:00Z"}"#, "malformed"),
     ("odograph/v1/demo/van/location", "", "ignored"), ("odograph/v1/demo/van/track", "{}", "ignored"),
     ("odograph/v1/demo/van/regions/desired", "{}", "ignored"), ("other/topic", "{}", "ignored"),
     ("", "", "ignored"), ("odograph/v1//van/status", "{}", "ignored"),

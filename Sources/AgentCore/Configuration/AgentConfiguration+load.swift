@@ -53,6 +53,7 @@ extension AgentConfiguration {
     statusInterval = try reader.number("status.interval")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     store = try Store(reader)
+    regions = try Regions(reader)
     logLevel = try reader.text("log.level")
     profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
     remote = try Remote(reader)

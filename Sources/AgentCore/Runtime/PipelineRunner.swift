@@ -11,6 +11,7 @@ final class PipelineRunner: Sendable {
   private let log: Logger
   private let statusRequested: Flag
   private let probe: SystemProbe?
+  private let regionStates: RegionStateFile?
   private let stopRequested = Flag()
   private let remote: RemoteService.Plan?
 
@@ -19,11 +20,12 @@ final class PipelineRunner: Sendable {
   ///   - remote: nil is not managed remotely. A recording that is pulled as fast as the machine can never is.
   init(
     pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe?,
-    log: Logger, remote: RemoteService.Plan? = nil
+    regionStates: RegionStateFile?, log: Logger, remote: RemoteService.Plan? = nil
   ) {
     self.remote = remote
     initial = pipeline
     self.probe = probe
+    self.regionStates = regionStates
     self.delivery = delivery
     self.statusRequested = statusRequested
     self.log = log
@@ -150,12 +152,15 @@ final class PipelineRunner: Sendable {
   }
 
   private func handOver(_ drafts: inout [MessageDraft], of pipeline: AgentPipeline) throws {
-    guard !drafts.isEmpty else { return }
-    if drafts.contains(where: { $0.kind == .status }), let status = pipeline.lastStatus {
-      delivery.note(status)
+    if !drafts.isEmpty {
+      if drafts.contains(where: { $0.kind == .status }), let status = pipeline.lastStatus {
+        delivery.note(status)
+      }
+      try delivery.accept(drafts)
+      drafts.removeAll(keepingCapacity: true)
     }
-    try delivery.accept(drafts)
-    drafts.removeAll(keepingCapacity: true)
+    // Only now: the states go with events that are safe.
+    regionStates?.keep(pipeline.regions.monitor)
   }
 
   private func report(_ status: SourceStatus) {

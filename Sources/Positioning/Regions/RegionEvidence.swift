@@ -5,11 +5,11 @@ internal import Spatial
 ///
 /// Each fix that is likely on the other side counts by the decimal logarithm of how unlikely it is wrong: 2 for 99 %, 3
 /// for 99.9 %. The errors of a receiver at rest stay the same for minutes, so fixes that are no farther apart than their
-/// accuracy count as one, the best of them. A single fix on this side takes all back.
+/// accuracy count as one, the best of them. A single fix that is less than 90 % likely there takes all back.
 struct RegionEvidence: Hashable, Sendable {
   /// What a single fix counts at most.
   static let largestScore = 12.0
-  /// A fix counts from 90 % on.
+  /// Of a fix that does not take back what was there.
   private static let largestDoubt = 0.1
 
   private var settled = 0.0
@@ -20,13 +20,14 @@ struct RegionEvidence: Hashable, Sendable {
 
   /// - Parameters:
   ///   - doubt: the probability that the fix is not on the other side.
+  ///   - least: what a fix must count to count at all.
   ///   - position: of the fix, m, earth-centred.
   ///   - accuracy: of the fix, m at 68 %.
   /// - Returns: the sum; zero when this fix does not count.
-  mutating func add(doubt: Double, position: Vector3, accuracy: Double) -> Double {
-    if doubt > 0.5 { self = RegionEvidence() }
-    guard doubt <= Self.largestDoubt else { return 0 }
+  mutating func add(doubt: Double, least: Double, position: Vector3, accuracy: Double) -> Double {
+    if doubt > Self.largestDoubt { self = RegionEvidence() }
     let score = min(Self.largestScore, -log10(doubt))
+    guard score >= least else { return 0 }
     if let place, (position - place).length < accuracy {
       newest = max(newest, score)
     } else {

@@ -21,6 +21,8 @@ extension RegionMonitor {
   /// While it does not move, when a change can hardly be: seven standard deviations, or several fixes apart. Simulated days
   /// of noise, white or slow, at the boundary give no second change.
   static let evidenceAtRest = 12.0
+  /// What a single fix must count then, 99.9 %; otherwise 1.
+  static let leastEvidenceAtRest = 3.0
   /// Standard deviations beyond which a fix is certain.
   static let reach = 7.5
   /// Standard deviations of its own error by which a step between two fixes is surely a movement.

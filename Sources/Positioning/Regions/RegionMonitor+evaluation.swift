@@ -24,10 +24,12 @@ extension RegionMonitor {
       track.evidence = RegionEvidence()
     }
     track.target = target
+    let needed = evidenceNeeded(place, step, track)
     let sum = track.evidence.add(
-      doubt: target == .inside ? likelihood.isFalse : likelihood.isTrue, position: step.end.position,
+      doubt: target == .inside ? likelihood.isFalse : likelihood.isTrue,
+      least: needed == Self.evidenceAtRest ? Self.leastEvidenceAtRest : 1, position: step.end.position,
       accuracy: step.end.accuracy)
-    if sum >= evidenceNeeded(place, step, track) {
+    if sum >= needed {
       change(place, to: target, track: &track, step, confidence: 1 - pow(10, -min(sum, 12)), into: &events)
     } else if states[place] == .outside, track.evidence.isEmpty, !isInside, distance > -step.length {
       tellPassage(place, step, track, into: &events)
