@@ -61,6 +61,7 @@ extension AgentConfiguration {
         path: reader.optionalText("recorder.path") ?? Self.path("accelerometer.history", beside: store.path),
         megabytes: try reader.integer("recorder.megabytes"))
     }
+    regions = try Regions(reader)
     logLevel = try reader.text("log.level")
     profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
     remote = try Remote(reader)

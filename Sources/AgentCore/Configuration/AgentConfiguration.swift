@@ -114,6 +114,7 @@ public struct AgentConfiguration: Sendable, Hashable {
 
   public var mqtt: MQTT
   public var store: Store
+  public var regions: Regions
   public var logLevel: String
   public var profiles: Profiles
   public var remote: Remote

@@ -101,6 +101,9 @@ extension ConfigurationKey {
     ConfigurationKey("mqtt.session_expiry", .integer(0...31_536_000), default: .integer(3600)),
     ConfigurationKey("mqtt.message_expiry", .integer(0...31_536_000), default: .integer(0)),
 
+    ConfigurationKey("regions.path", .text),
+    ConfigurationKey("regions.state", .text, default: .text("/var/lib/odographd/regions.state")),
+
     ConfigurationKey("store.path", .text, default: .text("/var/lib/odographd/outbox.sqlite")),
     ConfigurationKey("store.sync", .oneOf(["everything", "events", "second"]), default: .text("events")),
     ConfigurationKey("store.events_megabytes", .number(0.01...1_000_000), default: .number(64)),

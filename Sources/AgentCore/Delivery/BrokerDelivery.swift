@@ -41,15 +41,11 @@ final class BrokerDelivery: MessageDelivery {
     (self.outbox, self.presence, settings) = (outbox, presence, configuration.mqtt)
     plan = Locked(LinkPlan(configuration.mqtt))
     let topic = topics.topic(.status)
-    let isNative = configuration.profiles.isNative
-    // One connection has one will. The native one says more, so it is the other's only where it stands alone.
-    let ownTracksTopic = isNative ? nil : configuration.profiles.ownTracks?.topics?.base
+    let profiles = configuration.profiles
     let lastWill: @Sendable () -> MQTTMessage = {
-      ownTracksTopic.map {
-        MQTTMessage(
-          topic: $0, payload: OwnTracksStatus.lastWill(at: presence.beginAttempt()), qos: .atLeastOnce,
-          properties: MQTTMessageProperties(contentType: WireMessage.contentType))
-      } ?? Self.status(presence.will(), topic: topic)
+      let will = Self.status(presence.will(), topic: topic)
+      // One connection has one will. The native one says more, so it is the other's only where it stands alone.
+      return profiles.isNative ? will : profiles.ownTracks?.will(at: SystemClock.realtime) ?? will
     }
     self.lastWill = lastWill
     session = try MQTTSession(
@@ -74,7 +70,7 @@ final class BrokerDelivery: MessageDelivery {
           log.warning("no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
         },
         farewell: { seconds in
-          guard isNative else { return [] }
+          guard profiles.isNative else { return [] }
           let identity = outbox.makeIdentity()
           let asleep = presence.asleep(
             nextContactIn: seconds, identity: MessageIdentity(epoch: identity.epoch, seq: identity.seq))
@@ -229,6 +225,7 @@ extension BrokerDelivery: RemoteLink {
     do {
       // The broker that is left must not show the vehicle as online for ever.
       try session.reconnect(MQTTConfiguration(settings), final: [lastWill()])
+      plan.withLock { $0 = LinkPlan(settings) }
     } catch {
       log.warning("connection not changed", metadata: ["reason": "\(error)"])
     }

@@ -19,6 +19,8 @@ public struct AgentPipeline: Sendable {
   private var motionEvents: MotionEvents
   private var activity: StationaryDetector.State?
   private var status: StatusReporter
+  /// What regions are watched, and what they saw.
+  var regions = RegionEvents()
 
   /// - Parameters:
   ///   - start: where the device's time line stands now.
@@ -57,6 +59,7 @@ public struct AgentPipeline: Sendable {
     var next = AgentPipeline(configuration: new, start: now, time: timeBase.utc(at: now), version: "")
     (next.timeBase, next.status, next.externalCounters) = (timeBase, status, externalCounters)
     next.status.interval = new.statusInterval
+    next.regions = regions
     next.location.adopt(location)
     if !hasOtherLocations { next.location = location }
     if new.attitudeFrame == configuration.attitudeFrame { next.motion = motion }
@@ -139,6 +142,7 @@ public struct AgentPipeline: Sendable {
   /// Lets time pass without an event.
   public mutating func advance(to timestamp: Timestamp, into send: (MessageDraft) -> Void) {
     location.advance(to: timestamp, timeBase, into: send)
+    regions.advance(to: timestamp, timeBase, into: send)
     guard var message = status.due(at: timestamp, timeBase: timeBase, counters: counters) else { return }
     message.authorization = location.availability.authorizationStatus.rawValue
     message.services = location.services
@@ -148,7 +152,7 @@ public struct AgentPipeline: Sendable {
 
   /// When `advance` has something to do, if no event comes before.
   public var nextDeadline: Timestamp? {
-    [status.nextDeadline, location.nextDeadline].compactMap { $0 }.min()
+    [status.nextDeadline, location.nextDeadline, regions.nextDeadline].compactMap { $0 }.min()
   }
 
   /// Tells what is pending, before the farewell of a clean stop.
@@ -201,6 +205,9 @@ public struct AgentPipeline: Sendable {
         time: location.time ?? timeBase.utc(at: location.timestamp))
       heading.declination = motion.declination
       heading.process(location)
+      if let shown = configuration.privacy.shown(location) {
+        regions.process(shown, timeBase, into: send)
+      }
     }
   }
 

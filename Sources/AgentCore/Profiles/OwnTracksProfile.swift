@@ -95,16 +95,14 @@ struct OwnTracksProfile: Sendable {
   /// Takes from a status what locations carry. The last one before a clean end, which no will follows, becomes the word
   /// that the format has for it.
   private mutating func status(_ json: JSONValue) -> [MessageDraft] {
-    if let battery = json["battery"] {
-      self.battery = battery["level"]?.double ?? self.battery
-      batteryStatus = battery["state"]?.string.flatMap { Self.batteryStates[$0] } ?? batteryStatus
+    if let battery = DeviceHealth(json: json)?.battery {
+      self.battery = battery.level.map { $0 * 100 }
+      batteryStatus = battery.isCharging.map { charging in
+        !charging ? .unplugged : battery.level ?? 0 >= 0.995 ? .full : .charging
+      }
     }
     guard json["state"]?.string == "offline", let time = json["time"]?.string.flatMap(UTCTime.init(rfc3339:))
     else { return [] }
     return [lastWill(at: time)]
   }
-
-  private static let batteryStates: [String: OwnTracksLocation.BatteryStatus] = [
-    "charging": .charging, "full": .full, "discharging": .unplugged,
-  ]
 }

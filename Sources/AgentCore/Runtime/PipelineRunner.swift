@@ -11,22 +11,26 @@ final class PipelineRunner: Sendable {
   private let log: Logger
   private let statusRequested: Flag
   private let probe: SystemProbe?
+  private let regionStates: RegionStateFile?
   private let stopRequested = Flag()
   private let memory: MotionMemory.Plan
   private let remote: RemoteService.Plan?
 
   /// - Parameters:
   ///   - probe: looks at the computer for `status`; nil leaves that out.
+  ///   - regionStates: keeps across restarts which regions the vehicle is in.
   ///   - memory: what is kept of the motion sensors beyond this run.
   ///   - remote: nil is not managed remotely. A recording that is pulled as fast as the machine can never is.
   init(
     pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe? = nil,
-    memory: MotionMemory.Plan = .init(), remote: RemoteService.Plan? = nil, log: Logger
+    regionStates: RegionStateFile? = nil, memory: MotionMemory.Plan = .init(),
+    remote: RemoteService.Plan? = nil, log: Logger
   ) {
     self.memory = memory
     self.remote = remote
     initial = pipeline
     self.probe = probe
+    self.regionStates = regionStates
     self.delivery = delivery
     self.statusRequested = statusRequested
     self.log = log
@@ -159,12 +163,15 @@ final class PipelineRunner: Sendable {
   }
 
   private func handOver(_ drafts: inout [MessageDraft], of pipeline: AgentPipeline) throws {
-    guard !drafts.isEmpty else { return }
-    if drafts.contains(where: { $0.kind == .status }), let status = pipeline.lastStatus {
-      delivery.note(status)
+    if !drafts.isEmpty {
+      if drafts.contains(where: { $0.kind == .status }), let status = pipeline.lastStatus {
+        delivery.note(status)
+      }
+      try delivery.accept(drafts)
+      drafts.removeAll(keepingCapacity: true)
     }
-    try delivery.accept(drafts)
-    drafts.removeAll(keepingCapacity: true)
+    // Only now: the states go with events that are safe.
+    regionStates?.keep(pipeline.regions.monitor)
   }
 
   private func report(_ status: SourceStatus) {
