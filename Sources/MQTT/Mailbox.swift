@@ -17,9 +17,9 @@ final class Mailbox: Sendable {
     var linkPolicy: MQTTLinkPolicy?
     var keepAlive: Int?
     var renew = false
+    var settled: UInt64?
     /// Other settings, and what to say to the broker that is left.
     var configuration: (settings: MQTTConfiguration, final: [MQTTMessage])?
-    var settled: UInt64?
     var stop: StopRequest?
     fileprivate var immediate: [MQTTMessage] = []
   }

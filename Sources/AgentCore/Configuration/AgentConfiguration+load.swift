@@ -54,9 +54,20 @@ extension AgentConfiguration {
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     store = try Store(reader)
     regions = try Regions(reader)
+    let calibration = reader.optionalText("calibration.path")
+    calibrationPath = calibration == "none" ? nil : calibration ?? Self.path("calibration", beside: store.path)
+    if try reader.flag("recorder.enabled") {
+      recorder = Recorder(
+        path: reader.optionalText("recorder.path") ?? Self.path("accelerometer.history", beside: store.path),
+        megabytes: try reader.integer("recorder.megabytes"))
+    }
     logLevel = try reader.text("log.level")
     profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
     remote = try Remote(reader)
+  }
+
+  private static func path(_ name: String, beside path: String) -> String {
+    path.lastIndex(of: "/").map { path[...$0] + name } ?? name
   }
 }
 

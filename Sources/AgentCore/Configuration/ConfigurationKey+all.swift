@@ -115,6 +115,10 @@ extension ConfigurationKey {
     ConfigurationKey("store.other_days", .number(0...36_500), default: .number(7)),
     ConfigurationKey("store.dead_letters", .integer(0...1_000_000), default: .integer(1000)),
     ConfigurationKey("store.memory_megabytes", .number(0.01...1024), default: .number(2)),
+    ConfigurationKey("calibration.path", .text),
+    ConfigurationKey("recorder.enabled", .flag, default: .flag(false)),
+    ConfigurationKey("recorder.path", .text),
+    ConfigurationKey("recorder.megabytes", .integer(1...1_000_000), default: .integer(100)),
 
     ConfigurationKey(
       "log.level", .oneOf(["debug", "info", "notice", "warning", "error"]), default: .text("info")),

@@ -57,7 +57,13 @@ public final class Agent: Sendable {
     let feed = try SensorFeed(configuration)
     try RequiredSensors(configuration).check(feed, log: log)
     let (timestamp, time) = try feed.startOfTime(configuration.input)
-    var initial = AgentPipeline(configuration: configuration, start: timestamp, time: time, version: version)
+    // What is learned from a recording says nothing of this machine's sensors.
+    var calibration =
+      configuration.input == .hardware
+      ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
+    var initial = AgentPipeline(
+      configuration: configuration, start: timestamp, time: time, version: version,
+      calibration: calibration?.load(now: UTCTime(nanoseconds: SystemClock.realtime)))
     initial.note(deniedNodes: DevicePermissions().denied(for: configuration))
     if let regions = start?.regions {
       regions.watch(in: &initial.regions.monitor, log: log)
@@ -95,7 +101,8 @@ public final class Agent: Sendable {
     let probe = output == .broker ? SystemProbe(store: configuration.store.path) : nil
     let runner = PipelineRunner(
       pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, probe: probe,
-      regionStates: regionStates, log: log, remote: remote)
+      memory: MotionMemory.Plan(configuration, calibration: calibration), regionStates: regionStates,
+      remote: remote, log: log)
     let outcome = Locked<(any Error)?>(nil)
     let demands = pipeline.demands
     let worker = try DedicatedThread.start(name: "pipeline", stackSize: 1 << 20) {
