@@ -62,8 +62,8 @@ let package = Package(
     .target(
       name: "FleetCore",
       dependencies: [
-        "CLinux", "CPostgreSQL", "CSQLite", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "Telemetry",
-        "TOMLKit", .product(name: "GRDB", package: "GRDB.swift"),
+        "CExpat", "CLinux", "CPostgreSQL", "CSQLite", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial",
+        "Telemetry", "TOMLKit", .product(name: "GRDB", package: "GRDB.swift"),
       ]),
     .executableTarget(
       name: "odograph",
@@ -78,7 +78,10 @@ let package = Package(
     .testTarget(
       name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
     .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial", "TestSupport"]),
-    .testTarget(name: "MotionTests", dependencies: ["Motion", "Platform", "Sensors", "Spatial"]),
+    // The C library's allocator, counted.
+    .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
+    .testTarget(
+      name: "MotionTests", dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial"]),
     .testTarget(
       name: "PositioningTests",
       dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "TestSupport"]),
@@ -100,14 +103,14 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "FleetCore", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "StoreAndForward", "Telemetry",
-        "TestSupport",
+        "AgentCore", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "StoreAndForward",
+        "Telemetry", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "DeliveryChild", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD",
-        "SensorsIIO", "Spatial", "Telemetry", "TestSupport", "odograph", "odographd",
+        "DeliveryChild", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD", "SensorsIIO",
+        "Spatial", "Telemetry", "TestSupport", "odograph", "odographd",
       ]),
   ]
 )

@@ -130,6 +130,14 @@ public final class MQTTSession: Sendable {
   /// secrets are noticed without this, within two keep-alive times; this is for those in a hurry.
   public func renewConnection() { mailbox.change { $0.renew = true } }
 
+  /// Goes over to another configuration: the present connection ends in good order, with `final` as its last messages,
+  /// and the next one is made with the new settings. What the provider has is not lost.
+  /// - Throws: `MQTTError` when a setting is outside its bounds; nothing has changed then.
+  public func reconnect(_ configuration: MQTTConfiguration, final: [MQTTMessage] = []) throws(MQTTError) {
+    try configuration.validate()
+    mailbox.change { $0.configuration = (configuration, final) }
+  }
+
   /// Adds a subscription, or replaces that of the same filter.
   /// - Throws: `MQTTError` when the filter breaks the rules.
   public func subscribe(_ subscription: MQTTSubscription) throws(MQTTError) {

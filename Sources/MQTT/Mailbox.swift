@@ -18,6 +18,8 @@ final class Mailbox: Sendable {
     var keepAlive: Int?
     var renew = false
     var settled: UInt64?
+    /// Other settings, and what to say to the broker that is left.
+    var configuration: (settings: MQTTConfiguration, final: [MQTTMessage])?
     var stop: StopRequest?
     fileprivate var immediate: [MQTTMessage] = []
   }

@@ -14,6 +14,8 @@ final class SessionLoop {
   private var planner: ConnectionPlanner
   private var generator = SystemRandomNumberGenerator()
   private var lastReported: MQTTDisconnection.Cause?
+  /// Whether the next attempt was planned for settings that do not hold any more.
+  private var hasNewBrokers = false
   /// Between bursts: whether there is a reason to open the link.
   var isWanted = true
   /// When the last burst began, on the clock that runs in the machine's sleep; nil before the first.
@@ -41,6 +43,10 @@ final class SessionLoop {
   func run() {
     var attempt = planner.next(using: &generator)
     while wait(seconds: attempt.wait) {
+      if hasNewBrokers {
+        hasNewBrokers = false
+        attempt = planner.next(using: &generator)
+      }
       let broker = configuration.brokers[attempt.broker]
       let ending = connect(attempt, to: broker)
       if ending.phase == .established { afterConnection(ending) }
@@ -139,13 +145,21 @@ final class SessionLoop {
       let toBurst = secondsToBurst
       if toBurst == 0 { isWanted = true }
       let mayConnect = isWanted || configuration.linkPolicy == .standing
-      if left <= 0 && mayConnect { return true }
+      if (left <= 0 || hasNewBrokers) && mayConnect { return true }
       _ = mailbox.wake.wait(seconds: left > 0 ? left : toBurst ?? 86_400)
     }
   }
 
   /// Takes in changes of subscriptions and of the link.
   func note(_ requests: Mailbox.Requests) {
+    if let new = requests.configuration?.settings {
+      configuration = new
+      planner = ConnectionPlanner(
+        brokerCount: new.brokers.count, protocolVersion: new.protocolVersion, backoffBase: new.backoffBase,
+        backoffLimit: new.backoffLimit)
+      hasNewBrokers = true
+      isWanted = true
+    }
     if let policy = requests.linkPolicy { configuration.linkPolicy = policy }
     if let keepAlive = requests.keepAlive { configuration.keepAlive = keepAlive }
     if requests.providerHasMore { isWanted = true }

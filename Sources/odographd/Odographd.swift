@@ -41,8 +41,18 @@ struct ConfigurationOptions: ParsableArguments {
 
   /// The configuration in force; a problem with it ends the program with status 78, as in sysexits(3).
   func load() throws -> AgentConfiguration {
+    let layers = try layers()
     do {
-      return try AgentConfiguration.load(
+      return try layers.configuration()
+    } catch {
+      throw Failure(error.description, status: 78)
+    }
+  }
+
+  /// The places that it comes from.
+  func layers() throws -> ConfigurationLayers {
+    do {
+      return try ConfigurationLayers(
         file: config, environment: ProcessEnvironment.variables, assignments: assignments)
     } catch {
       throw Failure(error.description, status: 78)
@@ -74,7 +84,8 @@ extension Odographd {
       try ending {
         let configuration = try options.load()
         let agent = Agent(
-          configuration: configuration, output: print ? .print : .broker, version: AgentVersion.current,
+          configuration: configuration, layers: try options.layers(), output: print ? .print : .broker,
+          version: AgentVersion.current,
           log: AgentLog.make(level: configuration.logLevel))
         do {
           try agent.run()

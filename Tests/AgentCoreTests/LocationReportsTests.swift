@@ -95,7 +95,8 @@ import Testing
     let tracks = try drafts.filter { $0.kind == .track }.map { try TrackMessage(json: json($0)) }
     let points = tracks.flatMap(\.fixes)
     #expect(tracks.count >= 4 && points.count < 160)
-    #expect(tracks.allSatisfy { $0.bound == bound })
+    // The rest at the end may be too short to leave anything out.
+    #expect(tracks.dropLast().allSatisfy { $0.bound == bound })
     let located = fixes.filter { $0.coordinate != nil }
     var checked = 0
     for message in tracks {

@@ -20,6 +20,11 @@ let package = Package(
         .product(name: "StoreAndForward", package: "odograph"),
       ],
       path: "Sources/DeliveryBenchmark"),
+    .target(name: "CFleet", path: "Sources/CFleet", linkerSettings: [.linkedLibrary("mosquitto")]),
+    .executableTarget(
+      name: "fleet-benchmark",
+      dependencies: ["CFleet", .product(name: "FleetCore", package: "odograph")],
+      path: "Sources/FleetBenchmark"),
     .executableTarget(
       name: "outbox-benchmark", dependencies: [.product(name: "StoreAndForward", package: "odograph")],
       path: "Sources/OutboxBenchmark"),
@@ -38,7 +43,7 @@ let package = Package(
       path: "Sources/ReportBenchmark"),
   ]
 )
-for target in package.targets where target.name != "CPublisher" {
+for target in package.targets where target.type != .system && !target.name.hasPrefix("C") {
   target.swiftSettings = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),

@@ -11,8 +11,8 @@ import Testing
     func note(_ number: UInt64) { numbers.withLock { $0.append(number) } }
   }
 
-  private func messages(_ count: Int, qos: QoS = .atLeastOnce) -> [MQTTMessage] {
-    (0..<count).map { MQTTMessage(topic: "t", text: "\($0)", qos: qos) }
+  private func messages(_ count: Int) -> [MQTTMessage] {
+    (0..<count).map { MQTTMessage(topic: "t", text: "\($0)", qos: .atLeastOnce) }
   }
 
   private func next(_ queue: BatchQueue) -> FleetBatch? {
@@ -48,13 +48,6 @@ import Testing
     _ = queue.push(messages(1), at: moment(0))
     batches[2].acknowledge()
     #expect(settled.all == [0, 2, 3])
-  }
-
-  @Test func whatComesAgainIsForgotten() throws {
-    let queue = try BatchQueue { _ in }
-    _ = queue.push(messages(2) + messages(1, qos: .atMostOnce), at: moment(0))
-    queue.forgetUnacknowledged()
-    #expect(try #require(next(queue)).messages == messages(1, qos: .atMostOnce))
   }
 
   /// A batch of repetitions alone is acknowledged after what it repeats, without the consumer.

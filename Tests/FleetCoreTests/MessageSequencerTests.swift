@@ -1,4 +1,5 @@
 import MQTT
+import Sensors
 import TestSupport
 import Testing
 
@@ -35,7 +36,7 @@ import Testing
   }
 
   @Test func numbersBehaveAsASet() {
-    var random = SeededGenerator.announced()
+    var random = Sensors.SeededGenerator.announced()
     for _ in 0..<200 {
       var numbers = SeenNumbers()
       var set: Set<Int64> = []

@@ -1,3 +1,4 @@
+import Sensors
 import Spatial
 import Telemetry
 import TestSupport
@@ -48,7 +49,7 @@ import Testing
 
   /// What it reads is what a full parse gives.
   @Test func agreesWithAFullParse() throws {
-    var random = SeededGenerator.announced()
+    var random = Sensors.SeededGenerator.announced()
     for _ in 0..<3000 {
       let number = Double.random(in: -200...200, using: &random)
       let digits = Int.random(in: 0...17, using: &random)
@@ -63,7 +64,7 @@ import Testing
 
   /// No bytes make it trap.
   @Test func survivesRandomBytes() {
-    var random = SeededGenerator.announced()
+    var random = Sensors.SeededGenerator.announced()
     let letters = Array(#"{}[]":,\epochseqtime0123456789.-+eEu nul "#.utf8)
     for _ in 0..<20_000 {
       let count = Int.random(in: 0...40, using: &random)

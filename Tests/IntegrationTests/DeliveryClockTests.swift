@@ -133,12 +133,12 @@ private final class Scene {
   private static func start(
     _ directory: TemporaryDirectory, _ link: LinkProxy, _ clock: FakeClock
   ) throws -> ChildProcess {
-    try ChildProcess(
+    try clock.start(
       BuiltProduct.path("DeliveryChild"),
       [
         "agent", directory.file("outbox.sqlite"), "\(link.port)", "vehicle", directory.file("accepted.log"),
         "5000",
-      ], output: directory.file("agent.out"), environment: clock.environment)
+      ], output: directory.file("agent.out"))
   }
 
   private var accepted: [Accepted] {

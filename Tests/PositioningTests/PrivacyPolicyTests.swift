@@ -1,4 +1,5 @@
 import Positioning
+import Sensors
 import Spatial
 import TestSupport
 import Testing

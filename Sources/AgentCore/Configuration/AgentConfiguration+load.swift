@@ -16,13 +16,7 @@ extension AgentConfiguration {
   public static func load(
     file: String?, environment: [String: String], assignments: [String]
   ) throws(ConfigurationError) -> AgentConfiguration {
-    let flags = try ConfigurationLayer(assignments: assignments)
-    let variables = try ConfigurationLayer(environment: environment)
-    var layers = [flags, variables]
-    if let file {
-      layers.append(try ConfigurationLayer(toml: ConfigurationFile.read(file), name: file))
-    }
-    return try AgentConfiguration(layers: layers, file: file)
+    try ConfigurationLayers(file: file, environment: environment, assignments: assignments).configuration()
   }
 
   init(layers: [ConfigurationLayer], file: String?) throws(ConfigurationError) {
@@ -59,8 +53,22 @@ extension AgentConfiguration {
     statusInterval = try reader.number("status.interval")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     store = try Store(reader)
+    let calibration = reader.optionalText("calibration.path")
+    calibrationPath =
+      calibration == "none" ? nil : calibration ?? Self.path("calibration", beside: store.path)
+    if try reader.flag("recorder.enabled") {
+      recorder = Recorder(
+        path: reader.optionalText("recorder.path") ?? Self.path("accelerometer.history", beside: store.path),
+        megabytes: try reader.integer("recorder.megabytes"))
+    }
     regions = try Regions(reader)
     logLevel = try reader.text("log.level")
+    profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
+    remote = try Remote(reader)
+  }
+
+  private static func path(_ name: String, beside path: String) -> String {
+    path.lastIndex(of: "/").map { path[...$0] + name } ?? name
   }
 }
 

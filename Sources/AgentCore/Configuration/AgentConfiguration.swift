@@ -70,6 +70,13 @@ public struct AgentConfiguration: Sendable, Hashable {
     case activity
   }
 
+  /// The accelerometer's history on disk.
+  public struct Recorder: Sendable, Hashable {
+    public var path: String
+    /// 10⁶ bytes that the file may take.
+    public var megabytes: Int
+  }
+
   public var fleet: String
   public var vehicle: String
   public var topicRoot: String
@@ -100,9 +107,15 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var requiredSensors: Set<SensorKind>
   /// Seconds between status messages when nothing changes.
   public var statusInterval: Double
+  /// The file that keeps what was learned of the motion sensors; nil keeps nothing.
+  public var calibrationPath: String?
+  /// Nil records nothing.
+  public var recorder: Recorder?
 
   public var mqtt: MQTT
   public var store: Store
   public var regions: Regions
   public var logLevel: String
+  public var profiles: Profiles
+  public var remote: Remote
 }

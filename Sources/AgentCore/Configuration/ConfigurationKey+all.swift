@@ -79,6 +79,7 @@ extension ConfigurationKey {
     ConfigurationKey("mqtt.client_id", .text),
     ConfigurationKey("mqtt.protocol", .oneOf(["5", "3.1.1"]), default: .text("5")),
     ConfigurationKey("mqtt.topic_root", .text, default: .text("odograph/v1")),
+    ConfigurationKey("mqtt.profile", .texts, default: .texts(["native"])),
     ConfigurationKey("mqtt.keepalive", .integer(5...3600), default: .integer(30)),
     ConfigurationKey("mqtt.keepalive_at_rest", .integer(0...3600), default: .integer(0)),
     ConfigurationKey("mqtt.user", .text),
@@ -114,9 +115,26 @@ extension ConfigurationKey {
     ConfigurationKey("store.other_days", .number(0...36_500), default: .number(7)),
     ConfigurationKey("store.dead_letters", .integer(0...1_000_000), default: .integer(1000)),
     ConfigurationKey("store.memory_megabytes", .number(0.01...1024), default: .number(2)),
+    ConfigurationKey("calibration.path", .text),
+    ConfigurationKey("recorder.enabled", .flag, default: .flag(false)),
+    ConfigurationKey("recorder.path", .text),
+    ConfigurationKey("recorder.megabytes", .integer(1...1_000_000), default: .integer(100)),
 
     ConfigurationKey(
       "log.level", .oneOf(["debug", "info", "notice", "warning", "error"]), default: .text("info")),
+
+    ConfigurationKey("owntracks.user", .text),
+    ConfigurationKey("owntracks.device", .text),
+    ConfigurationKey("owntracks.tid", .text),
+
+    ConfigurationKey("homeassistant.enabled", .flag, default: .flag(false)),
+    ConfigurationKey("homeassistant.prefix", .text, default: .text("homeassistant")),
+
+    ConfigurationKey("remote.enabled", .flag, default: .flag(false)),
+    ConfigurationKey("remote.keys", .texts, default: .texts(RemoteKeys.usual)),
+    ConfigurationKey("remote.rollback_after", .number(5...86_400), default: .number(120)),
+    ConfigurationKey("remote.path", .text, default: .text("/var/lib/odographd/remote")),
+    ConfigurationKey("remote.history_mb", .integer(0...10_000), default: .integer(16)),
   ]
 
   static let byPath = Dictionary(uniqueKeysWithValues: all.map { ($0.path, $0) })

@@ -14,6 +14,7 @@ final class BrokerDelivery: MessageDelivery {
   private let presence: Presence
   private let settings: AgentConfiguration.MQTT
   private let plan: Locked<LinkPlan>
+  private let lastWill: @Sendable () -> MQTTMessage
   private let log: Logger
 
   /// Seconds without an acknowledgement after which a stop leaves the rest to the next start.
@@ -22,10 +23,12 @@ final class BrokerDelivery: MessageDelivery {
   /// Opens the store and starts connecting.
   ///
   /// - Parameters:
+  ///   - remote: takes what comes for the vehicle; nil listens to nothing.
   ///   - connected: called after each connection, on the session's thread.
   /// - Throws: an error naming the store or the setting that cannot be used.
   init(
     configuration: AgentConfiguration, topics: TopicScheme, log: Logger,
+    remote: RemoteInbox? = nil,
     connected: @escaping @Sendable () -> Void
   ) throws {
     self.topics = topics
@@ -38,22 +41,42 @@ final class BrokerDelivery: MessageDelivery {
     (self.outbox, self.presence, settings) = (outbox, presence, configuration.mqtt)
     plan = Locked(LinkPlan(configuration.mqtt))
     let topic = topics.topic(.status)
+    let profiles = configuration.profiles
+    let lastWill: @Sendable () -> MQTTMessage = {
+      let will = Self.status(presence.will(), topic: topic)
+      // One connection has one will. The native one says more, so it is the other's only where it stands alone.
+      return profiles.isNative ? will : profiles.ownTracks?.will(at: SystemClock.realtime) ?? will
+    }
+    self.lastWill = lastWill
     session = try MQTTSession(
-      configuration: MQTTConfiguration(configuration.mqtt), outbound: OutboxProvider(outbox: outbox),
+      configuration: MQTTConfiguration(configuration.mqtt),
+      subscriptions: (remote?.topics.filters ?? []).map { MQTTSubscription($0) },
+      outbound: OutboxProvider(outbox: outbox),
       handlers: MQTTSession.Handlers(
         connectionChanged: { state in
           Self.report(state, to: log)
+          remote?.put(state)
           guard case .connected = state else { return }
           presence.connected()
           connected()
         },
+        received: { messages in
+          let dropped = remote?.put(messages) ?? 0
+          if dropped > 0 { log.warning("too many commands at once", metadata: ["dropped": "\(dropped)"]) }
+          return .kept
+        },
+        subscriptionAnswered: { filter, reason in
+          guard reason.isError else { return }
+          log.warning("no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
+        },
         farewell: { seconds in
+          guard profiles.isNative else { return [] }
           let identity = outbox.makeIdentity()
           let asleep = presence.asleep(
             nextContactIn: seconds, identity: MessageIdentity(epoch: identity.epoch, seq: identity.seq))
           return asleep.map { [Self.status($0, topic: topic)] } ?? []
         },
-        will: { Self.status(presence.will(), topic: topic) }))
+        will: lastWill))
     try session.start()
   }
 
@@ -136,7 +159,7 @@ final class BrokerDelivery: MessageDelivery {
 
   private func live(_ draft: MessageDraft) -> MQTTMessage {
     MQTTMessage(
-      topic: topics.topic(draft.kind), payload: draft.encode(nil), qos: .atMostOnce, retain: draft.retain,
+      topic: draft.topic(in: topics), payload: draft.encode(nil), qos: .atMostOnce, retain: draft.retain,
       properties: MQTTMessageProperties(
         contentType: WireMessage.contentType,
         messageExpiryInterval: draft.expirySeconds.map { UInt32(clamping: $0) }))
@@ -151,7 +174,7 @@ final class BrokerDelivery: MessageDelivery {
       case .live: .other
       }
     return RecordDraft(
-      lane: lane, topic: topics.topic(draft.kind), qos: UInt8(draft.qos), retain: draft.retain,
+      lane: lane, topic: draft.topic(in: topics), qos: UInt8(draft.qos), retain: draft.retain,
       contentType: WireMessage.contentType, expiry: expiry(of: draft).map { UInt32(clamping: $0) },
       createdAt: SystemClock.realtime
     ) { identity in
@@ -186,5 +209,25 @@ final class BrokerDelivery: MessageDelivery {
     let folder = String(path[..<slash])
     guard mkdir(folder, 0o750) != 0, errno != EEXIST else { return }
     throw SystemError(operation: "make the store's folder", object: "\(folder) (store.path)", code: errno)
+  }
+}
+
+extension BrokerDelivery: RemoteLink {
+  func answer(_ answer: RemoteAnswer) {
+    session.publishNow(
+      MQTTMessage(
+        topic: answer.topic, payload: answer.payload, qos: .atLeastOnce,
+        properties: MQTTMessageProperties(
+          contentType: WireMessage.contentType, correlationData: answer.correlation)))
+  }
+
+  func reconnect(_ settings: AgentConfiguration.MQTT) {
+    do {
+      // The broker that is left must not show the vehicle as online for ever.
+      try session.reconnect(MQTTConfiguration(settings), final: [lastWill()])
+      plan.withLock { $0 = LinkPlan(settings) }
+    } catch {
+      log.warning("connection not changed", metadata: ["reason": "\(error)"])
+    }
   }
 }

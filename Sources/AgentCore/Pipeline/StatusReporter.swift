@@ -5,7 +5,7 @@ internal import Telemetry
 /// Keeps what `status` says and decides when to say it: at the start, when a source changes, and at an interval.
 struct StatusReporter: Sendable {
   private let start: Timestamp
-  private let interval: Double
+  var interval: Double
   private let version: String
   private var sources: [String: StatusMessage.Source] = [:]
   /// The kinds that a source is missed for, by the source's name.

@@ -13,12 +13,21 @@ final class PipelineRunner: Sendable {
   private let probe: SystemProbe?
   private let regionStates: RegionStateFile?
   private let stopRequested = Flag()
+  private let memory: MotionMemory.Plan
+  private let remote: RemoteService.Plan?
 
-  /// - Parameter probe: looks at the computer for `status`; nil leaves that out.
+  /// - Parameters:
+  ///   - probe: looks at the computer for `status`; nil leaves that out.
+  ///   - regionStates: keeps across restarts which regions the vehicle is in.
+  ///   - memory: what is kept of the motion sensors beyond this run.
+  ///   - remote: nil is not managed remotely. A recording that is pulled as fast as the machine can never is.
   init(
-    pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe?,
-    regionStates: RegionStateFile?, log: Logger
+    pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe? = nil,
+    regionStates: RegionStateFile? = nil, memory: MotionMemory.Plan = .init(),
+    remote: RemoteService.Plan? = nil, log: Logger
   ) {
+    self.memory = memory
+    self.remote = remote
     initial = pipeline
     self.probe = probe
     self.regionStates = regionStates
@@ -34,21 +43,23 @@ final class PipelineRunner: Sendable {
     _ feed: SensorFeed, queue: BoundedQueue<SensorEvent>, demands: [SensorKind: SensorDemand]
   ) throws {
     var pipeline = initial
+    var memory = try MotionMemory(memory, log: log)
     switch feed {
     case .live(let sources):
       try pump(
-        sources, queue, demands, clock: { Timestamp(nanoseconds: SystemClock.boottime) }, into: &pipeline)
+        sources, queue, demands, clock: { Timestamp(nanoseconds: SystemClock.boottime) },
+        into: &pipeline, &memory)
     case .paced(let source):
-      try pump([source], queue, demands, clock: nil, into: &pipeline)
+      try pump([source], queue, demands, clock: nil, into: &pipeline, &memory)
     case .recorded(let recording):
-      try play(recording, demands, into: &pipeline)
+      try play(recording, demands, into: &pipeline, &memory)
     }
   }
 
   /// Takes pushed events until the stop. Without a clock only events move time on, as in a recording.
   private func pump(
     _ sources: [any SensorSource], _ queue: BoundedQueue<SensorEvent>, _ demands: [SensorKind: SensorDemand],
-    clock: (@Sendable () -> Timestamp)?, into pipeline: inout AgentPipeline
+    clock: (@Sendable () -> Timestamp)?, into pipeline: inout AgentPipeline, _ memory: inout MotionMemory
   ) throws {
     var last = clock?() ?? Timestamp(nanoseconds: 0)
     var finished = 0
@@ -60,14 +71,22 @@ final class PipelineRunner: Sendable {
       try source.start { queue.push($0) }
     }
     var drafts: [MessageDraft] = []
+    let remote = remote.map(RemoteService.init)
+    defer { remote?.close() }
     while !stopRequested.isRaised, finished < max(1, sources.count) {
+      if let remote, remote.turn(&pipeline, &drafts) {
+        for source in sources {
+          for kind in SensorKind.allCases { source.setDemand(pipeline.demands[kind] ?? .off, for: kind) }
+        }
+      }
       if statusRequested.take() {
         pipeline.beginSession(at: delivery.sessionStart)
         let now = clock?() ?? last
         inform(&pipeline, at: now, dropped: queue.overflowCount)
         pipeline.advance(to: now) { drafts.append($0) }
       }
-      switch queue.pop(until: deadline(of: pipeline, clock: clock)) {
+      let deadlines = [deadline(of: pipeline, clock: clock), remote?.deadline]
+      switch queue.pop(until: deadlines.compactMap { $0 }.min()) {
       case .element(let event):
         last = max(last, event.timestamp ?? last)
         if case .status(let status) = event {
@@ -76,6 +95,8 @@ final class PipelineRunner: Sendable {
         }
         inform(&pipeline, at: last, dropped: queue.overflowCount)
         pipeline.process(event) { drafts.append($0) }
+        memory.take(event, pipeline)
+        remote?.note(pipeline)
       case .timedOut:
         if let clock {
           last = clock()
@@ -88,6 +109,7 @@ final class PipelineRunner: Sendable {
       try handOver(&drafts, of: pipeline)
     }
     for source in sources { source.stop() }
+    memory.close(pipeline, at: clock?() ?? last)
     try finish(&pipeline, at: clock?() ?? last, dropped: queue.overflowCount)
   }
 
@@ -108,7 +130,7 @@ final class PipelineRunner: Sendable {
 
   private func play(
     _ recording: any SensorRecording, _ demands: [SensorKind: SensorDemand],
-    into pipeline: inout AgentPipeline
+    into pipeline: inout AgentPipeline, _ memory: inout MotionMemory
   ) throws {
     var recording = recording
     for kind in recording.kinds { recording.setDemand(demands[kind] ?? .off, for: kind) }
@@ -122,8 +144,10 @@ final class PipelineRunner: Sendable {
       if statusRequested.take() { pipeline.beginSession(at: delivery.sessionStart) }
       inform(&pipeline, at: last)
       pipeline.process(event) { drafts.append($0) }
+      memory.take(event, pipeline)
       try handOver(&drafts, of: pipeline)
     }
+    memory.close(pipeline, at: last)
     try finish(&pipeline, at: last)
   }
 

@@ -141,6 +141,6 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   }
 
   deinit {
-    for unsafepointer in unsafe pointers { unsafe free(UnsafeMutablePointer(mutating: pointer)) }
+    unsafe pointers.forEach { unsafe free(UnsafeMutablePointer(mutating: $0)) }
   }
 }

@@ -36,6 +36,9 @@ struct StreamStatistics: Sendable {
     self.capacity = max(1, capacity)
   }
 
+  /// Topics whose place is remembered.
+  var cachedTopics: Int { places.count }
+
   var duplicates: Int { vehicles.reduce(0) { $0 + $1.duplicates } }
   var missing: Int {
     vehicles.reduce(0) { sum, vehicle in

@@ -54,20 +54,11 @@ final class BatchQueue: Sendable {
     return number
   }
 
-  /// Forgets what waits and will come again, because the broker was not told that it came.
-  func forgetUnacknowledged() {
-    state.withLock { state in
-      for index in state.waiting.indices { state.waiting[index].messages.removeAll { $0.qos > .atMostOnce } }
-      state.messages = state.waiting.reduce(0) { $0 + $1.messages.count }
-    }
-  }
-
-  /// Nothing more will come. What waits is still handed out, unless it is `abandoned`.
-  func finish(_ problem: FleetError? = nil, abandoning: Bool = false) {
+  /// Nothing more will come. What waits is still handed out.
+  func finish(_ problem: FleetError? = nil) {
     let consumer = state.withLock { state in
       state.isFinished = true
       if state.problem == nil { state.problem = problem }
-      if abandoning { (state.waiting, state.messages) = ([], 0) }
       return take(&state.consumer)
     }
     arrived.signal()
@@ -85,7 +76,11 @@ final class BatchQueue: Sendable {
   func next(enough: Int, linger: Double, pause: Double, limit: Double) -> Arrival {
     let end = SystemClock.monotonic + Int64(limit * 1e9)
     while count == 0 {
-      if let batch = takeAll() { batch.acknowledge() }
+      // Something may have come since the look; only a batch of nothing settles itself.
+      if let batch = takeAll() {
+        if !batch.messages.isEmpty { return .batch(batch) }
+        batch.acknowledge()
+      }
       if state.withLock({ $0.isFinished && $0.messages == 0 }) { return .finished }
       let left = Double(end - SystemClock.monotonic) * 1e-9
       if left <= 0 { return .nothing }

@@ -59,10 +59,7 @@ extension FleetSubscriber: AsyncSequence {
         }
       })
     try self.init(
-      configuration, try session.filters(filters), session.qos, handlers, queue: queue,
-      connected: { properties in
-        if properties.sessionPresent, sequencer == nil { queue.forgetUnacknowledged() }
-      })
+      configuration, try session.filters(filters), session.qos, handlers, queue: queue)
     owner.withLock { $0.subscriber = self }
   }
 

@@ -82,7 +82,7 @@ public final class FleetSubscriber: Sendable {
 
   init(
     _ configuration: MQTTConfiguration, _ filters: [String], _ qos: QoS, _ handlers: Handlers,
-    queue: BatchQueue?, connected: @escaping @Sendable (MQTTServerProperties) -> Void = { _ in }
+    queue: BatchQueue?
   ) throws(FleetError) {
     self.queue = queue
     let waiting = Locked(Set(filters))
@@ -90,8 +90,7 @@ public final class FleetSubscriber: Sendable {
     let sessionHandlers = MQTTSession.Handlers(
       connectionChanged: { state in
         switch state {
-        case .connected(let properties):
-          connected(properties)
+        case .connected:
           waiting.withLock { $0 = all }
           handlers.connection(.connected)
         case .disconnected(let reason, _): handlers.connection(.disconnected(reason))
