@@ -125,7 +125,5 @@ import Testing
     #expect(statuses.last?.sources.first?.reason == "gone")
     let farewell = try StatusMessage(json: json(pipeline.farewell(at: Timestamp(seconds: 9))))
     #expect(farewell.state == .offline && !farewell.isWill)
-    let will = try StatusMessage(json: JSONValue(parsing: pipeline.will))
-    #expect(will.state == .offline && will.isWill)
   }
 }

@@ -342,7 +342,7 @@ extension AgentPipeline {
   fileprivate var statusDraft: MessageDraft {
     var copy = self
     var drafts: [MessageDraft] = []
-    copy.requestStatus()
+    copy.beginSession(at: nil)
     copy.advance(to: Timestamp(seconds: 1e6)) { drafts.append($0) }
     return drafts.last { $0.kind == .status } ?? copy.farewell(at: Timestamp(seconds: 1e6))
   }
