@@ -99,7 +99,8 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "DeliveryChild", "FleetCore", "Motion", "MQTT", "Platform", "Sensors", "SensorsGPSD", "SensorsIIO", "Spatial",
+        "DeliveryChild", "FleetCore", "Motion", "MQTT", "Platform", "Sensors", "SensorsGPSD", "SensorsIIO",
+        "Spatial",
         "Telemetry", "TestSupport", "odograph", "odographd",
       ]),
   ]
