@@ -62,8 +62,8 @@ let package = Package(
     .target(
       name: "FleetCore",
       dependencies: [
-        "CLinux", "CPostgreSQL", "CSQLite", "MQTT", "Platform", "Positioning", "Spatial", "Telemetry",
-        .product(name: "GRDB", package: "GRDB.swift"),
+        "CExpat", "CLinux", "CPostgreSQL", "CSQLite", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial",
+        "Telemetry", "TOMLKit", .product(name: "GRDB", package: "GRDB.swift"),
       ]),
     .executableTarget(
       name: "odograph",
@@ -78,14 +78,19 @@ let package = Package(
     .testTarget(
       name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
     .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial", "TestSupport"]),
-    .testTarget(name: "MotionTests", dependencies: ["Motion", "Platform", "Sensors", "Spatial"]),
+    // The C library's allocator, counted.
+    .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(
-      name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial", "TestSupport"]),
+      name: "MotionTests", dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial"]),
+    .testTarget(
+      name: "PositioningTests",
+      dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(
       name: "TelemetryTests",
       dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport"]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
-    .testTarget(name: "StoreAndForwardTests", dependencies: ["Platform", "StoreAndForward", "TestSupport"]),
+    .testTarget(
+      name: "StoreAndForwardTests", dependencies: ["Platform", "Sensors", "StoreAndForward", "TestSupport"]),
     .testTarget(
       name: "FleetCoreTests",
       dependencies: [
@@ -95,13 +100,17 @@ let package = Package(
     .executableTarget(
       name: "DeliveryChild", dependencies: ["MQTT", "Platform", "StoreAndForward"],
       path: "Tests/DeliveryChild"),
-    .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Sensors", "Spatial", "Telemetry"]),
+    .testTarget(
+      name: "AgentCoreTests",
+      dependencies: [
+        "AgentCore", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "StoreAndForward",
+        "Telemetry", "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ]),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "DeliveryChild", "FleetCore", "Motion", "MQTT", "Platform", "Sensors", "SensorsGPSD", "SensorsIIO",
-        "Spatial",
-        "Telemetry", "TestSupport", "odograph", "odographd",
+        "DeliveryChild", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD",
+        "SensorsIIO", "Spatial", "Telemetry", "TestSupport", "odograph", "odographd",
       ]),
   ]
 )

@@ -32,18 +32,20 @@ extension EstablishedConnection {
       if leaving?.cause != .stopped {
         leaving = Leaving(.stopped, final: stop.final, drain: stop.drain)
       }
+    } else if let change = requests.configuration {
+      leaving = Leaving(.renewing, final: change.final)
     } else if leaving == nil, requests.renew || credentialsAreRenewed {
       leaving = Leaving(.renewing)
     } else if leaving == nil, let idleEnd, SystemClock.monotonic >= idleEnd {
       // Whoever wakes the session from here on means the next burst.
       loop.isWanted = false
-      leaving = Leaving(.asleep, final: loop.handlers.farewell())
+      leaving = Leaving(.asleep, final: loop.handlers.farewell(loop.secondsToBurst))
     }
   }
 
   /// When the burst is over, as things stand; nil while something is under way or the link is to stand.
   var idleEnd: Int64? {
-    guard case .bursts(let linger) = loop.configuration.linkPolicy, !providerHasMore, loop.flow.isIdle,
+    guard case .bursts(let linger, _) = loop.configuration.linkPolicy, !providerHasMore, loop.flow.isIdle,
       loop.flow.deadline == nil, loop.ledger.isSettled, leaving == nil
     else { return nil }
     return lastBusy + Int64(linger * 1e9)

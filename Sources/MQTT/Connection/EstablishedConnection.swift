@@ -62,14 +62,14 @@ final class EstablishedConnection {
   private func turn() -> Ending? {
     let (requests, immediate) = loop.mailbox.take()
     loop.note(requests)
-    if requests.providerHasMore { providerHasMore = true }
+    if requests.providerHasMore || requests.providerMayHaveMore { providerHasMore = true }
     considerLeaving(requests)
     if loop.hold.isHolding { return turnWhileHolding() }
     sendNow(immediate)
     sendSubscriptions()
     sendRecords()
     if let done = leave() { return done }
-    if idleEnd == nil || !immediate.isEmpty { lastBusy = SystemClock.monotonic }
+    if idleEnd == nil { lastBusy = SystemClock.monotonic }
     if connection.client.wantsToWrite, let ending = write() { return ending }
     let events = POLLIN | (connection.client.wantsToWrite ? POLLOUT : 0)
     let ready = connection.wait(for: events, until: nextDeadline)
