@@ -50,6 +50,16 @@ public final class BrokerFixture: Sendable {
     return String(decoding: log, as: UTF8.self).components(separatedBy: text).count - 1
   }
 
+  /// Sends it a signal.
+  public func signal(_ number: Int32) { process.withLock { $0 }?.signal(number) }
+
+  /// Whether a database that it was told to save is whole: it writes a new file and renames it.
+  public var hasSavedDatabase: Bool {
+    let files = FileManager.default
+    return files.fileExists(atPath: directory.file("mosquitto.db"))
+      && !files.fileExists(atPath: directory.file("mosquitto.db.new"))
+  }
+
   /// Ends it as a power cut would.
   public func kill() { process.withLock { $0 }?.kill() }
 

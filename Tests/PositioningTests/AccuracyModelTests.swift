@@ -29,9 +29,9 @@ import Testing
 
   @Test func otherAccuraciesAreOneStandardDeviation() throws {
     var fix = Place.fix(0, 0)
-    (fix.verticalError, fix.speedError, fix.courseError) = (19.6, 1.96, 980)
+    (fix.verticalError, fix.speedError, fix.courseError) = (3.92, 1.96, 980)
     let location = try #require(AccuracyModel().location(from: fix))
-    #expect(location.verticalAccuracy == 10 && location.speedAccuracy == 1 && location.courseAccuracy == 180)
+    #expect(location.verticalAccuracy == 2 && location.speedAccuracy == 1 && location.courseAccuracy == 180)
   }
 
   /// A receiver that says a centimetre while its positions scatter by metres is believed less and less.

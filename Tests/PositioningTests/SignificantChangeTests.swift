@@ -21,7 +21,7 @@ import Testing
     let events = fixes.flatMap { manager.process(Place.location($0.0, $0.1)) }
     #expect(
       events.map { event in
-        if case .significantChange(let location) = event { location.timestamp.seconds } else { -1 }
+        if case .significantChange(let location) = event { location.timestamp.seconds.rounded() } else { -1 }
       } == told)
   }
 

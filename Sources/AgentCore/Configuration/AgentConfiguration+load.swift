@@ -1,5 +1,6 @@
 internal import Configuration
 internal import Motion
+internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry
@@ -15,13 +16,7 @@ extension AgentConfiguration {
   public static func load(
     file: String?, environment: [String: String], assignments: [String]
   ) throws(ConfigurationError) -> AgentConfiguration {
-    let flags = try ConfigurationLayer(assignments: assignments)
-    let variables = try ConfigurationLayer(environment: environment)
-    var layers = [flags, variables]
-    if let file {
-      layers.append(try ConfigurationLayer(toml: ConfigurationFile.read(file), name: file))
-    }
-    return try AgentConfiguration(layers: layers, file: file)
+    try ConfigurationLayers(file: file, environment: environment, assignments: assignments).configuration()
   }
 
   init(layers: [ConfigurationLayer], file: String?) throws(ConfigurationError) {
@@ -52,12 +47,28 @@ extension AgentConfiguration {
     attitudeInterval = try reader.number("attitude.interval")
     attitudeFrame =
       AttitudeReferenceFrame(rawValue: try reader.text("attitude.frame")) ?? .xMagneticNorthZVertical
+    privacy = try PrivacyPolicy(reader)
     motionEvents = try reader.choices("motion.events", of: MotionEvent.self)
     requiredSensors = try reader.choices("sensors.required", of: SensorKind.self)
     statusInterval = try reader.number("status.interval")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
-    storePath = try reader.text("store.path")
+    store = try Store(reader)
+    let calibration = reader.optionalText("calibration.path")
+    calibrationPath =
+      calibration == "none" ? nil : calibration ?? Self.path("calibration", beside: store.path)
+    if try reader.flag("recorder.enabled") {
+      recorder = Recorder(
+        path: reader.optionalText("recorder.path") ?? Self.path("accelerometer.history", beside: store.path),
+        megabytes: try reader.integer("recorder.megabytes"))
+    }
+    regions = try Regions(reader)
     logLevel = try reader.text("log.level")
+    profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
+    remote = try Remote(reader)
+  }
+
+  private static func path(_ name: String, beside path: String) -> String {
+    path.lastIndex(of: "/").map { path[...$0] + name } ?? name
   }
 }
 
@@ -115,33 +126,6 @@ extension AgentConfiguration.IIO {
           "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with rows that span space")
     }
     return (String(halves[0].trimmingSpaces()), matrix)
-  }
-}
-
-extension AgentConfiguration.MQTT {
-  fileprivate init(_ reader: Reader, fleet: String, vehicle: String) throws(ConfigurationError) {
-    let address = try reader.text("mqtt.broker")
-    guard let broker = BrokerAddress(address) else {
-      throw ConfigurationError(
-        place: reader.place(of: "mqtt.broker"),
-        problem: "\"\(address.prefix(80))\" is not mqtt://HOST[:PORT] or mqtts://HOST[:PORT]")
-    }
-    host = broker.host
-    port = broker.port
-    usesTLS = broker.usesTLS
-    clientID = reader.optionalText("mqtt.client_id") ?? "odographd-\(fleet)-\(vehicle)"
-    isVersion5 = try reader.text("mqtt.protocol") == "5"
-    keepAlive = try reader.integer("mqtt.keepalive")
-    user = reader.optionalText("mqtt.user")
-    passwordFile = reader.optionalText("mqtt.password_file")
-    caFile = reader.optionalText("mqtt.ca_file")
-    certificateFile = reader.optionalText("mqtt.certificate_file")
-    keyFile = reader.optionalText("mqtt.key_file")
-    if (certificateFile == nil) != (keyFile == nil) {
-      throw ConfigurationError(
-        place: reader.place(of: certificateFile == nil ? "mqtt.key_file" : "mqtt.certificate_file"),
-        problem: "mqtt.certificate_file and mqtt.key_file go together; set both or neither")
-    }
   }
 }
 

@@ -1,3 +1,6 @@
+internal import Spatial
+internal import Telemetry
+
 /// Where the pipeline's messages go: to a broker through the durable queue, or to standard output.
 protocol MessageDelivery: AnyObject, Sendable {
   /// Takes messages in order. When it returns, what must not be lost is stored.
@@ -8,6 +11,25 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// Counts for `status`, by name.
   var counters: [String: Int] { get }
 
+  /// Why messages are kept in memory only; nil while they are safe.
+  var storeProblem: String? { get }
+
+  /// The civil time that the will of the last session with a broker carries; nil before the first.
+  var sessionStart: UTCTime? { get }
+
+  /// Learns the last `status`, for what has to be said when the pipeline is not asked.
+  func note(_ status: StatusMessage)
+
+  /// Learns whether the vehicle rests, for what a link may cost.
+  func note(isAtRest: Bool, at timestamp: Timestamp)
+
   /// Says farewell, hands over what is due as far as that goes in a bounded time, and returns when all has ended.
   func stop(farewell: MessageDraft) throws
+}
+
+extension MessageDelivery {
+  var storeProblem: String? { nil }
+  var sessionStart: UTCTime? { nil }
+  func note(_ status: StatusMessage) {}
+  func note(isAtRest: Bool, at timestamp: Timestamp) {}
 }

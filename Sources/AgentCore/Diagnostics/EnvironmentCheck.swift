@@ -18,7 +18,7 @@ public struct EnvironmentCheck {
   /// Looks at everything; takes at most some seconds a part. Nothing is published and no sensor is powered.
   public func run() -> [Finding] {
     [Finding(.ok, "configuration", "vehicle \(configuration.fleet)/\(configuration.vehicle)")]
-      + clock() + location() + input() + store() + broker()
+      + RegionFile.findings(configuration.regions) + clock() + location() + input() + store() + broker()
   }
 
   private func clock() -> [Finding] {
@@ -141,7 +141,7 @@ public struct EnvironmentCheck {
 
   /// The queue's folder must take files; a missing one is made by the agent if its parent allows.
   private func store() -> [Finding] {
-    let path = configuration.storePath
+    let path = configuration.store.path
     let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     let shown = folder.isEmpty ? "/" : folder
     if access(shown, W_OK | X_OK) == 0 { return [Finding(.ok, "store", path)] }

@@ -2,14 +2,14 @@ internal import Motion
 internal import Positioning
 public import Sensors
 public import Spatial
-internal import Telemetry
+public import Telemetry
 
 /// From sensor events to messages: the whole of the agent's decisions, as a value without I/O.
 ///
 /// Events go in with their time, drafts of messages come out. The same value therefore runs live, in a replay as fast as
 /// the machine can, and in a test with exact answers.
 public struct AgentPipeline: Sendable {
-  private let configuration: AgentConfiguration
+  private(set) var configuration: AgentConfiguration
   private var timeBase: TimeBase
   private var location: LocationReports
   private var motion: MotionManager
@@ -19,16 +19,26 @@ public struct AgentPipeline: Sendable {
   private var motionEvents: MotionEvents
   private var activity: StationaryDetector.State?
   private var status: StatusReporter
+  /// What regions are watched, and what they saw.
+  var regions = RegionEvents()
 
   /// - Parameters:
   ///   - start: where the device's time line stands now.
   ///   - time: the civil time then, as far as it is known.
   ///   - version: of the program, for `status`.
   public init(configuration: AgentConfiguration, start: Timestamp, time: UTCTime, version: String) {
+    self.init(configuration: configuration, start: start, time: time, version: version, calibration: nil)
+  }
+
+  /// - Parameter calibration: of the motion sensors, from an earlier run.
+  init(
+    configuration: AgentConfiguration, start: Timestamp, time: UTCTime, version: String,
+    calibration: MotionCalibration?
+  ) {
     self.configuration = configuration
     timeBase = TimeBase(timestamp: start, time: time, followsReceiver: configuration.input != .hardware)
     location = LocationReports(configuration, start: start)
-    motion = MotionManager(frame: configuration.attitudeFrame)
+    motion = MotionManager(frame: configuration.attitudeFrame, calibration: calibration)
     heading = HeadingManager(
       headingFilter: configuration.headingFilter, headingOrientation: configuration.headingOrientation,
       followsCourse: configuration.location.activity == .automotive)
@@ -40,6 +50,37 @@ public struct AgentPipeline: Sendable {
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
   }
 
+  /// Goes on under another configuration: times, sources and a settled attitude filter are kept, and what has not changed
+  /// goes on as if nothing were. What was collected under the old one is told first.
+  mutating func reconfigure(_ new: AgentConfiguration, at now: Timestamp, into send: (MessageDraft) -> Void) {
+    let hasOtherLocations =
+      new.location != configuration.location || new.isLocationEnabled != configuration.isLocationEnabled
+    if hasOtherLocations { finish(into: send) }
+    var next = AgentPipeline(configuration: new, start: now, time: timeBase.utc(at: now), version: "")
+    (next.timeBase, next.status, next.externalCounters) = (timeBase, status, externalCounters)
+    next.status.interval = new.statusInterval
+    next.regions = regions
+    next.location.adopt(location)
+    if !hasOtherLocations { next.location = location }
+    if new.attitudeFrame == configuration.attitudeFrame { next.motion = motion }
+    if new.motionEvents == configuration.motionEvents, !hasOtherLocations {
+      (next.motionEvents, next.activity) = (motionEvents, activity)
+    }
+    self = next
+  }
+
+  /// Wants a location soon, whatever else is configured, for at most so many seconds.
+  mutating func requestLocation(timeLimit: Double, at now: Timestamp) {
+    location.requestLocation(timeLimit: timeLimit, at: now)
+  }
+
+  /// The newest position that may be told, whether it was or not; nil before the first.
+  var lastKnown: LocationMessage? {
+    location.manager.location.map {
+      LocationMessage(identity: nil, time: $0.time ?? timeBase.utc(at: $0.timestamp), location: $0)
+    }
+  }
+
   /// What each kind of sensor must deliver for this configuration. Kinds that are not named are off.
   public var demands: [SensorKind: SensorDemand] {
     var demands: [SensorKind: SensorDemand] = [:]
@@ -49,6 +90,13 @@ public struct AgentPipeline: Sendable {
       let inertial = SensorDemand.rate(
         hertz: configuration.iio.rate, latency: .seconds(configuration.iio.latency))
       for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] { demands[kind] = inertial }
+    }
+    if isFusionWanted {
+      demands[.thermometer] = .rate(hertz: 0.2, latency: .seconds(configuration.iio.latency))
+    }
+    if configuration.recorder != nil, demands[.accelerometer] == nil {
+      demands[.accelerometer] = .rate(
+        hertz: configuration.iio.rate, latency: .seconds(configuration.iio.latency))
     }
     return demands
   }
@@ -66,7 +114,8 @@ public struct AgentPipeline: Sendable {
       noteActivity(at: event.timestamp, into: send)
       if let last = block.last { tellMotion(at: last.timestamp, into: send) }
     case .magnetometer(let block): motion.process(block)
-    case .barometer, .thermometer: break
+    case .thermometer(let block): motion.process(block)
+    case .barometer: break
     case .position(let fixes): for fix in fixes { process(fix, into: send) }
     case .status(let change):
       motion.note(change)
@@ -80,18 +129,30 @@ public struct AgentPipeline: Sendable {
     if let timestamp = event.timestamp { advance(to: timestamp, into: send) }
   }
 
+  /// What is worth keeping of the motion sensors, and whether some of what was given at the start no longer fits.
+  var calibration: MotionCalibration { motion.calibration }
+  var hasDiscardedCalibration: Bool { motion.hasDiscardedCalibration }
+
+  /// Civil time, as far as it is known.
+  func utc(at timestamp: Timestamp) -> UTCTime { timeBase.utc(at: timestamp) }
+
+  /// Nanoseconds to add to a timestamp for UTC; nil while no clock was set.
+  func utcOffset(at timestamp: Timestamp) -> Int64? { timeBase.knownOffset(at: timestamp) }
+
   /// Lets time pass without an event.
   public mutating func advance(to timestamp: Timestamp, into send: (MessageDraft) -> Void) {
     location.advance(to: timestamp, timeBase, into: send)
+    regions.advance(to: timestamp, timeBase, into: send)
     guard var message = status.due(at: timestamp, timeBase: timeBase, counters: counters) else { return }
     message.authorization = location.availability.authorizationStatus.rawValue
     message.services = location.services
+    lastStatus = message
     send(Self.draft(message))
   }
 
   /// When `advance` has something to do, if no event comes before.
   public var nextDeadline: Timestamp? {
-    [status.nextDeadline, location.nextDeadline].compactMap { $0 }.min()
+    [status.nextDeadline, location.nextDeadline, regions.nextDeadline].compactMap { $0 }.min()
   }
 
   /// Tells what is pending, before the farewell of a clean stop.
@@ -103,18 +164,39 @@ public struct AgentPipeline: Sendable {
   /// Counts to be shown in `status`, from outside the pipeline, as in messages dropped.
   public var externalCounters: [String: Int] = [:]
 
+  /// What the computer knows of itself, to be shown in `status`.
+  public var deviceHealth: DeviceHealth? {
+    get { status.device }
+    set { status.device = newValue }
+  }
+
+  /// Why messages are kept in memory only, to be shown in `status`; nil while they are safe.
+  public var storeProblem: String? {
+    get { status.storeProblem }
+    set { status.storeProblem = newValue }
+  }
+
+  /// Whether the vehicle is known to rest, as far as `motion.events` has its activity watched.
+  public private(set) var isAtRest = false
+
+  /// The last `status` that came out; nil before the first.
+  public private(set) var lastStatus: StatusMessage?
+
   /// The last word of a clean stop.
   public mutating func farewell(at timestamp: Timestamp) -> MessageDraft {
     Self.draft(status.message(.offline, at: timestamp, timeBase: timeBase, counters: counters))
   }
 
-  /// The payload that the broker publishes as `status` on our behalf when a connection ends without a word.
-  public var will: [UInt8] { status.will(timeBase: timeBase).payload }
+  /// Makes `status` due at the next moment: a new session must overrule the will of the one before.
+  /// - Parameter sessionStart: the civil time that the new session's will carries.
+  public mutating func beginSession(at sessionStart: UTCTime?) {
+    status.sessionStart = sessionStart ?? status.sessionStart
+    status.requestNow()
+  }
 
-  /// Makes `status` due at the next moment: a new connection must overrule the will of the one before.
-  public mutating func requestStatus() { status.requestNow() }
-
-  private var counters: [String: Int] { externalCounters.merging(location.counters) { $1 } }
+  private var counters: [String: Int] {
+    externalCounters.merging(location.counters) { $1 }.merging(motion.refusals) { $1 }
+  }
 
   private mutating func process(_ fix: PositionFix, into send: (MessageDraft) -> Void) {
     for location in location.process(fix, &timeBase, into: send) {
@@ -123,6 +205,9 @@ public struct AgentPipeline: Sendable {
         time: location.time ?? timeBase.utc(at: location.timestamp))
       heading.declination = motion.declination
       heading.process(location)
+      if let shown = configuration.privacy.shown(location) {
+        regions.process(shown, timeBase, into: send)
+      }
     }
   }
 
@@ -137,7 +222,7 @@ public struct AgentPipeline: Sendable {
     if configuration.isHeadingEnabled, headingGate.isOpen(at: timestamp),
       let magneticHeading = motion.magneticHeading,
       let heading = heading.process(
-        magneticHeading: magneticHeading, accuracy: nil,
+        magneticHeading: magneticHeading, accuracy: motion.headingAccuracy,
         calibration: motion.deviceMotion?.magneticField?.accuracy, at: timestamp)
     {
       let message = HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)
@@ -158,8 +243,9 @@ public struct AgentPipeline: Sendable {
     }
   }
 
-  private func tell(_ events: [MotionEvents.Event], into send: (MessageDraft) -> Void) {
+  private mutating func tell(_ events: [MotionEvents.Event], into send: (MessageDraft) -> Void) {
     for (timestamp, event) in events {
+      if case .activity(let state) = event { isAtRest = state == .stationary }
       let time = timeBase.utc(at: timestamp)
       send(
         MessageDraft(kind: .motion, lane: .event, retain: false) { identity in

@@ -11,7 +11,9 @@ struct LocationReports: Sendable {
   private(set) var availability: ServiceAvailability
 
   private let isEnabled: Bool
+  private let isHeadingEnabled: Bool
   private let policy: AgentConfiguration.LocationSettings.Policy
+  private let privacy: PrivacyPolicy
   private var screen: FixScreen
   private var bounded: BoundedReports?
   private let tracks: TrackBatches?
@@ -22,7 +24,9 @@ struct LocationReports: Sendable {
   init(_ configuration: AgentConfiguration, start: Timestamp) {
     let settings = configuration.location
     isEnabled = configuration.isLocationEnabled
+    isHeadingEnabled = configuration.isHeadingEnabled
     policy = settings.policy
+    privacy = configuration.privacy
     availability = ServiceAvailability(
       isLocationEnabled: isEnabled,
       unavailable: Dictionary(uniqueKeysWithValues: SensorKind.allCases.map { ($0, "no source has it yet") }))
@@ -45,11 +49,31 @@ struct LocationReports: Sendable {
     beginBatch(at: start)
   }
 
+  /// Takes over what another configuration's side has learnt of the sources.
+  mutating func adopt(_ other: LocationReports) {
+    availability.unavailable = other.availability.unavailable
+    availability.deniedNodes = other.availability.deniedNodes
+  }
+
+  /// Wants a location soon, whatever else is configured.
+  mutating func requestLocation(timeLimit: Double, at now: Timestamp) {
+    if isEnabled { manager.requestLocation(accuracy: 50, timeLimit: timeLimit, at: now) }
+  }
+
   /// What the receiver must deliver for these settings.
   var demand: SensorDemand { isEnabled ? .rate(hertz: 1, latency: .seconds(1)) : .off }
 
   /// What must be seen next, and until when nothing can be due.
-  var needs: LocationNeeds { isEnabled ? manager.needs : LocationNeeds() }
+  var needs: LocationNeeds {
+    var needs = isEnabled ? manager.needs : LocationNeeds()
+    needs.isHeadingWanted = isHeadingEnabled
+    return needs
+  }
+
+  /// Metres by which what a subscriber shows may be wrong; nil when nothing is promised.
+  var errorBound: Double? {
+    if case .bounded(let error, _) = policy { error } else { nil }
+  }
 
   /// When `advance` has something to do, if nothing comes before.
   var nextDeadline: Timestamp? {
@@ -134,6 +158,11 @@ struct LocationReports: Sendable {
   }
 
   private mutating func process(_ location: Location, _ timeBase: TimeBase, into send: Send) {
+    // The exact position ends here: nothing that is stored or told may come from before this line.
+    guard let location = privacy.shown(location) else {
+      take(manager.noteNoPosition(at: location.timestamp), timeBase, into: send)
+      return
+    }
     take(manager.process(location), timeBase, into: send)
     if !manager.isPaused, let told = manager.location {
       tell(bounded?.process(told, time: Self.time(of: told, timeBase)), into: send)

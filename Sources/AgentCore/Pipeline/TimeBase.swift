@@ -27,6 +27,11 @@ struct TimeBase: Sendable {
     return UTCTime(nanoseconds: overflow ? timestamp.nanoseconds : sum)
   }
 
+  /// Nanoseconds to add to a timestamp; nil while no clock was set.
+  func knownOffset(at timestamp: Timestamp) -> Int64? {
+    utc(at: timestamp) >= Self.earliestSaneTime ? offset : nil
+  }
+
   /// Civil time by the machine's own clock; nil when that was never set, or in a recording.
   func machineTime(at timestamp: Timestamp) -> UTCTime? { followsReceiver ? nil : utc(at: timestamp) }
 

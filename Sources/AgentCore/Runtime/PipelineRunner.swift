@@ -2,6 +2,7 @@ internal import Logging
 internal import Platform
 internal import Sensors
 internal import Spatial
+internal import Telemetry
 
 /// Drives the pipeline on its thread: takes events from a feed, lets time pass between them, hands on what comes out.
 final class PipelineRunner: Sendable {
@@ -9,10 +10,28 @@ final class PipelineRunner: Sendable {
   private let delivery: any MessageDelivery
   private let log: Logger
   private let statusRequested: Flag
+  private let probe: SystemProbe?
+  private let regionStates: RegionStateFile?
   private let stopRequested = Flag()
+  private let memory: MotionMemory.Plan
+  private let remote: RemoteService.Plan?
 
-  init(pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, log: Logger) {
+  /// - Parameters:
+  ///   - probe: looks at the computer for `status`; nil leaves that out.
+  ///   - regionStates: keeps across restarts which regions the vehicle is in.
+  ///   - memory: what is kept of the motion sensors beyond this run.
+  ///   - regionStates: keeps which regions the vehicle is in; nil keeps nothing.
+  ///   - remote: nil is not managed remotely. A recording that is pulled as fast as the machine can never is.
+  init(
+    pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe? = nil,
+    regionStates: RegionStateFile? = nil, memory: MotionMemory.Plan = .init(),
+    remote: RemoteService.Plan? = nil, log: Logger
+  ) {
+    self.memory = memory
+    self.remote = remote
     initial = pipeline
+    self.probe = probe
+    self.regionStates = regionStates
     self.delivery = delivery
     self.statusRequested = statusRequested
     self.log = log
@@ -25,21 +44,23 @@ final class PipelineRunner: Sendable {
     _ feed: SensorFeed, queue: BoundedQueue<SensorEvent>, demands: [SensorKind: SensorDemand]
   ) throws {
     var pipeline = initial
+    var memory = try MotionMemory(memory, log: log)
     switch feed {
     case .live(let sources):
       try pump(
-        sources, queue, demands, clock: { Timestamp(nanoseconds: SystemClock.boottime) }, into: &pipeline)
+        sources, queue, demands, clock: { Timestamp(nanoseconds: SystemClock.boottime) },
+        into: &pipeline, &memory)
     case .paced(let source):
-      try pump([source], queue, demands, clock: nil, into: &pipeline)
+      try pump([source], queue, demands, clock: nil, into: &pipeline, &memory)
     case .recorded(let recording):
-      try play(recording, demands, into: &pipeline)
+      try play(recording, demands, into: &pipeline, &memory)
     }
   }
 
   /// Takes pushed events until the stop. Without a clock only events move time on, as in a recording.
   private func pump(
     _ sources: [any SensorSource], _ queue: BoundedQueue<SensorEvent>, _ demands: [SensorKind: SensorDemand],
-    clock: (@Sendable () -> Timestamp)?, into pipeline: inout AgentPipeline
+    clock: (@Sendable () -> Timestamp)?, into pipeline: inout AgentPipeline, _ memory: inout MotionMemory
   ) throws {
     var last = clock?() ?? Timestamp(nanoseconds: 0)
     var finished = 0
@@ -51,42 +72,54 @@ final class PipelineRunner: Sendable {
       try source.start { queue.push($0) }
     }
     var drafts: [MessageDraft] = []
+    let remote = remote.map(RemoteService.init)
+    defer { remote?.close() }
     while !stopRequested.isRaised, finished < max(1, sources.count) {
-      if statusRequested.take() {
-        pipeline.externalCounters = delivery.counters.merging(["dropped.events": queue.overflowCount]) { $1 }
-        pipeline.requestStatus()
-        pipeline.advance(to: clock?() ?? last) { drafts.append($0) }
+      if let remote, remote.turn(&pipeline, &drafts) {
+        for source in sources {
+          for kind in SensorKind.allCases { source.setDemand(pipeline.demands[kind] ?? .off, for: kind) }
+        }
       }
-      switch queue.pop(until: deadline(of: pipeline, clock: clock)) {
+      if statusRequested.take() {
+        pipeline.beginSession(at: delivery.sessionStart)
+        let now = clock?() ?? last
+        inform(&pipeline, at: now, dropped: queue.overflowCount)
+        pipeline.advance(to: now) { drafts.append($0) }
+      }
+      let deadlines = [deadline(of: pipeline, clock: clock), remote?.deadline]
+      switch queue.pop(until: deadlines.compactMap { $0 }.min()) {
       case .element(let event):
         last = max(last, event.timestamp ?? last)
         if case .status(let status) = event {
           report(status)
           if status.state == .finished { finished += 1 }
         }
+        inform(&pipeline, at: last, dropped: queue.overflowCount)
         pipeline.process(event) { drafts.append($0) }
+        memory.take(event, pipeline)
+        remote?.note(pipeline)
       case .timedOut:
         if let clock {
           last = clock()
+          inform(&pipeline, at: last, dropped: queue.overflowCount)
           pipeline.advance(to: last) { drafts.append($0) }
         }
       case .closed: finished = .max
       }
-      if !drafts.isEmpty {
-        pipeline.externalCounters = delivery.counters.merging(["dropped.events": queue.overflowCount]) { $1 }
-        try delivery.accept(drafts)
-        drafts.removeAll(keepingCapacity: true)
-      }
+      delivery.note(isAtRest: pipeline.isAtRest, at: last)
+      try handOver(&drafts, of: pipeline)
     }
     for source in sources { source.stop() }
-    try finish(&pipeline, at: clock?() ?? last)
+    memory.close(pipeline, at: clock?() ?? last)
+    try finish(&pipeline, at: clock?() ?? last, dropped: queue.overflowCount)
   }
 
   /// What is pending goes out before the farewell.
-  private func finish(_ pipeline: inout AgentPipeline, at timestamp: Timestamp) throws {
+  private func finish(_ pipeline: inout AgentPipeline, at timestamp: Timestamp, dropped: Int = 0) throws {
     var drafts: [MessageDraft] = []
     pipeline.finish { drafts.append($0) }
-    if !drafts.isEmpty { try delivery.accept(drafts) }
+    try handOver(&drafts, of: pipeline)
+    inform(&pipeline, at: nil, dropped: dropped)
     try delivery.stop(farewell: pipeline.farewell(at: timestamp))
   }
 
@@ -98,7 +131,7 @@ final class PipelineRunner: Sendable {
 
   private func play(
     _ recording: any SensorRecording, _ demands: [SensorKind: SensorDemand],
-    into pipeline: inout AgentPipeline
+    into pipeline: inout AgentPipeline, _ memory: inout MotionMemory
   ) throws {
     var recording = recording
     for kind in recording.kinds { recording.setDemand(demands[kind] ?? .off, for: kind) }
@@ -109,15 +142,37 @@ final class PipelineRunner: Sendable {
     pipeline.process(.status(active)) { drafts.append($0) }
     while !stopRequested.isRaised, let event = try recording.next() {
       last = max(last, event.timestamp ?? last)
-      if statusRequested.take() { pipeline.requestStatus() }
+      if statusRequested.take() { pipeline.beginSession(at: delivery.sessionStart) }
+      inform(&pipeline, at: last)
       pipeline.process(event) { drafts.append($0) }
-      if !drafts.isEmpty {
-        pipeline.externalCounters = delivery.counters
-        try delivery.accept(drafts)
-        drafts.removeAll(keepingCapacity: true)
-      }
+      memory.take(event, pipeline)
+      try handOver(&drafts, of: pipeline)
     }
+    memory.close(pipeline, at: last)
     try finish(&pipeline, at: last)
+  }
+
+  /// Shows the pipeline what it cannot see, when it is about to tell it.
+  /// - Parameters:
+  ///   - timestamp: where the pipeline is led next; nil shows it in any case.
+  ///   - dropped: events that the queue had no room for.
+  private func inform(_ pipeline: inout AgentPipeline, at timestamp: Timestamp?, dropped: Int = 0) {
+    if let timestamp, let deadline = pipeline.nextDeadline, timestamp < deadline { return }
+    pipeline.externalCounters = delivery.counters.merging(["dropped.events": dropped]) { $1 }
+    pipeline.storeProblem = delivery.storeProblem
+    pipeline.deviceHealth = probe?.read()
+  }
+
+  private func handOver(_ drafts: inout [MessageDraft], of pipeline: AgentPipeline) throws {
+    if !drafts.isEmpty {
+      if drafts.contains(where: { $0.kind == .status }), let status = pipeline.lastStatus {
+        delivery.note(status)
+      }
+      try delivery.accept(drafts)
+      drafts.removeAll(keepingCapacity: true)
+    }
+    // Only now: the states go with events that are safe.
+    regionStates?.keep(pipeline.regions.monitor)
   }
 
   private func report(_ status: SourceStatus) {

@@ -111,6 +111,16 @@ public struct VehicleRecord: Sendable {
     nameWidths = (StyledText(key.fleet).width, StyledText(key.vehicle).width)
   }
 
+  /// Of a vehicle that is asleep: when it means to be heard again, by its own clock. Nil when it did not say, as one that
+  /// only an event wakes.
+  public var nextContact: UTCTime? { state == .asleep ? status?.message.nextContact : nil }
+
+  /// Whether a vehicle that is asleep should have been heard by now.
+  /// - Parameter tolerance: seconds, for a connection that takes its time and clocks that do not agree.
+  public func isOverdue(at now: Moment, tolerance: Double = 300) -> Bool {
+    nextContact.map { now.time.seconds(since: $0) > tolerance } ?? false
+  }
+
   /// Takes note of the number of a live message.
   mutating func note(number identity: MessageIdentity) {
     if identity.epoch == sequenceEpoch {

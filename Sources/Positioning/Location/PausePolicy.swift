@@ -60,7 +60,10 @@ struct PausePolicy: Sendable {
       : !isSlow(location) || distance > max(Self.wander, 2 * accuracy)
     if hasMoved {
       self.anchor = location
-      return move()
+      let change = move()
+      // It may have stopped just here.
+      if motion != .moving, isSlow(location) { restBegan = location.timestamp }
+      return change
     }
     if motion == .moving { return nil }
     restBegan = restBegan ?? location.timestamp

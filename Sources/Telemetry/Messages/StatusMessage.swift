@@ -30,13 +30,18 @@ public struct StatusMessage: Hashable, Sendable {
   public var state: State
   /// When this was written. A will is written at the start of the session, so its time is that.
   public var time: UTCTime
-  /// When the session that sent it began: an old will is told from a new one by it.
+  /// When the session with the broker that sent it began: the will of an old one is told from a new one's by it.
   public var sessionStart: UTCTime
   /// Whether the broker sent it on the agent's behalf, because the connection ended without a word.
   public var isWill: Bool
+  /// Of a vehicle that is asleep: when it means to be heard again; nil when only an event wakes it.
+  public var nextContact: UTCTime?
   public var version: String?
   /// Seconds since the agent started.
   public var uptime: Double?
+  public var device: DeviceHealth?
+  /// Why accepted messages are kept in memory only; nil while they are safe on the disk.
+  public var storeProblem: String?
   public var sources: [Source]
   /// Counts since the agent started, by name, as in `fixes`, `dropped.live`.
   public var counters: [String: Int]
@@ -60,8 +65,11 @@ public struct StatusMessage: Hashable, Sendable {
       json.field("time", time.rfc3339)
       json.field("sessionStart", sessionStart.rfc3339)
       if isWill { json.field("will", true) }
+      json.field("nextContact", nextContact?.rfc3339)
       json.field("version", version)
       json.field("uptime", uptime, decimals: 1)
+      device?.write(to: &json)
+      json.field("storeProblem", storeProblem)
       if !sources.isEmpty {
         json.key("sources")
         json.openArray()
@@ -113,8 +121,11 @@ public struct StatusMessage: Hashable, Sendable {
     time = try json.requiredTime("time")
     sessionStart = (try? json.requiredTime("sessionStart")) ?? time
     isWill = json["will"]?.bool ?? false
+    nextContact = json["nextContact"]?.string.flatMap { UTCTime(rfc3339: $0) }
     version = json["version"]?.string
     uptime = json["uptime"]?.double
+    device = DeviceHealth(json: json)
+    storeProblem = json["storeProblem"]?.string
     identity = json.identity
     sources = []
     for element in json["sources"]?.array ?? [] {

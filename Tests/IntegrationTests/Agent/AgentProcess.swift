@@ -7,7 +7,10 @@ struct AgentProcess {
   let directory: TemporaryDirectory
 
   /// Starts `odographd run` with its store in a folder of the test's own; stderr goes to `log`, stdout to `lines`.
-  init(_ settings: [String: String], print: Bool = false, directory: TemporaryDirectory? = nil) throws {
+  init(
+    _ settings: [String: String], print: Bool = false, directory: TemporaryDirectory? = nil,
+    environment: [String: String] = [:]
+  ) throws {
     self.directory = try directory ?? TemporaryDirectory()
     var arguments = ["run"] + (print ? ["--print"] : [])
     let defaults = [
@@ -19,7 +22,9 @@ struct AgentProcess {
     let shell = #"exec "$0" "$@" >"$LINES" 2>"$LOG""#
     child = try ChildProcess(
       "sh", ["-c", shell, BuiltProduct.path("odographd")] + arguments,
-      environment: ["LINES": self.directory.file("lines"), "LOG": self.directory.file("log")])
+      environment: environment.merging([
+        "LINES": self.directory.file("lines"), "LOG": self.directory.file("log"),
+      ]) { $1 })
   }
 
   var log: String { Self.text(directory.file("log")) }

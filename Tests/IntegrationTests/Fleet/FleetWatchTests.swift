@@ -30,7 +30,8 @@ import Testing
     try await publishVan(broker, seq: 1)
     try await publishVan(broker, name: "tram-2", seq: 1)
     try await publish(
-      broker, "odograph/v1/demo/van-1/region", #"{"event":"enter","region":"depot"}"#)
+      broker, "odograph/v1/demo/van-1/region",
+      #"{"time":"2026-11-21T08:15:30Z","event":"enter","region":"depot","latitude":48.16,"longitude":11.56}"#)
     try await eventually {
       let text = try await terminal.text()
       return text.contains("2 vehicles  ● 2 online") && text.contains("enter depot")
