@@ -20,7 +20,6 @@ final class PipelineRunner: Sendable {
   ///   - probe: looks at the computer for `status`; nil leaves that out.
   ///   - regionStates: keeps across restarts which regions the vehicle is in.
   ///   - memory: what is kept of the motion sensors beyond this run.
-  ///   - regionStates: keeps which regions the vehicle is in; nil keeps nothing.
   ///   - remote: nil is not managed remotely. A recording that is pulled as fast as the machine can never is.
   init(
     pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe? = nil,
