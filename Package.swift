@@ -62,8 +62,8 @@ let package = Package(
     .target(
       name: "FleetCore",
       dependencies: [
-        "CLinux", "CPostgreSQL", "CSQLite", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "Telemetry",
-        "TOMLKit", .product(name: "GRDB", package: "GRDB.swift"),
+        "CExpat", "CLinux", "CPostgreSQL", "CSQLite", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial",
+        "Telemetry", "TOMLKit", .product(name: "GRDB", package: "GRDB.swift"),
       ]),
     .executableTarget(
       name: "odograph",

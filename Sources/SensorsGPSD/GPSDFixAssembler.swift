@@ -50,7 +50,7 @@ struct GPSDFixAssembler: Sendable {
     if let dilution = guesses[report.device ?? "", default: DilutionGuess()].dilution(
       behind: report.eph, isDifferential: fix.quality == .differential, hdop: sky?.horizontalDilution)
     {
-      fix.horizontalError = nil
+      fix.isHorizontalErrorFromDilution = true
       fix.horizontalDilution = dilution
     }
     return fix

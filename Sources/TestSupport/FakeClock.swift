@@ -38,7 +38,15 @@ public final class FakeClock: Sendable {
     try set("+0")
   }
 
-  /// The environment of a child that lives by this clock.
+  /// Starts a program that lives by this clock.
+  /// - Parameter output: the file that takes its stdout and stderr.
+  public func start(_ program: String, _ arguments: [String], output: String) throws -> ChildProcess {
+    // The first process with the library loses its environment's place on the stack, by which Swift finds the arguments.
+    try ChildProcess(
+      "sh", ["-c", #"exec "$0" "$@""#, program] + arguments, output: output, environment: environment)
+  }
+
+  /// The environment of a child that lives by this clock; a Swift program has to be started by a shell then.
   public var environment: [String: String] {
     var variables = ["LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": file, "FAKETIME_NO_CACHE": "1"]
     if reach == .wallClock { variables["FAKETIME_DONT_FAKE_MONOTONIC"] = "1" }

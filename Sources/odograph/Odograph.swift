@@ -18,7 +18,10 @@ struct Odograph: ParsableCommand {
         ODOGRAPH_BROKER=mqtt://10.0.0.5 odograph watch
       """,
     version: "0.1.0",
-    subcommands: [Watch.self, Tail.self, Stats.self, Record.self, Simulate.self])
+    subcommands: [
+      Watch.self, Tail.self, Stats.self, Record.self, Check.self, Command.self, Config.self, Regions.self,
+      Simulate.self,
+    ])
 }
 
 /// Runs a command's work and ends the process as it came out.

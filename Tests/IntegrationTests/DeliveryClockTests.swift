@@ -133,12 +133,12 @@ private final class Scene {
   private static func start(
     _ directory: TemporaryDirectory, _ link: LinkProxy, _ clock: FakeClock
   ) throws -> ChildProcess {
-    try ChildProcess(
+    try clock.start(
       BuiltProduct.path("DeliveryChild"),
       [
         "agent", directory.file("outbox.sqlite"), "\(link.port)", "vehicle", directory.file("accepted.log"),
         "5000",
-      ], output: directory.file("agent.out"), environment: clock.environment)
+      ], output: directory.file("agent.out"))
   }
 
   private var accepted: [Accepted] {
@@ -172,7 +172,7 @@ private final class Scene {
     let arrived = firstArrivals(recorder.payloads)
     for lane in Set(accepted.map(\.lane)) {
       let expected = accepted.filter { $0.lane == lane }.map(\.identity)
-      #expect(arrived.filter(Set(expected).contains) == expected, "order of lane \(lane)")
+      #expect(isInOrder(arrived, expected, lane: lane), "order of lane \(lane)")
     }
     // One epoch, and numbers that only grow, whatever the clock said when they were given out.
     let parts = accepted.map { $0.identity.split(separator: " ") }

@@ -62,18 +62,19 @@ import Testing
       return assembler.fix(report, at: time)
     }
     // A stated error that happens to be a multiple once is left alone ...
-    #expect(fix(14.44).horizontalError == 14.44)
-    #expect([8.0, 19, 7.77].map { fix($0).horizontalError } == [8, 19, 7.77])
+    #expect(!fix(14.44).isHorizontalErrorFromDilution)
+    #expect([8.0, 19, 7.77].allSatisfy { !fix($0).isHorizontalErrorFromDilution })
     // ... and so is one that stays the same.
-    #expect((0..<10).map { _ in fix(14.44).horizontalError }.last == 14.44)
+    #expect((0..<10).allSatisfy { _ in !fix(14.44).isHorizontalErrorFromDilution })
     #expect([14.25, 16.15].map { fix($0).horizontalDilution } == [nil, nil])
     let known = fix(17.1)
-    #expect(known.horizontalError == nil && known.horizontalDilution == 0.9)
+    #expect(known.isHorizontalErrorFromDilution && known.horizontalDilution == 0.9)
+    #expect(known.horizontalError == 17.1)
     #expect(fix(4.038, status: 2).horizontalDilution == 0.85)
     // With the dilution in hand there is nothing to guess.
     assembler.take(GPSDSky(horizontalDilution: 0.8), at: time)
-    #expect(fix(15.2).horizontalDilution == 0.8 && fix(15.2).horizontalError == nil)
-    #expect(fix(2.5).horizontalError == 2.5)
+    #expect(fix(15.2).horizontalDilution == 0.8 && fix(15.2).isHorizontalErrorFromDilution)
+    #expect(!fix(2.5).isHorizontalErrorFromDilution)
   }
 
   @Test(

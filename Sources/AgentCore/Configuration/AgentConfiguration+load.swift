@@ -53,14 +53,15 @@ extension AgentConfiguration {
     statusInterval = try reader.number("status.interval")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     store = try Store(reader)
-    regions = try Regions(reader)
     let calibration = reader.optionalText("calibration.path")
-    calibrationPath = calibration == "none" ? nil : calibration ?? Self.path("calibration", beside: store.path)
+    calibrationPath =
+      calibration == "none" ? nil : calibration ?? Self.path("calibration", beside: store.path)
     if try reader.flag("recorder.enabled") {
       recorder = Recorder(
         path: reader.optionalText("recorder.path") ?? Self.path("accelerometer.history", beside: store.path),
         megabytes: try reader.integer("recorder.megabytes"))
     }
+    regions = try Regions(reader)
     logLevel = try reader.text("log.level")
     profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
     remote = try Remote(reader)

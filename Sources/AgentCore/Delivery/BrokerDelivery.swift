@@ -45,11 +45,12 @@ final class BrokerDelivery: MessageDelivery {
     // One connection has one will. The native one says more, so it is the other's only where it stands alone.
     let ownTracksTopic = isNative ? nil : configuration.profiles.ownTracks?.topics?.base
     let lastWill: @Sendable () -> MQTTMessage = {
-      ownTracksTopic.map {
+      let native = Self.status(presence.will(), topic: topic)
+      return ownTracksTopic.map {
         MQTTMessage(
-          topic: $0, payload: OwnTracksStatus.lastWill(at: presence.beginAttempt()), qos: .atLeastOnce,
-          properties: MQTTMessageProperties(contentType: WireMessage.contentType))
-      } ?? Self.status(presence.will(), topic: topic)
+          topic: $0, payload: OwnTracksStatus.lastWill(at: UTCTime(nanoseconds: SystemClock.realtime)),
+          qos: .atLeastOnce, properties: MQTTMessageProperties(contentType: WireMessage.contentType))
+      } ?? native
     }
     self.lastWill = lastWill
     session = try MQTTSession(

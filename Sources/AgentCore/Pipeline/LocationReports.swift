@@ -11,6 +11,7 @@ struct LocationReports: Sendable {
   private(set) var availability: ServiceAvailability
 
   private let isEnabled: Bool
+  private let isHeadingEnabled: Bool
   private let policy: AgentConfiguration.LocationSettings.Policy
   private let privacy: PrivacyPolicy
   private var screen: FixScreen
@@ -23,6 +24,7 @@ struct LocationReports: Sendable {
   init(_ configuration: AgentConfiguration, start: Timestamp) {
     let settings = configuration.location
     isEnabled = configuration.isLocationEnabled
+    isHeadingEnabled = configuration.isHeadingEnabled
     policy = settings.policy
     privacy = configuration.privacy
     availability = ServiceAvailability(
@@ -62,7 +64,16 @@ struct LocationReports: Sendable {
   var demand: SensorDemand { isEnabled ? .rate(hertz: 1, latency: .seconds(1)) : .off }
 
   /// What must be seen next, and until when nothing can be due.
-  var needs: LocationNeeds { isEnabled ? manager.needs : LocationNeeds() }
+  var needs: LocationNeeds {
+    var needs = isEnabled ? manager.needs : LocationNeeds()
+    needs.isHeadingWanted = isHeadingEnabled
+    return needs
+  }
+
+  /// Metres by which what a subscriber shows may be wrong; nil when nothing is promised.
+  var errorBound: Double? {
+    if case .bounded(let error, _) = policy { error } else { nil }
+  }
 
   /// When `advance` has something to do, if nothing comes before.
   var nextDeadline: Timestamp? {

@@ -101,7 +101,7 @@ public final class Agent: Sendable {
     let probe = output == .broker ? SystemProbe(store: configuration.store.path) : nil
     let runner = PipelineRunner(
       pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, probe: probe,
-      memory: MotionMemory.Plan(configuration, calibration: calibration), regionStates: regionStates,
+      regionStates: regionStates, memory: MotionMemory.Plan(configuration, calibration: calibration),
       remote: remote, log: log)
     let outcome = Locked<(any Error)?>(nil)
     let demands = pipeline.demands

@@ -18,12 +18,13 @@ final class PipelineRunner: Sendable {
 
   /// - Parameters:
   ///   - probe: looks at the computer for `status`; nil leaves that out.
+  ///   - regionStates: keeps across restarts which regions the vehicle is in.
   ///   - memory: what is kept of the motion sensors beyond this run.
   ///   - regionStates: keeps which regions the vehicle is in; nil keeps nothing.
   ///   - remote: nil is not managed remotely. A recording that is pulled as fast as the machine can never is.
   init(
     pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe? = nil,
-    memory: MotionMemory.Plan = .init(), regionStates: RegionStateFile? = nil,
+    regionStates: RegionStateFile? = nil, memory: MotionMemory.Plan = .init(),
     remote: RemoteService.Plan? = nil, log: Logger
   ) {
     self.memory = memory

@@ -9,7 +9,7 @@ internal import Platform
 /// in between, is found in the store by its numbers and changes nothing.
 public enum RecordCommand {
   /// Seconds that are left for an orderly end.
-  private static let drain = 30.0
+  private static let drain = 60.0
 
   /// Runs until the count is reached, the time is over or a signal comes.
   /// - Throws: `FleetError` for options that make no sense, a broker that cannot be reached and a store that cannot be

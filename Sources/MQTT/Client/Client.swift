@@ -90,6 +90,9 @@ internal import Platform
   /// Whether a TLS handshake is through; CONNECT leaves only then.
   var isHandshakeComplete: Bool { unsafe TLSDiagnosis.isHandshakeComplete(mosquitto_ssl_get(handle)) }
 
+  /// What the broker showed; nil without TLS.
+  var peerCertificate: MQTTPeerCertificate? { unsafe TLSDiagnosis.peerCertificate(mosquitto_ssl_get(handle)) }
+
   /// Why the broker's certificate was refused; nil when it was not.
   var certificateProblem: String? { unsafe TLSDiagnosis.certificateProblem(mosquitto_ssl_get(handle)) }
 

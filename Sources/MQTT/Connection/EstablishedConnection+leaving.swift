@@ -105,6 +105,9 @@ extension EstablishedConnection {
   private func stopInflow() {
     leaving?.receivedBefore = receivedCount
     for filter in filtersToLeave { loop.ledger.suspend(filter) }
+    // An answer to anything at all says that the acknowledgements before it have arrived, so that the next to come
+    // under this name is not sent again what was stored.
+    if filtersToLeave.isEmpty, receivedCount > 0 { loop.ledger.suspend("odograph/leaving") }
     sendSubscriptions()
     _ = connection.client.loopWrite()
   }

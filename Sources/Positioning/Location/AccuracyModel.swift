@@ -68,7 +68,9 @@ public struct AccuracyModel: Sendable {
 
   /// Metres at 68 %, without the antenna; nil when the receiver gives no hint.
   static func radius(of fix: PositionFix) -> Double? {
-    if let error = fix.horizontalError { return error * radial68 / radial95 }
+    if let error = fix.horizontalError, !fix.isHorizontalErrorFromDilution {
+      return error * radial68 / radial95
+    }
     return fix.horizontalDilution.map { $0 * rangeError(of: fix.quality) }
   }
 

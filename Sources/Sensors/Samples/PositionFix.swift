@@ -34,6 +34,8 @@ public struct PositionFix: Hashable, Sendable {
   public var climb: Double?
   /// The receiver's estimate of its horizontal error, m (gpsd's `eph`).
   public var horizontalError: Double?
+  /// Whether the horizontal error is no word of the receiver's, but its dilution times a constant.
+  public var isHorizontalErrorFromDilution = false
   /// The receiver's estimate of its vertical error, m (gpsd's `epv`).
   public var verticalError: Double?
   /// The receiver's estimate of its speed error, m/s (gpsd's `eps`).

@@ -65,13 +65,13 @@ import Testing
     record.signal(SIGSTOP)
     let load = FleetLoad()
     try load.start(configuration(broker, "load"))
-    load.publish(3000)
+    load.publish(400)
     try await eventually { load.isSettled }
     record.signal(SIGTERM)
     record.signal(SIGCONT)
     #expect(try await record.waitForEnd() == 143)
     let reader = try SQLiteReader(path)
-    #expect(try reader.rows("SELECT count(*) FROM messages") == [["3000"]])
+    #expect(try reader.rows("SELECT count(*) FROM messages") == [["400"]])
     #expect(broker.logCount("Received UNSUBSCRIBE") >= 2)
   }
 }
