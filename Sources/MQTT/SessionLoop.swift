@@ -10,6 +10,7 @@ final class SessionLoop {
   let mailbox: Mailbox
   var flow: PublishFlow
   var ledger: SubscriptionLedger
+  var meter: LinkMeter
   private var planner: ConnectionPlanner
   private var generator = SystemRandomNumberGenerator()
   private var lastReported: MQTTDisconnection.Cause?
@@ -28,6 +29,7 @@ final class SessionLoop {
     self.mailbox = mailbox
     flow = PublishFlow(window: configuration.publishWindow)
     ledger = SubscriptionLedger(subscriptions)
+    meter = LinkMeter(tail: configuration.radioTail)
     planner = ConnectionPlanner(
       brokerCount: configuration.brokers.count, protocolVersion: configuration.protocolVersion,
       backoffBase: configuration.backoffBase, backoffLimit: configuration.backoffLimit)

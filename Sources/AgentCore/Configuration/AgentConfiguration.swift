@@ -1,3 +1,4 @@
+public import Positioning
 public import Sensors
 public import Spatial
 
@@ -95,6 +96,7 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var isLocationEnabled: Bool
   /// Metres; nil tells every fix.
   public var distanceFilter: Double?
+  public var desiredAccuracy: DesiredAccuracy
   public var isHeadingEnabled: Bool
   /// Seconds between headings at the least.
   public var headingInterval: Double
@@ -110,6 +112,11 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var requiredSensors: Set<SensorKind>
   /// Seconds between status messages when nothing changes.
   public var statusInterval: Double
+
+  /// What the parts of the device cost.
+  public var energy: EnergyFigures
+  /// Seconds that the radio stays connected after the last byte.
+  public var radioTail: Double
 
   public var mqtt: MQTT
   /// The file of the durable queue.

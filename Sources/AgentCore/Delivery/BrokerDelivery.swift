@@ -2,6 +2,7 @@ internal import Glibc
 internal import Logging
 internal import MQTT
 internal import Platform
+internal import Positioning
 internal import StoreAndForward
 internal import Telemetry
 
@@ -33,8 +34,10 @@ final class BrokerDelivery: MessageDelivery {
     let outbox = try Outbox(path: configuration.storePath) { log.warning("\($0)") }
     self.outbox = outbox
     let topic = topics.topic(.status)
+    var settings = MQTTConfiguration(configuration.mqtt)
+    settings.radioTail = configuration.radioTail
     session = try MQTTSession(
-      configuration: MQTTConfiguration(configuration.mqtt), outbound: OutboxProvider(outbox: outbox),
+      configuration: settings, outbound: OutboxProvider(outbox: outbox),
       handlers: MQTTSession.Handlers(
         connectionChanged: { state in
           Self.report(state, to: log)
@@ -70,6 +73,11 @@ final class BrokerDelivery: MessageDelivery {
       "dropped.space": store.lanes.reduce(0) { $0 + $1.droppedForSpace },
       "dropped.age": store.lanes.reduce(0) { $0 + $1.droppedForAge },
     ]
+  }
+
+  var radio: EnergyLedger.Usage {
+    let link = session.statistics.link
+    return EnergyLedger.Usage(seconds: link.seconds, starts: link.bursts, bytes: link.bytes)
   }
 
   func stop(farewell: MessageDraft) {

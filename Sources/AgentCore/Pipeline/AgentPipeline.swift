@@ -9,9 +9,12 @@ internal import Telemetry
 /// Events go in with their time, drafts of messages come out. The same value therefore runs live, in a replay as fast as
 /// the machine can, and in a test with exact answers.
 public struct AgentPipeline: Sendable {
-  private let configuration: AgentConfiguration
+  let configuration: AgentConfiguration
   private var timeBase: TimeBase
-  private var location: LocationManager
+  private(set) var location: LocationManager
+  /// The newest position, told or not.
+  private(set) var lastSeen: Location?
+  var power: PowerControl
   private var motion: MotionManager
   private var heading: HeadingManager
   private var headingGate: IntervalGate
@@ -33,19 +36,8 @@ public struct AgentPipeline: Sendable {
     attitudeGate = IntervalGate(interval: configuration.attitudeInterval)
     motionEvents = MotionEvents(configuration.motionEvents)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
-  }
-
-  /// What each kind of sensor must deliver for this configuration. Kinds that are not named are off.
-  public var demands: [SensorKind: SensorDemand] {
-    var demands: [SensorKind: SensorDemand] = [:]
-    if configuration.isLocationEnabled { demands[.positioning] = location.demand }
-    let isFusionWanted = configuration.isAttitudeEnabled || configuration.isHeadingEnabled
-    if isFusionWanted || !configuration.motionEvents.isEmpty {
-      let inertial = SensorDemand.rate(
-        hertz: configuration.iio.rate, latency: .seconds(configuration.iio.latency))
-      for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] { demands[kind] = inertial }
-    }
-    return demands
+    power = PowerControl(figures: configuration.energy)
+    planPower(at: start)
   }
 
   /// Takes one event in; hands out the messages that follow from it, in order.
@@ -65,24 +57,31 @@ public struct AgentPipeline: Sendable {
       motion.note(change)
       status.note(change)
     }
+    power.note(event)
     if let timestamp = event.timestamp { advance(to: timestamp, into: send) }
   }
 
   /// Lets time pass without an event.
   public mutating func advance(to timestamp: Timestamp, into send: (MessageDraft) -> Void) {
-    guard let message = status.due(at: timestamp, timeBase: timeBase, counters: counters) else { return }
+    planPower(at: timestamp)
+    guard var message = status.due(at: timestamp, timeBase: timeBase, counters: counters) else { return }
+    message.energy = EnergyReport(power.accounts(at: timestamp))
     send(Self.draft(message))
   }
 
   /// When `advance` has something to do, if no event comes before.
-  public var nextDeadline: Timestamp? { status.nextDeadline }
+  public var nextDeadline: Timestamp? {
+    [status.nextDeadline, power.nextDeadline].compactMap { $0 }.min()
+  }
 
   /// Counts to be shown in `status`, from outside the pipeline, as in messages dropped.
   public var externalCounters: [String: Int] = [:]
 
   /// The last word of a clean stop.
   public mutating func farewell(at timestamp: Timestamp) -> MessageDraft {
-    Self.draft(status.message(.offline, at: timestamp, timeBase: timeBase, counters: counters))
+    var message = status.message(.offline, at: timestamp, timeBase: timeBase, counters: counters)
+    message.energy = EnergyReport(power.accounts(at: timestamp))
+    return Self.draft(message)
   }
 
   /// The payload that the broker publishes as `status` on our behalf when a connection ends without a word.
@@ -101,6 +100,7 @@ public struct AgentPipeline: Sendable {
 
   private mutating func process(_ fix: PositionFix, into send: (MessageDraft) -> Void) {
     timeBase.observe(fix)
+    lastSeen = Location(fix: fix) ?? lastSeen
     if let coordinate = fix.coordinate {
       motion.update(
         location: coordinate, altitude: fix.altitudeEllipsoidal,

@@ -63,10 +63,9 @@ public final class Agent: Sendable {
     let runner = PipelineRunner(
       pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, log: log)
     let outcome = Locked<(any Error)?>(nil)
-    let demands = pipeline.demands
     let worker = try DedicatedThread.start(name: "pipeline", stackSize: 1 << 20) {
       do {
-        try runner.run(feed, queue: queue, demands: demands)
+        try runner.run(feed, queue: queue)
       } catch {
         outcome.withLock { $0 = error }
       }

@@ -40,6 +40,8 @@ public struct StatusMessage: Hashable, Sendable {
   public var sources: [Source]
   /// Counts since the agent started, by name, as in `fixes`, `dropped.live`.
   public var counters: [String: Int]
+  /// What the parts of the device used; nil where nobody counts.
+  public var energy: EnergyReport?
 
   public init(state: State, time: UTCTime, sessionStart: UTCTime, isWill: Bool = false) {
     self.state = state
@@ -72,6 +74,7 @@ public struct StatusMessage: Hashable, Sendable {
           }
         }
       }
+      if let energy { json.field("energy") { energy.write(to: &$0) } }
       json.write(identity)
     }
   }
@@ -114,5 +117,6 @@ public struct StatusMessage: Hashable, Sendable {
     if case .object(let counts)? = json["counters"] {
       counters = counts.compactMapValues { $0.integer.map { Int($0) } }
     }
+    energy = EnergyReport(json: json["energy"])
   }
 }

@@ -1,0 +1,48 @@
+/// Learns how long the receiver takes from waking to a fix that is good enough.
+///
+/// Three kinds of waking differ too much to be one: shortly after it fell asleep, when gpsd has not let go of the receiver
+/// yet; later, when gpsd has to open it, and it still knows where the satellites are; and after hours, when it has to
+/// listen to them anew.
+public struct FixTimeEstimate: Hashable, Sendable {
+  /// Seconds: gpsd closes a receiver a minute after its last watcher has left.
+  public static let briefLimit = 60.0
+  /// Seconds for which what satellites say of their orbits holds good: two hours for GPS, and a receiver has heard it
+  /// some time before it went to sleep.
+  public static let warmLimit = 5400.0
+  /// Seconds that a receiver needs to hear that again: GPS sends it every 30 s.
+  public static let cold = 35.0
+  /// Seconds, within which what is learned is kept.
+  private static let bounds = 0.5...30.0
+  /// How much of a shorter time is believed at once; a longer one is believed whole.
+  private static let learning = 0.25
+
+  /// Seconds to a fix after a brief sleep, and after a longer one; they begin on the careful side.
+  public private(set) var brief: Double
+  public private(set) var warm: Double
+
+  public init(brief: Double = 4, warm: Double = 8) {
+    self.brief = brief
+    self.warm = warm
+  }
+
+  /// Seconds to be expected after a sleep of so many seconds.
+  public func seconds(afterSleeping sleep: Double) -> Double {
+    if sleep < Self.briefLimit { return brief }
+    return sleep < Self.warmLimit ? warm : max(warm, Self.cold)
+  }
+
+  /// Takes in that a fix came so many seconds after the receiver woke from a sleep.
+  public mutating func observe(seconds: Double, afterSleeping sleep: Double) {
+    guard seconds >= 0 else { return }
+    if sleep < Self.briefLimit {
+      brief = Self.learned(seconds, brief)
+    } else if sleep < Self.warmLimit {
+      warm = Self.learned(seconds, warm)
+    }
+  }
+
+  private static func learned(_ seconds: Double, _ known: Double) -> Double {
+    let measured = min(max(seconds, bounds.lowerBound), bounds.upperBound)
+    return measured > known ? measured : known + learning * (measured - known)
+  }
+}
