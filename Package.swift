@@ -91,8 +91,8 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "DeliveryChild", "Motion", "MQTT", "Platform", "Sensors", "SensorsGPSD", "SensorsIIO", "Spatial",
-        "Telemetry", "TestSupport", "odograph", "odographd",
+        "DeliveryChild", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD", "SensorsIIO",
+        "Spatial", "Telemetry", "TestSupport", "odograph", "odographd",
       ]),
   ]
 )

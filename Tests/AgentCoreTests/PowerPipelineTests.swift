@@ -26,7 +26,9 @@ import Testing
   }
 
   /// Accelerometer blocks of a fifth of a second; a road shakes the vehicle at 2 Hz.
-  private func drive(_ pipeline: inout AgentPipeline, from: Double, to end: Double, isMoving: Bool) -> [Double] {
+  private func drive(_ pipeline: inout AgentPipeline, from: Double, to end: Double, isMoving: Bool)
+    -> [Double]
+  {
     var wakes: [Double] = []
     var index = Int(from * 25)
     while Double(index) / 25 < end {
@@ -50,6 +52,12 @@ import Testing
     #expect(first?[.positioning]?.isOn == true && first?[.gyroscope]?.isOn == true)
     let again = pipeline.takeChangedDemands()
     #expect(again == nil)
+    pipeline.process(
+      .status(
+        SourceStatus(
+          timestamp: Timestamp(seconds: 0), source: "iio", kinds: [.accelerometer, .gyroscope],
+          state: .active(rates: [:])))
+    ) { _ in }
     _ = drive(&pipeline, from: 0, to: 5, isMoving: false)
     #expect(pipeline.demands[.gyroscope] == .off && pipeline.demands[.magnetometer] == .off)
     #expect(pipeline.demands[.accelerometer]?.isOn == true && pipeline.demands[.positioning] != .off)
@@ -63,7 +71,7 @@ import Testing
     pipeline.process(fix(at: 305, speed: 12)) { _ in }
     #expect(pipeline.demands[.positioning] == .off)
     let deadline = try #require(pipeline.nextDeadline)
-    #expect(deadline > Timestamp(seconds: 307) && deadline < Timestamp(seconds: 313))
+    #expect(deadline > Timestamp(seconds: 306) && deadline < Timestamp(seconds: 313))
     pipeline.advance(to: deadline) { _ in }
     #expect(pipeline.demands[.positioning] != .off)
 

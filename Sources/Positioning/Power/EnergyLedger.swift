@@ -3,7 +3,8 @@ public import Spatial
 
 /// Books what every part of the device used: seconds on, wakeups, bytes and bursts, and the energy by the figures given.
 ///
-/// A sensor counts as on while it is demanded and its source does not say that it is missing. What is measured elsewhere,
+/// A sensor counts as on while it is demanded and its source says that it is there; the receiver until its source says that it
+/// is not, because it speaks only when it has found the satellites. What is measured elsewhere,
 /// of the processor and the radio, is taken over as it stands.
 public struct EnergyLedger: Sendable {
   /// Use since the start, as measured elsewhere.
@@ -27,6 +28,7 @@ public struct EnergyLedger: Sendable {
   private var meters: [EnergyComponent: OnTimeMeter] = [:]
   private var demanded: Set<SensorKind> = []
   private var missing: [String: Set<SensorKind>] = [:]
+  private var present: Set<SensorKind> = [.positioning]
 
   public init(figures: EnergyFigures) {
     self.figures = figures
@@ -46,6 +48,7 @@ public struct EnergyLedger: Sendable {
     switch status.state {
     case .unavailable: missing[status.source] = status.kinds
     case .active:
+      present.formUnion(status.kinds)
       for source in missing.keys { missing[source]?.subtract(status.kinds) }
     case .idle, .finished: missing[status.source] = nil
     }
@@ -56,7 +59,8 @@ public struct EnergyLedger: Sendable {
     let absent = missing.values.reduce(into: Set<SensorKind>()) { $0.formUnion($1) }
     for kind in SensorKind.allCases {
       guard let component = EnergyComponent(kind) else { continue }
-      meters[component]?.set(demanded.contains(kind) && !absent.contains(kind), at: time)
+      meters[component]?.set(
+        demanded.contains(kind) && present.contains(kind) && !absent.contains(kind), at: time)
     }
   }
 

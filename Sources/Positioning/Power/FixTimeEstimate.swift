@@ -13,12 +13,19 @@ public struct FixTimeEstimate: Hashable, Sendable {
   public static let cold = 35.0
   /// Seconds, within which what is learned is kept.
   private static let bounds = 0.5...30.0
-  /// How much of a shorter time is believed at once; a longer one is believed whole.
+  /// How much of a shorter time is believed at once.
   private static let learning = 0.25
+  /// Seconds: what is longer than known by up to this is believed at once and whole, so that the next fix is in time.
+  private static let believable = 2.0
+  /// How much is forgotten for each fix while the receiver stays on because it seems too slow to sleep: after some
+  /// minutes it gets another chance.
+  private static let forgetting = 0.005
 
   /// Seconds to a fix after a brief sleep, and after a longer one; they begin on the careful side.
   public private(set) var brief: Double
   public private(set) var warm: Double
+  /// A time that was so long that it may have been a tunnel; believed when the next is long too.
+  private var doubtful: Double?
 
   public init(brief: Double = 4, warm: Double = 8) {
     self.brief = brief
@@ -35,14 +42,25 @@ public struct FixTimeEstimate: Hashable, Sendable {
   public mutating func observe(seconds: Double, afterSleeping sleep: Double) {
     guard seconds >= 0 else { return }
     if sleep < Self.briefLimit {
-      brief = Self.learned(seconds, brief)
+      brief = learned(seconds, brief)
     } else if sleep < Self.warmLimit {
-      warm = Self.learned(seconds, warm)
+      warm = learned(seconds, warm)
     }
   }
 
-  private static func learned(_ seconds: Double, _ known: Double) -> Double {
-    let measured = min(max(seconds, bounds.lowerBound), bounds.upperBound)
-    return measured > known ? measured : known + learning * (measured - known)
+  /// Takes in that the receiver was left on because a sleep would have been too short.
+  mutating func forget() { brief -= Self.forgetting * brief }
+
+  private mutating func learned(_ seconds: Double, _ known: Double) -> Double {
+    let measured = min(max(seconds, Self.bounds.lowerBound), Self.bounds.upperBound)
+    let doubted = doubtful
+    doubtful = nil
+    if measured <= known { return known + Self.learning * (measured - known) }
+    if measured <= known + Self.believable { return measured }
+    guard let doubted else {
+      doubtful = measured
+      return known
+    }
+    return max(known, min(doubted, measured))
   }
 }

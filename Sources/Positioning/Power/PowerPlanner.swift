@@ -38,6 +38,10 @@ public struct PowerPlanner: Sendable {
   private static let speedAccuracy = 0.5
   /// Metres, for a receiver that does not say.
   private static let horizontalAccuracy = 10.0
+  /// m/s²: a speed that changes faster between two fixes is not believed before the next.
+  private static let hardestBraking = 10.0
+  /// Seconds between two fixes that are held against each other.
+  private static let comparable = 3.0
   /// Seconds kept as a reserve when the receiver is woken.
   private static let reserve = 0.3
 
@@ -53,6 +57,9 @@ public struct PowerPlanner: Sendable {
   private var receiver = Receiver.off
   private var rest: (isAtRest: Bool, since: Timestamp)?
   private var pausedUntil: Timestamp?
+  /// The fixes seen last: the newest, and whether the one before it bears it out.
+  private var newest: (seen: Timestamp, speed: Double?)?
+  private var isBorneOut = true
   /// What was learned of the receiver.
   public private(set) var fixTime: FixTimeEstimate
   /// When `demands` may say something else although nothing has happened; nil when only an event can change anything.
@@ -79,7 +86,9 @@ public struct PowerPlanner: Sendable {
   /// What every kind of sensor must deliver from `time` on.
   public mutating func demands(for needs: PowerNeeds, at time: Timestamp) -> [SensorKind: SensorDemand] {
     var demands = inertialDemands(for: needs)
-    decideReceiver(needs, at: time)
+    let isNews = needs.location.timestamp != newest?.seen
+    if isNews { compareFixes(needs.location) }
+    decideReceiver(needs, isNews: isNews, at: time)
     demands[.positioning] = isReceiverOn ? Self.receiverDemand : .off
     return demands
   }
@@ -111,7 +120,7 @@ public struct PowerPlanner: Sendable {
 
   // MARK: The receiver
 
-  private mutating func decideReceiver(_ needs: PowerNeeds, at time: Timestamp) {
+  private mutating func decideReceiver(_ needs: PowerNeeds, isNews: Bool, at time: Timestamp) {
     nextDeadline = nil
     guard needs.isPositionWanted else {
       receiver = .off
@@ -119,7 +128,8 @@ public struct PowerPlanner: Sendable {
     }
     switch receiver {
     case .off: wake(at: time, slept: .infinity)
-    case .awake(let since, let slept): considerSleep(needs, awakeSince: since, slept: slept, at: time)
+    case .awake(let since, let slept):
+      considerSleep(needs, isNews: isNews, awakeSince: since, slept: slept, at: time)
     case .asleep(let since, let atRest):
       let slept = time.seconds(since: since)
       let hasSetOff = atRest && rest?.isAtRest != true
@@ -133,6 +143,21 @@ public struct PowerPlanner: Sendable {
     }
   }
 
+  /// A receiver that hangs repeats itself, and then catches up with a leap. Such a fix stays doubtful until the next: one
+  /// that stands while the accelerometer feels motion, and one whose speed no brakes and no engine explain.
+  private mutating func compareFixes(_ location: LocationNeeds) {
+    guard let seen = location.timestamp else { return }
+    let before = newest
+    newest = (seen, location.speed)
+    isBorneOut = true
+    guard let speed = location.speed else { return }
+    if let before, case let step = seen.seconds(since: before.seen), step > 0, step <= Self.comparable {
+      if let known = before.speed, abs(speed - known) > Self.hardestBraking * step { isBorneOut = false }
+    } else if speed < Self.restSpeed, rest?.isAtRest == false {
+      isBorneOut = false
+    }
+  }
+
   private mutating func wake(at time: Timestamp, slept: Double) {
     receiver = .awake(since: time, slept: slept)
     pausedUntil = nil
@@ -141,7 +166,7 @@ public struct PowerPlanner: Sendable {
 
   /// While it is awake: a fix that is good enough may send it to sleep, and so does a search in vain.
   private mutating func considerSleep(
-    _ needs: PowerNeeds, awakeSince since: Timestamp, slept: Double, at time: Timestamp
+    _ needs: PowerNeeds, isNews: Bool, awakeSince since: Timestamp, slept: Double, at time: Timestamp
   ) {
     let seen = needs.location.timestamp
     if let seen, seen >= since, isGoodEnough(needs) {
@@ -155,6 +180,7 @@ public struct PowerPlanner: Sendable {
         nextDeadline = due
         return
       }
+      if isNews { fixTime.forget() }
     }
     // Whoever asked for the best there is wants the search to go on.
     guard needs.tolerance >= Self.restfulAccuracy else { return }
@@ -205,12 +231,15 @@ public struct PowerPlanner: Sendable {
   }
 
   private func isGoodEnough(_ needs: PowerNeeds) -> Bool {
-    2 * (needs.location.horizontalAccuracy ?? Self.horizontalAccuracy) <= max(needs.tolerance, 20) / 2
+    guard isBorneOut else { return false }
+    if let speed = needs.location.speed, speed > mobility.topSpeed { return false }
+    return 2 * (needs.location.horizontalAccuracy ?? Self.horizontalAccuracy) <= max(needs.tolerance, 20) / 2
   }
 
   /// Whether the device rests and was seen since where it rests.
   private func isRestConfirmed(_ needs: PowerNeeds) -> Bool {
-    guard needs.mayRest, let rest, rest.isAtRest, let seen = needs.location.timestamp, seen >= rest.since else {
+    guard needs.mayRest, let rest, rest.isAtRest, let seen = needs.location.timestamp, seen >= rest.since
+    else {
       return false
     }
     return needs.location.speed.map { $0 < Self.restSpeed } ?? true

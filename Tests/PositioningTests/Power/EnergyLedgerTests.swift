@@ -39,14 +39,18 @@ import Testing
 
   @Test func aSensorIsOnWhileItIsDemandedAndThere() throws {
     var ledger = EnergyLedger(figures: Self.figures)
-    ledger.note([.positioning: Self.on, .gyroscope: Self.on], at: time(0))
+    // Nobody has seen a magnetometer.
+    ledger.note([.positioning: Self.on, .gyroscope: Self.on, .magnetometer: Self.on], at: time(0))
+    ledger.note(
+      SourceStatus(timestamp: time(0), source: "iio", kinds: [.gyroscope], state: .active(rates: [:])))
     ledger.note(
       SourceStatus(
         timestamp: time(10), source: "iio", kinds: [.gyroscope], state: .unavailable(reason: "lost")))
     // What comes back may go by another name.
     ledger.note(
-      SourceStatus(timestamp: time(20), source: "iio:device1", kinds: [.gyroscope], state: .active(rates: [:])))
-    ledger.note([.positioning: .off, .gyroscope: Self.on], at: time(25))
+      SourceStatus(
+        timestamp: time(20), source: "iio:device1", kinds: [.gyroscope], state: .active(rates: [:])))
+    ledger.note([.positioning: .off, .gyroscope: Self.on, .magnetometer: Self.on], at: time(25))
     let accounts = ledger.accounts(at: time(30))
     let receiver = try #require(accounts[.receiver])
     #expect(receiver.seconds == 25 && receiver.starts == 1 && receiver.bytes == nil)
