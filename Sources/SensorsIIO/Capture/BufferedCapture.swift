@@ -37,7 +37,7 @@ package struct BufferedCapture: ~Copyable {
   private let pollDescriptor: Int32?
   /// Nanoseconds that a block takes to fill, where the reader may sleep by the clock; nil where it has to poll.
   private let blockTime: Int64?
-  private var lastRead = SystemClock.boottime
+  private var lastRead: Int64
 
   /// Sets the device up and starts its buffer.
   init(
@@ -56,6 +56,14 @@ package struct BufferedCapture: ~Copyable {
     let descriptor = context.isLocal ? buffer.pollDescriptor : nil
     if descriptor != nil { try buffer.setBlocking(false) }
 
+    // Who has to make up the samples' times needs to see them arrive. (Computed before `self` is touched: an `&&` that
+    // reads a property of it makes Swift 6.3 destroy the buffer that is not there yet.)
+    let isStamped = clockName == "boottime" || clockName == "monotonic"
+    var blockTime: Int64?
+    if descriptor != nil, isStamped, plan.watermark >= Self.shortestTimedBlock {
+      blockTime = Int64(Double(plan.watermark) * 1e9 / rate)
+    }
+
     self.rates = rates
     (self.decoder, self.scanChannels) = (decoder, scanChannels)
     pollDescriptor = descriptor
@@ -70,11 +78,8 @@ package struct BufferedCapture: ~Copyable {
     } else {
       clock = HardwareClock()
     }
-    // Who has to make up the samples' times needs to see them arrive.
-    let isStamped = clockName == "boottime" || followsMonotonic
-    blockTime =
-      descriptor != nil && isStamped && plan.watermark >= Self.shortestTimedBlock
-      ? Int64(plan.watermark) * period : nil
+    self.blockTime = blockTime
+    lastRead = SystemClock.boottime
     self.buffer = buffer
   }
 

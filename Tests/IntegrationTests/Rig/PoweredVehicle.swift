@@ -30,7 +30,7 @@ final class PoweredVehicle {
 
   /// Runs the agent for a while, with sensors at rest or with a recording, and stops it.
   func run(_ name: String, seconds: Double, recording: DriveRecording?) async throws -> PowerRun {
-    try rig.command("stop")
+    if try rig.isPlaying { try rig.command("stop") }
     try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
     // Real sensors have noise, and the vehicle stands.
     try rig.command("idle on")
