@@ -61,7 +61,8 @@ public final class LiveReceiver: Sendable {
     self.port = port
     scratch = try ScratchFolder()
     let log = scratch.path + "/gpsd.log"
-    process = try ChildProcess("gpsd", ["-N", "-D", "4", "-S", "\(port)", path], output: log)
+    // gpsd writes to the system's log when it leads its session.
+    process = try ChildProcess("sh", ["-c", "gpsd -N -D 4 -S \(port) \(path); true"], output: log)
     guard waitUntil(atMost: 20, { GPSDFixture.isListening(port) }) else {
       throw GPSDFixtureError.didNotStart(process.output)
     }
@@ -116,6 +117,9 @@ public final class LiveReceiver: Sendable {
       return (cut.reduce(0, +), cut.count { $0 > 0 })
     }
   }
+
+  /// Whether somebody has watched, and nobody does now.
+  public var isUnwatched: Bool { state.withLock { $0.open.isEmpty && !$0.watches.isEmpty } }
 
   private static func send(_ epoch: Epoch, second: Int, to terminal: Int32) {
     // Nobody has it open: it has no power and says nothing.

@@ -68,6 +68,8 @@ final class PipelineRunner: Sendable {
           sift(event, with: &asleep, into: &pipeline) { drafts.append($0) }
         } else {
           pipeline.process(event) { drafts.append($0) }
+          // Samples tell of a moment ago, and more so when the processor is behind.
+          if let clock { pipeline.planPower(at: clock()) }
         }
       case .timedOut:
         if let clock {

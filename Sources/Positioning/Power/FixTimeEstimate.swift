@@ -21,13 +21,14 @@ public struct FixTimeEstimate: Hashable, Sendable {
   /// minutes it gets another chance.
   private static let forgetting = 0.005
 
-  /// Seconds to a fix after a brief sleep, and after a longer one; they begin on the careful side.
+  /// Seconds to a fix after a brief sleep, and after a longer one; they begin with what gpsd and
+  /// most receivers take at most.
   public private(set) var brief: Double
   public private(set) var warm: Double
   /// A time that was so long that it may have been a tunnel; believed when the next is long too.
   private var doubtful: Double?
 
-  public init(brief: Double = 4, warm: Double = 8) {
+  public init(brief: Double = 2, warm: Double = 6) {
     self.brief = brief
     self.warm = warm
   }

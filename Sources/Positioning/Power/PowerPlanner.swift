@@ -25,7 +25,7 @@ public struct PowerPlanner: Sendable {
   /// Seconds without a look at the position, however restful: a tow on rails may go unnoticed.
   public static let longestSleep = 1800.0
   /// Seconds: a shorter sleep costs more than it saves.
-  public static let shortestSleep = 2.0
+  public static let shortestSleep = 1.5
   /// Seconds after which a search for satellites is given up where none can be heard, and for how long, as a multiple of
   /// that: moving, and at rest, where nothing changes.
   public static let searchLimit = 90.0

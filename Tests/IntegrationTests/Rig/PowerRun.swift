@@ -95,7 +95,9 @@ struct PowerRun: CustomStringConvertible {
   /// Metres by which a subscriber, who takes the vehicle on at the speed and course last told, is wrong at worst at the
   /// seconds of the recording. Infinite without any location.
   func largestError(along drive: DriveRecording) -> Double {
+    // The broker keeps the last location of the run before.
     let told = messages.filter { $0.kind == "location" }.compactMap { try? LocationMessage(json: $0.payload) }
+      .filter { $0.time.secondsSince1970 >= start }
     guard !told.isEmpty else { return .infinity }
     var largest = 0.0
     for (second, truth) in drive.epochs.enumerated() {

@@ -49,12 +49,12 @@ final class PoweredVehicle {
       receiver.play(recording.epochs, from: second)
       try rig.play(recording.csv, delay: Double(second) - Self.now)
     }
-    try await Task.sleep(for: .seconds(max(0, Double(second) - Self.now)))
+    try await Self.sleep(until: Double(second))
     let begin = Self.now
     var agent = try rig.start("exec odographd run " + settings.map { "--set '\($0)'" }.joined(separator: " "))
-    try await Task.sleep(for: .seconds(Self.settling))
+    try await Self.sleep(until: begin + Self.settling)
     let (settled, wokenBefore) = (Self.now, try wakeups())
-    try await Task.sleep(for: .seconds(seconds - Self.settling))
+    try await Self.sleep(until: begin + seconds)
     let (woken, end) = (try wakeups(), Self.now)
     try agent.signal("TERM")
     let (status, output) = try agent.waitForExit()
@@ -82,6 +82,8 @@ final class PoweredVehicle {
       "gpsd.host=10.0.2.2", "gpsd.port=\(receiver.port)",
       // The host's loopback, as QEMU shows it to the guest.
       "mqtt.broker=mqtt://10.0.2.2:\(broker.port)", "store.path=/tmp/outbox.sqlite",
+      // Enough for an emulated processor that others share.
+      "iio.rate=25",
       // The HID drivers' three seconds, which the kernel rounds up to whole ones of its own.
       "energy.sensor_linger=3.5",
     ]
@@ -95,6 +97,10 @@ final class PoweredVehicle {
     return result.output.filter { $0.hasPrefix("voluntary_ctxt_switches:") }.reduce(0) { sum, line in
       sum + (line.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) } ?? 0)
     }
+  }
+
+  private static func sleep(until time: Double) async throws {
+    try await Task.sleep(for: .seconds(max(0, time - now)))
   }
 
   private static var now: Double { Date().timeIntervalSince1970 }

@@ -52,8 +52,8 @@ import Testing
       (.hundredMeters, 14, 5, nil, 60, nil),
       // An edge 10 km ahead does not matter.
       (.hundredMeters, 14, 5, nil, 10_000, 6.891 - 1.3),
-      // 70 m leave 1.75 t² + 15 t = 60 in 3.0 s, too short a sleep.
-      (.kilometer, 14, 5, nil, 70, nil),
+      // 62 m leave 1.75 t² + 15 t = 52 in 2.6 s, too short a sleep.
+      (.kilometer, 14, 5, nil, 62, nil),
       // 510 m: 1.75 t² + 15 t = 500.
       (.kilometer, 14, 5, nil, 510, 13.152 - 1.3),
       (.nearestTenMeters, 14, 2, nil, nil, nil), (.best, 0, 1, nil, nil, nil),
