@@ -24,6 +24,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
   ],
   targets: [
@@ -34,6 +35,7 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     .systemLibrary(
       name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+    .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
 
     .target(name: "Platform", dependencies: ["CLinux"]),
@@ -59,39 +61,55 @@ let package = Package(
       dependencies: ["AgentCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
     .target(
       name: "FleetCore",
-      dependencies: ["CLinux", "MQTT", "Platform", "Positioning", "Spatial", "Telemetry"]),
+      dependencies: [
+        "CExpat", "CLinux", "CPostgreSQL", "CSQLite", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial",
+        "Telemetry", "TOMLKit", .product(name: "GRDB", package: "GRDB.swift"),
+      ]),
     .executableTarget(
       name: "odograph",
       dependencies: [
         "FleetCore", "MQTT", "Telemetry", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
-    .target(name: "TestSupport", dependencies: ["CLinux", "Platform", "Sensors"]),
+    .target(name: "TestSupport", dependencies: ["CLinux", "CSQLite", "Platform", "Sensors"]),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
     .testTarget(name: "SensorsTests", dependencies: ["Platform", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(
       name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
     .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial", "TestSupport"]),
-    .testTarget(name: "MotionTests", dependencies: ["Motion", "Platform", "Sensors", "Spatial"]),
+    // The C library's allocator, counted.
+    .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(
-      name: "PositioningTests", dependencies: ["Positioning", "Sensors", "Spatial", "TestSupport"]),
+      name: "MotionTests", dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial"]),
+    .testTarget(
+      name: "PositioningTests",
+      dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(
       name: "TelemetryTests",
       dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport"]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
-    .testTarget(name: "StoreAndForwardTests", dependencies: ["Platform", "StoreAndForward", "TestSupport"]),
     .testTarget(
-      name: "FleetCoreTests", dependencies: ["FleetCore", "MQTT", "Positioning", "Spatial", "Telemetry"]),
+      name: "StoreAndForwardTests", dependencies: ["Platform", "Sensors", "StoreAndForward", "TestSupport"]),
+    .testTarget(
+      name: "FleetCoreTests",
+      dependencies: [
+        "FleetCore", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport",
+      ]),
     // A process for delivery tests to kill.
     .executableTarget(
       name: "DeliveryChild", dependencies: ["MQTT", "Platform", "StoreAndForward"],
       path: "Tests/DeliveryChild"),
-    .testTarget(name: "AgentCoreTests", dependencies: ["AgentCore", "Sensors", "Spatial", "Telemetry"]),
+    .testTarget(
+      name: "AgentCoreTests",
+      dependencies: [
+        "AgentCore", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "StoreAndForward",
+        "Telemetry", "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ]),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "DeliveryChild", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD", "SensorsIIO",
+        "DeliveryChild", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD", "SensorsIIO",
         "Spatial", "Telemetry", "TestSupport", "odograph", "odographd",
       ]),
   ]

@@ -30,8 +30,11 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-swift build -c release --static-swift-stdlib --product odographd --scratch-path "$build" -Xswiftc -Osize -Xlinker --icf=all \
-  -Xlinker --gc-sections -Xlinker "--version-script=$PWD/Deploy/exports.map" >"$work/build" 2>&1 || { cat "$work/build" >&2; exit 1; }
+# GNU ld, not gold: it packs the relative relocations (a megabyte, all of it touched at the start), and with start-stop-gc
+# it leaves out what only the tables of Swift metadata name, which lld and mold keep, ICU with it.
+swift build -c release --static-swift-stdlib --product odographd --scratch-path "$build" -Xswiftc -Osize -Xswiftc -use-ld=bfd \
+  -Xlinker --gc-sections -Xlinker -z -Xlinker start-stop-gc -Xlinker -z -Xlinker pack-relative-relocs \
+  -Xlinker "--version-script=$PWD/Deploy/exports.map" >"$work/build" 2>&1 || { cat "$work/build" >&2; exit 1; }
 binary=$(swift build -c release --static-swift-stdlib --scratch-path "$build" --show-bin-path)/odographd
 strip -o "$work/odographd" "$binary"
 if nm -C "$binary" 2>/dev/null | grep -q 'icudt[0-9]*_dat\|_FoundationICU'; then

@@ -12,3 +12,7 @@ static inline int odograph_bind_blob(sqlite3_stmt *statement, int index, const v
 static inline int odograph_bind_text(sqlite3_stmt *statement, int index, const char *text) {
   return sqlite3_bind_text(statement, index, text, -1, SQLITE_TRANSIENT);
 }
+
+static inline int odograph_bind_bytes_as_text(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+  return sqlite3_bind_text(statement, index, count > 0 ? (const char *)bytes : "", count, SQLITE_TRANSIENT);
+}

@@ -8,6 +8,9 @@ final class CommandWaiter: Sendable {
     case timedOut
     case ended(ExitStatus)
     case failed(FleetError)
+
+    /// Nothing ended the wait but its time.
+    var isTimeOver: Bool { if case .timedOut = self { true } else { false } }
   }
 
   private struct State {
@@ -67,6 +70,12 @@ final class CommandWaiter: Sendable {
         StandardError.say(wasLost ? "\(reason); connecting again" : "\(reason)")
       }
     }
+  }
+
+  /// A signal that comes within some seconds, whatever has ended before; nil when none does.
+  func newSignal(within seconds: Double) -> Ending? {
+    guard waitUntilReadable([signals.descriptor], seconds: seconds) != nil else { return nil }
+    return signals.received().first.map { .ended(ExitStatus(signal: $0)) }
   }
 
   /// Waits for an ending, a signal, or until the time is over; nil waits for as long as it takes.

@@ -4,6 +4,8 @@
 public enum ExitStatus: Int32, Error, Hashable, Sendable {
   /// All that was asked for was done; also when the reader of the output left first.
   case done = 0
+  /// A comparison found differences, as with diff(1).
+  case differs = 1
   /// The command line makes no sense.
   case usage = 64
   /// The broker cannot be reached, or does not let this client in.

@@ -15,8 +15,9 @@ extension MQTTConfiguration {
     try check((1...300).contains(connectTimeout), "connectTimeout", "\(connectTimeout) s is outside 1...300")
     try check(backoffBase > 0, "backoffBase", "it has to be above 0 s")
     try check(backoffLimit >= backoffBase, "backoffLimit", "it is below backoffBase")
-    if case .bursts(let linger) = linkPolicy {
+    if case .bursts(let linger, let interval) = linkPolicy {
       try check((0...3600).contains(linger), "linkPolicy", "a linger of \(linger) s is outside 0...3600")
+      try check((interval ?? 1) > 0, "linkPolicy", "an interval has to be above 0 s")
     }
     try check(password == nil || userName != nil, "password", "3.1.1 forbids one without a user name")
     if let will {

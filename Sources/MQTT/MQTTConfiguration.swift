@@ -41,6 +41,13 @@ public struct MQTTConfiguration: Sendable {
   /// 1...65,535: how many QoS 1 messages the broker may have under way to this client, and so the largest
   /// batch that is committed at once.
   public var receiveMaximum: UInt16 = 500
+  /// Leave for good: an orderly end has the broker forget the session also where `sessionExpiryInterval` would keep
+  /// it (MQTT 5), once all that it had for this client has come.
+  public var endsSession = false
+  /// How many messages are read on while a batch is held (`BatchOutcome.held`), and how many bytes of payload. Above
+  /// that the network holds the broker back.
+  public var heldMessages = 10_000
+  public var heldBytes = 16 << 20
   /// 1...1000: how many QoS 1 messages may be under way to the broker, within what it allows. Large is
   /// fast over long distances, small leaves less to send again after a cut.
   public var publishWindow: Int = 100

@@ -20,6 +20,10 @@ public final class MQTTSession: Sendable {
     /// It is not, and why. The connection ends without acknowledging, and is made again after a wait; a
     /// broker that keeps a session for this client sends the messages again.
     case notKept(String)
+    /// Not decided yet. Until `settle(through:)` names this number, which has to be above that of the batch before,
+    /// nothing is acknowledged and nothing else is sent, but the connection is kept alive; further batches may come
+    /// meanwhile, within the configuration's `heldMessages` and `heldBytes`.
+    case held(UInt64)
   }
 
   /// What the session calls, always on its own thread. A handler that blocks holds up the connection; it
@@ -31,8 +35,9 @@ public final class MQTTSession: Sendable {
     public var received: @Sendable ([MQTTMessage]) -> BatchOutcome
     /// The broker's answer to a subscription: what it granted, or why it refused.
     public var subscriptionAnswered: @Sendable (_ filter: String, _ reason: MQTTReasonCode) -> Void
-    /// What is published before the link is closed at the end of a burst, as in `asleep`.
-    public var farewell: @Sendable () -> [MQTTMessage]
+    /// What is published before the link is closed at the end of a burst, as in `asleep`. It is told the seconds to the
+    /// next burst; nil when only `wakeUp` begins one.
+    public var farewell: @Sendable (_ secondsToNextBurst: Double?) -> [MQTTMessage]
     /// The will for the connection that is about to be made; nil takes the configuration's.
     public var will: (@Sendable () -> MQTTMessage?)?
 
@@ -40,7 +45,7 @@ public final class MQTTSession: Sendable {
       connectionChanged: @escaping @Sendable (MQTTConnectionState) -> Void = { _ in },
       received: @escaping @Sendable ([MQTTMessage]) -> BatchOutcome = { _ in .kept },
       subscriptionAnswered: @escaping @Sendable (String, MQTTReasonCode) -> Void = { _, _ in },
-      farewell: @escaping @Sendable () -> [MQTTMessage] = { [] },
+      farewell: @escaping @Sendable (Double?) -> [MQTTMessage] = { _ in [] },
       will: (@Sendable () -> MQTTMessage?)? = nil
     ) {
       self.connectionChanged = connectionChanged
@@ -104,6 +109,14 @@ public final class MQTTSession: Sendable {
   /// The provider has records again. Between bursts this opens the link.
   public func wakeUp() { mailbox.change { $0.providerHasMore = true } }
 
+  /// The provider has records again that can wait: a link that is open carries them, one that is closed stays closed.
+  public func noteMore() { mailbox.change { $0.providerMayHaveMore = true } }
+
+  /// All batches that were answered with `.held` up to this number are safe.
+  public func settle(through number: UInt64) {
+    mailbox.change { $0.settled = max($0.settled ?? 0, number) }
+  }
+
   /// Changes when the session keeps a connection.
   /// - Parameter keepAlive: seconds, 5...65,535, for connections made from now on; nil leaves it as it is.
   public func setLinkPolicy(_ policy: MQTTLinkPolicy, keepAlive: Int? = nil) {
@@ -116,6 +129,14 @@ public final class MQTTSession: Sendable {
   /// Makes the connection anew, after what is under way has arrived. Renewed files of certificates and
   /// secrets are noticed without this, within two keep-alive times; this is for those in a hurry.
   public func renewConnection() { mailbox.change { $0.renew = true } }
+
+  /// Goes over to another configuration: the present connection ends in good order, with `final` as its last messages,
+  /// and the next one is made with the new settings. What the provider has is not lost.
+  /// - Throws: `MQTTError` when a setting is outside its bounds; nothing has changed then.
+  public func reconnect(_ configuration: MQTTConfiguration, final: [MQTTMessage] = []) throws(MQTTError) {
+    try configuration.validate()
+    mailbox.change { $0.configuration = (configuration, final) }
+  }
 
   /// Adds a subscription, or replaces that of the same filter.
   /// - Throws: `MQTTError` when the filter breaks the rules.

@@ -11,10 +11,15 @@ final class Mailbox: Sendable {
   /// Requests since the thread last looked.
   struct Requests {
     var providerHasMore = false
+    /// The same, but no reason to open a link.
+    var providerMayHaveMore = false
     var subscriptionChanges: [SubscriptionLedger.Request] = []
     var linkPolicy: MQTTLinkPolicy?
     var keepAlive: Int?
     var renew = false
+    var settled: UInt64?
+    /// Other settings, and what to say to the broker that is left.
+    var configuration: (settings: MQTTConfiguration, final: [MQTTMessage])?
     var stop: StopRequest?
     fileprivate var immediate: [MQTTMessage] = []
   }

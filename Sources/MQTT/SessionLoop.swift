@@ -11,11 +11,16 @@ final class SessionLoop {
   var flow: PublishFlow
   var ledger: SubscriptionLedger
   var meter: LinkMeter
+  var hold: AcknowledgementHold
   private var planner: ConnectionPlanner
   private var generator = SystemRandomNumberGenerator()
   private var lastReported: MQTTDisconnection.Cause?
+  /// Whether the next attempt was planned for settings that do not hold any more.
+  private var hasNewBrokers = false
   /// Between bursts: whether there is a reason to open the link.
   var isWanted = true
+  /// When the last burst began, on the clock that runs in the machine's sleep; nil before the first.
+  private var burstBegan: Int64?
   /// What the files of the credentials looked like when the connection was made.
   private(set) var usedCredentials: [CredentialWatch.Stamp?] = []
 
@@ -30,6 +35,8 @@ final class SessionLoop {
     flow = PublishFlow(window: configuration.publishWindow)
     ledger = SubscriptionLedger(subscriptions)
     meter = LinkMeter(tail: configuration.radioTail)
+    hold = AcknowledgementHold(
+      countLimit: configuration.heldMessages, byteLimit: configuration.heldBytes)
     planner = ConnectionPlanner(
       brokerCount: configuration.brokers.count, protocolVersion: configuration.protocolVersion,
       backoffBase: configuration.backoffBase, backoffLimit: configuration.backoffLimit)
@@ -38,6 +45,10 @@ final class SessionLoop {
   func run() {
     var attempt = planner.next(using: &generator)
     while wait(seconds: attempt.wait) {
+      if hasNewBrokers {
+        hasNewBrokers = false
+        attempt = planner.next(using: &generator)
+      }
       let broker = configuration.brokers[attempt.broker]
       let ending = connect(attempt, to: broker)
       if ending.phase == .established { afterConnection(ending) }
@@ -61,9 +72,16 @@ final class SessionLoop {
 
   /// Tells the handler that the connection stands.
   func reportConnected(_ properties: MQTTServerProperties) {
+    burstBegan = SystemClock.boottime
     lastReported = nil
     mailbox.setConnected(true)
     handlers.connectionChanged(.connected(properties))
+  }
+
+  /// Seconds to the next burst, 0 for one that is overdue; nil when only a call brings one.
+  var secondsToBurst: Double? {
+    guard case .bursts(_, let interval?) = configuration.linkPolicy, let burstBegan else { return nil }
+    return max(0, interval - Double(SystemClock.boottime - burstBegan) * 1e-9)
   }
 
   /// 0...1, for pauses.
@@ -126,17 +144,28 @@ final class SessionLoop {
       note(requests)
       if requests.stop != nil { return false }
       let left = Double(end - SystemClock.monotonic) * 1e-9
+      let toBurst = secondsToBurst
+      if toBurst == 0 { isWanted = true }
       let mayConnect = isWanted || configuration.linkPolicy == .standing
-      if left <= 0 && mayConnect { return true }
-      _ = mailbox.wake.wait(seconds: left > 0 ? left : 86_400)
+      if (left <= 0 || hasNewBrokers) && mayConnect { return true }
+      _ = mailbox.wake.wait(seconds: left > 0 ? left : toBurst ?? 86_400)
     }
   }
 
   /// Takes in changes of subscriptions and of the link.
   func note(_ requests: Mailbox.Requests) {
+    if let new = requests.configuration?.settings {
+      configuration = new
+      planner = ConnectionPlanner(
+        brokerCount: new.brokers.count, protocolVersion: new.protocolVersion, backoffBase: new.backoffBase,
+        backoffLimit: new.backoffLimit)
+      hasNewBrokers = true
+      isWanted = true
+    }
     if let policy = requests.linkPolicy { configuration.linkPolicy = policy }
     if let keepAlive = requests.keepAlive { configuration.keepAlive = keepAlive }
     if requests.providerHasMore { isWanted = true }
+    if let number = requests.settled { hold.settled(through: number) }
     for change in requests.subscriptionChanges {
       switch change {
       case .subscribe(let subscription): ledger.add(subscription)

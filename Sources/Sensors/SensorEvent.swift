@@ -58,11 +58,16 @@ public struct SourceStatus: Sendable, Hashable {
   public var source: String
   public var kinds: Set<SensorKind>
   public var state: State
+  /// What the hardware is, by a name that stays the same across restarts, as in "lsm6dsox"; nil when it does not say.
+  public var device: String?
 
-  public init(timestamp: Timestamp, source: String, kinds: Set<SensorKind>, state: State) {
+  public init(
+    timestamp: Timestamp, source: String, kinds: Set<SensorKind>, state: State, device: String? = nil
+  ) {
     self.timestamp = timestamp
     self.source = source
     self.kinds = kinds
     self.state = state
+    self.device = device
   }
 }

@@ -9,6 +9,7 @@ struct GPSDFixAssembler: Sendable {
   private static let mostDevices = 16
 
   private var skies: [String: (sky: GPSDSky, timestamp: Timestamp)] = [:]
+  private var guesses: [String: DilutionGuess] = [:]
 
   /// Takes what is said of the sky. What this report leaves out (some receivers' dilutions and satellites come
   /// apart) stays as it was.
@@ -23,10 +24,11 @@ struct GPSDFixAssembler: Sendable {
   }
 
   /// The report as the rest of the program knows it. Without a fix it has neither position nor motion.
-  func fix(_ report: GPSDFix, at timestamp: Timestamp) -> PositionFix {
+  mutating func fix(_ report: GPSDFix, at timestamp: Timestamp) -> PositionFix {
     var fix = PositionFix(timestamp: timestamp, time: report.time, mode: report.mode.flatMap(FixMode.init))
     fix.receiver = report.device
     let sky = current(report.device ?? "", at: timestamp)
+    if guesses.count > Self.mostDevices { guesses.removeAll() }
     fix.satellitesUsed = sky?.satellitesUsed
     fix.satellitesVisible = sky?.satellitesVisible
     guard let mode = fix.mode, mode != .noFix else { return fix }
@@ -39,11 +41,18 @@ struct GPSDFixAssembler: Sendable {
     fix.speed = nonNegative(report.speed)
     fix.course = report.track.map(normalizedDegrees)
     fix.climb = report.climb
+    fix.quality = FixQuality(gpsdStatus: report.status)
     fix.horizontalError = nonNegative(report.eph)
     fix.verticalError = nonNegative(report.epv)
     fix.speedError = nonNegative(report.eps)
     fix.courseError = nonNegative(report.epd)
     fix.horizontalDilution = nonNegative(sky?.horizontalDilution)
+    if let dilution = guesses[report.device ?? "", default: DilutionGuess()].dilution(
+      behind: report.eph, isDifferential: fix.quality == .differential, hdop: sky?.horizontalDilution)
+    {
+      fix.isHorizontalErrorFromDilution = true
+      fix.horizontalDilution = dilution
+    }
     return fix
   }
 
@@ -55,4 +64,18 @@ struct GPSDFixAssembler: Sendable {
   }
 
   private func nonNegative(_ value: Double?) -> Double? { value.flatMap { $0 >= 0 ? $0 : nil } }
+}
+
+extension FixQuality {
+  fileprivate init?(gpsdStatus status: Int?) {
+    switch status {
+    case 1, 9: self = .autonomous
+    case 2: self = .differential
+    case 3: self = .realTimeKinematicFixed
+    case 4: self = .realTimeKinematicFloat
+    case 5, 6: self = .deadReckoning
+    case 7, 8: self = .notMeasured
+    default: return nil
+    }
+  }
 }

@@ -40,6 +40,9 @@ public struct GPSDFix: Hashable, Sendable {
   public var device: String?
   /// 1 no fix, 2 two-dimensional, 3 three-dimensional.
   public var mode: Int?
+  /// gpsd's number for how the position was found: 1 autonomous, 2 differential, 3 and 4 real-time kinematic fixed and
+  /// float, 5 and 6 dead reckoning without and with satellites, 7 surveyed, 8 simulated, 9 encrypted. Nil for its 0, which is unknown.
+  public var status: Int?
   public var time: UTCTime?
   public var latitude: Double?
   public var longitude: Double?

@@ -91,6 +91,7 @@ internal import Spatial
     var fix = GPSDFix()
     fix.device = unsafe string(of: data.pointee.dev.path)
     if set & UInt64(MODE_SET) != 0 { fix.mode = Int(source.mode) }
+    if set & UInt64(STATUS_SET) != 0, source.status > 0 { fix.status = Int(source.status) }
     if set & UInt64(TIME_SET) != 0 { fix.time = time(source.time) }
     // LATLON_SET tells of the longitude only, ALTITUDE_SET of any height: each field is looked at itself.
     fix.latitude = finite(source.latitude)

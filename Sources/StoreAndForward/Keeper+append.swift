@@ -5,6 +5,7 @@ extension Keeper {
   func commit(_ batches: [Batch]) {
     expire()
     let records = batches.flatMap { batch in accept(batch) }
+    for record in records { lastKnown.note(record) }
     if degradation == nil, let store, write(records, to: store) { return }
     for record in records {
       for lane in memory.insert(record) { memoryDrops[lane.rawValue] += 1 }
@@ -23,6 +24,12 @@ extension Keeper {
         qos: min(draft.qos, 2), retain: draft.retain, contentType: draft.contentType, expiry: draft.expiry,
         createdAt: draft.createdAt, storedAt: store?.clock.now ?? 0)
     }
+  }
+
+  /// A name that no record has or will have.
+  func makeIdentity() -> RecordIdentity {
+    reserve(1)
+    return nextIdentity()
   }
 
   private func reserve(_ count: Int) {

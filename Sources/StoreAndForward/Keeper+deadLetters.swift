@@ -24,33 +24,45 @@ extension Keeper {
 
   func deadLetters(limit: Int) -> [DeadLetter] {
     guard let store else { return [] }
-    let sql = "SELECT \(Schema.columns), lane, reason, refused FROM dead ORDER BY seq DESC LIMIT ?1"
-    var letters: [DeadLetter] = []
     do throws(SQLiteFailure) {
-      let statement = try store.database.prepare(sql)
-      statement.bind(1, Int64(limit))
-      while try statement.step() {
-        let lane = Lane(rawValue: Int(statement.integer(10))) ?? .other
-        letters.append(
-          DeadLetter(
-            record: LaneTable.record(statement, lane), reason: statement.text(11) ?? "",
-            refusedAt: statement.integer(12)))
-      }
+      return try DeadLetter.read(store.database, limit: limit)
     } catch {
       handle(error)
+      return []
     }
-    return letters
   }
 
-  func clearDeadLetters() {
-    guard let store else { return }
+  /// Puts all dead letters back into their lanes. Returns how many.
+  func retryDeadLetters() -> Int {
+    guard let store else { return 0 }
     do throws(SQLiteFailure) {
-      try store.transaction(synced: false) { () throws(SQLiteFailure) in
-        try store.database.execute("DELETE FROM dead")
-        store.deadLettersCleared()
-      }
+      // Oldest first, as they were accepted.
+      let records = try DeadLetter.read(store.database, limit: .max).reversed().map(\.record)
+      try moveIn(records, to: store)
+      try forgetDeadLetters(of: store)
+      return records.count
     } catch {
       handle(error)
+      return 0
+    }
+  }
+
+  func clearDeadLetters() -> Int {
+    guard let store else { return 0 }
+    do throws(SQLiteFailure) {
+      let count = store.deadCount
+      try forgetDeadLetters(of: store)
+      return count
+    } catch {
+      handle(error)
+      return 0
+    }
+  }
+
+  private func forgetDeadLetters(of store: Store) throws(SQLiteFailure) {
+    try store.transaction(synced: true) { () throws(SQLiteFailure) in
+      try store.database.execute("DELETE FROM dead")
+      store.deadLettersCleared()
     }
   }
 

@@ -6,6 +6,7 @@ extension Keeper {
   ) throws(SQLiteFailure) {
     var rest = removals.sorted { a, b in (a.record.lane, a.record.place) < (b.record.lane, b.record.place) }[
       ...]
+    try noteOvertaking(removals, in: store)
     while let first = rest.first {
       let run = rest.enumerated().prefix { index, removal in
         removal.record.lane == first.record.lane && removal.record.turn == first.record.turn + index
@@ -19,6 +20,20 @@ extension Keeper {
       case .expired: store.change(first.record.lane) { $0.droppedForAge += count }
       case .damaged: store.change(first.record.lane) { $0.damaged += count }
       }
+    }
+  }
+}
+
+extension Keeper {
+  /// What has gone ahead of its history is remembered with its deletion, so that after a restart no older one is taken for
+  /// the last known.
+  private func noteOvertaking(
+    _ removals: [(record: Held, cause: RemovalCause)], in store: Store
+  ) throws(SQLiteFailure) {
+    guard !overtakers.isEmpty else { return }
+    for (record, cause) in removals {
+      guard case .acknowledged = cause, let topic = overtakers[record.place] else { continue }
+      try store.noteOvertaking(topic: topic, lane: record.lane, place: record.place)
     }
   }
 }

@@ -5,7 +5,14 @@ extension Keeper {
     expire()
     var result: [Record] = []
     result.reserveCapacity(limit)
-    while result.count < limit, let lane = order.nextLane(newest: newest) {
+    order.begin(newest: newest)
+    while result.count < limit,
+      let step = order.next(newest: newest, lastKnownIsDue: lastKnownIsDue)
+    {
+      guard case .lane(let lane) = step else {
+        readLastKnown(limit: limit, into: &result)
+        continue
+      }
       let before = order.cursor(lane)
       readFromDisk(lane, limit: limit, into: &result)
       readFromMemory(lane, limit: limit, into: &result)
@@ -15,7 +22,7 @@ extension Keeper {
     return result
   }
 
-  private func newest(_ lane: Lane) -> UInt64 { max(store?.newest[lane.rawValue] ?? 0, memory.newest(lane)) }
+  func newest(_ lane: Lane) -> UInt64 { max(store?.newest[lane.rawValue] ?? 0, memory.newest(lane)) }
 
   private func readFromDisk(_ lane: Lane, limit: Int, into result: inout [Record]) {
     while result.count < limit, let store, store.newest[lane.rawValue] > order.cursor(lane) {
@@ -43,9 +50,17 @@ extension Keeper {
           continue
         }
         hold(fresh)
-        result.append(fresh)
+        result.append(withoutOutdatedRetain(fresh))
       }
     }
+  }
+
+  /// What the broker keeps must not go back behind what has overtaken it.
+  private func withoutOutdatedRetain(_ record: Record) -> Record {
+    guard lastKnown.isOutdated(record) else { return record }
+    var record = record
+    record.retain = false
+    return record
   }
 
   private func readFromMemory(_ lane: Lane, limit: Int, into result: inout [Record]) {
@@ -53,12 +68,12 @@ extension Keeper {
       order.handedOut(lane, upTo: record.seq)
       if isPassed(record.seq, lane) { continue }
       hold(record)
-      result.append(record)
+      result.append(withoutOutdatedRetain(record))
     }
   }
 
   /// The record with what is left of its usefulness; nil when nothing is, or its lane's age is over.
-  private func withRemainingExpiry(_ record: Record, _ now: Int64) -> Record? {
+  func withRemainingExpiry(_ record: Record, _ now: Int64) -> Record? {
     let age = max(0, now - record.storedAt)
     if let limit = configuration.limits(of: record.lane).age, age > Int64(limit) { return nil }
     guard let expiry = record.expiry else { return record }
@@ -73,14 +88,14 @@ extension Keeper {
     schedule(seconds: Self.patience)
   }
 
-  private func hold(_ record: Record) {
+  func hold(_ record: Record) {
     held[record.seq] = Held(
       lane: record.lane, place: record.seq, cost: record.cost, turn: takeTurn(record.lane))
   }
 
   /// Whether a place was met before the rewind.
   private func isPassed(_ place: UInt64, _ lane: Lane) -> Bool {
-    guard !passed.isEmpty, passed.contains(place) else { return false }
+    guard !passed.isEmpty, passed.remove(place) != nil else { return false }
     // The neighbours of what is skipped are no neighbours of each other.
     turns[lane.rawValue] += 1
     return true
@@ -100,8 +115,10 @@ extension Keeper {
   /// Reading starts over; what must not be handed out (again) is remembered.
   func rewind() {
     order.rewind()
+    lastKnown.rewind()
     readAhead = Self.nothingAhead
     passed = Set(held.values.map(\.place)).union(removals.map(\.record.place))
+    overtakers = overtakers.filter { passed.contains($0.key) }
   }
 
   func remove(_ seqs: [UInt64]) {
@@ -109,6 +126,8 @@ extension Keeper {
       guard let held = held.removeValue(forKey: seq) else { continue }
       if memory.isEmpty || memory.remove(held.place, from: held.lane) == nil {
         removals.append((held, .acknowledged))
+      } else {
+        overtakers[held.place] = nil
       }
     }
     // Few commits while a backlog drains, and none of them more than half a second late.

@@ -37,6 +37,9 @@ final class Keeper {
   /// Why the disk takes nothing; nil when it does.
   var degradation: String?
   var order = DrainOrder()
+  var lastKnown = LastKnown()
+  /// Of what was handed out ahead of its history: the topic, by place.
+  var overtakers: [UInt64: String] = [:]
   /// Handed out and not answered, by the number under which they were.
   var held: [UInt64: Held] = [:]
   /// After a rewind, the places that reading comes across again: of those in `held`, and of those that are
@@ -149,6 +152,7 @@ final class Keeper {
     store = opened
     degradation = nil
     hasReserve = reserve.take()
+    learnLastKnown(opened)
     if opened.isCopy { tell(.newEpoch(opened.epoch)) }
     if reportedDrops == nil { reportedDrops = drops }
   }
@@ -170,6 +174,8 @@ final class Keeper {
     store = nil
     held = [:]
     passed = []
+    overtakers = [:]
+    lastKnown = LastKnown()
     removals = []
     rewind()
     let place = Recovery.setAside(path)
@@ -197,16 +203,20 @@ final class Keeper {
     guard !records.isEmpty else { return [] }
     if let mark = store.sequence.markNeeded(for: records.count) { try store.reserve(mark) }
     var places: [UInt64] = []
+    var moved: [(record: Record, old: UInt64)] = []
     try store.transaction(synced: true) { () throws(SQLiteFailure) in
       for var record in records {
         guard let seq = store.sequence.take() else { continue }
+        let old = record.seq
         record.seq = seq
         record.storedAt = store.clock.now
         try store.insert(record)
         places.append(seq)
+        moved.append((record, old))
       }
       for lane in Lane.allCases { try store.makeRoom(in: lane, bytes: configuration.limits(of: lane).bytes) }
     }
+    for (record, old) in moved { lastKnown.move(record, from: old) }
     return places
   }
 
@@ -284,8 +294,15 @@ final class Keeper {
   }
 
   func forgetRemovals() {
-    if !passed.isEmpty { for removal in removals { passed.remove(removal.record.place) } }
+    if !passed.isEmpty { for removal in removals { forgetPassed(removal.record) } }
+    if !overtakers.isEmpty { for removal in removals { overtakers[removal.record.place] = nil } }
     removals.removeAll(keepingCapacity: true)
+  }
+
+  /// What was read ahead is met once more, though it is deleted by now.
+  private func forgetPassed(_ record: Held) {
+    if let end = readAhead[record.lane.rawValue].last?.seq, end >= record.place { return }
+    passed.remove(record.place)
   }
 
   /// Drops what is too old, now and then.

@@ -13,7 +13,9 @@ internal import Platform
 /// 3. Epoch and seq name a record for ever. Numbers are given out only below a mark that is already safe on
 ///    disk; a store that is a copy of another, or that replaces a damaged one, begins a new epoch.
 /// 4. Within a lane, records are handed out in the order in which they were accepted, each once until
-///    `offerAgain`. Only the state lane replaces: of each topic the newest is kept.
+///    `offerAgain`. Only the state lane replaces: of each topic the newest is kept. Only what is last known
+///    overtakes: the newest retained record of a topic goes before the backlog of its lane, and the older ones
+///    follow without their retain flag (`LastKnown`), so that what the broker keeps never goes back.
 /// 5. Memory does not grow with the backlog: records are read in portions from a cursor, and the oldest is
 ///    found without a search.
 /// 6. The wall clock decides nothing. Ages are counted by the store's own clock (`StoreClock`).
@@ -81,12 +83,15 @@ public final class Outbox: Sendable {
     append([draft]).first ?? RecordIdentity(epoch: "", seq: 0)
   }
 
+  /// A name for a message that does not go through the store, as the last word before a link is closed.
+  public func makeIdentity() -> RecordIdentity { use { $0.makeIdentity() } }
+
   /// The records to send next, at most `limit`, each handed out once until `offerAgain`. Fewer than `limit`
   /// means that no more wait for now.
   public func next(limit: Int) -> [Record] { use { $0.next(limit: limit) } }
 
-  /// Everything that was handed out and is neither removed nor rejected is to be handed out again: the state
-  /// lane first, then lane by lane, oldest first.
+  /// Everything that was handed out and is neither removed nor rejected is to be handed out again: what is last
+  /// known and the state lane first, then lane by lane, oldest first.
   public func offerAgain() { use { $0.offerAgain() } }
 
   /// The broker has taken these over. Numbers that were not handed out are ignored.
@@ -99,8 +104,14 @@ public final class Outbox: Sendable {
   /// The newest dead letters, newest first, at most `limit`.
   public func deadLetters(limit: Int = 100) -> [DeadLetter] { use { $0.deadLetters(limit: limit) } }
 
-  /// Forgets all dead letters.
-  public func clearDeadLetters() { use { $0.clearDeadLetters() } }
+  /// Forgets all dead letters. Returns how many there were.
+  @discardableResult
+  public func clearDeadLetters() -> Int { use { $0.clearDeadLetters() } }
+
+  /// Puts all dead letters back into their lanes, as the newest there: whoever refused them was set right. Their payloads
+  /// keep the identity that they were accepted under. Returns how many there were.
+  @discardableResult
+  public func retryDeadLetters() -> Int { use { $0.retryDeadLetters() } }
 
   public var status: OutboxStatus { use { $0.status } }
 

@@ -1,5 +1,6 @@
 /// Which queue a record stands in. Lanes are drained in this order, and within a lane oldest first; right after
-/// `offerAgain()` the state lane comes once before all others, so that a watcher sees first where things are.
+/// `offerAgain()` the last known of tracks and the state lane come once before all others, so that a watcher sees first
+/// where things are.
 public enum Lane: Int, CaseIterable, Sendable, Comparable {
   /// What happened: region transitions, motion events, answers to commands. Synced one by one.
   case events = 0

@@ -41,12 +41,23 @@ public final class BrokerFixture: Sendable {
 
   /// Waits until its log says something so many times; the test's time limit ends a wait that never does.
   public func waitForLog(_ text: String, times: Int = 1) async throws {
-    while true {
-      let log = FileManager.default.contents(atPath: directory.file("broker.log")) ?? Data()
-      let parts = String(decoding: log, as: UTF8.self).components(separatedBy: text)
-      if parts.count > times { return }
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    while logCount(text) < times { try await Task.sleep(for: .milliseconds(5)) }
+  }
+
+  /// How many times its log has said something.
+  public func logCount(_ text: String) -> Int {
+    let log = FileManager.default.contents(atPath: directory.file("broker.log")) ?? Data()
+    return String(decoding: log, as: UTF8.self).components(separatedBy: text).count - 1
+  }
+
+  /// Sends it a signal.
+  public func signal(_ number: Int32) { process.withLock { $0 }?.signal(number) }
+
+  /// Whether a database that it was told to save is whole: it writes a new file and renames it.
+  public var hasSavedDatabase: Bool {
+    let files = FileManager.default
+    return files.fileExists(atPath: directory.file("mosquitto.db"))
+      && !files.fileExists(atPath: directory.file("mosquitto.db.new"))
   }
 
   /// Ends it as a power cut would.

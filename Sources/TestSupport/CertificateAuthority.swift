@@ -42,16 +42,21 @@ public final class CertificateAuthority: Sendable {
 
   /// Issues a certificate with its key.
   /// - Parameters:
-  ///   - name: names the files and the subject.
+  ///   - name: names the files, and the subject unless that is given.
+  ///   - commonName: of the subject.
   ///   - alternativeName: as in `IP:127.0.0.1` or `DNS:broker.example`.
   public func issue(
-    _ name: String, alternativeName: String = "IP:127.0.0.1,DNS:localhost", validity: Validity = .now
+    _ name: String, commonName: String? = nil, alternativeName: String = "IP:127.0.0.1,DNS:localhost",
+    validity: Validity = .now
   ) throws -> (certificateFile: String, keyFile: String) {
     let (key, request, certificate) = (
       directory.file("\(name).key"), directory.file("\(name).csr"), directory.file("\(name).crt")
     )
+    let subject = (commonName ?? name).split(separator: "/", omittingEmptySubsequences: false)
+      .joined(separator: "\\/")
     try openssl([
-      "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=\(name)",
+      "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+      "/CN=\(subject)",
       "-addext", "subjectAltName=\(alternativeName)", "-keyout", key, "-out", request,
     ])
     let dates =

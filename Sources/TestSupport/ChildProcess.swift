@@ -73,11 +73,11 @@ public final class ChildProcess: Sendable {
     if isRunning { _ = Glibc.kill(-processID, number) }
   }
 
-  /// Ends it with SIGTERM, after two seconds with SIGKILL, and waits for its end.
+  /// Ends it with SIGTERM, after twenty seconds with SIGKILL, and waits for its end.
   @discardableResult
   public func terminate() -> Int32 {
     signal(SIGTERM)
-    for _ in 0..<200 where isRunning { usleep(10_000) }
+    for _ in 0..<2000 where isRunning { usleep(10_000) }
     return kill()
   }
 

@@ -1,9 +1,22 @@
 internal import ArgumentParser
 internal import FleetCore
 internal import Glibc
+internal import MQTT
 
-/// How to reach the broker: the same for all commands. A flag goes before the environment.
+/// How to reach the broker: the same for all commands. A flag goes before the environment, and that before the profile.
 struct BrokerArguments: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The table of the profile file to take what follows from (ODOGRAPH_PROFILE; default: [default], where the broker is not given otherwise).",
+      valueName: "name"))
+  var profile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The profile file (ODOGRAPH_PROFILE_FILE; default: ~/.config/odograph/profile.toml).", valueName: "file"
+    ))
+  var profileFile: String?
+
   @Option(
     help: ArgumentHelp(
       "The broker, as mqtt://[user@]host[:port] or, with TLS, mqtts://…  (ODOGRAPH_BROKER; default: localhost)",
@@ -33,12 +46,36 @@ struct BrokerArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "Folder of authorities to believe, as openssl rehash makes it; turns TLS on (ODOGRAPH_CA_FOLDER).",
+      valueName: "folder"))
+  var caFolder: String?
+
+  @Option(
+    help: ArgumentHelp(
       "PEM file of this client's certificate; turns TLS on (ODOGRAPH_CERT).", valueName: "file"))
   var cert: String?
 
   @Option(
     help: ArgumentHelp("PEM file of the certificate's private key (ODOGRAPH_KEY).", valueName: "file"))
   var key: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Name of a key that both sides know, instead of certificates; turns TLS on (ODOGRAPH_PSK_IDENTITY).",
+      valueName: "name"))
+  var pskIdentity: String?
+
+  @Option(
+    help: ArgumentHelp("A file with that key in hexadecimal digits (ODOGRAPH_PSK_FILE).", valueName: "file"))
+  var pskFile: String?
+
+  @Option(
+    help: ArgumentHelp("The application protocol to ask for with TLS (ODOGRAPH_ALPN).", valueName: "name"))
+  var alpn: String?
+
+  @Option(
+    help: ArgumentHelp("The oldest TLS to speak: 1.2 or 1.3 (default: 1.2).", valueName: "version"))
+  var tlsMinimum: String?
 
   @Flag(
     name: .customLong("mqtt-v311"),
@@ -50,7 +87,15 @@ struct BrokerArguments: ParsableArguments {
       "Where the topics of all fleets begin (ODOGRAPH_ROOT; default: odograph/v1).", valueName: "topic"))
   var root: String?
 
-  var topicRoot: String { root ?? environment("ODOGRAPH_ROOT") ?? FleetSelection().root }
+  var topicRoot: String {
+    // What is wrong with the profile is told by `options()`, which every command asks too.
+    root ?? environment("ODOGRAPH_ROOT") ?? (try? usedProfile())?.topicRoot ?? FleetSelection().root
+  }
+
+  /// The fleets that are meant: those given, else the profile's, else all.
+  func fleets(_ given: [String]) -> [String] {
+    given.isEmpty ? (try? usedProfile())?.fleets ?? [] : given
+  }
 
   func options() throws(FleetError) -> BrokerOptions {
     if broker != nil, host != nil {
@@ -58,11 +103,48 @@ struct BrokerArguments: ParsableArguments {
         operation: "use", object: "--host", cause: "--broker names the host already; give one of them",
         exit: .usage)
     }
+    let profile = try usedProfile()
+    var options = BrokerOptions(address: try address(profile))
+    options.user = user ?? (options.address.user == nil ? environment("ODOGRAPH_USER") ?? profile?.user : nil)
+    options.passwordFile = passwordFile ?? environment("ODOGRAPH_PASSWORD_FILE")
+    options.password = environment("ODOGRAPH_PASSWORD")
+    if options.password == nil { options.passwordFile = options.passwordFile ?? profile?.passwordFile }
+    options.authorityFile = ca ?? environment("ODOGRAPH_CA")
+    options.authorityFolder = caFolder ?? environment("ODOGRAPH_CA_FOLDER")
+    options.sharedKeyIdentity = pskIdentity ?? environment("ODOGRAPH_PSK_IDENTITY")
+    if options.authorityFile == nil, options.authorityFolder == nil, options.sharedKeyIdentity == nil {
+      options.authorityFile = profile?.authorityFile
+      options.authorityFolder = profile?.authorityFolder
+      options.sharedKeyIdentity = profile?.keyIdentity
+    }
+    options.sharedKeyFile =
+      pskFile ?? environment("ODOGRAPH_PSK_FILE")
+      ?? (options.sharedKeyIdentity == nil ? nil : profile?.sharedKeyFile)
+    options.certificateFile = cert ?? environment("ODOGRAPH_CERT") ?? profile?.certificateFile
+    options.keyFile = key ?? environment("ODOGRAPH_KEY") ?? profile?.keyFile
+    options.applicationProtocol = alpn ?? environment("ODOGRAPH_ALPN") ?? profile?.applicationProtocol
+    switch tlsMinimum ?? profile?.minimumTLS ?? "1.2" {
+    case "1.2": options.minimumTLS = .tls12
+    case "1.3": options.minimumTLS = .tls13
+    default:
+      throw FleetError(
+        operation: "use", object: "--tls-minimum \(tlsMinimum ?? "")", cause: "it is 1.2 or 1.3", exit: .usage
+      )
+    }
+    options.usesVersion311 = usesVersion311 || profile?.mqttProtocol == "3.1.1"
+    // TLS by a file alone means TLS's port too, where none is given.
+    if options.mentionsTLS, !options.address.usesTLS, port == nil, !options.address.hasExplicitPort {
+      options.address.port = 8883
+    }
+    return options
+  }
+
+  private func address(_ profile: Profile?) throws(FleetError) -> BrokerAddress {
     var address = BrokerAddress.local
     if let host {
       // Through the same door as a URL, so that what is no host name is refused alike.
       address = try BrokerAddress(parsing: host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)
-    } else if let text = broker ?? environment("ODOGRAPH_BROKER") {
+    } else if let text = broker ?? environment("ODOGRAPH_BROKER") ?? profile?.broker {
       address = try BrokerAddress(parsing: text)
     }
     if let port {
@@ -73,18 +155,26 @@ struct BrokerArguments: ParsableArguments {
       }
       address.port = port
     }
-    var options = BrokerOptions(address: address)
-    options.user = user ?? (address.user == nil ? environment("ODOGRAPH_USER") : nil)
-    options.passwordFile = passwordFile ?? environment("ODOGRAPH_PASSWORD_FILE")
-    options.password = environment("ODOGRAPH_PASSWORD")
-    options.authorityFile = ca ?? environment("ODOGRAPH_CA")
-    options.certificateFile = cert ?? environment("ODOGRAPH_CERT")
-    options.keyFile = key ?? environment("ODOGRAPH_KEY")
-    options.usesVersion311 = usesVersion311
-    // TLS by a file alone means TLS's port too, where none is given.
-    let wantsTLS = options.authorityFile != nil || options.certificateFile != nil
-    if wantsTLS, !address.usesTLS, port == nil, !address.hasExplicitPort { options.address.port = 8883 }
-    return options
+    return address
+  }
+
+  /// The profile to fill in what is not said otherwise. A broker that is given leaves the unnamed profile aside: one
+  /// broker's password is not for another.
+  private func usedProfile() throws(FleetError) -> Profile? {
+    let name = profile ?? environment("ODOGRAPH_PROFILE")
+    let isBrokerGiven = broker != nil || host != nil || environment("ODOGRAPH_BROKER") != nil
+    if name == nil, isBrokerGiven { return nil }
+    let given = profileFile ?? environment("ODOGRAPH_PROFILE_FILE")
+    guard let path = given ?? ProfileFile.usualPath(environment) else { return nil }
+    guard let file = try ProfileFile(path: path, home: environment("HOME")) else {
+      guard name != nil || given != nil else { return nil }
+      throw FleetError(
+        operation: "read", object: path,
+        cause:
+          "there is no such file; write [\(name ?? ProfileFile.usualName)] and broker = \"mqtt://…\" into it",
+        exit: .usage)
+    }
+    return try file.profile(named: name)
   }
 }
 

@@ -14,10 +14,14 @@ struct Odograph: ParsableCommand {
         odograph watch                          the fleet on the local broker
         odograph watch --broker mqtts://ann@broker.example
         odograph tail --vehicle van-1 --kind location
+        odograph record fleet.sqlite
         ODOGRAPH_BROKER=mqtt://10.0.0.5 odograph watch
       """,
     version: "0.1.0",
-    subcommands: [Watch.self, Tail.self])
+    subcommands: [
+      Watch.self, Tail.self, Stats.self, Record.self, Check.self, Command.self, Config.self, Regions.self,
+      Simulate.self,
+    ])
 }
 
 /// Runs a command's work and ends the process as it came out.

@@ -68,7 +68,7 @@ struct Tail: ParsableCommand {
           operation: "use", object: "--qos \(self.qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
       }
       let selection = FleetSelection(
-        root: broker.topicRoot, fleets: fleet, vehicles: vehicle, kinds: kind)
+        root: broker.topicRoot, fleets: broker.fleets(fleet), vehicles: vehicle, kinds: kind)
       var options = TailOptions(filters: topic.isEmpty ? try selection.filters() : topic)
       options.broker = try broker.options()
       options.qos = qos

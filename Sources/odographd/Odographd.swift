@@ -14,6 +14,7 @@ struct Odographd: ParsableCommand {
         odographd run --print --set vehicle.id=test --set input.mode=simulation
         odographd check --config /etc/odographd/odograph.toml
         odographd sensors
+        odographd dead-letters --config /etc/odographd/odograph.toml
 
       EXIT STATUS
         0  done, or stopped by SIGTERM or SIGINT
@@ -23,7 +24,7 @@ struct Odographd: ParsableCommand {
         78 wrong configuration
       """,
     version: AgentVersion.current,
-    subcommands: [Run.self, Check.self, Sensors.self])
+    subcommands: [Run.self, Check.self, Sensors.self, DeadLetters.self])
 }
 
 /// The options that every command which reads the configuration has.
@@ -40,8 +41,18 @@ struct ConfigurationOptions: ParsableArguments {
 
   /// The configuration in force; a problem with it ends the program with status 78, as in sysexits(3).
   func load() throws -> AgentConfiguration {
+    let layers = try layers()
     do {
-      return try AgentConfiguration.load(
+      return try layers.configuration()
+    } catch {
+      throw Failure(error.description, status: 78)
+    }
+  }
+
+  /// The places that it comes from.
+  func layers() throws -> ConfigurationLayers {
+    do {
+      return try ConfigurationLayers(
         file: config, environment: ProcessEnvironment.variables, assignments: assignments)
     } catch {
       throw Failure(error.description, status: 78)
@@ -73,7 +84,8 @@ extension Odographd {
       try ending {
         let configuration = try options.load()
         let agent = Agent(
-          configuration: configuration, output: print ? .print : .broker, version: AgentVersion.current,
+          configuration: configuration, layers: try options.layers(), output: print ? .print : .broker,
+          version: AgentVersion.current,
           log: AgentLog.make(level: configuration.logLevel))
         do {
           try agent.run()
@@ -107,6 +119,53 @@ extension Odographd {
     func run() throws {
       try ending {
         for line in SensorListing(try options.load()).lines() { Swift.print(line) }
+      }
+    }
+  }
+}
+
+extension Odographd {
+  struct DeadLetters: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Lists the messages that the broker will never take, newest first.",
+      discussion: """
+        They are kept in the store (store.dead_letters of them), with the reason, and counted in `status` as queue.dead. \
+        Listing them leaves a running agent alone; --remove and --retry want it stopped.
+        """)
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Write each as a JSON line, with its payload.")
+    var json = false
+
+    @Option(help: "How many to list at most.")
+    var limit = 100
+
+    @Flag(help: "Forget all of them.")
+    var remove = false
+
+    @Flag(help: "Put all of them back, for the next run to send.")
+    var retry = false
+
+    func validate() throws {
+      if remove, retry { throw ValidationError("--remove and --retry exclude one another") }
+      if limit < 1 { throw ValidationError("--limit must be at least 1") }
+    }
+
+    func run() throws {
+      try ending {
+        let listing = DeadLetterListing(try options.load())
+        do {
+          if remove {
+            Swift.print("forgotten: \(try listing.remove())")
+          } else if retry {
+            Swift.print("put back: \(try listing.retry())")
+          } else {
+            for line in try listing.lines(limit: limit, asJSON: json) { Swift.print(line) }
+          }
+        } catch {
+          throw Failure("\(error)")
+        }
       }
     }
   }

@@ -68,7 +68,7 @@ import Testing
 
   @Test func aFixWithoutATimeTakesItFromTheTimeBase() throws {
     var pipeline = try pipeline()
-    let drafts = run(&pipeline, [fix(at: 0, latitude: 48), fix(at: 5, latitude: 49, time: false)])
+    let drafts = run(&pipeline, [fix(at: 0, latitude: 48), fix(at: 5, latitude: 48.0001, time: false)])
     let last = try #require(drafts.last { $0.kind == .location })
     #expect(try LocationMessage(json: json(last)).time == Self.start.advanced(bySeconds: 5))
   }
@@ -125,7 +125,5 @@ import Testing
     #expect(statuses.last?.sources.first?.reason == "gone")
     let farewell = try StatusMessage(json: json(pipeline.farewell(at: Timestamp(seconds: 9))))
     #expect(farewell.state == .offline && !farewell.isWill)
-    let will = try StatusMessage(json: JSONValue(parsing: pipeline.will))
-    #expect(will.state == .offline && will.isWill)
   }
 }

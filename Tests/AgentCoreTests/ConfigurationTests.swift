@@ -58,9 +58,12 @@ import Testing
       "test.toml:4: key input.mode: \"magic\" is not one of \"hardware\", \"replay\", \"simulation\""
     ),
     ("[vehicle]\nid = \"v\"\n[input]\nmode = \"replay\"", "test.toml:4: a replay needs replay.position"),
-    ("[vehicle]\nid = \"v\"\n[mqtt]\nbroker = \"http://x\"", "test.toml:4: \"http://x\" is not mqtt://HOST"),
     (
-      "[vehicle]\nid = \"v\"\n[mqtt]\nkey_file = \"k\"",
+      "[vehicle]\nid = \"v\"\n[mqtt]\nbroker = \"http://x\"",
+      "test.toml:4: key mqtt.broker: \"http://x\" is not mqtt://HOST"
+    ),
+    (
+      "[vehicle]\nid = \"v\"\n[mqtt]\nkey_file = \"k\"\nbroker = \"mqtts://h\"",
       "test.toml:4: mqtt.certificate_file and mqtt.key_file"
     ),
     ("[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"a = 1,2\"]", "test.toml:4: \"a = 1,2\" is not"),

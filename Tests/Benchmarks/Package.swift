@@ -20,9 +20,20 @@ let package = Package(
         .product(name: "StoreAndForward", package: "odograph"),
       ],
       path: "Sources/DeliveryBenchmark"),
+    .target(name: "CFleet", path: "Sources/CFleet", linkerSettings: [.linkedLibrary("mosquitto")]),
+    .executableTarget(
+      name: "fleet-benchmark",
+      dependencies: ["CFleet", .product(name: "FleetCore", package: "odograph")],
+      path: "Sources/FleetBenchmark"),
     .executableTarget(
       name: "outbox-benchmark", dependencies: [.product(name: "StoreAndForward", package: "odograph")],
       path: "Sources/OutboxBenchmark"),
+    .executableTarget(
+      name: "region-benchmark",
+      dependencies: [
+        .product(name: "Positioning", package: "odograph"), .product(name: "Spatial", package: "odograph"),
+      ],
+      path: "Sources/RegionBenchmark"),
     .executableTarget(
       name: "report-benchmark",
       dependencies: [
@@ -32,7 +43,7 @@ let package = Package(
       path: "Sources/ReportBenchmark"),
   ]
 )
-for target in package.targets where target.name != "CPublisher" {
+for target in package.targets where target.type != .system && !target.name.hasPrefix("C") {
   target.swiftSettings = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),

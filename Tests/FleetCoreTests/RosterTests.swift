@@ -109,6 +109,34 @@ import Testing
     }
   }
 
+  @Test func aVehicleThatSleepsIsOverdueAfterItsNextContact() {
+    var roster = Roster()
+    let asleep = statusJSON("asleep", at: 0, epoch: "a", seq: 1)
+    roster.receive(
+      "status", asleep.dropLast() + #","nextContact":"\#(wireTime(600))"}"#, at: 0)
+    #expect(roster.van?.nextContact == moment(600).time)
+    #expect(roster.van?.isOverdue(at: moment(890)) == false)
+    #expect(roster.van?.isOverdue(at: moment(901)) == true)
+    roster.receive("status", statusJSON("online", at: 700, epoch: "a", seq: 2), at: 700)
+    #expect(roster.van?.nextContact == nil && roster.van?.isOverdue(at: moment(2000)) == false)
+    roster.receive("status", statusJSON("asleep", at: 710, epoch: "a", seq: 3), at: 710)
+    #expect(roster.van?.nextContact == nil && roster.van?.isOverdue(at: moment(99_000)) == false)
+  }
+
+  /// After a reconnect the last known location comes first, and then those before it.
+  @Test func aHistoryThatFollowsTheLastKnownLocationMovesNothing() {
+    var roster = Roster()
+    roster.receive("location", locationJSON(48, at: 0, epoch: "a", seq: 1), at: 0)
+    roster.receive("location", locationJSON(49, at: 90, epoch: "a", seq: 90), at: 100)
+    for seq in 2..<90 {
+      let message = locationJSON(48 + Double(seq) / 100, at: Double(seq), epoch: "a", seq: seq)
+      #expect(roster.receive("location", message, at: 100) == .outdated)
+    }
+    #expect(roster.van?.location?.message.location.coordinate.latitude == 49)
+    #expect(
+      roster.receive("location", locationJSON(49.1, at: 101, epoch: "a", seq: 91), at: 101) == .applied)
+  }
+
   @Test func aWillOfTheSessionMeansLost() {
     var roster = Roster()
     roster.receive("status", statusJSON("online", at: 10, session: 5, epoch: "a", seq: 1), at: 10)
@@ -129,6 +157,22 @@ import Testing
     #expect(
       roster.receive("status", statusJSON("offline", at: 5, session: 5, will: true), at: 65) == .outdated)
     #expect(roster.van?.state == .online)
+  }
+
+  /// The clock was set back by ten days while the link was down: what numbers say stands above what times say.
+  @Test func aSessionThatBeganBeforeTheLastOneByAWrongClockIsFollowed() {
+    var roster = Roster()
+    let earlier = -864_000.0
+    roster.receive("status", statusJSON("online", at: 10, session: 5, epoch: "a", seq: 1), at: 10)
+    roster.receive("status", statusJSON("offline", at: 5, session: 5, will: true), at: 20)
+    roster.receive(
+      "status", statusJSON("online", at: earlier, session: earlier, epoch: "a", seq: 2), at: 30)
+    #expect(roster.van?.state == .online)
+    // The old session's will once more is a ghost only if its clock was right; this one cannot be told.
+    #expect(
+      roster.receive("status", statusJSON("offline", at: earlier, session: earlier, will: true), at: 40)
+        == .applied)
+    #expect(roster.van?.state == .offline)
   }
 
   @Test func aVehicleReturnsFromItsWill() {
@@ -170,7 +214,8 @@ import Testing
 
   @Test func theLastEventIsKept() {
     var roster = Roster()
-    let enter = #"{"event":"enter","region":"depot","time":"\#(wireTime(1))","epoch":"a","seq":4}"#
+    let enter =
+      #"{"event":"enter","region":"depot","time":"\#(wireTime(1))","latitude":48,"longitude":11,"epoch":"a","seq":4}"#
     #expect(roster.receive("region", enter, at: 1) == .applied)
     #expect(roster.receive("region", enter, at: 2) == .duplicate)
     #expect(roster.van?.event?.message.summary == "enter depot")
@@ -185,6 +230,7 @@ import Testing
     ("odograph/v1/demo/van/status", #"{"state":"flying"}"#, "malformed"),
     ("odograph/v1/demo/van/attitude", #"{"time":"2026-11-21T12:00:00Z","frame":"x"}"#, "malformed"),
     ("odograph/v1/demo/van/region", #"{"event":7}"#, "malformed"),
+    ("odograph/v1/demo/van/region", #"{"event":"enter","time":"2026-11-21T12:00:00Z"}"#, "malformed"),
     ("odograph/v1/demo/van/location", "", "ignored"), ("odograph/v1/demo/van/track", "{}", "ignored"),
     ("odograph/v1/demo/van/regions/desired", "{}", "ignored"), ("other/topic", "{}", "ignored"),
     ("", "", "ignored"), ("odograph/v1//van/status", "{}", "ignored"),

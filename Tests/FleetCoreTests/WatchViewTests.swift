@@ -8,7 +8,10 @@ import Testing
   private func fleet() -> Roster {
     var roster = Roster()
     roster.receive("status", statusJSON("online", at: 0, epoch: "a", seq: 1), at: 0, vehicle: "van-1")
-    roster.receive("region", #"{"event":"enter","region":"depot"}"#, at: 4, vehicle: "van-1")
+    roster.receive(
+      "region",
+      #"{"time":"\#(wireTime(4))","event":"enter","region":"depot","latitude":48.16,"longitude":11.5}"#, at: 4,
+      vehicle: "van-1")
     roster.receive(
       "location", locationJSON(48.1635068, at: 8, epoch: "a", seq: 2, speed: 13.25, course: 43.2), at: 8,
       vehicle: "van-1")

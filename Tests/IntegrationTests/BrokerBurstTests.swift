@@ -1,3 +1,4 @@
+import Glibc
 import MQTT
 import Platform
 import TestSupport
@@ -5,7 +6,7 @@ import Testing
 
 /// A link that is open only for bursts.
 @Suite(.serialized) struct BrokerBurstTests {
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func theLinkOpensForABurstCarriesAllAndCloses() async throws {
     let broker = try BrokerFixture()
     let watcher = SessionRecorder()
@@ -20,7 +21,8 @@ import Testing
     let store = MemoryOutbox()
     let recorder = SessionRecorder()
     var handlers = recorder.handlers
-    handlers.farewell = { [MQTTMessage(topic: "status", text: "asleep", qos: .atLeastOnce, retain: true)] }
+    handlers.farewell = { _ in [MQTTMessage(topic: "status", text: "asleep", qos: .atLeastOnce, retain: true)]
+    }
     let session = try MQTTSession(configuration: settings, outbound: store, handlers: handlers)
     try session.start()
     for burst in 1...3 {
@@ -50,7 +52,41 @@ import Testing
     listener.stop()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  /// Without a call, with what can wait, and with live values all the time.
+  @Test(.timeLimit(.minutes(6)))
+  func theLinkOpensAtItsIntervalAndNothingThatCanWaitKeepsItOpen() async throws {
+    let broker = try BrokerFixture()
+    var settings = configuration(broker, "sleeper")
+    settings.linkPolicy = .bursts(linger: 0.1, interval: 1)
+    let store = MemoryOutbox()
+    let recorder = SessionRecorder()
+    var handlers = recorder.handlers
+    let contacts = Locked<[Double?]>([])
+    handlers.farewell = { seconds in
+      contacts.withLock { $0.append(seconds) }
+      return []
+    }
+    let session = try MQTTSession(configuration: settings, outbound: store, handlers: handlers)
+    try session.start()
+    let live = Locked(true)
+    let talker = try DedicatedThread.start(name: "live") {
+      while live.withLock({ $0 }) {
+        session.publishNow(MQTTMessage(topic: "live", text: "x"))
+        usleep(5000)
+      }
+    }
+    try await eventually { recorder.states.count >= 2 }
+    store.append(MQTTMessage(topic: "data", text: "can wait", qos: .atLeastOnce))
+    session.noteMore()
+    try await eventually { recorder.states.count >= 6 && store.isEmpty }
+    live.withLock { $0 = false }
+    talker.join()
+    session.stop()
+    #expect(session.statistics.droppedNow > 0 && session.statistics.sentNow > 0)
+    #expect(contacts.withLock { $0 }.allSatisfy { ($0.map { (0...1).contains($0) }) == true })
+  }
+
+  @Test(.timeLimit(.minutes(6)))
   func commandsThatWaitedArriveInTheNextBurst() async throws {
     let broker = try BrokerFixture()
     var settings = configuration(broker, "sleeper")

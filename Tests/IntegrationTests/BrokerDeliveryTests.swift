@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct BrokerDeliveryTests {
   /// The listener takes QoS 0, which the broker writes to it before it acknowledges to the sender: what the
   /// broker has acknowledged has been passed on, also when it is killed the next moment.
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(6)))
   func everyRecordArrivesInOrderWhileTheBrokerIsKilledAndStartedAgain() async throws {
     let broker = try BrokerFixture()
     let link = try LinkProxy(to: broker.port)
@@ -45,7 +45,7 @@ import Testing
     listener.stop()
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(6)))
   func aListenerThatDiesBeforeKeepingABatchGetsItAgain() async throws {
     let broker = try BrokerFixture()
     let log = broker.directory.file("kept.log")
@@ -75,7 +75,7 @@ import Testing
     #expect(sender.stop())
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func aBatchThatIsNotKeptComesAgain() async throws {
     let broker = try BrokerFixture()
     let refused = Locked(false)
@@ -111,7 +111,7 @@ import Testing
     sender.stop()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func aKilledClientLeavesItsWillAndAStoppedOneItsLastWord() async throws {
     let broker = try BrokerFixture()
     let recorder = SessionRecorder()

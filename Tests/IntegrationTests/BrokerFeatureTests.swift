@@ -10,7 +10,7 @@ import Testing
 
   init() throws { broker = try BrokerFixture() }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func propertiesAndRetainTravelUnchanged() async throws {
     let sent = MQTTMessage(
       topic: "a/b", payload: [0, 1, 255], qos: .atLeastOnce, retain: true,
@@ -32,7 +32,7 @@ import Testing
     listener.session.stop()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func everythingWorksUnder311() async throws {
     var settings = configuration(broker, "old")
     settings.protocolVersion = .v311
@@ -53,7 +53,7 @@ import Testing
     #expect(session.stop())
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func aSharedSubscriptionDividesTheWorkAndLosesNothingWhenAMemberLeaves() async throws {
     let members = [
       try await connect("one", [MQTTSubscription("$share/group/work/#")]),
@@ -79,7 +79,7 @@ import Testing
     sender.stop()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func aSubscriptionThatIsRefusedIsReported() async throws {
     let strict = try FakeBroker { connection, _ in
       guard connection.read() != nil else { return }
@@ -102,7 +102,7 @@ import Testing
     session.stop()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func subscriptionsChangeWhileConnectedAndSurviveAReconnect() async throws {
     let listener = try await connect("listener", [MQTTSubscription("first")])
     try listener.session.subscribe(MQTTSubscription("second"))
@@ -120,7 +120,7 @@ import Testing
     sender.session.stop()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func whatCannotBeSentNowIsDroppedAndCounted() async throws {
     let session = try MQTTSession(
       configuration: configuration(broker, "now"), handlers: MQTTSession.Handlers())
@@ -139,7 +139,7 @@ import Testing
     session.stop()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func aBrokerThatFreezesIsNoticedByTheKeepAlive() async throws {
     var settings = configuration(broker, "patient")
     settings.keepAlive = 5
@@ -156,7 +156,7 @@ import Testing
     session.stop()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func anIdleConnectionStandsLongerThanItsKeepAlive() async throws {
     var settings = configuration(broker, "idle")
     settings.keepAlive = 5
@@ -168,7 +168,7 @@ import Testing
     session.stop()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func brokersAreTriedInOrder() async throws {
     var settings = configuration(broker, "chooser")
     settings.brokers.insert(MQTTConfiguration.Broker(host: "127.0.0.1", port: try FreePort.next()), at: 0)
@@ -183,7 +183,7 @@ import Testing
     session.stop()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func aNameWhoseFirstAddressDoesNotAnswerIsReachedByTheSecond() async throws {
     var settings = configuration(broker, "dual")
     // Resolves to ::1 and 127.0.0.1 on most machines; the broker listens on the latter alone.
@@ -194,7 +194,7 @@ import Testing
     session.stop()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func theProbeTellsWhatItFound() async throws {
     let passwords = broker.directory.file("passwords")
     let made = try ChildProcess("mosquitto_passwd", ["-b", "-c", passwords, "vehicle", "secret"])

@@ -39,7 +39,7 @@ final class SessionRecorder: Sendable {
 }
 
 @Suite struct BrokerSessionTests {
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func messagesTravelFromSessionToSession() async throws {
     let broker = try BrokerFixture()
     let recorder = SessionRecorder()

@@ -21,7 +21,7 @@ import Testing
   }
 
   /// gpsd is not there yet, comes, is killed, and comes again: each change is said once.
-  @Test(.timeLimit(.minutes(3))) func aRestartIsSurvivedAndSaidOnce() throws {
+  @Test(.timeLimit(.minutes(6))) func aRestartIsSurvivedAndSaidOnce() throws {
     guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
     let listener = GPSDListener()
     let port: UInt16 = try FreePort.next()
@@ -29,7 +29,7 @@ import Testing
     source.setDemand(always, for: .positioning)
     try source.start(listener.sink)
     defer { source.stop() }
-    #expect(waitUntil(atMost: 10) { listener.states.count == 1 })
+    #expect(waitUntil(atMost: 60) { listener.states.count == 1 })
     // Several attempts fail in this time; none but the first is said.
     usleep(2_500_000)
     #expect(Self.kinds(listener.states) == ["unavailable"])
@@ -37,19 +37,19 @@ import Testing
     #expect(reason.contains("127.0.0.1:\(port)") && reason.contains("is gpsd running?"))
 
     let first = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true, port: port)
-    #expect(waitUntil(atMost: 40) { listener.fixes.count > 20 })
+    #expect(waitUntil(atMost: 60) { listener.fixes.count > 20 })
     first.process.signal(SIGKILL)
     first.stop()
-    #expect(waitUntil(atMost: 10) { listener.states.count == 3 })
+    #expect(waitUntil(atMost: 60) { listener.states.count == 3 })
     let count = listener.fixes.count
     let second = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true, port: port)
-    #expect(waitUntil(atMost: 40) { listener.fixes.count > count + 20 })
+    #expect(waitUntil(atMost: 60) { listener.fixes.count > count + 20 })
     second.stop()
     #expect(Self.kinds(listener.states).prefix(4) == ["unavailable", "active", "unavailable", "active"])
   }
 
   /// While nothing is wanted nobody watches, so gpsd closes the receiver; then the watch is taken up again.
-  @Test(.timeLimit(.minutes(2))) func demandOffLeavesTheWatch() throws {
+  @Test(.timeLimit(.minutes(6))) func demandOffLeavesTheWatch() throws {
     guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
     let gpsd = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true)
     defer { gpsd.stop() }
@@ -58,55 +58,55 @@ import Testing
     let source = try GPSDSource(address)
     try source.start(listener.sink)
     defer { source.stop() }
-    #expect(waitUntil(atMost: 10) { listener.states == [.idle] })
+    #expect(waitUntil(atMost: 60) { listener.states == [.idle] })
     #expect(Self.watchers(gpsd.port) == 0)
     source.setDemand(always, for: .positioning)
-    #expect(waitUntil(atMost: 20) { listener.fixes.count > 10 })
-    #expect(waitUntil(atMost: 10) { Self.watchers(gpsd.port) == 1 })
+    #expect(waitUntil(atMost: 60) { listener.fixes.count > 10 })
+    #expect(waitUntil(atMost: 60) { Self.watchers(gpsd.port) == 1 })
     source.setDemand(.off, for: .positioning)
-    #expect(waitUntil(atMost: 10) { Self.watchers(gpsd.port) == 0 })
-    #expect(waitUntil(atMost: 10) { Self.kinds(listener.states) == ["idle", "active", "idle"] })
+    #expect(waitUntil(atMost: 60) { Self.watchers(gpsd.port) == 0 })
+    #expect(waitUntil(atMost: 60) { Self.kinds(listener.states) == ["idle", "active", "idle"] })
     let count = listener.fixes.count
     usleep(500_000)
     #expect(listener.fixes.count == count)
     source.setDemand(always, for: .positioning)
-    #expect(waitUntil(atMost: 20) { listener.fixes.count > count + 10 })
+    #expect(waitUntil(atMost: 60) { listener.fixes.count > count + 10 })
     #expect(Self.kinds(listener.states) == ["idle", "active", "idle", "active"])
     source.stop()
-    #expect(waitUntil(atMost: 10) { Self.watchers(gpsd.port) == 0 })
+    #expect(waitUntil(atMost: 60) { Self.watchers(gpsd.port) == 0 })
   }
 
-  @Test(.timeLimit(.minutes(1))) func aProbeNamesVersionAndDevices() throws {
+  @Test(.timeLimit(.minutes(6))) func aProbeNamesVersionAndDevices() throws {
     guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
     let gpsd = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true)
     defer { gpsd.stop() }
     var probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))
     // gpsd listens a moment before gpsfake gives it the receiver.
-    _ = try waitUntil(atMost: 10) {
+    _ = try waitUntil(atMost: 60) {
       probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))
       return !probe.devices.isEmpty
     }
     #expect(probe.version.protocolMajor == 3)
     #expect(!probe.version.release.isEmpty)
     #expect(probe.devices.count == 1)
-    #expect(waitUntil(atMost: 10) { Self.watchers(gpsd.port) == 0 })
+    #expect(waitUntil(atMost: 60) { Self.watchers(gpsd.port) == 0 })
   }
 
-  @Test(.timeLimit(.minutes(1))) func aProbeOfNobodySaysSo() throws {
+  @Test(.timeLimit(.minutes(6))) func aProbeOfNobodySaysSo() throws {
     let port: UInt16 = try FreePort.next()
     let error = #expect(throws: GPSDError.self) { _ = try GPSDProbe.run(GPSDAddress(port: port)) }
     #expect(error?.kind == .unreachable)
     #expect(error?.description.contains("127.0.0.1:\(port)") == true)
   }
 
-  @Test(.timeLimit(.minutes(1))) func aHostWithoutAddressSaysSo() throws {
+  @Test(.timeLimit(.minutes(6))) func aHostWithoutAddressSaysSo() throws {
     let address = GPSDAddress(host: "no-such-host.invalid")
     let error = #expect(throws: GPSDError.self) { _ = try GPSDProbe.run(address) }
     #expect(error?.kind == .unknownHost)
   }
 
   /// Something that listens and says nothing must not hold a probe or a source for ever.
-  @Test(.timeLimit(.minutes(1))) func aSilentListenerIsGivenUp() throws {
+  @Test(.timeLimit(.minutes(6))) func aSilentListenerIsGivenUp() throws {
     let listener = try SilentListener()
     let error = #expect(throws: GPSDError.self) {
       _ = try GPSDProbe.run(GPSDAddress(port: listener.port), timeLimit: .milliseconds(300))

@@ -8,7 +8,7 @@ import Testing
 /// Recorded logs through a real gpsd.
 @Suite(.serialized) struct GPSDReplayTests {
   /// Every fix of the drive comes through gpsd once, in order, where the log has it (issue 2, point 2).
-  @Test(.timeLimit(.minutes(3)), arguments: ["munich_2025", "mtv_ublox_f9k_slim2025"])
+  @Test(.timeLimit(.minutes(6)), arguments: ["munich_2025", "mtv_ublox_f9k_slim2025"])
   func aDriveComesThroughWhole(track: String) throws {
     guard GPSDFixture.isInstalled, let path = Shared.file("data/tracks/\(track).nmea") else { return }
     let listener = GPSDListener()
@@ -38,7 +38,7 @@ import Testing
 
   /// What gpsd leaves out of its JSON is nil, and no report without a fix has a position (issue 2, point 3).
   @Test(
-    .timeLimit(.minutes(3)),
+    .timeLimit(.minutes(6)),
     arguments: [
       "bundg_zeus_9", "haicom-305N", "humminbird-M37", "nl2008u", "quectel-eg25-g", "rst39", "sirf2",
       "ublox-neo-m8l",
@@ -52,7 +52,7 @@ import Testing
     let source = try GPSDSource(GPSDAddress(port: gpsd.port))
     source.setDemand(always, for: .positioning)
     try source.start(listener.sink)
-    _ = waitUntil(atMost: 6) { listener.fixes.count >= 400 }
+    _ = waitUntil(atMost: 60) { listener.fixes.count >= 400 }
     source.stop()
     pipe.terminate()
     gpsd.stop()

@@ -13,7 +13,7 @@ import Testing
     0x9D, 0x9F,
   ]
 
-  @Test(.timeLimit(.minutes(1)), arguments: refusals)
+  @Test(.timeLimit(.minutes(6)), arguments: refusals)
   func aRefusalIsReportedOnceAndOvercome(reason: UInt8) async throws {
     let broker = try FakeBroker { connection, number in
       guard connection.read() != nil else { return }
@@ -28,7 +28,7 @@ import Testing
     #expect(retry != nil)
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: [UInt8(1), 2, 3, 4, 5])
+  @Test(.timeLimit(.minutes(6)), arguments: [UInt8(1), 2, 3, 4, 5])
   func theRefusalsOf311AreUnderstood(code: UInt8) async throws {
     let broker = try FakeBroker { connection, number in
       guard connection.read() != nil else { return }
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(
-    .timeLimit(.minutes(1)),
+    .timeLimit(.minutes(6)),
     arguments: [
       [0x20, 3, 0, 0x84, 0] as [UInt8],  // a broker of 5 that does not want 5
       [0x20, 2, 0, 1],  // a broker of 3.1.1
@@ -64,7 +64,7 @@ import Testing
     #expect(properties.protocolLevel == 4)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func aBrokerOfOldThatClosesOnMQTT5IsAskedWith311() async throws {
     let broker = try FakeBroker { connection, _ in
       guard let packet = connection.read(), packet.protocolLevel == 4 else { return }
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(
-    .timeLimit(.minutes(1)),
+    .timeLimit(.minutes(6)),
     arguments: [
       [], [0x20], [0x20, 3, 0], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x30, 5, 0, 1, 0x61, 0, 0],
       [0x00, 0x00],
@@ -97,7 +97,7 @@ import Testing
     #expect(states.count >= 2, "\(states)")
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func aServerThatSaysNothingIsGivenUp() async throws {
     let broker = try FakeBroker { connection, number in
       guard connection.read() != nil else { return }
@@ -112,7 +112,7 @@ import Testing
     #expect(end.phase == .connect)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func stopEndsAnAttemptThatWaits() async throws {
     let broker = try FakeBroker { connection, _ in connection.waitForEnd() }
     let session = try MQTTSession(configuration: fakeConfiguration(broker), handlers: MQTTSession.Handlers())
@@ -122,7 +122,7 @@ import Testing
     #expect(session.statistics.connections == 0)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func aReceiveMaximumOfOneIsKept() async throws {
     let most = Locked((now: 0, most: 0))
     let broker = try FakeBroker { connection, _ in
@@ -146,7 +146,7 @@ import Testing
     #expect(session.stop())
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func aMessageAboveTheMaximumPacketSizeIsADeadLetterAndTheRestArrives() async throws {
     let seen = Locked([String]())
     let broker = try FakeBroker { connection, _ in
@@ -176,7 +176,7 @@ import Testing
 
   /// Each PUBACK reason (MQTT 5, table 3-4): taken, dead letter, or tried again.
   @Test(
-    .timeLimit(.minutes(1)),
+    .timeLimit(.minutes(6)),
     arguments: [
       (0x00, true), (0x10, true), (0x87, false), (0x90, false), (0x99, false), (0x95, false), (0x97, true),
       (0x91, true), (0x80, true), (0x83, true),
@@ -207,7 +207,7 @@ import Testing
 
   /// Each DISCONNECT reason that a server may give (MQTT 5, table 3-13).
   @Test(
-    .timeLimit(.minutes(1)),
+    .timeLimit(.minutes(6)),
     arguments: [
       0x80, 0x81, 0x82, 0x83, 0x87, 0x89, 0x8B, 0x8D, 0x8E, 0x8F, 0x90, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98,
       0x99,
@@ -238,7 +238,7 @@ import Testing
     #expect(session.stop())
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func aRecordThatTheBrokerThrowsTheClientOutForBecomesADeadLetter() async throws {
     let broker = try FakeBroker { connection, _ in
       guard connection.read() != nil else { return }

@@ -140,6 +140,24 @@ import Testing
     #expect(abs(angles.yaw - expected.yaw) < 0.02)
   }
 
+  /// One stamp far ahead, or a clock that was set back, does not silence a sensor for good.
+  @Test func timeThatGoesBackBeginsAnew() throws {
+    var manager = rest(.identity, frame: .xMagneticNorthZVertical, kinds: Self.all)
+    let future = Timestamp(seconds: 1e9)
+    manager.process([GyroData(timestamp: future, rotationRate: .zero)])
+    for index in 101...400 {
+      let time = Timestamp(seconds: Double(index) / 100)
+      let noise = Double(index % 5) * 1e-5
+      manager.process([AccelerometerData(timestamp: time, acceleration: Vector3(noise, 0, -1))])
+      manager.process([MagnetometerData(timestamp: time, magneticField: Vector3(noise, 24, -41.6))])
+      manager.process([GyroData(timestamp: time, rotationRate: Vector3(noise, 0, 0))])
+      if index == 250 { #expect(manager.gyroData?.timestamp == future) }
+    }
+    #expect(manager.gyroData?.timestamp == Timestamp(seconds: 4))
+    #expect(abs(signedDegrees(from: 0, to: try #require(manager.deviceMotion?.heading))) < 1)
+    #expect((200...201).contains(manager.health(of: .gyroscope)?.outOfOrder ?? 0))
+  }
+
   @Test func rubbishIsRefusedCountedAndHarmless() throws {
     var manager = rest(.identity, frame: .xMagneticNorthZVertical, kinds: Self.all)
     let before = try #require(manager.deviceMotion)
@@ -156,6 +174,8 @@ import Testing
       #expect(health.notFinite == 3 && health.implausible == 1 && health.accepted == 101)
     }
     #expect(manager.health(of: .gyroscope)?.outOfOrder == 1)
+    #expect(manager.refusals["gyroscope.outOfOrder"] == 1 && manager.refusals["magnetometer.notFinite"] == 3)
+    #expect(manager.refusals["magnetometer.outOfOrder"] == nil)
     #expect(manager.health(of: .positioning) == nil)
   }
 }

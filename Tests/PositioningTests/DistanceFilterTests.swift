@@ -4,52 +4,62 @@ import Spatial
 import Testing
 
 @Suite struct DistanceFilterTests {
-  private let origin = Coordinate(latitude: 48, longitude: 11)
-
-  private func fix(at seconds: Double, east: Double) -> PositionFix {
-    PositionFix(
-      timestamp: Timestamp(seconds: seconds), mode: .threeDimensional,
-      coordinate: origin.destination(distance: east, bearing: 90))
+  private func told(_ manager: inout LocationManager, _ location: Location) -> Bool {
+    manager.process(location) == [.location(location)]
   }
 
   @Test func tellsTheFirstAndThenWhatHasMovedFarEnough() {
-    var manager = LocationManager(distanceFilter: 10)
-    let told = [0.0, 4, 9.9, 10.1, 15, 20.0, 20.2].enumerated().filter { step, east in
-      manager.process(fix(at: Double(step), east: east)) != nil
+    var manager = LocationManager.updating(distanceFilter: 10)
+    let easts = [0.0, 4, 9.9, 10.1, 15, 20.0, 20.2]
+    let passed = easts.enumerated().filter { step, east in
+      told(&manager, Place.location(Double(step), east))
     }.map(\.element)
-    #expect(told == [0, 10.1, 20.2])
+    #expect(passed == [0, 10.1, 20.2])
     #expect(manager.filteredCount == 4)
   }
 
-  @Test func withoutAFilterTellsEveryPosition() {
-    var manager = LocationManager()
-    // The receiver's time moves on while the vehicle stands.
-    #expect(
-      (0..<5).allSatisfy { second in
-        var fix = fix(at: Double(second), east: 0)
-        fix.time = UTCTime(secondsSince1970: Double(second))
-        return manager.process(fix) != nil
-      })
+  @Test func withoutAFilterTellsEveryLocation() {
+    var manager = LocationManager.updating()
+    #expect((0..<5).allSatisfy { told(&manager, Place.location(Double($0), 0)) })
   }
 
-  @Test func aReportWithoutPositionTellsNothing() {
+  @Test func tellsNothingBeforeTheStartAndAfterTheStop() {
     var manager = LocationManager()
-    #expect(manager.process(PositionFix(timestamp: Timestamp(seconds: 0), mode: .noFix)) == nil)
-    #expect(manager.reportsWithoutPosition == 1)
+    #expect(manager.process(Place.location(0, 0)).isEmpty)
+    manager.startUpdatingLocation()
+    #expect(manager.process(Place.location(1, 0)).count == 1)
+    #expect(manager.stopUpdatingLocation().isEmpty)
+    #expect(manager.process(Place.location(2, 0)).isEmpty)
+    #expect(manager.location == Place.location(2, 0) && manager.lastTold == Place.location(1, 0))
   }
 
-  @Test func aRepeatedReportIsToldOnce() {
-    var manager = LocationManager()
-    var untimed = fix(at: 0, east: 0)
-    untimed.time = nil
-    var timed = fix(at: 0.1, east: 0)
-    timed.time = UTCTime(secondsSince1970: 5)
-    var later = timed
-    later.time = UTCTime(secondsSince1970: 6)
-    #expect(manager.process(untimed) != nil)
-    #expect(manager.process(timed) == nil)
-    #expect(manager.process(timed) == nil)
-    #expect(manager.process(later) != nil)
-    #expect(manager.duplicateCount == 2)
+  /// The definition, on every recorded track: each location is told if and only if no shorter way than the filter lies
+  /// between it and the last one told.
+  @Test(arguments: Place.tracks, [5.0, 20, 100, 1000])
+  func equalsTheDefinitionOnRecordedTracks(track: String, filter: Double) throws {
+    guard let locations = try Place.recordedFixes(track)?.compactMap({ Location(fix: $0) }) else { return }
+    var expected: [Location] = []
+    for location in locations {
+      let isFar = expected.last.map { $0.coordinate.distance(to: location.coordinate) >= filter } ?? true
+      if isFar { expected.append(location) }
+    }
+    var manager = LocationManager.updating(distanceFilter: filter)
+    let told = locations.flatMap { manager.process($0) }
+    #expect(told == expected.map { .location($0) })
+    #expect(expected.count > 3 && expected.count < locations.count)
+    #expect(manager.filteredCount == locations.count - expected.count)
+  }
+
+  @Test func theNeedIsTheWayThatIsLeft() throws {
+    var manager = LocationManager.updating(.hundredMeters, distanceFilter: 100)
+    #expect(manager.needs.distance == 0)
+    _ = manager.process(Place.location(0, 0, speed: 10))
+    _ = manager.process(Place.location(3, 30, speed: 10))
+    let needs = manager.needs
+    #expect(try abs(#require(needs.distance) - 70) < 0.1)
+    #expect(needs.speed == 10 && needs.timestamp == Timestamp(seconds: 3) && needs.horizontalAccuracy == 3)
+    #expect(needs.isWanted && needs.desiredAccuracy == .hundredMeters && !needs.isPaused)
+    #expect(LocationManager.updating().needs.distance == nil)
+    #expect(!LocationManager().needs.isWanted)
   }
 }

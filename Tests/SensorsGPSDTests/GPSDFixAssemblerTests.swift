@@ -16,7 +16,8 @@ import Testing
 
   @Test(arguments: [nil, 0, 1, 4, -1])
   func noPositionAndNoMotionWithoutAFix(mode: Int?) {
-    let fix = GPSDFixAssembler().fix(report(mode), at: Timestamp(nanoseconds: 1))
+    var assembler = GPSDFixAssembler()
+    let fix = assembler.fix(report(mode), at: Timestamp(nanoseconds: 1))
     var expected = PositionFix(timestamp: Timestamp(nanoseconds: 1), mode: mode == 1 ? .noFix : nil)
     expected.receiver = nil
     #expect(fix == expected)
@@ -25,15 +26,17 @@ import Testing
   @Test func noPositionFromHalfOfOne() {
     var half = report(3)
     half.latitude = nil
-    #expect(GPSDFixAssembler().fix(half, at: Timestamp(nanoseconds: 0)).coordinate == nil)
+    var assembler = GPSDFixAssembler()
+    #expect(assembler.fix(half, at: Timestamp(nanoseconds: 0)).coordinate == nil)
     half.latitude = 91
-    #expect(GPSDFixAssembler().fix(half, at: Timestamp(nanoseconds: 0)).coordinate == nil)
+    #expect(assembler.fix(half, at: Timestamp(nanoseconds: 0)).coordinate == nil)
   }
 
   @Test func impossibleValuesAreAbsent() {
     var impossible = report(3)
     (impossible.speed, impossible.eph, impossible.track) = (-1, -1, -90)
-    let fix = GPSDFixAssembler().fix(impossible, at: Timestamp(nanoseconds: 0))
+    var assembler = GPSDFixAssembler()
+    let fix = assembler.fix(impossible, at: Timestamp(nanoseconds: 0))
     #expect(fix.speed == nil && fix.horizontalError == nil && fix.course == 270)
   }
 
@@ -47,5 +50,43 @@ import Testing
     #expect(assembler.fix(report(3, device: "b"), at: start).satellitesUsed == nil)
     let late = assembler.fix(report(3, device: "a"), at: Timestamp(nanoseconds: 11 * Self.second))
     #expect(late.satellitesUsed == nil && late.horizontalDilution == nil)
+  }
+
+  /// gpsd 3.22 makes 19 m of a dilution of one, or 4.75 m with corrections.
+  @Test func anErrorThatGPSDMadeOfTheDilutionIsTakenApart() {
+    var assembler = GPSDFixAssembler()
+    let time = Timestamp(nanoseconds: 0)
+    func fix(_ eph: Double, status: Int = 1) -> PositionFix {
+      var report = report(3)
+      (report.eph, report.status) = (eph, status)
+      return assembler.fix(report, at: time)
+    }
+    // A stated error that happens to be a multiple once is left alone ...
+    #expect(!fix(14.44).isHorizontalErrorFromDilution)
+    #expect([8.0, 19, 7.77].allSatisfy { !fix($0).isHorizontalErrorFromDilution })
+    // ... and so is one that stays the same.
+    #expect((0..<10).allSatisfy { _ in !fix(14.44).isHorizontalErrorFromDilution })
+    #expect([14.25, 16.15].map { fix($0).horizontalDilution } == [nil, nil])
+    let known = fix(17.1)
+    #expect(known.isHorizontalErrorFromDilution && known.horizontalDilution == 0.9)
+    #expect(known.horizontalError == 17.1)
+    #expect(fix(4.038, status: 2).horizontalDilution == 0.85)
+    // With the dilution in hand there is nothing to guess.
+    assembler.take(GPSDSky(horizontalDilution: 0.8), at: time)
+    #expect(fix(15.2).horizontalDilution == 0.8 && fix(15.2).isHorizontalErrorFromDilution)
+    #expect(!fix(2.5).isHorizontalErrorFromDilution)
+  }
+
+  @Test(
+    arguments: [
+      (1, FixQuality.autonomous), (2, .differential), (3, .realTimeKinematicFixed),
+      (4, .realTimeKinematicFloat),
+      (6, .deadReckoning), (8, .notMeasured), (0, nil), (77, nil), (nil, nil),
+    ] as [(Int?, FixQuality?)])
+  func theStatusGivesTheQuality(status: Int?, quality: FixQuality?) {
+    var assembler = GPSDFixAssembler()
+    var report = report(3)
+    report.status = status
+    #expect(assembler.fix(report, at: Timestamp(nanoseconds: 0)).quality == quality)
   }
 }

@@ -15,8 +15,12 @@ final class NoticeRecorder: Sendable {
   }
 }
 
-func draft(_ lane: Lane, _ text: String, topic: String = "t", expiry: UInt32? = nil) -> RecordDraft {
-  RecordDraft(lane: lane, topic: topic, contentType: "text/plain", expiry: expiry, createdAt: 1) { identity in
+func draft(
+  _ lane: Lane, _ text: String, topic: String = "t", retain: Bool = false, expiry: UInt32? = nil
+) -> RecordDraft {
+  RecordDraft(
+    lane: lane, topic: topic, retain: retain, contentType: "text/plain", expiry: expiry, createdAt: 1
+  ) { identity in
     Array("\(text) \(identity.epoch) \(identity.seq)".utf8)
   }
 }

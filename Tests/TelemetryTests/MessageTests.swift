@@ -55,6 +55,8 @@ import Testing
       .init(name: "iio", state: "active", rates: ["gyroscope": 104]),
     ]
     status.counters = ["fixes": 3, "dropped.live": 0]
+    status.authorization = "authorized"
+    status.services = ["location": "available", "heading": "no \"magnetometer\""]
     #expect(try StatusMessage(json: JSONValue(parsing: status.payload)) == status)
   }
 
@@ -74,7 +76,10 @@ import Testing
     #expect(back.rotationRate == attitude.rotationRate)
     #expect(back.frame == .xTrueNorthZVertical)
     #expect(back.gravity == nil)
-    let heading = HeadingMessage(time: time, magneticHeading: 359.99, trueHeading: 3.2, headingAccuracy: 5)
+    var heading = HeadingMessage(time: time, magneticHeading: 359.99, trueHeading: 3.2, headingAccuracy: 5)
+    #expect(String(decoding: heading.payload, as: UTF8.self).hasSuffix(#""cardinalPoint":"N"}"#))
+    #expect(try HeadingMessage(json: JSONValue(parsing: heading.payload)) == heading)
+    (heading.isCalibrationWanted, heading.contradictsCourse) = (true, true)
     #expect(try HeadingMessage(json: JSONValue(parsing: heading.payload)) == heading)
   }
 

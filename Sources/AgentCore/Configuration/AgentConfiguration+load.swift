@@ -1,4 +1,5 @@
 internal import Configuration
+internal import Motion
 internal import Positioning
 internal import Sensors
 internal import Spatial
@@ -15,13 +16,7 @@ extension AgentConfiguration {
   public static func load(
     file: String?, environment: [String: String], assignments: [String]
   ) throws(ConfigurationError) -> AgentConfiguration {
-    let flags = try ConfigurationLayer(assignments: assignments)
-    let variables = try ConfigurationLayer(environment: environment)
-    var layers = [flags, variables]
-    if let file {
-      layers.append(try ConfigurationLayer(toml: ConfigurationFile.read(file), name: file))
-    }
-    return try AgentConfiguration(layers: layers, file: file)
+    try ConfigurationLayers(file: file, environment: environment, assignments: assignments).configuration()
   }
 
   init(layers: [ConfigurationLayer], file: String?) throws(ConfigurationError) {
@@ -42,24 +37,40 @@ extension AgentConfiguration {
       port: try reader.integer("gpsd.port"), device: reader.optionalText("gpsd.device"))
     iio = try IIO(reader)
     isLocationEnabled = try reader.flag("location.enabled")
-    let distance = try reader.number("location.distance_filter")
-    distanceFilter = distance > 0 ? distance : nil
-    desiredAccuracy = DesiredAccuracy(rawValue: try reader.text("location.desired_accuracy")) ?? .best
+    location = try LocationSettings(reader)
     isHeadingEnabled = try reader.flag("heading.enabled")
     headingInterval = try reader.number("heading.interval")
     headingFilter = try reader.number("heading.filter")
+    headingOrientation =
+      DeviceOrientation(rawValue: try reader.text("heading.orientation")) ?? .portrait
     isAttitudeEnabled = try reader.flag("attitude.enabled")
     attitudeInterval = try reader.number("attitude.interval")
     attitudeFrame =
       AttitudeReferenceFrame(rawValue: try reader.text("attitude.frame")) ?? .xMagneticNorthZVertical
+    privacy = try PrivacyPolicy(reader)
     motionEvents = try reader.choices("motion.events", of: MotionEvent.self)
     requiredSensors = try reader.choices("sensors.required", of: SensorKind.self)
     statusInterval = try reader.number("status.interval")
     energy = try EnergyFigures(reader)
     radioTail = try reader.number("energy.radio_tail")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
-    storePath = try reader.text("store.path")
+    store = try Store(reader)
+    let calibration = reader.optionalText("calibration.path")
+    calibrationPath =
+      calibration == "none" ? nil : calibration ?? Self.path("calibration", beside: store.path)
+    if try reader.flag("recorder.enabled") {
+      recorder = Recorder(
+        path: reader.optionalText("recorder.path") ?? Self.path("accelerometer.history", beside: store.path),
+        megabytes: try reader.integer("recorder.megabytes"))
+    }
+    regions = try Regions(reader)
     logLevel = try reader.text("log.level")
+    profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
+    remote = try Remote(reader)
+  }
+
+  private static func path(_ name: String, beside path: String) -> String {
+    path.lastIndex(of: "/").map { path[...$0] + name } ?? name
   }
 }
 
@@ -135,35 +146,8 @@ extension EnergyFigures {
   }
 }
 
-extension AgentConfiguration.MQTT {
-  fileprivate init(_ reader: Reader, fleet: String, vehicle: String) throws(ConfigurationError) {
-    let address = try reader.text("mqtt.broker")
-    guard let broker = BrokerAddress(address) else {
-      throw ConfigurationError(
-        place: reader.place(of: "mqtt.broker"),
-        problem: "\"\(address.prefix(80))\" is not mqtt://HOST[:PORT] or mqtts://HOST[:PORT]")
-    }
-    host = broker.host
-    port = broker.port
-    usesTLS = broker.usesTLS
-    clientID = reader.optionalText("mqtt.client_id") ?? "odographd-\(fleet)-\(vehicle)"
-    isVersion5 = try reader.text("mqtt.protocol") == "5"
-    keepAlive = try reader.integer("mqtt.keepalive")
-    user = reader.optionalText("mqtt.user")
-    passwordFile = reader.optionalText("mqtt.password_file")
-    caFile = reader.optionalText("mqtt.ca_file")
-    certificateFile = reader.optionalText("mqtt.certificate_file")
-    keyFile = reader.optionalText("mqtt.key_file")
-    if (certificateFile == nil) != (keyFile == nil) {
-      throw ConfigurationError(
-        place: reader.place(of: certificateFile == nil ? "mqtt.key_file" : "mqtt.certificate_file"),
-        problem: "mqtt.certificate_file and mqtt.key_file go together; set both or neither")
-    }
-  }
-}
-
 /// Reads keys through the configuration library's layers; every value was checked when its layer was made.
-private struct Reader {
+struct Reader {
   private let reader: ConfigReader
   private let layers: [ConfigurationLayer]
   private let file: String?

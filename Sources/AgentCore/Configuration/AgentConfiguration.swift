@@ -1,3 +1,4 @@
+public import Motion
 public import Positioning
 public import Sensors
 public import Spatial
@@ -69,19 +70,11 @@ public struct AgentConfiguration: Sendable, Hashable {
     case activity
   }
 
-  public struct MQTT: Sendable, Hashable {
-    public var host: String
-    public var port: Int
-    public var usesTLS: Bool
-    public var clientID: String
-    public var isVersion5: Bool
-    /// Seconds.
-    public var keepAlive: Int
-    public var user: String?
-    public var passwordFile: String?
-    public var caFile: String?
-    public var certificateFile: String?
-    public var keyFile: String?
+  /// The accelerometer's history on disk.
+  public struct Recorder: Sendable, Hashable {
+    public var path: String
+    /// 10⁶ bytes that the file may take.
+    public var megabytes: Int
   }
 
   public var fleet: String
@@ -94,24 +87,30 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var iio: IIO
 
   public var isLocationEnabled: Bool
-  /// Metres; nil tells every fix.
-  public var distanceFilter: Double?
-  public var desiredAccuracy: DesiredAccuracy
+  public var location: LocationSettings
   public var isHeadingEnabled: Bool
   /// Seconds between headings at the least.
   public var headingInterval: Double
   /// Degrees that the heading must turn to be told again.
   public var headingFilter: Double
+  /// Which axis of the device is ahead.
+  public var headingOrientation: DeviceOrientation
   public var isAttitudeEnabled: Bool
   /// Seconds between attitudes.
   public var attitudeInterval: Double
   public var attitudeFrame: AttitudeReferenceFrame
+  /// Where positions are kept to oneself.
+  public var privacy: PrivacyPolicy
   /// What is told as `motion`.
   public var motionEvents: Set<MotionEvent>
   /// What a vehicle must have: without one of these the agent does not start.
   public var requiredSensors: Set<SensorKind>
   /// Seconds between status messages when nothing changes.
   public var statusInterval: Double
+  /// The file that keeps what was learned of the motion sensors; nil keeps nothing.
+  public var calibrationPath: String?
+  /// Nil records nothing.
+  public var recorder: Recorder?
 
   /// What the parts of the device cost.
   public var energy: EnergyFigures
@@ -119,7 +118,9 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var radioTail: Double
 
   public var mqtt: MQTT
-  /// The file of the durable queue.
-  public var storePath: String
+  public var store: Store
+  public var regions: Regions
   public var logLevel: String
+  public var profiles: Profiles
+  public var remote: Remote
 }

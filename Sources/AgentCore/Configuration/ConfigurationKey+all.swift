@@ -1,3 +1,5 @@
+internal import Positioning
+
 extension ConfigurationKey {
   /// Every key there is, in the order of `Config/odograph.toml`, which documents each.
   static let all: [ConfigurationKey] = [
@@ -34,18 +36,30 @@ extension ConfigurationKey {
     ConfigurationKey("simulation.start", .text),
 
     ConfigurationKey("location.enabled", .flag, default: .flag(true)),
-    ConfigurationKey("location.distance_filter", .number(0...1_000_000), default: .number(0)),
-
     ConfigurationKey(
-      "location.desired_accuracy",
-      .oneOf([
-        "bestForNavigation", "best", "nearestTenMeters", "hundredMeters", "kilometer", "threeKilometers",
-        "reduced",
-      ]), default: .text("best")),
+      "location.desired_accuracy", .oneOf(DesiredAccuracy.allCases.map(\.rawValue)), default: .text("best")),
+    ConfigurationKey(
+      "location.activity", .oneOf(ActivityType.allCases.map(\.rawValue)), default: .text("automotive")),
+    ConfigurationKey("location.pauses_automatically", .flag, default: .flag(true)),
+    ConfigurationKey(
+      "location.reporting", .oneOf(["distance", "bounded", "significant"]), default: .text("distance")),
+    ConfigurationKey("location.distance_filter", .number(0...1_000_000), default: .number(0)),
+    ConfigurationKey("location.error_bound", .number(0.1...100_000), default: .number(20)),
+    ConfigurationKey("location.delay_bound", .number(0...600), default: .number(5)),
+    ConfigurationKey("location.deferral_distance", .number(0...1_000_000), default: .number(0)),
+    ConfigurationKey("location.deferral_timeout", .number(0...86_400), default: .number(0)),
+    ConfigurationKey("location.track_error", .number(0...100_000), default: .number(0)),
+
+    ConfigurationKey("privacy.zones", .texts, default: .texts([])),
+    ConfigurationKey("privacy.accuracy", .number(0...1_000_000), default: .number(0)),
 
     ConfigurationKey("heading.enabled", .flag, default: .flag(true)),
     ConfigurationKey("heading.interval", .number(0.01...86_400), default: .number(1)),
     ConfigurationKey("heading.filter", .number(0...180), default: .number(1)),
+    ConfigurationKey(
+      "heading.orientation",
+      .oneOf(["portrait", "portraitUpsideDown", "landscapeLeft", "landscapeRight"]),
+      default: .text("portrait")),
 
     ConfigurationKey("attitude.enabled", .flag, default: .flag(true)),
     ConfigurationKey("attitude.interval", .number(0.01...86_400), default: .number(1)),
@@ -74,21 +88,66 @@ extension ConfigurationKey {
     ConfigurationKey("energy.radio_burst_mj", .number(0...100_000), default: .number(315)),
     ConfigurationKey("energy.radio_byte_uj", .number(0...1000), default: .number(3.5)),
 
-    ConfigurationKey("mqtt.broker", .text, default: .text("mqtt://127.0.0.1:1883")),
+    ConfigurationKey("mqtt.broker", .texts, default: .texts(["mqtt://127.0.0.1:1883"])),
     ConfigurationKey("mqtt.client_id", .text),
     ConfigurationKey("mqtt.protocol", .oneOf(["5", "3.1.1"]), default: .text("5")),
     ConfigurationKey("mqtt.topic_root", .text, default: .text("odograph/v1")),
+    ConfigurationKey("mqtt.profile", .texts, default: .texts(["native"])),
     ConfigurationKey("mqtt.keepalive", .integer(5...3600), default: .integer(30)),
+    ConfigurationKey("mqtt.keepalive_at_rest", .integer(0...3600), default: .integer(0)),
     ConfigurationKey("mqtt.user", .text),
     ConfigurationKey("mqtt.password_file", .text),
     ConfigurationKey("mqtt.ca_file", .text),
     ConfigurationKey("mqtt.certificate_file", .text),
     ConfigurationKey("mqtt.key_file", .text),
+    ConfigurationKey("mqtt.tls_minimum", .oneOf(["1.2", "1.3"]), default: .text("1.2")),
+    ConfigurationKey("mqtt.alpn", .text),
+    ConfigurationKey("mqtt.psk_identity", .text),
+    ConfigurationKey("mqtt.psk_file", .text),
+    ConfigurationKey("mqtt.link", .oneOf(["always", "bursts", "bursts-at-rest"]), default: .text("always")),
+    ConfigurationKey("mqtt.burst_interval", .number(5...604_800), default: .number(600)),
+    ConfigurationKey("mqtt.burst_linger", .number(0...3600), default: .number(5)),
+    ConfigurationKey("mqtt.window", .integer(1...1000), default: .integer(100)),
+    ConfigurationKey("mqtt.connect_timeout", .number(1...300), default: .number(20)),
+    ConfigurationKey("mqtt.backoff_base", .number(0.05...3600), default: .number(1)),
+    ConfigurationKey("mqtt.backoff_limit", .number(0.05...86_400), default: .number(120)),
+    ConfigurationKey("mqtt.session_expiry", .integer(0...31_536_000), default: .integer(3600)),
+    ConfigurationKey("mqtt.message_expiry", .integer(0...31_536_000), default: .integer(0)),
+
+    ConfigurationKey("regions.path", .text),
+    ConfigurationKey("regions.state", .text, default: .text("/var/lib/odographd/regions.state")),
 
     ConfigurationKey("store.path", .text, default: .text("/var/lib/odographd/outbox.sqlite")),
+    ConfigurationKey("store.sync", .oneOf(["everything", "events", "second"]), default: .text("events")),
+    ConfigurationKey("store.events_megabytes", .number(0.01...1_000_000), default: .number(64)),
+    ConfigurationKey("store.events_days", .number(0...36_500), default: .number(90)),
+    ConfigurationKey("store.state_megabytes", .number(0.01...1_000_000), default: .number(1)),
+    ConfigurationKey("store.tracks_megabytes", .number(0.01...1_000_000), default: .number(128)),
+    ConfigurationKey("store.tracks_days", .number(0...36_500), default: .number(90)),
+    ConfigurationKey("store.other_megabytes", .number(0.01...1_000_000), default: .number(16)),
+    ConfigurationKey("store.other_days", .number(0...36_500), default: .number(7)),
+    ConfigurationKey("store.dead_letters", .integer(0...1_000_000), default: .integer(1000)),
+    ConfigurationKey("store.memory_megabytes", .number(0.01...1024), default: .number(2)),
+    ConfigurationKey("calibration.path", .text),
+    ConfigurationKey("recorder.enabled", .flag, default: .flag(false)),
+    ConfigurationKey("recorder.path", .text),
+    ConfigurationKey("recorder.megabytes", .integer(1...1_000_000), default: .integer(100)),
 
     ConfigurationKey(
       "log.level", .oneOf(["debug", "info", "notice", "warning", "error"]), default: .text("info")),
+
+    ConfigurationKey("owntracks.user", .text),
+    ConfigurationKey("owntracks.device", .text),
+    ConfigurationKey("owntracks.tid", .text),
+
+    ConfigurationKey("homeassistant.enabled", .flag, default: .flag(false)),
+    ConfigurationKey("homeassistant.prefix", .text, default: .text("homeassistant")),
+
+    ConfigurationKey("remote.enabled", .flag, default: .flag(false)),
+    ConfigurationKey("remote.keys", .texts, default: .texts(RemoteKeys.usual)),
+    ConfigurationKey("remote.rollback_after", .number(5...86_400), default: .number(120)),
+    ConfigurationKey("remote.path", .text, default: .text("/var/lib/odographd/remote")),
+    ConfigurationKey("remote.history_mb", .integer(0...10_000), default: .integer(16)),
   ]
 
   static let byPath = Dictionary(uniqueKeysWithValues: all.map { ($0.path, $0) })

@@ -42,7 +42,7 @@ struct ConfigurationKey: Sendable {
     switch kind {
     case .text: "a string"
     case .oneOf(let choices): "one of " + choices.map { "\"\($0)\"" }.joined(separator: ", ")
-    case .texts: "an array of strings"
+    case .texts: "an array of strings, or one string"
     case .integer(let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
     case .number(let range):
       "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
@@ -58,6 +58,7 @@ struct ConfigurationKey: Sendable {
   func accept(_ value: Value) -> Value? {
     switch (kind, value) {
     case (.text, .text), (.texts, .texts), (.flag, .flag): value
+    case (.texts, .text(let text)): .texts([text])
     case (.oneOf(let choices), .text(let text)): choices.contains(text) ? value : nil
     case (.integer(let range), .integer(let number)): range.contains(number) ? value : nil
     case (.number(let range), .number(let number)): range.contains(number) ? value : nil

@@ -3,6 +3,7 @@ internal import Logging
 internal import MQTT
 internal import Platform
 internal import Positioning
+internal import Spatial
 internal import StoreAndForward
 internal import Telemetry
 
@@ -11,6 +12,10 @@ final class BrokerDelivery: MessageDelivery {
   private let topics: TopicScheme
   private let outbox: Outbox
   private let session: MQTTSession
+  private let presence: Presence
+  private let settings: AgentConfiguration.MQTT
+  private let plan: Locked<LinkPlan>
+  private let lastWill: @Sendable () -> MQTTMessage
   private let log: Logger
 
   /// Seconds without an acknowledgement after which a stop leaves the rest to the next start.
@@ -19,60 +24,117 @@ final class BrokerDelivery: MessageDelivery {
   /// Opens the store and starts connecting.
   ///
   /// - Parameters:
-  ///   - will: makes the payload that the broker publishes as `status` when the connection ends without a word; asked
-  ///     anew for each connection.
+  ///   - remote: takes what comes for the vehicle; nil listens to nothing.
   ///   - connected: called after each connection, on the session's thread.
   /// - Throws: an error naming the store or the setting that cannot be used.
   init(
     configuration: AgentConfiguration, topics: TopicScheme, log: Logger,
-    will: @escaping @Sendable () -> [UInt8],
+    remote: RemoteInbox? = nil,
     connected: @escaping @Sendable () -> Void
   ) throws {
     self.topics = topics
     self.log = log
-    try Self.makeFolder(of: configuration.storePath)
-    let outbox = try Outbox(path: configuration.storePath) { log.warning("\($0)") }
-    self.outbox = outbox
+    try Self.makeFolder(of: configuration.store.path)
+    let outbox = try Outbox(
+      path: configuration.store.path, configuration: OutboxConfiguration(configuration.store)
+    ) { log.warning("\($0)") }
+    let presence = Presence()
+    (self.outbox, self.presence, settings) = (outbox, presence, configuration.mqtt)
+    plan = Locked(LinkPlan(configuration.mqtt))
     let topic = topics.topic(.status)
+    let profiles = configuration.profiles
+    let lastWill: @Sendable () -> MQTTMessage = {
+      let will = Self.status(presence.will(), topic: topic)
+      // One connection has one will. The native one says more, so it is the other's only where it stands alone.
+      return profiles.isNative ? will : profiles.ownTracks?.will(at: SystemClock.realtime) ?? will
+    }
+    self.lastWill = lastWill
     var settings = MQTTConfiguration(configuration.mqtt)
     settings.radioTail = configuration.radioTail
     session = try MQTTSession(
-      configuration: settings, outbound: OutboxProvider(outbox: outbox),
+      configuration: settings,
+      subscriptions: (remote?.topics.filters ?? []).map { MQTTSubscription($0) },
+      outbound: OutboxProvider(outbox: outbox),
       handlers: MQTTSession.Handlers(
         connectionChanged: { state in
           Self.report(state, to: log)
-          if case .connected = state { connected() }
+          remote?.put(state)
+          guard case .connected = state else { return }
+          presence.connected()
+          connected()
         },
-        will: {
-          MQTTMessage(
-            topic: topic, payload: will(), qos: .atLeastOnce, retain: true,
-            properties: MQTTMessageProperties(contentType: WireMessage.contentType))
-        }))
+        received: { messages in
+          let dropped = remote?.put(messages) ?? 0
+          if dropped > 0 { log.warning("too many commands at once", metadata: ["dropped": "\(dropped)"]) }
+          return .kept
+        },
+        subscriptionAnswered: { filter, reason in
+          guard reason.isError else { return }
+          log.warning("no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
+        },
+        farewell: { seconds in
+          guard profiles.isNative else { return [] }
+          let identity = outbox.makeIdentity()
+          let asleep = presence.asleep(
+            nextContactIn: seconds, identity: MessageIdentity(epoch: identity.epoch, seq: identity.seq))
+          return asleep.map { [Self.status($0, topic: topic)] } ?? []
+        },
+        will: lastWill))
     try session.start()
   }
 
   func accept(_ drafts: [MessageDraft]) {
     var durable: [RecordDraft] = []
+    var isUrgent = false
+    var belongsToBurst = plan.withLock { $0.choice.policy == .standing }
     for draft in drafts {
       if draft.lane == .live {
         session.publishNow(live(draft))
       } else {
         durable.append(record(draft))
       }
+      isUrgent = isUrgent || draft.lane == .event
+      belongsToBurst = belongsToBurst || draft.lane == .state
     }
     guard !durable.isEmpty else { return }
     outbox.append(durable)
-    session.wakeUp()
+    if isUrgent {
+      session.wakeUp()
+    } else if belongsToBurst {
+      // A track that grows all the time would never let a link close.
+      session.noteMore()
+    }
+  }
+
+  var storeProblem: String? {
+    if case .memory(let cause) = outbox.status.mode { cause } else { nil }
+  }
+
+  var sessionStart: UTCTime? { presence.sessionStart }
+
+  func note(_ status: StatusMessage) { presence.note(status) }
+
+  func note(isAtRest: Bool, at timestamp: Timestamp) {
+    let (before, wanted) = plan.withLock { ($0.choice, $0.note(isAtRest: isAtRest, at: timestamp)) }
+    guard let wanted else { return }
+    log.info("link", metadata: ["at_rest": "\(isAtRest)", "keepalive_s": "\(wanted.keepAlive)"])
+    session.setLinkPolicy(wanted.policy, keepAlive: wanted.keepAlive)
+    // The broker learns of another keepalive only when the connection is made anew.
+    if wanted.policy == .standing, before.policy == .standing { session.renewConnection() }
   }
 
   var counters: [String: Int] {
     let (sent, store) = (session.statistics, outbox.status)
-    return [
+    var counters = [
       "messages.acknowledged": sent.acknowledged, "messages.rejected": sent.rejected,
       "dropped.live": sent.droppedNow, "connections": sent.connections, "queue.records": store.records,
+      "queue.dead": store.deadLetters,
       "dropped.space": store.lanes.reduce(0) { $0 + $1.droppedForSpace },
       "dropped.age": store.lanes.reduce(0) { $0 + $1.droppedForAge },
+      "dropped.damaged": store.lanes.reduce(0) { $0 + $1.damaged },
     ]
+    for lane in Lane.allCases { counters["queue.\(lane)"] = store[lane].records }
+    return counters
   }
 
   var radio: EnergyLedger.Usage {
@@ -84,6 +146,7 @@ final class BrokerDelivery: MessageDelivery {
     // The farewell is the last word: it follows what is still due, as far as that goes.
     drain()
     accept([farewell])
+    session.wakeUp()
     drain()
     session.stop(drain: Self.stallLimit)
     let left = outbox.status.records
@@ -104,7 +167,7 @@ final class BrokerDelivery: MessageDelivery {
 
   private func live(_ draft: MessageDraft) -> MQTTMessage {
     MQTTMessage(
-      topic: topics.topic(draft.kind), payload: draft.encode(nil), qos: .atMostOnce, retain: draft.retain,
+      topic: draft.topic(in: topics), payload: draft.encode(nil), qos: .atMostOnce, retain: draft.retain,
       properties: MQTTMessageProperties(
         contentType: WireMessage.contentType,
         messageExpiryInterval: draft.expirySeconds.map { UInt32(clamping: $0) }))
@@ -119,12 +182,23 @@ final class BrokerDelivery: MessageDelivery {
       case .live: .other
       }
     return RecordDraft(
-      lane: lane, topic: topics.topic(draft.kind), qos: UInt8(draft.qos), retain: draft.retain,
-      contentType: WireMessage.contentType, expiry: draft.expirySeconds.map { UInt32(clamping: $0) },
+      lane: lane, topic: draft.topic(in: topics), qos: UInt8(draft.qos), retain: draft.retain,
+      contentType: WireMessage.contentType, expiry: expiry(of: draft).map { UInt32(clamping: $0) },
       createdAt: SystemClock.realtime
     ) { identity in
       draft.encode(MessageIdentity(epoch: identity.epoch, seq: identity.seq))
     }
+  }
+
+  /// What is kept by the broker as the last known does not expire with what nobody took.
+  private func expiry(of draft: MessageDraft) -> Int? {
+    draft.expirySeconds ?? (draft.retain ? nil : settings.messageExpiry)
+  }
+
+  private static func status(_ payload: [UInt8], topic: String) -> MQTTMessage {
+    MQTTMessage(
+      topic: topic, payload: payload, qos: .atLeastOnce, retain: true,
+      properties: MQTTMessageProperties(contentType: WireMessage.contentType))
   }
 
   private static func report(_ state: MQTTConnectionState, to log: Logger) {
@@ -143,5 +217,25 @@ final class BrokerDelivery: MessageDelivery {
     let folder = String(path[..<slash])
     guard mkdir(folder, 0o750) != 0, errno != EEXIST else { return }
     throw SystemError(operation: "make the store's folder", object: "\(folder) (store.path)", code: errno)
+  }
+}
+
+extension BrokerDelivery: RemoteLink {
+  func answer(_ answer: RemoteAnswer) {
+    session.publishNow(
+      MQTTMessage(
+        topic: answer.topic, payload: answer.payload, qos: .atLeastOnce,
+        properties: MQTTMessageProperties(
+          contentType: WireMessage.contentType, correlationData: answer.correlation)))
+  }
+
+  func reconnect(_ settings: AgentConfiguration.MQTT) {
+    do {
+      // The broker that is left must not show the vehicle as online for ever.
+      try session.reconnect(MQTTConfiguration(settings), final: [lastWill()])
+      plan.withLock { $0 = LinkPlan(settings) }
+    } catch {
+      log.warning("connection not changed", metadata: ["reason": "\(error)"])
+    }
   }
 }

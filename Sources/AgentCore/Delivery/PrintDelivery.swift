@@ -30,7 +30,7 @@ final class PrintDelivery: MessageDelivery {
           identity = MessageIdentity(epoch: "0000000000000000", seq: state.seq)
         }
         let message = WireMessage(
-          topic: topics.topic(draft.kind), payload: draft.encode(identity), qos: draft.qos,
+          topic: draft.topic(in: topics), payload: draft.encode(identity), qos: draft.qos,
           retain: draft.retain)
         lines += message.line
         lines.append(UInt8(ascii: "\n"))

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import MQTT
 internal import Platform
+internal import Positioning
 internal import Sensors
 internal import SensorsGPSD
 internal import SensorsIIO
@@ -17,7 +18,7 @@ public struct EnvironmentCheck {
   /// Looks at everything; takes at most some seconds a part. Nothing is published and no sensor is powered.
   public func run() -> [Finding] {
     [Finding(.ok, "configuration", "vehicle \(configuration.fleet)/\(configuration.vehicle)")]
-      + clock() + input() + store() + broker()
+      + RegionFile.findings(configuration.regions) + clock() + location() + input() + store() + broker()
   }
 
   private func clock() -> [Finding] {
@@ -31,6 +32,24 @@ public struct EnvironmentCheck {
       ]
     }
     return [Finding(.ok, "clock", now.rfc3339)]
+  }
+
+  /// The local switch, and the right to open the devices that are there.
+  private func location() -> [Finding] {
+    let services = ServiceAvailability(
+      isLocationEnabled: configuration.isLocationEnabled,
+      deniedNodes: DevicePermissions().denied(for: configuration))
+    let denied = (services.deniedNodes ?? [:]).keys.sorted().map {
+      Finding(
+        .problem, "permission", "\($0) may not be read",
+        remedy: "give the agent's user the right by a udev rule, or a group; or set iio.enabled = false")
+    }
+    guard services.isLocationEnabled else {
+      return denied + [
+        Finding(.warning, "location", "is switched off", remedy: "set location.enabled = true to be located")
+      ]
+    }
+    return denied + [Finding(.ok, "location", services.authorizationStatus.rawValue)]
   }
 
   private func input() -> [Finding] {
@@ -122,7 +141,7 @@ public struct EnvironmentCheck {
 
   /// The queue's folder must take files; a missing one is made by the agent if its parent allows.
   private func store() -> [Finding] {
-    let path = configuration.storePath
+    let path = configuration.store.path
     let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     let shown = folder.isEmpty ? "/" : folder
     if access(shown, W_OK | X_OK) == 0 { return [Finding(.ok, "store", path)] }

@@ -7,9 +7,7 @@ extension AgentPipeline {
   public var demands: [SensorKind: SensorDemand] { power.demands }
 
   /// What each kind of sensor must deliver at the most, while nothing sleeps.
-  var fullDemands: [SensorKind: SensorDemand] {
-    PowerPlanner.fullDemands(for: powerNeeds)
-  }
+  var fullDemands: [SensorKind: SensorDemand] { PowerPlanner.fullDemands(for: powerNeeds) }
 
   /// The demands, once after each change; nil when they are as they were.
   public mutating func takeChangedDemands() -> [SensorKind: SensorDemand]? { power.takeChangedDemands() }
@@ -24,30 +22,44 @@ extension AgentPipeline {
   mutating func note(usage: MachineUsage) { power.note(usage: usage) }
 
   /// What the consumers wait for.
-  var powerNeeds: PowerNeeds {
-    var needs = PowerNeeds(location: locationNeeds)
+  private var powerNeeds: PowerNeeds {
+    var needs = PowerNeeds(location: locationNeeds, errorBound: location.errorBound)
+    if let lastSeen { needs.distanceToBoundary = regions.monitor.distanceToNearestBoundary(from: lastSeen.coordinate) }
+    needs.watchesMotion = configuration.location.pausesAutomatically
+    let inertial = SensorDemand.rate(
+      hertz: configuration.iio.rate, latency: .seconds(configuration.iio.latency))
     let isFusionWanted = configuration.isAttitudeEnabled || configuration.isHeadingEnabled
     if isFusionWanted || !configuration.motionEvents.isEmpty {
-      let inertial = SensorDemand.rate(
-        hertz: configuration.iio.rate, latency: .seconds(configuration.iio.latency))
       for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] { needs.inertial[kind] = inertial }
     }
+    if isFusionWanted {
+      needs.inertial[.thermometer] = .rate(hertz: 0.2, latency: .seconds(configuration.iio.latency))
+    }
+    // A recorder records rest, too.
+    if configuration.recorder != nil { needs.restless[.accelerometer] = inertial }
     return needs
   }
 
   private var locationNeeds: LocationNeeds {
-    var needs = LocationNeeds(
-      isWanted: configuration.isLocationEnabled, desiredAccuracy: configuration.desiredAccuracy)
-    // Of the filter's way, what is left from where the device was last seen.
-    needs.distance = configuration.distanceFilter.map { filter in
-      guard let told = location.location, let lastSeen else { return filter }
-      return max(0, filter - told.coordinate.distance(to: lastSeen.coordinate))
+    var needs = location.needs
+    // What privacy withholds was seen all the same, and need not be looked for again.
+    if let lastSeen, needs.timestamp.map({ $0 < lastSeen.timestamp }) ?? true {
+      needs.timestamp = lastSeen.timestamp
+      needs.speed = lastSeen.speed
+      needs.speedAccuracy = lastSeen.speedAccuracy
+      needs.horizontalAccuracy = lastSeen.horizontalAccuracy
     }
-    needs.isHeadingWanted = configuration.isHeadingEnabled
-    needs.timestamp = lastSeen?.timestamp
-    needs.speed = lastSeen?.speed
-    needs.speedAccuracy = lastSeen?.speedAccuracy
-    needs.horizontalAccuracy = lastSeen?.horizontalAccuracy
     return needs
+  }
+}
+
+extension Mobility {
+  /// - Parameter activity: what carries the device.
+  init(_ activity: ActivityType) {
+    switch activity {
+    case .automotive: self = .vehicle
+    case .pedestrian: self = .pedestrian
+    case .other: self = .other
+    }
   }
 }

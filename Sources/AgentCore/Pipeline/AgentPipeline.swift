@@ -2,42 +2,94 @@ internal import Motion
 internal import Positioning
 public import Sensors
 public import Spatial
-internal import Telemetry
+public import Telemetry
 
 /// From sensor events to messages: the whole of the agent's decisions, as a value without I/O.
 ///
 /// Events go in with their time, drafts of messages come out. The same value therefore runs live, in a replay as fast as
 /// the machine can, and in a test with exact answers.
 public struct AgentPipeline: Sendable {
-  let configuration: AgentConfiguration
+  private(set) var configuration: AgentConfiguration
   private var timeBase: TimeBase
-  private(set) var location: LocationManager
-  /// The newest position, told or not.
+  private(set) var location: LocationReports
+  /// The newest position that was believed, told or not.
   private(set) var lastSeen: Location?
+  /// What is demanded of the sensors, and what that costs.
   var power: PowerControl
   private var motion: MotionManager
   private var heading: HeadingManager
   private var headingGate: IntervalGate
   private var attitudeGate: IntervalGate
   private var motionEvents: MotionEvents
+  private var activity: StationaryDetector.State?
   private var status: StatusReporter
+  /// What regions are watched, and what they saw.
+  var regions = RegionEvents()
 
   /// - Parameters:
   ///   - start: where the device's time line stands now.
   ///   - time: the civil time then, as far as it is known.
   ///   - version: of the program, for `status`.
   public init(configuration: AgentConfiguration, start: Timestamp, time: UTCTime, version: String) {
+    self.init(configuration: configuration, start: start, time: time, version: version, calibration: nil)
+  }
+
+  /// - Parameter calibration: of the motion sensors, from an earlier run.
+  init(
+    configuration: AgentConfiguration, start: Timestamp, time: UTCTime, version: String,
+    calibration: MotionCalibration?
+  ) {
     self.configuration = configuration
     timeBase = TimeBase(timestamp: start, time: time, followsReceiver: configuration.input != .hardware)
-    location = LocationManager(distanceFilter: configuration.distanceFilter)
-    motion = MotionManager(frame: configuration.attitudeFrame)
-    heading = HeadingManager(headingFilter: configuration.headingFilter)
+    location = LocationReports(configuration, start: start)
+    motion = MotionManager(frame: configuration.attitudeFrame, calibration: calibration)
+    heading = HeadingManager(
+      headingFilter: configuration.headingFilter, headingOrientation: configuration.headingOrientation,
+      followsCourse: configuration.location.activity == .automotive)
     headingGate = IntervalGate(interval: configuration.headingInterval)
     attitudeGate = IntervalGate(interval: configuration.attitudeInterval)
-    motionEvents = MotionEvents(configuration.motionEvents)
+    motionEvents = MotionEvents(
+      configuration.motionEvents,
+      watchesActivity: configuration.isLocationEnabled && configuration.location.pausesAutomatically)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
-    power = PowerControl(figures: configuration.energy)
+    power = PowerControl(figures: configuration.energy, mobility: Mobility(configuration.location.activity))
     planPower(at: start)
+  }
+
+  /// Goes on under another configuration: times, sources and a settled attitude filter are kept, and what has not changed
+  /// goes on as if nothing were. What was collected under the old one is told first.
+  mutating func reconfigure(_ new: AgentConfiguration, at now: Timestamp, into send: (MessageDraft) -> Void) {
+    let hasOtherLocations =
+      new.location != configuration.location || new.isLocationEnabled != configuration.isLocationEnabled
+    if hasOtherLocations { finish(into: send) }
+    var next = AgentPipeline(configuration: new, start: now, time: timeBase.utc(at: now), version: "")
+    (next.timeBase, next.status, next.externalCounters) = (timeBase, status, externalCounters)
+    next.status.interval = new.statusInterval
+    next.regions = regions
+    (next.power, next.lastSeen) = (power, lastSeen)
+    next.location.adopt(location)
+    if !hasOtherLocations { next.location = location }
+    if new.attitudeFrame == configuration.attitudeFrame { next.motion = motion }
+    if new.motionEvents == configuration.motionEvents, !hasOtherLocations {
+      (next.motionEvents, next.activity) = (motionEvents, activity)
+    }
+    self = next
+    power.needsChanged()
+    planPower(at: now)
+  }
+
+  /// Wants a location soon, whatever else is configured, for at most so many seconds.
+  mutating func requestLocation(timeLimit: Double, at now: Timestamp) {
+    location.requestLocation(timeLimit: timeLimit, at: now)
+    power.needsChanged()
+    planPower(at: now)
+  }
+
+  /// The newest position that may be told, whether it was or not; nil before the first.
+  var lastKnown: LocationMessage? {
+    location.manager.location.map {
+      LocationMessage(identity: nil, time: $0.time ?? timeBase.utc(at: $0.timestamp), location: $0)
+    }
   }
 
   /// Takes one event in; hands out the messages that follow from it, in order.
@@ -46,36 +98,86 @@ public struct AgentPipeline: Sendable {
     case .accelerometer(let block):
       motion.process(block)
       tell(motionEvents.process(block, gravity: motion.deviceMotion?.gravity), into: send)
+      noteActivity(at: event.timestamp, into: send)
     case .gyroscope(let block):
       motion.process(block)
       tell(motionEvents.process(block), into: send)
+      noteActivity(at: event.timestamp, into: send)
       if let last = block.last { tellMotion(at: last.timestamp, into: send) }
     case .magnetometer(let block): motion.process(block)
-    case .barometer, .thermometer: break
+    case .thermometer(let block): motion.process(block)
+    case .barometer: break
     case .position(let fixes): for fix in fixes { process(fix, into: send) }
     case .status(let change):
       motion.note(change)
       status.note(change)
+      location.note(change, timeBase, into: send)
+      if case .unavailable = change.state, change.kinds.contains(.accelerometer) {
+        activity = nil
+        location.note(nil, at: change.timestamp, timeBase, into: send)
+      }
     }
     power.note(event)
     if let timestamp = event.timestamp { advance(to: timestamp, into: send) }
   }
 
+  /// What is worth keeping of the motion sensors, and whether some of what was given at the start no longer fits.
+  var calibration: MotionCalibration { motion.calibration }
+  var hasDiscardedCalibration: Bool { motion.hasDiscardedCalibration }
+
+  /// Civil time, as far as it is known.
+  func utc(at timestamp: Timestamp) -> UTCTime { timeBase.utc(at: timestamp) }
+
+  /// Nanoseconds to add to a timestamp for UTC; nil while no clock was set.
+  func utcOffset(at timestamp: Timestamp) -> Int64? { timeBase.knownOffset(at: timestamp) }
+
   /// Lets time pass without an event.
   public mutating func advance(to timestamp: Timestamp, into send: (MessageDraft) -> Void) {
+    // What is over has been waited for no longer.
+    if let due = location.nextDeadline, due <= timestamp { power.needsChanged() }
+    location.advance(to: timestamp, timeBase, into: send)
+    regions.advance(to: timestamp, timeBase, into: send)
     planPower(at: timestamp)
     guard var message = status.due(at: timestamp, timeBase: timeBase, counters: counters) else { return }
+    message.authorization = location.availability.authorizationStatus.rawValue
+    message.services = location.services
     message.energy = EnergyReport(power.accounts(at: timestamp))
+    lastStatus = message
     send(Self.draft(message))
   }
 
   /// When `advance` has something to do, if no event comes before.
   public var nextDeadline: Timestamp? {
-    [status.nextDeadline, power.nextDeadline].compactMap { $0 }.min()
+    [status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline]
+      .compactMap { $0 }.min()
   }
+
+  /// Tells what is pending, before the farewell of a clean stop.
+  public mutating func finish(into send: (MessageDraft) -> Void) { location.finish(timeBase, into: send) }
+
+  /// Takes which device nodes may not be opened, with the kind of sensor behind each where that is known.
+  public mutating func note(deniedNodes: [String: SensorKind?]) { location.note(deniedNodes: deniedNodes) }
 
   /// Counts to be shown in `status`, from outside the pipeline, as in messages dropped.
   public var externalCounters: [String: Int] = [:]
+
+  /// What the computer knows of itself, to be shown in `status`.
+  public var deviceHealth: DeviceHealth? {
+    get { status.device }
+    set { status.device = newValue }
+  }
+
+  /// Why messages are kept in memory only, to be shown in `status`; nil while they are safe.
+  public var storeProblem: String? {
+    get { status.storeProblem }
+    set { status.storeProblem = newValue }
+  }
+
+  /// Whether the vehicle is known to rest, as far as `motion.events` has its activity watched.
+  public private(set) var isAtRest = false
+
+  /// The last `status` that came out; nil before the first.
+  public private(set) var lastStatus: StatusMessage?
 
   /// The last word of a clean stop.
   public mutating func farewell(at timestamp: Timestamp) -> MessageDraft {
@@ -84,44 +186,46 @@ public struct AgentPipeline: Sendable {
     return Self.draft(message)
   }
 
-  /// The payload that the broker publishes as `status` on our behalf when a connection ends without a word.
-  public var will: [UInt8] { status.will(timeBase: timeBase).payload }
-
-  /// Makes `status` due at the next moment: a new connection must overrule the will of the one before.
-  public mutating func requestStatus() { status.requestNow() }
+  /// Makes `status` due at the next moment: a new session must overrule the will of the one before.
+  /// - Parameter sessionStart: the civil time that the new session's will carries.
+  public mutating func beginSession(at sessionStart: UTCTime?) {
+    status.sessionStart = sessionStart ?? status.sessionStart
+    status.requestNow()
+  }
 
   private var counters: [String: Int] {
-    externalCounters.merging(
-      [
-        "fixes.withoutPosition": location.reportsWithoutPosition,
-        "locations.filtered": location.filteredCount, "fixes.duplicate": location.duplicateCount,
-      ], uniquingKeysWith: { $1 })
+    externalCounters.merging(location.counters) { $1 }.merging(motion.refusals) { $1 }
   }
 
   private mutating func process(_ fix: PositionFix, into send: (MessageDraft) -> Void) {
-    timeBase.observe(fix)
-    lastSeen = Location(fix: fix) ?? lastSeen
-    if let coordinate = fix.coordinate {
+    for location in location.process(fix, &timeBase, into: send) {
+      lastSeen = location
       motion.update(
-        location: coordinate, altitude: fix.altitudeEllipsoidal,
-        time: fix.time ?? timeBase.utc(at: fix.timestamp))
+        location: location.coordinate, altitude: location.ellipsoidalAltitude,
+        time: location.time ?? timeBase.utc(at: location.timestamp))
       heading.declination = motion.declination
+      heading.process(location)
+      if let shown = configuration.privacy.shown(location) {
+        regions.process(shown, timeBase, into: send)
+      }
     }
-    guard configuration.isLocationEnabled, let location = location.process(fix) else { return }
-    let time = location.time ?? timeBase.utc(at: location.timestamp)
-    send(
-      MessageDraft(kind: .location, lane: .track, retain: true) { identity in
-        LocationMessage(identity: identity, time: time, location: location).payload
-      })
+  }
+
+  /// Passes on what the accelerometer says of rest and motion, when that changes.
+  private mutating func noteActivity(at timestamp: Timestamp?, into send: (MessageDraft) -> Void) {
+    guard let timestamp, motionEvents.activity != activity else { return }
+    activity = motionEvents.activity
+    location.note(activity, at: timestamp, timeBase, into: send)
   }
 
   private mutating func tellMotion(at timestamp: Timestamp, into send: (MessageDraft) -> Void) {
     if configuration.isHeadingEnabled, headingGate.isOpen(at: timestamp),
-      let heading = heading.process(motion)
+      let magneticHeading = motion.magneticHeading,
+      let heading = heading.process(
+        magneticHeading: magneticHeading, accuracy: motion.headingAccuracy,
+        calibration: motion.deviceMotion?.magneticField?.accuracy, at: timestamp)
     {
-      let message = HeadingMessage(
-        time: timeBase.utc(at: heading.timestamp), magneticHeading: heading.magneticHeading,
-        trueHeading: heading.trueHeading, headingAccuracy: heading.headingAccuracy)
+      let message = HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)
       send(
         MessageDraft(kind: .heading, lane: .live, retain: false, expirySeconds: 60) { _ in message.payload })
     }
@@ -139,8 +243,9 @@ public struct AgentPipeline: Sendable {
     }
   }
 
-  private func tell(_ events: [MotionEvents.Event], into send: (MessageDraft) -> Void) {
+  private mutating func tell(_ events: [MotionEvents.Event], into send: (MessageDraft) -> Void) {
     for (timestamp, event) in events {
+      if case .activity(let state) = event { isAtRest = state == .stationary }
       let time = timeBase.utc(at: timestamp)
       send(
         MessageDraft(kind: .motion, lane: .event, retain: false) { identity in

@@ -10,21 +10,27 @@ struct MotionEvents: Sendable {
   private var impacts = ImpactDetector()
   private var orientation = OrientationDetector()
   private var stationary = StationaryDetector()
+  private let watchesActivity: Bool
 
-  init(_ enabled: Set<AgentConfiguration.MotionEvent>) {
+  /// - Parameter watchesActivity: whether `activity` is wanted, told or not.
+  init(_ enabled: Set<AgentConfiguration.MotionEvent>, watchesActivity: Bool = false) {
     self.enabled = enabled
+    self.watchesActivity = watchesActivity || enabled.contains(.activity)
   }
+
+  /// Whether the vehicle stands or moves; nil until that is known.
+  var activity: StationaryDetector.State? { stationary.state }
 
   typealias Event = (timestamp: Timestamp, event: MotionMessage.Event)
 
   /// - Parameter gravity: g, device frame, from the newest motion; nil while it is not known.
   mutating func process(_ block: [AccelerometerData], gravity: Vector3?) -> [Event] {
-    guard !enabled.isEmpty else { return [] }
+    guard !enabled.isEmpty || watchesActivity else { return [] }
     var events: [Event] = []
     for sample in block {
       let timestamp = sample.timestamp
-      if enabled.contains(.activity),
-        let state = stationary.process(acceleration: sample.acceleration, at: timestamp)
+      if watchesActivity, let state = stationary.process(acceleration: sample.acceleration, at: timestamp),
+        enabled.contains(.activity)
       {
         events.append((timestamp, .activity(state)))
       }
@@ -47,11 +53,10 @@ struct MotionEvents: Sendable {
   }
 
   mutating func process(_ block: [GyroData]) -> [Event] {
-    guard enabled.contains(.activity) else { return [] }
+    guard watchesActivity else { return [] }
     return block.compactMap { sample in
-      stationary.process(rotationRate: sample.rotationRate, at: sample.timestamp).map {
-        (sample.timestamp, .activity($0))
-      }
+      let state = stationary.process(rotationRate: sample.rotationRate, at: sample.timestamp)
+      return enabled.contains(.activity) ? state.map { (sample.timestamp, .activity($0)) } : nil
     }
   }
 

@@ -68,6 +68,9 @@ struct PowerControl: Sendable {
     ledger.note(demands, at: time)
   }
 
+  /// Says that somebody waits for something else.
+  mutating func needsChanged() { hasNews = true }
+
   /// The demands, once after each change.
   mutating func takeChangedDemands() -> [SensorKind: SensorDemand]? {
     defer { isChanged = false }

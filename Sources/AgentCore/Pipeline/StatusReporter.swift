@@ -5,13 +5,18 @@ internal import Telemetry
 /// Keeps what `status` says and decides when to say it: at the start, when a source changes, and at an interval.
 struct StatusReporter: Sendable {
   private let start: Timestamp
-  private let interval: Double
+  var interval: Double
   private let version: String
   private var sources: [String: StatusMessage.Source] = [:]
   /// The kinds that a source is missed for, by the source's name.
   private var missing: [String: Set<SensorKind>] = [:]
   private var lastTold: Timestamp?
   private var hasNews = true
+  /// When the session with the broker began; nil before the first: then the agent's start stands for it.
+  var sessionStart: UTCTime?
+  /// What comes from outside the pipeline.
+  var device: DeviceHealth?
+  var storeProblem: String?
 
   /// Changes are collected this long (s), so that three sensors that start together make one message.
   private static let settlingTime = 0.5
@@ -72,16 +77,13 @@ struct StatusReporter: Sendable {
     _ state: StatusMessage.State, at timestamp: Timestamp, timeBase: TimeBase, counters: [String: Int]
   ) -> StatusMessage {
     var message = StatusMessage(
-      state: state, time: timeBase.utc(at: timestamp), sessionStart: timeBase.utc(at: start))
+      state: state, time: timeBase.utc(at: timestamp), sessionStart: sessionStart ?? timeBase.utc(at: start))
     message.version = version
     message.uptime = max(0, timestamp.seconds(since: start))
+    message.device = device
+    message.storeProblem = storeProblem
     message.sources = sources.values.sorted { $0.name < $1.name }
     message.counters = counters
     return message
-  }
-
-  func will(timeBase: TimeBase) -> StatusMessage {
-    let time = timeBase.utc(at: start)
-    return StatusMessage(state: .offline, time: time, sessionStart: time, isWill: true)
   }
 }

@@ -1,4 +1,3 @@
-internal import Sensors
 internal import Spatial
 
 /// Tells civil time for points on the device's time line.
@@ -28,8 +27,16 @@ struct TimeBase: Sendable {
     return UTCTime(nanoseconds: overflow ? timestamp.nanoseconds : sum)
   }
 
-  mutating func observe(_ fix: PositionFix) {
-    guard followsReceiver, let time = fix.time, time >= Self.earliestSaneTime else { return }
-    offset = time.nanoseconds &- fix.timestamp.nanoseconds
+  /// Nanoseconds to add to a timestamp; nil while no clock was set.
+  func knownOffset(at timestamp: Timestamp) -> Int64? {
+    utc(at: timestamp) >= Self.earliestSaneTime ? offset : nil
+  }
+
+  /// Civil time by the machine's own clock; nil when that was never set, or in a recording.
+  func machineTime(at timestamp: Timestamp) -> UTCTime? { followsReceiver ? nil : utc(at: timestamp) }
+
+  mutating func observe(_ time: UTCTime?, at timestamp: Timestamp) {
+    guard followsReceiver, let time, time >= Self.earliestSaneTime else { return }
+    offset = time.nanoseconds &- timestamp.nanoseconds
   }
 }

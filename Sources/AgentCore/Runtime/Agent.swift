@@ -18,6 +18,8 @@ public final class Agent: Sendable {
   }
 
   private let configuration: AgentConfiguration
+  /// Where the configuration came from; nil when it cannot be read again or changed remotely.
+  private let layers: ConfigurationLayers?
   private let output: Output
   private let version: String
   private let log: Logger
@@ -25,8 +27,13 @@ public final class Agent: Sendable {
   /// Blocks that may wait for the pipeline: some seconds of all sensors at full rate.
   private static let queueCapacity = 1024
 
-  public init(configuration: AgentConfiguration, output: Output, version: String, log: Logger) {
+  /// - Parameter layers: where the configuration came from; without it, it can neither be read again nor changed remotely.
+  public init(
+    configuration: AgentConfiguration, layers: ConfigurationLayers? = nil, output: Output, version: String,
+    log: Logger
+  ) {
     self.configuration = configuration
+    self.layers = layers
     self.output = output
     self.version = version
     self.log = log
@@ -42,26 +49,60 @@ public final class Agent: Sendable {
     let ended = try EventDescriptor()
     let topics = try TopicScheme(
       root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle)
+    // Messages on standard output have nobody who could answer.
+    let start =
+      output == .broker
+      ? try RemoteStart(configuration, layers: layers, topics: topics, log: log) : nil
+    let configuration = start?.manager.active ?? configuration
     let feed = try SensorFeed(configuration)
     try RequiredSensors(configuration).check(feed, log: log)
-    let (start, time) = try feed.startOfTime(configuration.input)
-    let pipeline = AgentPipeline(configuration: configuration, start: start, time: time, version: version)
+    let (timestamp, time) = try feed.startOfTime(configuration.input)
+    // What is learned from a recording says nothing of this machine's sensors.
+    var calibration =
+      configuration.input == .hardware
+      ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
+    var initial = AgentPipeline(
+      configuration: configuration, start: timestamp, time: time, version: version,
+      calibration: calibration?.load(now: UTCTime(nanoseconds: SystemClock.realtime)))
+    initial.note(deniedNodes: DevicePermissions().denied(for: configuration))
+    if let regions = start?.regions {
+      regions.watch(in: &initial.regions.monitor, log: log)
+    } else if let path = configuration.regions.path {
+      try RegionFile(path).watch(in: &initial.regions.monitor, log: log)
+    }
+    // What is printed depends on the input alone.
+    let regionStates =
+      output == .broker ? RegionStateFile(path: configuration.regions.statePath, log: log) : nil
+    regionStates?.restore(&initial.regions.monitor)
+    let pipeline = initial
     let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
     let statusRequested = Flag()
-    let delivery: any MessageDelivery =
+    let inbox = start.map { RemoteInbox(topics: $0.topics) { queue.wake() } }
+    let end: any MessageDelivery =
       switch output {
       case .print: PrintDelivery(topics: topics)
       case .broker:
         try BrokerDelivery(
-          configuration: configuration, topics: topics, log: log, will: { pipeline.will },
+          configuration: configuration, topics: topics, log: log, remote: inbox,
           connected: {
             // The broker may have published the will of the connection before.
             statusRequested.raise()
             queue.wake()
           })
       }
+    let delivery = try ProfileDelivery(end, configuration: configuration, topics: topics, version: version)
+    var remote: RemoteService.Plan?
+    if let start, let inbox, let link = end as? any RemoteLink {
+      remote = RemoteService.Plan(
+        manager: start.manager, regions: start.regions, folder: start.folder, inbox: inbox, link: link,
+        profiles: delivery, statusRequested: statusRequested, log: log)
+    }
+    // What is printed depends on the input alone.
+    let probe = output == .broker ? SystemProbe(store: configuration.store.path) : nil
     let runner = PipelineRunner(
-      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, log: log)
+      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, probe: probe,
+      regionStates: regionStates, memory: MotionMemory.Plan(configuration, calibration: calibration),
+      remote: remote, log: log)
     let outcome = Locked<(any Error)?>(nil)
     let worker = try DedicatedThread.start(name: "pipeline", stackSize: 1 << 20) {
       do {
@@ -74,7 +115,7 @@ public final class Agent: Sendable {
     log.info(
       "started",
       metadata: ["vehicle": "\(configuration.fleet)/\(configuration.vehicle)", "version": "\(version)"])
-    waitForTheEnd(signals: signals, ended: ended)
+    waitForTheEnd(signals: signals, ended: ended, inbox: inbox)
     runner.requestStop()
     queue.wake()
     worker.join()
@@ -82,13 +123,14 @@ public final class Agent: Sendable {
     log.info("stopped")
   }
 
-  private func waitForTheEnd(signals: SignalDescriptor, ended: EventDescriptor) {
+  private func waitForTheEnd(signals: SignalDescriptor, ended: EventDescriptor, inbox: RemoteInbox?) {
     while let descriptor = waitUntilReadable([signals.descriptor, ended.descriptor]) {
       guard descriptor == signals.descriptor else { return }
       for signal in signals.received() {
-        if signal == SIGHUP {
-          // Nothing can be reloaded yet that a restart would not do better.
-          log.notice("SIGHUP ignored; restart to read the configuration again")
+        if signal == SIGHUP, let inbox {
+          inbox.put(.reload)
+        } else if signal == SIGHUP {
+          log.notice("SIGHUP ignored without remote.enabled; restart to read the configuration again")
         } else {
           log.info("stopping", metadata: ["signal": signal == SIGTERM ? "SIGTERM" : "SIGINT"])
           return

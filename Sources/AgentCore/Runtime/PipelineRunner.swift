@@ -2,6 +2,7 @@ internal import Logging
 internal import Platform
 internal import Sensors
 internal import Spatial
+internal import Telemetry
 
 /// Drives the pipeline on its thread: takes events from a feed, lets time pass between them, hands on what comes out.
 final class PipelineRunner: Sendable {
@@ -9,10 +10,27 @@ final class PipelineRunner: Sendable {
   private let delivery: any MessageDelivery
   private let log: Logger
   private let statusRequested: Flag
+  private let probe: SystemProbe?
+  private let regionStates: RegionStateFile?
   private let stopRequested = Flag()
+  private let memory: MotionMemory.Plan
+  private let remote: RemoteService.Plan?
 
-  init(pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, log: Logger) {
+  /// - Parameters:
+  ///   - probe: looks at the computer for `status`; nil leaves that out.
+  ///   - regionStates: keeps across restarts which regions the vehicle is in.
+  ///   - memory: what is kept of the motion sensors beyond this run.
+  ///   - remote: nil is not managed remotely. A recording that is pulled as fast as the machine can never is.
+  init(
+    pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe? = nil,
+    regionStates: RegionStateFile? = nil, memory: MotionMemory.Plan = .init(),
+    remote: RemoteService.Plan? = nil, log: Logger
+  ) {
+    self.memory = memory
+    self.remote = remote
     initial = pipeline
+    self.probe = probe
+    self.regionStates = regionStates
     self.delivery = delivery
     self.statusRequested = statusRequested
     self.log = log
@@ -23,103 +41,103 @@ final class PipelineRunner: Sendable {
   /// Returns when the feed has ended or a stop was requested, after the farewell.
   func run(_ feed: SensorFeed, queue: BoundedQueue<SensorEvent>) throws {
     var pipeline = initial
+    var memory = try MotionMemory(memory, log: log)
     switch feed {
     case .live(let sources):
-      try pump(sources, queue, clock: { Timestamp(nanoseconds: SystemClock.boottime) }, into: &pipeline)
+      try pump(
+        sources, queue, clock: { Timestamp(nanoseconds: SystemClock.boottime) }, into: &pipeline, &memory)
     case .paced(let source):
-      try pump([source], queue, clock: nil, into: &pipeline)
+      try pump([source], queue, clock: nil, into: &pipeline, &memory)
     case .recorded(let recording):
-      try play(recording, into: &pipeline)
+      try play(recording, into: &pipeline, &memory)
     }
   }
 
   /// Takes pushed events until the stop. Without a clock only events move time on, as in a recording.
   private func pump(
-    _ sources: [any SensorSource], _ queue: BoundedQueue<SensorEvent>, clock: (@Sendable () -> Timestamp)?,
-    into pipeline: inout AgentPipeline
+    _ sources: [any SensorSource], _ queue: BoundedQueue<SensorEvent>,
+    clock: (@Sendable () -> Timestamp)?, into pipeline: inout AgentPipeline, _ memory: inout MotionMemory
   ) throws {
     var last = clock?() ?? Timestamp(nanoseconds: 0)
     var finished = 0
     // Whatever happens, no source outlives this call: its threads hold hardware.
     defer { for source in sources { source.stop() } }
     var asleep = DemandFilter()
-    for source in sources {
-      // Every kind, because a source may find hardware later that it does not know of yet.
-      for kind in SensorKind.allCases {
-        source.setDemand(Self.demand(for: kind, of: pipeline, isLive: clock != nil), for: kind)
-      }
-      try source.start { queue.push($0) }
-    }
+    Self.demand(clock == nil ? pipeline.fullDemands : pipeline.demands, of: sources)
+    for source in sources { try source.start { queue.push($0) } }
     var drafts: [MessageDraft] = []
+    let remote = remote.map(RemoteService.init)
+    defer { remote?.close() }
     while !stopRequested.isRaised, finished < max(1, sources.count) {
-      if statusRequested.take() {
-        refresh(&pipeline, isLive: clock != nil, overflow: queue.overflowCount)
-        pipeline.requestStatus()
-        pipeline.advance(to: clock?() ?? last) { drafts.append($0) }
+      if let remote, remote.turn(&pipeline, &drafts), clock == nil {
+        Self.demand(pipeline.fullDemands, of: sources)
       }
-      switch queue.pop(until: deadline(of: pipeline, clock: clock)) {
+      if clock != nil, let changed = pipeline.takeChangedDemands() { Self.demand(changed, of: sources) }
+      if statusRequested.take() {
+        pipeline.beginSession(at: delivery.sessionStart)
+        let now = clock?() ?? last
+        inform(&pipeline, at: now, dropped: queue.overflowCount)
+        pipeline.advance(to: now) { drafts.append($0) }
+      }
+      let deadlines = [deadline(of: pipeline, clock: clock), remote?.deadline]
+      switch queue.pop(until: deadlines.compactMap { $0 }.min()) {
       case .element(let event):
         last = max(last, event.timestamp ?? last)
         if case .status(let status) = event {
           report(status)
           if status.state == .finished { finished += 1 }
         }
-        if clock == nil {
-          sift(event, with: &asleep, into: &pipeline) { drafts.append($0) }
-        } else {
+        inform(&pipeline, at: last, dropped: queue.overflowCount)
+        if let event = awake(event, &asleep, &pipeline, isLive: clock != nil) {
           pipeline.process(event) { drafts.append($0) }
-          // Samples tell of a moment ago, and more so when the processor is behind.
-          if let clock { pipeline.planPower(at: clock()) }
+          memory.take(event, pipeline)
         }
+        // Samples tell of a moment ago, and more so when the processor is behind.
+        if let clock { pipeline.planPower(at: clock()) }
+        remote?.note(pipeline)
       case .timedOut:
         if let clock {
           last = clock()
-          refresh(&pipeline, isLive: true, overflow: queue.overflowCount)
+          inform(&pipeline, at: last, dropped: queue.overflowCount)
           pipeline.advance(to: last) { drafts.append($0) }
         }
       case .closed: finished = .max
       }
-      if clock != nil, let changed = pipeline.takeChangedDemands() {
-        for source in sources {
-          for kind in SensorKind.allCases { source.setDemand(changed[kind] ?? .off, for: kind) }
-        }
-      }
-      if !drafts.isEmpty {
-        refresh(&pipeline, isLive: clock != nil, overflow: queue.overflowCount)
-        try delivery.accept(drafts)
-        drafts.removeAll(keepingCapacity: true)
-      }
+      delivery.note(isAtRest: pipeline.isAtRest, at: last)
+      try handOver(&drafts, of: pipeline)
     }
     for source in sources { source.stop() }
-    refresh(&pipeline, isLive: clock != nil, overflow: queue.overflowCount)
-    try delivery.stop(farewell: pipeline.farewell(at: clock?() ?? last))
+    memory.close(pipeline, at: clock?() ?? last)
+    try finish(&pipeline, at: clock?() ?? last, dropped: queue.overflowCount)
   }
 
-  /// What to demand at the start. On a recording's time line a sensor that sleeps would stop time, if it is the only one:
-  /// all that is ever wanted is played, and what sleeping sensors say is left out here.
-  private static func demand(
-    for kind: SensorKind, of pipeline: AgentPipeline, isLive: Bool
-  ) -> SensorDemand {
-    (isLive ? pipeline.demands : pipeline.fullDemands)[kind] ?? .off
+  /// Every kind of every source, because a source may find hardware later that it does not know of yet.
+  private static func demand(_ demands: [SensorKind: SensorDemand], of sources: [any SensorSource]) {
+    for source in sources {
+      for kind in SensorKind.allCases { source.setDemand(demands[kind] ?? .off, for: kind) }
+    }
   }
 
-  /// Takes an event of a recording in, as far as its sensor is awake at its time.
-  private func sift(
-    _ event: SensorEvent, with asleep: inout DemandFilter, into pipeline: inout AgentPipeline,
-    _ send: (MessageDraft) -> Void
-  ) {
+  /// Of an event of a recording, what sensors say that are awake at its time. On a recording's time line a sensor that
+  /// sleeps would stop time, if it is the only one: so all that is ever wanted is played, and left out here.
+  private func awake(
+    _ event: SensorEvent, _ asleep: inout DemandFilter, _ pipeline: inout AgentPipeline, isLive: Bool
+  ) -> SensorEvent? {
+    guard !isLive else { return event }
     if let timestamp = event.timestamp { pipeline.planPower(at: timestamp) }
     if let changed = pipeline.takeChangedDemands() {
       for kind in SensorKind.allCases { asleep.setDemand(changed[kind] ?? .off, for: kind) }
     }
-    if let rest = asleep.admit(event) { pipeline.process(rest, into: send) }
+    return asleep.admit(event)
   }
 
-  /// Brings the pipeline what is counted outside of it.
-  private func refresh(_ pipeline: inout AgentPipeline, isLive: Bool, overflow: Int) {
-    pipeline.externalCounters = delivery.counters.merging(["dropped.events": overflow]) { $1 }
-    // A recording's time is not the machine's, and the same recording is to give the same output.
-    if isLive { pipeline.note(usage: MachineUsage(radio: delivery.radio)) }
+  /// What is pending goes out before the farewell.
+  private func finish(_ pipeline: inout AgentPipeline, at timestamp: Timestamp, dropped: Int = 0) throws {
+    var drafts: [MessageDraft] = []
+    pipeline.finish { drafts.append($0) }
+    try handOver(&drafts, of: pipeline)
+    inform(&pipeline, at: nil, dropped: dropped)
+    try delivery.stop(farewell: pipeline.farewell(at: timestamp))
   }
 
   /// The monotonic time, ns, at which the pipeline wants to be called; nil for not at all.
@@ -128,28 +146,55 @@ final class PipelineRunner: Sendable {
     return SystemClock.monotonic &+ max(0, deadline.nanoseconds &- clock().nanoseconds)
   }
 
-  private func play(_ recording: any SensorRecording, into pipeline: inout AgentPipeline) throws {
+  private func play(
+    _ recording: any SensorRecording, into pipeline: inout AgentPipeline, _ memory: inout MotionMemory
+  ) throws {
     var recording = recording
-    for kind in recording.kinds {
-      recording.setDemand(Self.demand(for: kind, of: pipeline, isLive: false), for: kind)
-    }
-    var last = Timestamp(nanoseconds: 0)
+    let demands = pipeline.fullDemands
+    for kind in recording.kinds { recording.setDemand(demands[kind] ?? .off, for: kind) }
     var asleep = DemandFilter()
+    var last = Timestamp(nanoseconds: 0)
     var drafts: [MessageDraft] = []
     let active = SourceStatus(
       timestamp: last, source: recording.name, kinds: recording.kinds, state: .active(rates: [:]))
     pipeline.process(.status(active)) { drafts.append($0) }
     while !stopRequested.isRaised, let event = try recording.next() {
       last = max(last, event.timestamp ?? last)
-      if statusRequested.take() { pipeline.requestStatus() }
-      sift(event, with: &asleep, into: &pipeline) { drafts.append($0) }
-      if !drafts.isEmpty {
-        pipeline.externalCounters = delivery.counters
-        try delivery.accept(drafts)
-        drafts.removeAll(keepingCapacity: true)
+      if statusRequested.take() { pipeline.beginSession(at: delivery.sessionStart) }
+      inform(&pipeline, at: last)
+      if let event = awake(event, &asleep, &pipeline, isLive: false) {
+        pipeline.process(event) { drafts.append($0) }
+        memory.take(event, pipeline)
       }
+      try handOver(&drafts, of: pipeline)
     }
-    try delivery.stop(farewell: pipeline.farewell(at: last))
+    memory.close(pipeline, at: last)
+    try finish(&pipeline, at: last)
+  }
+
+  /// Shows the pipeline what it cannot see, when it is about to tell it.
+  /// - Parameters:
+  ///   - timestamp: where the pipeline is led next; nil shows it in any case.
+  ///   - dropped: events that the queue had no room for.
+  private func inform(_ pipeline: inout AgentPipeline, at timestamp: Timestamp?, dropped: Int = 0) {
+    if let timestamp, let deadline = pipeline.nextDeadline, timestamp < deadline { return }
+    pipeline.externalCounters = delivery.counters.merging(["dropped.events": dropped]) { $1 }
+    pipeline.storeProblem = delivery.storeProblem
+    pipeline.deviceHealth = probe?.read()
+    // A recording's time is not the machine's, and the same recording is to give the same output.
+    if probe != nil { pipeline.note(usage: MachineUsage(radio: delivery.radio)) }
+  }
+
+  private func handOver(_ drafts: inout [MessageDraft], of pipeline: AgentPipeline) throws {
+    if !drafts.isEmpty {
+      if drafts.contains(where: { $0.kind == .status }), let status = pipeline.lastStatus {
+        delivery.note(status)
+      }
+      try delivery.accept(drafts)
+      drafts.removeAll(keepingCapacity: true)
+    }
+    // Only now: the states go with events that are safe.
+    regionStates?.keep(pipeline.regions.monitor)
   }
 
   private func report(_ status: SourceStatus) {

@@ -15,24 +15,31 @@ enum DecodedMessage: Hashable, Sendable {
     case .location: self = .location(try LocationMessage(json: json))
     case .heading: self = .heading(try HeadingMessage(json: json))
     case .attitude: self = .attitude(try AttitudeMessage(json: json))
-    case .motion, .region: self = try Self.event(json)
+    case .motion: self = try Self.event(json)
+    case .region: self = Self.event(try RegionMessage(json: json))
     case .track: throw JSONError("a track is not a single message")
     }
   }
 
-  /// Motion and region messages name what happened in `event`, and to which region in `region` or `identifier`.
+  private static func event(_ message: RegionMessage) -> DecodedMessage {
+    let summary = "\(message.event.rawValue) \(message.region)".prefix(80) + (message.isLate ? " (late)" : "")
+    var event = VehicleEvent(summary: String(summary), time: message.time)
+    event.region = String(message.region.prefix(80))
+    event.entersRegion = message.event != .exit
+    return .event(event, message.identity)
+  }
+
+  /// Motion messages name what happened in `event`.
   private static func event(_ json: JSONValue) throws(JSONError) -> DecodedMessage {
     guard let name = json["event"]?.string, !name.isEmpty else {
       throw JSONError("key \"event\": missing or not a string")
     }
-    let object = json["region"]?.string ?? json["identifier"]?.string
-    let summary = [name, object].compactMap { $0 }.joined(separator: " ")
     let time = json["time"]?.string.flatMap { UTCTime(rfc3339: $0) }
     var identity: MessageIdentity?
     if let epoch = json["epoch"]?.string, let seq = json["seq"]?.integer, seq >= 0 {
       identity = MessageIdentity(epoch: epoch, seq: UInt64(seq))
     }
-    return .event(VehicleEvent(summary: String(summary.prefix(80)), time: time), identity)
+    return .event(VehicleEvent(summary: String(name.prefix(80)), time: time), identity)
   }
 
   var identity: MessageIdentity? {

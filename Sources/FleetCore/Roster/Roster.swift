@@ -83,20 +83,47 @@ public struct Roster: Sendable {
   ) -> Outcome {
     guard let address = TopicAddress(topic: topic, root: root) else { return .ignored }
     // An empty payload takes a kept message back; what came live stays true.
-    guard let kind = address.kind, kind != .track, !payload.isEmpty else { return .ignored }
-    let arrival = Arrival(kind: kind, isRetained: retained, moment: moment)
+    guard !payload.isEmpty else { return .ignored }
     let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
+    guard let kind = address.kind, kind != .track else {
+      return place(aside: address.path, payload: payload, retained: retained, key)
+    }
+    let arrival = Arrival(kind: kind, isRetained: retained, moment: moment)
     do throws(JSONError) {
       let message = try DecodedMessage(kind: kind, json: JSONValue(parsing: payload))
       guard let place = place(of: key) else { return .refused }
       vehicles[place].messageCount += 1
+      if !retained, let identity = message.identity { vehicles[place].note(number: identity) }
       let outcome = vehicles[place].take(message, arrival)
       if outcome == .applied {
         revision += 1
         vehicles[place].revision = revision
+        if case .status = message { vehicles[place].statusPayload = payload }
         if !retained, let delay = message.delay(at: moment) { delays.add(delay) }
       }
       return outcome
+    } catch {
+      return .malformed(error.description)
+    }
+  }
+
+  /// What is not shown in the table: a track counts in the sequence, and the regions are drawn on the map.
+  private mutating func place(
+    aside path: String, payload: [UInt8], retained: Bool, _ key: VehicleKey
+  ) -> Outcome {
+    guard path == "track" || path == "regions/reported" else { return .ignored }
+    do throws(JSONError) {
+      let json = try JSONValue(parsing: payload)
+      guard let place = place(of: key) else { return .refused }
+      vehicles[place].messageCount += 1
+      if !retained, let epoch = json["epoch"]?.string, let seq = json["seq"]?.integer, seq >= 0 {
+        vehicles[place].note(number: MessageIdentity(epoch: epoch, seq: UInt64(seq)))
+      }
+      if path == "track" { return .ignored }
+      vehicles[place].regions = RegionShape.regions(inGeoJSON: json)
+      revision += 1
+      vehicles[place].revision = revision
+      return .applied
     } catch {
       return .malformed(error.description)
     }

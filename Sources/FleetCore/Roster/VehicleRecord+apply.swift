@@ -1,3 +1,4 @@
+internal import Positioning
 internal import Spatial
 internal import Telemetry
 
@@ -69,11 +70,23 @@ extension VehicleRecord {
         case .offline: .offline
         }
       if state != before { note(state.rawValue, arrival, time: message.time) }
-    case .location(let message): location = received(message)
+    case .location(let message):
+      location = received(message)
+      trail.append(message.location.coordinate)
+      predict(from: message, arrival)
     case .heading(let message): heading = received(message)
     case .attitude(let message): attitude = received(message)
-    case .event(let message, _): event = received(message)
+    case .event(let message, _):
+      event = received(message)
+      noteRegion(message)
     }
+  }
+
+  private mutating func noteRegion(_ event: VehicleEvent) {
+    guard let region = event.region else { return }
+    insideRegions.removeAll { $0 == region }
+    if event.entersRegion == true { insideRegions.append(region) }
+    if insideRegions.count > 32 { insideRegions.removeFirst() }
   }
 
   /// A change of state is an event too. What the broker had kept was no change that anyone saw.

@@ -51,6 +51,10 @@ public struct VehicleEvent: Hashable, Sendable {
   public var summary: String
   /// The vehicle's time of it; nil when not given.
   public var time: UTCTime?
+  /// The region that it is about; nil for another event.
+  var region: String?
+  /// Whether the vehicle is inside afterwards; nil for an event that says nothing of it.
+  var entersRegion: Bool?
 }
 
 /// What is known of one vehicle.
@@ -61,7 +65,20 @@ public struct VehicleRecord: Sendable {
   public internal(set) var location: Received<LocationMessage>?
   public internal(set) var heading: Received<HeadingMessage>?
   public internal(set) var attitude: Received<AttitudeMessage>?
-  public internal(set) var event: Received<VehicleEvent>?
+  public internal(set) var event: Received<VehicleEvent>? {
+    didSet { if let event, event != oldValue { remember(event) } }
+  }
+  /// The last ones, oldest first, the newest included.
+  public private(set) var recentEvents: [Received<VehicleEvent>] = []
+  /// Numbers of the vehicle's sequence that have not come since the subscription: lost, or still under way.
+  public var missing: Int { Int(clamping: lost &+ (sequence?.missing ?? 0)) }
+  /// The status as it came, for whoever shows more of it than this version knows.
+  var statusPayload: [UInt8] = []
+  /// What the vehicle watches, as far as it has said so.
+  var regions: [RegionShape] = []
+  /// Regions that it has entered and not left, as far as was heard.
+  var insideRegions: [String] = []
+  var trail = Trail()
   /// When the vehicle itself was last heard: a kept message or a will is no sign of life. Nil when it was not heard
   /// since the subscription.
   public internal(set) var lastHeard: Moment?
@@ -70,6 +87,14 @@ public struct VehicleRecord: Sendable {
   /// Rises with each change, across all vehicles: what changed since a number is what is above it.
   public internal(set) var revision: UInt64 = 0
 
+  private static let rememberedEvents = 12
+  private var sequence: SequenceGaps?
+  private var sequenceEpoch: String?
+  /// Missing numbers of former epochs: they will not come any more.
+  private var lost: UInt64 = 0
+
+  /// How the vehicle's position goes on, for one that reports within bounds.
+  var prediction: VehiclePrediction?
   // The order of each kind is kept apart from what is shown: a will replaces the state, not the order.
   var stamps = MessageStamps()
   /// The newest epoch, and those that it took the place of, newest last.
@@ -84,6 +109,32 @@ public struct VehicleRecord: Sendable {
   init(key: VehicleKey) {
     self.key = key
     nameWidths = (StyledText(key.fleet).width, StyledText(key.vehicle).width)
+  }
+
+  /// Of a vehicle that is asleep: when it means to be heard again, by its own clock. Nil when it did not say, as one that
+  /// only an event wakes.
+  public var nextContact: UTCTime? { state == .asleep ? status?.message.nextContact : nil }
+
+  /// Whether a vehicle that is asleep should have been heard by now.
+  /// - Parameter tolerance: seconds, for a connection that takes its time and clocks that do not agree.
+  public func isOverdue(at now: Moment, tolerance: Double = 300) -> Bool {
+    nextContact.map { now.time.seconds(since: $0) > tolerance } ?? false
+  }
+
+  /// Takes note of the number of a live message.
+  mutating func note(number identity: MessageIdentity) {
+    if identity.epoch == sequenceEpoch {
+      _ = sequence?.note(identity.seq)
+    } else if !formerEpochs.contains(identity.epoch) {
+      lost &+= sequence?.missing ?? 0
+      sequenceEpoch = identity.epoch
+      sequence = SequenceGaps(startingWith: identity.seq)
+    }
+  }
+
+  private mutating func remember(_ event: Received<VehicleEvent>) {
+    if recentEvents.count >= Self.rememberedEvents { recentEvents.removeFirst() }
+    recentEvents.append(event)
   }
 
   /// Whether the position is only the last known: the broker had kept it, or the vehicle is gone. It may be a ghost

@@ -13,9 +13,17 @@ public struct BrokerOptions: Hashable, Sendable {
   public var password: String?
   /// PEM file of the authorities to believe; nil believes the system's. Any of the three files turns TLS on.
   public var authorityFile: String?
+  /// A folder of authorities, prepared by `openssl rehash`, instead.
+  public var authorityFolder: String?
   /// PEM files of this client's certificate and key.
   public var certificateFile: String?
   public var keyFile: String?
+  /// Instead of certificates: a key that both sides know, its name and the file with its hexadecimal digits.
+  public var sharedKeyIdentity: String?
+  public var sharedKeyFile: String?
+  /// The application protocol to ask for, as in `mqtt`.
+  public var applicationProtocol: String?
+  public var minimumTLS = MQTTTLS.Version.tls12
   /// Speak MQTT 3.1.1 only.
   public var usesVersion311 = false
 
@@ -37,13 +45,40 @@ public struct BrokerOptions: Hashable, Sendable {
         operation: "use", object: certificateFile == nil ? "--key" : "--cert",
         cause: "a certificate and its key go together; give both", exit: .usage)
     }
-    if address.usesTLS || authorityFile != nil || certificateFile != nil {
-      var tls = MQTTTLS(trust: authorityFile.map { .file($0) } ?? .system)
-      if let certificateFile, let keyFile {
-        tls.identity = .init(certificateFile: certificateFile, keyFile: keyFile)
-      }
-      configuration.tls = tls
-    }
+    configuration.tls = try tls()
     return configuration
+  }
+
+  /// Whether something of TLS is set beside the address.
+  public var mentionsTLS: Bool {
+    authorityFile != nil || authorityFolder != nil || certificateFile != nil || sharedKeyIdentity != nil
+  }
+
+  /// Nil for plain text.
+  private func tls() throws(FleetError) -> MQTTTLS? {
+    guard (sharedKeyIdentity == nil) == (sharedKeyFile == nil) else {
+      throw FleetError(
+        operation: "use", object: sharedKeyIdentity == nil ? "--psk-file" : "--psk-identity",
+        cause: "a shared key and its name go together; give both", exit: .usage)
+    }
+    let ways = [authorityFile, authorityFolder, sharedKeyIdentity].compactMap { $0 }
+    guard ways.count <= 1 else {
+      throw FleetError(
+        operation: "use", object: "--ca, --ca-folder and --psk-identity",
+        cause: "each says whom to believe; give one of them", exit: .usage)
+    }
+    guard address.usesTLS || mentionsTLS else { return nil }
+    var tls = MQTTTLS(trust: .system)
+    if let authorityFile { tls.trust = .file(authorityFile) }
+    if let authorityFolder { tls.trust = .directory(authorityFolder) }
+    if let sharedKeyIdentity, let sharedKeyFile {
+      tls.trust = .preSharedKey(identity: sharedKeyIdentity, key: .file(sharedKeyFile))
+    }
+    if let certificateFile, let keyFile {
+      tls.identity = .init(certificateFile: certificateFile, keyFile: keyFile)
+    }
+    tls.alpn = applicationProtocol
+    tls.minimumVersion = minimumTLS
+    return tls
   }
 }

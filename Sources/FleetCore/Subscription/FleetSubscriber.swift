@@ -7,6 +7,17 @@ public struct FleetBatch: Sendable {
   /// In order of arrival; never empty.
   public var messages: [MQTTMessage]
   public var receivedAt: Moment
+  private let acknowledgement: (@Sendable () -> Void)?
+
+  init(messages: [MQTTMessage], receivedAt: Moment, acknowledgement: (@Sendable () -> Void)? = nil) {
+    self.messages = messages
+    self.receivedAt = receivedAt
+    self.acknowledgement = acknowledgement
+  }
+
+  /// Tells the broker that the batch is stored and need not be sent again. For the batches of the sequence; those that
+  /// a handler is given are acknowledged by what it returns.
+  public func acknowledge() { acknowledgement?() }
 }
 
 /// What a subscriber tells about its connection.
@@ -23,7 +34,21 @@ public enum FleetConnection: Hashable, Sendable {
 
 /// The consumer's end of a fleet: receives what vehicles send, in batches, until it is stopped.
 ///
-/// A batch is acknowledged to the broker only after its handler has returned `.kept`, so a handler that writes to a
+/// As an `AsyncSequence`, for a backend:
+///
+///     let session = SubscriberSession(clientID: "backend-1")
+///     let fleet = try FleetSubscriber(broker: broker, filters: try FleetSelection().filters(), session: session)
+///     for try await batch in fleet {
+///       try await database.insert(batch.messages)
+///       batch.acknowledge()
+///     }
+///
+/// The broker is told that a message came once its batch, and each before it, is acknowledged. Until then it keeps the
+/// message, and with a `clientID` also beyond the end of this process. While the consumer is busy, messages are
+/// received up to the session's bounds; then the network holds the broker back. The sequence connects when it is
+/// first iterated, bears lost connections, and ends with `leave()`; it has one consumer.
+///
+/// Or with handlers on the connection's own thread, for a tool that keeps nothing. A batch is acknowledged to the broker only after its handler has returned `.kept`, so a handler that writes to a
 /// database first loses nothing when it fails; with a lasting session the broker sends the batch again. Handlers run
 /// on the connection's own thread, one at a time, and hold up the connection while they run.
 public final class FleetSubscriber: Sendable {
@@ -42,15 +67,24 @@ public final class FleetSubscriber: Sendable {
   }
 
   private let session: MQTTSession
+  /// nil for a subscriber with handlers.
+  let queue: BatchQueue?
 
   /// - Parameters:
   ///   - filters: MQTT topic filters, as from `FleetSelection.filters()`.
   ///   - qos: the highest at which the broker delivers.
   /// - Throws: `FleetError` when options or filters are wrong.
-  public init(
+  public convenience init(
     broker: BrokerOptions, filters: [String], qos: QoS = .atLeastOnce, handlers: Handlers
   ) throws(FleetError) {
-    let configuration = try broker.configuration()
+    try self.init(try broker.configuration(), filters, qos, handlers, queue: nil)
+  }
+
+  init(
+    _ configuration: MQTTConfiguration, _ filters: [String], _ qos: QoS, _ handlers: Handlers,
+    queue: BatchQueue?
+  ) throws(FleetError) {
+    self.queue = queue
     let waiting = Locked(Set(filters))
     let all = Set(filters)
     let sessionHandlers = MQTTSession.Handlers(
@@ -89,7 +123,12 @@ public final class FleetSubscriber: Sendable {
 
   /// Leaves the broker and waits until the last batch is dealt with.
   /// - Parameter drain: seconds after which it ends regardless.
-  public func stop(drain: Double = 2) { session.stop(drain: drain) }
+  /// - Returns: whether everything was acknowledged.
+  @discardableResult
+  public func stop(drain: Double = 2) -> Bool { session.stop(drain: drain) }
+
+  /// Batches up to this number are stored.
+  func settle(through number: UInt64) { session.settle(through: number) }
 
   private static func usage(_ error: MQTTError) -> FleetError {
     FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)

@@ -32,6 +32,15 @@ enum QuantityText {
     return "\(latitude) " + String(repeating: " ", count: max(0, 10 - longitude.utf8.count)) + longitude
   }
 
+  /// Metres, or kilometres where there are many.
+  static func distance(_ metres: Double) -> String {
+    switch metres {
+    case ..<9.95: "\(fixed(metres, decimals: 1) ?? "–") m"
+    case ..<999.5: "\(fixed(metres, decimals: 0) ?? "–") m"
+    default: "\(fixed(metres / 1000, decimals: metres < 99_950 ? 1 : 0) ?? "–") km"
+    }
+  }
+
   /// Metres per second as km/h.
   static func speed(_ metresPerSecond: Double) -> String {
     let value = metresPerSecond * 3.6

@@ -14,8 +14,8 @@ struct RateMeter: Sendable {
   private var samples: [Sample] = []
 
   /// Takes the counters as they are now.
-  mutating func add(_ counters: Roster.Counters, at now: Timestamp) {
-    samples.append(Sample(at: now, messages: counters.messages, bytes: counters.bytes))
+  mutating func add(messages: Int, bytes: Int, at now: Timestamp) {
+    samples.append(Sample(at: now, messages: messages, bytes: bytes))
     // The newest of those beyond the span stays, so that the samples cover it.
     while samples.count > 2, now.seconds(since: samples[1].at) >= Self.span { samples.removeFirst() }
   }

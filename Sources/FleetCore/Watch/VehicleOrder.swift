@@ -1,4 +1,5 @@
 internal import Positioning
+internal import Spatial
 internal import Telemetry
 
 /// By what the table is sorted.
@@ -8,13 +9,27 @@ struct VehicleOrder: Hashable, Sendable {
     case state
     case age
     case speed
+    case position
+    case course
+    case heading
+    case event
+    case missing
 
-    var column: WatchColumn {
+    /// As it is written on the command line.
+    var name: String { "\(self)" }
+
+    /// Where the mark of the sort stands; nil for what has no column.
+    var column: WatchColumn? {
       switch self {
       case .vehicle: .vehicle
       case .state: .state
       case .age: .age
       case .speed: .speed
+      case .position: .position
+      case .course: .course
+      case .heading: .heading
+      case .event: .event
+      case .missing: nil
       }
     }
 
@@ -41,6 +56,18 @@ struct VehicleOrder: Hashable, Sendable {
       return sort(places, vehicles) { record in
         record.isLocationStale ? nil : record.location?.message.location.speed.map { -$0 }
       }
+    // From north to south, as on a map.
+    case .position:
+      return sort(places, vehicles) { $0.location.map { -$0.message.location.coordinate.latitude } }
+    case .course:
+      return sort(places, vehicles) { $0.isLocationStale ? nil : $0.location?.message.location.course }
+    case .heading:
+      return sort(places, vehicles) {
+        $0.heading.map { $0.message.trueHeading ?? $0.message.magneticHeading }
+      }
+    // The newest first.
+    case .event: return sort(places, vehicles) { $0.event.map { now.seconds(since: $0.receivedAt) } }
+    case .missing: return sort(places, vehicles) { $0.missing > 0 ? -Double($0.missing) : nil }
     }
   }
 

@@ -21,6 +21,7 @@ struct VehicleRow: Sendable {
     case .state: Self.state(record.state)
     case .age: age
     case .position: position
+    case .within: within
     case .speed: moving(record.location?.message.location.speed.map(QuantityText.speed))
     case .course: moving(record.location?.message.location.course.map(QuantityText.direction))
     case .heading: heading
@@ -56,9 +57,20 @@ struct VehicleRow: Sendable {
   /// A position that is only the last known has a tilde, with and without colours.
   private var position: StyledText {
     guard let location = record.location?.message.location else { return Self.absent }
+    if let predicted { return StyledText(QuantityText.position(predicted.coordinate)) }
     let text = QuantityText.position(location.coordinate)
     return record.isLocationStale ? StyledText("~" + text, style: .dim) : StyledText(text)
   }
+
+  /// How far off the position may be: the bound that the vehicle promised for now, or else the accuracy that the last
+  /// one had.
+  private var within: StyledText {
+    if let predicted { return StyledText(QuantityText.distance(predicted.bound)) }
+    guard let accuracy = record.location?.message.location.horizontalAccuracy else { return Self.absent }
+    return StyledText(QuantityText.distance(accuracy), style: .dim)
+  }
+
+  private var predicted: PredictedPosition? { record.predictedPosition(at: now) }
 
   /// Speed and course of the past say nothing about now.
   private func moving(_ text: String?) -> StyledText {

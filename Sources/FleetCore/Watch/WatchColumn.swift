@@ -6,6 +6,7 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
   case state
   case age
   case position
+  case within
   case speed
   case course
   case heading
@@ -18,6 +19,7 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
     case .state: "STATE"
     case .age: "AGE"
     case .position: "POSITION"
+    case .within: "WITHIN"
     case .speed: "SPEED"
     case .course: "COURSE"
     case .heading: "HEAD"
@@ -40,6 +42,7 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
     case .state: 9
     case .age: 6
     case .position: 21
+    case .within: 7
     case .speed: 10
     case .course, .heading: 6
     case .attitude: 22
@@ -49,7 +52,7 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
 
   /// Which columns a narrow terminal keeps: the first ones.
   static let byPriority: [WatchColumn] = [
-    .vehicle, .state, .position, .age, .speed, .course, .heading, .event, .attitude,
+    .vehicle, .state, .position, .age, .speed, .course, .heading, .event, .attitude, .within,
   ]
 
   static let gap = 2

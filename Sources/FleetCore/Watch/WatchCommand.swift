@@ -14,8 +14,33 @@ public struct WatchOptions: Sendable {
   public var interval: Double?
   /// Whether to use colours; false also where `NO_COLOR` is set.
   public var usesColor = true
+  /// What the filter begins as.
+  public var filter = ""
+  /// Whether a vehicle's details, and a map, are shown from the start.
+  public var showsDetail = false
+  public var showsMap = false
+  /// `--once` prints JSON.
+  public var json = false
+  var order = VehicleOrder()
 
   public init() {}
+
+  /// The names by which the table can be sorted.
+  public static let sortKeys = VehicleOrder.Criterion.allCases.map(\.name)
+
+  /// Sorts by the key of a name; one with `-` before it sorts the other way round.
+  /// - Throws: `FleetError` listing the names, for one that is not among them.
+  public mutating func sort(by name: String) throws(FleetError) {
+    let isReversed = name.hasPrefix("-")
+    let plain = isReversed ? String(name.dropFirst()) : name
+    guard let criterion = VehicleOrder.Criterion.allCases.first(where: { $0.name == plain }) else {
+      throw FleetError(
+        operation: "sort by", object: "\"\(name.prefix(40))\"",
+        cause: "--sort is \(Self.sortKeys.joined(separator: ", ")), or one of them with - before it",
+        exit: .usage)
+    }
+    order = VehicleOrder(criterion: criterion, isReversed: isReversed)
+  }
 }
 
 /// Shows a fleet as it moves: a table on a terminal, lines in a pipe.
@@ -28,12 +53,10 @@ public enum WatchCommand {
         exit: .usage)
     }
     signal(SIGPIPE, SIG_IGN)
-    let isTerminal = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 && !isDumb
-    let isInteractive = isTerminal && !options.once
+    let isInteractive = LiveScreen.isPossible && !options.once
     let signals: SignalDescriptor
     do throws(SystemError) {
-      let ending = [SIGINT, SIGTERM, SIGHUP]
-      signals = try SignalDescriptor(isInteractive ? ending + [SIGWINCH, SIGTSTP] : ending)
+      signals = try SignalDescriptor(isInteractive ? LiveScreen.signals : [SIGINT, SIGTERM, SIGHUP])
     } catch { throw FleetError(error) }
     let model = try WatchModel(roster: Roster(root: options.selection.root))
     let subscriber = try FleetSubscriber(
@@ -48,11 +71,5 @@ public enum WatchCommand {
     defer { subscriber.stop(drain: 0.5) }
     if isInteractive { return try WatchScreen(options, model, signals).run() }
     return try WatchPrinter(options, model, signals).run()
-  }
-
-  /// A terminal that knows no control sequences, such as an editor's.
-  private static var isDumb: Bool {
-    guard let term = unsafe getenv("TERM") else { return true }
-    return unsafe String(cString: term) == "dumb"
   }
 }

@@ -60,11 +60,18 @@ struct WatchPrinter {
     let now = Moment.now
     let since = seen
     let (changed, revision) = model.withState { state in
-      (state.roster.vehicles.filter { $0.revision > since }, state.roster.revision)
+      let filter = VehicleFilter(text: options.filter)
+      return (
+        state.roster.vehicles.filter { $0.revision > since && filter.matches($0) }, state.roster.revision
+      )
     }
     seen = revision
     var text = ""
     for record in changed.sorted(by: { $0.key < $1.key }) {
+      if options.json {
+        text += String(decoding: record.json(at: now), as: UTF8.self) + "\n"
+        continue
+      }
       longestName = max(longestName, record.nameWidths.fleet + 1 + record.nameWidths.vehicle)
       let layout = WatchColumn.layout(width: Self.defaultWidth, longestName: longestName)
       var line = StyledText(now.time.rfc3339 + "  ")
@@ -78,25 +85,38 @@ struct WatchPrinter {
     let now = Moment.now
     let isTerminal = isatty(STDOUT_FILENO) == 1
     let width = isTerminal ? TerminalScreen.size(of: STDOUT_FILENO)?.columns ?? 80 : Self.defaultWidth
+    var view = WatchView(size: TerminalSize(columns: width, rows: 1), title: "")
+    view.order = options.order
+    view.filter.text = options.filter
     let text = model.withState { state in
-      Self.table(of: state.roster, at: now, width: width, styles: isTerminal && options.usesColor)
+      options.json
+        ? Self.json(of: state.roster, at: now, &view)
+        : Self.table(of: state.roster, at: now, &view, styles: isTerminal && options.usesColor)
     }
     return write(text) ?? .done
   }
 
   /// The whole table as text, with its titles and without a head.
-  static func table(of roster: Roster, at now: Moment, width: Int, styles: Bool) -> String {
+  static func table(of roster: Roster, at now: Moment, _ view: inout WatchView, styles: Bool) -> String {
     // As tall as the fleet: a table for a script is not cut.
-    var view = WatchView(size: TerminalSize(columns: width, rows: 1), title: "")
     view.isUnbounded = true
     let snapshot = view.snapshot(of: roster, at: now)
-    let layout = WatchColumn.layout(width: width, longestName: snapshot.longestName)
+    let layout = WatchColumn.layout(width: view.size.columns, longestName: snapshot.longestName)
     var text = view.titles(layout).rendered(styles: styles).trimmingTrailingBlanks + "\n"
     for record in snapshot.visible {
       let row = VehicleRow(record: record, now: now, namesFleet: snapshot.fleets.count > 1)
       text += WatchView.line(row, layout).rendered(styles: styles).trimmingTrailingBlanks + "\n"
     }
     return text
+  }
+
+  /// All vehicles that the view shows as a JSON array, one a line.
+  static func json(of roster: Roster, at now: Moment, _ view: inout WatchView) -> String {
+    view.isUnbounded = true
+    let objects = view.snapshot(of: roster, at: now).visible.map {
+      String(decoding: $0.json(at: now), as: UTF8.self)
+    }
+    return "[" + objects.joined(separator: ",\n") + "]\n"
   }
 
   /// Returns how the command ends when the output is gone.

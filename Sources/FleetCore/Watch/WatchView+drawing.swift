@@ -16,8 +16,12 @@ extension WatchView {
     frame.put(titles(layout), row: 1)
     for (place, record) in snapshot.visible.enumerated() {
       let row = VehicleRow(record: record, now: now, namesFleet: snapshot.fleets.count > 1)
-      frame.put(Self.line(row, layout), row: 2 + place)
+      let line = Self.line(row, layout)
+      let isChosen = place == snapshot.selectedRow
+      frame.put(
+        isChosen ? line.fitted(to: size.columns).styled(TextStyle(reversed: true)) : line, row: 2 + place)
     }
+    drawPanes(of: snapshot, at: now, on: &frame)
     if snapshot.visible.isEmpty, size.rows > 4 {
       let hint = snapshot.total > 0 ? "no vehicle matches the filter" : "waiting for the first vehicle"
       frame.put(StyledText(hint, style: .dim), row: 2)
@@ -81,7 +85,8 @@ extension WatchView {
       line.append("  \(snapshot.matching) of \(snapshot.total)", style: .dim)
       return spread(line, [StyledText("enter keep  esc clear", style: .dim)])
     }
-    let keys = ["q quit  / filter  s sort  r reverse  ↑↓ scroll", "q quit  / filter  s sort", "q quit"].map {
+    let all = "q quit  / filter  s sort  r reverse  ⏎ details  m map" + (showsMap ? "  +- zoom" : "")
+    let keys = [all, "q quit  / filter  ⏎ details  m map", "q quit  / filter", "q quit"].map {
       StyledText($0, style: .dim)
     }
     if let trouble { return spread(StyledText(trouble, style: TextStyle(.red)), keys) }
@@ -91,6 +96,7 @@ extension WatchView {
       parts.append("delay \(QuantityText.delay(median)), 95 % \(QuantityText.delay(tail))")
     }
     let counters = snapshot.counters
+    if snapshot.missing > 0 { parts.append("\(snapshot.missing) missing") }
     if counters.malformed > 0 { parts.append("\(counters.malformed) unreadable") }
     if counters.refused > 0 { parts.append("\(counters.refused) without room") }
     if snapshot.matching > snapshot.visible.count || !filter.text.isEmpty {
@@ -101,6 +107,29 @@ extension WatchView {
       parts.insert(place, at: 0)
     }
     return spread(StyledText(parts.joined(separator: "  ")), keys)
+  }
+
+  /// Details at the left, the map at the right, or either alone.
+  private func drawPanes(of snapshot: Snapshot, at now: Moment, on frame: inout Frame) {
+    guard paneRows > 1 else { return }
+    let top = 2 + pageRows
+    frame.put(StyledText(String(repeating: "─", count: size.columns), style: .dim), row: top)
+    let rows = paneRows - 1
+    var column = 0
+    if showsDetail {
+      let columns = showsMap ? min(size.columns / 2, 60) : size.columns
+      let lines =
+        snapshot.selected.map { DetailPane(record: $0, now: now).lines(columns: columns, rows: rows) }
+        ?? [StyledText("choose a vehicle with ↑ and ↓", style: .dim)]
+      for (row, line) in lines.prefix(rows).enumerated() {
+        frame.put(line.fitted(to: columns), row: top + 1 + row)
+      }
+      column = columns + 1
+    }
+    guard showsMap, size.columns - column >= 8 else { return }
+    for (row, line) in snapshot.map.lines(columns: size.columns - column, rows: rows).enumerated() {
+      frame.put(line, row: top + 1 + row, column: column)
+    }
   }
 
   /// One text at either edge. On the right stands the first of several that there is room for, or none.

@@ -90,6 +90,9 @@ internal import Platform
   /// Whether a TLS handshake is through; CONNECT leaves only then.
   var isHandshakeComplete: Bool { unsafe TLSDiagnosis.isHandshakeComplete(mosquitto_ssl_get(handle)) }
 
+  /// What the broker showed; nil without TLS.
+  var peerCertificate: MQTTPeerCertificate? { unsafe TLSDiagnosis.peerCertificate(mosquitto_ssl_get(handle)) }
+
   /// Why the broker's certificate was refused; nil when it was not.
   var certificateProblem: String? { unsafe TLSDiagnosis.certificateProblem(mosquitto_ssl_get(handle)) }
 
@@ -143,7 +146,27 @@ internal import Platform
   }
 
   /// Queues DISCONNECT; the library closes the socket once it is written. The broker discards the will.
-  func disconnect() { unsafe mosquitto_disconnect_v5(handle, 0, nil) }
+  /// - Parameter endsSession: the broker is to forget the session at once (MQTT 5).
+  func disconnect(endsSession: Bool = false) {
+    var properties = PropertyList()
+    if endsSession, !version311 { properties.add(MQTT_PROP_SESSION_EXPIRY_INTERVAL, UInt32(0)) }
+    unsafe mosquitto_disconnect_v5(handle, 0, properties.head)
+  }
+
+  /// Writes a PINGREQ past the library's queue, in which acknowledgements may wait. The library takes the answer
+  /// without a question. Returns whether the connection still takes bytes.
+  func pingDirectly() -> Bool {
+    let packet: [UInt8] = [0xC0, 0]
+    let sent: Int
+    if let ssl = unsafe mosquitto_ssl_get(handle) {
+      guard let written = unsafe TLSDiagnosis.write(packet, to: ssl) else { return true }
+      sent = written
+    } else {
+      sent = unsafe send(socket, packet, packet.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+      if sent < 0, errno == EAGAIN || errno == EINTR { return true }
+    }
+    return sent == packet.count
+  }
 }
 
 extension Client {

@@ -14,6 +14,15 @@ enum TLSDiagnosis {
     return unsafe unsafeBitCast(symbol, to: Question.self)(ssl) == 1
   }
 
+  /// Writes a few bytes; nil where that is impossible without OpenSSL's functions, or not now. The corresponding C
+  /// function is `SSL_write`.
+  static func write(_ bytes: [UInt8], to ssl: UnsafeRawPointer) -> Int? {
+    guard let symbol = unsafe dlsym(nil, "SSL_write") else { return nil }
+    typealias Writing = @convention(c) (UnsafeRawPointer?, UnsafeRawPointer?, CInt) -> CInt
+    let count = unsafe unsafeBitCast(symbol, to: Writing.self)(ssl, bytes, CInt(bytes.count))
+    return count > 0 ? Int(count) : nil
+  }
+
   /// Why the peer's certificate was refused, in OpenSSL's words; nil when it was not, or that is unknown. The
   /// corresponding C functions are `SSL_get_verify_result` and `X509_verify_cert_error_string`.
   static func certificateProblem(_ ssl: UnsafeRawPointer?) -> String? {

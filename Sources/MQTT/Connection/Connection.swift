@@ -103,7 +103,9 @@ final class Connection {
       return .failed(Ending(cause: cause, phase: .established))
     }
     client.connected()
-    return .established(MQTTServerProperties(broker: broker, version311: client.version311, answer))
+    var properties = MQTTServerProperties(broker: broker, version311: client.version311, answer)
+    if configuration.tls != nil { properties.certificate = client.peerCertificate }
+    return .established(properties)
   }
 
   private func timedOut(_ phase: MQTTDisconnection.Phase) -> Establishment {

@@ -8,6 +8,8 @@ struct Leaving {
   var underWay: Set<Int32> = []
   var unsubscribed = false
   var saidGoodbye = false
+  /// How many messages had come when the broker was last asked whether there are more.
+  var receivedBefore = 0
 
   /// How the connection's end is reported.
   let cause: MQTTDisconnection.Cause
@@ -30,18 +32,20 @@ extension EstablishedConnection {
       if leaving?.cause != .stopped {
         leaving = Leaving(.stopped, final: stop.final, drain: stop.drain)
       }
+    } else if let change = requests.configuration {
+      leaving = Leaving(.renewing, final: change.final)
     } else if leaving == nil, requests.renew || credentialsAreRenewed {
       leaving = Leaving(.renewing)
     } else if leaving == nil, let idleEnd, SystemClock.monotonic >= idleEnd {
       // Whoever wakes the session from here on means the next burst.
       loop.isWanted = false
-      leaving = Leaving(.asleep, final: loop.handlers.farewell())
+      leaving = Leaving(.asleep, final: loop.handlers.farewell(loop.secondsToBurst))
     }
   }
 
   /// When the burst is over, as things stand; nil while something is under way or the link is to stand.
   var idleEnd: Int64? {
-    guard case .bursts(let linger) = loop.configuration.linkPolicy, !providerHasMore, loop.flow.isIdle,
+    guard case .bursts(let linger, _) = loop.configuration.linkPolicy, !providerHasMore, loop.flow.isIdle,
       loop.flow.deadline == nil, loop.ledger.isSettled, leaving == nil
     else { return nil }
     return lastBusy + Int64(linger * 1e9)
@@ -60,9 +64,13 @@ extension EstablishedConnection {
       stopInflow()
     }
     if !late && !loop.ledger.isSettled { return nil }
+    if !late && mayHaveMore {
+      stopInflow()
+      return nil
+    }
     loop.mailbox.setLeftCleanly(!late && loop.flow.isIdle)
     leaving?.saidGoodbye = true
-    connection.client.disconnect()
+    connection.client.disconnect(endsSession: loop.configuration.endsSession)
     _ = connection.client.loopWrite()
     return Ending(cause: leaving?.cause ?? .stopped, phase: .established)
   }
@@ -77,14 +85,29 @@ extension EstablishedConnection {
     }
   }
 
+  /// Whether the broker may still hold messages for this client alone. An unsubscription that is asked for again is
+  /// answered after everything that the acknowledgements before it have set free: when nothing came in between,
+  /// there is nothing left.
+  private var mayHaveMore: Bool {
+    !filtersToLeave.isEmpty && leaving?.receivedBefore != receivedCount
+  }
+
+  private var filtersToLeave: [String] {
+    let configuration = loop.configuration
+    let isRemembered = configuration.sessionExpiryInterval > 0 || !configuration.cleanStart
+    guard isRemembered, !configuration.endsSession else { return loop.ledger.filters }
+    return loop.ledger.filters.filter { $0.hasPrefix("$share/") }
+  }
+
   /// Stops the inflow, so that nothing unread is left in the socket: leaving with unread input resets the
   /// connection and loses what was sent last. A session that the broker is to remember keeps its
   /// subscriptions, shared ones excepted: the broker would hand an absent member what others could take.
   private func stopInflow() {
-    let remembered = loop.configuration.sessionExpiryInterval > 0 || !loop.configuration.cleanStart
-    for filter in loop.ledger.filters where !remembered || filter.hasPrefix("$share/") {
-      loop.ledger.suspend(filter)
-    }
+    leaving?.receivedBefore = receivedCount
+    for filter in filtersToLeave { loop.ledger.suspend(filter) }
+    // An answer to anything at all says that the acknowledgements before it have arrived, so that the next to come
+    // under this name is not sent again what was stored.
+    if filtersToLeave.isEmpty, receivedCount > 0 { loop.ledger.suspend("odograph/leaving") }
     sendSubscriptions()
     _ = connection.client.loopWrite()
   }

@@ -16,7 +16,7 @@ final class EstablishedConnection {
   var leaving: Leaving?
   private let established = SystemClock.monotonic
   private let sleptBefore = SystemClock.boottime - SystemClock.monotonic
-  private var lastRead = SystemClock.monotonic
+  private(set) var lastRead = SystemClock.monotonic
   private var lastWrite = SystemClock.monotonic
   private var nextLook: Int64 = 0
   private var credentials: CredentialWatch
@@ -24,6 +24,12 @@ final class EstablishedConnection {
   /// When something was last under way, for bursts.
   private(set) var lastBusy = SystemClock.monotonic
   var unwrittenNow = 0
+  /// Whether the last write ended in the middle of a packet.
+  private(set) var hasHalfWritten = false
+  /// When the broker is to be shown a sign of life, while nothing else may be written.
+  var pingDue: Int64 = 0
+  /// Messages received on this connection.
+  private(set) var receivedCount = 0
 
   /// A batch ends with this many messages or bytes, so that memory stays small however fast they come.
   private static let batchCount = 1000
@@ -43,6 +49,7 @@ final class EstablishedConnection {
     loop.meter.begin()
     loop.flow.begin(receiveMaximum: properties.receiveMaximum)
     loop.ledger.begin()
+    loop.hold.begin()
     loop.reportConnected(properties)
     while true {
       if let ending = turn() {
@@ -56,13 +63,14 @@ final class EstablishedConnection {
   private func turn() -> Ending? {
     let (requests, immediate) = loop.mailbox.take()
     loop.note(requests)
-    if requests.providerHasMore { providerHasMore = true }
+    if requests.providerHasMore || requests.providerMayHaveMore { providerHasMore = true }
     considerLeaving(requests)
+    if loop.hold.isHolding { return turnWhileHolding() }
     sendNow(immediate)
     sendSubscriptions()
     sendRecords()
     if let done = leave() { return done }
-    if idleEnd == nil || !immediate.isEmpty { lastBusy = SystemClock.monotonic }
+    if idleEnd == nil { lastBusy = SystemClock.monotonic }
     if connection.client.wantsToWrite, let ending = write() { return ending }
     let events = POLLIN | (connection.client.wantsToWrite ? POLLOUT : 0)
     let ready = connection.wait(for: events, until: nextDeadline)
@@ -82,13 +90,14 @@ final class EstablishedConnection {
     connection.setCorked(true)
     let outcome = connection.client.loopWrite()
     if connection.client.socket >= 0 { connection.setCorked(false) }
+    hasHalfWritten = connection.client.wantsToWrite
     lastWrite = SystemClock.monotonic
     meter()
     settlePublished()
     return check(outcome)
   }
 
-  private func read() -> Ending? {
+  func read() -> Ending? {
     var failure: Ending?
     while failure == nil {
       let outcome = connection.client.loopRead()
@@ -131,15 +140,23 @@ final class EstablishedConnection {
     let batch = events.inbound
     loop.mailbox.count { $0.received += batch.count }
     lastBusy = SystemClock.monotonic
+    receivedCount += batch.count
+    let bytes = events.inboundBytes
     let outcome = loop.handlers.received(batch)
     events.clearInbound()
-    guard case .notKept(let why) = outcome else { return nil }
-    return Ending(cause: .notCommitted(why), phase: .established)
+    switch outcome {
+    case .kept: return nil
+    case .notKept(let why): return Ending(cause: .notCommitted(why), phase: .established)
+    case .held(let number):
+      if !loop.hold.isHolding { pingDue = SystemClock.monotonic + keepAliveInterval / 3 }
+      loop.hold.held(number, count: batch.count, bytes: bytes)
+      return nil
+    }
   }
 
   // MARK: Keep-alive
 
-  private var keepAliveInterval: Int64 {
+  var keepAliveInterval: Int64 {
     let seconds = properties.keepAlive.map(Int.init) ?? connection.configuration.keepAlive
     return Int64(max(1, seconds)) * 1_000_000_000
   }

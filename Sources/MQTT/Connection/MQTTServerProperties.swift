@@ -22,6 +22,8 @@ public struct MQTTServerProperties: Hashable, Sendable {
   public var reasonString: String?
   /// Where it wants this client to go instead.
   public var serverReference: String?
+  /// What it showed of itself; nil without TLS, and with a shared key.
+  public var certificate: MQTTPeerCertificate?
 
   init(broker: MQTTConfiguration.Broker, protocolLevel: UInt8, sessionPresent: Bool) {
     self.broker = broker

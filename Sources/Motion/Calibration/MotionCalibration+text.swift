@@ -1,3 +1,5 @@
+internal import Platform
+internal import Sensors
 internal import Spatial
 
 /// Why a stored calibration was not taken.
@@ -5,22 +7,30 @@ public struct CalibrationError: Error, Hashable, Sendable, CustomStringConvertib
   public var description: String
 }
 
-// A text of lines "key value ...", so that a person can read it. The last line is a checksum over all before it.
+// A text of lines "key value ...", so that a person can read it. The first line is the version, the last a checksum over
+// all before it.
 extension MotionCalibration {
   private static let firstLine = "odograph-calibration 1"
 
   /// UTF-8 text; numbers keep every digit.
   public var text: String {
-    var lines = [Self.firstLine, "device \(Self.oneLine(device))", "made \(made.nanoseconds)"]
-    for bias in gyroBiases {
-      let temperature = bias.temperature.map(String.init(describing:)) ?? "-"
-      lines.append("gyro \(temperature) \(Self.numbers(bias.bias)) \(bias.uncertainty)")
+    var lines = [Self.firstLine]
+    for (kind, device) in devices.sorted(by: { $0.key < $1.key }) {
+      lines.append("device \(kind.rawValue) \(Self.oneLine(device))")
     }
+    if let made { lines.append("made \(made.nanoseconds)") }
+    for bias in gyroBiases {
+      let temperature = bias.temperature.map { "\($0)" } ?? "-"
+      lines.append("gyro \(temperature) \(Self.numbers(bias.bias)) \(Self.numbers(bias.deviation))")
+    }
+    if let scale = gyroscopeScaleError { lines.append("scale \(Self.numbers(scale))") }
+    if let lag = magnetometerLag { lines.append("lag \(lag)") }
     if let magnetometer {
-      let m = magnetometer.softIron
-      lines.append("hard \(Self.numbers(magnetometer.hardIron))")
-      lines.append("soft \(m.m11) \(m.m12) \(m.m13) \(m.m21) \(m.m22) \(m.m23) \(m.m31) \(m.m32) \(m.m33)")
-      lines.append("field \(magnetometer.fieldStrength) \(magnetometer.residual)")
+      lines.append(
+        "hard \(Self.numbers(magnetometer.hardIron)) \(Self.numbers(magnetometer.hardIronDeviation))")
+      lines.append(
+        "soft \(Self.numbers(magnetometer.softIronDiagonal)) \(Self.numbers(magnetometer.softIronOffDiagonal))"
+      )
     }
     let body = lines.joined(separator: "\n") + "\n"
     return body + "crc \(String(Checksum.crc32(body.utf8), radix: 16))\n"
@@ -28,66 +38,81 @@ extension MotionCalibration {
 
   /// - Throws: `CalibrationError` naming the line.
   public init(text: String) throws(CalibrationError) {
-    let lines = text.split(separator: "\n")
+    // Lines are split by bytes: in a `Character` a carriage return would hide the line feed.
+    let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      .map { Substring($0) }
     guard lines.first == Self.firstLine[...] else {
       throw CalibrationError(
         description: "line 1: not a calibration of this version; remove it to start anew")
     }
-    guard let last = lines.last, last.hasPrefix("crc "),
+    guard lines.count > 2, lines.last == "", let last = lines.dropLast().last, last.hasPrefix("crc "),
       UInt32(last.dropFirst(4), radix: 16)
-        == Checksum.crc32((lines.dropLast().joined(separator: "\n") + "\n").utf8)
+        == Checksum.crc32((lines.dropLast(2).joined(separator: "\n") + "\n").utf8)
     else {
       throw CalibrationError(
         description: "line \(lines.count): the checksum does not match; the file is damaged")
     }
-    self.init(device: "", made: UTCTime(nanoseconds: 0))
-    var (hard, soft, field): ([Double], [Double], [Double]) = ([], [], [])
-    for (number, line) in lines.enumerated().dropFirst().dropLast() {
-      let words = line.split(separator: " ")
-      let values = words.dropFirst().compactMap { Double($0) }.filter(\.isFinite)
-      func require(_ count: Int) throws(CalibrationError) {
-        guard values.count == count, words.count == count + 1 else {
-          throw CalibrationError(description: "line \(number + 1): needs \(count) numbers")
-        }
-      }
-      switch words.first {
-      case "device": device = String(line.dropFirst(7))
-      case "made": made = UTCTime(nanoseconds: words.last.flatMap { Int64($0) } ?? 0)
-      case "gyro":
-        let hasTemperature = words.count > 1 && words[1] != "-"
-        guard words.count == 6, values.count == (hasTemperature ? 5 : 4) else {
-          throw CalibrationError(description: "line \(number + 1): needs a temperature or - and 4 numbers")
-        }
-        let rest = Array(values.suffix(4))
-        gyroBiases.append(
-          GyroBias(
-            temperature: hasTemperature ? values[0] : nil, bias: Vector3(rest[0], rest[1], rest[2]),
-            uncertainty: rest[3]))
-      case "hard":
-        try require(3)
-        hard = values
-      case "soft":
-        try require(9)
-        soft = values
-      case "field":
-        try require(2)
-        field = values
-      // Lines of a later minor version are none of ours.
-      default: continue
+    self.init()
+    for (number, line) in lines.enumerated().dropFirst().dropLast(2) {
+      do throws(CalibrationError) {
+        try read(line)
+      } catch {
+        throw CalibrationError(description: "line \(number + 1): \(error.description)")
       }
     }
-    guard !hard.isEmpty, !soft.isEmpty, !field.isEmpty else { return }
-    magnetometer = Magnetometer(
-      hardIron: Vector3(hard[0], hard[1], hard[2]),
-      softIron: RotationMatrix(
-        m11: soft[0], m12: soft[1], m13: soft[2], m21: soft[3], m22: soft[4], m23: soft[5], m31: soft[6],
-        m32: soft[7], m33: soft[8]),
-      fieldStrength: field[0], residual: field[1])
+  }
+
+  private mutating func read(_ line: Substring) throws(CalibrationError) {
+    let words = line.split(separator: " ")
+    switch words.first {
+    case "device":
+      guard words.count > 2, let kind = SensorKind(rawValue: String(words[1])) else {
+        throw CalibrationError(description: "needs a kind of sensor and the name of a device")
+      }
+      devices[kind] = words.dropFirst(2).joined(separator: " ")
+    case "made":
+      guard words.count == 2, let nanoseconds = Int64(words[1]) else {
+        throw CalibrationError(description: "needs nanoseconds since 1970")
+      }
+      made = UTCTime(nanoseconds: nanoseconds)
+    case "gyro":
+      guard words.count == 8 else { throw CalibrationError(description: "needs 7 values") }
+      let values = try Self.values(words.dropFirst(2), count: 6)
+      let temperature = words[1] == "-" ? nil : try Self.values(words[1...1], count: 1)[0]
+      keep(
+        GyroBias(temperature: temperature, bias: Self.vector(values, 0), deviation: Self.vector(values, 3)))
+    case "scale": gyroscopeScaleError = Self.vector(try Self.values(words.dropFirst(), count: 3), 0)
+    case "lag": magnetometerLag = try Self.values(words.dropFirst(), count: 1)[0]
+    case "hard":
+      let values = try Self.values(words.dropFirst(), count: 6)
+      magnetometer = Magnetometer(hardIron: Self.vector(values, 0), hardIronDeviation: Self.vector(values, 3))
+    case "soft":
+      let values = try Self.values(words.dropFirst(), count: 6)
+      magnetometer?.softIronDiagonal = Self.vector(values, 0)
+      magnetometer?.softIronOffDiagonal = Self.vector(values, 3)
+    // Lines of a later minor version are none of ours.
+    default: break
+    }
+  }
+
+  private static func values(_ words: ArraySlice<Substring>, count: Int) throws(CalibrationError) -> [Double]
+  {
+    let values = words.compactMap { Double($0) }.filter(\.isFinite)
+    guard values.count == count, words.count == count else {
+      throw CalibrationError(description: "needs \(count) numbers")
+    }
+    return values
+  }
+
+  private static func vector(_ values: [Double], _ first: Int) -> Vector3 {
+    Vector3(values[first], values[first + 1], values[first + 2])
   }
 
   private static func numbers(_ v: Vector3) -> String { "\(v.x) \(v.y) \(v.z)" }
 
+  /// Runs of white space become one space, which is what reading makes of them.
   private static func oneLine(_ text: String) -> String {
-    String(text.map { $0.isNewline ? " " : $0 })
+    let words = text.split { $0.isWhitespace || $0.isNewline }.joined(separator: " ")
+    return words.isEmpty ? "-" : words
   }
 }

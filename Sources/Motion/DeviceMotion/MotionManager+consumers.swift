@@ -85,6 +85,7 @@ extension MotionManager {
 
   /// Takes word of a source's state: which sensors there are, and how fast they really run.
   public mutating func note(_ status: SourceStatus) {
+    if let device = status.device { bind(status.kinds, to: device) }
     switch status.state {
     case .active(let effective):
       for (kind, rate) in effective where rate.isFinite && rate > 0 { rates[kind] = rate }

@@ -21,7 +21,16 @@ public struct MotionManager: Sendable {
   var rates: [SensorKind: Double] = [:]
   var sources: [String: (kinds: Set<SensorKind>, isAvailable: Bool)] = [:]
 
-  private var filter = AttitudeFilter()
+  // These are used by the other files of this type.
+  var filter: AttitudeFilter
+  /// What was given at the start, with what has been learned by temperature since.
+  var kept: MotionCalibration
+  /// °C of the inertial sensors, and the bias that was expected there.
+  var temperature: Double?
+  var expectedBias: MotionCalibration.GyroBias?
+  /// Hardware turned out to be other than that of the calibration.
+  var hasForeignCalibration = false
+
   private var guards = SensorGuards()
   private var separator = GravitySeparator()
   private var accelerometer: AccelerometerData?
@@ -31,8 +40,12 @@ public struct MotionManager: Sendable {
   /// Seconds after which a sensor that has said nothing counts as gone.
   private static let silence = 2.0
 
-  public init(frame: AttitudeReferenceFrame) {
+  /// - Parameter calibration: what an earlier run has learned; nil to begin with nothing.
+  public init(frame: AttitudeReferenceFrame, calibration: MotionCalibration? = nil) {
     self.frame = frame
+    kept = calibration ?? MotionCalibration()
+    filter = AttitudeFilter(calibration: calibration)
+    expectedBias = kept.gyroBias(at: nil)
   }
 
   // Each of these takes a block of samples and hands every one that is sound to `body`, in order.
@@ -44,6 +57,7 @@ public struct MotionManager: Sendable {
       accelerometer = sample
       body(sample)
     }
+    if guards.hasTimeGoneBack { startAnew() }
   }
 
   public mutating func process(_ block: [GyroData], _ body: (GyroData) -> Void = { _ in }) {
@@ -52,6 +66,7 @@ public struct MotionManager: Sendable {
       gyro = sample
       body(sample)
     }
+    if guards.hasTimeGoneBack { startAnew() }
   }
 
   public mutating func process(_ block: [MagnetometerData], _ body: (MagnetometerData) -> Void = { _ in }) {
@@ -60,6 +75,16 @@ public struct MotionManager: Sendable {
       magnetometer = sample
       body(sample)
     }
+    if guards.hasTimeGoneBack { startAnew() }
+  }
+
+  /// Time has gone back: all begins anew but what was learned.
+  private mutating func startAnew() {
+    kept = calibration
+    filter = AttitudeFilter(calibration: kept)
+    guards.startAnew()
+    separator = GravitySeparator()
+    (accelerometer, gyro, magnetometer) = (nil, nil, nil)
   }
 
   /// Takes the place and civil time, for the declination.
@@ -80,6 +105,20 @@ public struct MotionManager: Sendable {
 
   /// What became of the samples of an inertial sensor; nil for other kinds.
   public func health(of kind: SensorKind) -> SensorHealth? { guards.health(of: kind) }
+
+  /// Samples that were refused, by sensor and reason as in "gyroscope.stuck"; only what has happened is in it.
+  public var refusals: [String: Int] {
+    var refusals: [String: Int] = [:]
+    for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] {
+      guard let health = health(of: kind) else { continue }
+      let counts = [
+        ("notFinite", health.notFinite), ("outOfOrder", health.outOfOrder),
+        ("implausible", health.implausible), ("stuck", health.stuck),
+      ]
+      for (reason, count) in counts where count > 0 { refusals["\(kind.rawValue).\(reason)"] = count }
+    }
+    return refusals
+  }
 
   /// The inertial sensors that have spoken lately, and positioning once a declination is known.
   public var presentSensors: Set<SensorKind> {
@@ -119,6 +158,16 @@ public struct MotionManager: Sendable {
   /// top points straight up or down.
   public var magneticHeading: Double? {
     attitude(in: .xMagneticNorthZVertical).flatMap { $0.heading() }
+  }
+
+  /// Degrees, one standard deviation of the heading: by the filter's own reckoning, but never less than what rotations
+  /// have shown of the device's magnetism allows. 90 means that nothing was observed; nil without a heading.
+  public var headingAccuracy: Double? {
+    guard gyro != nil, magnetometer != nil, filter.quaternion9D != nil else { return nil }
+    let state = filter.state
+    guard let deviation = state.headingDeviation, let bound = state.headingBound else { return nil }
+    // Young evidence is often too sure of itself: its bound counts as one and a half deviations.
+    return min(90, max(deviation, bound / 1.5).degrees)
   }
 
   private func degradedMotion(at timestamp: Timestamp) -> DeviceMotion? {

@@ -23,6 +23,7 @@ extension AttitudeFilter {
     history = AttitudeHistory()
     gaps = GapModel()
     soft = SoftIron()
+    evidence = FieldEvidence(disturbance: parameters.disturbanceDeviation)
     alignment.startLeveling()
     flags.isAligning = true
     (quaternion6D, quaternion9D) = (.identity, nil)

@@ -31,6 +31,8 @@ extension AttitudeFilter {
       ErrorState.disturbance..<ErrorState.disturbance + 3,
       variance: Self.square(parameters.disturbanceDeviation))
     disturbance = .zero
+    evidence.forgetField()
+    noteEvidence()
   }
 
   /// Velocity and position are as usual for accelerations as strong as now: the stationary variances of the
@@ -79,6 +81,7 @@ extension AttitudeFilter {
     if blocks & 63 == 0, !covariance.repair() { startEstimates() }
     expectedField = level.conjugate.rotate(field + disturbance)
     pointNorth()
+    if hasField { noteEvidence() }
     block = Block()
   }
 
@@ -184,7 +187,11 @@ extension AttitudeFilter {
     guard restDuration < 1 || steadyTurn > 60 else { return false }
     steadyTurn = 0
     covariance.inflate(ErrorState.bias, by: difference.dot(difference), among: 0..<ErrorState.hardIron)
-    if expectsBias { flags.hasDiscardedCalibration = true }
+    if expectsBias {
+      flags.hasDiscardedCalibration = true
+      hasContradictedBias = true
+      expectsBias = false
+    }
     return true
   }
 

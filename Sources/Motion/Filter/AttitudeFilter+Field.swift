@@ -41,6 +41,7 @@ extension AttitudeFilter {
       sinceAlignment > 3
       && max(covariance[0, 0], covariance[1, 1]) > Self.square(3 * Double.pi / 180)
     covariance.update(&x, m, projections, considered: !isOpen)
+    evidence.observe(measured + attitude * hardIron, attitude: attitude, interval: interval)
   }
 
   @inline(__always)
@@ -71,6 +72,8 @@ extension AttitudeFilter {
     guard surprise > 60 else { return false }
     sinceJump = 0
     soft.forget()
+    evidence.forgetIron()
+    noteEvidence()
     let square = z.dot(z)
     covariance.addVariance(min(square, 100), to: ErrorState.hardIron..<ErrorState.hardIron + 3)
     covariance.addVariance(min(square, 10), to: ErrorState.disturbance..<ErrorState.disturbance + 3)

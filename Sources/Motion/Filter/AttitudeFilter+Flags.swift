@@ -68,6 +68,10 @@ extension AttitudeFilter {
     public var inclinationDeviation: Double
     /// rad; nil before the first magnetometer sample.
     public var headingDeviation: Double?
+    /// rad, within which the heading is right by what rotations have shown of the device's own magnetism, which
+    /// `headingDeviation` takes for small; half a turn before the device was turned, nil before the first magnetometer
+    /// sample.
+    public var headingBound: Double?
 
     /// What the scale errors of the axes have in common, to which an error of the gyroscope's clock contributes fully:
     /// 0.02 for time stamps that run 2 % fast.

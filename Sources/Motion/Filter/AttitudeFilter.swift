@@ -32,6 +32,8 @@ public struct AttitudeFilter: Sendable {
   public internal(set) var quaternion9D: Quaternion?
   /// rad/s, device frame: what to subtract from the gyroscope.
   public internal(set) var gyroscopeBias = Vector3.zero
+  /// How well the field is known, by what was observed.
+  public internal(set) var fieldAccuracy = MagneticFieldCalibrationAccuracy.uncalibrated
   public let parameters: Parameters
   public internal(set) var flags = Flags()
   public internal(set) var counters = Counters()
@@ -83,6 +85,10 @@ public struct AttitudeFilter: Sendable {
   /// s since the field jumped.
   var sinceJump = 1e3
   var soft = SoftIron()
+  /// What rotations have shown of the device's own magnetism.
+  var evidence: FieldEvidence
+  /// rad, within which the mean field's direction is right by that evidence.
+  var headingBound = Double.pi
 
   // MARK: Working parts
 
@@ -110,12 +116,14 @@ public struct AttitudeFilter: Sendable {
   /// A kept hard iron is in use and has not been contradicted.
   var expectsIron = false
   var hasContradictedIron = false
+  var hasContradictedBias = false
 
   /// Standard gravity, m/s².
   static let gravity = 9.806_65
 
-  public init(_ parameters: Parameters = Parameters(), calibration: AttitudeCalibration? = nil) {
+  public init(_ parameters: Parameters = Parameters(), calibration: MotionCalibration? = nil) {
     self.parameters = parameters
+    evidence = FieldEvidence(disturbance: parameters.disturbanceDeviation)
     gyroscope = SampleGate(greatest: 200)
     accelerometer = SampleGate(greatest: 4000)
     magnetometer = SampleGate(greatest: 1e5)
@@ -170,7 +178,7 @@ public struct AttitudeFilter: Sendable {
       magnetometerLagDeviation: deviation(ErrorState.lag),
       field: hasField ? Vector3(0, horizontal, field.z) : nil,
       inclinationDeviation: max(deviation(ErrorState.tilt), deviation(ErrorState.tilt + 1)),
-      headingDeviation: hasField ? headingDeviation : nil)
+      headingDeviation: hasField ? headingDeviation : nil, headingBound: hasField ? headingBound : nil)
   }
 
   /// rad; half a turn where the field is vertical.

@@ -29,7 +29,8 @@ enum ErrorState {
   /// One where `isConsidered`.
   @inline(__always)
   static var considered: StateVector {
-    StateVector(a: [1, 1, 0, 0, 0, 1, 1, 1], b: [1, 1, 1, 1, 0, 0, 0, 0], c: .zero)
+    StateVector(
+      a: SIMD8(1, 1, 0, 0, 0, 1, 1, 1), b: SIMD8(1, 1, 1, 1, 0, 0, 0, 0), c: .zero)
   }
 }
 

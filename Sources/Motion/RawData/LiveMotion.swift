@@ -6,7 +6,7 @@ internal import Spatial
 ///
 /// The manager itself stays a value without I/O; this class is the lock around it and one bounded queue for each consumer.
 public final class LiveMotion: Sendable {
-  private struct State {
+  struct State {
     var manager: MotionManager
     var accelerometer: [Outlet<AccelerometerData>] = []
     var gyro: [Outlet<GyroData>] = []
@@ -52,7 +52,8 @@ public final class LiveMotion: Sendable {
         state.manager.process(block) { sample in outlets.offer(sample, at: sample.timestamp) }
         state.magnetometer = outlets
       case .status(let status): state.manager.note(status)
-      case .barometer, .thermometer, .position: break
+      case .thermometer(let block): state.manager.process(block)
+      case .barometer, .position: break
       }
     }
   }
@@ -63,47 +64,52 @@ public final class LiveMotion: Sendable {
   }
 
   // Each of these counts a consumer in. Interval and latency are seconds; an interval longer than the hardware's leaves
-  // samples out, nil hands over every one. The stream ends, and the consumer is counted out, when it is let go of.
+  // samples out, nil hands over every one. The stream ends, and the consumer is counted out, when it is let go of. Other
+  // forms of the same are in `LiveMotion+push.swift`.
 
   public func startAccelerometerUpdates(
     interval: Double? = nil, latency: Double = 0.1,
     capacity: Int = SampleStream<AccelerometerData>.defaultCapacity
   ) -> SampleStream<AccelerometerData> {
-    start(.accelerometer, interval, latency, capacity, \.accelerometer)
+    SampleStream(capacity: capacity) { subscribe(.accelerometer, interval, latency, \.accelerometer, $0) }
   }
 
   public func startGyroUpdates(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = SampleStream<GyroData>.defaultCapacity
   ) -> SampleStream<GyroData> {
-    start(.gyro, interval, latency, capacity, \.gyro)
+    SampleStream(capacity: capacity) { subscribe(.gyro, interval, latency, \.gyro, $0) }
   }
 
   public func startMagnetometerUpdates(
     interval: Double? = nil, latency: Double = 0.1,
     capacity: Int = SampleStream<MagnetometerData>.defaultCapacity
   ) -> SampleStream<MagnetometerData> {
-    start(.magnetometer, interval, latency, capacity, \.magnetometer)
+    SampleStream(capacity: capacity) { subscribe(.magnetometer, interval, latency, \.magnetometer, $0) }
   }
 
   /// The motion after each gyroscope sample, or at most once in an interval.
   public func startDeviceMotionUpdates(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = SampleStream<DeviceMotion>.defaultCapacity
   ) -> SampleStream<DeviceMotion> {
-    start(.deviceMotion, interval, latency, capacity, \.deviceMotion)
+    SampleStream(capacity: capacity) { subscribe(.deviceMotion, interval, latency, \.deviceMotion, $0) }
   }
 
-  private func start<Sample: Sendable>(
-    _ updates: MotionUpdates, _ interval: Double?, _ latency: Double, _ capacity: Int,
-    _ outlets: any WritableKeyPath<State, [Outlet<Sample>]> & Sendable
-  ) -> SampleStream<Sample> {
+  /// Counts a consumer in whose samples go into `push`, on the source's thread with the lock held.
+  func subscribe<Sample: Sendable>(
+    _ updates: MotionUpdates, _ interval: Double?, _ latency: Double,
+    _ outlets: any WritableKeyPath<State, [Outlet<Sample>]> & Sendable,
+    _ push: @escaping @Sendable (Sample) -> Void
+  ) -> Subscription {
     let request = interval.map { MotionRequest(updates, interval: $0, latency: latency) }
-    let consumer = withManager { $0.startUpdates(request ?? MotionRequest(updates, latency: latency)) }
-    let stream = SampleStream<Sample>(capacity: capacity) { [weak self] in self?.stop(consumer, outlets) }
-    state.withLock {
-      $0[keyPath: outlets].append(Outlet(consumer: consumer, interval: interval, queue: stream.queue))
+    let (consumer, demands) = state.withLock { state in
+      let consumer = state.manager.startUpdates(request ?? MotionRequest(updates, latency: latency))
+      state[keyPath: outlets].append(Outlet(consumer: consumer, interval: interval, push: push))
+      return (consumer, state.manager.demands)
     }
-    demandsChanged(withManager { $0.demands })
-    return stream
+    demandsChanged(demands)
+    return Subscription(
+      interval: { [weak self] in self?.withManager { $0.effectiveInterval(for: consumer) } },
+      ending: { [weak self] in self?.stop(consumer, outlets) })
   }
 
   private func stop<Sample>(
@@ -120,28 +126,31 @@ public final class LiveMotion: Sendable {
 }
 
 /// Where one consumer's samples leave.
-private struct Outlet<Sample: Sendable>: Sendable {
+struct Outlet<Sample: Sendable>: Sendable {
   let consumer: MotionConsumer
   let interval: Double?
-  // The queue and not the stream: a stream that is let go of counts its consumer out, which takes the very lock that is
-  // held while samples are offered.
-  let queue: BoundedQueue<Sample>
-  var next: Timestamp?
+  let push: @Sendable (Sample) -> Void
+  private var next: Timestamp?
 
-  init(consumer: MotionConsumer, interval: Double?, queue: BoundedQueue<Sample>) {
+  init(consumer: MotionConsumer, interval: Double?, push: @escaping @Sendable (Sample) -> Void) {
     self.consumer = consumer
     self.interval = interval
-    self.queue = queue
+    self.push = push
   }
 
   mutating func offer(_ sample: Sample, at timestamp: Timestamp) {
     if let interval {
       // A grid that does not drift; a twentieth of the interval is jitter.
-      if let next, timestamp < next.advanced(bySeconds: -interval / 20) { return }
+      // Time that has gone back begins a new one.
+      if let next, timestamp < next.advanced(bySeconds: -interval / 20),
+        timestamp > next.advanced(bySeconds: -2 * interval)
+      {
+        return
+      }
       let following = (next ?? timestamp).advanced(bySeconds: interval)
       next = following > timestamp ? following : timestamp.advanced(bySeconds: interval)
     }
-    queue.push(sample)
+    push(sample)
   }
 }
 

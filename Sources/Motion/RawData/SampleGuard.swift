@@ -47,6 +47,7 @@ public struct SampleGuard: Hashable, Sendable {
     }
     if let last = lastSeen, timestamp <= last {
       health.outOfOrder += 1
+      noteRefusal(at: timestamp)
       return false
     }
     guard value.length <= limits.plausible else {
@@ -54,6 +55,7 @@ public struct SampleGuard: Hashable, Sendable {
       return false
     }
     lastSeen = timestamp
+    refusedSince = nil
     if value == lastValue {
       repetitions += 1
     } else {
@@ -87,6 +89,27 @@ public struct SampleGuard: Hashable, Sendable {
   var repeatedValue: Vector3? { repetitions >= Self.stuckCount ? lastValue : nil }
 
   private var lastSeen: Timestamp?
+  private var refusedSince: Timestamp?
+  private var lastRefused: Timestamp?
+
+  /// Whether samples that are all out of order have themselves been in order for so long that it is time that went back:
+  /// a clock was set, or one stamp far ahead was nonsense.
+  private(set) var hasTimeGoneBack = false
+
+  /// Seconds of such samples; less may be a block that came late.
+  private static let patience = 2.0
+
+  private mutating func noteRefusal(at timestamp: Timestamp) {
+    if refusedSince == nil || lastRefused.map({ timestamp <= $0 }) ?? true { refusedSince = timestamp }
+    lastRefused = timestamp
+    hasTimeGoneBack = refusedSince.map { timestamp.seconds(since: $0) >= Self.patience } ?? false
+  }
+
+  /// Forgets what time it was.
+  mutating func startAnew() {
+    (lastSeen, refusedSince, lastRefused, hasTimeGoneBack) = (nil, nil, nil, false)
+    (lastValue, repeatedSince, repetitions, missedChange) = (nil, nil, 0, 0)
+  }
 
   /// The end of a range shows as the largest component ever, several times in a row to the last digit.
   private mutating func noteRange(of value: Vector3) {

@@ -26,6 +26,20 @@ public struct SensorGuards: Hashable, Sendable {
     }
   }
 
+  /// Whether a sensor's time has gone back for good.
+  var hasTimeGoneBack: Bool {
+    accelerometer.hasTimeGoneBack || gyroscope.hasTimeGoneBack || magnetometer.hasTimeGoneBack
+  }
+
+  /// Forgets what time it was; the counts go on.
+  mutating func startAnew() {
+    accelerometer.startAnew()
+    gyroscope.startAnew()
+    magnetometer.startAnew()
+    (lastForce, lastField, lastTurn, forceAtRepetition) = (nil, nil, nil, nil)
+    smoothForce.reset()
+  }
+
   public mutating func admit(_ sample: AccelerometerData) -> Bool {
     guard accelerometer.admit(sample.acceleration, at: sample.timestamp) else { return false }
     lastForce = sample.acceleration

@@ -1,35 +1,82 @@
 public import Motion
-internal import Sensors
-internal import Spatial
+public import Spatial
 
-/// Decides which headings are worth telling.
+/// Decides which headings are worth telling, and how far they can be trusted.
 public struct HeadingManager: Sendable {
   /// Degrees that the heading must turn from the last one told; nil tells every one.
   public var headingFilter: Double?
+  /// Which axis of the device the heading is of.
+  public var headingOrientation: DeviceOrientation
   /// Degrees by which magnetic north lies east of true north here; nil when unknown.
   public var declination: Double?
+  /// Whether the device is fixed in a vehicle that goes where it points. Then a steady difference to the course is taken
+  /// off the heading.
+  public var followsCourse: Bool
 
   /// The newest heading told; nil before the first.
   public private(set) var heading: Heading?
+  /// How often the course began to contradict the heading, since the start.
+  public private(set) var contradictionCount = 0
 
-  public init(headingFilter: Double? = nil) {
+  private var course = CourseCheck()
+
+  /// Degrees: a heading that is less exact asks for a calibration.
+  private static let worstAccuracy = 25.0
+
+  public init(
+    headingFilter: Double? = nil, headingOrientation: DeviceOrientation = .portrait,
+    followsCourse: Bool = true
+  ) {
     self.headingFilter = headingFilter
+    self.headingOrientation = headingOrientation
+    self.followsCourse = followsCourse
   }
 
-  /// Takes the state of the motion; returns the heading when it is to be told.
-  public mutating func process(_ motion: MotionManager) -> Heading? {
-    guard let magnetic = motion.magneticHeading, let timestamp = motion.gyroData?.timestamp else {
-      return nil
+  /// Degrees by which the heading was found to lie clockwise of the course, which is taken off; zero until learnt.
+  public var courseBias: Double { followsCourse ? course.bias : 0 }
+
+  /// Takes the vehicle's motion over ground, to compare with.
+  public mutating func process(_ location: Location) {
+    if followsCourse { course.note(location) }
+  }
+
+  /// Takes a heading of the device's top; returns the heading when it is to be told.
+  ///
+  /// - Parameters:
+  ///   - magneticHeading: degrees clockwise from magnetic north.
+  ///   - accuracy: degrees, one standard deviation; nil when unknown.
+  ///   - calibration: of the magnetometer; nil when unknown.
+  public mutating func process(
+    magneticHeading: Double, accuracy: Double?, calibration: MagneticFieldCalibrationAccuracy? = nil,
+    at timestamp: Timestamp
+  ) -> Heading? {
+    let magnetic = magneticHeading + headingOrientation.headingOffset
+    if let declination {
+      let wasContradicted = course.isContradicted
+      course.compare(normalizedDegrees(magnetic + declination), accuracy: accuracy, at: timestamp)
+      if course.isContradicted, !wasContradicted { contradictionCount += 1 }
     }
-    if let headingFilter, let heading,
-      abs(signedDegrees(from: heading.magneticHeading, to: magnetic)) < headingFilter
-    {
-      return nil
+    var candidate = Heading(
+      timestamp: timestamp, magneticHeading: normalizedDegrees(magnetic - courseBias),
+      trueHeading: declination.map { normalizedDegrees(magnetic + $0 - courseBias) },
+      headingAccuracy: accuracy)
+    candidate.contradictsCourse = course.isContradicted
+    if course.isContradicted {
+      // Whoever is right, the heading is no more exact than the two agree.
+      candidate.headingAccuracy = max(accuracy ?? 0, abs(course.difference ?? Self.worstAccuracy))
     }
-    let told = Heading(
-      timestamp: timestamp, magneticHeading: magnetic,
-      trueHeading: declination.map { normalizedDegrees(magnetic + $0) })
-    heading = told
-    return told
+    candidate.isCalibrationWanted =
+      calibration == .uncalibrated || (candidate.headingAccuracy ?? 0) > Self.worstAccuracy
+    guard isWorthTelling(candidate) else { return nil }
+    heading = candidate
+    return candidate
+  }
+
+  private func isWorthTelling(_ candidate: Heading) -> Bool {
+    guard let headingFilter, let heading else { return true }
+    return candidate.contradictsCourse != heading.contradictsCourse
+      || candidate.isCalibrationWanted != heading.isCalibrationWanted
+      || (candidate.trueHeading == nil) != (heading.trueHeading == nil)
+      || abs(signedDegrees(from: heading.magneticHeading, to: candidate.magneticHeading)) >= headingFilter
   }
 }

@@ -1,71 +1,208 @@
-public import Sensors
-internal import Spatial
+public import Motion
+public import Spatial
 
-/// Decides which of a receiver's reports are worth telling.
+/// Decides which locations are worth telling, as Core Location's manager does.
 ///
-/// A value type without I/O: reports go in with their time, locations come out.
+/// A value type without I/O: locations that `FixScreen` let pass go in with their time, events come out. Call `advance` at
+/// `nextDeadline`. One-shot requests and deferral are in `LocationManager+requests.swift`.
 public struct LocationManager: Sendable {
+  /// How exact locations are wanted. It drives the hardware and filters nothing; `reduced` coarsens what is told.
+  public var desiredAccuracy: DesiredAccuracy
   /// Metres that the device must move from the last location told before another is told; nil tells every one.
   public var distanceFilter: Double?
+  /// What carries the device.
+  public var activityType: ActivityType {
+    didSet { pause.activity = activityType }
+  }
+  /// Whether updates pause while the device stands.
+  public var pausesLocationUpdatesAutomatically: Bool
 
-  /// The newest location told; nil before the first.
+  /// Whether updates were started; they may still be paused.
+  public private(set) var isUpdating = false
+  /// Whether significant changes are told.
+  public private(set) var isMonitoringSignificantChanges = false
+  /// The newest location, told or not; nil before the first. Coarse at reduced accuracy, as all that leaves here.
   public private(set) var location: Location?
-
-  /// Reports that held no position, since the start.
-  public private(set) var reportsWithoutPosition = 0
-
+  /// The newest location told; nil before the first.
+  public private(set) var lastTold: Location?
   /// Locations held back by the distance filter, since the start.
   public private(set) var filteredCount = 0
+  /// What is wrong now; nil when nothing is.
+  public private(set) var failure: LocationFailure?
 
-  /// Reports that repeated the one before, since the start.
-  public private(set) var duplicateCount = 0
+  var requests: [OneShotRequest] = []
+  var deferral: DeferredUpdates?
+  private var pause: PausePolicy
+  private var significantChanges = SignificantChangeMonitor()
+  /// Since when the receiver speaks without a position.
+  private var blindSince: Timestamp?
 
-  private var lastFix: PositionFix?
+  /// Seconds without a position after which the receiver is said to have none: a cold start takes as long.
+  private static let patience = 60.0
 
-  public init(distanceFilter: Double? = nil) {
+  public init(
+    desiredAccuracy: DesiredAccuracy = .best, distanceFilter: Double? = nil,
+    activityType: ActivityType = .automotive, pausesLocationUpdatesAutomatically: Bool = false
+  ) {
+    self.desiredAccuracy = desiredAccuracy
     self.distanceFilter = distanceFilter
+    self.activityType = activityType
+    self.pausesLocationUpdatesAutomatically = pausesLocationUpdatesAutomatically
+    pause = PausePolicy(activity: activityType)
   }
 
-  /// What the receiver must deliver for these settings.
-  public var demand: SensorDemand { .rate(hertz: 1, latency: .seconds(1)) }
+  /// Whether updates pause now, because the device stands.
+  public var isPaused: Bool { isUpdating && pausesLocationUpdatesAutomatically && pause.isPaused }
+
+  public mutating func startUpdatingLocation() {
+    guard !isUpdating else { return }
+    isUpdating = true
+    pause.reset()
+  }
+
+  /// Ends updates and with them a deferral, whose fixes are told.
+  public mutating func stopUpdatingLocation() -> [LocationEvent] {
+    isUpdating = false
+    return endDeferral(.cancelled)
+  }
+
+  public mutating func startMonitoringSignificantLocationChanges() {
+    guard !isMonitoringSignificantChanges else { return }
+    isMonitoringSignificantChanges = true
+    significantChanges = SignificantChangeMonitor()
+  }
+
+  public mutating func stopMonitoringSignificantLocationChanges() {
+    isMonitoringSignificantChanges = false
+  }
+
+  /// Takes a location; returns what follows from it, in order.
+  public mutating func process(_ fresh: Location) -> [LocationEvent] {
+    var events = expire { $0 < fresh.timestamp }
+    let told = desiredAccuracy == .reduced ? CoarseGrid.coarsened(fresh) : fresh
+    location = told
+    (failure, blindSince) = (nil, nil)
+    events += answerRequests(with: told)
+    if isMonitoringSignificantChanges, let change = significantChanges.process(told) {
+      events.append(.significantChange(change))
+    }
+    // Whether the device moves is asked of the exact location.
+    let change = isUpdating && pausesLocationUpdatesAutomatically ? pause.process(fresh) : nil
+    events += consequences(of: change)
+    if isUpdating, !isPaused { events += update(told) }
+    return events + expire { $0 <= fresh.timestamp }
+  }
+
+  /// Takes what the accelerometer says of rest and motion, when that changes; nil when it falls silent.
+  public mutating func note(
+    _ state: StationaryDetector.State?, at timestamp: Timestamp
+  ) -> [LocationEvent] {
+    guard isUpdating, pausesLocationUpdatesAutomatically else { return [] }
+    return consequences(of: pause.note(state, at: timestamp))
+  }
+
+  /// Takes word of a receiver that speaks and has no position.
+  public mutating func noteNoPosition(at timestamp: Timestamp) -> [LocationEvent] {
+    let since = blindSince ?? timestamp
+    blindSince = since
+    guard timestamp.seconds(since: since) >= Self.patience else { return [] }
+    return fail(.positionUnknown(since: since))
+  }
+
+  /// Takes word that there will be no locations until further notice. A deferral ends, and its fixes are told.
+  public mutating func fail(_ failure: LocationFailure) -> [LocationEvent] {
+    guard failure != self.failure else { return [] }
+    self.failure = failure
+    return endDeferral(.failed) + [.failed(failure)]
+  }
+
+  /// Lets time pass without a location: call it at `nextDeadline`.
+  public mutating func advance(to timestamp: Timestamp) -> [LocationEvent] {
+    var events: [LocationEvent] = []
+    if isUpdating, pausesLocationUpdatesAutomatically {
+      events += consequences(of: pause.advance(to: timestamp))
+    }
+    return events + expire { $0 <= timestamp }
+  }
+
+  /// When `advance` has something to do, if nothing comes before; nil when never.
+  public var nextDeadline: Timestamp? {
+    let pausing = isUpdating && pausesLocationUpdatesAutomatically ? pause.nextDeadline : nil
+    return ([pausing, deferral?.deadline] + requests.map(\.deadline)).compactMap { $0 }.min()
+  }
 
   /// What must be seen next, and until when nothing can be due.
   public var needs: LocationNeeds {
-    var needs = LocationNeeds(isWanted: true)
-    needs.distance = distanceFilter
+    let isFollowing = isUpdating && !isPaused
+    var needs = LocationNeeds(
+      isWanted: isUpdating || isMonitoringSignificantChanges || !requests.isEmpty,
+      desiredAccuracy: isUpdating ? desiredAccuracy : .threeKilometers)
+    needs.isPaused = isPaused
     needs.timestamp = location?.timestamp
     needs.speed = location?.speed
     needs.speedAccuracy = location?.speedAccuracy
     needs.horizontalAccuracy = location?.horizontalAccuracy
+    needs.deadline = ([deferral?.deadline] + requests.map(\.deadline)).compactMap { $0 }.min()
+    if let request = requests.min(by: { $0.accuracy < $1.accuracy }) {
+      needs.desiredAccuracy = needs.desiredAccuracy.stricter(request.desiredAccuracy)
+    } else if isFollowing {
+      // A batch has every fix in it.
+      needs.distance = deferral == nil && desiredAccuracy != .bestForNavigation ? distanceToTell : nil
+    } else if isMonitoringSignificantChanges {
+      needs.distance = significantChanges.remainder(from: location?.coordinate)
+      needs.notBefore = significantChanges.notBefore
+    } else {
+      needs.distance = .infinity
+    }
     return needs
   }
 
-  /// Takes one report; returns the location when it is to be told.
-  public mutating func process(_ fix: PositionFix) -> Location? {
-    guard let candidate = Location(fix: fix) else {
-      reportsWithoutPosition += 1
-      return nil
-    }
-    defer { lastFix = fix }
-    if let lastFix, Self.isRepetition(fix, of: lastFix) {
-      duplicateCount += 1
-      return nil
-    }
-    if let distanceFilter, let location,
-      location.coordinate.distance(to: candidate.coordinate) < distanceFilter
-    {
-      filteredCount += 1
-      return nil
-    }
-    location = candidate
-    return candidate
+  /// Metres to go until the distance filter is passed; nil when every fix is.
+  private var distanceToTell: Double? {
+    guard let distanceFilter else { return nil }
+    guard let location, let lastTold else { return 0 }
+    return max(0, distanceFilter - lastTold.coordinate.distance(to: location.coordinate))
   }
 
-  /// gpsd tells a receiver's first epoch in parts until it has learnt which sentence ends one: the same position again
-  /// with the same time, or with a time where there was none.
-  private static func isRepetition(_ fix: PositionFix, of last: PositionFix) -> Bool {
-    guard fix.coordinate == last.coordinate, fix.receiver == last.receiver else { return false }
-    guard let time = last.time else { return fix.timestamp.seconds(since: last.timestamp) < 0.5 }
-    return fix.time == time
+  private mutating func update(_ location: Location) -> [LocationEvent] {
+    if let violation = deferralViolation { return endDeferral(violation) + tell(location) }
+    guard deferral != nil else { return tell(location) }
+    // In place: a copy of the batch for every fix would be the square of its length.
+    let isOver = deferral?.take(location) ?? false
+    return isOver ? endDeferral(nil) : []
+  }
+
+  private mutating func tell(_ location: Location) -> [LocationEvent] {
+    if let distanceFilter, let lastTold,
+      lastTold.coordinate.distance(to: location.coordinate) < distanceFilter
+    {
+      filteredCount += 1
+      return []
+    }
+    lastTold = location
+    return [.location(location)]
+  }
+
+  private mutating func consequences(of change: PausePolicy.Change?) -> [LocationEvent] {
+    switch change {
+    case nil: return []
+    case .resumed: return [.resumed]
+    case .paused:
+      let batch = endDeferral(.notUpdating)
+      let place = location == lastTold ? nil : location
+      lastTold = location
+      return batch + [.paused(batch.isEmpty ? place : nil)]
+    }
+  }
+
+  /// Takes note that a batch was told.
+  mutating func noteTold(_ last: Location?) { lastTold = last ?? lastTold }
+}
+
+extension DesiredAccuracy {
+  /// The one that asks for more.
+  func stricter(_ other: DesiredAccuracy) -> DesiredAccuracy {
+    let order = Self.allCases
+    return (order.firstIndex(of: self) ?? 0) <= (order.firstIndex(of: other) ?? 0) ? self : other
   }
 }

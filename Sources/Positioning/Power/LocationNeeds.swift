@@ -11,7 +11,8 @@ public struct LocationNeeds: Hashable, Sendable {
   /// under way raises it.
   public var desiredAccuracy: DesiredAccuracy
   /// Metres that the device must move from where it was last seen before a location has to be told; nil: every fix is
-  /// wanted, as without a distance filter, during a one-shot request and for `bestForNavigation`.
+  /// wanted, as without a distance filter, during a one-shot request and for `bestForNavigation`. Infinite while paused:
+  /// no way is told before motion is seen.
   public var distance: Double?
   /// Before this no movement, however far, is told: the interval of significant changes. Nil when there is no such time.
   public var notBefore: Timestamp?

@@ -10,6 +10,10 @@ public struct PowerNeeds: Hashable, Sendable {
   public var distanceToBoundary: Double?
   /// What the consumers of the inertial sensors need while the device moves. Kinds that are not named are off.
   public var inertial: [SensorKind: SensorDemand]
+  /// What is needed at rest, too.
+  public var restless: [SensorKind: SensorDemand] = [:]
+  /// Whether the end of a rest matters to somebody beside the planner.
+  public var watchesMotion = false
 
   public init(
     location: LocationNeeds = LocationNeeds(), errorBound: Double? = nil, distanceToBoundary: Double? = nil,
@@ -27,10 +31,12 @@ public struct PowerNeeds: Hashable, Sendable {
     return min(accuracy, errorBound ?? accuracy)
   }
 
-  /// Whether rest is a reason to sleep.
-  var mayRest: Bool {
-    guard location.isWanted, !location.isPaused else { return true }
-    return location.desiredAccuracy.meters.map { $0 >= PowerPlanner.restfulAccuracy } ?? false
+  /// Whether rest is a reason for the receiver to sleep.
+  var mayRest: Bool { location.isWanted && location.isPaused || isCoarse }
+
+  /// Whether the accuracy asked for leaves room for sleep.
+  var isCoarse: Bool {
+    location.isWanted && location.desiredAccuracy.meters.map { $0 >= PowerPlanner.restfulAccuracy } ?? false
   }
 
   var isPositionWanted: Bool { location.isWanted || distanceToBoundary != nil }

@@ -11,8 +11,8 @@ public import Spatial
 /// - With a distance filter, or an edge of a region within reach, what counts is how soon the device could get there.
 /// - Rest is believed when the accelerometer saw it and a fix taken since does not contradict. Its end wakes everything
 ///   at once.
-/// - Accuracies finer than a hundred metres sleep at rest only when the location side has paused itself: whoever asked
-///   for more wants to be told at rest, too.
+/// - At accuracies finer than a hundred metres the receiver sleeps at rest only when the location side has paused itself,
+///   and the inertial sensors stay as they are wanted: whoever asked for more wants to be told at rest, too.
 ///
 /// A value type without I/O. Call `demands(for:at:)` after each change, and at `nextDeadline`.
 public struct PowerPlanner: Sendable {
@@ -26,6 +26,9 @@ public struct PowerPlanner: Sendable {
   public static let longestSleep = 1800.0
   /// Seconds: a shorter sleep costs more than it saves.
   public static let shortestSleep = 1.5
+  /// Seconds between two looks of a receiver that has paused where no accelerometer watches; and what is as good as never.
+  public static let blindSleep = 60.0
+  private static let endless = 1e7
   /// Seconds after which a search for satellites is given up where none can be heard, and for how long, as a multiple of
   /// that: moving, and at rest, where nothing changes.
   public static let searchLimit = 90.0
@@ -106,13 +109,10 @@ public struct PowerPlanner: Sendable {
 
   private func inertialDemands(for needs: PowerNeeds) -> [SensorKind: SensorDemand] {
     var demands = Dictionary(uniqueKeysWithValues: SensorKind.allCases.map { ($0, SensorDemand.off) })
-    if needs.mayRest, rest?.isAtRest == true {
-      demands[.barometer] = needs.inertial[.barometer] ?? .off
-    } else {
-      demands.merge(needs.inertial) { $1 }
-    }
-    let isMotionOfInterest = needs.isPositionWanted || needs.inertial.values.contains(where: \.isOn)
-    if needs.mayRest, isMotionOfInterest, demands[.accelerometer] == .off {
+    demands.merge(needs.restless) { $1 }
+    if !(needs.isCoarse && rest?.isAtRest == true) { demands.merge(needs.inertial) { $1 } }
+    let isMotionOfInterest = needs.isCoarse || needs.isPositionWanted && needs.watchesMotion
+    if isMotionOfInterest, demands[.accelerometer] == .off {
       demands[.accelerometer] = .rate(hertz: Self.watchRate, latency: .seconds(Self.watchLatency))
     }
     return demands
@@ -203,6 +203,10 @@ public struct PowerPlanner: Sendable {
       return needs.location.isPaused ? nil : seen.advanced(bySeconds: Self.longestSleep)
     }
     let seconds = secondsUntilNeeded(needs)
+    guard seconds < Self.endless else {
+      // Paused. Without an accelerometer only the receiver sees the end of that.
+      return rest?.isAtRest == true ? nil : seen.advanced(bySeconds: Self.blindSleep)
+    }
     let ahead = fixTime.seconds(afterSleeping: max(slept, seconds)) + Self.reserve
     let due = seen.advanced(bySeconds: seconds - ahead)
     guard let notBefore = needs.location.notBefore, needs.distanceToBoundary == nil else { return due }

@@ -70,6 +70,19 @@ public struct BoundedReporter: Sendable {
     decide { _ in true }
   }
 
+  /// The device stands where it was last seen, until the next location: decides what is still open, and makes sure that
+  /// the prediction stands still too, so that it holds for as long as nobody looks.
+  public mutating func stand() -> [ReportPredictor] {
+    var reports = finish()
+    guard let newest, let last = report, last.velocity != .zero else { return reports }
+    let standing = ReportPredictor(
+      moment: newest.timestamp, coordinate: newest.coordinate, velocity: .zero, bound: epsilon, delay: delay
+    ).rounded
+    report = standing
+    reports.append(standing)
+    return reports
+  }
+
   private mutating func decide(while isDue: (Timestamp) -> Bool) -> [ReportPredictor] {
     var reports: [ReportPredictor] = []
     while let deadline = nextDeadline, isDue(deadline) { reports += decideOnce() }

@@ -18,6 +18,8 @@ public struct PositionFix: Hashable, Sendable {
   public var time: UTCTime?
   /// Nil when the receiver has not said.
   public var mode: FixMode?
+  /// Nil when the receiver has not said.
+  public var quality: FixQuality?
   /// Nil unless both latitude and longitude were given, with a fix.
   public var coordinate: Coordinate?
   /// Metres above the WGS 84 ellipsoid.
@@ -32,6 +34,8 @@ public struct PositionFix: Hashable, Sendable {
   public var climb: Double?
   /// The receiver's estimate of its horizontal error, m (gpsd's `eph`).
   public var horizontalError: Double?
+  /// Whether the horizontal error is no word of the receiver's, but its dilution times a constant.
+  public var isHorizontalErrorFromDilution = false
   /// The receiver's estimate of its vertical error, m (gpsd's `epv`).
   public var verticalError: Double?
   /// The receiver's estimate of its speed error, m/s (gpsd's `eps`).

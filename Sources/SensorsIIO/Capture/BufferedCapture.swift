@@ -42,7 +42,8 @@ package struct BufferedCapture: ~Copyable {
   /// Sets the device up and starts its buffer.
   init(
     _ device: borrowing Device, in context: borrowing Context, sensors: [IIOInventory.Sensor], hertz: Double,
-    latency: Double, triggers: [String], configuration: IIOConfiguration, cancellation: BufferCancellation
+    latency: Double, triggers: [String], configuration: IIOConfiguration, cancellation: BufferCancellation,
+    clocks: RemoteClocks
   ) throws(IIOError) {
     let rates = try device.setFrequency(hertz, of: sensors)
     let clockName = try device.chooseTimestampClock()
@@ -76,7 +77,7 @@ package struct BufferedCapture: ~Copyable {
     } else if followsMonotonic {
       clock = HardwareClock(fixedOffset: SystemClock.boottime - SystemClock.monotonic)
     } else {
-      clock = HardwareClock()
+      clock = HardwareClock(following: clocks.clock(named: clockName))
     }
     self.blockTime = blockTime
     lastRead = SystemClock.boottime

@@ -1,36 +1,23 @@
 package import Spatial
 
-/// Brings the time stamps of a machine's samples onto this machine's time line.
+/// Brings the time stamps of one device's samples onto this machine's time line.
 ///
 /// The interval between two samples is exactly the hardware's: all that is ever added is an offset that stands still.
-/// For samples of this machine stamped with `CLOCK_BOOTTIME` it is zero. For a remote machine it is estimated as
-/// the least (arrival here - stamp there), since a sample cannot arrive before it was taken and the least delayed
-/// one tells most. The two machines' oscillators drift apart (tens of microseconds per second), so the offset
-/// is set anew when the estimate of the last window has left it by more than `tolerance`; this is counted.
-package struct HardwareClock: Hashable, Sendable {
-  /// Nanoseconds by which the offset may be off before it is corrected.
-  package var tolerance: Int64 = 20_000_000
-  /// Nanoseconds over which the least delay is sought.
-  package var window: Int64 = 60_000_000_000
-
+/// For samples of this machine stamped with `CLOCK_BOOTTIME` it is zero. For a remote machine it is estimated, for all of
+/// its devices together (`RemoteClock`), so that what two of them took at one moment stays at one moment.
+package struct HardwareClock: Sendable {
   /// Nanoseconds to add to a stamp; nil before the first block.
   package private(set) var offset: Int64?
-  /// How often the offset was corrected after it had first been set.
-  package private(set) var corrections = 0
-  private let isEstimated: Bool
-  private var least: Int64 = .max
-  /// Where a correction backwards is on its way to.
-  private var target: Int64?
-  private var windowStart: Int64 = .min
+  private let remote: RemoteClock?
 
   /// For samples stamped with a clock of this machine that is `offset` ns behind `CLOCK_BOOTTIME`.
   package init(fixedOffset offset: Int64) {
     self.offset = offset
-    isEstimated = false
+    remote = nil
   }
 
-  /// For samples stamped by another machine.
-  package init() { isEstimated = true }
+  /// For samples stamped by another machine's clock.
+  package init(following remote: RemoteClock) { self.remote = remote }
 
   /// Takes note that a block arrived. Call it before the block's stamps are converted.
   ///
@@ -40,27 +27,9 @@ package struct HardwareClock: Hashable, Sendable {
   ///   - period: ns between samples; a correction backwards is made in steps of half of it, so that time never
   ///     runs back.
   package mutating func observe(newest: Int64, arrival: Int64, period: Int64) {
-    guard isEstimated else { return }
-    let delay = arrival &- newest
-    guard let offset else {
-      (self.offset, least, windowStart) = (delay, delay, arrival)
-      return
-    }
-    least = min(least, delay)
-    if least < (target ?? offset) - tolerance {
-      target = least
-      corrections += 1
-    }
-    if let target {
-      self.offset = max(target, offset - max(1, period / 2))
-      if self.offset == target { self.target = nil }
-    } else if arrival - windowStart >= window {
-      if least > offset + tolerance {
-        self.offset = least
-        corrections += 1
-      }
-      (least, windowStart) = (delay, arrival)
-    }
+    guard let remote else { return }
+    let target = remote.observe(delay: arrival &- newest, arrival: arrival, isNew: offset == nil)
+    offset = offset.map { max(target, $0 - max(1, period / 2)) } ?? target
   }
 
   /// A stamp on this machine's time line; the arrival where nothing is known yet.

@@ -10,6 +10,7 @@ final class DeviceWorker: Sendable {
   let triggers: [String]
   private let configuration: IIOConfiguration
   private let board: DemandBoard
+  private let clocks: RemoteClocks
   private let emit: SensorSink
   private let report: @Sendable (SourceStatus.State) -> Void
   private let wake: EventDescriptor
@@ -25,11 +26,11 @@ final class DeviceWorker: Sendable {
 
   init(
     _ assignment: IIOInventory.Assignment, triggers: [String], configuration: IIOConfiguration,
-    board: DemandBoard,
+    board: DemandBoard, clocks: RemoteClocks,
     emit: @escaping SensorSink, report: @escaping @Sendable (SourceStatus.State) -> Void
   ) throws(SystemError) {
     (self.assignment, self.triggers, self.configuration) = (assignment, triggers, configuration)
-    (self.board, self.emit, self.report) = (board, emit, report)
+    (self.board, self.clocks, self.emit, self.report) = (board, clocks, emit, report)
     wake = try EventDescriptor()
   }
 
@@ -107,7 +108,7 @@ final class DeviceWorker: Sendable {
         let capture = try BufferedCapture(
           device, in: context, sensors: buffered, hertz: phase.hertz,
           latency: sparse == phase ? 0 : phase.latency, triggers: triggers, configuration: configuration,
-          cancellation: cancellation)
+          cancellation: cancellation, clocks: clocks)
         let rest = sensors.filter { sensor in !buffered.contains { $0.kind == sensor.kind } }
         return try run(capture, polling: rest, phase, device)
       } catch {

@@ -13,7 +13,9 @@ final class StatusReporter: Sendable {
   init(_ sink: @escaping SensorSink) { self.sink = sink }
 
   /// Passes the state on unless the kinds are in it already. Two reasons for being unavailable are one state.
-  func report(_ state: SourceStatus.State, source: String, kinds: Set<SensorKind>) {
+  func report(
+    _ state: SourceStatus.State, source: String, kinds: Set<SensorKind>, device: String? = nil
+  ) {
     guard !kinds.isEmpty else { return }
     let isNews = last.withLock { last in
       let key = Key(kinds: kinds)
@@ -25,8 +27,8 @@ final class StatusReporter: Sendable {
     sink(
       .status(
         SourceStatus(
-          timestamp: Timestamp(nanoseconds: SystemClock.boottime), source: source, kinds: kinds, state: state)
-      ))
+          timestamp: Timestamp(nanoseconds: SystemClock.boottime), source: source, kinds: kinds, state: state,
+          device: device)))
   }
 
   /// Which of the kinds are not known to be unavailable yet.

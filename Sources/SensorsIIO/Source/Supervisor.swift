@@ -5,11 +5,16 @@ internal import Sensors
 final class Supervisor: Sendable {
   private let configuration: IIOConfiguration
   private let board: DemandBoard
+  /// One for all devices, which the same machine stamps.
+  private let clocks = RemoteClocks()
   private let wake: EventDescriptor
   private let sink: SensorSink
   private let reporter: StatusReporter
   private let isStopping: @Sendable () -> Bool
   private let found: @Sendable (Set<SensorKind>) -> Void
+
+  /// A thermometer only helps the gyroscope: one that is not there is neither missed nor sought for ever.
+  private static let helpers: Set<SensorKind> = [.thermometer]
 
   private struct Post {
     var worker: DeviceWorker
@@ -43,7 +48,8 @@ final class Supervisor: Sendable {
       }
       // Until anything was found everything is sought, so that what there is can be told; then only what is wanted.
       let served = posts.reduce(into: Set<SensorKind>()) { $0.formUnion($1.worker.assignment.kinds) }
-      let sought = (hasFound ? board.wanted.union(known) : configuration.kinds).subtracting(served)
+      let needed = hasFound ? board.wanted.subtracting(Self.helpers).union(known) : configuration.kinds
+      let sought = needed.subtracting(served)
       var pause = 3600.0
       if !sought.isEmpty {
         let now = SystemClock.monotonic
@@ -72,7 +78,8 @@ final class Supervisor: Sendable {
       let reachable = inventory.assignments(configuration, wanted: sought).reduce(into: Set()) {
         $0.formUnion($1.kinds)
       }
-      let missing = reporter.notYetUnavailable(board.wanted.intersection(sought).subtracting(reachable))
+      let missing = reporter.notYetUnavailable(
+        board.wanted.intersection(sought).subtracting(reachable).subtracting(Self.helpers))
       let present = inventory.devices.map(\.title).joined(separator: ", ")
       reporter.report(
         .unavailable(
@@ -92,13 +99,17 @@ final class Supervisor: Sendable {
     for assignment in inventory.assignments(configuration, wanted: sought) {
       let source = "\(configuration.uri) \(assignment.device.title)"
       let report: @Sendable (SourceStatus.State) -> Void = { [reporter, wake] state in
-        reporter.report(state, source: source, kinds: assignment.kinds)
+        reporter.report(
+          state, source: source, kinds: assignment.kinds,
+          device: assignment.device.name ?? assignment.device.label)
         if case .active = state { wake.signal() }
       }
       reporter.regroup(assignment.kinds)
       do throws(SystemError) {
         let worker = try DeviceWorker(
-          assignment, triggers: inventory.triggers, configuration: configuration, board: board, emit: sink,
+          assignment, triggers: inventory.triggers, configuration: configuration, board: board,
+          clocks: clocks,
+          emit: sink,
           report: report)
         let thread = try DedicatedThread.start(name: assignment.device.identifier) { [wake] in
           worker.run()

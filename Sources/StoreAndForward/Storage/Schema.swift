@@ -4,7 +4,8 @@
 /// given out), `clock` (the store's clock at the last clean end), `inode` (of the file, to notice that it is
 /// a copy). `lanes` counts what each lane holds and has dropped, in the same transaction as the change. Each
 /// lane has a table of its own, keyed by seq, so that appending goes to its end and draining starts at its
-/// front without an index. `dead` keeps what the broker will never take.
+/// front without an index. `dead` keeps what the broker will never take; `overtaken` names by topic the newest record that
+/// was delivered ahead of its history.
 enum Schema {
   static let format: Int64 = 1
   /// Pages in the write-ahead log after which they move into the database: few, because so many may have to
@@ -49,6 +50,8 @@ enum Schema {
       CREATE TABLE IF NOT EXISTS dead (
         seq INTEGER PRIMARY KEY, \(body), lane INTEGER NOT NULL, reason TEXT NOT NULL,
         refused INTEGER NOT NULL);
+      CREATE TABLE IF NOT EXISTS overtaken (
+        topic TEXT PRIMARY KEY, lane INTEGER NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
       \(lanes.joined(separator: "\n"))
       CREATE UNIQUE INDEX IF NOT EXISTS state_topic ON state (topic);
       """

@@ -112,6 +112,13 @@ public struct JSONWriter: Sendable {
     closeArray()
   }
 
+  public mutating func field(_ name: StaticString, texts: [String]) {
+    key(name)
+    openArray()
+    for text in texts { value(text) }
+    closeArray()
+  }
+
   /// Writes a value that is JSON already.
   public mutating func raw(_ json: [UInt8]) {
     separate()

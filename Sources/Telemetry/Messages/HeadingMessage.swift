@@ -1,3 +1,4 @@
+public import Positioning
 public import Spatial
 
 /// Payload of `heading`: where the vehicle's front points.
@@ -9,6 +10,21 @@ public struct HeadingMessage: Hashable, Sendable {
   public var trueHeading: Double?
   /// Degrees, one standard deviation; nil when unknown.
   public var headingAccuracy: Double?
+  /// Whether the magnetometer needs a calibration.
+  public var isCalibrationWanted = false
+  /// Whether the vehicle's course says something else.
+  public var contradictsCourse = false
+
+  /// The point of the compass: of true north where that is known, else of magnetic north.
+  public var cardinalPoint: CardinalPoint { CardinalPoint(direction: trueHeading ?? magneticHeading) }
+
+  public init(time: UTCTime, heading: Heading) {
+    self.init(
+      time: time, magneticHeading: heading.magneticHeading, trueHeading: heading.trueHeading,
+      headingAccuracy: heading.headingAccuracy)
+    isCalibrationWanted = heading.isCalibrationWanted
+    contradictsCourse = heading.contradictsCourse
+  }
 
   public init(
     time: UTCTime, magneticHeading: Double, trueHeading: Double? = nil, headingAccuracy: Double? = nil
@@ -25,6 +41,9 @@ public struct HeadingMessage: Hashable, Sendable {
       json.field("magneticHeading", magneticHeading, decimals: 2)
       json.field("trueHeading", trueHeading, decimals: 2)
       json.field("headingAccuracy", headingAccuracy, decimals: 2)
+      json.field("cardinalPoint", cardinalPoint.rawValue)
+      if isCalibrationWanted { json.field("calibrationWanted", true) }
+      if contradictsCourse { json.field("contradictsCourse", true) }
     }
   }
 
@@ -33,5 +52,7 @@ public struct HeadingMessage: Hashable, Sendable {
     magneticHeading = try json.required("magneticHeading", in: 0...360)
     trueHeading = try json.optional("trueHeading", in: 0...360)
     headingAccuracy = try json.optional("headingAccuracy", in: 0...360)
+    isCalibrationWanted = json["calibrationWanted"]?.bool ?? false
+    contradictsCourse = json["contradictsCourse"]?.bool ?? false
   }
 }

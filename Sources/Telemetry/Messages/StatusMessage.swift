@@ -30,18 +30,27 @@ public struct StatusMessage: Hashable, Sendable {
   public var state: State
   /// When this was written. A will is written at the start of the session, so its time is that.
   public var time: UTCTime
-  /// When the session that sent it began: an old will is told from a new one by it.
+  /// When the session with the broker that sent it began: the will of an old one is told from a new one's by it.
   public var sessionStart: UTCTime
   /// Whether the broker sent it on the agent's behalf, because the connection ended without a word.
   public var isWill: Bool
+  /// Of a vehicle that is asleep: when it means to be heard again; nil when only an event wakes it.
+  public var nextContact: UTCTime?
   public var version: String?
   /// Seconds since the agent started.
   public var uptime: Double?
+  public var device: DeviceHealth?
+  /// Why accepted messages are kept in memory only; nil while they are safe on the disk.
+  public var storeProblem: String?
   public var sources: [Source]
   /// Counts since the agent started, by name, as in `fixes`, `dropped.live`.
   public var counters: [String: Int]
   /// What the parts of the device used; nil where nobody counts.
   public var energy: EnergyReport?
+  /// Whether locations may be had, as in `authorized`; nil when it is not told.
+  public var authorization: String?
+  /// Each location service by name: `available`, or why it is not.
+  public var services: [String: String] = [:]
 
   public init(state: State, time: UTCTime, sessionStart: UTCTime, isWill: Bool = false) {
     self.state = state
@@ -58,13 +67,25 @@ public struct StatusMessage: Hashable, Sendable {
       json.field("time", time.rfc3339)
       json.field("sessionStart", sessionStart.rfc3339)
       if isWill { json.field("will", true) }
+      json.field("nextContact", nextContact?.rfc3339)
       json.field("version", version)
       json.field("uptime", uptime, decimals: 1)
+      device?.write(to: &json)
+      json.field("storeProblem", storeProblem)
       if !sources.isEmpty {
         json.key("sources")
         json.openArray()
         for source in sources { Self.write(source, to: &json) }
         json.closeArray()
+      }
+      json.field("authorization", authorization)
+      if !services.isEmpty {
+        json.field("services") { json in
+          for (name, state) in services.sorted(by: { $0.key < $1.key }) {
+            json.key(name)
+            json.value(state)
+          }
+        }
       }
       if !counters.isEmpty {
         json.field("counters") { json in
@@ -103,8 +124,11 @@ public struct StatusMessage: Hashable, Sendable {
     time = try json.requiredTime("time")
     sessionStart = (try? json.requiredTime("sessionStart")) ?? time
     isWill = json["will"]?.bool ?? false
+    nextContact = json["nextContact"]?.string.flatMap { UTCTime(rfc3339: $0) }
     version = json["version"]?.string
     uptime = json["uptime"]?.double
+    device = DeviceHealth(json: json)
+    storeProblem = json["storeProblem"]?.string
     identity = json.identity
     sources = []
     for element in json["sources"]?.array ?? [] {
@@ -113,6 +137,8 @@ public struct StatusMessage: Hashable, Sendable {
       if case .object(let rates)? = element["rates"] { source.rates = rates.compactMapValues(\.double) }
       sources.append(source)
     }
+    authorization = json["authorization"]?.string
+    if case .object(let states)? = json["services"] { services = states.compactMapValues(\.string) }
     counters = [:]
     if case .object(let counts)? = json["counters"] {
       counters = counts.compactMapValues { $0.integer.map { Int($0) } }

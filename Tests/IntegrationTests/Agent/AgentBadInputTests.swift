@@ -12,7 +12,7 @@ import Testing
 
   private func run(_ arguments: [String]) throws -> Outcome {
     let child = try ChildProcess(BuiltProduct.path("odographd"), arguments)
-    guard waitUntil(atMost: 40, { !child.isRunning }) else {
+    guard waitUntil(atMost: 60, { !child.isRunning }) else {
       child.kill()
       return Outcome(status: .min, text: "did not end: \(child.output)")
     }
@@ -124,6 +124,6 @@ import Testing
     let line =
       "'\(program)' run --print --set vehicle.id=v --set input.mode=simulation --set input.speed=0 | head -n 1"
     let child = try ChildProcess("sh", ["-c", line])
-    #expect(waitUntil(atMost: 20) { !child.isRunning }, "\(child.output)")
+    #expect(waitUntil(atMost: 60) { !child.isRunning }, "\(child.output)")
   }
 }

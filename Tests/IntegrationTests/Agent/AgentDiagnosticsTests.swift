@@ -8,7 +8,7 @@ import Testing
     Int32, [Substring]
   ) {
     let child = try ChildProcess(BuiltProduct.path("odographd"), arguments, environment: environment)
-    #expect(waitUntil(atMost: 40) { !child.isRunning })
+    #expect(waitUntil(atMost: 60) { !child.isRunning })
     return (child.terminate(), child.output.split(separator: "\n"))
   }
 

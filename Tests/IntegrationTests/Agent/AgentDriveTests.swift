@@ -6,7 +6,7 @@ import Testing
 
 /// Whole drives through the whole chain: issue 2, point 2.
 @Suite(.serialized) struct AgentDriveTests {
-  @Test(.timeLimit(.minutes(3))) func everyFixArrivesOnceAndInOrder() throws {
+  @Test(.timeLimit(.minutes(6))) func everyFixArrivesOnceAndInOrder() throws {
     guard GPSDFixture.isInstalled, let path = Shared.file("data/tracks/munich_2025.nmea") else { return }
     var recorded: [Coordinate] = []
     var recording = try NMEARecording(path: path)
@@ -40,7 +40,7 @@ import Testing
     #expect(printed == live)
   }
 
-  @Test(.timeLimit(.minutes(1))) func theSameSeedPrintsTheSameDrive() throws {
+  @Test(.timeLimit(.minutes(6))) func theSameSeedPrintsTheSameDrive() throws {
     let settings = [
       "input.mode": "simulation", "input.speed": "0", "simulation.duration": "120",
       "simulation.start": "2026-11-21T08:00:00Z",

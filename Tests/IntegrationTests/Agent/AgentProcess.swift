@@ -7,7 +7,10 @@ struct AgentProcess {
   let directory: TemporaryDirectory
 
   /// Starts `odographd run` with its store in a folder of the test's own; stderr goes to `log`, stdout to `lines`.
-  init(_ settings: [String: String], print: Bool = false, directory: TemporaryDirectory? = nil) throws {
+  init(
+    _ settings: [String: String], print: Bool = false, directory: TemporaryDirectory? = nil,
+    environment: [String: String] = [:]
+  ) throws {
     self.directory = try directory ?? TemporaryDirectory()
     var arguments = ["run"] + (print ? ["--print"] : [])
     let defaults = [
@@ -19,7 +22,9 @@ struct AgentProcess {
     let shell = #"exec "$0" "$@" >"$LINES" 2>"$LOG""#
     child = try ChildProcess(
       "sh", ["-c", shell, BuiltProduct.path("odographd")] + arguments,
-      environment: ["LINES": self.directory.file("lines"), "LOG": self.directory.file("log")])
+      environment: environment.merging([
+        "LINES": self.directory.file("lines"), "LOG": self.directory.file("log"),
+      ]) { $1 })
   }
 
   var log: String { Self.text(directory.file("log")) }
@@ -60,10 +65,14 @@ struct Message {
 struct TailProcess {
   let child: ChildProcess
 
+  /// Starts it and waits until the broker has its subscription: what is published from then on is heard.
   init(_ broker: BrokerFixture, _ arguments: [String] = []) throws {
-    child = try ChildProcess(
+    let before = broker.logCount("Sending SUBACK")
+    let child = try ChildProcess(
       BuiltProduct.path("odograph"),
       ["tail", "--broker", "mqtt://127.0.0.1:\(broker.port)", "--fleet", "test"] + arguments)
+    waitUntil { broker.logCount("Sending SUBACK") > before || !child.isRunning }
+    self.child = child
   }
 
   var messages: [Message] { Message.parse(child.output) }

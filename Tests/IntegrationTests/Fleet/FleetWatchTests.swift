@@ -21,7 +21,7 @@ import Testing
     "'\(OdographProcess.path)' watch --host 127.0.0.1 --port \(broker.port) \(more); echo status $?; stty -a"
   }
 
-  @Test(.timeLimit(.minutes(2))) func aTableThatFollowsKeysAndSizesAndGivesTheTerminalBack() async throws {
+  @Test(.timeLimit(.minutes(6))) func aTableThatFollowsKeysAndSizesAndGivesTheTerminalBack() async throws {
     let broker = try BrokerFixture()
     let terminal = try await Terminal(columns: 120, rows: 12, command: watch(broker))
     try await eventually { try await terminal.text().contains("waiting for the first vehicle") }
@@ -30,7 +30,8 @@ import Testing
     try await publishVan(broker, seq: 1)
     try await publishVan(broker, name: "tram-2", seq: 1)
     try await publish(
-      broker, "odograph/v1/demo/van-1/region", #"{"event":"enter","region":"depot"}"#)
+      broker, "odograph/v1/demo/van-1/region",
+      #"{"time":"2026-11-21T08:15:30Z","event":"enter","region":"depot","latitude":48.16,"longitude":11.56}"#)
     try await eventually {
       let text = try await terminal.text()
       return text.contains("2 vehicles  ● 2 online") && text.contains("enter depot")
@@ -61,7 +62,7 @@ import Testing
     #expect(settings.contains(" icanon ") && settings.contains(" echo "))
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: [("INT", 130), ("TERM", 143), ("TRAP", 133), ("ABRT", 134)])
+  @Test(.timeLimit(.minutes(6)), arguments: [("INT", 130), ("TERM", 143), ("TRAP", 133), ("ABRT", 134)])
   func givesTheTerminalBackOnASignal(name: String, status: Int) async throws {
     let broker = try BrokerFixture()
     // The shell writes down its process id and becomes the program.
@@ -82,7 +83,7 @@ import Testing
     #expect(settings.contains(" icanon ") && settings.contains(" echo "))
   }
 
-  @Test(.timeLimit(.minutes(1))) func aLostBrokerIsShownAndFoundAgain() async throws {
+  @Test(.timeLimit(.minutes(6))) func aLostBrokerIsShownAndFoundAgain() async throws {
     let broker = try BrokerFixture()
     let terminal = try await Terminal(columns: 120, rows: 12, command: watch(broker))
     try await eventually { try await terminal.text().contains("waiting for the first vehicle") }
@@ -94,7 +95,7 @@ import Testing
     try await eventually { try await terminal.text().contains("van-1") }
   }
 
-  @Test(.timeLimit(.minutes(1))) func hostileNamesNeverReachTheTerminal() async throws {
+  @Test(.timeLimit(.minutes(6))) func hostileNamesNeverReachTheTerminal() async throws {
     let broker = try BrokerFixture()
     let terminal = try await Terminal(columns: 100, rows: 12, command: watch(broker))
     try await eventually { try await terminal.text().contains("waiting for the first vehicle") }
@@ -105,7 +106,7 @@ import Testing
     #expect(try await terminal.state("pane_title") != "owned")
   }
 
-  @Test(.timeLimit(.minutes(1))) func onceIsATableForScripts() async throws {
+  @Test(.timeLimit(.minutes(6))) func onceIsATableForScripts() async throws {
     let broker = try BrokerFixture()
     try await publishVan(broker, seq: 1, retain: true)
     try await publishVan(broker, name: "van-2", seq: 1, retain: true)
@@ -120,7 +121,7 @@ import Testing
     #expect(!result.output.contains("\u{1B}"))
   }
 
-  @Test(.timeLimit(.minutes(1))) func aPipeGetsLines() async throws {
+  @Test(.timeLimit(.minutes(6))) func aPipeGetsLines() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let output = directory.file("lines")
@@ -143,7 +144,7 @@ import Testing
       "\(line)")
   }
 
-  @Test(.timeLimit(.minutes(1))) func noBrokerLeavesTheTerminalAlone() async throws {
+  @Test(.timeLimit(.minutes(6))) func noBrokerLeavesTheTerminalAlone() async throws {
     let port: Int = try FreePort.next()
     let terminal = try await Terminal(
       columns: 100, rows: 12,

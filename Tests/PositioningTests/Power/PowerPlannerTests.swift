@@ -108,6 +108,7 @@ import Testing
     #expect(planner.nextDeadline == nil && !planner.isReceiverOn)
     // A region alone keeps the receiver looking, and the accelerometer watching.
     nothing.distanceToBoundary = 5
+    nothing.watchesMotion = true
     let demands = planner.demands(for: nothing, at: Timestamp(seconds: 2))
     #expect(demands[.positioning] != .off && demands[.accelerometer] == Self.watch)
     #expect(demands[.gyroscope] == .off && demands[.magnetometer] == .off)
@@ -165,11 +166,36 @@ import Testing
     var demands = planner.demands(for: fixed, at: Timestamp(seconds: 10))
     #expect(demands[.positioning] != .off && demands[.gyroscope] != .off)
     fixed.location.isPaused = true
+    fixed.location.distance = .infinity
     demands = planner.demands(for: fixed, at: Timestamp(seconds: 11))
-    #expect(demands[.positioning] == .off && demands[.gyroscope] == .off)
-    #expect(demands[.accelerometer] == Self.watch && planner.nextDeadline == nil)
+    #expect(demands[.positioning] == .off && demands[.gyroscope] == Self.inertial[.gyroscope])
+    #expect(demands[.accelerometer] == Self.inertial[.accelerometer] && planner.nextDeadline == nil)
+    // Whoever wants nothing of the accelerometer has it watch all the same, if it is of interest.
+    fixed.inertial = [:]
+    #expect(planner.demands(for: fixed, at: Timestamp(seconds: 12))[.accelerometer] == .off)
+    fixed.watchesMotion = true
+    #expect(planner.demands(for: fixed, at: Timestamp(seconds: 13))[.accelerometer] == Self.watch)
     planner.note(isAtRest: false, since: Timestamp(seconds: 20))
     #expect(isOn(&planner, fixed, 20))
+  }
+
+  @Test func aPauseWithoutAnAccelerometerIsLookedAfter() {
+    var planner = planner()
+    var fixed = needs(.best, seen: 10)
+    (fixed.location.isPaused, fixed.location.distance) = (true, .infinity)
+    #expect(!isOn(&planner, fixed, 10))
+    #expect(planner.nextDeadline == Timestamp(seconds: 10 + PowerPlanner.blindSleep))
+    #expect(isOn(&planner, fixed, 70))
+  }
+
+  @Test func aRecorderRecordsRestToo() {
+    var planner = planner()
+    planner.note(isAtRest: true, since: Timestamp(seconds: 2))
+    var fixed = needs(seen: 10)
+    fixed.restless[.accelerometer] = .rate(hertz: 50, latency: .seconds(1))
+    let demands = planner.demands(for: fixed, at: Timestamp(seconds: 10))
+    #expect(demands[.accelerometer] == .rate(hertz: 50, latency: .seconds(1)))
+    #expect(demands[.gyroscope] == .off)
   }
 
   @Test func aPromisedBoundTightensTheTolerance() throws {

@@ -23,6 +23,7 @@ struct NMEAEpoch {
   private var course: Double?
   private var horizontalDilution: Double?
   private var satellitesUsed: Int?
+  private var quality: FixQuality?
 
   private static let positioning: Set<String> = ["RMC", "GGA", "GNS", "GLL"]
   private static let metresPerSecondPerKnot = 1852.0 / 3600
@@ -78,6 +79,7 @@ struct NMEAEpoch {
     fix.course = course
     fix.horizontalDilution = horizontalDilution
     fix.satellitesUsed = satellitesUsed
+    fix.quality = quality
     return fix
   }
 
@@ -87,6 +89,7 @@ struct NMEAEpoch {
     // Field 12 came with NMEA 2.3; "not valid" there outweighs an A in field 2.
     note(fix: sentence.letter(2) == UInt8(ascii: "A") && sentence.letter(12) != UInt8(ascii: "N"))
     note(sentence.coordinate(3))
+    quality = quality ?? sentence.letter(12).flatMap(FixQuality.init(nmeaMode:))
     speed = sentence.number(7).map { $0 * Self.metresPerSecondPerKnot } ?? speed
     course = sentence.number(8).map(normalizedDegrees) ?? course
   }
@@ -95,6 +98,8 @@ struct NMEAEpoch {
     timeOfDay = timeOfDay ?? sentence.timeOfDay(1)
     note(sentence.coordinate(2))
     note(fix: (sentence.integer(6) ?? 0) > 0)
+    // GGA is the more exact of the two: older receivers say no more than A, D or E in RMC.
+    quality = sentence.integer(6).flatMap(FixQuality.init(nmeaIndicator:)) ?? quality
     satellitesUsed = sentence.integer(7) ?? satellitesUsed
     horizontalDilution = sentence.number(8) ?? horizontalDilution
     altitudeMeanSeaLevel = sentence.number(9) ?? altitudeMeanSeaLevel
@@ -153,5 +158,34 @@ struct NMEAEpoch {
   private mutating func note(_ position: (coordinate: Coordinate, decimals: Int)?) {
     guard let position, position.decimals > decimals else { return }
     (coordinate, decimals) = position
+  }
+}
+
+extension FixQuality {
+  /// The quality indicator of GGA.
+  fileprivate init?(nmeaIndicator indicator: Int) {
+    switch indicator {
+    // 3 is the encrypted signal, which is no more exact today.
+    case 1, 3: self = .autonomous
+    case 2: self = .differential
+    case 4: self = .realTimeKinematicFixed
+    case 5: self = .realTimeKinematicFloat
+    case 6: self = .deadReckoning
+    case 7, 8: self = .notMeasured
+    default: return nil
+    }
+  }
+
+  /// The mode letter of RMC.
+  fileprivate init?(nmeaMode letter: UInt8) {
+    switch letter {
+    case UInt8(ascii: "A"), UInt8(ascii: "P"): self = .autonomous
+    case UInt8(ascii: "D"): self = .differential
+    case UInt8(ascii: "R"): self = .realTimeKinematicFixed
+    case UInt8(ascii: "F"): self = .realTimeKinematicFloat
+    case UInt8(ascii: "E"): self = .deadReckoning
+    case UInt8(ascii: "M"), UInt8(ascii: "S"): self = .notMeasured
+    default: return nil
+    }
   }
 }

@@ -1,0 +1,68 @@
+internal import Telemetry
+
+extension AgentConfiguration {
+  /// The formats that the agent speaks.
+  public struct Profiles: Sendable, Hashable {
+    public var isNative: Bool
+    /// Nil when it is not spoken.
+    public var ownTracks: OwnTracks?
+    /// Nil when Home Assistant is not told.
+    public var homeAssistantPrefix: String?
+  }
+
+  /// Names in the OwnTracks format.
+  public struct OwnTracks: Sendable, Hashable {
+    public var user: String
+    public var device: String
+    /// Two characters.
+    public var trackerID: String
+
+    /// The names were checked when the configuration was read.
+    var topics: OwnTracksTopics? { try? OwnTracksTopics(user: user, device: device) }
+  }
+}
+
+extension AgentConfiguration.Profiles {
+  private enum Name: String, CaseIterable {
+    case native
+    case owntracks
+  }
+
+  init(_ reader: Reader, fleet: String, vehicle: String) throws(ConfigurationError) {
+    let names = try reader.choices("mqtt.profile", of: Name.self)
+    guard !names.isEmpty else {
+      throw ConfigurationError(
+        place: reader.place(of: "mqtt.profile"),
+        problem: "key mqtt.profile: name at least one, as [\"native\"]"
+      )
+    }
+    isNative = names.contains(.native)
+    if names.contains(.owntracks) {
+      let user = reader.optionalText("owntracks.user") ?? fleet
+      let device = reader.optionalText("owntracks.device") ?? vehicle
+      let trackerID = reader.optionalText("owntracks.tid") ?? String(device.suffix(2))
+      guard (1...2).contains(trackerID.count) else {
+        throw ConfigurationError(
+          place: reader.place(of: "owntracks.tid"), problem: "key owntracks.tid: it has one or two characters"
+        )
+      }
+      do throws(TopicError) { _ = try OwnTracksTopics(user: user, device: device) } catch {
+        throw ConfigurationError(place: reader.place(of: "owntracks.user"), problem: error.description)
+      }
+      ownTracks = AgentConfiguration.OwnTracks(user: user, device: device, trackerID: trackerID)
+    }
+    guard try reader.flag("homeassistant.enabled") else { return }
+    let prefix = try reader.text("homeassistant.prefix")
+    guard isNative else {
+      throw ConfigurationError(
+        place: reader.place(of: "homeassistant.enabled"),
+        problem: "Home Assistant reads the native topics; add \"native\" to mqtt.profile")
+    }
+    guard !prefix.contains(where: { "+#".contains($0) }), prefix.first != "/", prefix.last != "/" else {
+      throw ConfigurationError(
+        place: reader.place(of: "homeassistant.prefix"),
+        problem: "\"\(prefix.prefix(80))\" cannot begin a topic; leave out +, # and a slash at either end")
+    }
+    homeAssistantPrefix = prefix
+  }
+}

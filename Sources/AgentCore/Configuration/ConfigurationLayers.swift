@@ -1,0 +1,60 @@
+/// The places that a configuration comes from: flags over the environment over what was set remotely over the file.
+public struct ConfigurationLayers: Sendable {
+  let flags: ConfigurationLayer
+  let environment: ConfigurationLayer
+  /// Nil without a file.
+  let file: ConfigurationLayer?
+  let fileName: String?
+
+  /// - Parameters:
+  ///   - file: the path of a TOML file; nil for none.
+  ///   - environment: variables that begin with `ODOGRAPH_` override the file.
+  ///   - assignments: `key=value` pairs of the command line, which override both.
+  /// - Throws: `ConfigurationError` naming the place, the key and what it accepts.
+  public init(file: String?, environment: [String: String], assignments: [String]) throws(ConfigurationError)
+  {
+    self.init(
+      flags: try ConfigurationLayer(assignments: assignments),
+      environment: try ConfigurationLayer(environment: environment), file: try Self.read(file), fileName: file
+    )
+  }
+
+  init(
+    flags: ConfigurationLayer, environment: ConfigurationLayer, file: ConfigurationLayer?, fileName: String?
+  ) {
+    self.flags = flags
+    self.environment = environment
+    self.file = file
+    self.fileName = fileName
+  }
+
+  /// The same places with the file as it is now.
+  func withFileReadAgain() throws(ConfigurationError) -> ConfigurationLayers {
+    ConfigurationLayers(
+      flags: flags, environment: environment, file: try Self.read(fileName), fileName: fileName)
+  }
+
+  /// What all of them say together.
+  public func configuration() throws(ConfigurationError) -> AgentConfiguration {
+    try configuration(remote: [:])
+  }
+
+  /// - Parameter remote: what was set remotely, by key.
+  func configuration(
+    remote: [String: ConfigurationKey.Value]
+  ) throws(ConfigurationError) -> AgentConfiguration {
+    var layer = ConfigurationLayer()
+    layer.values = remote
+    for path in remote.keys { layer.places[path] = "config/desired" }
+    return try AgentConfiguration(
+      layers: [flags, environment, layer] + (file.map { [$0] } ?? []), file: fileName)
+  }
+
+  /// Where a key is set so that nothing remote can change it; nil when nothing stands over it.
+  func override(of path: String) -> String? { flags.places[path] ?? environment.places[path] }
+
+  private static func read(_ file: String?) throws(ConfigurationError) -> ConfigurationLayer? {
+    guard let file else { return nil }
+    return try ConfigurationLayer(toml: ConfigurationFile.read(file), name: file)
+  }
+}

@@ -1,0 +1,79 @@
+internal import Glibc
+internal import Spatial
+internal import StoreAndForward
+internal import Telemetry
+
+/// What `odographd dead-letters` does: shows the messages that the broker will never take, and forgets or retries them.
+public struct DeadLetterListing {
+  private let settings: AgentConfiguration.Store
+
+  public init(_ configuration: AgentConfiguration) {
+    settings = configuration.store
+  }
+
+  private var path: String { settings.path }
+
+  /// One line a message, newest first, at most `limit`. An agent may be running.
+  ///
+  /// - Throws: an error naming the store, when it cannot be read.
+  public func lines(limit: Int, asJSON: Bool) throws -> [String] {
+    try checkExistence()
+    let letters = try DeadLetter.read(path: path, limit: limit)
+    return letters.map { asJSON ? Self.json($0) : Self.text($0) }
+  }
+
+  /// Forgets all. Returns how many there were.
+  ///
+  /// - Throws: an error naming the store, when it cannot be opened, as while an agent runs.
+  public func remove() throws -> Int { try withOutbox { $0.clearDeadLetters() } }
+
+  /// Has the next run of the agent send all again. Returns how many there are.
+  ///
+  /// - Throws: an error naming the store, when it cannot be opened, as while an agent runs.
+  public func retry() throws -> Int { try withOutbox { $0.retryDeadLetters() } }
+
+  private func withOutbox(_ body: (Outbox) -> Int) throws -> Int {
+    try checkExistence()
+    let outbox = try Outbox(path: path, configuration: OutboxConfiguration(settings))
+    defer { outbox.close() }
+    if case .memory(let cause) = outbox.status.mode {
+      throw OutboxError(operation: "change", object: path, cause: cause)
+    }
+    return body(outbox)
+  }
+
+  private func checkExistence() throws(OutboxError) {
+    guard access(path, F_OK) != 0 else { return }
+    throw OutboxError(
+      operation: "read", object: path, cause: "there is no store; check store.path, or run the agent first")
+  }
+
+  private static func text(_ letter: DeadLetter) -> String {
+    let record = letter.record
+    return """
+      \(UTCTime(nanoseconds: letter.refusedAt).rfc3339) \(record.lane) \(record.topic) seq \(record.seq) \
+      \(record.payload.count) bytes: \(letter.reason)
+      """
+  }
+
+  private static func json(_ letter: DeadLetter) -> String {
+    let record = letter.record
+    let bytes = JSONWriter.object { json in
+      json.field("refused", UTCTime(nanoseconds: letter.refusedAt).rfc3339)
+      json.field("reason", letter.reason)
+      json.field("lane", "\(record.lane)")
+      json.field("seq", record.seq)
+      json.field("created", UTCTime(nanoseconds: record.createdAt).rfc3339)
+      json.field("topic", record.topic)
+      json.field("qos", record.qos)
+      json.field("retain", record.retain)
+      if (try? JSONValue(parsing: record.payload)) != nil {
+        json.key("payload")
+        json.raw(record.payload)
+      } else {
+        json.field("text", String(decoding: record.payload, as: UTF8.self))
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,81 @@
+internal import Glibc
+internal import Telemetry
+
+/// Looks at the computer for what `status` tells of it. Takes some dozens of small reads; what is not there is left out.
+struct SystemProbe: Sendable {
+  private let root: String
+  private let storeFolder: String
+  private let model: String?
+
+  /// - Parameters:
+  ///   - store: the store's file; the file system that it is on is the one that counts.
+  ///   - root: what stands before `/sys` and `/proc`, for tests.
+  init(store: String, root: String = "") {
+    self.root = root
+    storeFolder = store.lastIndex(of: "/").map { $0 == store.startIndex ? "/" : String(store[..<$0]) } ?? "."
+    model = Self.model(root)
+  }
+
+  func read() -> DeviceHealth {
+    var health = DeviceHealth()
+    health.model = model
+    let supplies = PowerSupplies(folder: root + "/sys/class/power_supply")
+    health.battery = supplies.battery
+    health.externalPower = supplies.hasExternalPower
+    health.storage = storage
+    let memory = DeviceHealth.Memory(resident: resident, available: available)
+    if memory != DeviceHealth.Memory() { health.memory = memory }
+    health.temperature = temperature
+    return health
+  }
+
+  /// The device tree's name on boards, the firmware's on PCs.
+  private static func model(_ root: String) -> String? {
+    if let name = SmallFiles.text(root + "/proc/device-tree/model") { return String(name.prefix(80)) }
+    let folder = root + "/sys/class/dmi/id/"
+    let parts = ["sys_vendor", "product_name"].compactMap { SmallFiles.text(folder + $0) }
+      .filter { !placeholders.contains($0.lowercased()) }
+    return parts.isEmpty ? nil : String(parts.joined(separator: " ").prefix(80))
+  }
+
+  /// What makers leave in when they have not thought of a name.
+  private static let placeholders: Set<String> = [
+    "to be filled by o.e.m.", "default string", "system product name", "system manufacturer",
+    "not specified",
+    "none", "o.e.m.",
+  ]
+
+  private var storage: DeviceHealth.Storage? {
+    var status = statvfs()
+    guard statvfs(storeFolder, &status) == 0 else { return nil }
+    let block = UInt64(status.f_frsize)
+    // What only root may still fill is not free for the agent.
+    return DeviceHealth.Storage(
+      free: Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: block).partialValue),
+      total: Int64(clamping: UInt64(status.f_blocks).multipliedReportingOverflow(by: block).partialValue))
+  }
+
+  /// Bytes, from proc(5): the second number of `statm` is in pages.
+  private var resident: Int64? {
+    let fields = SmallFiles.text(root + "/proc/self/statm")?.split(separator: " ")
+    guard let fields, fields.count > 1, let pages = Int64(fields[1]) else { return nil }
+    return pages.multipliedReportingOverflow(by: Int64(sysconf(Int32(_SC_PAGESIZE)))).partialValue
+  }
+
+  private var available: Int64? {
+    guard let text = SmallFiles.text(root + "/proc/meminfo") else { return nil }
+    for line in text.split(separator: "\n") where line.hasPrefix("MemAvailable:") {
+      let kilobytes = line.split(separator: " ").dropFirst().first.flatMap { Int64($0) }
+      return kilobytes.map { $0 &* 1024 }
+    }
+    return nil
+  }
+
+  /// The hottest of the zones that say something believable.
+  private var temperature: Double? {
+    let folder = root + "/sys/class/thermal"
+    return SmallFiles.names(in: folder).filter { $0.hasPrefix("thermal_zone") }
+      .compactMap { SmallFiles.number("\(folder)/\($0)/temp").map { $0 / 1000 } }
+      .filter { (-60...150).contains($0) }.max()
+  }
+}

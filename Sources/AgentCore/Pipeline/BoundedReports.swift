@@ -1,0 +1,71 @@
+internal import Positioning
+internal import Spatial
+
+/// Error- and delay-bounded reporting on the time that subscribers share with the vehicle: civil time to the millisecond,
+/// as the wire has it. So the vehicle predicts from the very numbers that its subscribers predict from.
+struct BoundedReports: Sendable {
+  private var reporter: BoundedReporter
+  /// Locations on the civil time line that a report may still take effect at, in order.
+  private var recent: [Location] = []
+  private var newest: Timestamp?
+  /// Nanoseconds from civil time to the device's time line, by the newest location.
+  private var offset: Int64 = 0
+
+  /// A report, and the location at which it takes effect.
+  typealias Report = (predictor: ReportPredictor, location: Location)
+
+  /// Seconds that civil time may go back before what is known of the past is given up.
+  private static let largestStepBack = 2.0
+
+  /// - Parameters:
+  ///   - error: metres.
+  ///   - delay: seconds.
+  init(error: Double, delay: Double) {
+    reporter = BoundedReporter(epsilon: error, delay: delay)
+  }
+
+  /// On the device's time line.
+  var nextDeadline: Timestamp? {
+    reporter.nextDeadline.map { Timestamp(nanoseconds: $0.nanoseconds &+ offset) }
+  }
+
+  mutating func process(_ location: Location, time: UTCTime) -> [Report] {
+    var reports: [Report] = []
+    let moment = Self.milliseconds(time)
+    if let newest, newest.seconds(since: moment) > Self.largestStepBack {
+      reports = finish()
+      self = BoundedReports(error: reporter.epsilon, delay: reporter.delay)
+    }
+    offset = location.timestamp.nanoseconds &- moment.nanoseconds
+    newest = moment
+    var sample = location
+    sample.timestamp = moment
+    recent.append(sample)
+    return reports + pair(reporter.process(sample))
+  }
+
+  /// - Parameter timestamp: on the device's time line.
+  mutating func advance(to timestamp: Timestamp) -> [Report] {
+    pair(reporter.advance(to: Timestamp(nanoseconds: timestamp.nanoseconds &- offset)))
+  }
+
+  /// The vehicle stands where it was last seen, until further notice.
+  mutating func stand() -> [Report] { pair(reporter.stand()) }
+
+  mutating func finish() -> [Report] { pair(reporter.finish()) }
+
+  private mutating func pair(_ predictors: [ReportPredictor]) -> [Report] {
+    let reports = predictors.compactMap { predictor in
+      recent.last { $0.timestamp == predictor.moment }.map { (predictor, $0) }
+    }
+    // A report takes effect at a fix that one is still needed for, or at the newest.
+    let oldest = reporter.nextDeadline?.advanced(bySeconds: -reporter.delay) ?? recent.last?.timestamp
+    if let oldest { recent.removeAll { $0.timestamp < oldest } }
+    return reports
+  }
+
+  private static func milliseconds(_ time: UTCTime) -> Timestamp {
+    let rest = time.nanoseconds % 1_000_000
+    return Timestamp(nanoseconds: time.nanoseconds - (rest < 0 ? rest + 1_000_000 : rest))
+  }
+}

@@ -1,0 +1,234 @@
+internal import Motion
+internal import Positioning
+internal import Sensors
+internal import Spatial
+internal import Telemetry
+
+/// The location side of the pipeline: from a receiver's reports to `location` and `track` messages.
+struct LocationReports: Sendable {
+  private(set) var manager: LocationManager
+  /// Which location services there are, and why not the others.
+  private(set) var availability: ServiceAvailability
+
+  private let isEnabled: Bool
+  private let isHeadingEnabled: Bool
+  private let policy: AgentConfiguration.LocationSettings.Policy
+  private let privacy: PrivacyPolicy
+  private var screen: FixScreen
+  private var bounded: BoundedReports?
+  private let tracks: TrackBatches?
+
+  /// Where drafts go, and how civil time is told.
+  typealias Send = (MessageDraft) -> Void
+
+  init(_ configuration: AgentConfiguration, start: Timestamp) {
+    let settings = configuration.location
+    isEnabled = configuration.isLocationEnabled
+    isHeadingEnabled = configuration.isHeadingEnabled
+    policy = settings.policy
+    privacy = configuration.privacy
+    availability = ServiceAvailability(
+      isLocationEnabled: isEnabled,
+      unavailable: Dictionary(uniqueKeysWithValues: SensorKind.allCases.map { ($0, "no source has it yet") }))
+    manager = LocationManager(
+      desiredAccuracy: settings.desiredAccuracy, activityType: settings.activity,
+      pausesLocationUpdatesAutomatically: settings.pausesAutomatically)
+    screen = FixScreen(
+      activity: settings.activity,
+      clock: ReceiverClock(earliest: configuration.input == .hardware ? ReceiverClock.firstRelease : nil))
+    tracks = settings.deferral.map(TrackBatches.init)
+    guard isEnabled else { return }
+    switch policy {
+    case .distance(let filter): manager.distanceFilter = filter
+    case .bounded(let error, let delay): bounded = BoundedReports(error: error, delay: delay)
+    case .significant:
+      manager.startMonitoringSignificantLocationChanges()
+      return
+    }
+    manager.startUpdatingLocation()
+    beginBatch(at: start)
+  }
+
+  /// Takes over what another configuration's side has learnt of the sources.
+  mutating func adopt(_ other: LocationReports) {
+    availability.unavailable = other.availability.unavailable
+    availability.deniedNodes = other.availability.deniedNodes
+  }
+
+  /// Wants a location soon, whatever else is configured.
+  mutating func requestLocation(timeLimit: Double, at now: Timestamp) {
+    if isEnabled { manager.requestLocation(accuracy: 50, timeLimit: timeLimit, at: now) }
+  }
+
+  /// What the receiver must deliver for these settings.
+  var demand: SensorDemand { isEnabled ? .rate(hertz: 1, latency: .seconds(1)) : .off }
+
+  /// What must be seen next, and until when nothing can be due.
+  var needs: LocationNeeds {
+    var needs = isEnabled ? manager.needs : LocationNeeds()
+    needs.isHeadingWanted = isHeadingEnabled
+    return needs
+  }
+
+  /// Metres by which what a subscriber shows may be wrong; nil when nothing is promised.
+  var errorBound: Double? {
+    if case .bounded(let error, _) = policy { error } else { nil }
+  }
+
+  /// When `advance` has something to do, if nothing comes before.
+  var nextDeadline: Timestamp? {
+    [manager.nextDeadline, bounded?.nextDeadline].compactMap { $0 }.min()
+  }
+
+  /// Takes a receiver's report; returns the locations that may be believed now, in order of time.
+  mutating func process(_ fix: PositionFix, _ timeBase: inout TimeBase, into send: Send) -> [Location] {
+    guard isEnabled else { return [] }
+    let locations = screen.process(fix, reference: timeBase.machineTime(at: fix.timestamp))
+    if fix.coordinate == nil {
+      timeBase.observe(fix.time, at: fix.timestamp)
+      take(manager.noteNoPosition(at: fix.timestamp), timeBase, into: send)
+    }
+    for location in locations {
+      timeBase.observe(location.time, at: location.timestamp)
+      process(location, timeBase, into: send)
+    }
+    return locations
+  }
+
+  /// Takes what the accelerometer says of rest and motion; nil when it falls silent.
+  mutating func note(
+    _ state: StationaryDetector.State?, at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send
+  ) {
+    take(manager.note(state, at: timestamp), timeBase, into: send)
+  }
+
+  /// Takes word of a source's state.
+  mutating func note(_ status: SourceStatus, _ timeBase: TimeBase, into send: Send) {
+    for kind in status.kinds {
+      switch status.state {
+      case .active, .idle: availability.unavailable[kind] = nil
+      case .unavailable(let reason): availability.unavailable[kind] = reason
+      case .finished: availability.unavailable[kind] = "\(status.source) has ended"
+      }
+    }
+    guard isEnabled, case .unavailable(let reason) = status.state, status.kinds.contains(.positioning) else {
+      return
+    }
+    take(manager.fail(.receiverUnavailable(reason: reason)), timeBase, into: send)
+  }
+
+  /// Takes which device nodes may not be opened; an empty list when all may.
+  mutating func note(deniedNodes: [String: SensorKind?]) { availability.deniedNodes = deniedNodes }
+
+  /// Lets time pass.
+  mutating func advance(to timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
+    take(manager.advance(to: timestamp), timeBase, into: send)
+    tell(bounded?.advance(to: timestamp), into: send)
+  }
+
+  /// Tells what is pending, before a stop.
+  mutating func finish(_ timeBase: TimeBase, into send: Send) {
+    take(manager.stopUpdatingLocation(), timeBase, into: send)
+    tell(bounded?.finish(), into: send)
+  }
+
+  /// Each service by name, for `status`: `available`, or why it is not.
+  var services: [String: String] {
+    var services: [String: String] = [:]
+    for service in LocationService.allCases {
+      services[service.rawValue] = availability.reason(against: service) ?? "available"
+    }
+    if let failure = manager.failure { services[LocationService.location.rawValue] = failure.description }
+    return services
+  }
+
+  /// What was seen, by name, for `status`. Rare things are named only when they happened.
+  var counters: [String: Int] {
+    let counts = screen.counts
+    let rare = [
+      "fixes.jump": counts.jumps, "fixes.overconfident": counts.overconfident,
+      "fixes.confirmed": counts.confirmed, "fixes.refuted": counts.refuted,
+      "fixes.timeBack": counts.timesBack, "fixes.timeAhead": counts.timesAhead,
+      "fixes.weekRollover": counts.weekRollovers,
+    ]
+    return rare.filter { $0.value > 0 }.merging([
+      "fixes.withoutPosition": counts.withoutPosition, "fixes.duplicate": counts.duplicates,
+      "locations.filtered": manager.filteredCount,
+    ]) { $1 }
+  }
+
+  private mutating func process(_ location: Location, _ timeBase: TimeBase, into send: Send) {
+    // The exact position ends here: nothing that is stored or told may come from before this line.
+    guard let location = privacy.shown(location) else {
+      take(manager.noteNoPosition(at: location.timestamp), timeBase, into: send)
+      return
+    }
+    take(manager.process(location), timeBase, into: send)
+    if !manager.isPaused, let told = manager.location {
+      tell(bounded?.process(told, time: Self.time(of: told, timeBase)), into: send)
+    }
+    beginBatch(at: location.timestamp)
+  }
+
+  /// Begins a new batch when none is being collected and one can be.
+  private mutating func beginBatch(at timestamp: Timestamp) {
+    guard let deferral = tracks?.deferral, !manager.isDeferring else { return }
+    // When it cannot be, the answer is the reason, which says nothing new.
+    _ = manager.allowDeferredLocationUpdates(
+      untilTraveled: deferral.distance, timeout: deferral.timeout, at: timestamp)
+  }
+
+  private mutating func take(_ events: [LocationEvent], _ timeBase: TimeBase, into send: Send) {
+    for event in events {
+      switch event {
+      case .location(let location):
+        if tracks != nil {
+          tell([location], timeBase, into: send)
+        } else if bounded == nil {
+          tell(location, timeBase, into: send)
+        }
+      case .significantChange(let location), .requested(let location): tell(location, timeBase, into: send)
+      case .batch(let fixes): tell(fixes, timeBase, into: send)
+      case .paused(let location):
+        if let location, bounded == nil { tell(location, timeBase, into: send) }
+        tell(bounded?.stand(), into: send)
+      case .deferredUpdatesFinished, .resumed, .failed: break
+      }
+    }
+  }
+
+  private func tell(_ location: Location, _ timeBase: TimeBase, into send: Send) {
+    let time = Self.time(of: location, timeBase)
+    send(
+      MessageDraft(kind: .location, lane: .track, retain: true) { identity in
+        LocationMessage(identity: identity, time: time, location: location).payload
+      })
+  }
+
+  /// A batch, and with it the last known location, unless bounded reports tell that.
+  private func tell(_ fixes: [Location], _ timeBase: TimeBase, into send: Send) {
+    guard let tracks, let last = fixes.last else { return }
+    let message = tracks.message(fixes) { Self.time(of: $0, timeBase) }
+    send(
+      MessageDraft(kind: .track, lane: .track, retain: false) { identity in
+        var message = message
+        message.identity = identity
+        return message.payload
+      })
+    if bounded == nil { tell(last, timeBase, into: send) }
+  }
+
+  private func tell(_ reports: [BoundedReports.Report]?, into send: Send) {
+    for (predictor, location) in reports ?? [] {
+      let time = UTCTime(nanoseconds: predictor.moment.nanoseconds)
+      send(
+        MessageDraft(kind: .location, lane: .track, retain: true) { identity in
+          LocationMessage(identity: identity, time: time, location: location, report: predictor).payload
+        })
+    }
+  }
+
+  private static func time(of location: Location, _ timeBase: TimeBase) -> UTCTime {
+    location.time ?? timeBase.utc(at: location.timestamp)
+  }
+}

@@ -1,0 +1,98 @@
+internal import Telemetry
+
+/// Announces the vehicle to Home Assistant: a tracker on the map, and what else is worth a line on a dashboard. The
+/// values themselves are the native messages; templates pick them out.
+struct HomeAssistantDiscovery {
+  let prefix: String
+  let topics: TopicScheme
+  let version: String
+
+  /// One retained message for each entity.
+  var drafts: [MessageDraft] {
+    Entity.all.map { entity in
+      let payload = self.payload(of: entity)
+      // Known as Home Assistant's own: each has a topic, of which the newest message replaces the one before.
+      return MessageDraft(kind: .status, topic: topic(of: entity), lane: .state, retain: true) { _ in payload
+      }
+    }
+  }
+
+  func topic(of entity: Entity) -> String {
+    "\(prefix)/\(entity.component)/\(identifier)/\(entity.key)/config"
+  }
+
+  /// Home Assistant takes letters, digits, `_` and `-` in these.
+  private var identifier: String {
+    let name = "odograph_\(topics.fleet)_\(topics.vehicle)"
+    return String(name.map { $0.isASCII && ($0.isLetter || $0.isNumber) || $0 == "-" ? $0 : "_" })
+  }
+
+  private func payload(of entity: Entity) -> [UInt8] {
+    JSONWriter.object { json in
+      json.field("name", entity.name)
+      json.field("unique_id", "\(identifier)_\(entity.key)")
+      if entity.component == "device_tracker" {
+        json.field("source_type", "gps")
+        json.field("json_attributes_topic", topics.topic(entity.kind))
+        json.field("json_attributes_template", entity.template)
+      } else {
+        json.field("state_topic", topics.topic(entity.kind))
+        json.field("value_template", entity.template)
+        json.field("device_class", entity.deviceClass)
+        json.field("unit_of_measurement", entity.unit)
+        if entity.unit != nil { json.field("state_class", "measurement") }
+        json.field("icon", entity.icon)
+      }
+      json.field("availability_topic", topics.topic(.status))
+      // A vehicle that sleeps is there, and says when it will speak again.
+      json.field(
+        "availability_template", "{{ 'offline' if value_json.state == 'offline' else 'online' }}")
+      json.field("device") { json in
+        json.field("identifiers", texts: [identifier])
+        json.field("name", topics.vehicle)
+        json.field("manufacturer", "Odograph")
+        json.field("model", "odographd")
+        json.field("sw_version", version)
+      }
+      json.field("origin") { json in
+        json.field("name", "odographd")
+        json.field("sw_version", version)
+      }
+    }
+  }
+}
+
+extension HomeAssistantDiscovery {
+  /// One thing that Home Assistant shows.
+  struct Entity {
+    var component: String
+    var key: String
+    var name: String
+    var kind: MessageKind
+    var template: String
+    var deviceClass: String?
+    var unit: String?
+    var icon: String?
+
+    static let all = [
+      Entity(
+        component: "device_tracker", key: "position", name: "Position", kind: .location,
+        template: "{{ dict(value_json, gps_accuracy=value_json.horizontalAccuracy | default(0)) | tojson }}"),
+      Entity(
+        component: "sensor", key: "speed", name: "Speed", kind: .location,
+        template: "{{ value_json.speed | default(none) }}", deviceClass: "speed", unit: "m/s"),
+      Entity(
+        component: "sensor", key: "course", name: "Course", kind: .location,
+        template: "{{ value_json.course | default(none) }}", unit: "°", icon: "mdi:navigation"),
+      Entity(
+        component: "sensor", key: "heading", name: "Heading", kind: .heading,
+        template: "{{ value_json.trueHeading | default(value_json.magneticHeading) }}", unit: "°",
+        icon: "mdi:compass"),
+      // Other events than these two render to nothing, which leaves the state as it is.
+      Entity(
+        component: "binary_sensor", key: "moving", name: "Moving", kind: .motion,
+        template: "{{ {'moving': 'ON', 'stationary': 'OFF'}.get(value_json.event, '') }}",
+        deviceClass: "moving"),
+    ]
+  }
+}

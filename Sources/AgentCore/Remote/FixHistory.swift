@@ -1,0 +1,172 @@
+internal import Platform
+internal import Spatial
+internal import Telemetry
+
+/// The fixes of the last days in a ring of bounded size on disk, for the command `track`: the outbox forgets what a broker
+/// has acknowledged.
+///
+/// The file is an array of slots of 4096 bytes, each of which stands alone. All numbers are little-endian.
+///
+/// | bytes | what |
+/// | --- | --- |
+/// | 0 ..< 8 | `ODOFIX01` |
+/// | 8 ..< 16 | FNV-1a 64 of what follows, to the last fix |
+/// | 16 ..< 24 | sequence number, from 1; the largest lies before the oldest |
+/// | 24 ..< 32 | count, 1 ... 203 |
+/// | from 32 | for each fix: ms since 1970 (8), latitude and longitude in 1e-7 degrees (4 and 4), decimetres of accuracy plus one or 0 (4) |
+///
+/// A slot is written when it is full, so an end without a word costs at most 203 fixes.
+struct FixHistory: ~Copyable {
+  typealias Fix = TrackMessage.Fix
+
+  private let file: RandomAccessFile
+  private let slotLimit: Int
+  fileprivate var slots: [Slot]
+  private var next = 0
+  private var sequence: UInt64 = 1
+  private var pending: [Fix] = []
+
+  fileprivate struct Slot {
+    var sequence: UInt64
+    var first: UTCTime
+    var last: UTCTime
+  }
+
+  static let slotSize = 4096
+  static let capacity = 203
+
+  /// Opens the history or makes one.
+  /// - Parameter limit: bytes that the file may take.
+  init(path: String, limit: Int) throws(SystemError) {
+    let file = try RandomAccessFile(path: path, access: .readWrite)
+    let slotLimit = max(1, limit / Self.slotSize)
+    if try file.size > Int64(slotLimit * Self.slotSize) {
+      try file.truncate(to: Int64(slotLimit * Self.slotSize))
+    }
+    var slots: [Slot] = []
+    var newest: (sequence: UInt64, slot: Int) = (0, -1)
+    let count = try Int(file.size) / Self.slotSize
+    for index in 0..<count {
+      let bytes = try file.read(count: Self.slotSize, at: Int64(index * Self.slotSize))
+      let decoded = Self.decode(bytes)
+      slots.append(decoded.map { Slot($0.sequence, $0.fixes) } ?? .empty)
+      if let decoded, decoded.sequence > newest.sequence { newest = (decoded.sequence, index) }
+    }
+    self.file = file
+    self.slotLimit = slotLimit
+    self.slots = slots
+    next = (newest.slot + 1) % slotLimit
+    sequence = newest.sequence + 1
+  }
+
+  /// Takes a fix in. A disk that takes nothing costs the slot that was to be written.
+  mutating func record(_ fix: Fix) throws(SystemError) {
+    guard fix.coordinate.isValid else { return }
+    pending.append(fix)
+    if pending.count == Self.capacity { try flush() }
+  }
+
+  /// Writes what is not written yet.
+  mutating func flush() throws(SystemError) {
+    guard !pending.isEmpty else { return }
+    let fixes = pending
+    pending = []
+    try file.write(Self.encode(fixes, sequence: sequence), at: Int64(next * Self.slotSize))
+    while slots.count <= next { slots.append(.empty) }
+    slots[next] = Slot(sequence, fixes)
+    next = (next + 1) % slotLimit
+    sequence += 1
+  }
+
+  /// The fixes of a span of time in the order in which they were recorded, the first `limit` of them.
+  func fixes(from: UTCTime, to: UTCTime, limit: Int) -> [Fix] {
+    var found: [Fix] = []
+    let order = slots.indices.filter {
+      slots[$0].sequence > 0 && slots[$0].first <= to && slots[$0].last >= from
+    }
+    .sorted { slots[$0].sequence < slots[$1].sequence }
+    for index in order {
+      // A slot that cannot be read any more is missing like one that was never written.
+      guard let bytes = try? file.read(count: Self.slotSize, at: Int64(index * Self.slotSize)),
+        let slot = Self.decode(bytes)
+      else { continue }
+      found += slot.fixes.filter { from <= $0.time && $0.time <= to }
+      if found.count >= limit { return Array(found.prefix(limit)) }
+    }
+    found += pending.filter { from <= $0.time && $0.time <= to }
+    return Array(found.prefix(limit))
+  }
+}
+
+extension FixHistory.Slot {
+  fileprivate static var empty: Self {
+    Self(sequence: 0, first: UTCTime(nanoseconds: 0), last: UTCTime(nanoseconds: 0))
+  }
+
+  fileprivate init(_ sequence: UInt64, _ fixes: [TrackMessage.Fix]) {
+    let times = fixes.map(\.time)
+    let zero = UTCTime(nanoseconds: 0)
+    self.init(sequence: sequence, first: times.min() ?? zero, last: times.max() ?? zero)
+  }
+}
+
+// MARK: Slots
+
+extension FixHistory {
+  private static let magic = Array("ODOFIX01".utf8)
+  private static let headerSize = 32
+  private static let fixSize = 20
+
+  static func encode(_ fixes: [Fix], sequence: UInt64) -> [UInt8] {
+    var body: [UInt8] = []
+    body.reserveCapacity(slotSize)
+    body.append(little: sequence)
+    body.append(little: UInt64(fixes.count))
+    for fix in fixes {
+      body.append(little: UInt64(bitPattern: fix.time.nanoseconds / 1_000_000))
+      body.append(little: UInt32(bitPattern: Int32((fix.coordinate.latitude * 1e7).rounded())))
+      body.append(little: UInt32(bitPattern: Int32((fix.coordinate.longitude * 1e7).rounded())))
+      let accuracy = fix.horizontalAccuracy.map { UInt32((max(0, min($0, 1e8)) * 10).rounded(.up)) + 1 } ?? 0
+      body.append(little: accuracy)
+    }
+    var slot = magic
+    slot.append(little: RemoteMemory.hash(body))
+    slot += body
+    slot += repeatElement(0, count: slotSize - slot.count)
+    return slot
+  }
+
+  static func decode(_ bytes: [UInt8]) -> (sequence: UInt64, fixes: [Fix])? {
+    guard bytes.count == slotSize, bytes.starts(with: magic) else { return nil }
+    let count = bytes.little(at: 24, bytes: 8)
+    guard (1...UInt64(capacity)).contains(count) else { return nil }
+    let end = headerSize + Int(count) * fixSize
+    guard RemoteMemory.hash(bytes[16..<end]) == bytes.little(at: 8, bytes: 8) else { return nil }
+    let fixes = (0..<Int(count)).map { index in
+      let place = headerSize + index * fixSize
+      let time = Int64(bitPattern: bytes.little(at: place, bytes: 8))
+      var fix = Fix(
+        time: UTCTime(nanoseconds: time.multipliedReportingOverflow(by: 1_000_000).partialValue),
+        coordinate: Coordinate(
+          latitude: bytes.degrees(at: place + 8), longitude: bytes.degrees(at: place + 12)))
+      let accuracy = bytes.little(at: place + 16, bytes: 4)
+      if accuracy > 0 { fix.horizontalAccuracy = Double(accuracy - 1) / 10 }
+      return fix
+    }
+    return (bytes.little(at: 16, bytes: 8), fixes)
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append<Number: FixedWidthInteger & UnsignedInteger>(little number: Number) {
+    for index in 0..<(Number.bitWidth / 8) { append(UInt8(truncatingIfNeeded: number >> Number(8 * index))) }
+  }
+
+  fileprivate func little(at place: Int, bytes: Int) -> UInt64 {
+    (0..<bytes).reduce(0) { $0 | UInt64(self[place + $1]) << UInt64(8 * $1) }
+  }
+
+  fileprivate func degrees(at place: Int) -> Double {
+    Double(Int32(bitPattern: UInt32(little(at: place, bytes: 4)))) / 1e7
+  }
+}

@@ -1,0 +1,65 @@
+internal import Spatial
+internal import Telemetry
+
+/// Commands that cannot be answered at once. A value without I/O.
+struct PendingCommands: Sendable {
+  /// Who asked, and where the answer goes.
+  struct Sender: Hashable, Sendable {
+    var command: String
+    var id: String?
+    var responseTopic: String?
+    var correlation: [UInt8]?
+
+    init(command: String, request: RemoteRequest) {
+      self.command = command
+      responseTopic = request.responseTopic
+      correlation = request.correlation
+    }
+  }
+
+  private var locates: [(sender: Sender, deadline: Timestamp)] = []
+  private var statuses: [(sender: Sender, after: Int)] = []
+  private var lastLocation: LocationMessage?
+  private var isFresh = false
+
+  /// More than this many of a kind do not wait: the oldest is answered early.
+  private static let capacity = 32
+
+  /// Waits for the next fix until a deadline.
+  mutating func locate(_ sender: Sender, until deadline: Timestamp) {
+    isFresh = false
+    locates.append((sender, deadline))
+  }
+
+  mutating func note(_ location: LocationMessage) {
+    lastLocation = location
+    isFresh = true
+  }
+
+  /// The position at the end, and whether it was measured after the command came.
+  mutating func located(at now: Timestamp) -> [(Sender, LocationMessage?, isFresh: Bool)] {
+    guard !locates.isEmpty else { return [] }
+    if isFresh {
+      defer { locates = [] }
+      return locates.map { ($0.sender, lastLocation, true) }
+    }
+    let overdue = max(0, locates.count - Self.capacity)
+    let due = locates.enumerated().filter { $0.offset < overdue || $0.element.deadline <= now }.map(\.element)
+    locates = Array(locates.dropFirst(overdue)).filter { $0.deadline > now }
+    return due.map { ($0.sender, lastLocation, false) }
+  }
+
+  /// Waits for the status message after the one of this number.
+  mutating func awaitStatus(_ sender: Sender, after number: Int) {
+    statuses.append((sender, number))
+  }
+
+  mutating func told(status number: Int) -> [Sender] {
+    guard !statuses.isEmpty else { return [] }
+    defer { statuses.removeAll { $0.after < number } }
+    return statuses.filter { $0.after < number }.map(\.sender)
+  }
+
+  /// When a command waits no longer.
+  var nextDeadline: Timestamp? { locates.map(\.deadline).min() }
+}

@@ -1,0 +1,63 @@
+internal import Spatial
+internal import Telemetry
+
+/// A command with its arguments, checked.
+enum RemoteCommand: Hashable, Sendable {
+  /// - Parameter timeout: seconds to wait for a new fix.
+  case locate(timeout: Double)
+  case status
+  case reload
+  /// - Parameter to: nil is now.
+  case track(from: UTCTime, to: UTCTime?)
+  case resetRegions
+
+  static let names = ["locate", "status", "reload", "track", "reset-regions"]
+  /// Bytes of a request.
+  static let sizeLimit = 65_536
+
+  /// - Throws: `JSONError` saying what is wrong with the request.
+  init(name: String, arguments json: JSONValue) throws(JSONError) {
+    switch name {
+    case "locate": self = .locate(timeout: try json.number("timeout", in: 0...300) ?? 30)
+    case "status": self = .status
+    case "reload": self = .reload
+    case "track":
+      guard let from = try json.time("from") else { throw JSONError("key \"from\": missing") }
+      let to = try json.time("to")
+      if let to, to < from { throw JSONError("key \"to\": before \"from\"") }
+      self = .track(from: from, to: to)
+    case "reset-regions": self = .resetRegions
+    default:
+      throw JSONError(
+        "there is no command \"\(name.prefix(40))\"; there are \(Self.names.joined(separator: ", "))")
+    }
+  }
+
+  /// The arguments of a request: a JSON object, or nothing at all.
+  static func arguments(_ payload: [UInt8]) throws(JSONError) -> JSONValue {
+    if payload.isEmpty { return .object([:]) }
+    guard payload.count <= sizeLimit else { throw JSONError("more than \(sizeLimit) bytes") }
+    let json = try JSONValue(parsing: payload)
+    guard case .object = json else { throw JSONError("not a JSON object") }
+    return json
+  }
+}
+
+extension JSONValue {
+  fileprivate func number(_ name: String, in range: ClosedRange<Double>) throws(JSONError) -> Double? {
+    guard let member = self[name] else { return nil }
+    guard let number = member.double, range.contains(number) else {
+      throw JSONError(
+        "key \"\(name)\": not a number from \(Int(range.lowerBound)) to \(Int(range.upperBound))")
+    }
+    return number
+  }
+
+  fileprivate func time(_ name: String) throws(JSONError) -> UTCTime? {
+    guard let member = self[name] else { return nil }
+    guard let time = member.string.flatMap(UTCTime.init(rfc3339:)) else {
+      throw JSONError("key \"\(name)\": not an RFC 3339 time, as in 2026-11-21T08:00:00Z")
+    }
+    return time
+  }
+}

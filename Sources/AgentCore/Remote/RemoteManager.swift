@@ -1,0 +1,246 @@
+internal import MQTT
+internal import Spatial
+
+/// Decides what becomes of settings that are wanted remotely. Documents, connection news and time go in; decisions come
+/// out. It does nothing itself.
+///
+/// A document is applied whole or not at all. New settings are on trial until the broker was reached under them; when
+/// that does not happen in time, or the agent keeps being started anew, those before come into force again. All that is
+/// decided is remembered *before* it is done, so that a loss of power at any moment ends in one of the two.
+struct RemoteManager: Sendable {
+  /// What is to be done, in this order.
+  enum Decision: Hashable, Sendable {
+    case remember(RemoteMemory)
+    case apply(AgentConfiguration)
+    case report(Report)
+  }
+
+  /// What became of a document.
+  struct Report: Hashable, Sendable {
+    enum State: String, Hashable, Sendable {
+      case applied, trial, refused, rolledBack
+    }
+
+    var state: State
+    var version: String?
+    var problem: String?
+    var accepted: [String] = []
+    var refused: [RemoteDocument.Refusal] = []
+    /// The remote settings in force.
+    var settings: [String: ConfigurationKey.Value]
+  }
+
+  private(set) var memory: RemoteMemory
+  /// The configuration in force.
+  private(set) var active: AgentConfiguration
+  private(set) var layers: ConfigurationLayers
+  private var trial: Trial?
+  private var isConnected = false
+  private var lastProblem: String?
+
+  private struct Trial {
+    var deadline: Timestamp
+    /// Whether only a connection made from now on counts.
+    var needsNewConnection: Bool
+    /// Since when the broker is there.
+    var connectedSince: Timestamp?
+  }
+
+  /// Settings that need no new connection are confirmed when there was one for so long (s) after they came into force.
+  static let settlingTime = 10.0
+  /// An agent that is started so often under new settings goes back to those before: they may be what ends it.
+  static let startsOnTrial = 3
+
+  /// Begins with what is remembered.
+  ///
+  /// - Throws: `ConfigurationError` when the configuration is wrong even without remote settings.
+  init(layers: ConfigurationLayers, memory: RemoteMemory, at start: Timestamp) throws(ConfigurationError) {
+    self.layers = layers
+    self.memory = memory
+    let own = try layers.configuration()
+    active = own
+    for index in 0..<2 {
+      let isTrial = index == 0
+      guard let settings = isTrial ? self.memory.trial?.settings : self.memory.settings else { continue }
+      if isTrial, (self.memory.trial?.starts ?? 0) >= Self.startsOnTrial {
+        lastProblem = "the agent was started \(Self.startsOnTrial) times under them"
+        continue
+      }
+      guard let configuration = try? layers.configuration(remote: Self.usable(settings, own, layers)) else {
+        continue
+      }
+      active = configuration
+      if isTrial {
+        self.memory.trial?.starts += 1
+        trial = Trial(
+          deadline: start.advanced(bySeconds: own.remote.rollbackAfter), needsNewConnection: true)
+      }
+      return
+    }
+  }
+
+  /// What is left to say about how the agent began.
+  mutating func begin() -> [Decision] {
+    if trial != nil { return [.remember(memory)] }
+    guard let failed = memory.trial else { return [] }
+    memory.trial = nil
+    return [.remember(memory), .report(rolledBack(failed.settings))]
+  }
+
+  /// A `config/desired` document.
+  ///
+  /// - Parameter isRetained: whether the broker had kept it: the same one comes at each connection, and is decided once.
+  mutating func desired(_ payload: [UInt8], isRetained: Bool, at now: Timestamp) -> [Decision] {
+    let digest = RemoteMemory.digest(payload)
+    if isRetained, digest == memory.lastDesired { return [] }
+    memory.lastDesired = digest
+    let document = RemoteDocument(parsing: payload, changeable: active.remote.keys, layers: layers)
+    var report = Report(
+      state: .refused, version: document.settings.version, problem: document.problem,
+      accepted: document.accepted, refused: document.refused, settings: inForce.values)
+    guard document.problem == nil, document.refused.isEmpty else {
+      return [.remember(memory), .report(report)]
+    }
+    let configuration: AgentConfiguration
+    do throws(ConfigurationError) {
+      configuration = try layers.configuration(remote: document.settings.values)
+      try Self.check(configuration)
+    } catch {
+      report.problem = error.problem
+      return [.remember(memory), .report(report)]
+    }
+    report.settings = document.settings.values
+    guard configuration != active else {
+      // Nothing changes; what is on trial stays on trial.
+      if memory.trial != nil {
+        memory.trial?.settings = document.settings
+      } else {
+        memory.settings = document.settings
+      }
+      report.state = memory.trial == nil ? .applied : .trial
+      return [.remember(memory), .report(report)]
+    }
+    let needsNewConnection = configuration.mqtt != active.mqtt
+    memory.trial = RemoteMemory.Trial(settings: document.settings)
+    trial = Trial(
+      deadline: now.advanced(bySeconds: active.remote.rollbackAfter), needsNewConnection: needsNewConnection,
+      connectedSince: isConnected && !needsNewConnection ? now : nil)
+    if needsNewConnection { isConnected = false }
+    active = configuration
+    report.state = needsNewConnection ? .trial : .applied
+    return [.remember(memory), .apply(configuration), .report(report)]
+  }
+
+  /// A `regions/desired` document is being decided on.
+  ///
+  /// - Returns: what to remember first; nil when it is the one that was decided on last, handed over again by the broker.
+  mutating func regionsDesired(_ payload: [UInt8], isRetained: Bool) -> RemoteMemory? {
+    let digest = RemoteMemory.digest(payload)
+    if isRetained, digest == memory.lastRegions { return nil }
+    memory.lastRegions = digest
+    return memory
+  }
+
+  /// The configuration file was read again.
+  ///
+  /// - Throws: `ConfigurationError` when what it says cannot be; nothing has changed then.
+  /// - Returns: the keys that were applied and those that take a restart.
+  mutating func reload(
+    _ layers: ConfigurationLayers
+  ) throws(ConfigurationError) -> (decisions: [Decision], changed: [String], needsRestart: [String]) {
+    let listed = Self.usable(inForce, active, layers)
+    let wanted = try layers.configuration(remote: listed)
+    try Self.check(wanted)
+    // The file with only those of its changes that can be in force at once.
+    var file = self.layers.file ?? ConfigurationLayer()
+    let differing = ConfigurationKey.all.map(\.path).filter {
+      file.values[$0] != layers.file?.values[$0] && layers.override(of: $0) == nil && listed[$0] == nil
+    }
+    let isLive: (String) -> Bool = { RemoteKeys.isApplicable($0) && !RemoteKeys.ofConnection.contains($0) }
+    let (changed, needsRestart) = (differing.filter(isLive), differing.filter { !isLive($0) })
+    for key in changed {
+      file.values[key] = layers.file?.values[key]
+      file.places[key] = layers.file?.places[key]
+    }
+    let applicable = ConfigurationLayers(
+      flags: layers.flags, environment: layers.environment, file: file, fileName: layers.fileName)
+    let configuration = try applicable.configuration(remote: listed)
+    self.layers = applicable
+    guard configuration != active else { return ([], changed, needsRestart) }
+    active = configuration
+    return ([.apply(configuration)], changed, needsRestart)
+  }
+
+  /// There is a broker, or there is none and why.
+  mutating func connectionChanged(isConnected: Bool, problem: String?, at now: Timestamp) -> [Decision] {
+    self.isConnected = isConnected
+    if let problem { lastProblem = problem }
+    trial?.connectedSince = isConnected ? now : nil
+    guard isConnected, trial?.needsNewConnection == true else { return [] }
+    return confirm(isNews: true)
+  }
+
+  /// When `advance` has something to do.
+  var nextDeadline: Timestamp? {
+    trial.map { trial in
+      trial.connectedSince.map { min($0.advanced(bySeconds: Self.settlingTime), trial.deadline) }
+        ?? trial.deadline
+    }
+  }
+
+  /// Lets time pass.
+  mutating func advance(to now: Timestamp) -> [Decision] {
+    guard let current = trial else { return [] }
+    if let since = current.connectedSince, now >= since.advanced(bySeconds: Self.settlingTime) {
+      return confirm(isNews: false)
+    }
+    guard now >= current.deadline, let failed = memory.trial else { return [] }
+    // A short time allowed may end before the settling; a broker that is there is enough then.
+    if current.connectedSince != nil { return confirm(isNews: false) }
+    trial = nil
+    memory.trial = nil
+    // They were in force before, and the file that was read with them is still what it was.
+    guard
+      let configuration = try? layers.configuration(remote: Self.usable(memory.settings, active, layers))
+    else { return [] }
+    active = configuration
+    return [.remember(memory), .apply(configuration), .report(rolledBack(failed.settings))]
+  }
+
+  /// What of remembered settings may be in force: the list of keys, or what stands over them, may have changed meanwhile.
+  private static func usable(
+    _ settings: RemoteSettings, _ configuration: AgentConfiguration, _ layers: ConfigurationLayers
+  ) -> [String: ConfigurationKey.Value] {
+    settings.values.filter {
+      configuration.remote.keys.contains($0.key) && layers.override(of: $0.key) == nil
+    }
+  }
+
+  /// The remote settings in force.
+  var inForce: RemoteSettings { memory.trial?.settings ?? memory.settings }
+
+  private mutating func confirm(isNews: Bool) -> [Decision] {
+    trial = nil
+    guard let passed = memory.trial else { return [] }
+    memory.settings = passed.settings
+    memory.trial = nil
+    let report = Report(
+      state: .applied, version: passed.settings.version, accepted: passed.settings.values.keys.sorted(),
+      settings: passed.settings.values)
+    return [.remember(memory)] + (isNews ? [.report(report)] : [])
+  }
+
+  private func rolledBack(_ failed: RemoteSettings) -> Report {
+    let why = lastProblem.map { "; \($0)" } ?? ""
+    return Report(
+      state: .rolledBack, version: failed.version, problem: "the broker could not be reached in time\(why)",
+      accepted: failed.values.keys.sorted(), settings: memory.settings.values)
+  }
+
+  /// Bounds that only the client knows.
+  private static func check(_ configuration: AgentConfiguration) throws(ConfigurationError) {
+    do throws(MQTTError) { try MQTTConfiguration(configuration.mqtt).validate() } catch {
+      throw ConfigurationError(place: "config/desired", problem: error.description)
+    }
+  }
+}

@@ -1,0 +1,102 @@
+internal import Telemetry
+
+/// What was set remotely: a layer of configuration, and the name that its sender gave it.
+struct RemoteSettings: Hashable, Sendable {
+  var version: String?
+  var values: [String: ConfigurationKey.Value] = [:]
+}
+
+/// A `config/desired` document, checked key by key before anything is done with it.
+struct RemoteDocument: Sendable {
+  struct Refusal: Hashable, Sendable {
+    var key: String
+    var reason: String
+  }
+
+  private(set) var settings = RemoteSettings()
+  private(set) var accepted: [String] = []
+  private(set) var refused: [Refusal] = []
+  /// Why the document as a whole is of no use; nil when it is.
+  private(set) var problem: String?
+
+  /// Bytes. All keys there are take some 4,000.
+  static let sizeLimit = 65_536
+
+  /// - Parameters:
+  ///   - changeable: the keys that may be set.
+  ///   - layers: what else sets keys; what stands over the remote settings cannot be set remotely.
+  init(parsing payload: [UInt8], changeable: Set<String>, layers: ConfigurationLayers) {
+    // The way to delete a retained message, and so the way to take everything back.
+    guard !payload.isEmpty else { return }
+    guard payload.count <= Self.sizeLimit else {
+      problem = "has \(payload.count) bytes; at most \(Self.sizeLimit) are read"
+      return
+    }
+    do throws(JSONError) {
+      try read(JSONValue(parsing: payload), changeable, layers)
+    } catch { problem = error.description }
+  }
+
+  private mutating func read(
+    _ json: JSONValue, _ changeable: Set<String>, _ layers: ConfigurationLayers
+  ) throws(JSONError) {
+    guard case .object(let members) = json else { throw JSONError("not a JSON object") }
+    if let version = members["version"], version != .null {
+      guard let text = version.string, (1...128).contains(text.utf8.count) else {
+        throw JSONError("key \"version\": not a text of 1 to 128 bytes")
+      }
+      settings.version = text
+    }
+    guard case .object(let values)? = members["settings"] else {
+      throw JSONError("key \"settings\": missing or not an object")
+    }
+    for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+      if let reason = refusal(of: key, changeable, layers) {
+        refused.append(Refusal(key: String(key.prefix(128)), reason: reason))
+      } else if let spec = ConfigurationKey.byPath[key], let accepted = spec.accept(json: value) {
+        settings.values[key] = accepted
+        self.accepted.append(key)
+      } else {
+        let wanted = ConfigurationKey.byPath[key]?.accepted ?? "a value"
+        refused.append(Refusal(key: key, reason: "the value is not \(wanted)"))
+      }
+    }
+  }
+
+  private func refusal(of key: String, _ changeable: Set<String>, _ layers: ConfigurationLayers) -> String? {
+    guard ConfigurationKey.byPath[key] != nil else {
+      let hint = ConfigurationKey.nearest(to: key).map { "; did you mean \($0)?" } ?? ""
+      return "there is no such key" + hint
+    }
+    guard changeable.contains(key) else { return "remote.keys does not list it" }
+    return layers.override(of: key).map { "\($0) sets it, which goes before" }
+  }
+}
+
+extension ConfigurationKey {
+  /// The value in the key's own type; nil when JSON of another type or out of range.
+  func accept(json: JSONValue) -> Value? {
+    switch json {
+    case .string(let text): return accept(.text(text))
+    case .bool(let flag): return accept(.flag(flag))
+    case .integer(let number): return accept(.integer(Int(number)))
+    case .number(let number): return accept(.number(number))
+    case .array(let elements):
+      let texts = elements.compactMap(\.string)
+      return texts.count == elements.count ? accept(.texts(texts)) : nil
+    case .null, .object: return nil
+    }
+  }
+}
+
+extension ConfigurationKey.Value {
+  var json: JSONValue {
+    switch self {
+    case .text(let text): .string(text)
+    case .texts(let texts): .array(texts.map(JSONValue.string))
+    case .integer(let number): .integer(Int64(number))
+    case .number(let number): .number(number)
+    case .flag(let flag): .bool(flag)
+    }
+  }
+}

@@ -1,0 +1,45 @@
+internal import Glibc
+internal import Logging
+internal import Platform
+internal import Spatial
+internal import Telemetry
+
+/// Remote management as the agent starts: what is remembered, and the configuration that follows from it.
+struct RemoteStart: Sendable {
+  let manager: RemoteManager
+  let folder: RemoteFolder
+  let topics: RemoteTopics
+  /// The regions that were set remotely; nil when none were, so that the configuration's are watched.
+  let regions: RemoteRegions?
+
+  /// Nil unless it is enabled, and unless it is known where the configuration came from.
+  ///
+  /// - Throws: `SystemError` when the folder cannot be made; `ConfigurationError`.
+  init?(
+    _ configuration: AgentConfiguration, layers: ConfigurationLayers?, topics: TopicScheme, log: Logger
+  ) throws {
+    guard configuration.remote.isEnabled, let layers else { return nil }
+    folder = RemoteFolder(path: configuration.remote.path)
+    self.topics = RemoteTopics(topics: topics, ownTracks: configuration.profiles.ownTracks?.topics)
+    try folder.make()
+    var memory = RemoteMemory()
+    do {
+      memory = try folder.memory()
+    } catch {
+      // The vehicle must start in any case; what was set is wanted again by the broker's retained message.
+      log.warning("remote settings are lost: the file is damaged", metadata: ["reason": "\(error)"])
+    }
+    do {
+      regions = try folder.regions().map(RemoteRegions.init(parsing:))
+    } catch {
+      regions = nil
+      log.warning("remote regions are lost: the file is damaged", metadata: ["reason": "\(error)"])
+    }
+    manager = try RemoteManager(
+      layers: layers, memory: memory, at: Timestamp(nanoseconds: SystemClock.boottime))
+    let keys = manager.inForce.values.keys.sorted()
+    if !keys.isEmpty {
+      log.info("remote settings in force", metadata: ["keys": "\(keys.joined(separator: " "))"])
+    }
+  }
+}

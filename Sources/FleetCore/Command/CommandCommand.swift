@@ -1,0 +1,165 @@
+internal import MQTT
+internal import Platform
+internal import Spatial
+internal import Telemetry
+
+/// What `odograph command` is asked for.
+public struct CommandOptions: Sendable {
+  public var broker = BrokerOptions()
+  public var targets: VehicleTargets
+  /// `locate`, `status`, `reload`, `track` or `reset-regions`.
+  public var name: String
+  /// Of `track`: RFC 3339 times.
+  public var from: String?
+  public var to: String?
+  /// Seconds that the vehicles have to answer, 0.1 ... 3600.
+  public var timeout = 30.0
+  public var json = false
+  public var usesColor = true
+
+  public init(name: String, targets: VehicleTargets) {
+    self.name = name
+    self.targets = targets
+  }
+
+  /// The commands of the contract.
+  public static let names = ["locate", "status", "reload", "track", "reset-regions"]
+}
+
+/// Asks vehicles to do something, and waits for their answers.
+///
+/// Requests go out with the response topic and correlation data of MQTT 5. The response topic is the one where answers
+/// go under 3.1.1 as well, so that an access list needs one line for both; there the request's `id` tells them apart.
+public enum CommandCommand {
+  private struct Answer {
+    var state: String
+    var problem: String?
+    var result: JSONValue?
+    var seconds: Double
+  }
+
+  /// Returns `.done` when every vehicle has done it.
+  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
+  public static func run(_ options: CommandOptions) throws(FleetError) -> ExitStatus {
+    let arguments = try arguments(options)
+    let path = "command/\(options.name)"
+    let isNamed = options.targets.named != nil
+    let filters = try options.targets.filters([path + "/response"] + (isNamed ? [] : ["status"]))
+    let exchange = try FleetExchange(options.broker, filters: filters)
+    try exchange.open()
+    defer { exchange.close() }
+    let vehicles = try options.targets.resolve(isNamed ? [] : try exchange.retained())
+    var waiting: [String: VehicleKey] = [:]
+    var tokens: [UInt64: VehicleKey] = [:]
+    var answers: [VehicleKey: Answer] = [:]
+    let begin = SystemClock.monotonic
+    for key in vehicles {
+      let id = "\(String(UInt64.random(in: 0 ... .max), radix: 16))"
+      var members = arguments
+      members["id"] = .string(id)
+      let responseTopic = key.topic(root: options.targets.root, path + "/response")
+      let message = MQTTMessage(
+        topic: key.topic(root: options.targets.root, path),
+        payload: Array(JSONValue.object(members).text.utf8),
+        qos: .atLeastOnce,
+        properties: MQTTMessageProperties(
+          contentType: "application/json", messageExpiryInterval: UInt32(options.timeout.rounded(.up)),
+          responseTopic: responseTopic, correlationData: Array(id.utf8)))
+      waiting[id] = key
+      tokens[exchange.publish(message)] = key
+    }
+    let deadline = begin + Int64(options.timeout * 1e9)
+    while answers.count < vehicles.count, let event = try exchange.next(until: deadline) {
+      let seconds = Double(SystemClock.monotonic - begin) * 1e-9
+      switch event {
+      case .published(let token, let reason?):
+        guard let key = tokens[token] else { continue }
+        answers[key] = Answer(
+          state: "refused", problem: "by the broker: \(reason); check its access list for this user",
+          seconds: seconds)
+      case .message(let message):
+        guard !message.retain, let json = try? JSONValue(parsing: message.payload) else { continue }
+        let correlation = message.properties.correlationData.map { String(decoding: $0, as: UTF8.self) }
+        guard let id = correlation ?? json["id"]?.string, let key = waiting[id],
+          key.topic(root: options.targets.root, path + "/response") == message.topic
+        else { continue }
+        answers[key] = Answer(
+          state: json["state"]?.string ?? "unknown", problem: json["problem"]?.string, result: json["result"],
+          seconds: seconds)
+      case .disconnected(let reason): StandardError.say("\(reason); connecting again")
+      default: break
+      }
+    }
+    try print(vehicles, answers, options)
+    let isDone = vehicles.allSatisfy { answers[$0]?.state == "done" }
+    if isDone { return .done }
+    return answers.count < vehicles.count ? .timedOut : .unavailable
+  }
+
+  private static func arguments(_ options: CommandOptions) throws(FleetError) -> [String: JSONValue] {
+    guard CommandOptions.names.contains(options.name) else {
+      throw FleetError(
+        operation: "send", object: "\"\(options.name.prefix(40))\"",
+        cause: "the commands are \(CommandOptions.names.joined(separator: ", "))", exit: .usage)
+    }
+    guard (0.1...3600).contains(options.timeout) else {
+      throw FleetError(
+        operation: "wait", object: "\(options.timeout) s", cause: "--timeout is 0.1 to 3600 seconds",
+        exit: .usage)
+    }
+    var members: [String: JSONValue] = [:]
+    if options.name == "locate" { members["timeout"] = .number(max(0, min(300, options.timeout - 1))) }
+    for (name, text) in [("from", options.from), ("to", options.to)] {
+      guard let text else { continue }
+      guard options.name == "track" else {
+        throw FleetError(operation: "use", object: "--\(name)", cause: "it belongs to track", exit: .usage)
+      }
+      guard let time = UTCTime(rfc3339: text) else {
+        throw FleetError(
+          operation: "use", object: "--\(name) \(text.prefix(60))",
+          cause: "write a time as in 2026-11-21T08:00:00Z", exit: .usage)
+      }
+      members[name] = .string(time.rfc3339)
+    }
+    if options.name == "track", members["from"] == nil {
+      throw FleetError(
+        operation: "send", object: "track", cause: "say from when on, as in --from 2026-11-21T08:00:00Z",
+        exit: .usage)
+    }
+    return members
+  }
+
+  private static func print(
+    _ vehicles: [VehicleKey], _ answers: [VehicleKey: Answer], _ options: CommandOptions
+  ) throws(FleetError) {
+    if options.json {
+      let lines = vehicles.map { key in
+        let answer = answers[key]
+        var members: [String: JSONValue] = ["fleet": .string(key.fleet), "vehicle": .string(key.vehicle)]
+        members["command"] = .string(options.name)
+        members["state"] = .string(answer?.state ?? "unanswered")
+        members["problem"] = answer?.problem.map { .string($0) }
+        members["result"] = answer?.result
+        members["seconds"] = answer.map { .number(($0.seconds * 1000).rounded() / 1000) }
+        return JSONValue.object(members).text + "\n"
+      }
+      return try CommandOutput.print(lines.joined())
+    }
+    let lines = vehicles.map { key -> StyledText in
+      let answer = answers[key]
+      var line = StyledText(key.description, style: .bold)
+      guard let answer else {
+        line.append(
+          "  no answer within \(QuantityText.fixed(options.timeout, decimals: 0) ?? "–") s",
+          style: TextStyle(.red))
+        return line
+      }
+      line.append("  \(answer.state)", style: TextStyle(answer.state == "done" ? .green : .red))
+      if let problem = answer.problem { line.append("  \(problem)") }
+      if let result = answer.result { line.append("  \(result.text)") }
+      line.append("  \(QuantityText.delay(answer.seconds))", style: .dim)
+      return line
+    }
+    try CommandOutput.print(lines, styles: CommandOutput.usesStyles(options.usesColor))
+  }
+}

@@ -1,0 +1,69 @@
+internal import MQTT
+internal import Platform
+internal import Telemetry
+
+/// Which vehicles a command is for.
+public struct VehicleTargets: Hashable, Sendable {
+  public var root = FleetSelection().root
+  /// None stands for all.
+  public var fleets: [String]
+  public var vehicles: [String]
+  /// Of those, 1 ... 100 per cent, always the same ones for the same vehicles; nil takes all.
+  public var share: Double?
+
+  public init(root: String, fleets: [String], vehicles: [String], share: Double? = nil) {
+    self.root = root
+    self.fleets = fleets
+    self.vehicles = vehicles
+    self.share = share
+  }
+
+  /// The filters of a path below each of them.
+  func filters(_ paths: [String]) throws(FleetError) -> [String] {
+    if let share, !(share > 0 && share <= 100) {
+      throw FleetError(
+        operation: "use", object: "--share \(share)", cause: "it is a percentage, above 0 and up to 100",
+        exit: .usage)
+    }
+    // Names are checked by the contract's own rule.
+    let bases = try FleetSelection(root: root, fleets: fleets, vehicles: vehicles).filters()
+    return bases.flatMap { base in paths.map { base.dropLast("#".count) + $0 } }
+  }
+
+  /// The vehicles meant, when all are named.
+  var named: [VehicleKey]? {
+    guard !vehicles.isEmpty, !fleets.isEmpty else { return nil }
+    return fleets.flatMap { fleet in vehicles.map { VehicleKey(fleet: fleet, vehicle: $0) } }.sorted()
+  }
+
+  /// The vehicles meant: those named, or those of which the broker keeps something; and of them the share.
+  /// - Throws: `FleetError` when there is none.
+  func resolve(_ kept: [MQTTMessage]) throws(FleetError) -> [VehicleKey] {
+    let found = Set(
+      kept.compactMap { message in
+        TopicAddress(topic: message.topic, root: root).map {
+          VehicleKey(fleet: $0.fleet, vehicle: $0.vehicle)
+        }
+      })
+    let keys = named ?? found.sorted()
+    guard !keys.isEmpty else {
+      throw FleetError(
+        operation: "find", object: "the vehicles",
+        cause:
+          "the broker keeps nothing of them; name --fleet and --vehicle, or look with odograph watch --once",
+        exit: .unavailable)
+    }
+    guard let share else { return keys }
+    let count = max(1, Int((Double(keys.count) * share / 100).rounded()))
+    return keys.sorted { ($0.lot, $0) < ($1.lot, $1) }.prefix(count).sorted()
+  }
+}
+
+extension VehicleKey {
+  /// A number that looks drawn by lot and is always the same (FNV-1a of the name).
+  var lot: UInt64 {
+    description.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+
+  func topic(root: String, _ path: String) -> String { "\(root)/\(fleet)/\(vehicle)/\(path)" }
+}

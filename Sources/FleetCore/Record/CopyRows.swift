@@ -1,0 +1,102 @@
+internal import Spatial
+
+/// Rows in PostgreSQL's binary COPY format (its manual's page on COPY, "Binary Format"): the server takes them without
+/// parsing text.
+struct CopyRows {
+  private(set) var bytes: [UInt8]
+  private(set) var count = 0
+
+  init(reserving capacity: Int = 0) {
+    bytes = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0] + [UInt8](repeating: 0, count: 8)
+    bytes.reserveCapacity(capacity)
+  }
+
+  mutating func beginRow(columns: Int) {
+    count += 1
+    append(UInt16(columns))
+  }
+
+  /// The end of the data.
+  mutating func finish() { append(UInt16.max) }
+
+  mutating func null() { append(UInt32.max) }
+
+  mutating func text(_ value: String?) {
+    guard var value else { return null() }
+    value.withUTF8 { utf8 in
+      append(UInt32(utf8.count))
+      unsafe bytes.append(contentsOf: utf8)
+    }
+  }
+
+  mutating func raw(_ value: [UInt8]) {
+    append(UInt32(value.count))
+    bytes.append(contentsOf: value)
+  }
+
+  mutating func double(_ value: Double?) {
+    guard let value else { return null() }
+    append(UInt32(8))
+    append(value.bitPattern)
+  }
+
+  mutating func bigint(_ value: Int64?) {
+    guard let value else { return null() }
+    append(UInt32(8))
+    append(UInt64(bitPattern: value))
+  }
+
+  mutating func integer(_ value: Int32) {
+    append(UInt32(4))
+    append(UInt32(bitPattern: value))
+  }
+
+  mutating func smallint(_ value: Int16) {
+    append(UInt32(2))
+    append(UInt16(bitPattern: value))
+  }
+
+  mutating func bool(_ value: Bool) {
+    append(UInt32(1))
+    bytes.append(value ? 1 : 0)
+  }
+
+  /// `timestamptz`: microseconds since 2000.
+  mutating func timestamp(_ value: UTCTime?) {
+    guard let value else { return null() }
+    bigint((value.milliseconds - Self.millenniumMilliseconds) * 1000)
+  }
+
+  /// `date`: days since 2000.
+  mutating func date(_ day: Day) { integer(Int32(clamping: day.number - 10_957)) }
+
+  private static let millenniumMilliseconds: Int64 = 946_684_800_000
+
+  private mutating func append(_ value: some FixedWidthInteger) {
+    unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0) }
+  }
+}
+
+/// A day in UTC, counted from 1970-01-01.
+struct Day: Hashable, Comparable {
+  var number: Int
+
+  init(number: Int) { self.number = number }
+
+  init(_ time: UTCTime) {
+    let milliseconds = time.milliseconds
+    number = Int((milliseconds - (milliseconds % 86_400_000 + 86_400_000) % 86_400_000) / 86_400_000)
+  }
+
+  /// What has no time.
+  static let none = Day(number: 0)
+
+  static func < (a: Day, b: Day) -> Bool { a.number < b.number }
+
+  var next: Day { Day(number: number + 1) }
+
+  /// `2026-11-21`.
+  var text: String {
+    String(UTCTime(nanoseconds: Int64(clamping: number) * 86_400_000_000_000).rfc3339.prefix(10))
+  }
+}

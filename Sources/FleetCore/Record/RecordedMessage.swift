@@ -1,0 +1,104 @@
+internal import MQTT
+internal import Spatial
+internal import Telemetry
+
+/// One message as a row: all of it as it came, and what a query wants to ask for in columns.
+struct RecordedMessage: Hashable, Sendable {
+  /// By this machine's clock.
+  var received: UTCTime
+  var topic: String
+  var qos: QoS
+  /// Kept by the broker from before the subscription.
+  var retain: Bool
+  var payload: [UInt8]
+  /// nil for topics that follow none of the profiles.
+  var fleet: String?
+  var vehicle: String?
+  var kind: String?
+  var fields: PayloadFields
+  /// What tells this message from others of its topic where it has no `epoch` and `seq`; nil where nothing does.
+  var hash: Int64?
+  /// The fixes of a track.
+  var fixes: [TrackMessage.Fix] = []
+
+  /// Whether the payload can stand in a database as text.
+  var isText: Bool
+
+  /// Whether the message says which it is.
+  var hasIdentity: Bool { fields.epoch != nil }
+}
+
+/// Makes rows of messages; remembers the topics it has taken apart.
+struct MessageRecording {
+  private struct Place {
+    var fleet: String?
+    var vehicle: String?
+    var kind: String?
+  }
+
+  private let root: String
+  private var places: [String: Place] = [:]
+
+  /// More topics than this are not remembered at once.
+  static let mostTopics = 100_000
+
+  init(root: String) { self.root = root }
+
+  mutating func record(_ message: MQTTMessage, at moment: Moment) -> RecordedMessage {
+    let place = place(of: message.topic)
+    var recorded = RecordedMessage(
+      received: moment.time, topic: message.topic, qos: message.qos, retain: message.retain,
+      payload: message.payload, fleet: place.fleet, vehicle: place.vehicle, kind: place.kind,
+      fields: PayloadFields(message.payload), isText: Self.isText(message.payload))
+    // Numbers are a vehicle's own: without a vehicle they identify nothing.
+    if place.vehicle == nil { (recorded.fields.epoch, recorded.fields.seq) = (nil, nil) }
+    if !recorded.hasIdentity {
+      // What came at QoS 0 and says no time is not sent again, and may well be said again.
+      let canRepeat = message.qos > .atMostOnce || message.retain || recorded.fields.time != nil
+      recorded.hash = canRepeat ? StableHash.of(message.payload) : nil
+    }
+    if place.kind == MessageKind.track.rawValue, let json = try? JSONValue(parsing: message.payload),
+      let track = try? TrackMessage(json: json)
+    {
+      recorded.fixes = track.fixes
+    }
+    return recorded
+  }
+
+  private mutating func place(of topic: String) -> Place {
+    if let known = places[topic] { return known }
+    if places.count >= Self.mostTopics { places.removeAll() }
+    var place = Place()
+    if let address = TopicAddress(topic: topic, root: root) {
+      place = Place(fleet: address.fleet, vehicle: address.vehicle, kind: address.path)
+    } else {
+      let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
+      if levels.count >= 3, levels[0] == "owntracks", !levels[1].isEmpty, !levels[2].isEmpty {
+        place = Place(
+          fleet: String(levels[1]), vehicle: String(levels[2]),
+          kind: levels.count == 3 ? "location" : levels.dropFirst(3).joined(separator: "/"))
+      }
+    }
+    places[topic] = place
+    return place
+  }
+
+  /// Valid UTF-8 without a zero.
+  private static func isText(_ bytes: [UInt8]) -> Bool {
+    var isPlain = true
+    for byte in bytes {
+      if byte == 0 { return false }
+      if byte >= 0x80 { isPlain = false }
+    }
+    return isPlain || String(validating: bytes, as: UTF8.self) != nil
+  }
+}
+
+/// FNV-1a with 64 bits (G. Fowler, L. Noll, K.-P. Vo): the same in every process, unlike `Hasher`.
+enum StableHash {
+  static func of(_ bytes: [UInt8]) -> Int64 {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    return Int64(bitPattern: hash)
+  }
+}

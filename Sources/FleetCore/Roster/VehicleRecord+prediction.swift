@@ -1,0 +1,64 @@
+internal import Positioning
+public import Spatial
+internal import Telemetry
+
+/// Where a vehicle that reports within bounds is now, as far as it promised.
+public struct PredictedPosition: Hashable, Sendable {
+  /// The moment on the vehicle's clock that it is for: the promised delay ago.
+  public var time: UTCTime
+  public var coordinate: Coordinate
+  /// Metres: the vehicle's fix of that moment is within.
+  public var bound: Double
+}
+
+/// A subscriber's side of bounded reporting, on the vehicle's own clock.
+struct VehiclePrediction: Sendable {
+  private var follower = ReportFollower()
+  /// Seconds from the vehicle's clock to ours where the two cannot be meant to agree, as in the replay of an old
+  /// recording; otherwise none, so that a late message does not shift the vehicle.
+  private var skew = 0.0
+
+  /// Takes a report.
+  ///
+  /// - Parameter clocksAgree: whether the message's time can be one of our clock.
+  mutating func receive(_ report: ReportPredictor, at moment: Moment, clocksAgree: Bool) {
+    let time = UTCTime(nanoseconds: report.moment.nanoseconds)
+    // A report is sent when the delay after its moment is over.
+    skew = clocksAgree ? 0 : moment.time.seconds(since: time) - report.delay
+    follower.receive(report)
+    follower.forget(before: shown(at: moment, delay: report.delay))
+  }
+
+  func position(at now: Moment) -> PredictedPosition? {
+    let vehicleTime = now.time.advanced(bySeconds: -skew)
+    return follower.position(now: Timestamp(nanoseconds: vehicleTime.nanoseconds)).map {
+      PredictedPosition(
+        time: UTCTime(nanoseconds: $0.moment.nanoseconds), coordinate: $0.coordinate, bound: $0.bound)
+    }
+  }
+
+  private func shown(at now: Moment, delay: Double) -> Timestamp {
+    Timestamp(nanoseconds: now.time.advanced(bySeconds: -skew - delay).nanoseconds)
+  }
+}
+
+extension VehicleRecord {
+  /// Where the vehicle is now by its own prediction, and how wrong that may be; nil for one that does not report within
+  /// bounds, before its first report takes effect, and when the vehicle is gone: then nobody keeps the promise.
+  public func predictedPosition(at now: Moment) -> PredictedPosition? {
+    guard state == .online || state == .asleep else { return nil }
+    return prediction?.position(at: now)
+  }
+
+  /// Takes note of how a location goes on; one that does not say ends the prediction, and so does one of days ago that
+  /// the broker had kept.
+  mutating func predict(from message: LocationMessage, _ arrival: Arrival) {
+    let agrees = DecodedMessage.location(message).delay(at: arrival.moment) != nil
+    guard let report = message.predictor, agrees || !arrival.isRetained else {
+      prediction = nil
+      return
+    }
+    prediction = prediction ?? VehiclePrediction()
+    prediction?.receive(report, at: arrival.moment, clocksAgree: agrees)
+  }
+}

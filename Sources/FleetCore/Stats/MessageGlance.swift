@@ -1,0 +1,157 @@
+internal import Spatial
+
+/// What a count needs of a payload: its number and its time, found in one pass and without building anything of the
+/// rest, which would cost twenty times as much.
+///
+/// Only members of the outermost object count. What is not an object, or breaks off, has nothing.
+struct MessageGlance: Hashable, Sendable {
+  /// A hash of the epoch's text (FNV-1a); nil without one.
+  var epoch: UInt64?
+  var seq: UInt64?
+  var time: UTCTime?
+  var isWill = false
+  /// Whether the payload is one whole object, as far as brackets and quotes tell.
+  var isObject = false
+
+  init(_ payload: [UInt8]) {
+    var reader = Reader()
+    let bytes = payload.span
+    reader.skipSpace(bytes)
+    guard reader.take(UInt8(ascii: "{"), bytes) else { return }
+    reader.skipSpace(bytes)
+    if reader.take(UInt8(ascii: "}"), bytes) {
+      isObject = reader.isAtEnd(bytes)
+      return
+    }
+    while true {
+      reader.skipSpace(bytes)
+      guard let key = reader.string(bytes) else { return }
+      reader.skipSpace(bytes)
+      guard reader.take(UInt8(ascii: ":"), bytes) else { return }
+      reader.skipSpace(bytes)
+      let start = reader.position
+      guard reader.skipValue(bytes) else { return }
+      note(bytes, key: key, value: start..<reader.position)
+      reader.skipSpace(bytes)
+      if reader.take(UInt8(ascii: ","), bytes) { continue }
+      isObject = reader.take(UInt8(ascii: "}"), bytes) && reader.isAtEnd(bytes)
+      return
+    }
+  }
+
+  private mutating func note(_ bytes: Span<UInt8>, key: Range<Int>, value: Range<Int>) {
+    switch key.count {
+    case 3 where Self.equal(bytes, key, "seq"): seq = Self.number(bytes, value)
+    case 4 where Self.equal(bytes, key, "time"): time = Self.time(bytes, value)
+    case 4 where Self.equal(bytes, key, "will"): isWill = Self.equal(bytes, value, "true")
+    case 5 where Self.equal(bytes, key, "epoch"):
+      guard bytes[value.lowerBound] == UInt8(ascii: "\"") else { return }
+      var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+      for index in value { hash = (hash ^ UInt64(bytes[index])) &* 0x100_0000_01b3 }
+      epoch = hash
+    default: break
+    }
+  }
+
+  private static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
+    guard range.count == text.utf8CodeUnitCount else { return false }
+    for offset in 0..<range.count where unsafe bytes[range.lowerBound + offset] != text.utf8Start[offset] {
+      return false
+    }
+    return true
+  }
+
+  private static func number(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UInt64? {
+    guard range.count <= 20 else { return nil }
+    var number: UInt64 = 0
+    for index in range {
+      guard (0x30...0x39).contains(bytes[index]) else { return nil }
+      let (tens, isLarge) = number.multipliedReportingOverflow(by: 10)
+      let (sum, isLarger) = tens.addingReportingOverflow(UInt64(bytes[index] - 0x30))
+      guard !isLarge, !isLarger else { return nil }
+      number = sum
+    }
+    // The contract's numbers are those of JSON readers with signed integers.
+    return number <= UInt64(Int64.max) ? number : nil
+  }
+
+  private static func time(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UTCTime? {
+    guard (22...42).contains(range.count), bytes[range.lowerBound] == UInt8(ascii: "\"") else { return nil }
+    let text = bytes.extracting((range.lowerBound + 1)..<(range.upperBound - 1))
+    return unsafe text.withUnsafeBufferPointer {
+      UTCTime(rfc3339: unsafe String(decoding: $0, as: UTF8.self))
+    }
+  }
+}
+
+extension MessageGlance {
+  private struct Reader {
+    private(set) var position = 0
+
+    func isAtEnd(_ bytes: Span<UInt8>) -> Bool {
+      var rest = self
+      rest.skipSpace(bytes)
+      return rest.position == bytes.count
+    }
+
+    mutating func skipSpace(_ bytes: Span<UInt8>) {
+      while position < bytes.count, bytes[position] == 0x20 || (0x09...0x0D).contains(bytes[position]) {
+        position += 1
+      }
+    }
+
+    mutating func take(_ byte: UInt8, _ bytes: Span<UInt8>) -> Bool {
+      guard position < bytes.count, bytes[position] == byte else { return false }
+      position += 1
+      return true
+    }
+
+    /// A string's text between its quotes, escapes as they stand.
+    mutating func string(_ bytes: Span<UInt8>) -> Range<Int>? {
+      guard take(UInt8(ascii: "\""), bytes) else { return nil }
+      let start = position
+      while position < bytes.count {
+        switch bytes[position] {
+        case UInt8(ascii: "\""):
+          position += 1
+          return start..<(position - 1)
+        case UInt8(ascii: "\\"): position += 2
+        default: position += 1
+        }
+      }
+      return nil
+    }
+
+    /// Goes behind a value, whatever it is. Brackets are counted, not matched.
+    mutating func skipValue(_ bytes: Span<UInt8>) -> Bool {
+      var depth = 0
+      let start = position
+      while position < bytes.count {
+        switch bytes[position] {
+        case UInt8(ascii: "\""): guard string(bytes) != nil else { return false }
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+          depth += 1
+          position += 1
+        case UInt8(ascii: "}"), UInt8(ascii: "]"):
+          if depth == 0 { return position > start }
+          depth -= 1
+          position += 1
+        case UInt8(ascii: ","), 0x20, 0x0A, 0x0D, 0x09:
+          if depth == 0 { return position > start }
+          position += 1
+        default: position += 1
+        }
+        if depth == 0, position <= bytes.count, position > start,
+          Self.ends(bytes[position - 1])
+        {
+          return true
+        }
+      }
+      return depth == 0 && position > start
+    }
+
+    private static func ends(_ byte: UInt8) -> Bool {
+      byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+    }
+  }
+}

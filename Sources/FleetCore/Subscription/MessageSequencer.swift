@@ -1,0 +1,96 @@
+internal import MQTT
+internal import Telemetry
+
+/// Lets each durable message through once, and those of a vehicle that came together in the order of their numbers.
+///
+/// A broker sends again what it has not seen acknowledged, and a vehicle does too, so a message may come twice, and a
+/// part of a backlog after what is newer. What was seen is remembered by vehicle and epoch as ranges of numbers, few
+/// as long as few are missing. Messages without numbers pass as they are.
+struct MessageSequencer {
+  private struct Key: Hashable {
+    var source: String
+    var epoch: String
+  }
+
+  private var seen: [Key: SeenNumbers] = [:]
+  /// Topics by what is before the kind, so that it is cut off once.
+  private var sources: [String: String] = [:]
+
+  /// More vehicles and epochs than this are not remembered at once: beyond, memory begins anew, and so may
+  /// repetitions.
+  static let most = 200_000
+
+  private(set) var duplicates = 0
+
+  mutating func take(_ messages: [MQTTMessage]) -> [MQTTMessage] {
+    var result: [MQTTMessage] = []
+    result.reserveCapacity(messages.count)
+    var places: [Key: [(place: Int, seq: Int64)]] = [:]
+    for message in messages {
+      let fields = PayloadFields(message.payload, onlyIdentity: true)
+      guard let epoch = fields.epoch, let seq = fields.seq else {
+        result.append(message)
+        continue
+      }
+      let key = Key(source: source(of: message.topic), epoch: epoch)
+      if seen.count > Self.most { seen.removeAll() }
+      guard seen[key, default: SeenNumbers()].insert(seq) else {
+        duplicates += 1
+        continue
+      }
+      places[key, default: []].append((result.count, seq))
+      result.append(message)
+    }
+    for own in places.values where !Self.isSorted(own) {
+      let sorted = own.sorted { $0.seq < $1.seq }.map { result[$0.place] }
+      for (target, message) in zip(own, sorted) { result[target.place] = message }
+    }
+    return result
+  }
+
+  private static func isSorted(_ own: [(place: Int, seq: Int64)]) -> Bool {
+    zip(own, own.dropFirst()).allSatisfy { $0.seq < $1.seq }
+  }
+
+  private mutating func source(of topic: String) -> String {
+    if let known = sources[topic] { return known }
+    if sources.count > Self.most { sources.removeAll() }
+    let source = topic.lastIndex(of: "/").map { String(topic[..<$0]) } ?? topic
+    sources[topic] = source
+    return source
+  }
+}
+
+/// A set of numbers that mostly follow one another.
+struct SeenNumbers: Hashable {
+  /// Apart from one another, in order.
+  private(set) var ranges: [ClosedRange<Int64>] = []
+
+  /// Beyond so many the oldest is forgotten.
+  static let mostRanges = 1000
+
+  /// Whether the number is new; it is remembered.
+  mutating func insert(_ number: Int64) -> Bool {
+    var low = 0
+    var high = ranges.count
+    while low < high {
+      let middle = (low + high) / 2
+      if ranges[middle].upperBound < number { low = middle + 1 } else { high = middle }
+    }
+    // `low` is the first range that ends at or after the number.
+    if low < ranges.count, ranges[low].contains(number) { return false }
+    let joinsLeft = low > 0 && ranges[low - 1].upperBound == number - 1
+    let joinsRight = low < ranges.count && number < .max && ranges[low].lowerBound == number + 1
+    switch (joinsLeft, joinsRight) {
+    case (true, true):
+      ranges[low - 1] = ranges[low - 1].lowerBound...ranges[low].upperBound
+      ranges.remove(at: low)
+    case (true, false): ranges[low - 1] = ranges[low - 1].lowerBound...number
+    case (false, true): ranges[low] = number...ranges[low].upperBound
+    case (false, false): ranges.insert(number...number, at: low)
+    }
+    // Forgetting lets a repetition through; the other way would lose a message.
+    if ranges.count > Self.mostRanges { ranges.removeFirst() }
+    return true
+  }
+}

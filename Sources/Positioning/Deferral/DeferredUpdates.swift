@@ -1,0 +1,44 @@
+internal import Spatial
+
+/// Collects fixes until the device has travelled so far or so much time has passed, whichever comes first.
+///
+/// Travelled is the distance from where the deferral began, as in Core Location: noise around a parking place adds up to
+/// no way.
+struct DeferredUpdates: Sendable {
+  /// More fixes than this end the deferral as if its time had passed: two hours of one a second, below 2 MB.
+  static let largestCount = 7200
+
+  /// Metres; infinite for no limit.
+  let distance: Double
+  /// When its time is over; nil for never.
+  let deadline: Timestamp?
+  /// In order of time.
+  private(set) var fixes: [Location] = []
+  private var origin: Coordinate?
+
+  /// - Parameters:
+  ///   - distance: metres; infinite for no limit.
+  ///   - timeout: seconds; infinite for no limit.
+  ///   - location: where the device is now; nil counts from the first fix.
+  init(untilTraveled distance: Double, timeout: Double, from location: Location?, at start: Timestamp) {
+    self.distance = distance
+    deadline = timeout.isFinite ? start.advanced(bySeconds: max(0, timeout)) : nil
+    origin = location?.coordinate
+  }
+
+  /// Takes a fix; returns whether the deferral is over with it.
+  mutating func take(_ location: Location) -> Bool {
+    let origin = self.origin ?? location.coordinate
+    self.origin = origin
+    fixes.append(location)
+    if fixes.count >= Self.largestCount { return true }
+    return distance.isFinite && origin.distance(to: location.coordinate) >= distance
+  }
+
+  /// Metres that are left from a location.
+  func remainder(from location: Location?) -> Double? {
+    guard distance.isFinite else { return nil }
+    guard let origin, let location else { return distance }
+    return max(0, distance - origin.distance(to: location.coordinate))
+  }
+}

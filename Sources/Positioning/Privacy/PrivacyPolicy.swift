@@ -1,0 +1,66 @@
+public import Spatial
+
+/// Where a position is nobody's business, and how exact it may be elsewhere. What goes through it may be stored and told.
+///
+/// A blurred position is the middle of its cell in a grid that covers the earth: whoever collects many of them, or knows
+/// the rule, learns no more than the cell. Speed, course and altitude go with the exact position, because with them its
+/// way could be computed.
+public struct PrivacyPolicy: Hashable, Sendable {
+  public enum Treatment: String, Hashable, Sendable, CaseIterable {
+    /// No position is told at all.
+    case withhold
+    /// The position is blurred to about the size of the zone.
+    case blur
+  }
+
+  public struct Zone: Hashable, Sendable {
+    public var centre: Coordinate
+    /// Metres.
+    public var radius: Double
+    public var treatment: Treatment
+
+    public init(centre: Coordinate, radius: Double, treatment: Treatment = .withhold) {
+      self.centre = centre
+      self.radius = radius
+      self.treatment = treatment
+    }
+  }
+
+  public var zones: [Zone]
+  /// Metres across a cell outside of all zones; nil tells the position as it is.
+  public var accuracy: Double?
+
+  public init(zones: [Zone] = [], accuracy: Double? = nil) {
+    self.zones = zones
+    self.accuracy = accuracy
+  }
+
+  /// The location as it may be known; nil where it is withheld.
+  public func shown(_ location: Location) -> Location? {
+    switch shown(location.coordinate) {
+    case .exact: return location
+    case .withheld: return nil
+    case .blurred(let cell):
+      var blurred = Location(timestamp: location.timestamp, coordinate: cell.middle)
+      (blurred.time, blurred.source, blurred.horizontalAccuracy) = (
+        location.time, location.source, cell.accuracy
+      )
+      return blurred
+    }
+  }
+
+  private enum Shown: Equatable {
+    case exact
+    case withheld
+    case blurred(GridCell)
+  }
+
+  private func shown(_ coordinate: Coordinate) -> Shown {
+    var size = accuracy ?? 0
+    for zone in zones where zone.centre.distance(to: coordinate) <= zone.radius {
+      if zone.treatment == .withhold { return .withheld }
+      size = max(size, 2 * zone.radius)
+    }
+    return size > 0 ? .blurred(GridCell(holding: coordinate, size: size)) : .exact
+  }
+}

@@ -1,0 +1,122 @@
+internal import Spatial
+
+/// The states that a monitor keeps across a restart, by identifier.
+struct RegionMemory: Hashable, Sendable {
+  struct Stay: Hashable, Sendable {
+    /// Civil time; nil when it was not known.
+    var since: UTCTime?
+    var hasDwelt: Bool
+  }
+
+  var stays: [String: Stay] = [:]
+  /// Hashes of the identifiers that the vehicle was outside of: 100,000 of them take 400 kB.
+  var outside: Set<UInt32> = []
+
+  /// FNV-1a: the same in every process, unlike the standard library's. A collision, one in 40,000 at 100,000 regions, makes a
+  /// new region one that the vehicle was outside of.
+  static func hash(_ identifier: String) -> UInt32 {
+    identifier.utf8.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
+  }
+}
+
+/// Why kept states cannot be read.
+public struct RegionMemoryError: Error, Hashable, Sendable, CustomStringConvertible {
+  public var description: String
+}
+
+extension RegionMonitor {
+  // Layout, little-endian: "ODRM", version 1; count of stays (4 bytes), each: length of the identifier (4), its UTF-8,
+  // since in ns of civil time (8; least value for unknown), whether it was told (1); count of hashes (4), each 4 bytes;
+  // FNV-1a of all before (4).
+  private static let magic = Array("ODRM".utf8) + [1]
+
+  /// The states of all regions, to be kept across a restart. Save it when `revision` has changed.
+  public var encoded: [UInt8] {
+    var bytes = Self.magic
+    func put(_ value: some FixedWidthInteger) {
+      withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+    var stays = memory.stays
+    for (place, track) in tracks where states[place] == .inside {
+      stays[regions[place].identifier] = RegionMemory.Stay(since: track.sinceTime, hasDwelt: track.hasDwelt)
+    }
+    put(UInt32(stays.count))
+    for (identifier, stay) in stays.sorted(by: { $0.key < $1.key }) {
+      put(UInt32(identifier.utf8.count))
+      bytes.append(contentsOf: identifier.utf8)
+      put(stay.since?.nanoseconds ?? Int64.min)
+      bytes.append(stay.hasDwelt ? 1 : 0)
+    }
+    var outside = memory.outside
+    for place in regions.indices where states[place].isOutside {
+      outside.insert(RegionMemory.hash(regions[place].identifier))
+    }
+    put(UInt32(outside.count))
+    for hash in outside.sorted() { put(hash) }
+    put(Self.checksum(bytes[...]))
+    return bytes
+  }
+
+  /// Takes over the states of an earlier run, for the regions that are watched and for those that will be. What the first
+  /// fix then shows to have changed is told once, as late. Call it before the first location.
+  /// - Throws: `RegionMemoryError` for bytes that are no such states; nothing is taken over then.
+  public mutating func restore(_ bytes: [UInt8]) throws(RegionMemoryError) {
+    memory = try Self.decode(bytes)
+    for place in regions.indices where states[place] == .unknown && tracks[place] == nil { recall(place) }
+  }
+
+  /// Gives a region the state that it had before the restart, if it had one.
+  mutating func recall(_ place: Int) {
+    let identifier = regions[place].identifier
+    if let stay = memory.stays.removeValue(forKey: identifier) {
+      states[place] = .inside
+      var track = RegionTrack()
+      track.isRestored = true
+      (track.sinceTime, track.hasDwelt) = (stay.since, stay.hasDwelt)
+      tracks[place] = track
+    } else if !memory.outside.isEmpty, memory.outside.remove(RegionMemory.hash(identifier)) != nil {
+      states[place] = .outsideRestored
+    }
+  }
+
+  private static func decode(_ bytes: [UInt8]) throws(RegionMemoryError) -> RegionMemory {
+    guard bytes.starts(with: magic), bytes.count >= magic.count + 12 else {
+      throw RegionMemoryError(description: "holds no region states of this version")
+    }
+    let end = bytes.count - 4
+    var place = magic.count
+    func get<Value: FixedWidthInteger>(_: Value.Type) throws(RegionMemoryError) -> Value {
+      let size = MemoryLayout<Value>.size
+      guard place + size <= bytes.count else { throw RegionMemoryError(description: "is cut off") }
+      var value: Value = 0
+      for byte in bytes[place..<(place + size)].reversed() {
+        value = value << 8 | Value(truncatingIfNeeded: byte)
+      }
+      place += size
+      return value
+    }
+    place = end
+    guard try get(UInt32.self) == checksum(bytes[..<end]) else {
+      throw RegionMemoryError(description: "is damaged: its checksum does not fit")
+    }
+    place = magic.count
+    var memory = RegionMemory()
+    for _ in 0..<(try get(UInt32.self)) {
+      let length = Int(try get(UInt32.self))
+      guard place + length <= end,
+        let identifier = String(validating: bytes[place..<(place + length)], as: UTF8.self)
+      else { throw RegionMemoryError(description: "names a region with what is no text") }
+      place += length
+      let since = try get(Int64.self)
+      let hasDwelt = try get(UInt8.self) != 0
+      memory.stays[identifier] = RegionMemory.Stay(
+        since: since == .min ? nil : UTCTime(nanoseconds: since), hasDwelt: hasDwelt)
+    }
+    for _ in 0..<(try get(UInt32.self)) { memory.outside.insert(try get(UInt32.self)) }
+    return memory
+  }
+
+  private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+    bytes.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
+  }
+}

@@ -1,0 +1,168 @@
+internal import Glibc
+
+/// Checks rings of coordinates and lays them out in a plane.
+struct PolygonBuilder {
+  let plane: GnomonicPlane
+  private(set) var points: [SIMD2<Float>] = []
+  private(set) var extent = 0.0
+
+  /// Metres: vertices nearer to one another are one.
+  private static let tolerance: Float = 1e-3
+
+  init(_ parts: [[[Coordinate]]]) throws(PolygonError) {
+    guard !parts.isEmpty, parts.allSatisfy({ !$0.isEmpty }) else { throw .noRing }
+    var sum = Vector3(0, 0, 0)
+    var directions: [[SurfacePoint]] = []
+    for ring in parts.joined() {
+      for (vertex, coordinate) in ring.enumerated() where !coordinate.isValid {
+        throw .invalidCoordinate(ring: directions.count, vertex: vertex)
+      }
+      let points = ring.map { SurfacePoint($0) }
+      for point in points { sum += point.direction }
+      directions.append(points)
+    }
+    // Vertices all around the earth have no middle.
+    let count = Double(directions.reduce(0) { $0 + $1.count })
+    guard count > 0 else { throw .tooFewVertices(ring: 0) }
+    guard sum.length > 0.25 * count, let middle = sum.normalized else { throw .tooLarge }
+    plane = GnomonicPlane(contact: SurfacePoint(direction: middle))
+
+    var rings: [PlaneRing] = []
+    // For each ring, the one that it is a hole of.
+    var holes: [Int?] = []
+    for part in parts {
+      let outer = rings.count
+      for index in part.indices {
+        rings.append(try ring(directions[rings.count], number: rings.count))
+        holes.append(index > 0 ? outer : nil)
+      }
+    }
+    if let crossing = EdgeSweep.firstCrossing(of: rings) {
+      let (first, second) = (crossing.first, crossing.second)
+      throw .selfCrossing(
+        ring: first.ring, edge: first.vertex, otherRing: second.ring, otherEdge: second.vertex,
+        at: plane.point(at: crossing.place).coordinate)
+    }
+    for index in rings.indices {
+      try rings[index].turn(isHole: holes[index] != nil)
+      if let outer = holes[index], !rings[outer].holds(rings[index]) { throw .holeOutside(ring: index) }
+    }
+    points.reserveCapacity(rings.reduce(0) { $0 + $1.points.count + 2 })
+    for ring in rings {
+      points += ring.points
+      points.append(ring.points[0])
+      points.append(Polygon.separator)
+      for point in ring.points {
+        extent = max(extent, SIMD2<Double>(point).squaredLength.squareRoot())
+      }
+    }
+    points.removeLast()
+  }
+
+  private func ring(_ directions: [SurfacePoint], number: Int) throws(PolygonError) -> PlaneRing {
+    var ring = PlaneRing(number: number)
+    for (vertex, direction) in directions.enumerated() {
+      guard let place = plane.project(direction) else { throw .tooLarge }
+      ring.append(SIMD2<Float>(place), vertex: vertex, tolerance: Self.tolerance)
+    }
+    let different = ring.points.count
+    ring.close(tolerance: Self.tolerance)
+    guard different >= 3 else { throw .tooFewVertices(ring: number) }
+    guard ring.points.count >= 3 else { throw .zeroArea(ring: number) }
+    return ring
+  }
+}
+
+/// A ring in the plane, unclosed.
+struct PlaneRing {
+  let number: Int
+  private(set) var points: [SIMD2<Float>] = []
+  /// Each point's place in the ring as it was given.
+  private(set) var vertices: [Int] = []
+
+  init(number: Int) {
+    self.number = number
+  }
+
+  /// Leaves out a repeated vertex, and both ways of a spike that leads out and back (as rings around a pole have in
+  /// GeoJSON).
+  mutating func append(_ point: SIMD2<Float>, vertex: Int, tolerance: Float) {
+    if let last = points.last, (last - point).squaredLength <= tolerance * tolerance { return }
+    if points.count >= 2, (points[points.count - 2] - point).squaredLength <= tolerance * tolerance {
+      points.removeLast()
+      vertices.removeLast()
+      return
+    }
+    points.append(point)
+    vertices.append(vertex)
+  }
+
+  mutating func close(tolerance: Float) {
+    let limit = tolerance * tolerance
+    while points.count > 1, (points[0] - points[points.count - 1]).squaredLength <= limit {
+      points.removeLast()
+      vertices.removeLast()
+    }
+    while points.count > 2 {
+      if (points[1] - points[points.count - 1]).squaredLength <= limit {
+        points.removeFirst(2)
+        vertices.removeFirst(2)
+      } else if (points[0] - points[points.count - 2]).squaredLength <= limit {
+        points.removeLast(2)
+        vertices.removeLast(2)
+      } else {
+        break
+      }
+    }
+  }
+
+  /// Brings the area to the left of the edges, or a hole's to their right.
+  mutating func turn(isHole: Bool) throws(PolygonError) {
+    let (area, span) = (signedArea, span)
+    // A millimetre wide over the ring's length, or a millionth of it, is rounding and no area.
+    guard abs(area) > max(1e-3 * span, 1e-6 * span * span) else { throw .zeroArea(ring: number) }
+    guard (area > 0) == isHole else { return }
+    points.reverse()
+    vertices.reverse()
+    // An edge keeps the name of its first vertex as given.
+    vertices.append(vertices.removeFirst())
+  }
+
+  /// Square metres, positive when the area is to the left.
+  var signedArea: Double {
+    guard let origin = points.first.map({ SIMD2<Double>($0) }) else { return 0 }
+    var sum = 0.0
+    for index in points.indices {
+      let a = SIMD2<Double>(points[index]) - origin
+      let b = SIMD2<Double>(points[(index + 1) % points.count]) - origin
+      sum += a.x * b.y - a.y * b.x
+    }
+    return sum / 2
+  }
+
+  /// Metres across.
+  var span: Double {
+    guard let first = points.first else { return 0 }
+    return points.reduce(0) { max($0, SIMD2<Double>($1 - first).squaredLength.squareRoot()) }
+  }
+
+  /// Whether a vertex of another ring, which does not cross this one, lies in it.
+  func holds(_ other: PlaneRing) -> Bool {
+    other.points.contains { p in
+      var isInside = false
+      for index in points.indices {
+        let (a, b) = (points[index], points[(index + 1) % points.count])
+        if (a.y > p.y) != (b.y > p.y),
+          ((b.x - a.x) * (p.y - a.y) > (p.x - a.x) * (b.y - a.y)) == (b.y > p.y)
+        {
+          isInside.toggle()
+        }
+      }
+      return isInside
+    }
+  }
+}
+
+extension SIMD2 where Scalar: FloatingPoint {
+  @inline(__always) var squaredLength: Scalar { x * x + y * y }
+}

@@ -1,0 +1,96 @@
+public import Spatial
+
+/// Payload of `config/reported`: what became of the settings that were wanted.
+public struct ConfigReportedMessage: Hashable, Sendable {
+  public enum State: String, Hashable, Sendable, CaseIterable {
+    /// In force, and the broker was reached under them.
+    case applied
+    /// In force, not confirmed yet.
+    case trial
+    /// Nothing was changed.
+    case refused
+    /// The broker could not be reached under them; those before are in force again.
+    case rolledBack
+  }
+
+  /// A key that was not accepted.
+  public struct Refusal: Hashable, Sendable {
+    public var key: String
+    public var reason: String
+
+    public init(key: String, reason: String) {
+      self.key = key
+      self.reason = reason
+    }
+  }
+
+  public var identity: MessageIdentity?
+  public var time: UTCTime
+  public var state: State
+  /// The document's name, from its sender.
+  public var version: String?
+  /// Why the document as a whole was refused or rolled back.
+  public var problem: String?
+  /// Keys whose values are acceptable. They are in force only when the state says so.
+  public var accepted: [String]
+  public var refused: [Refusal]
+  /// The remote settings in force.
+  public var settings: [String: JSONValue]
+  /// The keys that may be set.
+  public var changeable: [String]
+
+  public init(
+    identity: MessageIdentity? = nil, time: UTCTime, state: State, version: String? = nil,
+    problem: String? = nil, accepted: [String] = [], refused: [Refusal] = [],
+    settings: [String: JSONValue] = [:], changeable: [String] = []
+  ) {
+    self.identity = identity
+    self.time = time
+    self.state = state
+    self.version = version
+    self.problem = problem
+    self.accepted = accepted
+    self.refused = refused
+    self.settings = settings
+    self.changeable = changeable
+  }
+
+  public var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.field("time", time.rfc3339)
+      json.field("version", version)
+      json.field("state", state.rawValue)
+      json.field("problem", problem)
+      json.field("accepted", texts: accepted)
+      json.key("refused")
+      json.openArray()
+      for refusal in refused {
+        json.openObject()
+        json.field("key", refusal.key)
+        json.field("reason", refusal.reason)
+        json.closeObject()
+      }
+      json.closeArray()
+      json.key("settings")
+      json.value(.object(settings))
+      json.field("changeable", texts: changeable)
+      json.write(identity)
+    }
+  }
+
+  /// - Throws: `JSONError` naming the key that is missing or wrong.
+  public init(json: JSONValue) throws(JSONError) {
+    guard let state = json["state"]?.string.flatMap(State.init(rawValue:)) else {
+      throw JSONError("key \"state\": not one of \(State.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    self.init(
+      identity: json.identity, time: try json.requiredTime("time"), state: state,
+      version: json["version"]?.string, problem: json["problem"]?.string,
+      accepted: json["accepted"]?.array?.compactMap(\.string) ?? [],
+      refused: (json["refused"]?.array ?? []).compactMap { element in
+        element["key"]?.string.map { Refusal(key: $0, reason: element["reason"]?.string ?? "") }
+      },
+      changeable: json["changeable"]?.array?.compactMap(\.string) ?? [])
+    if case .object(let settings)? = json["settings"] { self.settings = settings }
+  }
+}

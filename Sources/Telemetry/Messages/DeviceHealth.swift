@@ -1,0 +1,102 @@
+/// What a vehicle's computer knows of itself, as told in `status`. Whatever it cannot know is nil.
+public struct DeviceHealth: Hashable, Sendable {
+  public struct Battery: Hashable, Sendable {
+    /// 0 ... 1.
+    public var level: Double?
+    public var isCharging: Bool?
+    /// Volts.
+    public var voltage: Double?
+
+    public init(level: Double? = nil, isCharging: Bool? = nil, voltage: Double? = nil) {
+      self.level = level
+      self.isCharging = isCharging
+      self.voltage = voltage
+    }
+  }
+
+  /// Bytes of the file system that holds the store.
+  public struct Storage: Hashable, Sendable {
+    public var free: Int64
+    public var total: Int64
+
+    public init(free: Int64, total: Int64) {
+      self.free = free
+      self.total = total
+    }
+  }
+
+  /// Bytes.
+  public struct Memory: Hashable, Sendable {
+    /// Of the agent alone.
+    public var resident: Int64?
+    /// Of the machine, without swapping.
+    public var available: Int64?
+
+    public init(resident: Int64? = nil, available: Int64? = nil) {
+      self.resident = resident
+      self.available = available
+    }
+  }
+
+  /// As the firmware names the machine.
+  public var model: String?
+  /// Nil where there is none, or none that says anything.
+  public var battery: Battery?
+  /// Whether power comes from outside.
+  public var externalPower: Bool?
+  public var storage: Storage?
+  public var memory: Memory?
+  /// Degrees Celsius, of the hottest part that is measured.
+  public var temperature: Double?
+
+  public init() {}
+}
+
+extension DeviceHealth {
+  /// Writes the fields into the object that is open.
+  func write(to json: inout JSONWriter) {
+    json.field("model", model)
+    if let battery {
+      json.field("battery") { json in
+        json.field("level", battery.level, decimals: 3)
+        json.field("charging", battery.isCharging)
+        json.field("voltage", battery.voltage, decimals: 3)
+      }
+    }
+    json.field("externalPower", externalPower)
+    if let storage {
+      json.field("storage") { json in
+        json.field("free", storage.free)
+        json.field("total", storage.total)
+      }
+    }
+    if let memory {
+      json.field("memory") { json in
+        json.field("resident", memory.resident)
+        json.field("available", memory.available)
+      }
+    }
+    json.field("temperature", temperature, decimals: 1)
+  }
+
+  /// Reads the fields of a `status`; nil when there is none of them.
+  init?(json: JSONValue) {
+    self.init()
+    model = json["model"]?.string
+    if let battery = json["battery"] {
+      self.battery = Battery(
+        level: battery["level"]?.double, isCharging: battery["charging"]?.bool,
+        voltage: battery["voltage"]?.double)
+    }
+    externalPower = json["externalPower"]?.bool
+    if let free = json["storage"]?["free"]?.integer, let total = json["storage"]?["total"]?.integer {
+      storage = Storage(free: free, total: total)
+    }
+    if let memory = json["memory"] {
+      self.memory = Memory(
+        resident: memory["resident"]?.integer, available: memory["available"]?.integer)
+    }
+    temperature = json["temperature"]?.double
+    if self == DeviceHealth() { return nil }
+  }
+}

@@ -1,0 +1,152 @@
+public import Positioning
+internal import Spatial
+
+/// Regions from a GeoJSON FeatureCollection (RFC 7946).
+///
+/// A feature is a region when its geometry is a Polygon, a MultiPolygon, or a Point with a member `radius` (metres) in its
+/// `properties`. Its identifier is the feature's `id`, or `id` or `identifier` of its properties. Further properties:
+/// `dwell` (seconds), `notifyOnEntry`, `notifyOnExit` (true when not given). Others are ignored. Edges are taken as the
+/// shortest ways over the earth, not as straight lines on a map: for an edge of 10 km at 50° north that differs by 2 m.
+public struct RegionCollection: Hashable, Sendable {
+  /// A feature that is no region: which, what is wrong, and the remedy.
+  public struct Problem: Hashable, Sendable, CustomStringConvertible {
+    /// The feature's place in the collection, counted from 0.
+    public var index: Int
+    /// Nil when the feature has none.
+    public var identifier: String?
+    public var reason: String
+
+    public var description: String {
+      "feature \(index)" + (identifier.map { " (\"\($0.prefix(80))\")" } ?? "") + ": " + reason
+    }
+  }
+
+  public private(set) var regions: [Region] = []
+  /// For each region, its feature's place in the collection.
+  public private(set) var places: [Int] = []
+  public private(set) var problems: [Problem] = []
+
+  /// Reads what can be read. Whether a geometry makes sense is for `RegionMonitor.replaceAll` to say.
+  /// - Throws: `JSONError` when it is no FeatureCollection at all.
+  public init(json: JSONValue) throws(JSONError) {
+    guard json["type"]?.string == "FeatureCollection" else {
+      throw JSONError("key \"type\": must be \"FeatureCollection\"")
+    }
+    guard let features = json["features"]?.array else {
+      throw JSONError("key \"features\": missing or not an array")
+    }
+    for (index, feature) in features.enumerated() {
+      do throws(JSONError) {
+        regions.append(try Region(feature: feature))
+        places.append(index)
+      } catch {
+        problems.append(
+          Problem(index: index, identifier: Region.identifier(of: feature), reason: error.description))
+      }
+    }
+  }
+
+  /// Gives the regions to a monitor in place of all others.
+  /// - Returns: the identifiers that were accepted, and every feature that was not, in the order of the collection.
+  public func watch(in monitor: inout RegionMonitor) -> (accepted: [String], problems: [Problem]) {
+    let acceptance = monitor.replaceAll(regions)
+    let refused = acceptance.refused.map {
+      Problem(index: places[$0.index], identifier: $0.identifier, reason: $0.reason.description)
+    }
+    return (acceptance.accepted, (problems + refused).sorted { $0.index < $1.index })
+  }
+}
+
+extension Region {
+  fileprivate init(feature: JSONValue) throws(JSONError) {
+    guard feature["type"]?.string == "Feature" else { throw JSONError("key \"type\": must be \"Feature\"") }
+    guard let identifier = Self.identifier(of: feature) else {
+      throw JSONError("has no identifier; give it an \"id\"")
+    }
+    let properties = feature["properties"]
+    guard let geometry = feature["geometry"] else {
+      throw JSONError("key \"geometry\": missing; give a Polygon, a MultiPolygon, or a Point with a radius")
+    }
+    self.init(identifier: identifier, shape: try Self.shape(geometry, properties))
+    notifyOnEntry = try Self.flag("notifyOnEntry", properties)
+    notifyOnExit = try Self.flag("notifyOnExit", properties)
+    if let value = properties?["dwell"] {
+      guard let seconds = value.double else {
+        throw JSONError("key \"properties.dwell\": not a number; give seconds")
+      }
+      dwell = seconds
+    }
+  }
+
+  /// A number serves as a name too, as RFC 7946 has it.
+  fileprivate static func identifier(of feature: JSONValue) -> String? {
+    let properties = feature["properties"]
+    for value in [feature["id"], properties?["id"], properties?["identifier"]] {
+      switch value {
+      case .string(let text) where !text.isEmpty: return text
+      case .integer(let number): return String(number)
+      default: continue
+      }
+    }
+    return nil
+  }
+
+  private static func flag(_ name: String, _ properties: JSONValue?) throws(JSONError) -> Bool {
+    guard let value = properties?[name] else { return true }
+    guard let flag = value.bool else { throw JSONError("key \"properties.\(name)\": must be true or false") }
+    return flag
+  }
+
+  private static func shape(_ geometry: JSONValue, _ properties: JSONValue?) throws(JSONError) -> Shape {
+    let path = "geometry.coordinates"
+    let coordinates = geometry["coordinates"]
+    switch geometry["type"]?.string {
+    case "Point":
+      guard let radius = properties?["radius"]?.double else {
+        throw JSONError("key \"properties.radius\": missing or not a number; a Point needs one, in metres")
+      }
+      guard let coordinates else { throw JSONError("key \"\(path)\": missing") }
+      return .circle(center: try coordinate(coordinates, path), radius: radius)
+    case "Polygon": return .polygon([try rings(coordinates, path)])
+    case "MultiPolygon":
+      var parts: [[[Coordinate]]] = []
+      for (index, part) in try elements(coordinates, path).enumerated() {
+        parts.append(try rings(part, "\(path)[\(index)]"))
+      }
+      return .polygon(parts)
+    case let other:
+      throw JSONError(
+        "key \"geometry.type\": \"\(other?.prefix(40) ?? "")\" is not Point (with a radius), Polygon or MultiPolygon"
+      )
+    }
+  }
+
+  private static func rings(_ value: JSONValue?, _ path: String) throws(JSONError) -> [[Coordinate]] {
+    var rings: [[Coordinate]] = []
+    for (index, ring) in try elements(value, path).enumerated() {
+      var corners: [Coordinate] = []
+      for (corner, position) in try elements(ring, "\(path)[\(index)]").enumerated() {
+        corners.append(try coordinate(position, "\(path)[\(index)][\(corner)]"))
+      }
+      rings.append(corners)
+    }
+    return rings
+  }
+
+  private static func elements(_ value: JSONValue?, _ path: String) throws(JSONError) -> [JSONValue] {
+    guard let array = value?.array else { throw JSONError("key \"\(path)\": missing or not an array") }
+    return array
+  }
+
+  private static func coordinate(_ value: JSONValue, _ path: String) throws(JSONError) -> Coordinate {
+    guard let numbers = value.array, numbers.count >= 2, let longitude = numbers[0].double,
+      let latitude = numbers[1].double
+    else { throw JSONError("key \"\(path)\": not a position; write [longitude, latitude]") }
+    let coordinate = Coordinate(latitude: latitude, longitude: longitude)
+    guard coordinate.isValid else {
+      throw JSONError(
+        "key \"\(path)\": [\(longitude), \(latitude)] is not on the earth; write [longitude, latitude]")
+    }
+    return coordinate
+  }
+}

@@ -1,0 +1,52 @@
+public import Spatial
+
+/// `_type` transition of the OwnTracks format: a region was entered or left.
+public struct OwnTracksTransition: Hashable, Sendable {
+  public enum Event: String, Hashable, Sendable, CaseIterable {
+    case enter
+    case leave
+  }
+
+  public var event: Event
+  public var time: UTCTime
+  /// The position that decided; nil when it is not known.
+  public var coordinate: Coordinate?
+  /// Metres, 68 % confidence.
+  public var horizontalAccuracy: Double?
+  /// The region's name. Always written: a recorder crashes without it.
+  public var description: String
+  /// The region's identifier.
+  public var regionID: String
+  /// When the region was defined.
+  public var waypointTime: UTCTime
+  public var trackerID: String
+
+  public init(
+    event: Event, time: UTCTime, description: String, regionID: String, waypointTime: UTCTime,
+    trackerID: String
+  ) {
+    self.event = event
+    self.time = time
+    self.description = description
+    self.regionID = regionID
+    self.waypointTime = waypointTime
+    self.trackerID = trackerID
+  }
+
+  public var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.field("_type", "transition")
+      json.field("wtst", waypointTime.wholeSeconds)
+      json.field("tst", time.wholeSeconds)
+      json.field("event", event.rawValue)
+      // Readers take both as given; an unknown accuracy is a large one.
+      json.field("acc", (horizontalAccuracy ?? 10_000).rounded(.up), decimals: 0)
+      json.field("desc", description.isEmpty ? regionID : description)
+      json.field("lat", coordinate?.latitude, decimals: 7)
+      json.field("lon", coordinate?.longitude, decimals: 7)
+      json.field("tid", trackerID)
+      json.field("t", OwnTracksLocation.Trigger.region.rawValue)
+      json.field("rid", regionID)
+    }
+  }
+}

@@ -1,0 +1,62 @@
+public import Spatial
+
+/// `_type` waypoint of the OwnTracks format: a circular region.
+public struct OwnTracksWaypoint: Hashable, Sendable {
+  /// The region's name.
+  public var description: String
+  public var coordinate: Coordinate
+  /// Metres.
+  public var radius: Double
+  /// When it was defined; with the name it identifies the waypoint to older readers.
+  public var time: UTCTime
+  public var regionID: String
+
+  public init(description: String, coordinate: Coordinate, radius: Double, time: UTCTime, regionID: String) {
+    self.description = description
+    self.coordinate = coordinate
+    self.radius = radius
+    self.time = time
+    self.regionID = regionID
+  }
+
+  public var payload: [UInt8] { JSONWriter.object { write(to: &$0) } }
+
+  /// `_type` waypoints: all of them.
+  public static func payload(of waypoints: [OwnTracksWaypoint]) -> [UInt8] {
+    JSONWriter.object { json in
+      json.field("_type", "waypoints")
+      json.field("_creator", "odographd")
+      json.key("waypoints")
+      json.openArray()
+      for waypoint in waypoints {
+        json.openObject()
+        waypoint.write(to: &json)
+        json.closeObject()
+      }
+      json.closeArray()
+    }
+  }
+
+  private func write(to json: inout JSONWriter) {
+    json.field("_type", "waypoint")
+    json.field("desc", description)
+    json.field("lat", coordinate.latitude, decimals: 7)
+    json.field("lon", coordinate.longitude, decimals: 7)
+    json.field("rad", radius, decimals: 0)
+    json.field("tst", time.wholeSeconds)
+    json.field("rid", regionID)
+  }
+
+  /// - Throws: `JSONError` naming the key that is missing or wrong.
+  public init(json: JSONValue) throws(JSONError) {
+    guard let description = json["desc"]?.string, !description.isEmpty else {
+      throw JSONError("key \"desc\": missing or not a name")
+    }
+    self.description = description
+    coordinate = Coordinate(
+      latitude: try json.required("lat", in: -90...90), longitude: try json.required("lon", in: -180...180))
+    radius = try json.required("rad", in: 0...10_000_000)
+    time = UTCTime(secondsSince1970: try json.required("tst", in: 0...9e9))
+    regionID = json["rid"]?.string ?? description
+  }
+}

@@ -1,0 +1,101 @@
+internal import Foundation
+internal import Glibc
+internal import Platform
+
+/// A real PostgreSQL server on a free loopback port, with a directory of its own; ended with the fixture. The server
+/// refuses to run as root: root's tests run it as `nobody`.
+public final class PostgreSQLFixture: Sendable {
+  public let port: Int
+  public let directory: TemporaryDirectory
+  private let process = Locked<ChildProcess?>(nil)
+  private let settings: [String]
+
+  /// Whether the server is installed (Debian: postgresql-15).
+  public static var isInstalled: Bool { program("initdb") != nil }
+
+  /// Makes a database cluster, starts the server and waits until it answers.
+  /// - Parameter settings: further settings as in `shared_buffers=64MB`.
+  public init(_ settings: [String] = ["fsync=off"]) throws {
+    directory = try TemporaryDirectory()
+    port = try FreePort.next()
+    self.settings = settings
+    let data = directory.file("data")
+    if getuid() == 0, let nobody = getpwnam("nobody") {
+      chown(directory.path, nobody.pointee.pw_uid, nobody.pointee.pw_gid)
+    }
+    let made = try Self.run(
+      "initdb", ["-D", data, "-U", "fleet", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"],
+      output: directory.file("initdb.out"))
+    guard made.waitForExit() == 0 else {
+      throw SystemError(operation: "make", object: "database cluster in \(data): \(made.output)", code: EIO)
+    }
+    try start()
+  }
+
+  /// For `odograph record` and for `psql`.
+  public var url: String { "postgres://fleet@127.0.0.1:\(port)/postgres" }
+
+  /// Starts it (again) on the same port.
+  public func start() throws {
+    var arguments = [
+      "-D", directory.file("data"), "-p", "\(port)", "-c", "listen_addresses=127.0.0.1", "-c",
+      "unix_socket_directories=\(directory.path)",
+    ]
+    for setting in settings { arguments += ["-c", setting] }
+    // After a hard end, children of the old server may hold its shared memory for a moment.
+    for _ in 0..<600 {
+      let started = try Self.run("postgres", arguments, output: directory.file("postgres.out"))
+      process.withLock { $0 = started }
+      while started.isRunning {
+        if (try? query("SELECT 1")) == [["1"]] { return }
+        usleep(20_000)
+      }
+      usleep(100_000)
+    }
+    throw SystemError(operation: "start", object: "PostgreSQL on port \(port)", code: ECONNREFUSED)
+  }
+
+  /// The rows of a query, by `psql`, as text.
+  public func query(_ sql: String) throws -> [[String]] {
+    let child = try ChildProcess(
+      Self.program("psql") ?? "psql",
+      ["-X", "-A", "-t", "-q", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-c", sql, url])
+    guard child.waitForExit() == 0 else {
+      throw SystemError(operation: "query", object: "\(sql): \(child.output)", code: EIO)
+    }
+    return child.output.split(separator: "\n").map { line in
+      line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+    }
+  }
+
+  /// Ends it as a power cut would.
+  public func kill() { process.withLock { $0 }?.kill() }
+
+  /// Ends it in order.
+  public func stop() {
+    process.withLock { $0 }?.signal(SIGINT)
+    process.withLock { $0 }?.waitForExit()
+  }
+
+  /// Freezes it: connections stand and nothing answers.
+  public func freeze() { process.withLock { $0 }?.signal(SIGSTOP) }
+
+  public func thaw() { process.withLock { $0 }?.signal(SIGCONT) }
+
+  private static func run(_ name: String, _ arguments: [String], output: String) throws -> ChildProcess {
+    guard let path = program(name) else { throw SystemError(operation: "find", object: name, code: ENOENT) }
+    guard getuid() == 0 else { return try ChildProcess(path, arguments, output: output) }
+    return try ChildProcess(
+      "setpriv", ["--reuid=nobody", "--regid=nogroup", "--clear-groups", path] + arguments, output: output)
+  }
+
+  /// Debian keeps the server's programs out of PATH, one folder for each version.
+  private static func program(_ name: String) -> String? {
+    let root = "/usr/lib/postgresql"
+    let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+    let sorted = versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }
+    return sorted.map { "\(root)/\($0)/bin/\(name)" }.first(
+      where: FileManager.default.isExecutableFile(atPath:))
+      ?? ChildProcess.find(name)
+  }
+}

@@ -1,0 +1,131 @@
+internal import ArgumentParser
+internal import FleetCore
+internal import MQTT
+internal import Telemetry
+
+struct Record: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Records what a fleet says into a database.",
+    discussion: """
+      Into an SQLite file, or into PostgreSQL with a postgres:// URL; tables are made when they are not there. \
+      A message is acknowledged to the broker when it is committed, and one that comes again changes nothing, so each \
+      is there once, whatever was killed in between. While nobody records, the broker keeps what comes for \
+      --session-expiry; the same command takes it up again. When the database goes away, nothing is acknowledged \
+      until it is back.
+
+      With --share, as many processes as you like split the messages of a large fleet. One that ends with Ctrl-C or \
+      SIGTERM first takes what the broker has for it; what one that was killed had is taken by the next to start.
+
+      Tables: messages (each as it came, with columns for what is asked for most), fixes (tracks, taken apart); view: \
+      positions. In PostgreSQL in the schema odograph, partitioned by day.
+
+      Examples:
+        odograph record                                  into odograph.sqlite
+        odograph record fleet.sqlite --fleet demo
+        odograph record postgres://fleet@db.example/fleet --share recorders
+        odograph record --topic 'owntracks/#' phones.sqlite
+        sqlite3 odograph.sqlite 'select vehicle, count(*) from messages group by vehicle'
+
+      Passwords of PostgreSQL belong into ~/.pgpass or PGPASSWORD.
+
+      Exit codes: 0 done: the count was reached, or the time was over where no count was asked for; 64 usage; 69 broker \
+      unavailable, or refuses; 74 the database cannot be opened; 75 the time was over before the count was reached; \
+      130 Ctrl-C; 143 SIGTERM.
+      """)
+
+  @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+  @Argument(
+    help: ArgumentHelp("An SQLite file, or a postgres:// URL (ODOGRAPH_STORE).", valueName: "store"))
+  var store: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "An MQTT topic filter, instead of the next three; repeat for several.", valueName: "filter"))
+  var topic: [String] = []
+
+  @Option(help: "Only this fleet; repeat for several.")
+  var fleet: [String] = []
+
+  @Option(help: "Only this vehicle; repeat for several.")
+  var vehicle: [String] = []
+
+  @Option(help: ArgumentHelp("Only this kind of message; repeat for several.", valueName: "kind"))
+  var kind: [MessageKind] = []
+
+  @Option(
+    help: ArgumentHelp("Split the messages with the other members of this group.", valueName: "group"))
+  var share: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The session's name at the broker (default: one for this machine, store and selection).",
+      valueName: "name"))
+  var clientID: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How long the broker keeps what comes while nobody records (default: a day; with --share 300).",
+      valueName: "seconds"))
+  var sessionExpiry: UInt32?
+
+  @Option(help: ArgumentHelp("Messages after which a commit does not wait for more.", valueName: "messages"))
+  var commitCount = 2000
+
+  @Option(help: ArgumentHelp("How long a commit waits for more.", valueName: "seconds"))
+  var commitInterval = 0.05
+
+  @Option(
+    help: ArgumentHelp("Messages kept in memory at most while the database is away.", valueName: "messages"))
+  var buffer = 10_000
+
+  @Option(
+    help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
+  var qos: UInt8 = 1
+
+  @Option(help: ArgumentHelp("End after so many messages.", valueName: "messages"))
+  var count: Int?
+
+  @Option(help: ArgumentHelp("End after so long.", valueName: "seconds"))
+  var timeout: Double?
+
+  @Flag(help: "Print progress and result as JSON lines.")
+  var json = false
+
+  @Flag(name: .shortAndLong, help: "No progress, no closing line.")
+  var quiet = false
+
+  func run() throws {
+    try perform { () throws(FleetError) in
+      if !topic.isEmpty, !(fleet.isEmpty && vehicle.isEmpty && kind.isEmpty) {
+        throw FleetError(
+          operation: "use", object: "--topic",
+          cause: "it stands alone; leave out --fleet, --vehicle and --kind, or write them into the filter",
+          exit: .usage)
+      }
+      guard let qos = QoS(rawValue: qos) else {
+        throw FleetError(
+          operation: "use", object: "--qos \(self.qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
+      }
+      let selection = FleetSelection(
+        root: broker.topicRoot, fleets: fleet, vehicles: vehicle, kinds: kind)
+      var options = RecordOptions(
+        filters: topic.isEmpty ? try selection.filters() : topic,
+        store: store ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite")
+      options.broker = try broker.options()
+      options.root = broker.topicRoot
+      options.qos = qos
+      options.share = share
+      options.clientID = clientID
+      options.sessionExpiry = sessionExpiry
+      options.commitCount = commitCount
+      options.commitInterval = commitInterval
+      options.bufferedMessages = buffer
+      options.count = count
+      options.timeout = timeout
+      options.isJSON = json
+      options.isQuiet = quiet
+      return try RecordCommand.run(options)
+    }
+  }
+}

@@ -1,0 +1,63 @@
+internal import ArgumentParser
+internal import FleetCore
+internal import MQTT
+
+struct Stats: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Counts what a fleet says: rates, delays, what is missing, bytes.",
+    discussion: """
+      On a terminal, a live table: q quits, s sorts by the next column, r reverses, the arrow and page keys \
+      scroll. In a pipe, with --once or --json, the counts are printed at the end. Rates are averages since the \
+      start. MISSING are numbers of the vehicle's sequence that have not come, LATE those that came after later \
+      ones, TWICE repetitions; DELAY is the mean from the vehicle's clock to this one. What the broker had kept \
+      from before is counted apart.
+
+      Examples:
+        odograph stats --fleet delivery
+        odograph stats --once --seconds 60
+        odograph stats --json --seconds 10 | jq '.vehicles[] | select(.missing > 0)'
+
+      Exit codes: 0 done; 64 usage; 69 broker unavailable, or refuses; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      """)
+
+  @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+  @Option(help: "Only this fleet; repeat for several.")
+  var fleet: [String] = []
+
+  @Option(help: "Only this vehicle; repeat for several.")
+  var vehicle: [String] = []
+
+  @Flag(help: "Count for a while (10 s unless --seconds says so), print the table and end.")
+  var once = false
+
+  @Option(help: ArgumentHelp("End after so long.", valueName: "seconds"))
+  var seconds: Double?
+
+  @Option(
+    help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
+  var qos: UInt8 = 1
+
+  @Flag(help: "Print the counts as a JSON object.")
+  var json = false
+
+  func run() throws {
+    try perform { () throws(FleetError) in
+      guard let qos = QoS(rawValue: qos) else {
+        throw FleetError(
+          operation: "use", object: "--qos \(self.qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
+      }
+      let selection = FleetSelection(
+        root: broker.topicRoot, fleets: broker.fleets(fleet), vehicles: vehicle)
+      var options = StatsOptions(filters: try selection.filters())
+      options.broker = try broker.options()
+      options.root = selection.root
+      options.qos = qos
+      options.seconds = seconds
+      options.once = once
+      options.json = json
+      options.usesColor = environment("NO_COLOR") == nil
+      return try StatsCommand.run(options)
+    }
+  }
+}

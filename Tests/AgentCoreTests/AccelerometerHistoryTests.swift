@@ -1,0 +1,88 @@
+import Foundation
+import Logging
+import Motion
+import Platform
+import Sensors
+import Spatial
+import Testing
+
+@testable import AgentCore
+
+/// The recorder as the agent runs it: on the pipeline's thread, from what the sensors say.
+@Suite struct AccelerometerHistoryTests {
+  private final class NoDelivery: MessageDelivery {
+    func accept(_ drafts: [MessageDraft]) throws {}
+    func stop(farewell: MessageDraft) throws {}
+    var counters: [String: Int] { [:] }
+  }
+
+  private static let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+  private func configuration(_ settings: [String]) throws -> AgentConfiguration {
+    try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
+      file: nil)
+  }
+
+  /// A run of the agent over a simulated drive, from its start to its clean end.
+  private func run(_ configuration: AgentConfiguration) throws {
+    let feed = try SensorFeed(configuration)
+    let (start, time) = try feed.startOfTime(configuration.input)
+    let pipeline = AgentPipeline(configuration: configuration, start: start, time: time, version: "1")
+    let runner = PipelineRunner(
+      pipeline: pipeline, delivery: NoDelivery(), statusRequested: Flag(),
+      memory: MotionMemory.Plan(configuration, calibration: nil), log: Self.log)
+    try runner.run(feed, queue: BoundedQueue(capacity: 64), demands: pipeline.demands)
+  }
+
+  @Test func historyIsReadBackByTimeAcrossARestart() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "odograph-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appendingPathComponent("history").path
+    let settings = [
+      "recorder.enabled=true", "recorder.path=\(path)", "input.speed=0", "simulation.duration=30",
+    ]
+    for start in ["2026-11-21T08:00:00Z", "2026-11-21T09:00:00Z"] {
+      try run(configuration(settings + ["simulation.start=\(start)"]))
+    }
+    let recorder = try SensorRecorder(reading: path)
+    #expect(recorder.damagedSegments == 0)
+    func history(_ from: String, _ to: String) throws -> RecordedHistory {
+      try recorder.accelerometerData(
+        from: #require(UTCTime(rfc3339: from)), to: #require(UTCTime(rfc3339: to)))
+    }
+    let all = try history("2026-11-21T00:00:00Z", "2026-11-22T00:00:00Z")
+    // 30 s at 50 Hz in each run; the drive's own rate need not be a multiple.
+    #expect((2500...3100).contains(all.samples.count))
+    #expect(all.gaps.count == 1 && all.gaps.first?.isRestart == true && all.undatedSegments == 0)
+    #expect(abs(all.samples.reduce(0) { $0 + $1.acceleration.z } / Double(all.samples.count) + 1) < 0.1)
+    // A range in the second run alone, and one in which the agent was not running.
+    let part = try history("2026-11-21T09:00:10Z", "2026-11-21T09:00:12Z")
+    #expect((80...105).contains(part.samples.count) && part.gaps.isEmpty)
+    #expect(try history("2026-11-21T08:10:00Z", "2026-11-21T08:50:00Z").samples.isEmpty)
+  }
+
+  @Test func aFileThatCannotBeHadIsSaidAtTheStart() throws {
+    let configuration = try configuration(
+      ["recorder.enabled=true", "recorder.path=/nonexistent/history", "simulation.duration=1"])
+    do {
+      try run(configuration)
+      Issue.record("started")
+    } catch let error as ConfigurationError {
+      #expect(error.place == "recorder.path" && error.problem.contains("/nonexistent/history"))
+    }
+  }
+
+  /// Recording alone is reason enough to power the accelerometer, and nothing else.
+  @Test func theRecorderDemandsTheAccelerometer() throws {
+    let off = ["location.enabled=false", "heading.enabled=false", "attitude.enabled=false", "motion.events="]
+    let configuration = try configuration(off + ["recorder.enabled=true", "store.path=/tmp/x/outbox"])
+    #expect(configuration.recorder?.path == "/tmp/x/accelerometer.history")
+    let pipeline = AgentPipeline(
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: UTCTime(nanoseconds: 0),
+      version: "1")
+    #expect(Array(pipeline.demands.keys) == [.accelerometer])
+  }
+}

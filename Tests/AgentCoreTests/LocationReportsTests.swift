@@ -1,0 +1,348 @@
+import FleetCore
+import Positioning
+import Sensors
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import AgentCore
+
+/// From a receiver's reports to messages, and from messages to what a subscriber shows, in exact virtual time.
+@Suite struct LocationReportsTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+
+  private func configuration(_ settings: [String]) throws -> AgentConfiguration {
+    try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(
+          assignments: [
+            "vehicle.id=v", "input.mode=simulation", "heading.enabled=false", "attitude.enabled=false",
+          ] + settings)
+      ], file: nil)
+  }
+
+  private func pipeline(_ settings: String...) throws -> AgentPipeline { try pipeline(settings) }
+
+  private func pipeline(_ settings: [String]) throws -> AgentPipeline {
+    AgentPipeline(
+      configuration: try configuration(settings), start: Timestamp(nanoseconds: 0), time: Self.start,
+      version: "1")
+  }
+
+  /// A fix metres east of a place.
+  private func fix(_ seconds: Double, _ east: Double, speed: Double = 0) -> SensorEvent {
+    let place = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))
+    var fix = PositionFix(
+      timestamp: Timestamp(seconds: seconds), time: Self.start.advanced(bySeconds: seconds),
+      mode: .threeDimensional, coordinate: place.coordinate(at: SIMD2(east, 0)))
+    (fix.speed, fix.course, fix.horizontalDilution) = (speed, 90, 1)
+    return .position([fix])
+  }
+
+  private func run(_ pipeline: inout AgentPipeline, _ events: [SensorEvent]) -> [MessageDraft] {
+    var drafts: [MessageDraft] = []
+    for event in events { pipeline.process(event) { drafts.append($0) } }
+    return drafts.filter { $0.kind != .status }
+  }
+
+  private func json(_ draft: MessageDraft) throws -> JSONValue {
+    try JSONValue(parsing: draft.encode(MessageIdentity(epoch: "e", seq: 1)))
+  }
+
+  private func finish(_ pipeline: inout AgentPipeline) -> [MessageDraft] {
+    var drafts: [MessageDraft] = []
+    pipeline.finish { drafts.append($0) }
+    return drafts
+  }
+
+  // MARK: Deferral
+
+  @Test func aDeferralTellsOneTrackWithEveryFixAndTheLastKnown() throws {
+    var pipeline = try pipeline("location.deferral_timeout=60", "location.deferral_distance=1000")
+    let drafts = run(&pipeline, (0...60).map { fix(Double($0), 10 * Double($0), speed: 10) })
+    #expect(drafts.map(\.kind) == [.track, .location])
+    let track = try TrackMessage(json: json(drafts[0]))
+    #expect(drafts[0].qos == 1 && !drafts[0].retain && drafts[1].retain)
+    #expect(track.fixes.map(\.time) == (0...60).map { Self.start.advanced(bySeconds: Double($0)) })
+    #expect(track.bound == nil && track.fixes.allSatisfy { $0.horizontalAccuracy != nil })
+    #expect(try LocationMessage(json: json(drafts[1])).time == Self.start.advanced(bySeconds: 60))
+    // The next batch begins at once.
+    #expect(run(&pipeline, (61...100).map { fix(Double($0), 10 * Double($0), speed: 10) }).isEmpty)
+    #expect(pipeline.nextDeadline.map { $0 <= Timestamp(seconds: 120) } == true)
+    let last = finish(&pipeline)
+    #expect(last.map(\.kind) == [.track, .location])
+    #expect(try TrackMessage(json: json(last[0])).fixes.count == 40)
+    #expect(finish(&pipeline).isEmpty)
+  }
+
+  @Test func aBatchIsDueWithoutAFix() throws {
+    var pipeline = try pipeline("location.deferral_timeout=10", "status.interval=3600")
+    _ = run(&pipeline, (0...3).map { fix(Double($0), 0) })
+    #expect(pipeline.nextDeadline == Timestamp(seconds: 10))
+    var kinds: [MessageKind] = []
+    pipeline.advance(to: Timestamp(seconds: 10)) { kinds.append($0.kind) }
+    #expect(kinds == [.track, .location])
+  }
+
+  @Test(arguments: [10.0, 20, 50], ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"])
+  func aThinnedTrackKeepsItsBound(bound: Double, track: String) throws {
+    guard let fixes = try recorded(track) else { return }
+    var pipeline = try pipeline(
+      "location.deferral_timeout=300", "location.track_error=\(bound)", "location.pauses_automatically=false",
+      "input.mode=replay", "replay.position=x.nmea")
+    let drafts = run(&pipeline, fixes.map { .position([$0]) }) + finish(&pipeline)
+    let tracks = try drafts.filter { $0.kind == .track }.map { try TrackMessage(json: json($0)) }
+    let points = tracks.flatMap(\.fixes)
+    #expect(tracks.count >= 4 && points.count < 160)
+    // The rest at the end may be too short to leave anything out.
+    #expect(tracks.dropLast().allSatisfy { $0.bound == bound })
+    let located = fixes.filter { $0.coordinate != nil }
+    var checked = 0
+    for message in tracks {
+      for (a, b) in zip(message.fixes, message.fixes.dropFirst()) {
+        for fix in located {
+          guard let time = fix.time, let coordinate = fix.coordinate, time >= a.time, time < b.time else {
+            continue
+          }
+          let shown = TrackThinner.interpolate(stamp(time), from: location(a), to: location(b))
+          #expect(shown.distance(to: coordinate) <= bound)
+          checked += 1
+        }
+      }
+    }
+    #expect(checked > located.count - 2 * tracks.count)
+  }
+
+  // MARK: Policies
+
+  @Test func significantChangesAreFarAndRare() throws {
+    var pipeline = try pipeline("location.reporting=significant")
+    let drafts = run(&pipeline, (0...1000).map { fix(Double($0), 20 * Double($0), speed: 20) })
+    let times = try drafts.map { try LocationMessage(json: json($0)).time.seconds(since: Self.start) }
+    #expect(times == [0, 300, 600, 900])
+  }
+
+  @Test func aParkedVehicleIsToldWhereAndThenNoMore() throws {
+    var pipeline = try pipeline("location.distance_filter=50")
+    let drafts = run(
+      &pipeline, [fix(0, 0, speed: 9)] + (1...600).map { fix(Double($0), 30) })
+    #expect(
+      try drafts.map { try LocationMessage(json: json($0)).time.seconds(since: Self.start) } == [0, 181])
+    #expect(run(&pipeline, [fix(601, 35, speed: 4)]).isEmpty)
+    #expect(run(&pipeline, [fix(610, 81, speed: 9)]).count == 1)
+  }
+
+  @Test func reducedAccuracyTellsNoAddress() throws {
+    var pipeline = try pipeline("location.desired_accuracy=reduced")
+    let drafts = run(&pipeline, (0...20).map { fix(Double($0), Double($0), speed: 1) })
+    let messages = try drafts.map { try LocationMessage(json: json($0)).location }
+    #expect(Set(messages.map(\.coordinate)).count == 1)
+    #expect(messages.allSatisfy { $0.speed == nil && $0.horizontalAccuracy == 3536 })
+  }
+
+  @Test func theSwitchTurnsEverythingOff() throws {
+    var pipeline = try pipeline("location.enabled=false", "motion.events=")
+    #expect(pipeline.demands[.positioning]?.isOn != true)
+    var drafts: [MessageDraft] = []
+    pipeline.process(fix(0, 0)) { drafts.append($0) }
+    #expect(drafts.map(\.kind) == [.status])
+    let status = try StatusMessage(json: json(drafts[0]))
+    #expect(status.authorization == "denied")
+    #expect(status.services["location"]?.contains("location.enabled") == true)
+  }
+
+  @Test func theStatusSaysWhatIsAvailable() throws {
+    var pipeline = try pipeline()
+    pipeline.note(deniedNodes: [:])
+    var drafts: [MessageDraft] = []
+    func status(_ seconds: Double, _ kinds: Set<SensorKind>, _ state: SourceStatus.State) {
+      pipeline.process(
+        .status(
+          SourceStatus(
+            timestamp: Timestamp(seconds: seconds), source: "s\(kinds.count)", kinds: kinds, state: state)
+        )
+      ) { drafts.append($0) }
+    }
+    status(0, [.positioning], .active(rates: [:]))
+    let first = try StatusMessage(json: json(drafts[0]))
+    #expect(first.authorization == "authorized" && first.services["location"] == "available")
+    #expect(first.services["heading"] == "no source has it yet")
+    status(1, [.accelerometer, .magnetometer], .active(rates: [:]))
+    status(2, [.positioning], .unavailable(reason: "unplugged"))
+    pipeline.advance(to: Timestamp(seconds: 3)) { drafts.append($0) }
+    let last = try StatusMessage(json: json(#require(drafts.last)))
+    #expect(last.services["heading"] == "available")
+    #expect(last.services["location"]?.contains("unplugged") == true)
+  }
+
+  @Test(arguments: [
+    (["location.deferral_timeout=60", "location.distance_filter=10"], "distance filter"),
+    (["location.deferral_distance=60", "location.desired_accuracy=kilometer"], "desired accuracy"),
+    (["location.deferral_distance=60", "location.reporting=significant"], "significant"),
+    (["location.reporting=often"], "bounded"),
+    (["location.error_bound=0"], "0.1"),
+  ])
+  func contradictionsAreRefused(settings: [String], word: String) {
+    let error = #expect(throws: ConfigurationError.self) { try configuration(settings) }
+    #expect("\(error.map(String.init(describing:)) ?? "")".contains(word))
+  }
+
+  // MARK: Bounded reporting
+
+  /// A subscriber: a roster that takes the messages as they are sent and looks at each fix's moment when it is due.
+  private struct Subscriber {
+    var roster = Roster()
+    var seq: UInt64 = 0
+    /// Fixes that are not due yet.
+    var fixes: [(due: UTCTime, coordinate: Coordinate)] = []
+    var worst = 0.0
+    var shown = 0
+    var missing = 0
+    var reports = 0
+
+    mutating func take(_ drafts: [MessageDraft], at time: UTCTime) {
+      for draft in drafts where draft.kind == .location || draft.kind == .status {
+        seq += 1
+        if draft.kind == .location { reports += 1 }
+        roster.apply(
+          topic: "odograph/v1/default/v/\(draft.kind.rawValue)",
+          payload: draft.encode(MessageIdentity(epoch: "e", seq: seq)), retained: false,
+          at: Self.moment(time))
+      }
+    }
+
+    /// Looks at what is shown for the moments of the fixes that were due before a time.
+    mutating func look(before time: UTCTime) {
+      while let first = fixes.first, first.due < time {
+        fixes.removeFirst()
+        shown += 1
+        guard
+          let position = roster[VehicleKey(fleet: "default", vehicle: "v")]?.predictedPosition(
+            at: Self.moment(first.due))
+        else {
+          missing += 1
+          continue
+        }
+        worst = max(worst, position.coordinate.distance(to: first.coordinate))
+      }
+    }
+
+    static func moment(_ time: UTCTime) -> Moment {
+      Moment(time: time, timestamp: Timestamp(nanoseconds: time.nanoseconds))
+    }
+  }
+
+  /// Issue 4: through the whole pipeline and the wire's text, what a subscriber shows is never more than the bound wrong
+  /// for the promised moment, at every fix, whatever the latency between the receiver's time and the device's.
+  @Test(
+    arguments: [(10.0, 0.0), (10, 5), (20, 5), (50, 10)], ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"])
+  func whatASubscriberShowsIsNeverMoreThanTheBoundWrong(bounds: (Double, Double), track: String) throws {
+    guard let fixes = try recorded(track) else { return }
+    var random = SeededGenerator.announced()
+    let (bound, delay) = bounds
+    var pipeline = try pipeline(
+      "location.reporting=bounded", "location.error_bound=\(bound)", "location.delay_bound=\(delay)",
+      "input.mode=replay", "replay.position=x.nmea")
+    var subscriber = Subscriber()
+    var last = Timestamp(nanoseconds: 0)
+    let first = try #require(fixes.first?.time)
+    // The receiver's reports take up to this long, never twice equally, and the device's time line is its own.
+    let latency = 0.3
+    func civil(_ timestamp: Timestamp) -> UTCTime { first.advanced(bySeconds: timestamp.seconds - 1000) }
+    func take(at timestamp: Timestamp, _ body: (inout AgentPipeline, (MessageDraft) -> Void) -> Void) {
+      subscriber.look(before: civil(timestamp).advanced(bySeconds: -latency))
+      var drafts: [MessageDraft] = []
+      body(&pipeline) { drafts.append($0) }
+      subscriber.take(drafts, at: civil(timestamp))
+    }
+    for fix in fixes {
+      guard let time = fix.time, let coordinate = fix.coordinate else { continue }
+      var event = fix
+      let late = Double.random(in: 0...latency, using: &random)
+      event.timestamp = max(last, fix.timestamp.advanced(bySeconds: 1000 + late))
+      last = event.timestamp
+      while let deadline = pipeline.nextDeadline, deadline < event.timestamp {
+        take(at: deadline) { $0.advance(to: deadline, into: $1) }
+      }
+      take(at: event.timestamp) { $0.process(.position([event]), into: $1) }
+      subscriber.fixes.append((time.advanced(bySeconds: delay), coordinate))
+    }
+    take(at: last) { $0.finish(into: $1) }
+    subscriber.look(before: first.advanced(bySeconds: 1e6))
+    print("\(track) \(bound) m \(delay) s: \(subscriber.reports) reports, worst \(subscriber.worst) m")
+    #expect(subscriber.shown > 1100 && subscriber.fixes.isEmpty)
+    // Munich's jump is held back for two seconds, which no promise for now can bridge.
+    let isHeldBack = delay == 0 && track.hasPrefix("munich")
+    #expect(subscriber.missing == 0)
+    if isHeldBack { #expect(subscriber.worst < 500) } else { #expect(subscriber.worst <= bound) }
+  }
+
+  /// A vehicle that parks: the promise holds without a word, for as long as it stands.
+  @Test func aPauseLeavesAPredictionThatStandsStill() throws {
+    var pipeline = try pipeline(
+      "location.reporting=bounded", "location.error_bound=20", "location.delay_bound=5")
+    var subscriber = Subscriber()
+    for second in 0...400 {
+      let east = min(100, 5.1 * Double(second)) + Double(second % 7) * 0.3
+      let drafts = run(&pipeline, [fix(Double(second), east, speed: second < 20 ? 5.1 : 0.05)])
+      subscriber.take(drafts, at: Self.start.advanced(bySeconds: Double(second)))
+    }
+    subscriber.take([pipeline.statusDraft], at: Self.start.advanced(bySeconds: 400))
+    let vehicle = try #require(subscriber.roster[VehicleKey(fleet: "default", vehicle: "v")])
+    let place = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11)).coordinate(at: SIMD2(100, 0))
+    for later in [500.0, 5000, 80_000] {
+      let moment = Subscriber.moment(Self.start.advanced(bySeconds: later))
+      let shown = try #require(vehicle.predictedPosition(at: moment))
+      #expect(shown.coordinate.distance(to: place) <= 20)
+    }
+  }
+
+  @Test func reportsGoWithTracks() throws {
+    var pipeline = try pipeline(
+      "location.reporting=bounded", "location.deferral_timeout=60", "location.pauses_automatically=false")
+    let drafts = run(&pipeline, (0...60).map { fix(Double($0), 10 * Double($0), speed: 10) })
+    #expect(drafts.count { $0.kind == .location } == 1)
+    #expect(drafts.count { $0.kind == .track } == 1)
+    let report = try LocationMessage(json: json(#require(drafts.first { $0.kind == .location })))
+    #expect(report.prediction?.bound == 20 && report.prediction?.delay == 5 && report.time == Self.start)
+  }
+
+  @Test func aClockThatGoesBackBeginsAnew() throws {
+    var reports = BoundedReports(error: 10, delay: 0)
+    var location = Location(
+      timestamp: Timestamp(seconds: 100), coordinate: Coordinate(latitude: 1, longitude: 1))
+    #expect(reports.process(location, time: Self.start).count == 1)
+    location.timestamp = Timestamp(seconds: 101)
+    let earlier = Self.start.advanced(bySeconds: -3600)
+    let again = reports.process(location, time: earlier)
+    #expect(again.map(\.predictor.moment.nanoseconds) == [earlier.nanoseconds])
+  }
+
+  // MARK: Helpers
+
+  private func recorded(_ name: String) throws -> [PositionFix]? {
+    guard let path = Shared.file("data/tracks/\(name)") else { return nil }
+    var recording = try NMEARecording(path: path)
+    var fixes: [PositionFix] = []
+    while case .position(let block)? = try recording.next() { fixes += block }
+    return fixes
+  }
+
+  private func stamp(_ time: UTCTime) -> Timestamp { Timestamp(nanoseconds: time.nanoseconds) }
+
+  private func location(_ fix: TrackMessage.Fix) -> Location {
+    Location(timestamp: stamp(fix.time), coordinate: fix.coordinate)
+  }
+}
+
+extension AgentPipeline {
+  /// An `online` status.
+  fileprivate var statusDraft: MessageDraft {
+    var copy = self
+    var drafts: [MessageDraft] = []
+    copy.beginSession(at: nil)
+    copy.advance(to: Timestamp(seconds: 1e6)) { drafts.append($0) }
+    return drafts.last { $0.kind == .status } ?? copy.farewell(at: Timestamp(seconds: 1e6))
+  }
+}

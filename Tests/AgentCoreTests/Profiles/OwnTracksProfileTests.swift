@@ -1,0 +1,121 @@
+import Positioning
+import Spatial
+import Telemetry
+import Testing
+
+@testable import AgentCore
+
+@Suite struct OwnTracksProfileTests {
+  private static let time = UTCTime(nanoseconds: 1_795_248_930_925_000_000)
+
+  private func profile() throws -> OwnTracksProfile {
+    try OwnTracksProfile(AgentConfiguration.OwnTracks(user: "fleet", device: "van-1", trackerID: "v1"))
+  }
+
+  private func draft(_ kind: MessageKind, _ payload: String) -> MessageDraft {
+    let bytes = Array(payload.utf8)
+    return MessageDraft(kind: kind, lane: .event, retain: false) { _ in bytes }
+  }
+
+  private func text(_ draft: MessageDraft?) -> String {
+    draft.map { String(decoding: $0.encode(nil), as: UTF8.self) } ?? "nothing"
+  }
+
+  @Test func aLocationBecomesOne() throws {
+    var profile = try profile()
+    var location = Location(
+      timestamp: Timestamp(nanoseconds: 0),
+      coordinate: Coordinate(latitude: 48.16350684, longitude: -11.5643883))
+    location.speed = 13.25
+    location.course = 359.7
+    location.horizontalAccuracy = 2.1
+    location.verticalAccuracy = 4
+    location.altitude = 517.4
+    let message = LocationMessage(identity: nil, time: Self.time, location: location)
+    let drafts = profile.translate(
+      MessageDraft(kind: .location, lane: .track, retain: true) { _ in message.payload })
+    #expect(drafts.count == 1 && drafts.first?.topic == "owntracks/fleet/van-1")
+    #expect(drafts.first?.qos == 1 && drafts.first?.retain == true)
+    // 13.25 m/s are 47.7 km/h; an accuracy is rounded up; 359.7° is nearer to 0 than to 359.
+    #expect(
+      text(drafts.first)
+        == #"{"_type":"location","lat":48.1635068,"lon":-11.5643883,"tst":1795248930,"acc":3,"#
+        + #""alt":517,"vac":4,"vel":48,"cog":0,"tid":"v1","t":"t"}"#)
+    #expect(text(profile.report()).contains(#""t":"r""#))
+  }
+
+  /// A recorder crashes on a transition without `desc`.
+  @Test(arguments: [
+    (#""event":"enter","region":"depot","name":"The depot""#, "enter", "The depot"),
+    (#""event":"exit","region":"depot""#, "leave", "depot"),
+  ])
+  func aCrossingBecomesATransitionWithItsName(fields: String, event: String, name: String) throws {
+    var profile = try profile()
+    let region = draft(
+      .region,
+      #"{"time":"2026-11-21T08:15:30.925Z",\#(fields),"latitude":48.5,"longitude":11.5,"horizontalAccuracy":7.2}"#
+    )
+    let drafts = profile.translate(region)
+    #expect(drafts.first?.topic == "owntracks/fleet/van-1/event" && drafts.first?.retain == false)
+    #expect(
+      text(drafts.first) == #"{"_type":"transition","wtst":0,"tst":1795248930,"event":"\#(event)","acc":8,"#
+        + #""desc":"\#(name)","lat":48.5,"lon":11.5,"tid":"v1","t":"c","rid":"depot"}"#)
+    let after = profile.translate(
+      draft(.location, #"{"time":"2026-11-21T08:15:31.000Z","latitude":48.5,"longitude":11.5}"#))
+    let names = #""inregions":["The depot"],"inrids":["depot"]"#
+    #expect(text(after.first).contains(names) == (event == "enter"))
+  }
+
+  @Test func aBatchBecomesItsPointsNoneOfThemRetained() throws {
+    var profile = try profile()
+    let fixes = (0..<3).map {
+      TrackMessage.Fix(
+        time: Self.time.advanced(bySeconds: Double($0)), coordinate: Coordinate(latitude: 48, longitude: 11))
+    }
+    let payload = TrackMessage(identity: nil, fixes: fixes).payload
+    let drafts = profile.translate(MessageDraft(kind: .track, lane: .track, retain: false) { _ in payload })
+    #expect(drafts.count == 3 && drafts.allSatisfy { !$0.retain && $0.topic == "owntracks/fleet/van-1" })
+    #expect(text(drafts.last).contains(#""tst":1795248932"#))
+  }
+
+  @Test func theLastStatusBecomesTheLastWill() throws {
+    var profile = try profile()
+    #expect(
+      profile.translate(draft(.status, #"{"state":"online","time":"2026-11-21T08:15:30.000Z"}"#)).isEmpty)
+    let last = profile.translate(draft(.status, #"{"state":"offline","time":"2026-11-21T08:15:30.000Z"}"#))
+    #expect(text(last.first) == #"{"_type":"lwt","tst":1795248930}"#)
+    #expect(last.first?.topic == "owntracks/fleet/van-1" && last.first?.retain == false)
+  }
+
+  @Test(arguments: [
+    (#"{"_type":"cmd","action":"reportLocation"}"#, OwnTracksCommand.reportLocation),
+    (#"{"_type":"cmd","action":"dump","extra":1}"#, .dump),
+    (
+      #"{"_type":"cmd","action":"setWaypoints","waypoints":{"_type":"waypoints","waypoints":[{"_type":"waypoint","desc":"A","lat":1,"lon":2,"rad":30,"tst":5}]}}"#,
+      .setWaypoints([
+        OwnTracksWaypoint(
+          description: "A", coordinate: Coordinate(latitude: 1, longitude: 2), radius: 30,
+          time: UTCTime(nanoseconds: 5_000_000_000), regionID: "A")
+      ])
+    ),
+  ])
+  func readsCommands(text: String, command: OwnTracksCommand) throws {
+    #expect(try OwnTracksCommand(json: JSONValue(parsing: Array(text.utf8))) == command)
+  }
+
+  @Test(arguments: [
+    (#"{"action":"dump"}"#, "key \"_type\""), (#"{"_type":"cmd"}"#, "key \"action\": \"\" is not one of"),
+    (#"{"_type":"cmd","action":"setWaypoints"}"#, "key \"waypoints\""),
+    (
+      #"{"_type":"cmd","action":"setWaypoints","waypoints":{"waypoints":[{"desc":"A","lat":91,"lon":2,"rad":30,"tst":5}]}}"#,
+      "waypoint 0: key \"lat\""
+    ),
+  ])
+  func refusesWrongCommands(text: String, problem: String) throws {
+    let json = try JSONValue(parsing: Array(text.utf8))
+    do throws(JSONError) {
+      _ = try OwnTracksCommand(json: json)
+      Issue.record("accepted \(text)")
+    } catch { #expect(error.description.hasPrefix(problem), "\(error)") }
+  }
+}

@@ -1,0 +1,233 @@
+import Spatial
+import Testing
+
+@testable import AgentCore
+
+/// What becomes of wanted settings, in exact virtual time.
+@Suite struct RemoteManagerTests {
+  private static let file = """
+    [vehicle]
+    id = "v"
+    [location]
+    distance_filter = 5
+    [mqtt]
+    broker = "mqtt://old"
+    [remote]
+    enabled = true
+    rollback_after = 60
+    keys = ["location.distance_filter", "heading.enabled", "motion.events", "mqtt.broker", "iio.rate"]
+    """
+
+  private func layers(_ file: String = file, flags: [String] = []) throws -> ConfigurationLayers {
+    ConfigurationLayers(
+      flags: try ConfigurationLayer(assignments: flags), environment: ConfigurationLayer(),
+      file: try ConfigurationLayer(toml: file, name: "test.toml"), fileName: "test.toml")
+  }
+
+  private func manager(
+    memory: RemoteMemory = RemoteMemory(), flags: [String] = [], connected: Bool = true
+  ) throws -> RemoteManager {
+    var manager = try RemoteManager(
+      layers: layers(flags: flags), memory: memory, at: Timestamp(nanoseconds: 0))
+    if connected {
+      _ = manager.begin()
+      _ = manager.connectionChanged(isConnected: true, problem: nil, at: Timestamp(nanoseconds: 0))
+    }
+    return manager
+  }
+
+  private func at(_ seconds: Double) -> Timestamp { Timestamp(seconds: seconds) }
+
+  private func report(_ decisions: [RemoteManager.Decision]) -> RemoteManager.Report? {
+    for case .report(let report) in decisions { return report }
+    return nil
+  }
+
+  private func applied(_ decisions: [RemoteManager.Decision]) -> AgentConfiguration? {
+    for case .apply(let configuration) in decisions { return configuration }
+    return nil
+  }
+
+  private func filter(_ configuration: AgentConfiguration?) -> Double? {
+    if case .distance(let metres)? = configuration?.location.policy { metres } else { nil }
+  }
+
+  private func remembered(_ decisions: [RemoteManager.Decision]) -> RemoteMemory? {
+    for case .remember(let memory) in decisions { return memory }
+    return nil
+  }
+
+  @Test func whatNeedsNoNewConnectionIsAppliedAtOnceAndConfirmedSoon() throws {
+    var manager = try manager()
+    let document = Array(
+      #"{"version":"a","settings":{"location.distance_filter":20,"heading.enabled":false}}"#.utf8)
+    let decisions = manager.desired(document, isRetained: true, at: at(100))
+    // It is remembered before it is done.
+    guard case .remember = decisions.first else {
+      Issue.record("not remembered first")
+      return
+    }
+    #expect(filter(applied(decisions)) == 20 && applied(decisions)?.isHeadingEnabled == false)
+    #expect(report(decisions)?.state == .applied && report(decisions)?.version == "a")
+    #expect(report(decisions)?.accepted == ["heading.enabled", "location.distance_filter"])
+    #expect(remembered(decisions)?.trial?.settings.values.count == 2)
+    #expect(manager.advance(to: at(109)).isEmpty)
+    let confirmed = manager.advance(to: at(110))
+    #expect(remembered(confirmed)?.trial == nil && remembered(confirmed)?.settings.values.count == 2)
+    #expect(manager.nextDeadline == nil)
+    // The broker sends it again at each connection; once is enough.
+    #expect(manager.desired(document, isRetained: true, at: at(200)).isEmpty)
+    // What is left out of the next document has the file's value again.
+    let back = manager.desired(Array(#"{"settings":{}}"#.utf8), isRetained: false, at: at(300))
+    #expect(filter(applied(back)) == 5)
+    // So does the deletion of the retained message.
+    _ = manager.desired(document, isRetained: false, at: at(400))
+    #expect(filter(applied(manager.desired([], isRetained: false, at: at(500)))) == 5)
+  }
+
+  @Test(arguments: [
+    ("{", "line 1 column 1"), ("[1]", "not a JSON object"), ("{}", "key \"settings\": missing"),
+    (#"{"settings":[]}"#, "key \"settings\": missing or not an object"),
+    (#"{"version":7,"settings":{}}"#, "key \"version\": not a text"),
+    ("\u{FFFD}", "line 1"), (String(repeating: " ", count: 70_000), "has 70000 bytes; at most 65536"),
+  ])
+  func aBrokenDocumentChangesNothing(text: String, problem: String) throws {
+    var manager = try manager()
+    let before = manager.active
+    let decisions = manager.desired(Array(text.utf8), isRetained: true, at: at(1))
+    #expect(report(decisions)?.state == .refused)
+    #expect(report(decisions)?.problem?.hasPrefix(problem) == true, "\(report(decisions)?.problem ?? "-")")
+    #expect(applied(decisions) == nil && manager.active == before && manager.nextDeadline == nil)
+  }
+
+  @Test(arguments: [
+    ("location.distance_filtre", "20", "there is no such key; did you mean location.distance_filter?"),
+    ("vehicle.id", #""other""#, "remote.keys does not list it"),
+    ("mqtt.password_file", #""/etc/shadow""#, "remote.keys does not list it"),
+    ("remote.keys", "[]", "remote.keys does not list it"),
+    ("heading.enabled", "1", "the value is not true or false"),
+    ("location.distance_filter", "-1", "the value is not a number from 0 to 1000000"),
+    ("location.distance_filter", "null", "the value is not a number"),
+    ("location.distance_filter", "{}", "the value is not a number"),
+    ("motion.events", "[1]", "the value is not an array"),
+    ("iio.rate", "50", "--set iio.rate sets it, which goes before"),
+  ])
+  func oneBadKeySpoilsTheDocument(key: String, value: String, reason: String) throws {
+    var manager = try manager(flags: ["iio.rate=100"])
+    let before = manager.active
+    let text = #"{"settings":{"\#(key)":\#(value),"mqtt.broker":"mqtt://new"}}"#
+    let decisions = manager.desired(Array(text.utf8), isRetained: false, at: at(1))
+    let answer = try #require(report(decisions))
+    #expect(answer.state == .refused && answer.accepted == ["mqtt.broker"])
+    #expect(answer.refused.map(\.key) == [key])
+    #expect(answer.refused.first?.reason.hasPrefix(reason) == true, "\(answer.refused)")
+    #expect(applied(decisions) == nil && manager.active == before && manager.inForce.values.isEmpty)
+  }
+
+  @Test func aValueThatOnlyTheWholeConfigurationRefusesIsRefused() throws {
+    var manager = try manager()
+    for (text, problem) in [
+      (#"{"settings":{"motion.events":["jump"]}}"#, "key motion.events: \"jump\" is not one of"),
+      (#"{"settings":{"mqtt.broker":"http://x"}}"#, "\"http://x\" is not mqtt://HOST"),
+    ] {
+      let answer = try #require(report(manager.desired(Array(text.utf8), isRetained: false, at: at(1))))
+      #expect(answer.state == .refused && answer.problem?.hasPrefix(problem) == true, "\(answer)")
+    }
+  }
+
+  @Test func aBrokerThatCannotBeReachedIsRolledBackInTime() throws {
+    var manager = try manager()
+    let document = Array(
+      #"{"version":"b","settings":{"mqtt.broker":"mqtt://dead","heading.enabled":false}}"#.utf8)
+    let decisions = manager.desired(document, isRetained: true, at: at(100))
+    #expect(report(decisions)?.state == .trial)
+    #expect(manager.connectionChanged(isConnected: false, problem: "nobody there", at: at(101)).isEmpty)
+    #expect(manager.nextDeadline == at(160) && manager.advance(to: at(159.9)).isEmpty)
+    let back = manager.advance(to: at(160))
+    #expect(
+      applied(back)?.mqtt == (try layers().configuration().mqtt) && applied(back)?.isHeadingEnabled == true)
+    #expect(report(back)?.state == .rolledBack && report(back)?.settings.isEmpty == true)
+    #expect(report(back)?.problem?.contains("nobody there") == true)
+    #expect(remembered(back)?.trial == nil && manager.nextDeadline == nil)
+    // The broker still has the document, and it must not be tried for ever; a new one of the same words is.
+    #expect(manager.desired(document, isRetained: true, at: at(200)).isEmpty)
+    #expect(report(manager.desired(document, isRetained: false, at: at(300)))?.state == .trial)
+  }
+
+  @Test func aBrokerThatIsReachedIsConfirmed() throws {
+    var manager = try manager()
+    let document = Array(#"{"settings":{"mqtt.broker":"mqtt://new"}}"#.utf8)
+    _ = manager.desired(document, isRetained: true, at: at(100))
+    let confirmed = manager.connectionChanged(isConnected: true, problem: nil, at: at(105))
+    #expect(report(confirmed)?.state == .applied && remembered(confirmed)?.trial == nil)
+    #expect(manager.advance(to: at(1000)).isEmpty && manager.inForce.values.count == 1)
+  }
+
+  @Test func aRestartDuringTheTrialGoesOnWithItAndManyEndIt() throws {
+    var first = try manager()
+    var memory = try #require(
+      remembered(
+        first.desired(Array(#"{"settings":{"heading.enabled":false}}"#.utf8), isRetained: true, at: at(1))))
+    for start in 1...RemoteManager.startsOnTrial {
+      memory = try RemoteMemory(decoding: memory.encoded)
+      var next = try manager(memory: memory, connected: false)
+      #expect(next.active.isHeadingEnabled == false)
+      memory = try #require(remembered(next.begin()))
+      #expect(memory.trial?.starts == start)
+    }
+    var last = try manager(memory: memory, connected: false)
+    #expect(last.active.isHeadingEnabled)
+    let decisions = last.begin()
+    #expect(report(decisions)?.state == .rolledBack && remembered(decisions)?.trial == nil)
+  }
+
+  @Test func whatIsRememberedIsInForceAfterARestartAsFarAsItMayBe() throws {
+    var memory = RemoteMemory()
+    memory.settings.version = "x"
+    memory.settings.values = [
+      "heading.enabled": .flag(false), "location.distance_filter": .number(30), "vehicle.id": .text("other"),
+      "iio.rate": .number(25),
+    ]
+    memory.lastDesired = "1-a"
+    let read = try RemoteMemory(decoding: memory.encoded)
+    #expect(read == memory)
+    let manager = try manager(memory: read, flags: ["location.distance_filter=7"])
+    #expect(manager.active.isHeadingEnabled == false && manager.active.iio.rate == 25)
+    #expect(filter(manager.active) == 7 && manager.active.vehicle == "v")
+  }
+
+  @Test func aReloadAppliesWhatItCanAndNamesTheRest() throws {
+    var manager = try manager()
+    let changed =
+      Self.file.replacing("distance_filter = 5", with: "distance_filter = 50")
+      .replacing("mqtt://old", with: "mqtt://other") + "\n[status]\ninterval = 7"
+    let outcome = try manager.reload(layers(changed))
+    #expect(outcome.changed == ["location.distance_filter", "status.interval"])
+    #expect(outcome.needsRestart == ["mqtt.broker"])
+    #expect(filter(applied(outcome.decisions)) == 50 && manager.active.statusInterval == 7)
+    #expect(manager.active.mqtt == (try layers().configuration().mqtt))
+    #expect(throws: ConfigurationError.self) {
+      try manager.reload(layers(Self.file.replacing("mqtt://old", with: "ftp://x")))
+    }
+    #expect(filter(manager.active) == 50)
+  }
+
+  @Test(arguments: [
+    ("remote.keys=vehicle.id", "vehicle.id takes a restart"),
+    ("remote.keys=heding.enabled", "did you mean heading"),
+    ("remote.keys=remote.keys", "remote.keys takes a restart"), ("remote.keys=store.path", "takes a restart"),
+  ])
+  func keysThatCanNeverBeRemoteAreRefusedInTheConfiguration(flag: String, problem: String) throws {
+    let layers = try layers(flags: [flag])
+    do throws(ConfigurationError) {
+      _ = try layers.configuration()
+      Issue.record("accepted \(flag)")
+    } catch { #expect(error.problem.contains(problem), "\(error)") }
+  }
+
+  @Test func theUsualKeysHoldNeitherBrokerNorCredentials() {
+    for key in RemoteKeys.usual {
+      #expect(!key.hasPrefix("mqtt.") && RemoteKeys.problem(with: key) == nil, "\(key)")
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import CFleet
+import Glibc
+
+/// One reader in one round: starts it, publishes, waits until it has taken everything.
+@MainActor func run(
+  _ name: String, _ reader: String, _ arguments: [String], client: String, qos: Int32, count: Int, times: Int
+) {
+  let child = Child(arguments)
+  broker.waitForSubscription(of: client, times: times)
+  let start = now()
+  let published = publish_fleet("127.0.0.1", Int32(broker.port), qos, qos == 0 ? 1000 : 500, 0, Int32(count))
+  if published < 0 { complain("\(name): publishing failed with \(published)") }
+  let isComplete = child.wait(atMost: 600)
+  let seconds = now() - start
+  if !isComplete { complain("\(name): \(reader) did not get everything") }
+  say(
+    "\(name),\(reader),\(isComplete ? "\(Int(Double(count) / seconds))" : "nan"),\(tenths(child.peakResident))"
+  )
+}
+
+func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounded() / 10)" : "nan" }
+
+@MainActor func myself(_ arguments: String...) -> [String] { ["/proc/self/exe", "--child"] + arguments }
+
+@MainActor func measureRecord() {
+  let database = PostgreSQL(in: directory)
+  if database == nil { complain("no PostgreSQL is installed: record-postgresql is left out") }
+  defer { database?.end() }
+  for round in 1...max(1, rounds) {
+    run(
+      "record", "minimal-c", myself("acknowledge", "\(broker.port)", "minimal", "\(messages)"),
+      client: "minimal",
+      qos: 1, count: messages, times: round)
+    let file = "\(directory)/round-\(round).sqlite"
+    run(
+      "record", "odograph-sqlite", myself("record", "\(broker.port)", "sqlite", "\(messages)", file),
+      client: "sqlite", qos: 1, count: messages, times: round)
+    for suffix in ["", "-wal", "-shm"] { unlink(file + suffix) }
+    guard let database else { continue }
+    run(
+      "record", "odograph-postgresql",
+      myself("record", "\(broker.port)", "postgresql", "\(messages)", database.url),
+      client: "postgresql", qos: 1, count: messages, times: round)
+    _ = Child(["psql", "-q", "-c", "DROP SCHEMA odograph CASCADE", database.url]).wait(atMost: 60)
+  }
+}
+
+@MainActor func measureTail() {
+  for round in 1...max(1, rounds) {
+    run(
+      "tail", "mosquitto_sub",
+      [
+        "mosquitto_sub", "-p", "\(broker.port)", "-i", "peer", "-V", "5", "-q", "0", "-t", "odograph/v1/#",
+        "-F", "%j",
+        "-C", "\(messages)",
+      ], client: "peer", qos: 0, count: messages, times: round)
+    // It takes a name of its own, which the log shows as it subscribes.
+    run(
+      "tail", "odograph-tail", myself("tail", "\(broker.port)", "\(messages)"), client: "odograph-", qos: 0,
+      count: messages, times: round)
+  }
+}
+
+/// Whether memory stays where it is, however many messages go by.
+@MainActor func measureMemory() {
+  let file = "\(directory)/memory.sqlite"
+  let child = Child(myself("record", "\(broker.port)", "memory", "\(memoryMessages)", file))
+  broker.waitForSubscription(of: "memory")
+  let portion = max(1, memoryMessages / 10)
+  let start = now()
+  for tenth in 0..<10 {
+    let first = tenth * portion
+    let count = tenth == 9 ? memoryMessages - first : portion
+    let begin = now()
+    _ = publish_fleet("127.0.0.1", Int32(broker.port), 1, 500, Int32(first), Int32(count))
+    say(
+      "memory-\(first + count),odograph-sqlite,\(Int(Double(count) / (now() - begin))),\(tenths(child.highWater))"
+    )
+  }
+  let isComplete = child.wait(atMost: 3600)
+  if !isComplete { complain("memory: record did not get everything") }
+  say(
+    "memory-all,odograph-sqlite,\(Int(Double(memoryMessages) / (now() - start))),\(tenths(child.peakResident))"
+  )
+}

@@ -1,0 +1,32 @@
+import Glibc
+
+/// A PostgreSQL of the benchmark's own, as Debian installs it, with its default settings.
+final class PostgreSQL {
+  let url: String
+  private let process: Child
+
+  /// nil where it is not installed.
+  init?(in directory: String) {
+    let port = freePort()
+    url = "postgres://fleet@127.0.0.1:\(port)/postgres"
+    let script = """
+      bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1); [ -n "$bin" ] || exit 1
+      as=; if [ $(id -u) = 0 ]; then chown nobody "$0"; as="setpriv --reuid=nobody --regid=nogroup --clear-groups"; fi
+      $as "$bin/initdb" -D "$0/data" -U fleet -A trust -E UTF8 --no-locale >/dev/null || exit 1
+      exec $as "$bin/postgres" -D "$0/data" -p \(port) -c listen_addresses=127.0.0.1 \
+        -c unix_socket_directories="$0" -c log_min_messages=panic
+      """
+    let folder = directory + "/postgresql"
+    mkdir(folder, 0o755)
+    chmod(directory, 0o755)
+    process = Child(["sh", "-c", script, folder])
+    let deadline = now() + 120
+    while now() < deadline {
+      if Child(["psql", "-q", "-c", "SELECT 1", url + "?connect_timeout=2"]).wait(atMost: 10) { return }
+      usleep(300_000)
+    }
+    return nil
+  }
+
+  func end() { _ = process.end(SIGINT) }
+}

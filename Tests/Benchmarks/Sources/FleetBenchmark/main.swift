@@ -1,0 +1,45 @@
+import CFleet
+import FleetCore
+import Glibc
+
+// Prints CSV to stdout: how fast readers of a fleet take what one publisher sends to one broker, each in a process of
+// its own, taking turns in the same run.
+//
+//   fleet-benchmark [--messages N] [--rounds N] [--memory N] [CASE ...]
+//
+// Cases: record (QoS 1, into SQLite and PostgreSQL, beside a C program that acknowledges and keeps nothing), tail (QoS 0,
+// beside mosquitto_sub), memory (resident memory of `record` as N messages go by; ten million with --memory 10000000).
+
+var messages = 200_000
+var rounds = 3
+var memoryMessages = 1_000_000
+var cases: [String] = []
+var rest = CommandLine.arguments.dropFirst()
+
+if rest.first == "--child" {
+  exit(runChild(Array(rest.dropFirst())))
+}
+while let argument = rest.popFirst() {
+  switch argument {
+  case "--messages": messages = rest.popFirst().flatMap { Int($0) } ?? messages
+  case "--rounds": rounds = rest.popFirst().flatMap { Int($0) } ?? rounds
+  case "--memory": memoryMessages = rest.popFirst().flatMap { Int($0) } ?? memoryMessages
+  default: cases.append(argument)
+  }
+}
+if cases.isEmpty { cases = ["record", "tail", "memory"] }
+
+var template = Array("/tmp/fleet-benchmark-XXXXXX".utf8CString)
+guard mkdtemp(&template) != nil else { fatalError("no temporary directory") }
+let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+let broker = Broker(in: directory)
+setenv("XDG_STATE_HOME", directory, 1)
+defer {
+  broker.end()
+  _ = Child(["rm", "-rf", directory]).wait(atMost: 60)
+}
+
+say("case,reader,messages_per_second,peak_rss_mb")
+if cases.contains("record") { measureRecord() }
+if cases.contains("tail") { measureTail() }
+if cases.contains("memory") { measureMemory() }

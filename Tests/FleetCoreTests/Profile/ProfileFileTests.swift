@@ -1,0 +1,71 @@
+import Testing
+
+@testable import FleetCore
+
+@Suite struct ProfileFileTests {
+  private func file(_ text: String) throws(FleetError) -> ProfileFile {
+    try ProfileFile(text: text, path: "/home/ann/.config/odograph/profile.toml", home: "/home/ann")
+  }
+
+  @Test func readsEveryKey() throws {
+    let profile = try #require(
+      try file(
+        """
+        [work]
+        broker = "mqtts://broker.example"
+        user = "ann"
+        password_file = "secret"
+        ca_file = "/etc/ca.pem"
+        ca_folder = "~/cas"
+        certificate_file = "~/ann.pem"
+        key_file = "ann.key"
+        psk_identity = "a"
+        psk_file = "psk"
+        alpn = "mqtt"
+        tls_minimum = "1.3"
+        protocol = "3.1.1"
+        topic_root = "x/y"
+        fleet = ["a", "b"]
+        """
+      ).profile(named: "work"))
+    #expect(profile.broker == "mqtts://broker.example" && profile.user == "ann")
+    #expect(
+      profile.passwordFile == "/home/ann/.config/odograph/secret" && profile.authorityFile == "/etc/ca.pem")
+    #expect(profile.authorityFolder == "/home/ann/cas" && profile.certificateFile == "/home/ann/ann.pem")
+    #expect(profile.minimumTLS == "1.3" && profile.mqttProtocol == "3.1.1" && profile.fleets == ["a", "b"])
+    #expect(profile.place == "/home/ann/.config/odograph/profile.toml [work]")
+  }
+
+  @Test func theUnnamedOneIsDefault() throws {
+    let profiles = try file("[default]\nfleet = \"a\"\n")
+    #expect(try profiles.profile(named: nil)?.fleets == ["a"])
+    #expect(try file("").profile(named: nil) == nil)
+    let error = try #require(throws: FleetError.self) { try profiles.profile(named: "wrok") }
+    #expect(error.description.contains("has no [wrok]; it has default") && error.exit == .usage)
+  }
+
+  /// Each names the file, the line and what to do.
+  @Test(arguments: [
+    ("[a]\nbrokr = \"x\"", ":2", "unknown key brokr; there are broker, user"),
+    ("[a]\n\nbroker = 5", ":3", "key broker: it is a text in quotes"),
+    ("broker = \"x\"", ":1", "stands outside of a table; put [default] above it"),
+    ("[a]\ntls_minimum = \"1.1\"", ":2", #"it is "1.2" or "1.3""#),
+    ("[a]\nfleet = [1]", ":2", "or a list of them"),
+    ("[a]\nbroker = \"x", ":2", "not TOML"), ("[.a]", ":1", "a table header needs a name"),
+    ("[[", ":1", "a table header needs a name"),
+    ("[a]\nuser = \"\"", ":2", "it is a text in quotes"),
+  ])
+  func errorsSayWhere(text: String, line: String, cause: String) throws {
+    let error = try #require(throws: FleetError.self) { try file(text) }
+    #expect(error.object == "/home/ann/.config/odograph/profile.toml" + line)
+    #expect(error.cause.contains(cause), "\(error)")
+    #expect(error.exit == .usage)
+  }
+
+  @Test func usualPlaces() {
+    #expect(ProfileFile.usualPath { ["HOME": "/h"][$0] } == "/h/.config/odograph/profile.toml")
+    #expect(
+      ProfileFile.usualPath { ["HOME": "/h", "XDG_CONFIG_HOME": "/c"][$0] } == "/c/odograph/profile.toml")
+    #expect(ProfileFile.usualPath { _ in nil } == nil)
+  }
+}

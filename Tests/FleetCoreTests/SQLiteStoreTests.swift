@@ -1,0 +1,96 @@
+import Glibc
+import MQTT
+import Platform
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import FleetCore
+
+@Suite struct SQLiteStoreTests {
+  private func rows(_ messages: [(String, String)]) -> [RecordedMessage] {
+    var recording = MessageRecording(root: "odograph/v1")
+    return messages.map { topic, text in
+      recording.record(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce), at: moment(0))
+    }
+  }
+
+  private let location = "odograph/v1/demo/van/location"
+
+  @Test func aMessageIsThereOnce() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("fleet.sqlite")
+    let store = SQLiteStore(path: path)
+    try store.open()
+    let first = locationJSON(48, at: 0, epoch: "e", seq: 1)
+    let second = locationJSON(48, at: 1, epoch: "e", seq: 2)
+    #expect(try store.store(rows([(location, first), (location, first)])) == 1)
+    #expect(try store.store(rows([(location, first), (location, second), ("a/b/c", "x")])) == 2)
+    #expect(try store.store(rows([("a/b/c", "x")])) == 0)
+    // The same numbers of another vehicle are another message.
+    #expect(try store.store(rows([("odograph/v1/demo/car/location", first)])) == 1)
+    store.close()
+    #expect(
+      try SQLiteReader(path).rows("SELECT vehicle, seq FROM messages ORDER BY id") == [
+        ["van", "1"], ["van", "2"], [nil, nil], ["car", "1"],
+      ])
+    // One file to copy.
+    #expect(access(directory.file("fleet.sqlite-wal"), F_OK) != 0)
+  }
+
+  @Test func columnsHoldWhatTheMessageSays() throws {
+    let directory = try TemporaryDirectory()
+    let store = SQLiteStore(path: directory.file("fleet.sqlite"))
+    try store.open()
+    _ = try store.store(rows([(location, locationJSON(48.25, at: 1, epoch: "e", seq: 1, speed: 2.5))]))
+    let fix = TrackMessage.Fix(
+      time: noon.advanced(bySeconds: 2), coordinate: Coordinate(latitude: 48.5, longitude: 11),
+      horizontalAccuracy: 2)
+    let track = TrackMessage(identity: MessageIdentity(epoch: "e", seq: 2), fixes: [fix, fix])
+    let message = ("odograph/v1/demo/van/track", String(decoding: track.payload, as: UTF8.self))
+    #expect(try store.store(rows([message, message])) == 1)
+    #expect(try store.store(rows([message])) == 0)
+    store.close()
+    let reader = try SQLiteReader(directory.file("fleet.sqlite"))
+    #expect(
+      try reader.rows("SELECT time, latitude, longitude, speed, source FROM positions ORDER BY time") == [
+        ["1795262401000", "48.25", "11.5", "2.5", "location"],
+        ["1795262402000", "48.5", "11.0", nil, "track"], ["1795262402000", "48.5", "11.0", nil, "track"],
+      ])
+    #expect(
+      try reader.rows("SELECT place, accuracy, seq FROM fixes") == [["0", "2.0", "2"], ["1", "2.0", "2"]])
+  }
+
+  @Test func foreignFilesAreRefused() throws {
+    let directory = try TemporaryDirectory()
+    let text = try directory.write("text", "this is no database, and long enough to tell, one would think\n")
+    #expect { try SQLiteStore(path: text).open() } throws: { "\($0)".contains("name another file") }
+    let other = directory.file("other.sqlite")
+    try SQLiteReader(other).run("CREATE TABLE t (a)")
+    #expect { try SQLiteStore(path: other).open() } throws: { "\($0)".contains("another program") }
+    #expect { try SQLiteStore(path: directory.file("no/such/folder")).open() } throws: {
+      "\($0)".contains("check the folder")
+    }
+  }
+
+  /// A lock that another program holds is borne, and said when it is held for too long; nothing is half stored.
+  @Test func storesAgainAfterAFailure() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("fleet.sqlite")
+    let store = SQLiteStore(path: path)
+    try store.open()
+    let reader = try SQLiteReader(path)
+    try reader.run(
+      "CREATE TRIGGER full BEFORE INSERT ON messages WHEN NEW.seq = 2 BEGIN SELECT RAISE(ABORT, 'full'); END")
+    let both = rows([
+      (location, locationJSON(48, at: 0, epoch: "e", seq: 1)),
+      (location, locationJSON(48, at: 1, epoch: "e", seq: 2)),
+    ])
+    #expect { try store.store(both) } throws: { "\($0)".contains("full") }
+    #expect(try reader.rows("SELECT count(*) FROM messages") == [["0"]])
+    try reader.run("DROP TRIGGER full")
+    #expect(try store.store(both) == 2)
+    store.close()
+  }
+}

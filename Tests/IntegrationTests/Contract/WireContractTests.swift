@@ -1,0 +1,72 @@
+import Foundation
+import Telemetry
+import TestSupport
+import Testing
+
+/// What the agent says against `Config/schemas` and `Config/asyncapi.yaml`, in validators that are none of ours: issue 5,
+/// point 7.
+@Suite(.serialized) struct WireContractTests {
+  /// A day of driving, some hundred thousand messages. An unoptimized build takes minutes for a day of inertial samples, so
+  /// unless the full run is wanted these are there for an hour of it only.
+  @Test(.timeLimit(.minutes(20))) func everyMessageOfADayValidates() throws {
+    let isFull = ProcessInfo.processInfo.environment["ODOGRAPH_FULL"]?.isEmpty == false
+    let inertial = [
+      "iio.rate": "4", "heading.interval": "10", "attitude.interval": "10",
+      "motion.events": "shake,impact,orientation,activity",
+    ]
+    let still = ["heading.enabled": "false", "attitude.enabled": "false", "motion.events": ""]
+    let day = try validated(seconds: 86_400, isFull ? inertial : still)
+    #expect(day["location"] ?? 0 > 10_000)
+    #expect(day["status"] ?? 0 > 1000)
+    #expect(day["region"] ?? 0 > 1)
+    let moving = isFull ? day : try validated(seconds: 3600, inertial)
+    for kind in ["heading", "attitude", "motion"] { #expect(moving[kind] ?? 0 > 0, "\(kind)") }
+  }
+
+  /// How many messages of each kind a simulated drive gives, all of them as their schemas say.
+  private func validated(seconds: Int, _ settings: [String: String]) throws -> [String: Int] {
+    let drive = [
+      "input.mode": "simulation", "input.speed": "0", "simulation.duration": "\(seconds)",
+      "simulation.start": "2026-11-21T00:00:00Z", "log.level": "warning",
+    ]
+    let directory = try TemporaryDirectory()
+    let regions = ["regions.path": try RegionsOnTheWay(in: directory).path]
+    let agent = try AgentProcess(drive.merging(settings) { $1 }.merging(regions) { $1 }, print: true)
+    #expect(agent.child.waitForExit() == 0, "\(agent.log)")
+    let validator = try ContractScript.start("validate.py", stdin: agent.directory.file("lines"))
+    #expect(validator.waitForExit() == 0, "\(validator.output)")
+    let counts = ContractScript.counts(validator.output)
+    print("validated \(seconds) s: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })")
+    return counts
+  }
+
+  @Test(.timeLimit(.minutes(1))) func theAsyncAPIDocumentIsWholeAndNamesEveryTopic() throws {
+    let check = try ContractScript.start("asyncapi.py")
+    #expect(check.waitForExit() == 0, "\(check.output)")
+    let paths = Set(check.output.split(separator: "\n").map(String.init))
+    for kind in MessageKind.allCases { #expect(paths.contains(kind.rawValue), "\(kind)") }
+  }
+
+  /// A message that `Telemetry` defines must have a schema of its name.
+  @Test func everyMessageTypeHasASchema() throws {
+    let folder = URL(fileURLWithPath: ContractScript.repository)
+    let schemas = try Set(
+      FileManager.default.contentsOfDirectory(atPath: folder.appending(path: "Config/schemas").path))
+    let sources = FileManager.default.enumerator(
+      at: folder.appending(path: "Sources/Telemetry"), includingPropertiesForKeys: nil)
+    var found = 0
+    while let file = sources?.nextObject() as? URL {
+      // The other profiles' formats are defined elsewhere.
+      guard file.pathExtension == "swift", !file.path.contains("/OwnTracks/") else { continue }
+      let text = try String(contentsOf: file, encoding: .utf8)
+      for match in text.matches(of: /(?:struct|enum|class) (\w+)Message\b/) where match.1 != "Wire" {
+        found += 1
+        // ConfigReported is config-reported.
+        let name = match.1.replacing(/([a-z])([A-Z])/) { "\($0.1)-\($0.2)" }.lowercased()
+        #expect(schemas.contains("\(name).json"), "\(match.1)Message has no Config/schemas/\(name).json")
+      }
+    }
+    #expect(found >= 6)
+    for kind in MessageKind.allCases { #expect(schemas.contains("\(kind.rawValue).json"), "\(kind)") }
+  }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `odograph check` against brokers that let it do all, little and nothing.
+@Suite struct FleetCheckTests {
+  private func verdicts(_ result: OdographProcess.Result) throws -> [(
+    subject: String, verdict: String, text: String
+  )] {
+    let objects = try #require(
+      JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [[String: Any]], "\(result.output)")
+    return objects.map {
+      ($0["subject"] as? String ?? "", $0["verdict"] as? String ?? "", $0["text"] as? String ?? "")
+    }
+  }
+
+  @Test(.timeLimit(.minutes(6)), arguments: [[], ["--mqtt-v311"]]) func anOpenBroker(version: [String])
+    async throws
+  {
+    let broker = try BrokerFixture()
+    try await publish(
+      broker, "odograph/v1/demo/van/status", FleetPayload.status("online", session: "", seq: 1), retain: true)
+    let result = try await OdographProcess.run(
+      ["check", "--host", "127.0.0.1", "--port", "\(broker.port)", "--json"] + version)
+    #expect(result.status == 0, "\(result.output)")
+    let verdicts = try verdicts(result)
+    #expect(
+      verdicts.filter { $0.subject == "publish" }.map(\.verdict) == ["ok", "ok", "ok"], "\(result.output)")
+    #expect(verdicts.contains { $0.subject == "login" && $0.verdict == "warning" })
+    #expect(
+      verdicts.contains { $0.subject == "retained" && $0.verdict == "ok" && $0.text.contains("1 vehicle") })
+    #expect(
+      verdicts.contains { $0.subject == "limits" && $0.verdict == (version.isEmpty ? "ok" : "unknown") })
+    // Nothing is left behind.
+    let kept = try await OdographProcess.run([
+      "tail", "--host", "127.0.0.1", "--port", "\(broker.port)", "--retained", "--timeout", "1",
+    ])
+    #expect(kept.lines.count == 1, "\(kept.output)")
+  }
+
+  @Test(.timeLimit(.minutes(6)), arguments: [[], ["--mqtt-v311"]]) func whoMayOnlyRead(version: [String])
+    async throws
+  {
+    let directory = try TemporaryDirectory()
+    let list = try directory.write("acl", "topic read odograph/v1/#\n")
+    let broker = try BrokerFixture(["allow_anonymous true", "acl_file \(list)"])
+    let result = try await OdographProcess.run(
+      ["check", "--host", "127.0.0.1", "--port", "\(broker.port)", "--json"] + version)
+    #expect(result.status == 0, "\(result.output)")
+    let verdicts = try verdicts(result)
+    #expect(verdicts.filter { $0.subject == "publish" }.map(\.verdict) == ["warning", "warning", "warning"])
+    #expect(verdicts.contains { $0.subject == "subscribe" && $0.verdict == "ok" })
+  }
+
+  @Test(.timeLimit(.minutes(6))) func aWrongPasswordAndNoBroker() async throws {
+    let broker = try BrokerFixture(["allow_anonymous false"])
+    let refused = try await OdographProcess.run(["check", "--host", "127.0.0.1", "--port", "\(broker.port)"])
+    #expect(refused.status == 69 && refused.output.contains("failed   login"), "\(refused.output)")
+    let port: Int = try FreePort.next()
+    let nobody = try await OdographProcess.run(["check", "--host", "127.0.0.1", "--port", "\(port)"])
+    #expect(nobody.status == 69 && nobody.output.contains("failed   reach"), "\(nobody.output)")
+  }
+}

@@ -1,0 +1,96 @@
+import MQTT
+import Platform
+import TestSupport
+
+/// A fleet that publishes numbered positions at QoS 1 for as long as it is let, and sends again what a broker has not
+/// acknowledged. Each vehicle counts for itself.
+final class FleetLoad: OutboundProvider {
+  private struct State {
+    /// How many may be published, of all vehicles together.
+    var limit = 0
+    var next = 0
+    var unacknowledged: Set<Int> = []
+    /// To be offered again, oldest first.
+    var again: [Int] = []
+  }
+
+  private let state = Locked(State())
+  private let vehicles: Int
+  private let session = Locked<MQTTSession?>(nil)
+
+  init(vehicles: Int = 50) { self.vehicles = vehicles }
+
+  /// Connects to a broker under a name of its own.
+  func start(_ configuration: MQTTConfiguration) throws {
+    let session = try MQTTSession(configuration: configuration, outbound: self, handlers: .init())
+    try session.start()
+    self.session.withLock { $0 = session }
+  }
+
+  deinit { session.withLock { $0 }?.stop(drain: 0) }
+
+  /// Lets it publish so many more.
+  func publish(_ count: Int) {
+    state.withLock { $0.limit += count }
+    session.withLock { $0 }?.wakeUp()
+  }
+
+  /// Stops it where it is.
+  func pause() { state.withLock { $0.limit = $0.next } }
+
+  /// How many the broker has taken, or is being sent.
+  var published: Int { state.withLock { $0.next } }
+
+  /// Whether the broker has acknowledged all that it was allowed to publish.
+  var isSettled: Bool {
+    state.withLock { $0.next >= $0.limit && $0.unacknowledged.isEmpty && $0.again.isEmpty }
+  }
+
+  func next(limit: Int) -> [OutboundRecord] {
+    state.withLock { state in
+      var numbers = Array(state.again.prefix(limit))
+      state.again.removeFirst(numbers.count)
+      while numbers.count < limit, state.next < state.limit {
+        numbers.append(state.next)
+        state.next += 1
+      }
+      state.unacknowledged.formUnion(numbers)
+      return numbers.map { OutboundRecord(token: UInt64($0), message: message($0)) }
+    }
+  }
+
+  func acknowledged(_ tokens: [UInt64]) {
+    state.withLock { state in for token in tokens { state.unacknowledged.remove(Int(token)) } }
+  }
+
+  func rejected(_ token: UInt64, reason: MQTTReasonCode) { acknowledged([token]) }
+
+  func offerAgain() {
+    state.withLock { state in
+      state.again = (state.unacknowledged.union(state.again)).sorted()
+      state.unacknowledged = []
+    }
+  }
+
+  private func message(_ number: Int) -> MQTTMessage {
+    let vehicle = number % vehicles
+    let seq = number / vehicles
+    let text =
+      #"{"time":"2026-11-21T10:00:00.000Z","latitude":48.1,"longitude":11.5,"speed":13.25,"#
+      + #""epoch":"epoch-\#(vehicle)","seq":\#(seq)}"#
+    return MQTTMessage(topic: "odograph/v1/demo/van-\(vehicle)/location", text: text, qos: .atLeastOnce)
+  }
+
+  /// What `SELECT vehicle, count(*), count(DISTINCT seq), min(seq), max(seq) … GROUP BY vehicle` has to give, sorted.
+  var expected: [[String]] {
+    let published = published
+    return (0..<min(vehicles, published)).map { vehicle in
+      let count = (published - vehicle + vehicles - 1) / vehicles
+      return ["van-\(vehicle)", "\(count)", "\(count)", "0", "\(count - 1)"]
+    }.sorted { $0[0] < $1[0] }
+  }
+
+  static func query(_ table: String) -> String {
+    "SELECT vehicle, count(*), count(DISTINCT seq), min(seq), max(seq) FROM \(table) GROUP BY vehicle"
+  }
+}

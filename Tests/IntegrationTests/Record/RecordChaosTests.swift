@@ -1,0 +1,121 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Nothing is lost between broker and database, whatever is killed, and nothing is there twice.
+@Suite(.serialized) struct RecordChaosTests {
+  /// SIGKILL of the recorder under load, with SQLite.
+  @Test(.timeLimit(.minutes(20))) func theRecorderIsKilled() async throws {
+    let broker = try BrokerFixture()
+    let state = try TemporaryDirectory()
+    let path = state.file("fleet.sqlite")
+    let record = RecordProcess(broker, into: path, state: state)
+    try record.start()
+    try await broker.waitForLog("Sending SUBACK to odograph-record")
+    let load = FleetLoad()
+    try load.start(configuration(broker, "load"))
+    let reader = try SQLiteReader(path)
+    func stored() throws -> Int {
+      try reader.rows("SELECT max(id) FROM messages").first?[0].flatMap(Int.init) ?? 0
+    }
+    let cycles = ChaosExtent.cycles(short: 5, full: 50)
+    for _ in 0..<cycles {
+      load.publish(2000)
+      let before = try stored()
+      // In the middle of it: a part is stored, and more is under way.
+      try await eventually { try stored() > before }
+      record.kill()
+      try record.start()
+    }
+    try await eventually { load.isSettled }
+    try await eventually { try stored() >= load.published }
+    #expect(try await record.finish() == 143)
+    #expect(load.published == 2000 * cycles)
+    expectEqual(try reader.rows(FleetLoad.query("messages")).map { $0.compactMap { $0 } }, load.expected)
+    print("record killed \(cycles) times: \(load.published) messages, each there once")
+  }
+
+  /// SIGKILL of the broker, which keeps its sessions on disk, while it holds a backlog and while it hands it over.
+  @Test(.timeLimit(.minutes(20))) func theBrokerIsKilled() async throws {
+    let broker = try BrokerFixture([
+      "allow_anonymous true", "persistence true", "persistence_location DIRECTORY/", "autosave_interval 3600",
+    ])
+    let state = try TemporaryDirectory()
+    let path = state.file("fleet.sqlite")
+    let record = RecordProcess(broker, into: path, ["--commit-count", "50"], state: state)
+    try record.start()
+    try await broker.waitForLog("Sending SUBACK to odograph-record")
+    let load = FleetLoad()
+    try load.start(configuration(broker, "load"))
+    let reader = try SQLiteReader(path)
+    func stored() throws -> Int {
+      try reader.rows("SELECT max(id) FROM messages").first?[0].flatMap(Int.init) ?? 0
+    }
+    let cycles = ChaosExtent.cycles(short: 3, full: 20)
+    for _ in 0..<cycles {
+      record.kill()
+      load.publish(3000)
+      try await eventually { load.isSettled }
+      // What a broker has not yet written when it is killed it loses, after it has acknowledged it to the sender: no
+      // consumer can make up for that. So it writes first.
+      let saves = broker.logCount("Saving in-memory database")
+      broker.signal(SIGUSR1)
+      try await broker.waitForLog("Saving in-memory database", times: saves + 1)
+      try await eventually { broker.hasSavedDatabase }
+      broker.kill()
+      try broker.start()
+      let before = try stored()
+      try record.start()
+      try await eventually { try stored() > before }
+      // It comes back with the backlog of before, also with what it had handed over.
+      broker.kill()
+      try broker.start()
+      try await eventually { try stored() >= load.published }
+    }
+    #expect(try await record.finish() == 143)
+    expectEqual(try reader.rows(FleetLoad.query("messages")).map { $0.compactMap { $0 } }, load.expected)
+    print("broker killed \(2 * cycles) times: \(load.published) messages, each there once")
+  }
+
+  /// SIGKILL of PostgreSQL under load: the recorder waits for it.
+  @Test(.timeLimit(.minutes(20)), .enabled(if: PostgreSQLFixture.isInstalled, "needs postgresql-15"))
+  func theDatabaseIsKilled() async throws {
+    let broker = try BrokerFixture()
+    let state = try TemporaryDirectory()
+    let database = try PostgreSQLFixture()
+    let record = RecordProcess(broker, into: database.url, ["--buffer", "500"], state: state)
+    try record.start()
+    try await broker.waitForLog("Sending SUBACK to odograph-record")
+    let load = FleetLoad()
+    try load.start(configuration(broker, "load"))
+    func stored() throws -> Int {
+      try database.query("SELECT count(*) FROM odograph.messages").first?.first.flatMap(Int.init) ?? 0
+    }
+    let cycles = ChaosExtent.cycles(short: 3, full: 20)
+    for cycle in 1...cycles {
+      let before = try stored()
+      load.publish(2000)
+      try await eventually { try stored() > before }
+      database.kill()
+      load.publish(2000)
+      try await eventually { record.count(of: "nothing is acknowledged to the broker") == cycle }
+      try database.start()
+      try await eventually { record.count(of: "again") >= cycle }
+    }
+    try await eventually { load.isSettled }
+    try await eventually { try stored() >= load.published }
+    #expect(try await record.finish() == 143)
+    let rows = try database.query(FleetLoad.query("odograph.messages") + " ORDER BY vehicle COLLATE \"C\"")
+    expectEqual(rows, load.expected)
+    // Each time is said once.
+    #expect(record.count(of: "nothing is acknowledged to the broker") == cycles)
+    print("PostgreSQL killed \(cycles) times: \(load.published) messages, each there once")
+  }
+
+  private func expectEqual(_ rows: [[String]], _ expected: [[String]]) {
+    let sorted = rows.sorted { $0[0] < $1[0] }
+    for (row, wanted) in zip(sorted, expected) { #expect(row == wanted) }
+    #expect(rows.count == expected.count)
+  }
+}

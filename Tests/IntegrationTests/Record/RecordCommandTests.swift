@@ -1,0 +1,102 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `odograph record` as a script sees it.
+@Suite struct RecordCommandTests {
+  private let location = "odograph/v1/demo/van/location"
+
+  private func payload(_ seq: Int, _ more: String = "") -> String {
+    #"{"time":"\#(FleetPayload.time())","latitude":48.5,"longitude":11,"epoch":"e","seq":\#(seq)\#(more)}"#
+  }
+
+  @Test(.timeLimit(.minutes(6))) func recordsAndEndsAtTheCount() async throws {
+    let broker = try BrokerFixture()
+    let state = try TemporaryDirectory()
+    let path = state.file("fleet.sqlite")
+    let record = RecordProcess(broker, into: path, ["--count", "4", "--json"], state: state)
+    try record.start()
+    try await broker.waitForLog("Sending SUBACK to odograph-record")
+    let one = payload(1)
+    for text in [one, one, "no JSON \u{1B}[2J", #"{"time":7,"latitude":"x","epoch":{},"seq":1e400}"#] {
+      try await publish(broker, location, text)
+    }
+    #expect(try await record.waitForEnd() == 0)
+    let last = try #require(record.output.split(separator: "\n").last)
+    #expect(last.contains(#""received":4,"stored":3,"duplicates":1"#) && last.contains(#""final":true"#))
+    let reader = try SQLiteReader(path)
+    #expect(
+      try reader.rows("SELECT payload, latitude, seq FROM messages ORDER BY id") == [
+        [one, "48.5", "1"], ["no JSON \u{1B}[2J", nil, nil],
+        [#"{"time":7,"latitude":"x","epoch":{},"seq":1e400}"#, nil, nil],
+      ])
+  }
+
+  @Test(.timeLimit(.minutes(6))) func takesUpWhatCameInBetween() async throws {
+    let broker = try BrokerFixture()
+    let state = try TemporaryDirectory()
+    let path = state.file("fleet.sqlite")
+    let record = RecordProcess(broker, into: path, ["--count", "1"], state: state)
+    try record.start()
+    try await broker.waitForLog("Sending SUBACK to odograph-record")
+    try await publish(broker, location, payload(1))
+    #expect(try await record.waitForEnd() == 0)
+    try await publish(broker, location, payload(2))
+    try record.start()
+    #expect(try await record.waitForEnd() == 0)
+    #expect(record.output.contains("1 messages stored, 0 known before in \(path)"))
+    #expect(try SQLiteReader(path).rows("SELECT seq FROM messages ORDER BY id") == [["1"], ["2"]])
+  }
+
+  @Test(.timeLimit(.minutes(6)), .enabled(if: PostgreSQLFixture.isInstalled, "needs postgresql-15"))
+  func postgreSQLHoldsTheSame() async throws {
+    let broker = try BrokerFixture()
+    let state = try TemporaryDirectory()
+    let database = try PostgreSQLFixture()
+    let record = RecordProcess(broker, into: database.url, ["--count", "6"], state: state)
+    try record.start()
+    try await broker.waitForLog("Sending SUBACK to odograph-record")
+    let now = payload(1, #","speed":2.5"#)
+    let old = payload(2).replacingOccurrences(of: "\"time\":\"20", with: "\"time\":\"19")
+    let track =
+      #"{"time":"2020-01-01T00:00:00.000Z","count":1,"precision":5,"points":"_p~iF~ps|U","times":"?","epoch":"e","seq":3}"#
+    let texts = [(location, now), (location, old), (location, now), ("odograph/v1/demo/van/track", track)]
+    for (topic, text) in texts { try await publish(broker, topic, text) }
+    for _ in 0..<2 { try await publish(broker, "odograph/v1/demo/van/track", track) }
+    #expect(try await record.waitForEnd() == 0)
+    #expect(
+      try database.query("SELECT seq, latitude, speed, payload FROM odograph.messages ORDER BY seq") == [
+        ["1", "48.5", "2.5", now], ["2", "48.5", "", old], ["3", "", "", track],
+      ])
+    #expect(
+      try database.query("SELECT latitude, longitude, time AT TIME ZONE 'UTC', place FROM odograph.fixes")
+        == [
+          ["38.5", "-120.2", "2020-01-01 00:00:00", "0"]
+        ])
+    let today = String(FleetPayload.time().prefix(10))
+    #expect(
+      try database.query("SELECT day FROM odograph.messages_\(today.filter { $0 != "-" })") == [[today]])
+    #expect(try database.query("SELECT count(*) FROM odograph.messages_default") == [["2"]])
+  }
+
+  @Test(.timeLimit(.minutes(6))) func errorsSayWhatToDo() async throws {
+    let broker = try BrokerFixture()
+    let address = ["--broker", "mqtt://127.0.0.1:\(broker.port)"]
+    let port: Int = try FreePort.next()
+    let cases: [([String], Int32, String)] = [
+      (["/no/such/folder/x.sqlite"], 74, "check the folder"),
+      (["postgres://fleet@127.0.0.1:\(port)/x"], 74, "cannot open postgres://fleet@127.0.0.1:\(port)/x"),
+      (["--commit-count", "0"], 64, "--commit-count"), (["--share", "a/b"], 64, "group"),
+      (["--topic", "a", "--vehicle", "b"], 64, "stands alone"), (["--client-id", ""], 64, "--client-id"),
+    ]
+    for (arguments, status, text) in cases {
+      let directory = try TemporaryDirectory()
+      var all = ["record"] + arguments + address
+      if arguments[0].hasPrefix("-") { all.append(directory.file("x.sqlite")) }
+      let result = try await OdographProcess.run(all)
+      #expect(result.status == status && result.output.contains(text), "\(arguments): \(result.output)")
+      #expect(result.output.hasPrefix("odograph: "))
+    }
+  }
+}

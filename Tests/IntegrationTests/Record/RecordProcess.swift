@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+
+/// `odograph record` as a user runs it, started again with the same command after it was killed.
+final class RecordProcess {
+  private let arguments: [String]
+  private let environment: [String: String]
+  private let log: String
+  private var child: ChildProcess?
+
+  /// - Parameter state: the folder in which the names of sessions are kept.
+  init(_ broker: BrokerFixture, into store: String, _ more: [String] = [], state: TemporaryDirectory) {
+    arguments = ["record", store, "--broker", "mqtt://127.0.0.1:\(broker.port)"] + more
+    environment = ["XDG_STATE_HOME": state.path]
+    log = state.file("record-\(UInt32.random(in: 0 ... .max)).out")
+  }
+
+  func start() throws {
+    child = try ChildProcess(OdographProcess.path, arguments, output: log, environment: environment)
+  }
+
+  var isRunning: Bool { child?.isRunning ?? false }
+
+  func kill() { child?.kill() }
+
+  func signal(_ number: Int32) { child?.signal(number) }
+
+  /// Ends it in order, and waits for it without a limit but the test's.
+  func finish() async throws -> Int32 {
+    child?.signal(SIGTERM)
+    return try await waitForEnd()
+  }
+
+  func waitForEnd() async throws -> Int32 {
+    try await eventually { !isRunning }
+    return child?.waitForExit() ?? -1
+  }
+
+  /// What it has said, in all its lives.
+  var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
+
+  func count(of text: String) -> Int { output.components(separatedBy: text).count - 1 }
+}
+
+/// How often the long forms repeat what the short ones do a few times.
+enum ChaosExtent {
+  static func cycles(short: Int, full: Int) -> Int {
+    let environment = ProcessInfo.processInfo.environment
+    if let own = environment["ODOGRAPH_CHAOS_CYCLES"].flatMap(Int.init) { return own }
+    return environment["ODOGRAPH_FULL"] == "1" ? full : short
+  }
+}

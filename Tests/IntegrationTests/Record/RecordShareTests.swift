@@ -1,0 +1,77 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Many recorders split one fleet.
+@Suite(.serialized) struct RecordShareTests {
+  @Test(.timeLimit(.minutes(20))) func twoThenFourSplitTheLoadAndNothingIsLost() async throws {
+    let broker = try BrokerFixture()
+    let state = try TemporaryDirectory()
+    let paths = (0..<4).map { state.file("fleet-\($0).sqlite") }
+    let records = paths.map { path in
+      RecordProcess(broker, into: path, ["--share", "recorders"], state: state)
+    }
+    for record in records[..<2] { try record.start() }
+    try await broker.waitForLog("Sending SUBACK to odograph-record", times: 2)
+    var readers = try paths[..<2].map { try SQLiteReader($0) }
+    func stored(_ index: Int) throws -> Int {
+      try readers[index].rows("SELECT count(*) FROM messages").first?[0].flatMap(Int.init) ?? 0
+    }
+    let load = FleetLoad()
+    try load.start(configuration(broker, "load"))
+    load.publish(4000)
+    try await eventually { try stored(0) + stored(1) >= 4000 }
+    let shares = try (0..<2).map { try stored($0) }
+    #expect(shares.allSatisfy { $0 > 400 }, "shares \(shares)")
+
+    for record in records[2...] { try record.start() }
+    try await broker.waitForLog("Sending SUBACK to odograph-record", times: 4)
+    readers += try paths[2...].map { try SQLiteReader($0) }
+    load.publish(20_000)
+    try await eventually { try (0..<4).allSatisfy { try stored($0) > shares.min() ?? 0 || $0 < 2 } }
+    // Under load, one is killed and one leaves politely.
+    records[0].kill()
+    #expect(try await records[1].finish() == 143)
+    try await eventually { load.isSettled }
+    // What the broker handed to the one that was killed waits for whoever takes its place.
+    try records[0].start()
+    try await eventually { try (0..<4).reduce(0) { try $0 + stored($1) } >= load.published }
+    for index in [0, 2, 3] { #expect(try await records[index].finish() == 143) }
+
+    var seen: [String: Int] = [:]
+    for reader in readers {
+      for row in try reader.rows("SELECT vehicle, seq FROM messages") {
+        seen["\(row[0] ?? "") \(row[1] ?? "")", default: 0] += 1
+      }
+    }
+    #expect(seen.count == load.published)
+    // Each in one of the files; only what was under way to the one that was killed may be in another too.
+    let split = try (0..<4).map { try stored($0) }
+    #expect(split.allSatisfy { $0 > 0 }, "shares \(split)")
+    print("shared: \(load.published) messages, by recorder \(split)")
+  }
+
+  /// A member that leaves takes what the broker has for it alone, and leaves no session behind.
+  @Test(.timeLimit(.minutes(10))) func aMemberDrainsBeforeItLeaves() async throws {
+    let broker = try BrokerFixture()
+    let state = try TemporaryDirectory()
+    let path = state.file("fleet.sqlite")
+    // A window far smaller than the backlog: leaving at once would leave the rest behind.
+    let record = RecordProcess(
+      broker, into: path, ["--share", "recorders", "--commit-count", "5"], state: state)
+    try record.start()
+    try await broker.waitForLog("Sending SUBACK to odograph-record")
+    // It stands still while the backlog grows.
+    record.signal(SIGSTOP)
+    let load = FleetLoad()
+    try load.start(configuration(broker, "load"))
+    load.publish(400)
+    try await eventually { load.isSettled }
+    record.signal(SIGTERM)
+    record.signal(SIGCONT)
+    #expect(try await record.waitForEnd() == 143)
+    let reader = try SQLiteReader(path)
+    #expect(try reader.rows("SELECT count(*) FROM messages") == [["400"]])
+    #expect(broker.logCount("Received UNSUBSCRIBE") >= 2)
+  }
+}

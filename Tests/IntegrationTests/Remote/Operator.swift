@@ -1,0 +1,137 @@
+import Foundation
+import MQTT
+import Platform
+import TestSupport
+
+/// Whoever manages a vehicle: publishes at a broker and keeps what the vehicle says.
+final class Operator {
+  static let vehicle = "odograph/v1/test/van/"
+
+  struct Received {
+    var topic: String
+    var json: [String: Any]
+    var correlation: [UInt8]?
+  }
+
+  private let session: MQTTSession
+  private let messages = Locked<[MQTTMessage]>([])
+
+  init(_ broker: BrokerFixture, version: MQTTConfiguration.ProtocolVersion = .automatic) throws {
+    var configuration = MQTTConfiguration(
+      brokers: [.init(host: "127.0.0.1", port: broker.port)],
+      clientID: "operator-\(UUID().uuidString.prefix(8))")
+    configuration.protocolVersion = version
+    configuration.backoffLimit = 1
+    let messages = messages
+    let subscribed = Locked(0)
+    session = try MQTTSession(
+      configuration: configuration,
+      subscriptions: [MQTTSubscription(Self.vehicle + "#"), MQTTSubscription("answers/#")],
+      handlers: MQTTSession.Handlers(
+        received: { batch in
+          messages.withLock { $0 += batch }
+          return .kept
+        },
+        subscriptionAnswered: { _, _ in subscribed.withLock { $0 += 1 } }))
+    try session.start()
+    waitUntil(atMost: 60) { subscribed.withLock { $0 } >= 2 }
+  }
+
+  deinit { session.stop(drain: 1) }
+
+  /// Publishes below the vehicle.
+  func send(
+    _ path: String, _ text: String, retain: Bool = false, properties: MQTTMessageProperties = .init()
+  ) {
+    session.publishNow(
+      MQTTMessage(
+        topic: Self.vehicle + path, text: text, qos: .atLeastOnce, retain: retain, properties: properties))
+  }
+
+  func received(_ topic: String) -> [Received] {
+    messages.withLock { $0 }.filter { $0.topic == topic }.compactMap { message in
+      let json = try? JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any]
+      return json.map {
+        Received(topic: message.topic, json: $0, correlation: message.properties.correlationData)
+      }
+    }
+  }
+
+  /// What the vehicle said of its settings, oldest first.
+  var reports: [[String: Any]] { received(Self.vehicle + "config/reported").map(\.json) }
+
+  /// Wants settings, and waits for the next report.
+  func want(_ document: String, retain: Bool = true) -> [String: Any]? {
+    let before = reports.count
+    send("config/desired", document, retain: retain)
+    waitUntil(atMost: 60) { reports.count > before }
+    return reports.dropFirst(before).first
+  }
+
+  /// Gives a command and waits for its answer; nil when none comes.
+  func command(_ name: String, _ arguments: String = "", atMost seconds: Double = 60) -> [String: Any]? {
+    let (topic, correlation) = ("answers/\(UUID().uuidString)", Array(UUID().uuidString.utf8))
+    send(
+      "command/\(name)", arguments,
+      properties: MQTTMessageProperties(responseTopic: topic, correlationData: correlation))
+    waitUntil(atMost: seconds) { !received(topic).isEmpty }
+    let answer = received(topic).first
+    return answer?.correlation == correlation ? answer?.json : nil
+  }
+
+  /// The last `status`.
+  var state: String? { received(Self.vehicle + "status").last?.json["state"] as? String }
+}
+
+/// `odographd` with a configuration file, which remote settings go over.
+struct ManagedAgent {
+  let child: ChildProcess
+  let directory: TemporaryDirectory
+
+  init(
+    _ broker: BrokerFixture, remote: String, directory: TemporaryDirectory, version: String = "5",
+    profile: String = #"["native"]"#
+  ) throws {
+    self.directory = directory
+    try directory.write(
+      "agent.toml",
+      """
+      [vehicle]
+      fleet = "test"
+      id = "van"
+      [input]
+      mode = "simulation"
+      speed = 5
+      [iio]
+      rate = 20
+      [mqtt]
+      broker = "mqtt://127.0.0.1:\(broker.port)"
+      protocol = "\(version)"
+      keepalive = 5
+      profile = \(profile)
+      [store]
+      path = "\(directory.file("outbox.sqlite"))"
+      [regions]
+      state = "\(directory.file("regions.state"))"
+      [remote]
+      path = "\(directory.file("remote"))"
+      \(remote)
+      """)
+    child = try ChildProcess(
+      "sh",
+      [
+        "-c", #"exec "$0" "$@" >>"$LOG" 2>&1"#, BuiltProduct.path("odographd"), "run", "--config",
+        directory.file("agent.toml"),
+      ],
+      environment: ["LOG": directory.file("log")])
+  }
+
+  var log: String { (try? String(contentsOfFile: directory.file("log"), encoding: .utf8)) ?? "" }
+
+  func remembers() -> String {
+    (try? String(contentsOfFile: directory.file("remote/settings.json"), encoding: .utf8)) ?? ""
+  }
+}
+
+/// Why something was refused or failed; empty when it was not.
+func problem(of message: [String: Any]?) -> String { message?["problem"] as? String ?? "" }

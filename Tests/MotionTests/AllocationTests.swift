@@ -1,0 +1,83 @@
+import AllocationCounter
+import Motion
+import Sensors
+import Spatial
+import Testing
+
+/// The hot path allocates nothing for a sample.
+@Suite struct AllocationTests {
+  private static var isCounted: Bool { allocation_is_counted() }
+
+  private static var isOptimized: Bool {
+    #if DEBUG
+      false
+    #else
+      true
+    #endif
+  }
+
+  /// How often `body` allocates.
+  private func allocations(_ body: () -> Void) -> Int {
+    let before = allocation_count()
+    body()
+    return Int(allocation_count() - before)
+  }
+
+  /// The proof of the proof.
+  @Test(.enabled(if: isCounted, "a sanitizer has taken the allocator's place"))
+  func allocationsAreCounted() {
+    var kept: [[Int]] = []
+    let count = allocations { for index in 0..<100 { kept.append([index]) } }
+    #expect(count >= 100 && kept.count == 100)
+  }
+
+  /// Everything that a sample can lead to: blocks, rest, motion, gaps, saturation, hard and soft iron, jumps, refusals.
+  @Test(.enabled(if: isCounted, "a sanitizer has taken the allocator's place"))
+  func theFilterAllocatesNothingForASample() {
+    var simulation = FilterSimulation(seed: 51)
+    simulation.rotation = 3
+    simulation.hardIron = Vector3(8, -6, 10)
+    simulation.softIron = [Vector3(0.12, 0.05, 0), Vector3(0.05, -0.08, 0.04), Vector3(0, 0.04, -0.04)]
+    let samples = simulation.samples(60)
+    let limit = Vector3(repeating: 7)
+    func feed(_ filter: inout AttitudeFilter) {
+      // Without an iterator: in a debug build the standard library's own would allocate.
+      var i = 0
+      while i < samples.count {
+        defer { i += 1 }
+        guard i % 400 > 12 else { continue }
+        let sample = samples[i]
+        let magnet = i > 8000 ? Vector3(15, 0, 0) : .zero
+        filter.update(
+          gyroscope: sample.rate.clamped(lowerBound: -limit, upperBound: limit), at: sample.time)
+        filter.update(accelerometer: sample.force, at: sample.time)
+        filter.update(magnetometer: sample.field + magnet, at: sample.time)
+        if i % 1000 == 500 { filter.update(gyroscope: Vector3(.nan, 0, 0), at: sample.time) }
+      }
+    }
+    // The first pass makes the runtime look up its types.
+    var filter = AttitudeFilter()
+    feed(&filter)
+    filter = AttitudeFilter()
+    let count = allocations { feed(&filter) }
+    #expect(count == 0, "\(count) allocations for \(3 * samples.count) samples")
+    #expect(filter.counters.gaps > 10 && filter.counters.saturated > 10 && filter.counters.nonFinite > 5)
+  }
+
+  /// The same for whole blocks through the manager.
+  @Test(.enabled(if: isCounted && isOptimized, "iterators allocate in a debug build"))
+  func theManagerAllocatesNothingForASample() {
+    let samples = FilterSimulation(seed: 52).samples(20)
+    var manager = MotionManager(frame: .xMagneticNorthZVertical)
+    let rates = samples.map { GyroData(timestamp: $0.time, rotationRate: $0.rate) }
+    let forces = samples.map { AccelerometerData(timestamp: $0.time, specificForce: $0.force) }
+    let fields = samples.map { MagnetometerData(timestamp: $0.time, magneticField: $0.field) }
+    let count = allocations {
+      manager.process(fields)
+      manager.process(forces)
+      manager.process(rates)
+    }
+    #expect(count < 10, "\(count) allocations for \(3 * samples.count) samples")
+    #expect(manager.gyroData != nil)
+  }
+}

@@ -1,0 +1,74 @@
+import Positioning
+import Sensors
+import Spatial
+import TestSupport
+import Testing
+
+@Suite struct PrivacyPolicyTests {
+  private static let home = Coordinate(latitude: 48.1371, longitude: 11.5754)
+
+  private func location(_ coordinate: Coordinate) -> Location {
+    var location = Location(timestamp: Timestamp(seconds: 1), coordinate: coordinate)
+    (location.ellipsoidalAltitude, location.altitude) = (560, 515)
+    (location.speed, location.course, location.horizontalAccuracy, location.verticalAccuracy) = (3, 90, 2, 3)
+    (location.speedAccuracy, location.courseAccuracy) = (1, 2)
+    return location
+  }
+
+  @Test func withoutZonesNothingChanges() {
+    #expect(PrivacyPolicy().shown(location(Self.home)) == location(Self.home))
+  }
+
+  @Test func aZoneWithholdsTheWholeLocation() {
+    let policy = PrivacyPolicy(zones: [.init(centre: Self.home, radius: 300)])
+    #expect(policy.shown(location(Self.home)) == nil)
+  }
+
+  /// On the geodesic, a metre within and a metre without.
+  @Test(arguments: [0.0, 45, 90, 180, 271]) func aZoneEndsAtItsRadius(bearing: Double) {
+    let policy = PrivacyPolicy(zones: [.init(centre: Self.home, radius: 300)])
+    let within = Self.home.destination(distance: 299, bearing: bearing)
+    let without = Self.home.destination(distance: 301, bearing: bearing)
+    #expect(policy.shown(location(within)) == nil)
+    #expect(policy.shown(location(without)) == location(without))
+  }
+
+  @Test func theStricterZoneCounts() {
+    let blurred = PrivacyPolicy.Zone(centre: Self.home, radius: 300, treatment: .blur)
+    let wider = PrivacyPolicy.Zone(centre: Self.home, radius: 2000, treatment: .blur)
+    let withheld = PrivacyPolicy.Zone(centre: Self.home, radius: 10)
+    #expect(PrivacyPolicy(zones: [blurred, withheld]).shown(location(Self.home)) == nil)
+    let both = PrivacyPolicy(zones: [blurred, wider], accuracy: 50)
+    #expect(both.shown(location(Self.home)) == PrivacyPolicy(zones: [wider]).shown(location(Self.home)))
+  }
+
+  /// The truth lies within the stated accuracy, everywhere on earth, and all positions of a cell look the same.
+  @Test(arguments: [10.0, 1000, 50_000]) func aBlurredPositionIsItsCell(size: Double) throws {
+    var random = SeededGenerator.announced()
+    let policy = PrivacyPolicy(accuracy: size)
+    for _ in 0..<2000 {
+      let exact = Coordinate(
+        latitude: Double.random(in: -90...90, using: &random),
+        longitude: Double.random(in: -180...180, using: &random))
+      let shown = try #require(policy.shown(location(exact)))
+      #expect(shown.coordinate.isValid)
+      let accuracy = try #require(shown.horizontalAccuracy)
+      #expect(exact.distance(to: shown.coordinate) <= accuracy, "\(exact) is shown as \(shown.coordinate)")
+      #expect(accuracy >= size / 2 && (accuracy <= 1.5 * size || abs(exact.latitude) > 85))
+      // The middle is in its own cell: nothing is learned from asking again.
+      #expect(policy.shown(location(shown.coordinate))?.coordinate == shown.coordinate)
+      #expect(shown.speed == nil && shown.course == nil)
+      #expect(shown.altitude == nil && shown.ellipsoidalAltitude == nil)
+    }
+  }
+
+  @Test(arguments: [
+    Coordinate(latitude: 90, longitude: 0), Coordinate(latitude: -90, longitude: 180),
+    Coordinate(latitude: 0, longitude: 180), Coordinate(latitude: 0, longitude: -180),
+  ])
+  func theEndsOfTheEarth(exact: Coordinate) throws {
+    for size in [1.0, 1000, 1_000_000] {
+      #expect(PrivacyPolicy(accuracy: size).shown(location(exact))?.coordinate.isValid == true)
+    }
+  }
+}

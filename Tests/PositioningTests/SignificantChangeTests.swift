@@ -1,0 +1,69 @@
+import Motion
+import Positioning
+import Spatial
+import Testing
+
+@Suite struct SignificantChangeTests {
+  /// Seconds and metres of fixes, and which are told.
+  @Test(
+    arguments: [
+      // The first, and then neither before five minutes nor before 500 m.
+      ([(0, 0), (299, 5000), (300, 5001), (301, 9000)], [0, 300]),
+      ([(0, 0), (300, 499), (400, 499.9), (500, 500.1)], [0, 500]),
+      // A way there and back is none.
+      ([(0, 0), (100, 2000), (400, 10), (700, 600)], [0, 700]),
+      // The five minutes count from the last one told.
+      ([(0, 0), (1000, 600), (1299, 1200), (1300, 1200)], [0, 1000, 1300]),
+    ] as [([(Double, Double)], [Double])])
+  func tellsFarAndRarely(fixes: [(Double, Double)], told: [Double]) {
+    var manager = LocationManager()
+    manager.startMonitoringSignificantLocationChanges()
+    let events = fixes.flatMap { manager.process(Place.location($0.0, $0.1)) }
+    #expect(
+      events.map { event in
+        if case .significantChange(let location) = event { location.timestamp.seconds.rounded() } else { -1 }
+      } == told)
+  }
+
+  @Test func asksForNextToNothing() throws {
+    var manager = LocationManager()
+    manager.startMonitoringSignificantLocationChanges()
+    #expect(manager.needs.isWanted && manager.needs.distance == 0 && manager.needs.notBefore == nil)
+    _ = manager.process(Place.location(10, 0))
+    _ = manager.process(Place.location(20, 200))
+    let needs = manager.needs
+    #expect(needs.desiredAccuracy == .threeKilometers && needs.notBefore == Timestamp(seconds: 310))
+    #expect(try abs(#require(needs.distance) - 300) < 0.2)
+    manager.stopMonitoringSignificantLocationChanges()
+    #expect(manager.process(Place.location(2000, 5000)).isEmpty && !manager.needs.isWanted)
+  }
+
+  @Test func goesOnWhileUpdatesPause() {
+    var manager = LocationManager.updating(pauses: true)
+    manager.startMonitoringSignificantLocationChanges()
+    _ = manager.note(.stationary, at: Timestamp(seconds: 0))
+    _ = manager.process(Place.location(0, 0, speed: 0))
+    _ = manager.advance(to: Timestamp(seconds: 60))
+    #expect(manager.isPaused && manager.needs.notBefore == Timestamp(seconds: 300))
+  }
+
+  /// On the recorded drives: by the definition.
+  @Test(arguments: Place.tracks) func equalsTheDefinition(track: String) throws {
+    guard let locations = try Place.recordedFixes(track)?.compactMap({ Location(fix: $0) }) else { return }
+    var expected: [Location] = []
+    for location in locations {
+      guard let last = expected.last else {
+        expected.append(location)
+        continue
+      }
+      if location.timestamp.seconds(since: last.timestamp) >= 300,
+        last.coordinate.distance(to: location.coordinate) >= 500
+      {
+        expected.append(location)
+      }
+    }
+    var monitor = SignificantChangeMonitor()
+    #expect(locations.compactMap { monitor.process($0) } == expected)
+    #expect((2...6).contains(expected.count))
+  }
+}

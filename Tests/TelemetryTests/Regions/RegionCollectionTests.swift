@@ -1,0 +1,89 @@
+import Positioning
+import Spatial
+import Telemetry
+import Testing
+
+@Suite struct RegionCollectionTests {
+  private func collection(_ features: String...) throws -> RegionCollection {
+    let text = #"{"type":"FeatureCollection","features":["# + features.joined(separator: ",") + "]}"
+    return try RegionCollection(json: JSONValue(parsing: Array(text.utf8)))
+  }
+
+  private static let square = "[[10,48],[10.01,48],[10.01,48.01],[10,48.01],[10,48]]"
+  private static let hole = "[[10.002,48.002],[10.008,48.002],[10.008,48.008],[10.002,48.002]]"
+
+  @Test func readsEveryKindOfRegion() throws {
+    let collection = try collection(
+      #"{"type":"Feature","id":"depot","properties":{"dwell":300,"notifyOnExit":false,"colour":"red"},"geometry":{"type":"Polygon","coordinates":[\#(Self.square),\#(Self.hole)]}}"#,
+      #"{"type":"Feature","id":7,"properties":{"radius":250.5},"geometry":{"type":"Point","coordinates":[10,48,500]}}"#,
+      #"{"type":"Feature","properties":{"identifier":"both"},"geometry":{"type":"MultiPolygon","coordinates":[[\#(Self.square)],[[[11,48],[11.01,48],[11.01,48.01]]]]}}"#
+    )
+    #expect(collection.problems.isEmpty && collection.regions.map(\.identifier) == ["depot", "7", "both"])
+    let depot = collection.regions[0]
+    #expect(depot.dwell == 300 && depot.notifyOnEntry && !depot.notifyOnExit)
+    guard case .polygon(let parts) = depot.shape else { throw JSONError("no polygon") }
+    #expect(parts.count == 1 && parts[0].map(\.count) == [5, 4])
+    #expect(parts[0][0][1] == Coordinate(latitude: 48, longitude: 10.01))
+    #expect(
+      collection.regions[1].shape == .circle(center: Coordinate(latitude: 48, longitude: 10), radius: 250.5))
+    guard case .polygon(let both) = collection.regions[2].shape else { throw JSONError("no polygon") }
+    #expect(both.count == 2)
+    var monitor = RegionMonitor()
+    let watched = collection.watch(in: &monitor)
+    #expect(watched.accepted == ["depot", "7", "both"] && watched.problems.isEmpty && monitor.count == 3)
+  }
+
+  @Test func everyFaultyFeatureIsNamedAndTheOthersWork() throws {
+    let polygon = #""geometry":{"type":"Polygon","coordinates":[\#(Self.square)]}"#
+    let collection = try collection(
+      #"{"type":"Feature","id":"good",\#(polygon)}"#,
+      #"{"type":"Feature","properties":{},\#(polygon)}"#,
+      #"{"type":"Feature","id":"point","geometry":{"type":"Point","coordinates":[10,48]}}"#,
+      #"{"type":"Feature","id":"line","geometry":{"type":"LineString","coordinates":[[10,48],[11,48]]}}"#,
+      #"{"type":"Feature","id":"swapped","geometry":{"type":"Polygon","coordinates":[[[48,10],[48,110],[49,110]]]}}"#,
+      #"{"type":"Feature","id":"text","geometry":{"type":"Polygon","coordinates":[[["10","48"]]]}}"#,
+      #"{"type":"Feature","id":"slow","properties":{"dwell":"5 min"},\#(polygon)}"#,
+      #"{"type":"Feature","id":"null","geometry":null}"#,
+      #"{"type":"Feature","id":"good",\#(polygon)}"#,
+      #"{"type":"Feature","id":"bow","geometry":{"type":"Polygon","coordinates":[[[10,48],[10.01,48.01],[10.01,48],[10,48.01],[10,48]]]}}"#,
+      #"{"type":"Feature","id":"zero","properties":{"radius":0},"geometry":{"type":"Point","coordinates":[10,48]}}"#,
+      #"{"type":"Feature","id":"flag","properties":{"notifyOnEntry":1},\#(polygon)}"#, "5",
+      #"{"type":"Feature","id":"last",\#(polygon)}"#)
+    var monitor = RegionMonitor()
+    let watched = collection.watch(in: &monitor)
+    #expect(watched.accepted == ["good", "last"])
+    let expected = [
+      "feature 1: has no identifier; give it an \"id\"",
+      "feature 2 (\"point\"): key \"properties.radius\": missing or not a number; a Point needs one, in metres",
+      "feature 3 (\"line\"): key \"geometry.type\": \"LineString\" is not Point (with a radius), Polygon or MultiPolygon",
+      "feature 4 (\"swapped\"): key \"geometry.coordinates[0][1]\": [48.0, 110.0] is not on the earth; write [longitude, latitude]",
+      "feature 5 (\"text\"): key \"geometry.coordinates[0][0]\": not a position; write [longitude, latitude]",
+      "feature 6 (\"slow\"): key \"properties.dwell\": not a number; give seconds",
+      "feature 7 (\"null\"): key \"geometry\": missing",
+      "feature 8 (\"good\"): another region before it has the same identifier",
+      "feature 9 (\"bow\"): edge",
+      "feature 10 (\"zero\"): radius 0.0 is not more than 0",
+      "feature 11 (\"flag\"): key \"properties.notifyOnEntry\": must be true or false",
+      "feature 12: key \"type\": must be \"Feature\"",
+    ]
+    #expect(watched.problems.count == expected.count)
+    for (problem, text) in zip(watched.problems, expected) {
+      #expect(problem.description.hasPrefix(text), "\(problem)")
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"type":"Feature"}"#, "key \"type\": must be \"FeatureCollection\""), ("[]", "key \"type\""),
+    (#"{"type":"FeatureCollection"}"#, "key \"features\": missing or not an array"),
+    (#"{"type":"FeatureCollection","features":{}}"#, "key \"features\": missing or not an array"),
+  ])
+  func whatIsNoCollectionIsRefused(text: String, problem: String) throws {
+    let json = try JSONValue(parsing: Array(text.utf8))
+    do {
+      _ = try RegionCollection(json: json)
+      Issue.record("must be refused")
+    } catch {
+      #expect(error.description.hasPrefix(problem))
+    }
+  }
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/python3
+"""Validates messages, one JSON line {"topic","payload"} each on standard input, as `odographd run --print` and
+`odograph tail` write them, against Config/schemas. Prints how many there were of each schema; fails on the first
+thirty that do not fit, and when the schemas would not notice a broken message."""
+
+import collections
+import copy
+import json
+import sys
+
+from contract import Contract, schema_name
+
+
+def of_another_type(schema, value):
+    """A value that cannot be right where this one is."""
+    return {"wrong": True} if not isinstance(value, dict) else "wrong"
+
+
+def mutations(schema, message):
+    """Messages that must be refused, each with what was done to it."""
+    for name in schema.get("required", []):
+        broken = copy.deepcopy(message)
+        broken.pop(name, None)
+        yield f"without {name}", broken
+    for name, rule in schema["properties"].items():
+        if name not in message:
+            continue
+        broken = copy.deepcopy(message)
+        broken[name] = of_another_type(rule, message[name])
+        yield f"with {name} = {broken[name]}", broken
+        for bound, step in (("minimum", -1), ("maximum", 1)):
+            if bound in rule:
+                broken = copy.deepcopy(message)
+                broken[name] = rule[bound] + step
+                yield f"with {name} = {broken[name]}", broken
+
+
+def main():
+    contract = Contract()
+    counts = collections.Counter()
+    first = {}
+    problems = []
+    for line in sys.stdin:
+        record = json.loads(line)
+        name = schema_name(record["topic"]) or "unknown topic"
+        counts[name] += 1
+        first.setdefault(name, record["payload"])
+        for problem in contract.problems(name, record["payload"]):
+            problems.append(f"{record['topic']}: {problem}: {json.dumps(record['payload'])[:300]}")
+    for name, message in first.items():
+        if name not in contract.schemas:
+            continue
+        schema = contract.schemas[name]
+        for what, broken in mutations(schema, message):
+            if not contract.problems(name, broken):
+                problems.append(f"{name}.json accepts a message {what}")
+        if contract.problems(name, message | {"addedInALaterVersion": 1}):
+            problems.append(f"{name}.json refuses a field that it does not know")
+    for name in sorted(counts):
+        print(f"{name},{counts[name]}")
+    for problem in problems[:30]:
+        print(problem, file=sys.stderr)
+    sys.exit(1 if problems or not counts else 0)
+
+
+main()
