@@ -42,11 +42,16 @@ final class BrokerDelivery: MessageDelivery {
     (self.outbox, self.presence, settings) = (outbox, presence, configuration.mqtt)
     plan = Locked(LinkPlan(configuration.mqtt))
     let topic = topics.topic(.status)
-    let profiles = configuration.profiles
+    let isNative = configuration.profiles.isNative
+    // One connection has one will. The native one says more, so it is the other's only where it stands alone.
+    let ownTracksTopic = isNative ? nil : configuration.profiles.ownTracks?.topics?.base
     let lastWill: @Sendable () -> MQTTMessage = {
-      let will = Self.status(presence.will(), topic: topic)
-      // One connection has one will. The native one says more, so it is the other's only where it stands alone.
-      return profiles.isNative ? will : profiles.ownTracks?.will(at: SystemClock.realtime) ?? will
+      let native = Self.status(presence.will(), topic: topic)
+      return ownTracksTopic.map {
+        MQTTMessage(
+          topic: $0, payload: OwnTracksStatus.lastWill(at: UTCTime(nanoseconds: SystemClock.realtime)),
+          qos: .atLeastOnce, properties: MQTTMessageProperties(contentType: WireMessage.contentType))
+      } ?? native
     }
     self.lastWill = lastWill
     var settings = MQTTConfiguration(configuration.mqtt)
@@ -73,7 +78,7 @@ final class BrokerDelivery: MessageDelivery {
           log.warning("no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
         },
         farewell: { seconds in
-          guard profiles.isNative else { return [] }
+          guard isNative else { return [] }
           let identity = outbox.makeIdentity()
           let asleep = presence.asleep(
             nextContactIn: seconds, identity: MessageIdentity(epoch: identity.epoch, seq: identity.seq))

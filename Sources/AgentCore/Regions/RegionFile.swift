@@ -12,22 +12,19 @@ struct RegionFile {
   /// - Throws: `ConfigurationError` naming the file, and the line where it is no JSON.
   init(_ path: String) throws(ConfigurationError) {
     self.path = path
-    do throws(SystemError) {
-      let bytes = try WholeFile.read(path)
-      do throws(JSONError) {
-        collection = try RegionCollection(json: JSONValue(parsing: bytes))
-      } catch {
-        throw ConfigurationError(
-          place: path, problem: "not a GeoJSON FeatureCollection: \(error.description)")
-      }
-    } catch let error as SystemError {
+    let bytes: [UInt8]
+    do {
+      bytes = try WholeFile.read(path)
+    } catch {
       throw ConfigurationError(
         place: path,
         problem: "cannot be read: \(SystemError.message(for: error.code)); correct regions.path or remove it")
-    } catch let error as ConfigurationError {
-      throw error
+    }
+    do {
+      collection = try RegionCollection(json: JSONValue(parsing: bytes))
     } catch {
-      throw ConfigurationError(place: path, problem: "\(error)")
+      throw ConfigurationError(
+        place: path, problem: "not a GeoJSON FeatureCollection: \(error.description)")
     }
   }
 
