@@ -2,6 +2,7 @@ internal import Glibc
 internal import Logging
 internal import MQTT
 internal import Platform
+internal import Positioning
 internal import Spatial
 internal import StoreAndForward
 internal import Telemetry
@@ -53,8 +54,10 @@ final class BrokerDelivery: MessageDelivery {
       } ?? native
     }
     self.lastWill = lastWill
+    var settings = MQTTConfiguration(configuration.mqtt)
+    settings.radioTail = configuration.radioTail
     session = try MQTTSession(
-      configuration: MQTTConfiguration(configuration.mqtt),
+      configuration: settings,
       subscriptions: (remote?.topics.filters ?? []).map { MQTTSubscription($0) },
       outbound: OutboxProvider(outbox: outbox),
       handlers: MQTTSession.Handlers(
@@ -137,6 +140,11 @@ final class BrokerDelivery: MessageDelivery {
     ]
     for lane in Lane.allCases { counters["queue.\(lane)"] = store[lane].records }
     return counters
+  }
+
+  var radio: EnergyLedger.Usage {
+    let link = session.statistics.link
+    return EnergyLedger.Usage(seconds: link.seconds, starts: link.bursts, bytes: link.bytes)
   }
 
   func stop(farewell: MessageDraft) {
