@@ -109,8 +109,8 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "DeliveryChild", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD", "SensorsIIO",
-        "Spatial", "Telemetry", "TestSupport", "odograph", "odographd",
+        "DeliveryChild", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD",
+        "SensorsIIO", "Spatial", "Telemetry", "TestSupport", "odograph", "odographd",
       ]),
   ]
 )

@@ -112,6 +112,11 @@ public struct AgentConfiguration: Sendable, Hashable {
   /// Nil records nothing.
   public var recorder: Recorder?
 
+  /// What the parts of the device cost.
+  public var energy: EnergyFigures
+  /// Seconds that the radio stays connected after the last byte.
+  public var radioTail: Double
+
   public var mqtt: MQTT
   public var store: Store
   public var regions: Regions

@@ -2,6 +2,7 @@ internal import Glibc
 internal import Logging
 internal import MQTT
 internal import Platform
+internal import Positioning
 internal import Spatial
 internal import StoreAndForward
 internal import Telemetry
@@ -41,15 +42,22 @@ final class BrokerDelivery: MessageDelivery {
     (self.outbox, self.presence, settings) = (outbox, presence, configuration.mqtt)
     plan = Locked(LinkPlan(configuration.mqtt))
     let topic = topics.topic(.status)
-    let profiles = configuration.profiles
+    let isNative = configuration.profiles.isNative
+    // One connection has one will. The native one says more, so it is the other's only where it stands alone.
+    let ownTracksTopic = isNative ? nil : configuration.profiles.ownTracks?.topics?.base
     let lastWill: @Sendable () -> MQTTMessage = {
-      let will = Self.status(presence.will(), topic: topic)
-      // One connection has one will. The native one says more, so it is the other's only where it stands alone.
-      return profiles.isNative ? will : profiles.ownTracks?.will(at: SystemClock.realtime) ?? will
+      let native = Self.status(presence.will(), topic: topic)
+      return ownTracksTopic.map {
+        MQTTMessage(
+          topic: $0, payload: OwnTracksStatus.lastWill(at: UTCTime(nanoseconds: SystemClock.realtime)),
+          qos: .atLeastOnce, properties: MQTTMessageProperties(contentType: WireMessage.contentType))
+      } ?? native
     }
     self.lastWill = lastWill
+    var settings = MQTTConfiguration(configuration.mqtt)
+    settings.radioTail = configuration.radioTail
     session = try MQTTSession(
-      configuration: MQTTConfiguration(configuration.mqtt),
+      configuration: settings,
       subscriptions: (remote?.topics.filters ?? []).map { MQTTSubscription($0) },
       outbound: OutboxProvider(outbox: outbox),
       handlers: MQTTSession.Handlers(
@@ -70,7 +78,7 @@ final class BrokerDelivery: MessageDelivery {
           log.warning("no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
         },
         farewell: { seconds in
-          guard profiles.isNative else { return [] }
+          guard isNative else { return [] }
           let identity = outbox.makeIdentity()
           let asleep = presence.asleep(
             nextContactIn: seconds, identity: MessageIdentity(epoch: identity.epoch, seq: identity.seq))
@@ -132,6 +140,11 @@ final class BrokerDelivery: MessageDelivery {
     ]
     for lane in Lane.allCases { counters["queue.\(lane)"] = store[lane].records }
     return counters
+  }
+
+  var radio: EnergyLedger.Usage {
+    let link = session.statistics.link
+    return EnergyLedger.Usage(seconds: link.seconds, starts: link.bursts, bytes: link.bytes)
   }
 
   func stop(farewell: MessageDraft) {

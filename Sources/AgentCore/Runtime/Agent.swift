@@ -104,10 +104,9 @@ public final class Agent: Sendable {
       regionStates: regionStates, memory: MotionMemory.Plan(configuration, calibration: calibration),
       remote: remote, log: log)
     let outcome = Locked<(any Error)?>(nil)
-    let demands = pipeline.demands
     let worker = try DedicatedThread.start(name: "pipeline", stackSize: 1 << 20) {
       do {
-        try runner.run(feed, queue: queue, demands: demands)
+        try runner.run(feed, queue: queue)
       } catch {
         outcome.withLock { $0 = error }
       }

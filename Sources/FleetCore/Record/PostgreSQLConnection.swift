@@ -141,6 +141,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   }
 
   deinit {
-    unsafe pointers.forEach { unsafe free(UnsafeMutablePointer(mutating: $0)) }
+    let count = unsafe pointers.count
+    for index in 0..<count { unsafe free(UnsafeMutablePointer(mutating: pointers[index])) }
   }
 }
