@@ -65,7 +65,7 @@ struct RegionBenchmark {
 
   private static func row(_ count: Int, _ engine: String, _ rate: Double) {
     print("\(count),\(engine),\(Int(rate))")
-    fflush(stdout)
+    fflush(nil)
   }
 
   private static func fail(_ text: String, code: Int32 = 64) -> Never {
