@@ -1,3 +1,4 @@
+internal import Spatial
 internal import Telemetry
 
 /// A `regions/desired` document: a GeoJSON FeatureCollection. A value without I/O.
