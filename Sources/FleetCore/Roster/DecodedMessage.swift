@@ -1,3 +1,4 @@
+internal import Positioning
 internal import Spatial
 internal import Telemetry
 

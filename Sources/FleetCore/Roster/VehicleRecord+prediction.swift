@@ -14,31 +14,30 @@ public struct PredictedPosition: Hashable, Sendable {
 /// A subscriber's side of bounded reporting, on the vehicle's own clock.
 struct VehiclePrediction: Sendable {
   private var follower = ReportFollower()
-  /// Seconds from the vehicle's clock to ours where the two cannot be meant to agree, as in the replay of an old
+  /// Nanoseconds from the vehicle's clock to ours where the two cannot be meant to agree, as in the replay of an old
   /// recording; otherwise none, so that a late message does not shift the vehicle.
-  private var skew = 0.0
+  private var skew: Int64 = 0
 
   /// Takes a report.
   ///
   /// - Parameter clocksAgree: whether the message's time can be one of our clock.
   mutating func receive(_ report: ReportPredictor, at moment: Moment, clocksAgree: Bool) {
-    let time = UTCTime(nanoseconds: report.moment.nanoseconds)
     // A report is sent when the delay after its moment is over.
-    skew = clocksAgree ? 0 : moment.time.seconds(since: time) - report.delay
+    let sent = report.moment.advanced(bySeconds: report.delay)
+    skew = clocksAgree ? 0 : moment.time.nanoseconds &- sent.nanoseconds
     follower.receive(report)
-    follower.forget(before: shown(at: moment, delay: report.delay))
+    follower.forget(before: vehicleTime(at: moment).advanced(bySeconds: -report.delay))
   }
 
   func position(at now: Moment) -> PredictedPosition? {
-    let vehicleTime = now.time.advanced(bySeconds: -skew)
-    return follower.position(now: Timestamp(nanoseconds: vehicleTime.nanoseconds)).map {
+    follower.position(now: vehicleTime(at: now)).map {
       PredictedPosition(
         time: UTCTime(nanoseconds: $0.moment.nanoseconds), coordinate: $0.coordinate, bound: $0.bound)
     }
   }
 
-  private func shown(at now: Moment, delay: Double) -> Timestamp {
-    Timestamp(nanoseconds: now.time.advanced(bySeconds: -skew - delay).nanoseconds)
+  private func vehicleTime(at now: Moment) -> Timestamp {
+    Timestamp(nanoseconds: now.time.nanoseconds &- skew)
   }
 }
 

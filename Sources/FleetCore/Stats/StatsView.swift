@@ -60,7 +60,8 @@ struct StatsView: Sendable {
   /// The table as text: what is printed at the end.
   func text(of statistics: StreamStatistics, seconds: Double, width: Int, styles: Bool) -> String {
     let rates = WatchView.Rates(
-      messages: Double(statistics.messages) / seconds, bytes: Double(statistics.bytes) / seconds)
+      messages: Double(statistics.messages - statistics.retained) / seconds,
+      bytes: Double(statistics.bytes - statistics.retainedBytes) / seconds)
     var lines = Self.totals(of: statistics, seconds: seconds, rates: rates)
     let (layout, namesFleet) = Self.layout(statistics, width: width)
     lines.append(titles(layout))

@@ -9,7 +9,7 @@ extension StreamStatistics {
       json.field("messages", messages)
       json.field("bytes", bytes)
       json.field("retained", retained)
-      json.field("messagesPerSecond", Double(messages) / seconds, decimals: 3)
+      json.field("messagesPerSecond", Double(messages - retained) / seconds, decimals: 3)
       json.field("missing", missing)
       json.field("late", late)
       json.field("duplicates", duplicates)

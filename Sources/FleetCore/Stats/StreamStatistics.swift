@@ -20,6 +20,7 @@ struct StreamStatistics: Sendable {
   private(set) var messages = 0
   private(set) var bytes = 0
   private(set) var retained = 0
+  private(set) var retainedBytes = 0
   /// Live messages.
   private(set) var byKind: [MessageKind: Int] = [:]
   /// Payloads of this contract's kinds that are no JSON object.
@@ -57,7 +58,10 @@ struct StreamStatistics: Sendable {
     let size = topic.utf8.count + payload.count
     messages += 1
     bytes += size
-    if retained { self.retained += 1 }
+    if retained {
+      self.retained += 1
+      retainedBytes += size
+    }
     guard let place = place(of: topic) else { return }
     note(payload, size: size, retained: retained, at: moment, place)
   }
