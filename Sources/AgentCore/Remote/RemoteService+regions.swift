@@ -5,7 +5,8 @@ internal import Telemetry
 /// Regions that are wanted remotely.
 extension RemoteService {
   /// A `regions/desired` document. A feature that is no region is left out and named; one document replaces the other.
-  func takeRegions(_ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft]) {
+  func takeRegions(_ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft])
+  {
     guard let memory = manager.regionsDesired(request.payload, isRetained: request.isRetained) else { return }
     watch(request.payload, &pipeline, &drafts)
     // Last: a loss of power before this decides on the same document again.

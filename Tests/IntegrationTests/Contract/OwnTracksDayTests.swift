@@ -9,7 +9,8 @@ import Testing
     let regions = try RegionsOnTheWay(in: directory)
     let agent = try AgentProcess(
       [
-        "regions.path": regions.path, "mqtt.profile": "owntracks", "owntracks.tid": "v1", "input.mode": "simulation", "input.speed": "0",
+        "regions.path": regions.path, "mqtt.profile": "owntracks", "owntracks.tid": "v1",
+        "input.mode": "simulation", "input.speed": "0",
         "simulation.duration": "86400", "simulation.start": "2026-11-21T00:00:00Z",
         "heading.enabled": "false", "attitude.enabled": "false", "motion.events": "",
         "log.level": "warning",
