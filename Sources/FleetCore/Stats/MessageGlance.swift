@@ -93,7 +93,7 @@ struct MessageGlance: Hashable, Sendable {
         nanosecond: millisecond * 1_000_000)
     }
     let text = bytes.extracting(start..<(range.upperBound - 1))
-    return text.withUnsafeBufferPointer {
+    return unsafe text.withUnsafeBufferPointer {
       unsafe UTCTime(rfc3339: String(decoding: $0, as: UTF8.self))
     }
   }
