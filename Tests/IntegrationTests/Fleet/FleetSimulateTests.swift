@@ -78,7 +78,10 @@ import Testing
     try await eventually { try await terminal.text().contains("├") }
     try await terminal.type("+", "+")
     try await terminal.resize(columns: 132, rows: 43)
-    try await eventually { try await terminal.screen().count >= 43 && terminal.screen()[42].contains("zoom") }
+    try await eventually {
+      let lines = try await terminal.screen()
+      return lines.count >= 43 && lines[42].contains("zoom")
+    }
     try await terminal.type("Escape", "/", "s", "i", "m", "-", "2", "9")
     try await eventually { try await terminal.text().contains("1 of 30") }
     try await terminal.type("C-c")
