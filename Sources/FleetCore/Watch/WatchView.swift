@@ -97,20 +97,20 @@ struct WatchView: Sendable {
   private mutating func handleInTable(_ key: Key) -> LiveAction {
     switch key {
     case .character("q"), .character("Q"), .control("c"): return .quit
-    case .up, .character("k"): move = -1
-    case .down, .character("j"): move = 1
+    case .up, .character("k"): choose(by: -1)
+    case .down, .character("j"): choose(by: 1)
     case .pageUp: scroll(by: -pageRows)
     case .pageDown, .character(" "): scroll(by: pageRows)
     case .home, .character("g"):
       offset = 0
-      if selection != nil { move = -Int.max / 4 }
+      if selection != nil { choose(by: -Int.max / 4) }
     // Beyond the end: the snapshot brings it back to the last page.
     case .end, .character("G"):
       offset = Int.max / 2
-      if selection != nil { move = Int.max / 4 }
+      if selection != nil { choose(by: Int.max / 4) }
     case .enter:
       showsDetail.toggle()
-      if showsDetail, selection == nil { move = 0 }
+      if showsDetail, selection == nil { choose(by: 0) }
     case .character("m"): showsMap.toggle()
     case .character("+"), .character("="): zoom = min(zoom + 1, 20)
     case .character("-"): zoom = max(zoom - 1, -20)
@@ -165,6 +165,11 @@ struct WatchView: Sendable {
     offset = max(0, min(offset, Int.max / 4) + rows)
   }
 
+  /// Several keys may come before the rows are known.
+  private mutating func choose(by rows: Int) {
+    move = max(-Int.max / 4, min((move ?? 0) + rows, Int.max / 4))
+  }
+
   /// The place of the chosen vehicle in the table, after the keys pressed; nil when none is chosen or it is filtered out.
   private mutating func choose(among places: [Int], of vehicles: [VehicleRecord]) -> Int? {
     defer { move = nil }
@@ -172,8 +177,9 @@ struct WatchView: Sendable {
     let current = selection.flatMap { key in places.firstIndex { vehicles[$0].key == key } }
     guard let move else { return current }
     // The first step chooses what stands at the top of the screen.
-    let place =
-      current.map { max(0, min($0 + move, places.count - 1)) } ?? max(0, min(offset, places.count - 1))
+    let start = current ?? max(0, min(offset, places.count - 1))
+    let steps = current == nil && move > 0 ? move - 1 : move
+    let place = max(0, min(start + steps, places.count - 1))
     selection = vehicles[places[place]].key
     if place < offset { offset = place }
     if place >= min(offset, Int.max / 2) + pageRows { offset = place - pageRows + 1 }

@@ -148,6 +148,15 @@ import Testing
     #expect(trail.coordinates.count == Trail.capacity)
   }
 
+  /// Keys that come faster than the screen is drawn all count.
+  @Test func keysTypedTogether() {
+    var view = WatchView(size: .usual, title: "")
+    for key in [Key.down, .down, .enter] { _ = view.handle(key) }
+    #expect(view.snapshot(of: fleet(), at: moment(45)).selected?.key.vehicle == "van-2")
+    for key in [Key.up, .up, .up] { _ = view.handle(key) }
+    #expect(view.snapshot(of: fleet(), at: moment(45)).selected?.key.vehicle == "van-1")
+  }
+
   @Test func sortKeysByDigit() {
     var view = WatchView(size: .usual, title: "")
     _ = view.handle(.character("4"))
