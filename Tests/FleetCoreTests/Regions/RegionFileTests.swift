@@ -1,3 +1,4 @@
+import Spatial
 import Telemetry
 import Testing
 
