@@ -8,7 +8,7 @@ final class Broker {
 
   init(in directory: String) {
     port = freePort()
-    log = directory + "/broker.log"
+    log = directory + "/broker-\(port).log"
     let path = directory + "/broker.conf"
     write(
       """
