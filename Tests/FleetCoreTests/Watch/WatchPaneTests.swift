@@ -64,7 +64,7 @@ import Testing
   @Test func detailsTellAllThatIsKnown() {
     let text = screen(80, 24, [.down, .enter]).joined(separator: "\n")
     for part in [
-      "demo/van-1  ● online", "position  48.11560   11.50780", "50.0 km/h  course ↗  20°  heading ↗  24°",
+      "demo/van-1  ● online", "position  48.11560   11.50780", "50.0 km/h  course ↑  20°  heading ↗  24°",
       "attitude  roll -3.7°  pitch 1.9°  yaw 13.9°", "energy    83 %  12.6 V  charging",
       "storage   1.5 GB free",
       "queue     3 missing  fixes 120", "regions   inside depot  (watches 1)", "  2 s     impact",
