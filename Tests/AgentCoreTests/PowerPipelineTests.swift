@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test func theBestAccuracyNeverSleeps() throws {
-    var pipeline = try pipeline()
+    var pipeline = try pipeline("location.pauses_automatically=false")
     let demands = pipeline.demands
     _ = drive(&pipeline, from: 0, to: 5, isMoving: false)
     pipeline.process(fix(at: 5, speed: 0)) { _ in }

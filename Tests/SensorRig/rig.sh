@@ -75,7 +75,7 @@ run() {
     trap 'ended=yes; if [ -n "$qemu" ]; then kill "$qemu" 2>/dev/null || true; fi' TERM INT HUP
     [ -z "$create" ] || arguments+=" rig.create=$(tr ' ,' ',+' <<<"$create")"
     # pdeathsig: were this script killed, nobody else would end QEMU. One core: the tests need the other.
-    setpriv --pdeathsig KILL qemu-system-x86_64 -accel tcg -machine pc -smp 1 -m 512 -no-user-config -nodefaults \
+    setpriv --pdeathsig KILL qemu-system-x86_64 -accel tcg -machine pc -smp 1 -m 768 -no-user-config -nodefaults \
         -display none -no-reboot -kernel "$image/vmlinux" -initrd "$initrd" -append "$arguments" \
         -serial "file:$state/console" -nic "user,model=virtio-net-pci,$forward" </dev/null &
     qemu=$!

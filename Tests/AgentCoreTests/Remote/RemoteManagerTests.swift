@@ -128,7 +128,7 @@ import Testing
     var manager = try manager()
     for (text, problem) in [
       (#"{"settings":{"motion.events":["jump"]}}"#, "key motion.events: \"jump\" is not one of"),
-      (#"{"settings":{"mqtt.broker":"http://x"}}"#, "\"http://x\" is not mqtt://HOST"),
+      (#"{"settings":{"mqtt.broker":"http://x"}}"#, "key mqtt.broker: \"http://x\" is not mqtt://HOST"),
     ] {
       let answer = try #require(report(manager.desired(Array(text.utf8), isRetained: false, at: at(1))))
       #expect(answer.state == .refused && answer.problem?.hasPrefix(problem) == true, "\(answer)")

@@ -79,8 +79,8 @@ import Testing
     try await terminal.type("+", "+")
     try await terminal.resize(columns: 132, rows: 43)
     try await eventually {
-      let lines = try await terminal.screen()
-      return lines.count >= 43 && lines[42].contains("zoom")
+      let screen = try await terminal.screen()
+      return screen.count >= 43 && screen[42].contains("zoom")
     }
     try await terminal.type("Escape", "/", "s", "i", "m", "-", "2", "9")
     try await eventually { try await terminal.text().contains("1 of 30") }

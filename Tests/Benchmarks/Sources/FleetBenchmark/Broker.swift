@@ -8,7 +8,7 @@ final class Broker {
 
   init(in directory: String) {
     port = freePort()
-    log = directory + "/broker.log"
+    log = directory + "/broker-\(port).log"
     let path = directory + "/broker.conf"
     write(
       """
@@ -31,7 +31,9 @@ final class Broker {
   func waitForSubscription(of client: String, times: Int = 1) {
     while true {
       let lines = contents(of: log).split(separator: "\n")
-      if lines.filter({ $0.contains(": \(client)") && $0.hasSuffix(" odograph/v1/#") }).count >= times { return }
+      if lines.filter({ $0.contains(": \(client)") && $0.hasSuffix(" odograph/v1/#") }).count >= times {
+        return
+      }
       usleep(5000)
     }
   }
