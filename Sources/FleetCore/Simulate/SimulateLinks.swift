@@ -29,7 +29,8 @@ struct SimulateLinks: Sendable {
           configuration: configuration, outbound: queue,
           handlers: .init(connectionChanged: { state in
             switch state {
-            case .connected: waiter.note(.connected)
+            // One speaks for all: a second connection is no return of the first.
+            case .connected: if number == 0 { waiter.note(.connected) }
             case .disconnected(let reason, _): waiter.note(.disconnected(reason))
             }
           }))
