@@ -31,6 +31,8 @@ public struct MQTTConfiguration: Sendable {
   /// Seconds, 5...65,535: the broker declares a silent client dead, and publishes its will, after one and a
   /// half times this. Small notices sooner, large wakes the modem less.
   public var keepAlive: Int = 60
+  /// Seconds that the radio below stays connected after the last byte; only `MQTTStatistics.link` depends on it.
+  public var radioTail = 0.0
   /// Whether the broker forgets what it knew of this client identifier.
   public var cleanStart = true
   /// Seconds for which the broker keeps subscriptions and undelivered messages after the connection ended;

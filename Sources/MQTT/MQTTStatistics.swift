@@ -14,6 +14,8 @@ public struct MQTTStatistics: Hashable, Sendable {
   public var droppedNow = 0
   /// Messages handed to the handler.
   public var received = 0
+  /// What all connections together used of the link.
+  public var link = LinkUse()
 
   public init() {}
 }

@@ -10,6 +10,7 @@ final class SessionLoop {
   let mailbox: Mailbox
   var flow: PublishFlow
   var ledger: SubscriptionLedger
+  var meter: LinkMeter
   var hold: AcknowledgementHold
   private var planner: ConnectionPlanner
   private var generator = SystemRandomNumberGenerator()
@@ -33,6 +34,7 @@ final class SessionLoop {
     self.mailbox = mailbox
     flow = PublishFlow(window: configuration.publishWindow)
     ledger = SubscriptionLedger(subscriptions)
+    meter = LinkMeter(tail: configuration.radioTail)
     hold = AcknowledgementHold(
       countLimit: configuration.heldMessages, byteLimit: configuration.heldBytes)
     planner = ConnectionPlanner(

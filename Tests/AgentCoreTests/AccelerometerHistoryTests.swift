@@ -32,7 +32,7 @@ import Testing
     let runner = PipelineRunner(
       pipeline: pipeline, delivery: NoDelivery(), statusRequested: Flag(),
       memory: MotionMemory.Plan(configuration, calibration: nil), log: Self.log)
-    try runner.run(feed, queue: BoundedQueue(capacity: 64), demands: pipeline.demands)
+    try runner.run(feed, queue: BoundedQueue(capacity: 64))
   }
 
   @Test func historyIsReadBackByTimeAcrossARestart() throws {

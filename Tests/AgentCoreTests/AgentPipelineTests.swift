@@ -104,10 +104,10 @@ import Testing
   @Test func demandsFollowTheConfiguration() throws {
     let all = try pipeline("iio.rate=50").demands
     #expect(all[.gyroscope] == .rate(hertz: 50, latency: .milliseconds(100)))
-    #expect(all[.positioning]?.isOn == true && all[.barometer] == nil)
+    #expect(all[.positioning]?.isOn == true && all[.barometer] == .off)
     let none = try pipeline(
       "location.enabled=false", "heading.enabled=false", "attitude.enabled=false", "motion.events=")
-    #expect(none.demands.isEmpty)
+    #expect(none.demands.values.allSatisfy { $0 == .off })
   }
 
   @Test func aSourceThatIsLostIsInTheNextStatusOnce() throws {

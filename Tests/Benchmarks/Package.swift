@@ -31,6 +31,12 @@ let package = Package(
       name: "outbox-benchmark", dependencies: [.product(name: "StoreAndForward", package: "odograph")],
       path: "Sources/OutboxBenchmark"),
     .executableTarget(
+      name: "region-benchmark",
+      dependencies: [
+        .product(name: "Positioning", package: "odograph"), .product(name: "Spatial", package: "odograph"),
+      ],
+      path: "Sources/RegionBenchmark"),
+    .executableTarget(
       name: "report-benchmark",
       dependencies: [
         .product(name: "Positioning", package: "odograph"), .product(name: "Sensors", package: "odograph"),

@@ -55,8 +55,13 @@ func agent(store: String, port: String, client: String, log: String, pause: UInt
   var lanes = SystemRandomNumberGenerator()
   while access(log + ".end", F_OK) != 0 {
     let lane = [Lane.events, .events, .tracks, .other].randomElement(using: &lanes) ?? .events
+    // Some of the tracks are last-known values, as locations are.
+    let isRetained = lane == .tracks && Bool.random(using: &lanes)
+    let name = isRetained ? "last" : "\(lane)"
     let drafts = (0..<Int.random(in: 1...5)).map { _ in
-      RecordDraft(lane: lane, topic: "records/\(lane)", createdAt: SystemClock.realtime) {
+      RecordDraft(
+        lane: lane, topic: "records/\(name)", retain: isRetained, createdAt: SystemClock.realtime
+      ) {
         Array("\($0.epoch) \($0.seq)".utf8)
       }
     }
@@ -64,7 +69,7 @@ func agent(store: String, port: String, client: String, log: String, pause: UInt
     // die with the process, and is marked.
     let identities = outbox.append(drafts)
     let mark = outbox.status.mode == .durable ? "" : "?"
-    for identity in identities { append("\(lane)\(mark) \(identity.epoch) \(identity.seq)", to: descriptor) }
+    for identity in identities { append("\(name)\(mark) \(identity.epoch) \(identity.seq)", to: descriptor) }
     session.wakeUp()
     if pause > 0 { usleep(UInt32.random(in: 0...pause)) }
   }

@@ -60,7 +60,7 @@ import Testing
 
   private static let told = [
     "status", "location", "track", "heading", "attitude", "motion", "region", "regions/reported",
-    "config/reported", "response/42",
+    "config/reported", "command/locate/response",
   ]
   private static let asked = ["config/desired", "regions/desired", "command/locate", "command/track"]
 
@@ -69,7 +69,8 @@ import Testing
     let others =
       Self.told.flatMap { ["odograph/v1/acme/van-2/\($0)", "odograph/v1/other/van-1/\($0)"] }
       + Self.asked.flatMap { ["odograph/v1/acme/van-1/\($0)", "odograph/v1/acme/van-2/\($0)"] } + [
-        "odograph/v1/acme/van-1", "odograph/v1/acme/van-1/unheard-of", "odograph/v1/acme/van-1/status/more",
+        "odograph/v1/acme/van-1", "odograph/v1/acme/van-1/response", "odograph/v1/acme/van-1/unheard-of",
+        "odograph/v1/acme/van-1/status/more",
         "odograph/v1/van-1/status", "odograph/v1/acme/status", "odograph/v2/acme/van-1/status", "status",
         "acme/van-1/status", "$SYS/broker/uptime", "owntracks/acme/van-1", "homeassistant/device_tracker/x",
       ]

@@ -31,7 +31,8 @@ import Testing
     let missing = accepted.filter { $0.isDurable && !known.contains($0.identity) }
     #expect(
       missing.isEmpty, "seed \(seed): \(missing.count) of \(accepted.count), first \(missing.prefix(3))")
-    for lane in Set(accepted.map(\.lane)) {
+    // A last-known value that overtook from memory, on a full disk, is not remembered when the process is killed.
+    for lane in Set(accepted.map(\.lane)).subtracting(["last"]) {
       let expected = accepted.filter { $0.lane == lane && known.contains($0.identity) }.map(\.identity)
       let ofLane = Set(expected)
       #expect(arrived.filter(ofLane.contains) == expected, "seed \(seed): order of lane \(lane)")

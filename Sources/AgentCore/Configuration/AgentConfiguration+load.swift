@@ -51,6 +51,8 @@ extension AgentConfiguration {
     motionEvents = try reader.choices("motion.events", of: MotionEvent.self)
     requiredSensors = try reader.choices("sensors.required", of: SensorKind.self)
     statusInterval = try reader.number("status.interval")
+    energy = try EnergyFigures(reader)
+    radioTail = try reader.number("energy.radio_tail")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     store = try Store(reader)
     let calibration = reader.optionalText("calibration.path")
@@ -61,6 +63,7 @@ extension AgentConfiguration {
         path: reader.optionalText("recorder.path") ?? Self.path("accelerometer.history", beside: store.path),
         megabytes: try reader.integer("recorder.megabytes"))
     }
+    regions = try Regions(reader)
     logLevel = try reader.text("log.level")
     profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
     remote = try Remote(reader)
@@ -125,6 +128,21 @@ extension AgentConfiguration.IIO {
           "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with rows that span space")
     }
     return (String(halves[0].trimmingSpaces()), matrix)
+  }
+}
+
+extension EnergyFigures {
+  fileprivate init(_ reader: Reader) throws(ConfigurationError) {
+    self.init()
+    let keys: [EnergyComponent: String] = [
+      .receiver: "receiver", .accelerometer: "accelerometer", .gyroscope: "gyroscope",
+      .magnetometer: "magnetometer", .barometer: "barometer", .processor: "processor", .radio: "radio",
+    ]
+    for (component, key) in keys { power[component] = try reader.number("energy.\(key)_mw") * 1e-3 }
+    wakeup = try reader.number("energy.wakeup_mj") * 1e-3
+    burst = try reader.number("energy.radio_burst_mj") * 1e-3
+    byte = try reader.number("energy.radio_byte_uj") * 1e-6
+    sensorLinger = try reader.number("energy.sensor_linger")
   }
 }
 

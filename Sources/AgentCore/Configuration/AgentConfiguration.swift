@@ -112,8 +112,14 @@ public struct AgentConfiguration: Sendable, Hashable {
   /// Nil records nothing.
   public var recorder: Recorder?
 
+  /// What the parts of the device cost.
+  public var energy: EnergyFigures
+  /// Seconds that the radio stays connected after the last byte.
+  public var radioTail: Double
+
   public var mqtt: MQTT
   public var store: Store
+  public var regions: Regions
   public var logLevel: String
   public var profiles: Profiles
   public var remote: Remote

@@ -75,6 +75,19 @@ extension ConfigurationKey {
 
     ConfigurationKey("status.interval", .number(1...86_400), default: .number(60)),
 
+    ConfigurationKey("energy.receiver_mw", .number(0...100_000), default: .number(70)),
+    ConfigurationKey("energy.accelerometer_mw", .number(0...100_000), default: .number(0.3)),
+    ConfigurationKey("energy.gyroscope_mw", .number(0...100_000), default: .number(0.7)),
+    ConfigurationKey("energy.magnetometer_mw", .number(0...100_000), default: .number(0.7)),
+    ConfigurationKey("energy.barometer_mw", .number(0...100_000), default: .number(0.02)),
+    ConfigurationKey("energy.sensor_linger", .number(0...3600), default: .number(0)),
+    ConfigurationKey("energy.processor_mw", .number(0...1_000_000), default: .number(300)),
+    ConfigurationKey("energy.wakeup_mj", .number(0...1000), default: .number(0.05)),
+    ConfigurationKey("energy.radio_mw", .number(0...100_000), default: .number(1060)),
+    ConfigurationKey("energy.radio_tail", .number(0...3600), default: .number(11.6)),
+    ConfigurationKey("energy.radio_burst_mj", .number(0...100_000), default: .number(315)),
+    ConfigurationKey("energy.radio_byte_uj", .number(0...1000), default: .number(3.5)),
+
     ConfigurationKey("mqtt.broker", .texts, default: .texts(["mqtt://127.0.0.1:1883"])),
     ConfigurationKey("mqtt.client_id", .text),
     ConfigurationKey("mqtt.protocol", .oneOf(["5", "3.1.1"]), default: .text("5")),
@@ -100,6 +113,9 @@ extension ConfigurationKey {
     ConfigurationKey("mqtt.backoff_limit", .number(0.05...86_400), default: .number(120)),
     ConfigurationKey("mqtt.session_expiry", .integer(0...31_536_000), default: .integer(3600)),
     ConfigurationKey("mqtt.message_expiry", .integer(0...31_536_000), default: .integer(0)),
+
+    ConfigurationKey("regions.path", .text),
+    ConfigurationKey("regions.state", .text, default: .text("/var/lib/odographd/regions.state")),
 
     ConfigurationKey("store.path", .text, default: .text("/var/lib/odographd/outbox.sqlite")),
     ConfigurationKey("store.sync", .oneOf(["everything", "events", "second"]), default: .text("events")),

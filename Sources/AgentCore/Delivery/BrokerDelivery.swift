@@ -2,6 +2,7 @@ internal import Glibc
 internal import Logging
 internal import MQTT
 internal import Platform
+internal import Positioning
 internal import Spatial
 internal import StoreAndForward
 internal import Telemetry
@@ -45,15 +46,18 @@ final class BrokerDelivery: MessageDelivery {
     // One connection has one will. The native one says more, so it is the other's only where it stands alone.
     let ownTracksTopic = isNative ? nil : configuration.profiles.ownTracks?.topics?.base
     let lastWill: @Sendable () -> MQTTMessage = {
-      ownTracksTopic.map {
+      let native = Self.status(presence.will(), topic: topic)
+      return ownTracksTopic.map {
         MQTTMessage(
-          topic: $0, payload: OwnTracksStatus.lastWill(at: presence.beginAttempt()), qos: .atLeastOnce,
-          properties: MQTTMessageProperties(contentType: WireMessage.contentType))
-      } ?? Self.status(presence.will(), topic: topic)
+          topic: $0, payload: OwnTracksStatus.lastWill(at: UTCTime(nanoseconds: SystemClock.realtime)),
+          qos: .atLeastOnce, properties: MQTTMessageProperties(contentType: WireMessage.contentType))
+      } ?? native
     }
     self.lastWill = lastWill
+    var settings = MQTTConfiguration(configuration.mqtt)
+    settings.radioTail = configuration.radioTail
     session = try MQTTSession(
-      configuration: MQTTConfiguration(configuration.mqtt),
+      configuration: settings,
       subscriptions: (remote?.topics.filters ?? []).map { MQTTSubscription($0) },
       outbound: OutboxProvider(outbox: outbox),
       handlers: MQTTSession.Handlers(
@@ -136,6 +140,11 @@ final class BrokerDelivery: MessageDelivery {
     ]
     for lane in Lane.allCases { counters["queue.\(lane)"] = store[lane].records }
     return counters
+  }
+
+  var radio: EnergyLedger.Usage {
+    let link = session.statistics.link
+    return EnergyLedger.Usage(seconds: link.seconds, starts: link.bursts, bytes: link.bytes)
   }
 
   func stop(farewell: MessageDraft) {
@@ -229,6 +238,7 @@ extension BrokerDelivery: RemoteLink {
     do {
       // The broker that is left must not show the vehicle as online for ever.
       try session.reconnect(MQTTConfiguration(settings), final: [lastWill()])
+      plan.withLock { $0 = LinkPlan(settings) }
     } catch {
       log.warning("connection not changed", metadata: ["reason": "\(error)"])
     }

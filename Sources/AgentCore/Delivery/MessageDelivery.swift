@@ -1,3 +1,4 @@
+internal import Positioning
 internal import Spatial
 internal import Telemetry
 
@@ -11,6 +12,8 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// Counts for `status`, by name.
   var counters: [String: Int] { get }
 
+  /// What was used of the radio since the start.
+  var radio: EnergyLedger.Usage { get }
   /// Why messages are kept in memory only; nil while they are safe.
   var storeProblem: String? { get }
 
@@ -28,6 +31,8 @@ protocol MessageDelivery: AnyObject, Sendable {
 }
 
 extension MessageDelivery {
+  /// Nothing, where messages do not go by radio.
+  var radio: EnergyLedger.Usage { EnergyLedger.Usage(seconds: 0, starts: 0, bytes: 0) }
   var storeProblem: String? { nil }
   var sessionStart: UTCTime? { nil }
   func note(_ status: StatusMessage) {}

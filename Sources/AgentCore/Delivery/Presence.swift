@@ -23,15 +23,9 @@ final class Presence: Sendable {
   /// The payload of the will for a session that begins now: `offline`, with the session's start, so that the will of an
   /// old session, which a broker may publish after the new one has begun, is told from it.
   func will() -> [UInt8] {
-    let now = beginAttempt()
-    return StatusMessage(state: .offline, time: now, sessionStart: now, isWill: true).payload
-  }
-
-  /// Notes that a session is attempted now. Returns the civil time.
-  func beginAttempt() -> UTCTime {
     let now = UTCTime(nanoseconds: SystemClock.realtime)
     state.withLock { $0.attempt = now }
-    return now
+    return StatusMessage(state: .offline, time: now, sessionStart: now, isWill: true).payload
   }
 
   func connected() { state.withLock { $0.session = $0.attempt } }

@@ -18,7 +18,7 @@ public struct EnvironmentCheck {
   /// Looks at everything; takes at most some seconds a part. Nothing is published and no sensor is powered.
   public func run() -> [Finding] {
     [Finding(.ok, "configuration", "vehicle \(configuration.fleet)/\(configuration.vehicle)")]
-      + clock() + location() + input() + store() + broker()
+      + RegionFile.findings(configuration.regions) + clock() + location() + input() + store() + broker()
   }
 
   private func clock() -> [Finding] {

@@ -11,7 +11,11 @@ public import Telemetry
 public struct AgentPipeline: Sendable {
   private(set) var configuration: AgentConfiguration
   private var timeBase: TimeBase
-  private var location: LocationReports
+  private(set) var location: LocationReports
+  /// The newest position that was believed, told or not.
+  private(set) var lastSeen: Location?
+  /// What is demanded of the sensors, and what that costs.
+  var power: PowerControl
   private var motion: MotionManager
   private var heading: HeadingManager
   private var headingGate: IntervalGate
@@ -19,6 +23,8 @@ public struct AgentPipeline: Sendable {
   private var motionEvents: MotionEvents
   private var activity: StationaryDetector.State?
   private var status: StatusReporter
+  /// What regions are watched, and what they saw.
+  var regions = RegionEvents()
 
   /// - Parameters:
   ///   - start: where the device's time line stands now.
@@ -46,6 +52,8 @@ public struct AgentPipeline: Sendable {
       configuration.motionEvents,
       watchesActivity: configuration.isLocationEnabled && configuration.location.pausesAutomatically)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
+    power = PowerControl(figures: configuration.energy, mobility: Mobility(configuration.location.activity))
+    planPower(at: start)
   }
 
   /// Goes on under another configuration: times, sources and a settled attitude filter are kept, and what has not changed
@@ -57,6 +65,8 @@ public struct AgentPipeline: Sendable {
     var next = AgentPipeline(configuration: new, start: now, time: timeBase.utc(at: now), version: "")
     (next.timeBase, next.status, next.externalCounters) = (timeBase, status, externalCounters)
     next.status.interval = new.statusInterval
+    next.regions = regions
+    (next.power, next.lastSeen) = (power, lastSeen)
     next.location.adopt(location)
     if !hasOtherLocations { next.location = location }
     if new.attitudeFrame == configuration.attitudeFrame { next.motion = motion }
@@ -64,11 +74,15 @@ public struct AgentPipeline: Sendable {
       (next.motionEvents, next.activity) = (motionEvents, activity)
     }
     self = next
+    power.needsChanged()
+    planPower(at: now)
   }
 
   /// Wants a location soon, whatever else is configured, for at most so many seconds.
   mutating func requestLocation(timeLimit: Double, at now: Timestamp) {
     location.requestLocation(timeLimit: timeLimit, at: now)
+    power.needsChanged()
+    planPower(at: now)
   }
 
   /// The newest position that may be told, whether it was or not; nil before the first.
@@ -76,26 +90,6 @@ public struct AgentPipeline: Sendable {
     location.manager.location.map {
       LocationMessage(identity: nil, time: $0.time ?? timeBase.utc(at: $0.timestamp), location: $0)
     }
-  }
-
-  /// What each kind of sensor must deliver for this configuration. Kinds that are not named are off.
-  public var demands: [SensorKind: SensorDemand] {
-    var demands: [SensorKind: SensorDemand] = [:]
-    if configuration.isLocationEnabled { demands[.positioning] = location.demand }
-    let isFusionWanted = configuration.isAttitudeEnabled || configuration.isHeadingEnabled
-    if isFusionWanted || !configuration.motionEvents.isEmpty {
-      let inertial = SensorDemand.rate(
-        hertz: configuration.iio.rate, latency: .seconds(configuration.iio.latency))
-      for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] { demands[kind] = inertial }
-    }
-    if isFusionWanted {
-      demands[.thermometer] = .rate(hertz: 0.2, latency: .seconds(configuration.iio.latency))
-    }
-    if configuration.recorder != nil, demands[.accelerometer] == nil {
-      demands[.accelerometer] = .rate(
-        hertz: configuration.iio.rate, latency: .seconds(configuration.iio.latency))
-    }
-    return demands
   }
 
   /// Takes one event in; hands out the messages that follow from it, in order.
@@ -123,6 +117,7 @@ public struct AgentPipeline: Sendable {
         location.note(nil, at: change.timestamp, timeBase, into: send)
       }
     }
+    power.note(event)
     if let timestamp = event.timestamp { advance(to: timestamp, into: send) }
   }
 
@@ -138,17 +133,23 @@ public struct AgentPipeline: Sendable {
 
   /// Lets time pass without an event.
   public mutating func advance(to timestamp: Timestamp, into send: (MessageDraft) -> Void) {
+    // What is over has been waited for no longer.
+    if let due = location.nextDeadline, due <= timestamp { power.needsChanged() }
     location.advance(to: timestamp, timeBase, into: send)
+    regions.advance(to: timestamp, timeBase, into: send)
+    planPower(at: timestamp)
     guard var message = status.due(at: timestamp, timeBase: timeBase, counters: counters) else { return }
     message.authorization = location.availability.authorizationStatus.rawValue
     message.services = location.services
+    message.energy = EnergyReport(power.accounts(at: timestamp))
     lastStatus = message
     send(Self.draft(message))
   }
 
   /// When `advance` has something to do, if no event comes before.
   public var nextDeadline: Timestamp? {
-    [status.nextDeadline, location.nextDeadline].compactMap { $0 }.min()
+    [status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline]
+      .compactMap { $0 }.min()
   }
 
   /// Tells what is pending, before the farewell of a clean stop.
@@ -180,7 +181,9 @@ public struct AgentPipeline: Sendable {
 
   /// The last word of a clean stop.
   public mutating func farewell(at timestamp: Timestamp) -> MessageDraft {
-    Self.draft(status.message(.offline, at: timestamp, timeBase: timeBase, counters: counters))
+    var message = status.message(.offline, at: timestamp, timeBase: timeBase, counters: counters)
+    message.energy = EnergyReport(power.accounts(at: timestamp))
+    return Self.draft(message)
   }
 
   /// Makes `status` due at the next moment: a new session must overrule the will of the one before.
@@ -196,11 +199,15 @@ public struct AgentPipeline: Sendable {
 
   private mutating func process(_ fix: PositionFix, into send: (MessageDraft) -> Void) {
     for location in location.process(fix, &timeBase, into: send) {
+      lastSeen = location
       motion.update(
         location: location.coordinate, altitude: location.ellipsoidalAltitude,
         time: location.time ?? timeBase.utc(at: location.timestamp))
       heading.declination = motion.declination
       heading.process(location)
+      if let shown = configuration.privacy.shown(location) {
+        regions.process(shown, timeBase, into: send)
+      }
     }
   }
 

@@ -95,16 +95,15 @@ struct OwnTracksProfile: Sendable {
   /// Takes from a status what locations carry. The last one before a clean end, which no will follows, becomes the word
   /// that the format has for it.
   private mutating func status(_ json: JSONValue) -> [MessageDraft] {
-    if let battery = json["battery"] {
-      self.battery = battery["level"]?.double ?? self.battery
-      batteryStatus = battery["state"]?.string.flatMap { Self.batteryStates[$0] } ?? batteryStatus
+    if let reported = json["battery"] {
+      let level = reported["level"]?.double
+      battery = level.map { $0 * 100 }
+      batteryStatus = reported["charging"]?.bool.map { isCharging in
+        !isCharging ? .unplugged : level ?? 0 >= 0.995 ? .full : .charging
+      }
     }
     guard json["state"]?.string == "offline", let time = json["time"]?.string.flatMap(UTCTime.init(rfc3339:))
     else { return [] }
     return [lastWill(at: time)]
   }
-
-  private static let batteryStates: [String: OwnTracksLocation.BatteryStatus] = [
-    "charging": .charging, "full": .full, "discharging": .unplugged,
-  ]
 }

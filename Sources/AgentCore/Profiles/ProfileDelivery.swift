@@ -1,4 +1,5 @@
 internal import Platform
+internal import Positioning
 internal import Spatial
 internal import Telemetry
 
@@ -37,6 +38,7 @@ final class ProfileDelivery: MessageDelivery {
   var counters: [String: Int] { next.counters }
   var storeProblem: String? { next.storeProblem }
   var sessionStart: UTCTime? { next.sessionStart }
+  var radio: EnergyLedger.Usage { next.radio }
   func note(_ status: StatusMessage) { next.note(status) }
   func note(isAtRest: Bool, at timestamp: Timestamp) { next.note(isAtRest: isAtRest, at: timestamp) }
 

@@ -28,7 +28,7 @@ struct RemoteFolder: Sendable {
   }
 
   func save(_ memory: RemoteMemory) throws(SystemError) {
-    try replace(Self.settingsName, with: memory.encoded)
+    try WholeFile.replace("\(path)/\(Self.settingsName)", with: memory.encoded)
   }
 
   /// The regions that were set remotely; nil when none were.
@@ -36,7 +36,7 @@ struct RemoteFolder: Sendable {
 
   /// - Parameter document: nil forgets them.
   func save(regions document: [UInt8]?) throws(SystemError) {
-    if let document { return try replace(Self.regionsName, with: document) }
+    if let document { return try WholeFile.replace("\(path)/\(Self.regionsName)", with: document) }
     guard unlink("\(path)/\(Self.regionsName)") != 0, errno != ENOENT else { return }
     throw SystemError(operation: "remove", object: "\(path)/\(Self.regionsName)", code: errno)
   }
@@ -50,23 +50,5 @@ struct RemoteFolder: Sendable {
       throw error
     }
     return try file.read(count: min(Int(file.size), Self.sizeLimit), at: 0)
-  }
-
-  private func replace(_ name: String, with bytes: [UInt8]) throws(SystemError) {
-    let (whole, part) = ("\(path)/\(name)", "\(path)/\(name).new")
-    do {
-      let file = try RandomAccessFile(path: part, access: .readWrite)
-      try file.truncate(to: 0)
-      try file.write(bytes, at: 0)
-      try file.synchronize()
-    }
-    guard rename(part, whole) == 0 else {
-      throw SystemError(operation: "replace", object: whole, code: errno)
-    }
-    // The new name is on disk only with its folder.
-    let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else { return }
-    fsync(folder)
-    close(folder)
   }
 }

@@ -49,6 +49,8 @@ final class RemoteInbox: Sendable {
   func put(_ state: MQTTConnectionState) {
     switch state {
     case .connected: put(.connection(isConnected: true, problem: nil))
+    // A link that was closed for a while, or to be made anew, was not lost.
+    case .disconnected(let why, _) where why.cause == .asleep || why.cause == .renewing: break
     case .disconnected(let why, _): put(.connection(isConnected: false, problem: why.description))
     }
   }

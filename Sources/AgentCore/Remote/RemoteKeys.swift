@@ -1,9 +1,9 @@
 /// Which configuration keys can be changed while the agent runs, and how.
 enum RemoteKeys {
-  /// What may be changed remotely unless configured otherwise: nothing that leads to the broker, no
-  /// credentials, and not `location.enabled`, which is the switch of whoever is in the vehicle.
+  /// What may be changed remotely unless configured otherwise: nothing that leads to the broker, no credentials, and not
+  /// `location.enabled` and `location.desired_accuracy`, the switches of whoever is in the vehicle.
   static let usual = [
-    "location.distance_filter", "location.desired_accuracy", "location.activity",
+    "location.distance_filter", "location.activity",
     "location.pauses_automatically",
     "location.reporting", "location.error_bound", "location.delay_bound", "location.deferral_distance",
     "location.deferral_timeout", "location.track_error", "heading.enabled", "heading.interval",
@@ -14,8 +14,11 @@ enum RemoteKeys {
 
   /// Take a new connection. They may be listed as remotely changeable, and are tried before they stand.
   static let ofConnection: Set<String> = [
-    "mqtt.broker", "mqtt.client_id", "mqtt.protocol", "mqtt.keepalive", "mqtt.user", "mqtt.password_file",
-    "mqtt.ca_file", "mqtt.certificate_file", "mqtt.key_file",
+    "mqtt.broker", "mqtt.client_id", "mqtt.protocol", "mqtt.keepalive", "mqtt.keepalive_at_rest", "mqtt.user",
+    "mqtt.password_file", "mqtt.ca_file", "mqtt.certificate_file", "mqtt.key_file", "mqtt.tls_minimum",
+    "mqtt.alpn",
+    "mqtt.psk_identity", "mqtt.psk_file", "mqtt.link", "mqtt.burst_interval", "mqtt.burst_linger",
+    "mqtt.connect_timeout", "mqtt.backoff_base", "mqtt.backoff_limit", "mqtt.session_expiry",
   ]
 
   /// Sections of which every key is applied by building the pipeline anew.

@@ -131,6 +131,16 @@ struct RemoteManager: Sendable {
     return [.remember(memory), .apply(configuration), .report(report)]
   }
 
+  /// A `regions/desired` document is being decided on.
+  ///
+  /// - Returns: what to remember first; nil when it is the one that was decided on last, handed over again by the broker.
+  mutating func regionsDesired(_ payload: [UInt8], isRetained: Bool) -> RemoteMemory? {
+    let digest = RemoteMemory.digest(payload)
+    if isRetained, digest == memory.lastRegions { return nil }
+    memory.lastRegions = digest
+    return memory
+  }
+
   /// The configuration file was read again.
   ///
   /// - Throws: `ConfigurationError` when what it says cannot be; nothing has changed then.

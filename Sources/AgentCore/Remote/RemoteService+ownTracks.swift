@@ -4,7 +4,7 @@ internal import Telemetry
 /// Commands of the OwnTracks format. They have no answer but the messages they bring about.
 extension RemoteService {
   func takeOwnTracks(
-    _ request: RemoteRequest, _ drafts: inout [MessageDraft]
+    _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft]
   ) -> [RemoteManager.Decision] {
     guard let topics = plan.inbox.topics.ownTracks else { return [] }
     do throws(JSONError) {
@@ -14,8 +14,13 @@ extension RemoteService {
         let native = plan.profiles.lastStatus?.payload ?? Array("{}".utf8)
         drafts.append(message(to: topics.status, OwnTracksStatus.status(at: Self.time, native: native)))
       case .dump: drafts.append(message(to: topics.dump, dump()))
-      case .waypoints, .setWaypoints, .clearWaypoints:
-        throw JSONError("this vehicle watches no regions")
+      case .waypoints:
+        let payload = OwnTracksWaypoint.payload(of: RemoteRegions.waypoints(in: regions?.features ?? []))
+        drafts.append(message(to: topics.waypoints, payload, lane: .live))
+      case .setWaypoints(let waypoints):
+        let features = RemoteRegions.adding(waypoints, to: regions?.features ?? [])
+        watch(RemoteRegions.document(features), &pipeline, &drafts)
+      case .clearWaypoints: watch(RemoteRegions.document([]), &pipeline, &drafts)
       case .setConfiguration(let configuration): return set(configuration)
       }
     } catch {
@@ -24,8 +29,8 @@ extension RemoteService {
     return []
   }
 
-  private func message(to topic: String, _ payload: [UInt8]) -> MessageDraft {
-    MessageDraft(kind: .status, topic: topic, lane: .event, retain: false) { _ in payload }
+  private func message(to topic: String, _ payload: [UInt8], lane: DeliveryLane = .event) -> MessageDraft {
+    MessageDraft(kind: .status, topic: topic, lane: lane, retain: false) { _ in payload }
   }
 
   private func dump() -> [UInt8] {

@@ -10,6 +10,7 @@ final class RemoteService {
   /// What it is made of.
   struct Plan: Sendable {
     var manager: RemoteManager
+    var regions: RemoteRegions?
     var folder: RemoteFolder
     var inbox: RemoteInbox
     var link: any RemoteLink
@@ -23,6 +24,8 @@ final class RemoteService {
   var commands = PendingCommands()
   private var history: HistoryBox?
   private var hasBegun = false
+  /// What was set remotely is watched instead of the configuration's regions; nil when nothing was.
+  var regions: RemoteRegions?
   private var lastNoted: Timestamp?
   /// Seconds for which a location is to be looked for.
   private var wantsLocation: Double?
@@ -34,6 +37,7 @@ final class RemoteService {
   init(_ plan: Plan) {
     self.plan = plan
     manager = plan.manager
+    regions = plan.regions
     guard manager.active.remote.historyLimit > 0 else { return }
     do {
       history = HistoryBox(
@@ -59,7 +63,7 @@ final class RemoteService {
       switch item {
       case .connection(let isConnected, let problem):
         decisions += manager.connectionChanged(isConnected: isConnected, problem: problem, at: Self.now)
-      case .request(let request): decisions += take(request, &drafts)
+      case .request(let request): decisions += take(request, &pipeline, &drafts)
       case .reload: decisions += reload(answering: nil)
       }
     }
@@ -97,12 +101,7 @@ final class RemoteService {
     _ decision: RemoteManager.Decision, _ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft]
   ) -> Bool {
     switch decision {
-    case .remember(let memory):
-      do {
-        try plan.folder.save(memory)
-      } catch {
-        plan.log.warning("remote settings will be lost with a restart", metadata: ["reason": "\(error)"])
-      }
+    case .remember(let memory): keep(memory)
     case .apply(let configuration):
       let isNewConnection = pipeline.configuration.mqtt != configuration.mqtt
       pipeline.reconfigure(configuration, at: Self.now) { drafts.append($0) }
@@ -119,6 +118,14 @@ final class RemoteService {
       drafts.append(draft(report))
     }
     return false
+  }
+
+  func keep(_ memory: RemoteMemory) {
+    do {
+      try plan.folder.save(memory)
+    } catch {
+      plan.log.warning("what is set remotely will be lost with a restart", metadata: ["reason": "\(error)"])
+    }
   }
 
   private func draft(_ report: RemoteManager.Report) -> MessageDraft {
@@ -139,20 +146,25 @@ final class RemoteService {
 
   // MARK: Requests
 
-  private func take(_ request: RemoteRequest, _ drafts: inout [MessageDraft]) -> [RemoteManager.Decision] {
+  private func take(
+    _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft]
+  ) -> [RemoteManager.Decision] {
     switch request.subject {
     case .configuration:
       return manager.desired(request.payload, isRetained: request.isRetained, at: Self.now)
-    case .regions: return []
+    case .regions:
+      takeRegions(request, &pipeline, &drafts)
+      return []
     case .command(let name):
       // A command that the broker kept is one that somebody gave long ago.
-      return request.isRetained ? [] : take(name, request, &drafts)
-    case .ownTracks: return request.isRetained ? [] : takeOwnTracks(request, &drafts)
+      return request.isRetained ? [] : take(name, request, &pipeline, &drafts)
+    case .ownTracks: return request.isRetained ? [] : takeOwnTracks(request, &pipeline, &drafts)
     }
   }
 
   private func take(
-    _ name: String, _ request: RemoteRequest, _ drafts: inout [MessageDraft]
+    _ name: String, _ request: RemoteRequest, _ pipeline: inout AgentPipeline,
+    _ drafts: inout [MessageDraft]
   ) -> [RemoteManager.Decision] {
     var sender = PendingCommands.Sender(command: name, request: request)
     do throws(JSONError) {
@@ -165,7 +177,7 @@ final class RemoteService {
       case .status: requestStatus(sender)
       case .reload: return reload(answering: sender)
       case .track(let from, let to): sendTrack(from, to, sender, &drafts)
-      case .resetRegions: answer(sender, .failed, "this vehicle watches no regions")
+      case .resetRegions: resetRegions(sender, &pipeline)
       }
     } catch { answer(sender, .refused, error.description) }
     return []

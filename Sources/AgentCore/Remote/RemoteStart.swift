@@ -9,6 +9,8 @@ struct RemoteStart: Sendable {
   let manager: RemoteManager
   let folder: RemoteFolder
   let topics: RemoteTopics
+  /// The regions that were set remotely; nil when none were, so that the configuration's are watched.
+  let regions: RemoteRegions?
 
   /// Nil unless it is enabled, and unless it is known where the configuration came from.
   ///
@@ -26,6 +28,12 @@ struct RemoteStart: Sendable {
     } catch {
       // The vehicle must start in any case; what was set is wanted again by the broker's retained message.
       log.warning("remote settings are lost: the file is damaged", metadata: ["reason": "\(error)"])
+    }
+    do {
+      regions = try folder.regions().map(RemoteRegions.init(parsing:))
+    } catch {
+      regions = nil
+      log.warning("remote regions are lost: the file is damaged", metadata: ["reason": "\(error)"])
     }
     manager = try RemoteManager(
       layers: layers, memory: memory, at: Timestamp(nanoseconds: SystemClock.boottime))

@@ -65,10 +65,18 @@ public final class Agent: Sendable {
       configuration: configuration, start: timestamp, time: time, version: version,
       calibration: calibration?.load(now: UTCTime(nanoseconds: SystemClock.realtime)))
     initial.note(deniedNodes: DevicePermissions().denied(for: configuration))
+    if let regions = start?.regions {
+      regions.watch(in: &initial.regions.monitor, log: log)
+    } else if let path = configuration.regions.path {
+      try RegionFile(path).watch(in: &initial.regions.monitor, log: log)
+    }
+    // What is printed depends on the input alone.
+    let regionStates =
+      output == .broker ? RegionStateFile(path: configuration.regions.statePath, log: log) : nil
+    regionStates?.restore(&initial.regions.monitor)
     let pipeline = initial
     let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
     let statusRequested = Flag()
-    let isNative = configuration.profiles.isNative
     let inbox = start.map { RemoteInbox(topics: $0.topics) { queue.wake() } }
     let end: any MessageDelivery =
       switch output {
@@ -86,19 +94,19 @@ public final class Agent: Sendable {
     var remote: RemoteService.Plan?
     if let start, let inbox, let link = end as? any RemoteLink {
       remote = RemoteService.Plan(
-        manager: start.manager, folder: start.folder, inbox: inbox, link: link, profiles: delivery,
-        statusRequested: statusRequested, log: log)
+        manager: start.manager, regions: start.regions, folder: start.folder, inbox: inbox, link: link,
+        profiles: delivery, statusRequested: statusRequested, log: log)
     }
     // What is printed depends on the input alone.
     let probe = output == .broker ? SystemProbe(store: configuration.store.path) : nil
     let runner = PipelineRunner(
       pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, probe: probe,
-      memory: MotionMemory.Plan(configuration, calibration: calibration), remote: remote, log: log)
+      regionStates: regionStates, memory: MotionMemory.Plan(configuration, calibration: calibration),
+      remote: remote, log: log)
     let outcome = Locked<(any Error)?>(nil)
-    let demands = pipeline.demands
     let worker = try DedicatedThread.start(name: "pipeline", stackSize: 1 << 20) {
       do {
-        try runner.run(feed, queue: queue, demands: demands)
+        try runner.run(feed, queue: queue)
       } catch {
         outcome.withLock { $0 = error }
       }

@@ -11,22 +11,26 @@ final class PipelineRunner: Sendable {
   private let log: Logger
   private let statusRequested: Flag
   private let probe: SystemProbe?
+  private let regionStates: RegionStateFile?
   private let stopRequested = Flag()
   private let memory: MotionMemory.Plan
   private let remote: RemoteService.Plan?
 
   /// - Parameters:
   ///   - probe: looks at the computer for `status`; nil leaves that out.
+  ///   - regionStates: keeps across restarts which regions the vehicle is in.
   ///   - memory: what is kept of the motion sensors beyond this run.
   ///   - remote: nil is not managed remotely. A recording that is pulled as fast as the machine can never is.
   init(
     pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe? = nil,
-    memory: MotionMemory.Plan = .init(), remote: RemoteService.Plan? = nil, log: Logger
+    regionStates: RegionStateFile? = nil, memory: MotionMemory.Plan = .init(),
+    remote: RemoteService.Plan? = nil, log: Logger
   ) {
     self.memory = memory
     self.remote = remote
     initial = pipeline
     self.probe = probe
+    self.regionStates = regionStates
     self.delivery = delivery
     self.statusRequested = statusRequested
     self.log = log
@@ -35,46 +39,40 @@ final class PipelineRunner: Sendable {
   func requestStop() { stopRequested.raise() }
 
   /// Returns when the feed has ended or a stop was requested, after the farewell.
-  func run(
-    _ feed: SensorFeed, queue: BoundedQueue<SensorEvent>, demands: [SensorKind: SensorDemand]
-  ) throws {
+  func run(_ feed: SensorFeed, queue: BoundedQueue<SensorEvent>) throws {
     var pipeline = initial
     var memory = try MotionMemory(memory, log: log)
     switch feed {
     case .live(let sources):
       try pump(
-        sources, queue, demands, clock: { Timestamp(nanoseconds: SystemClock.boottime) },
-        into: &pipeline, &memory)
+        sources, queue, clock: { Timestamp(nanoseconds: SystemClock.boottime) }, into: &pipeline, &memory)
     case .paced(let source):
-      try pump([source], queue, demands, clock: nil, into: &pipeline, &memory)
+      try pump([source], queue, clock: nil, into: &pipeline, &memory)
     case .recorded(let recording):
-      try play(recording, demands, into: &pipeline, &memory)
+      try play(recording, into: &pipeline, &memory)
     }
   }
 
   /// Takes pushed events until the stop. Without a clock only events move time on, as in a recording.
   private func pump(
-    _ sources: [any SensorSource], _ queue: BoundedQueue<SensorEvent>, _ demands: [SensorKind: SensorDemand],
+    _ sources: [any SensorSource], _ queue: BoundedQueue<SensorEvent>,
     clock: (@Sendable () -> Timestamp)?, into pipeline: inout AgentPipeline, _ memory: inout MotionMemory
   ) throws {
     var last = clock?() ?? Timestamp(nanoseconds: 0)
     var finished = 0
     // Whatever happens, no source outlives this call: its threads hold hardware.
     defer { for source in sources { source.stop() } }
-    for source in sources {
-      // Every kind, because a source may find hardware later that it does not know of yet.
-      for kind in SensorKind.allCases { source.setDemand(demands[kind] ?? .off, for: kind) }
-      try source.start { queue.push($0) }
-    }
+    var asleep = DemandFilter()
+    Self.demand(clock == nil ? pipeline.fullDemands : pipeline.demands, of: sources)
+    for source in sources { try source.start { queue.push($0) } }
     var drafts: [MessageDraft] = []
     let remote = remote.map(RemoteService.init)
     defer { remote?.close() }
     while !stopRequested.isRaised, finished < max(1, sources.count) {
-      if let remote, remote.turn(&pipeline, &drafts) {
-        for source in sources {
-          for kind in SensorKind.allCases { source.setDemand(pipeline.demands[kind] ?? .off, for: kind) }
-        }
+      if let remote, remote.turn(&pipeline, &drafts), clock == nil {
+        Self.demand(pipeline.fullDemands, of: sources)
       }
+      if clock != nil, let changed = pipeline.takeChangedDemands() { Self.demand(changed, of: sources) }
       if statusRequested.take() {
         pipeline.beginSession(at: delivery.sessionStart)
         let now = clock?() ?? last
@@ -90,8 +88,12 @@ final class PipelineRunner: Sendable {
           if status.state == .finished { finished += 1 }
         }
         inform(&pipeline, at: last, dropped: queue.overflowCount)
-        pipeline.process(event) { drafts.append($0) }
-        memory.take(event, pipeline)
+        if let event = awake(event, &asleep, &pipeline, isLive: clock != nil) {
+          pipeline.process(event) { drafts.append($0) }
+          memory.take(event, pipeline)
+        }
+        // Samples tell of a moment ago, and more so when the processor is behind.
+        if let clock { pipeline.planPower(at: clock()) }
         remote?.note(pipeline)
       case .timedOut:
         if let clock {
@@ -107,6 +109,26 @@ final class PipelineRunner: Sendable {
     for source in sources { source.stop() }
     memory.close(pipeline, at: clock?() ?? last)
     try finish(&pipeline, at: clock?() ?? last, dropped: queue.overflowCount)
+  }
+
+  /// Every kind of every source, because a source may find hardware later that it does not know of yet.
+  private static func demand(_ demands: [SensorKind: SensorDemand], of sources: [any SensorSource]) {
+    for source in sources {
+      for kind in SensorKind.allCases { source.setDemand(demands[kind] ?? .off, for: kind) }
+    }
+  }
+
+  /// Of an event of a recording, what sensors say that are awake at its time. On a recording's time line a sensor that
+  /// sleeps would stop time, if it is the only one: so all that is ever wanted is played, and left out here.
+  private func awake(
+    _ event: SensorEvent, _ asleep: inout DemandFilter, _ pipeline: inout AgentPipeline, isLive: Bool
+  ) -> SensorEvent? {
+    guard !isLive else { return event }
+    if let timestamp = event.timestamp { pipeline.planPower(at: timestamp) }
+    if let changed = pipeline.takeChangedDemands() {
+      for kind in SensorKind.allCases { asleep.setDemand(changed[kind] ?? .off, for: kind) }
+    }
+    return asleep.admit(event)
   }
 
   /// What is pending goes out before the farewell.
@@ -125,11 +147,12 @@ final class PipelineRunner: Sendable {
   }
 
   private func play(
-    _ recording: any SensorRecording, _ demands: [SensorKind: SensorDemand],
-    into pipeline: inout AgentPipeline, _ memory: inout MotionMemory
+    _ recording: any SensorRecording, into pipeline: inout AgentPipeline, _ memory: inout MotionMemory
   ) throws {
     var recording = recording
+    let demands = pipeline.fullDemands
     for kind in recording.kinds { recording.setDemand(demands[kind] ?? .off, for: kind) }
+    var asleep = DemandFilter()
     var last = Timestamp(nanoseconds: 0)
     var drafts: [MessageDraft] = []
     let active = SourceStatus(
@@ -139,8 +162,10 @@ final class PipelineRunner: Sendable {
       last = max(last, event.timestamp ?? last)
       if statusRequested.take() { pipeline.beginSession(at: delivery.sessionStart) }
       inform(&pipeline, at: last)
-      pipeline.process(event) { drafts.append($0) }
-      memory.take(event, pipeline)
+      if let event = awake(event, &asleep, &pipeline, isLive: false) {
+        pipeline.process(event) { drafts.append($0) }
+        memory.take(event, pipeline)
+      }
       try handOver(&drafts, of: pipeline)
     }
     memory.close(pipeline, at: last)
@@ -156,15 +181,20 @@ final class PipelineRunner: Sendable {
     pipeline.externalCounters = delivery.counters.merging(["dropped.events": dropped]) { $1 }
     pipeline.storeProblem = delivery.storeProblem
     pipeline.deviceHealth = probe?.read()
+    // A recording's time is not the machine's, and the same recording is to give the same output.
+    if probe != nil { pipeline.note(usage: MachineUsage(radio: delivery.radio)) }
   }
 
   private func handOver(_ drafts: inout [MessageDraft], of pipeline: AgentPipeline) throws {
-    guard !drafts.isEmpty else { return }
-    if drafts.contains(where: { $0.kind == .status }), let status = pipeline.lastStatus {
-      delivery.note(status)
+    if !drafts.isEmpty {
+      if drafts.contains(where: { $0.kind == .status }), let status = pipeline.lastStatus {
+        delivery.note(status)
+      }
+      try delivery.accept(drafts)
+      drafts.removeAll(keepingCapacity: true)
     }
-    try delivery.accept(drafts)
-    drafts.removeAll(keepingCapacity: true)
+    // Only now: the states go with events that are safe.
+    regionStates?.keep(pipeline.regions.monitor)
   }
 
   private func report(_ status: SourceStatus) {

@@ -111,7 +111,9 @@ public struct Roster: Sendable {
   private mutating func place(
     aside path: String, payload: [UInt8], retained: Bool, _ key: VehicleKey
   ) -> Outcome {
-    guard path == "track" || path == "regions/reported" else { return .ignored }
+    guard ["track", TopicScheme.regionsDesired, TopicScheme.regionsReported].contains(path) else {
+      return .ignored
+    }
     do throws(JSONError) {
       let json = try JSONValue(parsing: payload)
       guard let place = place(of: key) else { return .refused }
@@ -120,7 +122,12 @@ public struct Roster: Sendable {
         vehicles[place].note(number: MessageIdentity(epoch: epoch, seq: UInt64(seq)))
       }
       if path == "track" { return .ignored }
-      vehicles[place].regions = RegionShape.regions(inGeoJSON: json)
+      if path == TopicScheme.regionsDesired {
+        vehicles[place].wantedRegions = RegionShape.regions(inGeoJSON: json)
+      } else {
+        let accepted = json["accepted"]?.array?.compactMap(\.string) ?? []
+        vehicles[place].acceptedRegions = Set(accepted.prefix(RegionShape.largestCount))
+      }
       revision += 1
       vehicles[place].revision = revision
       return .applied

@@ -46,6 +46,7 @@ final class EstablishedConnection {
   }
 
   func run() -> Ending {
+    loop.meter.begin()
     loop.flow.begin(receiveMaximum: properties.receiveMaximum)
     loop.ledger.begin()
     loop.hold.begin()
@@ -91,6 +92,7 @@ final class EstablishedConnection {
     if connection.client.socket >= 0 { connection.setCorked(false) }
     hasHalfWritten = connection.client.wantsToWrite
     lastWrite = SystemClock.monotonic
+    meter()
     settlePublished()
     return check(outcome)
   }
@@ -108,11 +110,20 @@ final class EstablishedConnection {
       }
     }
     lastRead = SystemClock.monotonic
+    meter()
     // What came before the end counts: it was received, and acknowledgements stand.
     let refusal = handOver()
     settlePublished()
     settleSubscriptions()
     return refusal ?? failure
+  }
+
+  private func meter() {
+    guard let carried = bytesCarried(by: connection.client.socket),
+      loop.meter.note(carried: carried, at: SystemClock.boottime)
+    else { return }
+    let use = loop.meter.use
+    loop.mailbox.count { $0.link = use }
   }
 
   private func check(_ outcome: Client.Outcome) -> Ending? {

@@ -79,6 +79,14 @@ extension RegionMonitor {
     revision += 1
   }
 
+  /// Calls with the identifier of each region that a place itself lies in, whatever was decided, in no particular order.
+  public func forEachRegion(at coordinate: Coordinate, _ body: (String) -> Void) {
+    let point = SurfacePoint(coordinate)
+    tree.forEach(at: point.position) { place in
+      if regions[place].area.contains(point) { body(regions[place].identifier) }
+    }
+  }
+
   /// Metres that the vehicle can surely move from a place before it meets the boundary of any region; nil without regions.
   /// - Parameter limit: metres; farther boundaries are not looked for, and the answer is at most this.
   public func distanceToNearestBoundary(from coordinate: Coordinate, limit: Double = 100_000) -> Double? {

@@ -35,6 +35,9 @@ package struct BufferedCapture: ~Copyable {
   private let followsMonotonic: Bool
   private let period: Int64
   private let pollDescriptor: Int32?
+  /// Nanoseconds that a block takes to fill, where the reader may sleep by the clock; nil where it has to poll.
+  private let blockTime: Int64?
+  private var lastRead: Int64
 
   /// Sets the device up and starts its buffer.
   init(
@@ -54,6 +57,14 @@ package struct BufferedCapture: ~Copyable {
     let descriptor = context.isLocal ? buffer.pollDescriptor : nil
     if descriptor != nil { try buffer.setBlocking(false) }
 
+    // Who has to make up the samples' times needs to see them arrive. (Computed before `self` is touched: an `&&` that
+    // reads a property of it makes Swift 6.3 destroy the buffer that is not there yet.)
+    let isStamped = clockName == "boottime" || clockName == "monotonic"
+    var blockTime: Int64?
+    if descriptor != nil, isStamped, plan.watermark >= Self.shortestTimedBlock {
+      blockTime = Int64(Double(plan.watermark) * 1e9 / rate)
+    }
+
     self.rates = rates
     (self.decoder, self.scanChannels) = (decoder, scanChannels)
     pollDescriptor = descriptor
@@ -68,8 +79,13 @@ package struct BufferedCapture: ~Copyable {
     } else {
       clock = HardwareClock(following: clocks.clock(named: clockName))
     }
+    self.blockTime = blockTime
+    lastRead = SystemClock.boottime
     self.buffer = buffer
   }
+
+  /// Scans in a block from which on sleeping by the clock is better than being woken for each.
+  private static let shortestTimedBlock = 4
 
   /// Puts the channels of the sensors and the time stamp, and nothing else, into the scan mask.
   private static func enable(
@@ -119,7 +135,14 @@ package struct BufferedCapture: ~Copyable {
   mutating func collect(
     from device: borrowing Device, into blocks: inout SampleBlocks, wake: EventDescriptor, limit: Double
   ) throws(IIOError) -> Int {
-    if let pollDescriptor {
+    if let blockTime {
+      // The kernel wakes whoever polls a buffer for each sample, to look whether the watermark is reached
+      // (`iio_push_to_buffer`). Sleeping until the block must be full wakes the processor once.
+      let left = Double(lastRead + blockTime - SystemClock.boottime) * 1e-9
+      if left > 0, wake.wait(seconds: min(left, limit)) || limit < left { return 0 }
+      // What is there is taken, be it a sample short of a block.
+      lastRead = SystemClock.boottime
+    } else if let pollDescriptor {
       var entries = [
         pollfd(fd: pollDescriptor, events: Int16(POLLIN), revents: 0),
         pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),

@@ -80,7 +80,7 @@ extension DeviceHealth {
   }
 
   /// Reads the fields of a `status`; nil when there is none of them.
-  init?(json: JSONValue) {
+  public init?(json: JSONValue) {
     self.init()
     model = json["model"]?.string
     if let battery = json["battery"] {

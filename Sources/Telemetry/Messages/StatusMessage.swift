@@ -45,6 +45,8 @@ public struct StatusMessage: Hashable, Sendable {
   public var sources: [Source]
   /// Counts since the agent started, by name, as in `fixes`, `dropped.live`.
   public var counters: [String: Int]
+  /// What the parts of the device used; nil where nobody counts.
+  public var energy: EnergyReport?
   /// Whether locations may be had, as in `authorized`; nil when it is not told.
   public var authorization: String?
   /// Each location service by name: `available`, or why it is not.
@@ -93,6 +95,7 @@ public struct StatusMessage: Hashable, Sendable {
           }
         }
       }
+      if let energy { json.field("energy") { energy.write(to: &$0) } }
       json.write(identity)
     }
   }
@@ -140,5 +143,6 @@ public struct StatusMessage: Hashable, Sendable {
     if case .object(let counts)? = json["counters"] {
       counters = counts.compactMapValues { $0.integer.map { Int($0) } }
     }
+    energy = EnergyReport(json: json["energy"])
   }
 }

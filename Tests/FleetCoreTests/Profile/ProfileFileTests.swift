@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import FleetCore
@@ -67,5 +68,15 @@ import Testing
     #expect(
       ProfileFile.usualPath { ["HOME": "/h", "XDG_CONFIG_HOME": "/c"][$0] } == "/c/odograph/profile.toml")
     #expect(ProfileFile.usualPath { _ in nil } == nil)
+  }
+
+  /// The example is a profile file, and tells every key.
+  @Test func theExampleTellsEveryKey() throws {
+    let folder = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+    let path = folder.appending(path: "Config/profile.toml").path(percentEncoded: false)
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let example = try ProfileFile(text: text, path: path, home: "/home/ann")
+    #expect(try example.profile(named: "work")?.user == "ann")
+    for key in Profile.keys { #expect(text.contains("\(key.name) = "), "\(key.name)") }
   }
 }

@@ -5,9 +5,12 @@ import Testing
 /// A day in the OwnTracks profile, held against what the format's readers expect: issue 5, point 7.
 @Suite(.serialized) struct OwnTracksDayTests {
   @Test(.timeLimit(.minutes(15))) func aDayPassesTheFormatsCheck() throws {
+    let directory = try TemporaryDirectory()
+    let regions = try RegionsOnTheWay(in: directory)
     let agent = try AgentProcess(
       [
-        "mqtt.profile": "owntracks", "owntracks.tid": "v1", "input.mode": "simulation", "input.speed": "0",
+        "regions.path": regions.path, "mqtt.profile": "owntracks", "owntracks.tid": "v1",
+        "input.mode": "simulation", "input.speed": "0",
         "simulation.duration": "86400", "simulation.start": "2026-11-21T00:00:00Z",
         "heading.enabled": "false", "attitude.enabled": "false", "motion.events": "",
         "log.level": "warning",
@@ -19,6 +22,7 @@ import Testing
     print("owntracks day \(check.output.split(separator: "\n"))")
     let counts = ContractScript.counts(check.output)
     #expect(counts["location"] ?? 0 > 10_000)
+    #expect(counts["transition"] ?? 0 > 1)
     // The clean end says goodbye in the format's own words.
     #expect(counts["lwt"] == 1)
     #expect(agent.messages.allSatisfy { $0.topic.hasPrefix("owntracks/") })

@@ -18,6 +18,7 @@ import Testing
     let day = try validated(seconds: 86_400, isFull ? inertial : still)
     #expect(day["location"] ?? 0 > 10_000)
     #expect(day["status"] ?? 0 > 1000)
+    #expect(day["region"] ?? 0 > 1)
     let moving = isFull ? day : try validated(seconds: 3600, inertial)
     for kind in ["heading", "attitude", "motion"] { #expect(moving[kind] ?? 0 > 0, "\(kind)") }
   }
@@ -28,7 +29,9 @@ import Testing
       "input.mode": "simulation", "input.speed": "0", "simulation.duration": "\(seconds)",
       "simulation.start": "2026-11-21T00:00:00Z", "log.level": "warning",
     ]
-    let agent = try AgentProcess(drive.merging(settings) { $1 }, print: true)
+    let directory = try TemporaryDirectory()
+    let regions = ["regions.path": try RegionsOnTheWay(in: directory).path]
+    let agent = try AgentProcess(drive.merging(settings) { $1 }.merging(regions) { $1 }, print: true)
     #expect(agent.child.waitForExit() == 0, "\(agent.log)")
     let validator = try ContractScript.start("validate.py", stdin: agent.directory.file("lines"))
     #expect(validator.waitForExit() == 0, "\(validator.output)")

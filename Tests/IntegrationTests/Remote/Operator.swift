@@ -111,6 +111,8 @@ struct ManagedAgent {
       profile = \(profile)
       [store]
       path = "\(directory.file("outbox.sqlite"))"
+      [regions]
+      state = "\(directory.file("regions.state"))"
       [remote]
       path = "\(directory.file("remote"))"
       \(remote)

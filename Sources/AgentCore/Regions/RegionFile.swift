@@ -1,0 +1,54 @@
+internal import Glibc
+internal import Logging
+internal import Platform
+internal import Positioning
+internal import Telemetry
+
+/// The GeoJSON file of `regions.path`.
+struct RegionFile {
+  let collection: RegionCollection
+  let path: String
+
+  /// - Throws: `ConfigurationError` naming the file, and the line where it is no JSON.
+  init(_ path: String) throws(ConfigurationError) {
+    self.path = path
+    let bytes: [UInt8]
+    do {
+      bytes = try WholeFile.read(path)
+    } catch {
+      throw ConfigurationError(
+        place: path,
+        problem: "cannot be read: \(SystemError.message(for: error.code)); correct regions.path or remove it")
+    }
+    do {
+      collection = try RegionCollection(json: JSONValue(parsing: bytes))
+    } catch {
+      throw ConfigurationError(
+        place: path, problem: "not a GeoJSON FeatureCollection: \(error.description)")
+    }
+  }
+
+  /// Watches what is good and logs what is not.
+  func watch(in monitor: inout RegionMonitor, log: Logger) {
+    let (accepted, problems) = collection.watch(in: &monitor)
+    for problem in problems {
+      log.warning("region refused", metadata: ["file": "\(path)", "reason": "\(problem)"])
+    }
+    log.info("regions", metadata: ["file": "\(path)", "watched": "\(accepted.count)"])
+  }
+
+  /// For `odographd check`.
+  static func findings(_ configuration: AgentConfiguration.Regions) -> [Finding] {
+    guard let path = configuration.path else { return [] }
+    do {
+      var monitor = RegionMonitor()
+      let (accepted, problems) = try RegionFile(path).collection.watch(in: &monitor)
+      return [Finding(.ok, "regions", "\(path) holds \(accepted.count)")]
+        + problems.map {
+          Finding(.warning, "regions", "\(path): \($0)", remedy: "correct it; the others are watched")
+        }
+    } catch {
+      return [Finding(.problem, "regions", "\(error)")]
+    }
+  }
+}

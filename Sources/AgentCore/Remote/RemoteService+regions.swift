@@ -1,0 +1,72 @@
+internal import Logging
+internal import Positioning
+internal import Telemetry
+
+/// Regions that are wanted remotely.
+extension RemoteService {
+  /// A `regions/desired` document. A feature that is no region is left out and named; one document replaces the other.
+  func takeRegions(_ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft])
+  {
+    guard let memory = manager.regionsDesired(request.payload, isRetained: request.isRetained) else { return }
+    watch(request.payload, &pipeline, &drafts)
+    // Last: a loss of power before this decides on the same document again.
+    keep(memory)
+  }
+
+  /// Watches the regions of a document and no others, if it can be read, and says what became of it.
+  func watch(_ document: [UInt8], _ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft]) {
+    var message = RegionsReportedMessage(time: Self.time, state: .applied)
+    do {
+      let wanted = try RemoteRegions(parsing: document)
+      message.version = wanted.version
+      try plan.folder.save(regions: RemoteRegions.document(wanted.features))
+      regions = wanted
+      let (accepted, problems) = wanted.collection.watch(in: &pipeline.regions.monitor)
+      message.accepted = accepted
+      message.refused = problems.map {
+        RegionsReportedMessage.Refusal(index: $0.index, region: $0.identifier, reason: $0.reason)
+      }
+    } catch {
+      message.state = .refused
+      message.problem = "\(error)"
+    }
+    plan.log.notice(
+      "remote regions \(message.state)",
+      metadata: [
+        "accepted": "\(message.accepted.count)", "refused": "\(message.refused.count)",
+        "problem": "\(message.problem ?? message.refused.first?.reason ?? "-")",
+      ])
+    let final = message
+    let topic = plan.inbox.topics.topics.topic(path: TopicScheme.regionsReported)
+    drafts.append(
+      MessageDraft(kind: .status, topic: topic, lane: .state, retain: true) { identity in
+        var message = final
+        message.identity = identity
+        return message.payload
+      })
+  }
+
+  /// Forgets what was set remotely and watches the configuration's regions again.
+  func resetRegions(_ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline) {
+    do {
+      let file = try manager.active.regions.path.map { try RegionFile($0) }
+      try plan.folder.save(regions: nil)
+      regions = nil
+      if let file {
+        file.watch(in: &pipeline.regions.monitor, log: plan.log)
+      } else {
+        pipeline.regions.monitor.replaceAll([])
+      }
+      let count = Int64(pipeline.regions.monitor.count)
+      answer(sender, .done, result: .object(["regions": .integer(count)]))
+    } catch { answer(sender, .failed, "\(error)") }
+  }
+}
+
+extension RemoteRegions {
+  /// Watches what is remembered.
+  func watch(in monitor: inout RegionMonitor, log: Logger) {
+    let (accepted, _) = collection.watch(in: &monitor)
+    log.info("remote regions watched", metadata: ["regions": "\(accepted.count)"])
+  }
+}

@@ -1,0 +1,101 @@
+public import Sensors
+public import Spatial
+
+/// Books what every part of the device used: seconds on, wakeups, bytes and bursts, and the energy by the figures given.
+///
+/// A sensor counts as on while it is demanded and its source says that it is there; the receiver until its source says that it
+/// is not, because it speaks only when it has found the satellites. What is measured elsewhere,
+/// of the processor and the radio, is taken over as it stands.
+public struct EnergyLedger: Sendable {
+  /// Use since the start, as measured elsewhere.
+  public struct Usage: Hashable, Sendable {
+    public var seconds: Double
+    public var starts: Int
+    public var bytes: Int?
+
+    public init(seconds: Double, starts: Int, bytes: Int? = nil) {
+      self.seconds = seconds
+      self.starts = starts
+      self.bytes = bytes
+    }
+  }
+
+  /// Measured elsewhere.
+  public var processor = Usage(seconds: 0, starts: 0)
+  public var radio = Usage(seconds: 0, starts: 0, bytes: 0)
+
+  private let figures: EnergyFigures
+  private var meters: [EnergyComponent: OnTimeMeter] = [:]
+  private var demanded: Set<SensorKind> = []
+  private var missing: [String: Set<SensorKind>] = [:]
+  private var present: Set<SensorKind> = [.positioning]
+
+  public init(figures: EnergyFigures) {
+    self.figures = figures
+    for component in EnergyComponent.allCases where component != .processor && component != .radio {
+      meters[component] = OnTimeMeter(linger: component == .receiver ? 0 : figures.sensorLinger)
+    }
+  }
+
+  /// Notes what is demanded of the sensors from `time` on. Kinds that are not named are off.
+  public mutating func note(_ demands: [SensorKind: SensorDemand], at time: Timestamp) {
+    demanded = Set(demands.lazy.filter(\.value.isOn).map(\.key))
+    settle(at: time)
+  }
+
+  /// Notes a source's word that its sensors are missing, or there again.
+  public mutating func note(_ status: SourceStatus) {
+    switch status.state {
+    case .unavailable: missing[status.source] = status.kinds
+    case .active:
+      present.formUnion(status.kinds)
+      for source in missing.keys { missing[source]?.subtract(status.kinds) }
+    case .idle, .finished: missing[status.source] = nil
+    }
+    settle(at: status.timestamp)
+  }
+
+  private mutating func settle(at time: Timestamp) {
+    let absent = missing.values.reduce(into: Set<SensorKind>()) { $0.formUnion($1) }
+    for kind in SensorKind.allCases {
+      guard let component = EnergyComponent(kind) else { continue }
+      meters[component]?.set(
+        demanded.contains(kind) && present.contains(kind) && !absent.contains(kind), at: time)
+    }
+  }
+
+  /// What each part used until `time`.
+  public func accounts(at time: Timestamp) -> [EnergyComponent: EnergyAccount] {
+    var accounts: [EnergyComponent: EnergyAccount] = [:]
+    for (component, meter) in meters {
+      let seconds = meter.total(at: time)
+      accounts[component] = EnergyAccount(
+        seconds: seconds, starts: meter.starts, joules: seconds * power(component))
+    }
+    accounts[.processor] = EnergyAccount(
+      seconds: processor.seconds, starts: processor.starts,
+      joules: processor.seconds * power(.processor) + Double(processor.starts) * figures.wakeup)
+    let bytes = radio.bytes ?? 0
+    accounts[.radio] = EnergyAccount(
+      seconds: radio.seconds, starts: radio.starts, bytes: bytes,
+      joules: radio.seconds * power(.radio) + Double(radio.starts) * figures.burst + Double(bytes)
+        * figures.byte)
+    return accounts
+  }
+
+  private func power(_ component: EnergyComponent) -> Double { figures.power[component] ?? 0 }
+}
+
+extension EnergyComponent {
+  init?(_ kind: SensorKind) {
+    switch kind {
+    case .accelerometer: self = .accelerometer
+    case .gyroscope: self = .gyroscope
+    case .magnetometer: self = .magnetometer
+    case .barometer: self = .barometer
+    case .positioning: self = .receiver
+    // It is part of another chip.
+    case .thermometer: return nil
+    }
+  }
+}

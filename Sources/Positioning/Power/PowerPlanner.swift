@@ -1,0 +1,251 @@
+public import Sensors
+public import Spatial
+
+/// Decides in one place what every sensor has to deliver: how soon could anything happen that must be told? Until then the
+/// receiver sleeps; at rest the gyroscope and the magnetometer are off too, and the accelerometer runs just fast enough to
+/// notice that the rest is over.
+///
+/// - The position is *held* between fixes: whoever follows the device takes it to go on at the speed and course last told.
+///   It may stray from that by `Mobility.manoeuvre`; the receiver is woken so far ahead that the next fix comes before the
+///   desired accuracy is used up, by what was learned of its time to a fix.
+/// - With a distance filter, or an edge of a region within reach, what counts is how soon the device could get there.
+/// - Rest is believed when the accelerometer saw it and a fix taken since does not contradict. Its end wakes everything
+///   at once.
+/// - At accuracies finer than a hundred metres the receiver sleeps at rest only when the location side has paused itself,
+///   and the inertial sensors stay as they are wanted: whoever asked for more wants to be told at rest, too.
+///
+/// A value type without I/O. Call `demands(for:at:)` after each change, and at `nextDeadline`.
+public struct PowerPlanner: Sendable {
+  /// Metres: from this accuracy on, rest is a reason to sleep.
+  public static let restfulAccuracy = 100.0
+  /// Hz and seconds: the accelerometer while it only watches for motion, which shows below 4 Hz. Two seconds
+  /// make one wakeup of each 25 samples.
+  public static let watchRate = 12.5
+  public static let watchLatency = 2.0
+  /// Seconds without a look at the position, however restful: a tow on rails may go unnoticed.
+  public static let longestSleep = 1800.0
+  /// Seconds: a shorter sleep costs more than it saves.
+  public static let shortestSleep = 1.5
+  /// Seconds between two looks of a receiver that has paused where no accelerometer watches; and what is as good as never.
+  public static let blindSleep = 60.0
+  private static let endless = 1e7
+  /// Seconds after which a search for satellites is given up where none can be heard, and for how long, as a multiple of
+  /// that: moving, and at rest, where nothing changes.
+  public static let searchLimit = 90.0
+  static let searchPause = (moving: 1.0, atRest: 9.0)
+
+  /// m/s: a fix that says more than this contradicts the accelerometer's rest.
+  private static let restSpeed = 1.5
+  /// m/s, one standard deviation: a receiver measures its speed by the Doppler shift to this at worst, while what gpsd
+  /// says of it is derived from positions and far too much.
+  private static let speedAccuracy = 0.5
+  /// Metres, for a receiver that does not say.
+  private static let horizontalAccuracy = 10.0
+  /// m/s²: a speed that changes faster between two fixes is not believed before the next.
+  private static let hardestBraking = 10.0
+  /// Seconds between two fixes that are held against each other.
+  private static let comparable = 3.0
+  /// Seconds kept as a reserve when the receiver is woken.
+  private static let reserve = 0.3
+
+  private enum Receiver: Sendable, Hashable {
+    case off
+    /// `slept`: seconds before it woke; infinite when its time to a fix teaches nothing (any more).
+    case awake(since: Timestamp, slept: Double)
+    /// At rest: nothing happens before the device sets off.
+    case asleep(since: Timestamp, atRest: Bool)
+  }
+
+  private let mobility: Mobility
+  private var receiver = Receiver.off
+  private var rest: (isAtRest: Bool, since: Timestamp)?
+  private var pausedUntil: Timestamp?
+  /// The fixes seen last: the newest, and whether the one before it bears it out.
+  private var newest: (seen: Timestamp, speed: Double?)?
+  private var isBorneOut = true
+  /// What was learned of the receiver.
+  public private(set) var fixTime: FixTimeEstimate
+  /// When `demands` may say something else although nothing has happened; nil when only an event can change anything.
+  public private(set) var nextDeadline: Timestamp?
+
+  public init(mobility: Mobility = .vehicle, fixTime: FixTimeEstimate = FixTimeEstimate()) {
+    self.mobility = mobility
+    self.fixTime = fixTime
+  }
+
+  /// Whether the receiver is on, as of the last decision.
+  public var isReceiverOn: Bool {
+    if case .awake = receiver { true } else { false }
+  }
+
+  /// Takes what the accelerometer says of motion, and since when; nil when it cannot say (any more).
+  public mutating func note(isAtRest: Bool?, since: Timestamp) {
+    guard isAtRest != rest?.isAtRest else { return }
+    rest = isAtRest.map { ($0, since) }
+    // What was given up at one place may be had at the next.
+    pausedUntil = nil
+  }
+
+  /// What every kind of sensor must deliver from `time` on.
+  public mutating func demands(for needs: PowerNeeds, at time: Timestamp) -> [SensorKind: SensorDemand] {
+    var demands = inertialDemands(for: needs)
+    let isNews = needs.location.timestamp != newest?.seen
+    if isNews { compareFixes(needs.location) }
+    decideReceiver(needs, isNews: isNews, at: time)
+    demands[.positioning] = isReceiverOn ? Self.receiverDemand : .off
+    return demands
+  }
+
+  /// What every kind of sensor must deliver while nothing sleeps.
+  public static func fullDemands(for needs: PowerNeeds) -> [SensorKind: SensorDemand] {
+    var demands = PowerPlanner().inertialDemands(for: needs)
+    if needs.isPositionWanted { demands[.positioning] = receiverDemand }
+    return demands
+  }
+
+  private static let receiverDemand = SensorDemand.rate(hertz: 1, latency: .seconds(1))
+
+  // MARK: Inertial sensors
+
+  private func inertialDemands(for needs: PowerNeeds) -> [SensorKind: SensorDemand] {
+    var demands = Dictionary(uniqueKeysWithValues: SensorKind.allCases.map { ($0, SensorDemand.off) })
+    demands.merge(needs.restless) { $1 }
+    if !(needs.isCoarse && rest?.isAtRest == true) { demands.merge(needs.inertial) { $1 } }
+    let isMotionOfInterest = needs.isCoarse || needs.isPositionWanted && needs.watchesMotion
+    if isMotionOfInterest, demands[.accelerometer] == .off {
+      demands[.accelerometer] = .rate(hertz: Self.watchRate, latency: .seconds(Self.watchLatency))
+    }
+    return demands
+  }
+
+  // MARK: The receiver
+
+  private mutating func decideReceiver(_ needs: PowerNeeds, isNews: Bool, at time: Timestamp) {
+    nextDeadline = nil
+    guard needs.isPositionWanted else {
+      receiver = .off
+      return
+    }
+    switch receiver {
+    case .off: wake(at: time, slept: .infinity)
+    case .awake(let since, let slept):
+      considerSleep(needs, isNews: isNews, awakeSince: since, slept: slept, at: time)
+    case .asleep(let since, let atRest):
+      let slept = time.seconds(since: since)
+      let hasSetOff = atRest && rest?.isAtRest != true
+      let due = wakeTime(needs, slept: slept)
+      if hasSetOff || due.map({ $0 <= time }) ?? false {
+        wake(at: time, slept: slept)
+      } else {
+        receiver = .asleep(since: since, atRest: isRestConfirmed(needs))
+        nextDeadline = due
+      }
+    }
+  }
+
+  /// A receiver that hangs repeats itself, and then catches up with a leap. Such a fix stays doubtful until the next: one
+  /// that stands while the accelerometer feels motion, and one whose speed no brakes and no engine explain.
+  private mutating func compareFixes(_ location: LocationNeeds) {
+    guard let seen = location.timestamp else { return }
+    let before = newest
+    newest = (seen, location.speed)
+    isBorneOut = true
+    guard let speed = location.speed else { return }
+    if let before, case let step = seen.seconds(since: before.seen), step > 0, step <= Self.comparable {
+      if let known = before.speed, abs(speed - known) > Self.hardestBraking * step { isBorneOut = false }
+    } else if speed < Self.restSpeed, rest?.isAtRest == false {
+      isBorneOut = false
+    }
+  }
+
+  private mutating func wake(at time: Timestamp, slept: Double) {
+    receiver = .awake(since: time, slept: slept)
+    pausedUntil = nil
+    nextDeadline = time.advanced(bySeconds: Self.searchLimit)
+  }
+
+  /// While it is awake: a fix that is good enough may send it to sleep, and so does a search in vain.
+  private mutating func considerSleep(
+    _ needs: PowerNeeds, isNews: Bool, awakeSince since: Timestamp, slept: Double, at time: Timestamp
+  ) {
+    let seen = needs.location.timestamp
+    if let seen, seen >= since, isGoodEnough(needs) {
+      if slept.isFinite {
+        fixTime.observe(seconds: seen.seconds(since: since), afterSleeping: slept)
+        receiver = .awake(since: since, slept: .infinity)
+      }
+      let due = wakeTime(needs, slept: 0)
+      if due.map({ $0.seconds(since: time) >= Self.shortestSleep }) ?? true {
+        receiver = .asleep(since: time, atRest: isRestConfirmed(needs))
+        nextDeadline = due
+        return
+      }
+      if isNews { fixTime.forget() }
+    }
+    // Whoever asked for the best there is wants the search to go on.
+    guard needs.tolerance >= Self.restfulAccuracy else { return }
+    let giveUp = max(since, seen ?? since).advanced(bySeconds: Self.searchLimit)
+    guard time >= giveUp else {
+      nextDeadline = giveUp
+      return
+    }
+    let pause = rest?.isAtRest == true ? Self.searchPause.atRest : Self.searchPause.moving
+    pausedUntil = time.advanced(bySeconds: pause * Self.searchLimit)
+    receiver = .asleep(since: time, atRest: false)
+    nextDeadline = pausedUntil
+  }
+
+  /// When the receiver must be woken so that the next fix comes in time; nil for not before something happens.
+  private func wakeTime(_ needs: PowerNeeds, slept: Double) -> Timestamp? {
+    if let pausedUntil { return pausedUntil }
+    guard let seen = needs.location.timestamp else { return Timestamp(nanoseconds: .min) }
+    if isRestConfirmed(needs) {
+      return needs.location.isPaused ? nil : seen.advanced(bySeconds: Self.longestSleep)
+    }
+    let seconds = secondsUntilNeeded(needs)
+    guard seconds < Self.endless else {
+      // Paused. Without an accelerometer only the receiver sees the end of that.
+      return rest?.isAtRest == true ? nil : seen.advanced(bySeconds: Self.blindSleep)
+    }
+    let ahead = fixTime.seconds(afterSleeping: max(slept, seconds)) + Self.reserve
+    let due = seen.advanced(bySeconds: seconds - ahead)
+    guard let notBefore = needs.location.notBefore, needs.distanceToBoundary == nil else { return due }
+    return max(due, notBefore.advanced(bySeconds: -ahead))
+  }
+
+  /// Seconds from the moment when the device was last seen until something may have to be told.
+  private func secondsUntilNeeded(_ needs: PowerNeeds) -> Double {
+    let location = needs.location
+    let position = 2 * (location.horizontalAccuracy ?? Self.horizontalAccuracy)
+    let speedError = 2 * min(location.speedAccuracy ?? Self.speedAccuracy, Self.speedAccuracy)
+    let speed = location.speed.map { $0 + speedError } ?? mobility.topSpeed
+    var seconds = Double.infinity
+    if location.isWanted {
+      let room = needs.tolerance - position
+      if let known = location.speed, location.distance == nil {
+        seconds = mobility.secondsToStray(room, from: known, error: speedError)
+      } else {
+        seconds = mobility.secondsToCover(room + (location.distance ?? 0), startingAt: speed)
+      }
+    }
+    if let edge = needs.distanceToBoundary {
+      seconds = min(seconds, mobility.secondsToCover(edge - position, startingAt: speed))
+    }
+    return seconds
+  }
+
+  private func isGoodEnough(_ needs: PowerNeeds) -> Bool {
+    guard isBorneOut else { return false }
+    if let speed = needs.location.speed, speed > mobility.topSpeed { return false }
+    return 2 * (needs.location.horizontalAccuracy ?? Self.horizontalAccuracy) <= max(needs.tolerance, 20) / 2
+  }
+
+  /// Whether the device rests and was seen since where it rests.
+  private func isRestConfirmed(_ needs: PowerNeeds) -> Bool {
+    guard needs.mayRest, let rest, rest.isAtRest, let seen = needs.location.timestamp, seen >= rest.since
+    else {
+      return false
+    }
+    return needs.location.speed.map { $0 < Self.restSpeed } ?? true
+  }
+}

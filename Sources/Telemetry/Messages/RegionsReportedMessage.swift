@@ -1,0 +1,88 @@
+public import Spatial
+
+/// Payload of `regions/reported`: what became of the regions that were wanted.
+public struct RegionsReportedMessage: Hashable, Sendable {
+  public enum State: String, Hashable, Sendable, CaseIterable {
+    /// The accepted ones are watched, and no others.
+    case applied
+    /// Nothing was changed.
+    case refused
+  }
+
+  /// A feature that is no region.
+  public struct Refusal: Hashable, Sendable {
+    /// Its place in the collection, counted from 0.
+    public var index: Int
+    /// Its identifier, where it has one.
+    public var region: String?
+    public var reason: String
+
+    public init(index: Int, region: String?, reason: String) {
+      self.index = index
+      self.region = region
+      self.reason = reason
+    }
+  }
+
+  public var identity: MessageIdentity?
+  public var time: UTCTime
+  public var state: State
+  /// The document's name, from its sender.
+  public var version: String?
+  /// Why the document as a whole was refused.
+  public var problem: String?
+  /// The identifiers of the regions that are watched now.
+  public var accepted: [String]
+  public var refused: [Refusal]
+
+  public init(
+    identity: MessageIdentity? = nil, time: UTCTime, state: State, version: String? = nil,
+    problem: String? = nil, accepted: [String] = [], refused: [Refusal] = []
+  ) {
+    self.identity = identity
+    self.time = time
+    self.state = state
+    self.version = version
+    self.problem = problem
+    self.accepted = accepted
+    self.refused = refused
+  }
+
+  public var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.field("time", time.rfc3339)
+      json.field("version", version)
+      json.field("state", state.rawValue)
+      json.field("problem", problem)
+      json.field("accepted", texts: accepted)
+      json.key("refused")
+      json.openArray()
+      for refusal in refused {
+        json.openObject()
+        json.field("index", refusal.index)
+        json.field("region", refusal.region)
+        json.field("reason", refusal.reason)
+        json.closeObject()
+      }
+      json.closeArray()
+      json.write(identity)
+    }
+  }
+
+  /// - Throws: `JSONError` naming the key that is missing or wrong.
+  public init(json: JSONValue) throws(JSONError) {
+    guard let state = json["state"]?.string.flatMap(State.init(rawValue:)) else {
+      throw JSONError("key \"state\": not one of \(State.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    self.init(
+      identity: json.identity, time: try json.requiredTime("time"), state: state,
+      version: json["version"]?.string, problem: json["problem"]?.string,
+      accepted: json["accepted"]?.array?.compactMap(\.string) ?? [],
+      refused: (json["refused"]?.array ?? []).compactMap { element in
+        element["index"]?.integer.map {
+          Refusal(
+            index: Int($0), region: element["region"]?.string, reason: element["reason"]?.string ?? "")
+        }
+      })
+  }
+}

@@ -1,0 +1,186 @@
+internal import Foundation
+internal import Glibc
+internal import Platform
+
+/// A receiver that lives in real time behind a real gpsd: one epoch of NMEA on each whole second of the wall clock, on a
+/// pseudo-terminal, for as long as gpsd has it open. gpsd's own log tells when somebody watched.
+public final class LiveReceiver: Sendable {
+  /// What the receiver says of one second.
+  public struct Epoch: Sendable {
+    /// Degrees.
+    public var latitude, longitude: Double
+    /// m/s over ground, and degrees clockwise from north.
+    public var speed, course: Double
+
+    public init(latitude: Double, longitude: Double, speed: Double, course: Double) {
+      (self.latitude, self.longitude) = (latitude, longitude)
+      (self.speed, self.course) = (speed, course)
+    }
+  }
+
+  public let port: UInt16
+  private let process: ChildProcess
+  private let scratch: ScratchFolder
+  private let terminal: Int32
+  private let state: Locked<State>
+
+  private struct State {
+    var epochs: [Epoch]
+    /// The whole UTC second of the first epoch; before it that one is repeated, after the last that.
+    var start = 0
+    var isStopped = false
+    /// Begin and end of each watch, UTC seconds, by client.
+    var open: [String: Double] = [:]
+    var watches: [(begin: Double, end: Double)] = []
+
+    func epoch(at second: Int) -> Epoch { epochs[min(max(0, second - start), epochs.count - 1)] }
+  }
+
+  /// Starts gpsd and the receiver; the receiver stands at the first epoch until `play`.
+  /// - Throws: `SystemError` when there is no pseudo-terminal; `GPSDFixtureError` when gpsd does not listen.
+  public init(at place: Epoch) throws {
+    state = Locked(State(epochs: [place]))
+    terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK)
+    // What unlockpt(3) and ptsname(3) do, which glibc hides: TIOCSPTLCK and TIOCGPTN.
+    var (lock, number) = (Int32(0), Int32(0))
+    guard terminal >= 0, ioctl(terminal, 0x4004_5431, &lock) == 0, ioctl(terminal, 0x8004_5430, &number) == 0
+    else {
+      throw SystemError(operation: "open", object: "pseudo-terminal", code: errno)
+    }
+    let path = "/dev/pts/\(number)"
+    let line = open(path, O_RDWR | O_NOCTTY)
+    var settings = termios()
+    tcgetattr(line, &settings)
+    cfmakeraw(&settings)
+    tcsetattr(line, TCSANOW, &settings)
+    // gpsd gives up its privileges before it opens a receiver.
+    chmod(path, 0o666)
+    close(line)
+
+    let port: UInt16 = try FreePort.next()
+    self.port = port
+    scratch = try ScratchFolder()
+    let log = scratch.path + "/gpsd.log"
+    // gpsd writes to the system's log when it leads its session.
+    process = try ChildProcess("sh", ["-c", "gpsd -N -D 4 -S \(port) \(path); true"], output: log)
+    guard waitUntil(atMost: 20, { GPSDFixture.isListening(port) }) else {
+      throw GPSDFixtureError.didNotStart(process.output)
+    }
+    let (state, terminal) = (state, terminal)
+    Thread.detachNewThread {
+      var log = GPSDWatchLog(path: log)
+      var lastSent = 0
+      while !state.withLock({ $0.isStopped }) {
+        let now = Date().timeIntervalSince1970
+        log.read { event in
+          state.withLock { state in
+            switch event {
+            case .began(let client): state.open[client] = state.open[client] ?? now
+            case .ended(let client):
+              if let begin = state.open.removeValue(forKey: client) { state.watches.append((begin, now)) }
+            }
+          }
+        }
+        if Int(now) > lastSent {
+          lastSent = Int(now)
+          Self.send(state.withLock { $0.epoch(at: lastSent) }, second: lastSent, to: terminal)
+        }
+        usleep(10_000)
+      }
+    }
+  }
+
+  deinit { stop() }
+
+  /// Ends gpsd and the receiver.
+  public func stop() {
+    let wasStopped = state.withLock { state in
+      defer { state.isStopped = true }
+      return state.isStopped
+    }
+    guard !wasStopped else { return }
+    process.terminate()
+    usleep(50_000)
+    close(terminal)
+  }
+
+  /// Moves along the epochs, the first at the whole second `start` of UTC.
+  public func play(_ epochs: [Epoch], from start: Int) {
+    state.withLock { ($0.epochs, $0.start) = (epochs, start) }
+  }
+
+  /// Seconds between two moments (UTC seconds) in which somebody watched, and how often that began.
+  public func watched(from begin: Double, to end: Double) -> (seconds: Double, times: Int) {
+    state.withLock { state in
+      let all = state.watches + state.open.values.map { ($0, end) }
+      let cut = all.map { max(0, min($0.1, end) - max($0.0, begin)) }
+      return (cut.reduce(0, +), cut.count { $0 > 0 })
+    }
+  }
+
+  /// Whether somebody has watched, and nobody does now.
+  public var isUnwatched: Bool { state.withLock { $0.open.isEmpty && !$0.watches.isEmpty } }
+
+  private static func send(_ epoch: Epoch, second: Int, to terminal: Int32) {
+    // Nobody has it open: it has no power and says nothing.
+    var entry = pollfd(fd: terminal, events: 0, revents: 0)
+    guard poll(&entry, 1, 0) >= 0, entry.revents & Int16(POLLHUP) == 0 else { return }
+    let date = Date(timeIntervalSince1970: Double(second))
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = .gmt
+    let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date)
+    func two(_ number: Int?) -> String { String(format: "%02d", (number ?? 0) % 100) }
+    let time = two(parts.hour) + two(parts.minute) + two(parts.second) + ".00"
+    let place =
+      angle(epoch.latitude, digits: 2, "N", "S") + "," + angle(epoch.longitude, digits: 3, "E", "W")
+    let motion = String(format: "%.3f,%.1f", epoch.speed * 3600 / 1852, epoch.course)
+    let text =
+      GPSDFixture.sentence(
+        "GPRMC,\(time),A,\(place),\(motion),\(two(parts.day))\(two(parts.month))\(two(parts.year)),,,A")
+      + GPSDFixture.sentence("GPGSA,A,3,01,02,03,04,05,06,07,08,,,,,1.6,0.9,1.3")
+      + GPSDFixture.sentence("GPGGA,\(time),\(place),1,08,0.9,100.0,M,0.0,M,,")
+    _ = Array(text.utf8).withUnsafeBytes { write(terminal, $0.baseAddress, $0.count) }
+  }
+
+  private static func angle(_ degrees: Double, digits: Int, _ positive: String, _ negative: String) -> String
+  {
+    let (whole, rest) = (Int(abs(degrees)), abs(degrees).truncatingRemainder(dividingBy: 1) * 60)
+    return String(format: "%0\(digits)d%08.5f,", whole, rest) + (degrees < 0 ? negative : positive)
+  }
+}
+
+/// Reads gpsd's growing log for clients that begin and cease to watch.
+private struct GPSDWatchLog {
+  enum Event {
+    case began(client: String)
+    case ended(client: String)
+  }
+
+  private let path: String
+  private var handle: FileHandle?
+  private var rest = Data()
+
+  init(path: String) { self.path = path }
+
+  mutating func read(_ body: (Event) -> Void) {
+    handle = handle ?? FileHandle(forReadingAtPath: path)
+    guard let new = try? handle?.readToEnd(), !new.isEmpty else { return }
+    rest.append(new)
+    while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+      let line = String(decoding: rest[..<end], as: UTF8.self)
+      rest.removeSubrange(...end)
+      // gpsd:CLIENT: <= client(0): ?WATCH={"enable":true,…
+      if line.contains("?WATCH={\"enable\":true"), let client = Self.number(after: "client(", in: line) {
+        body(.began(client: client))
+      }
+      // gpsd:INFO: detaching 127.0.0.1 (sub 0, fd 5) in detach_client
+      if line.contains("detaching "), let client = Self.number(after: "(sub ", in: line) {
+        body(.ended(client: client))
+      }
+    }
+  }
+
+  private static func number(after mark: String, in line: String) -> String? {
+    line.range(of: mark).map { String(line[$0.upperBound...].prefix { $0.isNumber }) }
+  }
+}

@@ -1,0 +1,110 @@
+import Positioning
+import Sensors
+import Spatial
+import Telemetry
+import Testing
+
+@testable import AgentCore
+
+/// The agent's demands as it runs, in exact virtual time.
+@Suite struct PowerPipelineTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+
+  private func pipeline(_ settings: String...) throws -> AgentPipeline {
+    let configuration = try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
+    return AgentPipeline(
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+  }
+
+  private func fix(at seconds: Double, speed: Double) -> SensorEvent {
+    var fix = PositionFix(
+      timestamp: Timestamp(seconds: seconds), mode: .threeDimensional,
+      coordinate: Coordinate(latitude: 48, longitude: 11))
+    (fix.speed, fix.course, fix.horizontalError) = (speed, 0, 8)
+    return .position([fix])
+  }
+
+  /// Accelerometer blocks of a fifth of a second; a road shakes the vehicle at 2 Hz.
+  private func drive(_ pipeline: inout AgentPipeline, from: Double, to end: Double, isMoving: Bool)
+    -> [Double]
+  {
+    var wakes: [Double] = []
+    var index = Int(from * 25)
+    while Double(index) / 25 < end {
+      let block = (0..<5).map { step in
+        let time = Double(index + step) / 25
+        let shake = isMoving ? 0.06 * (Double((index + step) % 12) < 6 ? 1.0 : -1) : 0.001 * Double(index % 3)
+        return AccelerometerData(timestamp: Timestamp(seconds: time), acceleration: Vector3(shake, 0, -1))
+      }
+      index += 5
+      pipeline.process(.accelerometer(block)) { _ in }
+      if let changed = pipeline.takeChangedDemands(), changed[.positioning] != .off {
+        wakes.append(Double(index) / 25)
+      }
+    }
+    return wakes
+  }
+
+  @Test func aParkedVehicleSleepsUntilItSetsOff() throws {
+    var pipeline = try pipeline("location.desired_accuracy=hundredMeters")
+    let first = pipeline.takeChangedDemands()
+    #expect(first?[.positioning]?.isOn == true && first?[.gyroscope]?.isOn == true)
+    let again = pipeline.takeChangedDemands()
+    #expect(again == nil)
+    pipeline.process(
+      .status(
+        SourceStatus(
+          timestamp: Timestamp(seconds: 0), source: "iio", kinds: [.accelerometer, .gyroscope],
+          state: .active(rates: [:])))
+    ) { _ in }
+    _ = drive(&pipeline, from: 0, to: 5, isMoving: false)
+    #expect(pipeline.demands[.gyroscope] == .off && pipeline.demands[.magnetometer] == .off)
+    #expect(pipeline.demands[.accelerometer]?.isOn == true && pipeline.demands[.positioning] != .off)
+    pipeline.process(fix(at: 5, speed: 0)) { _ in }
+    #expect(pipeline.demands[.positioning] == .off)
+    #expect(drive(&pipeline, from: 5, to: 300, isMoving: false).isEmpty)
+
+    #expect(drive(&pipeline, from: 300, to: 304, isMoving: true).count == 1)
+    #expect(pipeline.demands[.positioning] != .off && pipeline.demands[.gyroscope] != .off)
+    // In motion the receiver sleeps only as long as the hundred metres hold.
+    pipeline.process(fix(at: 305, speed: 12)) { _ in }
+    #expect(pipeline.demands[.positioning] == .off)
+    let deadline = try #require(pipeline.nextDeadline)
+    #expect(deadline > Timestamp(seconds: 306) && deadline < Timestamp(seconds: 313))
+    pipeline.advance(to: deadline) { _ in }
+    #expect(pipeline.demands[.positioning] != .off)
+
+    let status = try StatusMessage(
+      json: JSONValue(
+        parsing: pipeline.farewell(at: Timestamp(seconds: 313)).encode(MessageIdentity(epoch: "e", seq: 1))))
+    let energy = try #require(status.energy)
+    #expect((9...17).contains(try #require(energy.accounts[.receiver]).seconds))
+    #expect(try #require(energy.accounts[.accelerometer]).seconds == 313)
+    #expect((12...17).contains(try #require(energy.accounts[.gyroscope]).seconds))
+    #expect(energy.total > 0)
+  }
+
+  @Test func withoutAnAccelerometerNobodyRests() throws {
+    var pipeline = try pipeline("location.desired_accuracy=hundredMeters")
+    _ = drive(&pipeline, from: 0, to: 5, isMoving: false)
+    pipeline.process(fix(at: 5, speed: 0)) { _ in }
+    pipeline.process(
+      .status(
+        SourceStatus(
+          timestamp: Timestamp(seconds: 100), source: "iio", kinds: [.accelerometer],
+          state: .unavailable(reason: "gone")))
+    ) { _ in }
+    #expect(pipeline.demands[.positioning] != .off && pipeline.demands[.gyroscope] != .off)
+  }
+
+  @Test func theBestAccuracyNeverSleeps() throws {
+    var pipeline = try pipeline()
+    let demands = pipeline.demands
+    _ = drive(&pipeline, from: 0, to: 5, isMoving: false)
+    pipeline.process(fix(at: 5, speed: 0)) { _ in }
+    _ = drive(&pipeline, from: 5, to: 60, isMoving: false)
+    #expect(pipeline.demands == demands)
+    #expect(demands[.positioning] == .rate(hertz: 1, latency: .seconds(1)) && demands[.barometer] == .off)
+  }
+}

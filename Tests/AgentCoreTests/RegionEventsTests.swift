@@ -1,0 +1,165 @@
+import Foundation
+import Positioning
+import Sensors
+import Spatial
+import Telemetry
+import Testing
+
+@testable import AgentCore
+
+/// From a GeoJSON file to `region` messages, and across a restart.
+@Suite struct RegionEventsTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+  private let folder = FileManager.default.temporaryDirectory.appending(
+    path: "odograph-regions-\(UUID().uuidString)")
+  private let log = AgentLog.make(level: "error")
+
+  init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
+
+  private func file(_ name: String, _ text: String) throws -> String {
+    let url = folder.appending(path: name)
+    try Data(text.utf8).write(to: url)
+    return url.path
+  }
+
+  private func pipeline(_ settings: String..., path: String) throws -> AgentPipeline {
+    let configuration = try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
+      file: nil)
+    var pipeline = AgentPipeline(
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+    try RegionFile(path).watch(in: &pipeline.regions.monitor, log: log)
+    return pipeline
+  }
+
+  /// Steadily to the north from 48° at 10 m/s, a fix a second.
+  private func drive(_ seconds: ClosedRange<Int>, from north: Double = 0, speed: Double = 10) -> [SensorEvent]
+  {
+    seconds.map { second in
+      let metres = north + Double(second - seconds.lowerBound) * speed
+      var fix = PositionFix(
+        timestamp: Timestamp(seconds: Double(second)), time: Self.start.advanced(bySeconds: Double(second)),
+        mode: .threeDimensional,
+        coordinate: Coordinate(latitude: 48, longitude: 11).destination(distance: metres, bearing: 0))
+      fix.speed = speed
+      fix.course = 0
+      fix.horizontalError = 5
+      return .position([fix])
+    }
+  }
+
+  private func messages(_ pipeline: inout AgentPipeline, _ events: [SensorEvent]) throws -> [RegionMessage] {
+    var drafts: [MessageDraft] = []
+    for event in events { pipeline.process(event) { drafts.append($0) } }
+    let regions = drafts.filter { $0.kind == .region }
+    #expect(regions.allSatisfy { $0.lane == .event && !$0.retain && $0.qos == 1 })
+    return try regions.enumerated().map { index, draft in
+      try RegionMessage(
+        json: JSONValue(parsing: draft.encode(MessageIdentity(epoch: "e", seq: UInt64(index)))))
+    }
+  }
+
+  /// From 48.0018° (200 m) to 48.0045° (500 m), and a point behind it.
+  private let geojson = #"""
+    {"type":"FeatureCollection","features":[
+     {"type":"Feature","id":"yard","properties":{"dwell":10},"geometry":{"type":"Polygon","coordinates":
+      [[[10.99,48.0018],[11.01,48.0018],[11.01,48.0045],[10.99,48.0045],[10.99,48.0018]]]}},
+     {"type":"Feature","id":"gate","properties":{"radius":60},"geometry":{"type":"Point","coordinates":[11,48.0072]}},
+     {"type":"Feature","id":"broken","geometry":{"type":"Polygon","coordinates":[[[11,48],[11,48.1]]]}}]}
+    """#
+
+  @Test func aDriveThroughRegionsIsToldInOrder() throws {
+    var pipeline = try pipeline(path: file("regions.geojson", geojson))
+    let told = try messages(&pipeline, drive(0...100))
+    #expect(
+      told.map { "\($0.event) \($0.region)" } == [
+        "enter yard", "dwell yard", "exit yard", "enter gate", "exit gate",
+      ])
+    let seconds = told.map { ($0.time.seconds(since: Self.start) * 10).rounded() / 10 }
+    #expect(seconds == [20, 30, 50, 74.1, 86.1])
+    #expect(told.allSatisfy { !$0.isLate && $0.confidence >= 0.99 && $0.identity?.epoch == "e" })
+    #expect(told.allSatisfy { $0.horizontalAccuracy.map { abs($0 - 5 / 1.96) < 0.01 } == true })
+  }
+
+  @Test func aStayIsToldWhenTimePassesWithoutAFix() throws {
+    var pipeline = try pipeline("status.interval=86400", path: file("regions.geojson", geojson))
+    #expect(try messages(&pipeline, drive(0...25)).count == 1)
+    let deadline = try #require(pipeline.nextDeadline)
+    #expect(abs(deadline.seconds - 30) < 0.2)
+    var kinds: [MessageKind] = []
+    pipeline.advance(to: deadline) { kinds.append($0.kind) }
+    #expect(kinds.contains(.region))
+  }
+
+  @Test func withheldPlacesStayWithheld() throws {
+    var pipeline = try pipeline(
+      "privacy.zones=48.003 11 400 withhold", path: file("regions.geojson", geojson))
+    let told = try messages(&pipeline, drive(0...100))
+    #expect(told.allSatisfy { $0.region == "gate" })
+  }
+
+  @Test func whatHappenedWhileTheAgentWasDownIsToldOnce() throws {
+    let path = try file("regions.geojson", geojson)
+    let states = folder.appending(path: "regions.state").path
+    var first = try pipeline(path: path)
+    RegionStateFile(path: states, log: log).restore(&first.regions.monitor)
+    #expect(try messages(&first, drive(0...40)).map(\.region) == ["yard", "yard"])
+    RegionStateFile(path: states, log: log).keep(first.regions.monitor)
+
+    var second = try pipeline(path: path)
+    RegionStateFile(path: states, log: log).restore(&second.regions.monitor)
+    let told = try messages(&second, drive(1000...1010, from: 720, speed: 0))
+    #expect(told.map { "\($0.event) \($0.region) \($0.isLate)" } == ["exit yard true", "enter gate true"])
+    RegionStateFile(path: states, log: log).keep(second.regions.monitor)
+
+    var third = try pipeline(path: path)
+    RegionStateFile(path: states, log: log).restore(&third.regions.monitor)
+    #expect(try messages(&third, drive(2000...2010, from: 720, speed: 0)).isEmpty)
+    #expect(third.regions.monitor.inside == ["gate"])
+  }
+
+  @Test func aDamagedStateFileIsNoObstacle() throws {
+    var pipeline = try pipeline(path: file("regions.geojson", geojson))
+    let states = try file("regions.state", "nonsense")
+    let keeper = RegionStateFile(path: states, log: log)
+    keeper.restore(&pipeline.regions.monitor)
+    #expect(try messages(&pipeline, drive(0...30)).first?.event == .enter)
+    keeper.keep(pipeline.regions.monitor)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == [
+        "regions.geojson", "regions.state",
+      ])
+    var again = RegionMonitor()
+    try again.restore(WholeFile.read(states))
+    // A folder that takes no files is reported, not fatal.
+    RegionStateFile(path: folder.path + "/none/regions.state", log: log).keep(pipeline.regions.monitor)
+  }
+
+  @Test func badFilesAreNamedWithPlaceAndRemedy() throws {
+    func problem(_ path: String) -> String {
+      do {
+        _ = try RegionFile(path)
+        return "accepted"
+      } catch {
+        return error.description
+      }
+    }
+    let missing = folder.path + "/missing.geojson"
+    #expect(problem(missing).hasPrefix("\(missing): cannot be read: No such file"))
+    #expect(problem(missing).contains("regions.path"))
+    let broken = try file("broken.geojson", "{\n\"type\": oops}")
+    #expect(problem(broken).hasPrefix("\(broken): not a GeoJSON FeatureCollection: line 2"))
+    let other = try file("other.geojson", #"{"type":"Feature"}"#)
+    #expect(problem(other).contains("must be \"FeatureCollection\""))
+
+    let path = try file("regions.geojson", geojson)
+    let findings = RegionFile.findings(AgentConfiguration.Regions(path: path, statePath: ""))
+    #expect(findings.map(\.severity) == [.ok, .warning])
+    #expect(findings[1].message.hasPrefix("\(path): feature 2 (\"broken\"): ring 0 has fewer than three"))
+    #expect(
+      RegionFile.findings(AgentConfiguration.Regions(path: missing, statePath: "")).map(\.severity) == [
+        .problem
+      ])
+    #expect(RegionFile.findings(AgentConfiguration.Regions(path: nil, statePath: "")).isEmpty)
+  }
+}

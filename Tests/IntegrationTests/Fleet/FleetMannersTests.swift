@@ -1,0 +1,74 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What every command owes its user: help with examples, completions, a profile, clear errors.
+@Suite struct FleetMannersTests {
+  @Test(
+    .timeLimit(.minutes(6)),
+    arguments: ["watch", "tail", "stats", "check", "command", "config", "regions", "simulate"])
+  func helpHasExamplesAndExitCodes(command: String) async throws {
+    let help = try await OdographProcess.run([command, "--help"])
+    #expect(help.status == 0 && help.output.contains("Examples:") && help.output.contains("Exit codes:"))
+    #expect(help.output.contains("odograph \(command)"))
+    let wrong = try await OdographProcess.run([command, "--no-such-option"])
+    #expect(wrong.status == 64 && wrong.output.contains("--no-such-option"))
+  }
+
+  @Test(.timeLimit(.minutes(6)), arguments: ["bash", "zsh", "fish"]) func completions(shell: String)
+    async throws
+  {
+    let script = try await OdographProcess.run(["--generate-completion-script", shell])
+    #expect(
+      script.status == 0 && script.output.contains("simulate") && script.output.contains("password-file"))
+  }
+
+  @Test(.timeLimit(.minutes(6))) func aProfileSparesTyping() async throws {
+    let broker = try BrokerFixture()
+    try await publish(
+      broker, "odograph/v1/a/van/status", FleetPayload.status("online", session: "", seq: 1), retain: true)
+    try await publish(
+      broker, "odograph/v1/b/bus/status", FleetPayload.status("online", session: "", seq: 1), retain: true)
+    let directory = try TemporaryDirectory()
+    let file = try directory.write(
+      "profile.toml",
+      "[default]\nbroker = \"mqtt://127.0.0.1:\(broker.port)\"\nfleet = \"a\"\n\n[wrong]\nbroker = \"http://x\"\n"
+    )
+    let table = try await OdographProcess.run(["watch", "--once", "--json", "--profile-file", file])
+    #expect(
+      table.status == 0 && table.output.contains("\"van\"") && !table.output.contains("\"bus\""),
+      "\(table.output)")
+    // A flag goes before it.
+    let other = try await OdographProcess.run([
+      "watch", "--once", "--json", "--profile-file", file, "--fleet", "b",
+    ])
+    #expect(other.output.contains("\"bus\"") && !other.output.contains("\"van\""))
+    let wrong = try await OdographProcess.run([
+      "stats", "--once", "--profile-file", file, "--profile", "wrong",
+    ])
+    #expect(wrong.status == 64 && wrong.output.contains("begins with neither mqtt:// nor mqtts://"))
+    let unknown = try await OdographProcess.run([
+      "stats", "--once", "--profile-file", file, "--profile", "none",
+    ])
+    #expect(unknown.status == 64 && unknown.output.contains("it has default, wrong"))
+    let absent = try await OdographProcess.run(["stats", "--once", "--profile-file", "/nonexistent"])
+    #expect(absent.status == 64 && absent.output.contains("there is no such file"))
+  }
+
+  /// Hostile names and payloads on a real broker: counted and shown, never raw on the output.
+  @Test(.timeLimit(.minutes(6))) func hostileMessagesAreCounted() async throws {
+    let broker = try BrokerFixture()
+    for (topic, payload) in [
+      ("odograph/v1/demo/\u{1B}[2Jvan/location", #"{"time":1}"#),
+      ("odograph/v1/demo/van/location", "\u{1}\u{2}"),
+      ("odograph/v1/demo/van/status", #"{"state":"online","time":"9999","seq":1e400}"#),
+      ("odograph/v1/demo/\u{202E}nav/status", FleetPayload.status("online", session: "", seq: 1)),
+    ] { try await publish(broker, topic, payload, retain: true) }
+    let at = ["--host", "127.0.0.1", "--port", "\(broker.port)"]
+    let table = try await OdographProcess.run(["watch", "--once"] + at)
+    #expect(table.status == 0 && !table.output.contains("\u{1B}") && !table.output.contains("\u{202E}"))
+    #expect(table.output.contains("nav"))
+    let counts = try await OdographProcess.run(["stats", "--once", "--seconds", "1"] + at)
+    #expect(counts.status == 0 && !counts.output.contains("\u{1B}") && counts.output.contains("kept before"))
+  }
+}

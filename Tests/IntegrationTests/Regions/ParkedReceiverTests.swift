@@ -1,0 +1,51 @@
+import Foundation
+import Positioning
+import Sensors
+import SensorsGPSD
+import Spatial
+import TestSupport
+import Testing
+
+@Suite struct ParkedReceiverTests {
+  /// A real receiver's log of a vehicle that stands, through a real gpsd: wherever a fence's edge runs through its fixes,
+  /// it crosses it once at most.
+  @Test(.timeLimit(.minutes(5))) func aParkedReceiverCrossesAFenceOnceAtMost() throws {
+    guard GPSDFixture.isInstalled, let path = Shared.file("data/gpsd-logs/sirf2.log") else { return }
+    let listener = GPSDListener()
+    let gpsd = try GPSDFixture(log: path, secondsPerSentence: 0.004, repeats: true)
+    let source = try GPSDSource(GPSDAddress(port: gpsd.port))
+    source.setDemand(always, for: .positioning)
+    try source.start(listener.sink)
+    // Two times through the log, wherever in it the first watcher came.
+    _ = waitUntil(atMost: 120) { listener.fixes.count { $0.coordinate != nil } >= 1300 }
+    source.stop()
+    gpsd.stop()
+
+    let locations = listener.fixes.compactMap { Location(fix: $0) }
+    #expect(locations.count > 300)
+    let middle = Coordinate(
+      latitude: locations.map(\.coordinate.latitude).sorted()[locations.count / 2],
+      longitude: locations.map(\.coordinate.longitude).sorted()[locations.count / 2])
+    let frame = LocalFrame(origin: middle)
+    var regions: [Region] = []
+    for bearing in stride(from: 0.0, to: 360, by: 30) {
+      for offset in stride(from: -10.0, through: 10, by: 1) {
+        let (c, s) = (cos(bearing.radians), sin(bearing.radians))
+        let corners = [(offset, -300.0), (600, -300), (600, 300), (offset, 300)].map {
+          frame.coordinate(at: SIMD2($0.0 * c - $0.1 * s, $0.0 * s + $0.1 * c))
+        }
+        regions.append(Region(identifier: "\(Int(bearing))/\(Int(offset))", rings: [corners]))
+      }
+    }
+    var monitor = RegionMonitor()
+    #expect(monitor.replaceAll(regions).refused.isEmpty)
+    var transitions: [String: Int] = [:]
+    // The log's own pace, a fix a second: played faster, the arrival times would say less.
+    for (second, location) in locations.enumerated() {
+      var location = location
+      location.timestamp = Timestamp(seconds: Double(second))
+      for event in monitor.process(location) { transitions[event.identifier, default: 0] += 1 }
+    }
+    #expect(transitions.values.allSatisfy { $0 <= 1 }, "\(transitions)")
+  }
+}

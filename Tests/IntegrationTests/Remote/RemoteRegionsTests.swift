@@ -1,0 +1,102 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Regions that are wanted remotely, through a real broker.
+@Suite(.serialized) struct RemoteRegionsTests {
+  private static let depot =
+    #"{"type":"Feature","id":"depot","geometry":{"type":"Point","coordinates":[11.5,48.1]},"#
+    + #""properties":{"radius":200}}"#
+  private static let yard =
+    #"{"type":"Feature","id":"yard","geometry":{"type":"Polygon","coordinates":"#
+    + #"[[[11,48],[11.1,48],[11.1,48.1],[11,48]]]},"properties":{}}"#
+  private static let broken =
+    #"{"type":"Feature","id":"broken","geometry":{"type":"Point","coordinates":[11,98]},"#
+    + #""properties":{"radius":9}}"#
+
+  private func collection(_ features: String...) -> String {
+    #"{"type":"FeatureCollection","version":"r1","features":[\#(features.joined(separator: ","))]}"#
+  }
+
+  @Test(.timeLimit(.minutes(4))) func regionsAreWatchedRefusedRememberedAndReset() throws {
+    let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
+    let controller = try Operator(broker)
+    let agent = try ManagedAgent(broker, remote: "enabled = true", directory: directory)
+    #expect(waitUntil(atMost: 60) { controller.state == "online" }, "\(agent.log)")
+    func reports() -> [[String: Any]] {
+      controller.received(Operator.vehicle + "regions/reported").map(\.json)
+    }
+    func want(_ document: String) -> [String: Any]? {
+      let before = reports().count
+      controller.send("regions/desired", document, retain: true)
+      waitUntil(atMost: 60) { reports().count > before }
+      return reports().dropFirst(before).first
+    }
+
+    let some = want(collection(Self.depot, Self.broken, Self.yard))
+    #expect(some?["state"] as? String == "applied" && some?["version"] as? String == "r1", "\(agent.log)")
+    #expect(some?["accepted"] as? [String] == ["depot", "yard"])
+    let refused = some?["refused"] as? [[String: Any]]
+    #expect(refused?.count == 1 && refused?.first?["region"] as? String == "broken")
+    #expect(refused?.first?["index"] as? Int == 1)
+    #expect((refused?.first?["reason"] as? String)?.contains("is not on the earth") == true)
+
+    for (document, expected) in [
+      ("{", "line 1"), (#"{"type":"Feature"}"#, "must be \"FeatureCollection\""),
+      (collection(Self.broken), "no feature is a region"),
+      (String(repeating: " ", count: 1_100_000), "more than 1048576 bytes"),
+    ] {
+      let report = want(document)
+      #expect(report?["state"] as? String == "refused")
+      #expect(problem(of: report).contains(expected), "\(report ?? [:])")
+    }
+
+    // The next run watches what was accepted, and does not decide again on what the broker has kept.
+    let count = reports().count
+    agent.child.kill()
+    #expect(waitUntil(atMost: 60) { controller.state == "offline" })
+    let again = try ManagedAgent(broker, remote: "enabled = true", directory: directory)
+    #expect(waitUntil(atMost: 60) { controller.state == "online" }, "\(again.log)")
+    #expect(again.log.contains("remote regions watched regions=2"), "\(again.log)")
+    #expect(reports().count == count)
+
+    let reset = controller.command("reset-regions")
+    #expect((reset?["result"] as? [String: Any])?["regions"] as? Int == 0, "\(again.log)")
+    #expect(!FileManager.default.fileExists(atPath: directory.file("remote/regions.geojson")))
+    #expect(want("")?["accepted"] as? [String] == [])
+    again.child.terminate()
+  }
+
+  @Test(.timeLimit(.minutes(3))) func ownTracksSetsAndListsItsWaypoints() throws {
+    let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
+    let controller = try Operator(broker)
+    let lines = directory.file("owntracks")
+    let reader = try ChildProcess(
+      "mosquitto_sub", ["-p", "\(broker.port)", "-t", "owntracks/test/van/waypoints"], output: lines)
+    let agent = try ManagedAgent(
+      broker, remote: "enabled = true", directory: directory, profile: #"["native", "owntracks"]"#)
+    #expect(waitUntil(atMost: 60) { controller.state == "online" }, "\(agent.log)")
+    func give(_ command: String) throws {
+      _ = try ChildProcess(
+        "mosquitto_pub", ["-p", "\(broker.port)", "-q", "1", "-t", "owntracks/test/van/cmd", "-m", command]
+      ).waitForExit()
+    }
+    func watched() -> [String]? {
+      controller.received(Operator.vehicle + "regions/reported").last?.json["accepted"] as? [String]
+    }
+    let waypoint =
+      #"{"_type":"waypoint","desc":"Home","lat":48.1,"lon":11.5,"rad":80,"tst":1700000000,"rid":"h"}"#
+    let list = #"{"_type":"waypoints","waypoints":[\#(waypoint)]}"#
+    try give(#"{"_type":"cmd","action":"setWaypoints","waypoints":\#(list)}"#)
+    #expect(waitUntil(atMost: 60) { watched() == ["h"] }, "\(agent.log)")
+    #expect(
+      try waitUntil(atMost: 60) {
+        try give(#"{"_type":"cmd","action":"waypoints"}"#)
+        return ((try? String(contentsOfFile: lines, encoding: .utf8)) ?? "").contains(waypoint)
+      }, "\(agent.log)")
+    try give(#"{"_type":"cmd","action":"clearWaypoints"}"#)
+    #expect(waitUntil(atMost: 60) { watched() == [] }, "\(agent.log)")
+    agent.child.terminate()
+    reader.terminate()
+  }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import TestSupport
+
+/// A real drive with inertial sensors and satellite positions together: `gnss-imu-drive` of the shared recordings.
+struct DriveRecording {
+  /// One epoch per second.
+  var epochs: [LiveReceiver.Epoch] = []
+  /// For the rig, from the moment of the first epoch on.
+  var csv = "t,ax,ay,az,gx,gy,gz,mx,my,mz"
+  var duration: Double { Double(epochs.count - 1) }
+
+  /// Nil, with a word of it, when the recording is absent.
+  static func shared(seconds: Double) throws -> DriveRecording? {
+    guard let gnss = Shared.file("data/gnss-imu-drive/gnss.csv"),
+      let imu = Shared.file("data/gnss-imu-drive/imu.csv")
+    else { return nil }
+    // The short form takes a piece in which it drives; the long one all that there is.
+    let begin = seconds < 300 ? 60.0 : 30.0
+    return try DriveRecording(gnss: gnss, imu: imu, from: begin, to: begin + seconds)
+  }
+
+  init(gnss: String, imu: String, from begin: Double, to end: Double) throws {
+    for row in try Self.rows(of: gnss) where row[0] >= begin - 0.13 && row[0] <= end {
+      // Four a second; the nearest to each whole second from the beginning.
+      guard row[0] >= begin + Double(epochs.count) - 0.13 else { continue }
+      let (north, east) = (row[9], row[10])
+      let course = (atan2(east, north) * 180 / .pi + 360).truncatingRemainder(dividingBy: 360)
+      epochs.append(.init(latitude: row[1], longitude: row[2], speed: hypot(north, east), course: course))
+    }
+    for row in try Self.rows(of: imu) where row[0] >= begin && row[0] <= end {
+      // The recording has no magnetometer; one that says the same twice would count as broken.
+      let noise = 0.3 * sin(37 * row[0])
+      csv += String(
+        format: "\n%.4f,%.4f,%.4f,%.4f,%.6f,%.6f,%.6f,%.3f,%.3f,%.3f", row[0] - begin, row[1], row[2], row[3],
+        row[4], row[5], row[6], 20 + noise, noise, -42 - noise)
+    }
+  }
+
+  private static func rows(of path: String) throws -> [[Double]] {
+    try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").dropFirst().map { line in
+      line.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) ?? 0 }
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import Testing
+
+@testable import MQTT
+
+@Suite struct LinkMeterTests {
+  @Test func burstsAreWhatTheTailPartsFromEachOther() {
+    var meter = LinkMeter(tail: 10)
+    func second(_ seconds: Int64) -> Int64 { seconds * 1_000_000_000 }
+    meter.begin()
+    let steps: [(at: Int64, carried: Int, isNew: Bool, bursts: Int, seconds: Double)] = [
+      (0, 0, false, 0, 0), (1, 100, true, 1, 10), (1, 150, true, 1, 10), (5, 150, false, 1, 10),
+      (6, 160, true, 1, 15), (16, 161, true, 1, 25), (27, 200, true, 2, 35),
+    ]
+    for step in steps {
+      let isNew = meter.note(carried: step.carried, at: second(step.at))
+      #expect(isNew == step.isNew, "at \(step.at) s")
+      #expect(meter.use.bursts == step.bursts && abs(meter.use.seconds - step.seconds) < 1e-9, "\(step)")
+    }
+    #expect(meter.use.bytes == 200)
+    // The next connection counts from zero again.
+    meter.begin()
+    let isNew = meter.note(carried: 50, at: second(100))
+    #expect(isNew)
+    #expect(meter.use.bytes == 250 && meter.use.bursts == 3)
+  }
+}

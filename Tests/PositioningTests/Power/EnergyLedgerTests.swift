@@ -1,0 +1,75 @@
+import Positioning
+import Sensors
+import Spatial
+import Testing
+
+@Suite struct EnergyLedgerTests {
+  private static let on = SensorDemand.rate(hertz: 1, latency: .seconds(1))
+  private static let figures = EnergyFigures(
+    power: [.receiver: 0.07, .gyroscope: 0.002, .processor: 0.3, .radio: 1], wakeup: 0.001, burst: 0.5,
+    byte: 0.00001, sensorLinger: 3)
+
+  private func time(_ seconds: Double) -> Timestamp { Timestamp(seconds: seconds) }
+
+  @Test func theMeterAddsUpWhatIsOn() {
+    var meter = OnTimeMeter()
+    #expect(meter.total(at: time(5)) == 0)
+    meter.set(false, at: time(5))
+    meter.set(true, at: time(10))
+    meter.set(true, at: time(11))
+    #expect(meter.total(at: time(12)) == 2 && meter.starts == 1)
+    meter.set(false, at: time(14))
+    #expect(meter.total(at: time(100)) == 4)
+    meter.set(true, at: time(100))
+    #expect(meter.total(at: time(101)) == 5 && meter.starts == 2)
+  }
+
+  @Test func powerThatLingersIsCounted() {
+    var meter = OnTimeMeter(linger: 3)
+    meter.set(true, at: time(0))
+    meter.set(false, at: time(10))
+    #expect(meter.total(at: time(11)) == 11 && meter.total(at: time(50)) == 13)
+    // Needed again within the linger, the power never went.
+    meter.set(true, at: time(12))
+    meter.set(false, at: time(14))
+    #expect(meter.total(at: time(14)) == 14 && meter.starts == 1)
+    meter.set(true, at: time(30))
+    #expect(meter.total(at: time(30)) == 17 && meter.starts == 2)
+  }
+
+  @Test func aSensorIsOnWhileItIsDemandedAndThere() throws {
+    var ledger = EnergyLedger(figures: Self.figures)
+    // Nobody has seen a magnetometer.
+    ledger.note([.positioning: Self.on, .gyroscope: Self.on, .magnetometer: Self.on], at: time(0))
+    ledger.note(
+      SourceStatus(timestamp: time(0), source: "iio", kinds: [.gyroscope], state: .active(rates: [:])))
+    ledger.note(
+      SourceStatus(
+        timestamp: time(10), source: "iio", kinds: [.gyroscope], state: .unavailable(reason: "lost")))
+    // What comes back may go by another name.
+    ledger.note(
+      SourceStatus(
+        timestamp: time(20), source: "iio:device1", kinds: [.gyroscope], state: .active(rates: [:])))
+    ledger.note([.positioning: .off, .gyroscope: Self.on, .magnetometer: Self.on], at: time(25))
+    let accounts = ledger.accounts(at: time(30))
+    let receiver = try #require(accounts[.receiver])
+    #expect(receiver.seconds == 25 && receiver.starts == 1 && receiver.bytes == nil)
+    #expect(abs(receiver.joules - 25 * 0.07) < 1e-9)
+    // Ten seconds, three that linger, ten again.
+    let gyroscope = try #require(accounts[.gyroscope])
+    #expect(gyroscope.seconds == 23 && gyroscope.starts == 2)
+    #expect(abs(gyroscope.joules - 23 * 0.002) < 1e-9)
+    #expect(accounts[.magnetometer] == EnergyAccount())
+  }
+
+  @Test func whatIsMeasuredElsewhereIsPriced() throws {
+    var ledger = EnergyLedger(figures: Self.figures)
+    ledger.processor = .init(seconds: 2, starts: 100)
+    ledger.radio = .init(seconds: 12, starts: 3, bytes: 1000)
+    let accounts = ledger.accounts(at: time(30))
+    #expect(abs(try #require(accounts[.processor]).joules - (0.6 + 0.1)) < 1e-9)
+    let radio = try #require(accounts[.radio])
+    #expect(abs(radio.joules - (12 + 1.5 + 0.01)) < 1e-9 && radio.bytes == 1000)
+    #expect(Set(accounts.keys) == Set(EnergyComponent.allCases))
+  }
+}

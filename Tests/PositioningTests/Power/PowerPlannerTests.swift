@@ -1,0 +1,281 @@
+import Positioning
+import Sensors
+import Spatial
+import Testing
+
+@Suite struct PowerPlannerTests {
+  private static let inertial: [SensorKind: SensorDemand] = [
+    .accelerometer: .rate(hertz: 100, latency: .milliseconds(100)),
+    .gyroscope: .rate(hertz: 100, latency: .milliseconds(100)),
+    .magnetometer: .rate(hertz: 25, latency: .milliseconds(100)),
+  ]
+  private static let watch = SensorDemand.rate(
+    hertz: PowerPlanner.watchRate, latency: .seconds(PowerPlanner.watchLatency))
+
+  private func needs(
+    _ accuracy: DesiredAccuracy = .hundredMeters, seen: Double? = nil, speed: Double? = 0, sigma: Double = 5,
+    distance: Double? = nil, boundary: Double? = nil
+  ) -> PowerNeeds {
+    var location = LocationNeeds(isWanted: true, desiredAccuracy: accuracy)
+    location.timestamp = seen.map { Timestamp(seconds: $0) }
+    location.speed = speed
+    location.speedAccuracy = 0.5
+    location.horizontalAccuracy = sigma
+    location.distance = distance
+    return PowerNeeds(location: location, distanceToBoundary: boundary, inertial: Self.inertial)
+  }
+
+  private func isOn(_ planner: inout PowerPlanner, _ needs: PowerNeeds, _ seconds: Double) -> Bool {
+    planner.demands(for: needs, at: Timestamp(seconds: seconds))[.positioning] != .off
+  }
+
+  /// A planner whose receiver takes one second to a fix, which at 10 s was given one.
+  private func planner(_ mobility: Mobility = .vehicle) -> PowerPlanner {
+    var planner = PowerPlanner(mobility: mobility, fixTime: FixTimeEstimate(brief: 1, warm: 1))
+    _ = planner.demands(for: needs(), at: Timestamp(seconds: 0))
+    return planner
+  }
+
+  // The reserve of 0.3 s and the second to a fix are taken off what the comments compute.
+  @Test(
+    arguments: [
+      // (100 − 2·5) m at 3.5 m/s² with 1 m/s of error of the speed: 1.75 t² + t = 90, t = 6.891 s.
+      (DesiredAccuracy.hundredMeters, 0, 5, nil, nil, 6.891 - 1.3),
+      (.hundredMeters, 30, 5, nil, nil, 6.891 - 1.3),
+      // 1.75 t² + t = 60: a poorer fix leaves less.
+      (.hundredMeters, 14, 20, nil, nil, 5.577 - 1.3),
+      // 990 m, the last of them at 14 + 60 m/s the other way.
+      (.kilometer, 14, 5, nil, nil, 23.666 - 1.3),
+      // The filter's 500 m and the tolerance, at 14 + 1 m/s: 590 m, the last of them at 60 m/s.
+      (.hundredMeters, 14, 5, 500, nil, 14.655 - 1.3),
+      // An edge 60 m ahead: 1.75 t² + 15 t = 50.
+      (.hundredMeters, 14, 5, nil, 60, nil),
+      // An edge 10 km ahead does not matter.
+      (.hundredMeters, 14, 5, nil, 10_000, 6.891 - 1.3),
+      // 62 m leave 1.75 t² + 15 t = 52 in 2.6 s, too short a sleep.
+      (.kilometer, 14, 5, nil, 62, nil),
+      // 510 m: 1.75 t² + 15 t = 500.
+      (.kilometer, 14, 5, nil, 510, 13.152 - 1.3),
+      (.nearestTenMeters, 14, 2, nil, nil, nil), (.best, 0, 1, nil, nil, nil),
+      (.bestForNavigation, 0, 1, nil, nil, nil),
+    ] as [(DesiredAccuracy, Double, Double, Double?, Double?, Double?)])
+  func theReceiverSleepsForAsLongAsNothingCanHappen(
+    accuracy: DesiredAccuracy, speed: Double, sigma: Double, distance: Double?, boundary: Double?,
+    sleep: Double?
+  ) throws {
+    var planner = planner()
+    let fixed = needs(
+      accuracy, seen: 10, speed: speed, sigma: sigma, distance: distance, boundary: boundary)
+    guard let sleep else {
+      #expect(isOn(&planner, fixed, 10) && isOn(&planner, fixed, 12))
+      return
+    }
+    #expect(!isOn(&planner, fixed, 10))
+    let due = try #require(planner.nextDeadline)
+    #expect(abs(due.seconds - (10 + sleep)) < 0.01, "\(due.seconds - 10)")
+    #expect(!isOn(&planner, fixed, due.seconds - 0.01))
+    #expect(isOn(&planner, fixed, due.seconds))
+  }
+
+  @Test func anUnknownSpeedMayBeTheHighest() throws {
+    var planner = planner()
+    // 60 m/s at once: 990 m in 16.5 s.
+    #expect(!isOn(&planner, needs(.kilometer, seen: 10, speed: nil), 10))
+    #expect(abs(try #require(planner.nextDeadline).seconds - (10 + 16.5 - 1.3)) < 0.01)
+    // A hundred metres are gone sooner than a sleep is worth.
+    var other = self.planner()
+    #expect(isOn(&other, needs(seen: 10, speed: nil), 10))
+  }
+
+  @Test func aPoorFixDoesNotSendItToSleep() {
+    var planner = planner()
+    #expect(isOn(&planner, needs(seen: 10, sigma: 26), 10))
+    #expect(!isOn(&planner, needs(seen: 11, sigma: 24), 11))
+  }
+
+  @Test func anOldFixDoesNotSendItToSleepAgain() {
+    var planner = planner()
+    #expect(!isOn(&planner, needs(seen: 10), 10))
+    #expect(isOn(&planner, needs(seen: 10), 16))
+    #expect(isOn(&planner, needs(seen: 10), 18))
+    #expect(!isOn(&planner, needs(seen: 18.2), 18.2))
+  }
+
+  @Test func nobodyWantsAnything() {
+    var planner = planner()
+    var nothing = PowerNeeds()
+    #expect(planner.demands(for: nothing, at: Timestamp(seconds: 1)).values.allSatisfy { $0 == .off })
+    #expect(planner.nextDeadline == nil && !planner.isReceiverOn)
+    // A region alone keeps the receiver looking, and the accelerometer watching.
+    nothing.distanceToBoundary = 5
+    nothing.watchesMotion = true
+    let demands = planner.demands(for: nothing, at: Timestamp(seconds: 2))
+    #expect(demands[.positioning] != .off && demands[.accelerometer] == Self.watch)
+    #expect(demands[.gyroscope] == .off && demands[.magnetometer] == .off)
+  }
+
+  @Test func restPutsEverythingToSleepAndItsEndWakesEverythingAtOnce() throws {
+    var planner = planner()
+    // In motion, and before anything is known of motion, the consumers have what they want.
+    #expect(
+      planner.demands(for: needs(), at: Timestamp(seconds: 1)).filter { $0.key != .positioning }
+        .filter(\.value.isOn) == Self.inertial)
+    planner.note(isAtRest: true, since: Timestamp(seconds: 9))
+    // Seen before it stood: the position is not that of the rest yet.
+    var demands = planner.demands(for: needs(seen: 8.5, speed: 4), at: Timestamp(seconds: 10.5))
+    #expect(demands[.accelerometer] == Self.watch)
+    #expect(demands[.gyroscope] == .off && demands[.magnetometer] == .off)
+    #expect(try #require(planner.nextDeadline).seconds < 17)
+    #expect(isOn(&planner, needs(seen: 8.5, speed: 4), 17))
+    #expect(!isOn(&planner, needs(seen: 18), 18))
+    #expect(planner.nextDeadline == Timestamp(seconds: 18 + PowerPlanner.longestSleep))
+    #expect(!isOn(&planner, needs(seen: 18), 1500))
+
+    planner.note(isAtRest: false, since: Timestamp(seconds: 1500))
+    demands = planner.demands(for: needs(seen: 18), at: Timestamp(seconds: 1501))
+    #expect(demands[.positioning] != .off)
+    #expect(demands[.gyroscope] == Self.inertial[.gyroscope])
+    #expect(demands[.accelerometer] == Self.inertial[.accelerometer])
+  }
+
+  @Test func aFixThatMovesContradictsTheAccelerometer() throws {
+    var planner = planner()
+    planner.note(isAtRest: true, since: Timestamp(seconds: 2))
+    #expect(!isOn(&planner, needs(seen: 10, speed: 20), 10))
+    #expect(try #require(planner.nextDeadline).seconds < 17)
+  }
+
+  @Test func aReceiverThatHangsIsAskedAgain() {
+    var planner = planner()
+    planner.note(isAtRest: false, since: Timestamp(seconds: 2))
+    // It stands, it says, while the vehicle shakes; then it catches up.
+    #expect(isOn(&planner, needs(seen: 10, speed: 0), 10))
+    #expect(isOn(&planner, needs(seen: 11, speed: 37), 11))
+    #expect(isOn(&planner, needs(seen: 12, speed: 18), 12))
+    #expect(!isOn(&planner, needs(seen: 13, speed: 18), 13))
+    // What stands and shakes, as at a kerb, is believed the second time.
+    #expect(isOn(&planner, needs(seen: 13, speed: 18), 19.5))
+    #expect(isOn(&planner, needs(seen: 20, speed: 0), 20))
+    #expect(!isOn(&planner, needs(seen: 21, speed: 0), 21))
+  }
+
+  @Test func finerAccuraciesRestOnlyWhenPaused() {
+    var planner = planner()
+    planner.note(isAtRest: true, since: Timestamp(seconds: 2))
+    var fixed = needs(.best, seen: 10)
+    var demands = planner.demands(for: fixed, at: Timestamp(seconds: 10))
+    #expect(demands[.positioning] != .off && demands[.gyroscope] != .off)
+    fixed.location.isPaused = true
+    fixed.location.distance = .infinity
+    demands = planner.demands(for: fixed, at: Timestamp(seconds: 11))
+    #expect(demands[.positioning] == .off && demands[.gyroscope] == Self.inertial[.gyroscope])
+    #expect(demands[.accelerometer] == Self.inertial[.accelerometer] && planner.nextDeadline == nil)
+    // Whoever wants nothing of the accelerometer has it watch all the same, if it is of interest.
+    fixed.inertial = [:]
+    #expect(planner.demands(for: fixed, at: Timestamp(seconds: 12))[.accelerometer] == .off)
+    fixed.watchesMotion = true
+    #expect(planner.demands(for: fixed, at: Timestamp(seconds: 13))[.accelerometer] == Self.watch)
+    planner.note(isAtRest: false, since: Timestamp(seconds: 20))
+    #expect(isOn(&planner, fixed, 20))
+  }
+
+  @Test func aPauseWithoutAnAccelerometerIsLookedAfter() {
+    var planner = planner()
+    var fixed = needs(.best, seen: 10)
+    (fixed.location.isPaused, fixed.location.distance) = (true, .infinity)
+    #expect(!isOn(&planner, fixed, 10))
+    #expect(planner.nextDeadline == Timestamp(seconds: 10 + PowerPlanner.blindSleep))
+    #expect(isOn(&planner, fixed, 70))
+  }
+
+  @Test func aRecorderRecordsRestToo() {
+    var planner = planner()
+    planner.note(isAtRest: true, since: Timestamp(seconds: 2))
+    var fixed = needs(seen: 10)
+    fixed.restless[.accelerometer] = .rate(hertz: 50, latency: .seconds(1))
+    let demands = planner.demands(for: fixed, at: Timestamp(seconds: 10))
+    #expect(demands[.accelerometer] == .rate(hertz: 50, latency: .seconds(1)))
+    #expect(demands[.gyroscope] == .off)
+  }
+
+  @Test func aPromisedBoundTightensTheTolerance() throws {
+    var planner = planner()
+    var fixed = needs(seen: 10, speed: 14)
+    fixed.errorBound = 50
+    // 1.75 t² + t = 40.
+    #expect(!isOn(&planner, fixed, 10))
+    #expect(abs(try #require(planner.nextDeadline).seconds - (10 + 4.504 - 1.3)) < 0.01)
+  }
+
+  @Test func significantChangesWaitTheirTime() throws {
+    var planner = planner()
+    var fixed = needs(.hundredMeters, seen: 10, speed: 14, distance: 500)
+    fixed.location.notBefore = Timestamp(seconds: 310)
+    #expect(!isOn(&planner, fixed, 10))
+    #expect(abs(try #require(planner.nextDeadline).seconds - (310 - 1.3)) < 0.01)
+    // A region does not wait.
+    fixed.distanceToBoundary = 510
+    #expect(!isOn(&planner, fixed, 11))
+    #expect(try #require(planner.nextDeadline).seconds < 30)
+  }
+
+  @Test func aSearchInVainPauses() throws {
+    var planner = planner()
+    #expect(isOn(&planner, needs(), 89.9))
+    #expect(!isOn(&planner, needs(), 90))
+    #expect(planner.nextDeadline == Timestamp(seconds: 180))
+    #expect(isOn(&planner, needs(), 180))
+    // At rest it pauses longer, and motion ends that.
+    planner.note(isAtRest: true, since: Timestamp(seconds: 200))
+    #expect(!isOn(&planner, needs(), 270))
+    #expect(planner.nextDeadline == Timestamp(seconds: 270 + 810))
+    planner.note(isAtRest: false, since: Timestamp(seconds: 400))
+    #expect(isOn(&planner, needs(), 400))
+    // Whoever wants the best there is wants the search to go on.
+    var best = self.planner()
+    #expect(isOn(&best, needs(.best), 1000))
+  }
+
+  @Test func theReceiverIsWokenByWhatWasLearnedOfIt() {
+    var estimate = FixTimeEstimate(brief: 4, warm: 8)
+    estimate.observe(seconds: 2, afterSleeping: 8)
+    #expect(estimate.brief == 3.5)
+    estimate.observe(seconds: 5, afterSleeping: 8)
+    #expect(estimate.brief == 5 && estimate.warm == 8)
+    estimate.observe(seconds: 10, afterSleeping: 600)
+    #expect(estimate.brief == 5 && estimate.warm == 10)
+    // A cold start and nonsense teach nothing.
+    estimate.observe(seconds: 30, afterSleeping: 7200)
+    estimate.observe(seconds: -1, afterSleeping: 8)
+    #expect(estimate.brief == 5 && estimate.warm == 10)
+    #expect([59, 60, 7200].map(estimate.seconds(afterSleeping:)) == [5, 10, 35])
+    // A tunnel is passed over; a receiver that has become slow is not.
+    var tunnel = FixTimeEstimate(brief: 1)
+    tunnel.observe(seconds: 40, afterSleeping: 8)
+    #expect(tunnel.brief == 1)
+    tunnel.observe(seconds: 1, afterSleeping: 8)
+    tunnel.observe(seconds: 9, afterSleeping: 8)
+    #expect(tunnel.brief == 1)
+    tunnel.observe(seconds: 7, afterSleeping: 8)
+    #expect(tunnel.brief == 7)
+    for _ in 0..<50 { estimate.observe(seconds: 1, afterSleeping: 8) }
+    #expect(abs(estimate.brief - 1) < 0.01)
+
+    var planner = planner()
+    _ = isOn(&planner, needs(seen: 10), 10)
+    _ = isOn(&planner, needs(seen: 10), 17)
+    _ = isOn(&planner, needs(seen: 18.5), 18.5)
+    #expect(planner.fixTime.brief == 1.5)
+  }
+
+  @Test func mobilityBoundsTheWay() {
+    let car = Mobility(topSpeed: 10, manoeuvre: 2)
+    #expect(car.secondsToCover(25, startingAt: 0) == 5)
+    // 5 s to the top in 25 m, then 10 m/s.
+    #expect(car.secondsToCover(125, startingAt: 0) == 15)
+    #expect(car.secondsToCover(50, startingAt: 99) == 5)
+    #expect(car.secondsToCover(0, startingAt: 5) == 0 && car.secondsToCover(-1, startingAt: 5) == 0)
+    // The other way: up to 20 m/s apart.
+    #expect(car.secondsToStray(100, from: 10, error: 0) == 10)
+  }
+}

@@ -1,0 +1,152 @@
+import Positioning
+import Sensors
+import Spatial
+import TestSupport
+import Testing
+
+/// Whole recorded drives through the planner, with a receiver that hears only while it is on.
+@Suite struct PowerReplayTests {
+  /// A receiver's way to a fix after it was switched on, and what the accelerometer sees.
+  struct Model: Sendable, CustomStringConvertible {
+    /// Seconds from waking to the first fix; then at the recording's own moments.
+    var timeToFix: Double
+    var hasAccelerometer: Bool
+    var description: String { "\(timeToFix) s to a fix, \(hasAccelerometer ? "with" : "no") accelerometer" }
+  }
+
+  @Test(arguments: ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"])
+  func aThirdOfTheTimeKeepsAHundredMetres(_ name: String) throws {
+    guard let track = try PlaneTrack.recorded(name) else { return }
+    for model in [
+      Model(timeToFix: 1, hasAccelerometer: true), Model(timeToFix: 2, hasAccelerometer: true),
+      Model(timeToFix: 1, hasAccelerometer: false),
+    ] {
+      let run = PoweredRun(track, model: model, mobility: .vehicle)
+      print("power-replay \(name): \(model): \(run)")
+      // A receiver that needs two seconds after each sleep cannot rest as much.
+      #expect(run.onShare <= (model.timeToFix > 1 ? 0.4 : 1 / 3.0), "\(model)")
+      // Without one, nothing contradicts a receiver that hangs at speed zero, as that of Munich did.
+      guard model.hasAccelerometer else { continue }
+      #expect(run.largestError <= 100, "\(model): at \(run.momentOfLargestError)")
+    }
+  }
+}
+
+/// One second after the other of a drive.
+private struct PoweredRun: CustomStringConvertible {
+  private(set) var onShare = 0.0
+  private(set) var fixes = 0
+  private(set) var wakes = 0
+  private(set) var largestError = 0.0
+  private(set) var momentOfLargestError = 0.0
+  /// Seconds from a jump in the recording that no vehicle makes until the next fix that was given.
+  private(set) var impossible = 0
+  private var errors: [Double] = []
+
+  private static let step = 0.1
+  /// Seconds after which the detector has decided, the block's latency included.
+  private static let decision = (rest: 1.5 + 2, motion: 0.8 + 2)
+
+  var description: String {
+    let sorted = errors.sorted()
+    let middle = sorted.isEmpty ? 0 : sorted[sorted.count / 2]
+    func tenths(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
+    return "receiver on \(tenths(onShare * 100)) %, woken \(wakes) times, \(fixes) fixes of \(errors.count), "
+      + "error median \(tenths(middle)) m, largest \(tenths(largestError)) m, after a jump \(impossible) s"
+  }
+
+  init(_ track: [Location], model: PowerReplayTests.Model, mobility: Mobility) {
+    guard let first = track.first, let end = track.last?.timestamp else { return }
+    var planner = PowerPlanner(mobility: mobility)
+    var rest = RestModel()
+    var needs = PowerNeeds(location: LocationNeeds(isWanted: true, desiredAccuracy: .hundredMeters))
+    var shown: Location?
+    var jumpedAt: Timestamp?
+    var onSince: Timestamp?
+    var onTime = 0.0
+    var index = 0
+    var time = first.timestamp
+    while time <= end {
+      while index < track.count, track[index].timestamp <= time {
+        let fix = track[index]
+        if index > 0, Self.isJump(from: track[index - 1], to: fix, mobility) { jumpedAt = fix.timestamp }
+        index += 1
+        if model.hasAccelerometer, let change = rest.process(fix) {
+          planner.note(isAtRest: change.isAtRest, since: change.since)
+        }
+        // A speed that nothing has is the location side's to hold back.
+        if let onSince, fix.timestamp.seconds(since: onSince) >= model.timeToFix,
+          fix.speed.map({ $0 <= mobility.topSpeed }) ?? true
+        {
+          shown = fix
+          fixes += 1
+          needs.location.take(fix)
+        }
+        if let shown, let jumpedAt, shown.timestamp <= jumpedAt {
+          impossible += 1
+        } else if let shown {
+          judge(fix, shown: shown)
+        }
+      }
+      let isOn = planner.demands(for: needs, at: time)[.positioning] != .off
+      if isOn, onSince == nil {
+        onSince = time
+        wakes += 1
+      }
+      if !isOn { onSince = nil }
+      if isOn { onTime += Self.step }
+      time = time.advanced(bySeconds: Self.step)
+    }
+    onShare = onTime / end.seconds(since: first.timestamp)
+  }
+
+  /// Whether the recording itself does what no vehicle can.
+  private static func isJump(from a: Location, to b: Location, _ mobility: Mobility) -> Bool {
+    let elapsed = b.timestamp.seconds(since: a.timestamp)
+    return a.coordinate.distance(to: b.coordinate) > mobility.topSpeed * max(1, elapsed)
+  }
+
+  private mutating func judge(_ fix: Location, shown: Location) {
+    let elapsed = fix.timestamp.seconds(since: shown.timestamp)
+    // What a subscriber shows: the last location, taken on at its speed and course.
+    let place =
+      if let speed = shown.speed, let course = shown.course {
+        shown.coordinate.destination(distance: speed * elapsed, bearing: course)
+      } else {
+        shown.coordinate
+      }
+    let error = place.distance(to: fix.coordinate)
+    errors.append(error)
+    if error > largestError { (largestError, momentOfLargestError) = (error, fix.timestamp.seconds) }
+  }
+
+  /// The detector of `Motion`, as it would see the drive: late by its settling time and the block's latency.
+  private struct RestModel {
+    private var told = false
+    private var candidate: (isAtRest: Bool, since: Timestamp)?
+
+    mutating func process(_ fix: Location) -> (isAtRest: Bool, since: Timestamp)? {
+      let isAtRest = (fix.speed ?? 0) < 0.4
+      guard isAtRest != told else {
+        candidate = nil
+        return nil
+      }
+      if candidate == nil { candidate = (isAtRest, fix.timestamp) }
+      guard let candidate else { return nil }
+      let needed = isAtRest ? PoweredRun.decision.rest : PoweredRun.decision.motion
+      guard fix.timestamp.seconds(since: candidate.since) >= needed else { return nil }
+      told = isAtRest
+      self.candidate = nil
+      return candidate
+    }
+  }
+}
+
+extension LocationNeeds {
+  fileprivate mutating func take(_ fix: Location) {
+    timestamp = fix.timestamp
+    speed = fix.speed
+    speedAccuracy = fix.speedAccuracy
+    horizontalAccuracy = fix.horizontalAccuracy
+  }
+}
