@@ -81,7 +81,8 @@ import Testing
     let numbers = messages.map { String(decoding: $0.payload, as: UTF8.self) }
     #expect(Set(numbers).count == 1000)
     #expect(await fleet.leave())
-    #expect(broker.logCount("Client backend disconnected") == 1)
+    try await broker.waitForLog("Client backend disconnected")
+    #expect(broker.logCount("New client connected") == 2)
   }
 
   /// The broker ends a silent connection after one and a half times the keep-alive; here that is while a batch is held.
