@@ -24,7 +24,9 @@ extension AgentPipeline {
   /// What the consumers wait for.
   private var powerNeeds: PowerNeeds {
     var needs = PowerNeeds(location: locationNeeds, errorBound: location.errorBound)
-    if let lastSeen { needs.distanceToBoundary = regions.monitor.distanceToNearestBoundary(from: lastSeen.coordinate) }
+    needs.distanceToBoundary = lastSeen.flatMap {
+      regions.monitor.distanceToNearestBoundary(from: $0.coordinate)
+    }
     needs.watchesMotion = configuration.location.pausesAutomatically
     let inertial = SensorDemand.rate(
       hertz: configuration.iio.rate, latency: .seconds(configuration.iio.latency))
