@@ -62,7 +62,8 @@ let package = Package(
     .target(
       name: "FleetCore",
       dependencies: [
-        "CExpat", "CLinux", "CPostgreSQL", "CSQLite", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial",
+        "CExpat", "CLinux", "CPostgreSQL", "CSQLite", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
+        "Spatial",
         "Telemetry", "TOMLKit", .product(name: "GRDB", package: "GRDB.swift"),
       ]),
     .executableTarget(
@@ -103,7 +104,8 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "StoreAndForward",
+        "AgentCore", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial",
+        "StoreAndForward",
         "Telemetry", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(

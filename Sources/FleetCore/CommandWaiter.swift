@@ -53,12 +53,7 @@ final class CommandWaiter: Sendable {
       }
       if isBack { StandardError.say("connected again") }
     case .subscribed: break
-    case .refused(let filter, let reason):
-      end(
-        .failed(
-          FleetError(
-            operation: "subscribe to", object: "\"\(filter)\"",
-            cause: "\(reason); check the broker's access list for this user", exit: .unavailable)))
+    case .refused(let filter, let reason): end(.failed(.refused(filter: filter, reason: reason)))
     case .disconnected(let reason):
       let (wasConnected, wasLost) = state.withLock { state in
         defer { state.isConnected = false }

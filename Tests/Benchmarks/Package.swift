@@ -23,7 +23,9 @@ let package = Package(
     .target(name: "CFleet", path: "Sources/CFleet", linkerSettings: [.linkedLibrary("mosquitto")]),
     .executableTarget(
       name: "fleet-benchmark",
-      dependencies: ["CFleet", .product(name: "FleetCore", package: "odograph")],
+      dependencies: [
+        "CFleet", .product(name: "FleetCore", package: "odograph"), .product(name: "MQTT", package: "odograph"),
+      ],
       path: "Sources/FleetBenchmark"),
     .executableTarget(
       name: "outbox-benchmark", dependencies: [.product(name: "StoreAndForward", package: "odograph")],

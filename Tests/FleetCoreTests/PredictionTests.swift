@@ -92,7 +92,8 @@ import Testing
     var roster = Roster()
     online(&roster, at: 0)
     roster.receive("location", report(0, seq: 1), at: 5)
-    let text = WatchPrinter.table(of: roster, at: moment(5000), width: 160, styles: false)
+    var view = WatchView(size: TerminalSize(columns: 160, rows: 1), title: "")
+    let text = WatchPrinter.table(of: roster, at: moment(5000), &view, styles: false)
     // A hundred kilometres on.
     #expect(text.contains("WITHIN") && text.contains(" 10 m") && text.contains("12.8"))
   }

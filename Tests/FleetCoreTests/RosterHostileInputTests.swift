@@ -33,7 +33,10 @@ import Testing
       ("heading", #"{"time":"\#(wireTime(0))","magneticHeading":20,"trueHeading":23.6}"#),
       ("attitude", #"{"time":"\#(wireTime(0))","frame":"xTrueNorthZVertical","quaternion":[1,0,0,0]}"#),
       ("motion", #"{"time":"\#(wireTime(0))","event":"impact","epoch":"e","seq":2}"#),
-      ("region", #"{"time":"\#(wireTime(0))","event":"enter","region":"depot","epoch":"e","seq":3}"#),
+      (
+        "region",
+        #"{"time":"\#(wireTime(0))","event":"enter","region":"depot","latitude":48.1,"longitude":11.5,"confidence":0.9,"epoch":"e","seq":3}"#
+      ),
     ]
     let wrong: [JSONValue] = [
       .null, .bool(true), .integer(.max), .integer(.min), .number(1e308), .number(-1e308), .string(""),

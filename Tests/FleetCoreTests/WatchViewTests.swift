@@ -10,7 +10,8 @@ import Testing
     roster.receive("status", statusJSON("online", at: 0, epoch: "a", seq: 1), at: 0, vehicle: "van-1")
     roster.receive(
       "region",
-      #"{"time":"\#(wireTime(4))","event":"enter","region":"depot","latitude":48.16,"longitude":11.5}"#, at: 4,
+      #"{"time":"\#(wireTime(4))","event":"enter","region":"depot","latitude":48.16,"longitude":11.5}"#,
+      at: 4,
       vehicle: "van-1")
     roster.receive(
       "location", locationJSON(48.1635068, at: 8, epoch: "a", seq: 2, speed: 13.25, course: 43.2), at: 8,
@@ -58,7 +59,7 @@ import Testing
       van-2       ◐ asleep   10 min  ~-33.86000  151.20900           –       –       –                       –  –
       漢字 truck  ○ offline    10 s                      –           –       –       –                       –  lost 8 s
 
-      142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s                                  q quit  / filter  s sort  r reverse  ↑↓ scroll
+      142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s                           q quit  / filter  s sort  r reverse  ⏎ details  m map
       """)
   }
 
@@ -89,7 +90,7 @@ import Testing
 
 
 
-      142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s            q quit  / filter  s sort
+      142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s  q quit  / filter  ⏎ details  m map
       """)
   }
 
@@ -136,7 +137,7 @@ import Testing
       VEHICLE     STATE         AGE               POSITION     SPEED ▴  COURSE    HEAD  LAST EVENT
       �[31mevil�  · unknown     9 s     1.00000    2.00000  120.2 km/h  ↑   0°       –  –
       van-1       ● online      1 s    48.16351   11.50000   47.7 km/h  ↗  43°  ↗  44°  enter depot 6 s
-      1–2 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s                      q quit  / filter  s sort
+      1–2 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s            q quit  / filter  ⏎ details  m map
       """)
   }
 
@@ -148,7 +149,7 @@ import Testing
       VEHICLE     STATE       AGE ▾               POSITION       SPEED  COURSE    HEAD  LAST EVENT
       van-2       ◐ asleep   10 min  ~-33.86000  151.20900           –       –       –  –
       漢字 truck  ○ offline    10 s                      –           –       –       –  lost 8 s
-      1–2 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s                      q quit  / filter  s sort
+      1–2 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s            q quit  / filter  ⏎ details  m map
       """)
   }
 
@@ -172,7 +173,7 @@ import Testing
       VEHICLE ▴  STATE         AGE               POSITION       SPEED  COURSE    HEAD  LAST EVENT
       no vehicle matches the filter
 
-      none of 0 like "z"  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s            q quit  / filter  s sort
+      none of 0 like "z"  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s  q quit  / filter  ⏎ details  m map
       """)
   }
 
@@ -185,7 +186,7 @@ import Testing
       waiting for the first vehicle
 
 
-      142 msg/s  31.2 kB/s                                  q quit  / filter  s sort  r reverse  ↑↓ scroll
+      142 msg/s  31.2 kB/s                           q quit  / filter  s sort  r reverse  ⏎ details  m map
       """)
   }
 
@@ -197,7 +198,7 @@ import Testing
       VEHICLE ▴   STATE         AGE               POSITION       SPEED  COURSE    HEAD  LAST EVENT
       �[31mevil�  · unknown     9 s     1.00000    2.00000  120.2 km/h  ↑   0°       –  –
       van-1       ● online      1 s    48.16351   11.50000   47.7 km/h  ↗  43°  ↗  44°  enter depot 6 s
-      not connected: refused                                q quit  / filter  s sort  r reverse  ↑↓ scroll
+      not connected: refused                         q quit  / filter  s sort  r reverse  ⏎ details  m map
       """)
   }
 
@@ -209,7 +210,7 @@ import Testing
       VEHICLE ▴   STATE         AGE               POSITION       SPEED  COURSE    HEAD  LAST EVENT
       van-2       ◐ asleep   10 min  ~-33.86000  151.20900           –       –       –  –
       漢字 truck  ○ offline    10 s                      –           –       –       –  lost 8 s
-      3–4 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s                      q quit  / filter  s sort
+      3–4 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s            q quit  / filter  ⏎ details  m map
       """)
   }
 

@@ -24,8 +24,8 @@ extension AgentPipeline {
   /// What the consumers wait for.
   private var powerNeeds: PowerNeeds {
     var needs = PowerNeeds(location: locationNeeds, errorBound: location.errorBound)
-    needs.distanceToBoundary = lastSeen.flatMap {
-      regions.monitor.distanceToNearestBoundary(from: $0.coordinate)
+    if let lastSeen {
+      needs.distanceToBoundary = regions.monitor.distanceToNearestBoundary(from: lastSeen.coordinate)
     }
     needs.watchesMotion = configuration.location.pausesAutomatically
     let inertial = SensorDemand.rate(

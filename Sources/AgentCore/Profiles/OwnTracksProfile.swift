@@ -95,10 +95,11 @@ struct OwnTracksProfile: Sendable {
   /// Takes from a status what locations carry. The last one before a clean end, which no will follows, becomes the word
   /// that the format has for it.
   private mutating func status(_ json: JSONValue) -> [MessageDraft] {
-    if let battery = DeviceHealth(json: json)?.battery {
-      self.battery = battery.level.map { $0 * 100 }
-      batteryStatus = battery.isCharging.map { charging in
-        !charging ? .unplugged : battery.level ?? 0 >= 0.995 ? .full : .charging
+    if let reported = json["battery"] {
+      let level = reported["level"]?.double
+      battery = level.map { $0 * 100 }
+      batteryStatus = reported["charging"]?.bool.map { isCharging in
+        !isCharging ? .unplugged : level ?? 0 >= 0.995 ? .full : .charging
       }
     }
     guard json["state"]?.string == "offline", let time = json["time"]?.string.flatMap(UTCTime.init(rfc3339:))

@@ -19,28 +19,9 @@ struct RegionDifference: Hashable, Sendable {
 
   var text: String {
     switch kind {
-    case .missing: "wanted, not reported"
-    case .extra: "reported, not wanted"
-    case .changed: "reported with another outline"
+    case .missing: "wanted, not watched"
+    case .extra: "watched, not wanted"
+    case .changed: "watched with another outline, or not reported since it was changed"
     }
-  }
-
-  /// In the order of what is wanted, then of what is reported.
-  static func between(wanted: RegionDocument, reported: RegionDocument) -> [RegionDifference] {
-    var differences: [RegionDifference] = []
-    for feature in wanted.features {
-      guard let other = reported[feature.identifier] else {
-        differences.append(RegionDifference(identifier: feature.identifier, kind: .missing))
-        continue
-      }
-      // A report may leave the outline out; only one that is told and differs is a difference.
-      if let mine = feature.shape, let theirs = other.shape, mine.outline != theirs.outline {
-        differences.append(RegionDifference(identifier: feature.identifier, kind: .changed))
-      }
-    }
-    for feature in reported.features where wanted[feature.identifier] == nil {
-      differences.append(RegionDifference(identifier: feature.identifier, kind: .extra))
-    }
-    return differences
   }
 }

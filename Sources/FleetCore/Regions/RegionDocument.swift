@@ -74,12 +74,17 @@ struct RegionDocument: Hashable, Sendable {
     ])
   }
 
+  /// By the contract's rule; a GeoJSON from elsewhere often has a name only, which does as well.
   static func identifier(of feature: JSONValue) -> String? {
     let properties = feature["properties"]
-    let text =
-      feature["id"]?.string ?? feature["id"]?.integer.map { "\($0)" } ?? properties?["identifier"]?.string
-      ?? properties?["name"]?.string
-    return text.flatMap { $0.isEmpty ? nil : $0 }
+    for value in [feature["id"], properties?["id"], properties?["identifier"], properties?["name"]] {
+      switch value {
+      case .string(let text) where !text.isEmpty: return text
+      case .integer(let number): return String(number)
+      default: continue
+      }
+    }
+    return nil
   }
 
   // MARK: Geometry

@@ -52,10 +52,11 @@ extension RegionsCommand {
         let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
         // A report of another document is none of ours; one that names none came after ours was sent.
         guard let own = wanted[key], json["version"]?.string ?? version == version else { continue }
-        let reported = RegionDocument(kept: json)
-        var outcome = Outcome(accepted: own.features.filter { reported[$0.identifier] != nil }.count)
+        let report = RegionReport(desired: own.json(version: version), reported: json)
+        let accepted = report.accepted ?? []
+        var outcome = Outcome(accepted: own.features.filter { accepted.contains($0.identifier) }.count)
         for feature in own.features {
-          if let why = refusal(of: feature.identifier, in: json) {
+          if let why = report.refusal(of: feature.identifier) {
             outcome.problems.append("\(feature.identifier) \(why)")
           }
         }

@@ -36,12 +36,6 @@ public struct RegionsOptions: Sendable {
 ///
 /// What is wanted stands retained in `regions/desired`, what was accepted in `regions/reported`.
 public enum RegionsCommand {
-  /// What the broker keeps of one vehicle.
-  struct Kept: Sendable {
-    var desired: JSONValue?
-    var reported: JSONValue?
-  }
-
   /// - Throws: `FleetError` for options and files that make no sense, and a broker that cannot be reached or refuses.
   public static func run(_ options: RegionsOptions) throws(FleetError) -> ExitStatus {
     guard (0...86_400).contains(options.timeout) else {
@@ -74,7 +68,7 @@ public enum RegionsCommand {
     case .diff: return try diff(vehicles, kept, file, options)
     case .push(_, let adding):
       return try push(vehicles, options, exchange) { key in
-        var document = adding ? RegionDocument(kept: kept[key]?.desired) : RegionDocument()
+        var document = adding ? kept[key]?.wanted ?? RegionDocument() : RegionDocument()
         for feature in file?.features ?? [] {
           document.features.removeAll { $0.identifier == feature.identifier }
           document.features.append(feature)
@@ -83,22 +77,22 @@ public enum RegionsCommand {
       }
     case .remove(let names):
       return try push(vehicles, options, exchange) { key in
-        var document = RegionDocument(kept: kept[key]?.desired)
+        var document = kept[key]?.wanted ?? RegionDocument()
         document.features.removeAll { names.isEmpty || names.contains($0.identifier) }
         return document
       }
     }
   }
 
-  private static func collect(_ messages: [MQTTMessage], root: String) -> [VehicleKey: Kept] {
-    var kept: [VehicleKey: Kept] = [:]
+  private static func collect(_ messages: [MQTTMessage], root: String) -> [VehicleKey: RegionReport] {
+    var kept: [VehicleKey: RegionReport] = [:]
     for message in messages {
       guard let address = TopicAddress(topic: message.topic, root: root) else { continue }
       let json = try? JSONValue(parsing: message.payload)
       let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
       switch address.path {
-      case "regions/desired": kept[key, default: Kept()].desired = json
-      case "regions/reported": kept[key, default: Kept()].reported = json
+      case "regions/desired": kept[key, default: RegionReport()].desired = json
+      case "regions/reported": kept[key, default: RegionReport()].reported = json
       default: break
       }
     }
@@ -106,12 +100,12 @@ public enum RegionsCommand {
   }
 
   private static func list(
-    _ vehicles: [VehicleKey], _ kept: [VehicleKey: Kept], _ options: RegionsOptions
+    _ vehicles: [VehicleKey], _ kept: [VehicleKey: RegionReport], _ options: RegionsOptions
   ) throws(FleetError) -> ExitStatus {
     var lines: [StyledText] = []
     var text = ""
     for key in vehicles {
-      let own = kept[key] ?? Kept()
+      let own = kept[key] ?? RegionReport()
       if options.json {
         var members: [String: JSONValue] = ["fleet": .string(key.fleet), "vehicle": .string(key.vehicle)]
         members["desired"] = own.desired
@@ -120,15 +114,18 @@ public enum RegionsCommand {
         continue
       }
       lines.append(StyledText(key.description, style: .bold))
-      let (reported, desired) = (RegionDocument(kept: own.reported), RegionDocument(kept: own.desired))
-      for feature in reported.features { lines.append(line(feature, note: nil)) }
-      for feature in desired.features where reported[feature.identifier] == nil {
+      let watched = own.accepted ?? []
+      for feature in own.wanted.features {
+        let isWatched = watched.contains(feature.identifier) && own.isCurrent
         lines.append(
-          line(feature, note: refusal(of: feature.identifier, in: own.reported) ?? "wanted, not reported"))
+          line(
+            feature.identifier, feature.summary,
+            note: isWatched ? nil : own.refusal(of: feature.identifier) ?? "wanted, not reported"))
       }
-      if reported.features.isEmpty, desired.features.isEmpty {
-        lines.append(StyledText("  none", style: .dim))
+      for identifier in watched where own.wanted[identifier] == nil {
+        lines.append(line(identifier, "", note: "watched, not wanted"))
       }
+      if own.wanted.features.isEmpty, watched.isEmpty { lines.append(StyledText("  none", style: .dim)) }
     }
     if options.json {
       try CommandOutput.print(text)
@@ -138,34 +135,23 @@ public enum RegionsCommand {
     return .done
   }
 
-  private static func line(_ feature: RegionDocument.Feature, note: String?) -> StyledText {
+  private static func line(_ identifier: String, _ summary: String, note: String?) -> StyledText {
     var line = StyledText("  ")
-    line.append(StyledText(feature.identifier).fitted(to: 24))
-    line.append("  \(feature.summary)", style: .dim)
+    line.append(StyledText(identifier).fitted(to: 24))
+    line.append("  \(summary)", style: .dim)
     if let note { line.append("  \(note)", style: TextStyle(.yellow)) }
     return line
   }
 
-  /// Why a vehicle did not take a region; nil when it does not say.
-  static func refusal(of identifier: String, in reported: JSONValue?) -> String? {
-    for refusal in reported?["refused"]?.array ?? [] {
-      let name = refusal["id"]?.string ?? refusal["identifier"]?.string ?? refusal["key"]?.string
-      if name == identifier {
-        return "refused: \(refusal["reason"]?.string ?? refusal["problem"]?.string ?? "")"
-      }
-    }
-    return nil
-  }
-
   private static func diff(
-    _ vehicles: [VehicleKey], _ kept: [VehicleKey: Kept], _ file: RegionDocument?, _ options: RegionsOptions
+    _ vehicles: [VehicleKey], _ kept: [VehicleKey: RegionReport], _ file: RegionDocument?,
+    _ options: RegionsOptions
   ) throws(FleetError) -> ExitStatus {
     var lines: [StyledText] = []
     var text = ""
     for key in vehicles {
-      let own = kept[key] ?? Kept()
-      let differences = RegionDifference.between(
-        wanted: file ?? RegionDocument(kept: own.desired), reported: RegionDocument(kept: own.reported))
+      let own = kept[key] ?? RegionReport()
+      let differences = own.differences(to: file)
       if differences.isEmpty { continue }
       lines.append(StyledText(key.description, style: .bold))
       for difference in differences {
@@ -173,7 +159,7 @@ public enum RegionsCommand {
           "  \(difference.sign) ", style: TextStyle(difference.kind == .extra ? .red : .green))
         line.append(StyledText(difference.identifier).fitted(to: 24))
         line.append(
-          "  " + (refusal(of: difference.identifier, in: own.reported) ?? difference.text), style: .dim)
+          "  " + (own.refusal(of: difference.identifier) ?? difference.text), style: .dim)
         lines.append(line)
         let members: [String: JSONValue] = [
           "fleet": .string(key.fleet), "vehicle": .string(key.vehicle),

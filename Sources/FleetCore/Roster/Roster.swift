@@ -111,16 +111,29 @@ public struct Roster: Sendable {
   private mutating func place(
     aside path: String, payload: [UInt8], retained: Bool, _ key: VehicleKey
   ) -> Outcome {
-    guard path == "track" || path == "regions/reported" else { return .ignored }
+    guard ["track", TopicScheme.regionsDesired, TopicScheme.regionsReported].contains(path) else {
+      return .ignored
+    }
     do throws(JSONError) {
       let json = try JSONValue(parsing: payload)
+      guard case .object = json else { throw JSONError("not an object") }
+      // What says nothing of a vehicle makes none.
+      let isOfUse = places[key] != nil || json["features"] != nil || json["accepted"] != nil
+      guard isOfUse else { return .ignored }
       guard let place = place(of: key) else { return .refused }
       vehicles[place].messageCount += 1
-      if !retained, let epoch = json["epoch"]?.string, let seq = json["seq"]?.integer, seq >= 0 {
+      if !retained, path != TopicScheme.regionsDesired, let epoch = json["epoch"]?.string,
+        let seq = json["seq"]?.integer, seq >= 0
+      {
         vehicles[place].note(number: MessageIdentity(epoch: epoch, seq: UInt64(seq)))
       }
-      if path == "track" { return .ignored }
-      vehicles[place].regions = RegionShape.regions(inGeoJSON: json)
+      switch path {
+      case TopicScheme.regionsDesired: vehicles[place].wantedRegions = RegionShape.regions(inGeoJSON: json)
+      case TopicScheme.regionsReported:
+        let accepted = json["accepted"]?.array?.compactMap(\.string) ?? []
+        vehicles[place].acceptedRegions = Set(accepted.prefix(RegionShape.largestCount))
+      default: return .ignored
+      }
       revision += 1
       vehicles[place].revision = revision
       return .applied

@@ -74,8 +74,11 @@ public struct VehicleRecord: Sendable {
   public var missing: Int { Int(clamping: lost &+ (sequence?.missing ?? 0)) }
   /// The status as it came, for whoever shows more of it than this version knows.
   var statusPayload: [UInt8] = []
+  /// What the vehicle is to watch, and which of it it has accepted; nil before it has said so.
+  var wantedRegions: [RegionShape] = []
+  var acceptedRegions: Set<String>?
   /// What the vehicle watches, as far as it has said so.
-  var regions: [RegionShape] = []
+  var regions: [RegionShape] { wantedRegions.filter { acceptedRegions?.contains($0.identifier) == true } }
   /// Regions that it has entered and not left, as far as was heard.
   var insideRegions: [String] = []
   var trail = Trail()

@@ -121,12 +121,21 @@ struct DetailPane: Sendable {
     if let temperature = status["temperature"]?.double {
       parts.append("\(QuantityText.fixed(temperature, decimals: 0) ?? "–") °C")
     }
-    if case .object(let energy)? = status["energy"] {
-      parts += energy.sorted { $0.key < $1.key }.prefix(4).compactMap { name, value in
-        value.double.flatMap { QuantityText.fixed($0, decimals: 1) }.map { "\(name) \($0)" }
-      }
-    }
+    if let energy = status["energy"] { parts += Self.largest(energy) }
     return parts.isEmpty ? nil : label("energy", parts.joined(separator: "  "))
+  }
+
+  /// The joules of all parts, and the parts that used most.
+  private static func largest(_ energy: JSONValue) -> [String] {
+    guard case .object(let parts) = energy else { return [] }
+    var texts =
+      energy["total"]?.double.flatMap { QuantityText.fixed($0, decimals: 0) }.map { ["\($0) J"] } ?? []
+    let used = parts.compactMap { name, part in part["joules"]?.double.map { (name: name, joules: $0) } }
+    for part in used.sorted(by: { ($1.joules, $0.name) < ($0.joules, $1.name) }).prefix(3)
+    where part.joules > 0 {
+      texts.append("\(part.name) \(QuantityText.fixed(part.joules, decimals: 0) ?? "–") J")
+    }
+    return texts
   }
 
   private var storage: StyledText? {

@@ -128,7 +128,7 @@ extension MapPane {
       let selected = map.vehicles.filter(\.isSelected)
       let shown = (selected.isEmpty ? map.vehicles : selected).filter(\.coordinate.isValid)
       var places = shown.map(\.coordinate)
-      for vehicle in shown where vehicle.isSelected { places += vehicle.trail }
+      for vehicle in shown { places += vehicle.trail }
       guard let first = places.first else { return nil }
       // Longitudes as differences to the first, so that a fleet in Fiji is not as wide as the earth.
       let turns = places.map { signedDegrees(from: first.longitude, to: $0.longitude) }

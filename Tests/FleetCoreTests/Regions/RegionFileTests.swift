@@ -1,3 +1,4 @@
+import Spatial
 import Telemetry
 import Testing
 
@@ -91,12 +92,21 @@ import Testing
   @Test func differences() throws {
     let wanted = try read(
       "a: POLYGON ((0 0, 1 0, 1 1))\nb: POLYGON ((0 0, 1 0, 1 1))\nc: POLYGON ((0 0, 1 0, 1 1))")
-    let reported = try read(
+    let told = try read(
       "b: POLYGON ((0 0, 1 0, 1 1))\nc: POLYGON ((0 0, 2 0, 1 1))\nd: POLYGON ((0 0, 1 0, 1 1))")
-    let found = RegionDifference.between(wanted: wanted, reported: reported)
-    #expect(found.map { "\($0.sign)\($0.identifier)" } == ["+a", "~c", "-d"])
-    let kept = RegionDocument(kept: try JSONValue(parsing: Array(wanted.json(version: "1").text.utf8)))
-    #expect(RegionDifference.between(wanted: wanted, reported: kept).isEmpty)
+    var report = RegionReport(desired: told.json(version: "1"))
+    report.reported = try JSONValue(
+      parsing: Array(#"{"version":"1","accepted":["b","c","d"],"refused":[]}"#.utf8))
+    #expect(report.differences(to: wanted).map { "\($0.sign)\($0.identifier)" } == ["+a", "~c", "-d"])
+    #expect(report.differences(to: nil).isEmpty && report.isCurrent)
+    report.reported = try JSONValue(
+      parsing: Array(
+        #"{"version":"1","accepted":["b"],"refused":[{"index":1,"reason":"x"},{"index":2,"region":"d","reason":"y"}]}"#
+          .utf8))
+    #expect(report.differences(to: nil).map(\.identifier) == ["c", "d"])
+    #expect(report.refusal(of: "c") == "refused: x" && report.refusal(of: "d") == "refused: y")
+    report.reported = try JSONValue(parsing: Array(#"{"version":"0","accepted":["b","c","d"]}"#.utf8))
+    #expect(!report.isCurrent && report.differences(to: nil).count == 3)
   }
 
   @Test func neverTrapsOnNoise() {

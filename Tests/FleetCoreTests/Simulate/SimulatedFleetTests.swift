@@ -1,3 +1,4 @@
+import Positioning
 import Spatial
 import Telemetry
 import Testing

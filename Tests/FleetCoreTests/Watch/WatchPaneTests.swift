@@ -23,12 +23,18 @@ import Testing
             longitude: longitude), at: Double(step), vehicle: vehicle)
       }
       roster.receive(
-        "regions/reported",
+        "regions/reported", #"{"state":"applied","accepted":["depot"],"refused":[]}"#, at: 39,
+        vehicle: vehicle)
+      roster.receive(
+        "regions/desired",
         #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"depot","properties":{"radius":300},"#
           + #""geometry":{"type":"Point","coordinates":[11.505,48.105]}}]}"#, at: 40, vehicle: vehicle)
     }
-    roster.receive("region", #"{"event":"enter","region":"depot"}"#, at: 41, vehicle: "van-1")
-    roster.receive("motion", #"{"event":"impact"}"#, at: 43, vehicle: "van-1")
+    roster.receive(
+      "region",
+      #"{"time":"\#(wireTime(41))","event":"enter","region":"depot","latitude":48.1,"longitude":11.5,"confidence":0.9}"#,
+      at: 41, vehicle: "van-1")
+    roster.receive("motion", #"{"time":"\#(wireTime(43))","event":"impact"}"#, at: 43, vehicle: "van-1")
     roster.receive(
       "heading", #"{"time":"\#(wireTime(44))","magneticHeading":20,"trueHeading":23.6}"#, at: 44,
       vehicle: "van-1")
@@ -58,7 +64,7 @@ import Testing
   @Test func detailsTellAllThatIsKnown() {
     let text = screen(80, 24, [.down, .enter]).joined(separator: "\n")
     for part in [
-      "demo/van-1  ● online", "position  48.11560   11.50780", "50.0 km/h  course ↗  20°  heading ↗  24°",
+      "demo/van-1  ● online", "position  48.11560   11.50780", "50.0 km/h  course ↑  20°  heading ↗  24°",
       "attitude  roll -3.7°  pitch 1.9°  yaw 13.9°", "energy    83 %  12.6 V  charging",
       "storage   1.5 GB free",
       "queue     3 missing  fixes 120", "regions   inside depot  (watches 1)", "  2 s     impact",
@@ -119,8 +125,9 @@ import Testing
         "location", locationJSON(place.0, at: 0, longitude: place.1), at: 0,
         vehicle: "\u{1B}[2J\(index)\u{202E}")
     }
+    roster.receive("regions/reported", #"{"accepted":["\u001b]0;x\u0007","1","2",7]}"#, at: 0)
     roster.receive(
-      "regions/reported",
+      "regions/desired",
       #"{"features":[{"id":"\u001b]0;x\u0007","geometry":{"type":"Polygon","coordinates":[[[0,0],[1e300,1],[181,2],[3,3],[4,4],[5,-5]]]}},"#
         + #"{"geometry":{"type":"Point","coordinates":[1,1]},"properties":{"radius":1e300}},{"geometry":7},7]}"#,
       at: 0)

@@ -42,8 +42,8 @@ import Testing
     async throws
   {
     let directory = try TemporaryDirectory()
-    let list = try directory.write("acl", "topic read odograph/v1/#\n")
-    let broker = try BrokerFixture(["allow_anonymous true", "acl_file \(list)"])
+    _ = try directory.write("acl", "topic read odograph/v1/#\n")
+    let broker = try BrokerFixture(["allow_anonymous true", "acl_file DIRECTORY/acl"], directory: directory)
     let result = try await OdographProcess.run(
       ["check", "--host", "127.0.0.1", "--port", "\(broker.port)", "--json"] + version)
     #expect(result.status == 0, "\(result.output)")

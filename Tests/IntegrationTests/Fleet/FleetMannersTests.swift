@@ -12,7 +12,7 @@ import Testing
     #expect(help.status == 0 && help.output.contains("Examples:") && help.output.contains("Exit codes:"))
     #expect(help.output.contains("odograph \(command)"))
     let wrong = try await OdographProcess.run([command, "--no-such-option"])
-    #expect(wrong.status == 64 && wrong.output.contains("--no-such-option"))
+    #expect(wrong.status == 64 && wrong.output.contains("Error: "))
   }
 
   @Test(.timeLimit(.minutes(6)), arguments: ["bash", "zsh", "fish"]) func completions(shell: String)
@@ -59,7 +59,7 @@ import Testing
   @Test(.timeLimit(.minutes(6))) func hostileMessagesAreCounted() async throws {
     let broker = try BrokerFixture()
     for (topic, payload) in [
-      ("odograph/v1/demo/\u{1B}[2Jvan/location", #"{"time":1}"#),
+      ("odograph/v1/demo/\u{2028}van/location", #"{"time":1}"#),
       ("odograph/v1/demo/van/location", "\u{1}\u{2}"),
       ("odograph/v1/demo/van/status", #"{"state":"online","time":"9999","seq":1e400}"#),
       ("odograph/v1/demo/\u{202E}nav/status", FleetPayload.status("online", session: "", seq: 1)),

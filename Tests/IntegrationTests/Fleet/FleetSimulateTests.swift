@@ -78,7 +78,10 @@ import Testing
     try await eventually { try await terminal.text().contains("├") }
     try await terminal.type("+", "+")
     try await terminal.resize(columns: 132, rows: 43)
-    try await eventually { try await terminal.screen().count >= 43 && terminal.screen()[42].contains("zoom") }
+    try await eventually {
+      let screen = try await terminal.screen()
+      return screen.count >= 43 && screen[42].contains("zoom")
+    }
     try await terminal.type("Escape", "/", "s", "i", "m", "-", "2", "9")
     try await eventually { try await terminal.text().contains("1 of 30") }
     try await terminal.type("C-c")

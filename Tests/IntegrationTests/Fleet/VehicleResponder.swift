@@ -64,9 +64,12 @@ final class VehicleResponder: Sendable {
     case "regions/desired":
       topic += "/regions/reported"
       let features = json["features"] as? [[String: Any]] ?? []
-      object["type"] = "FeatureCollection"
-      object["features"] = features.filter { $0["id"] as? String != refuses }
-      if let refuses { object["refused"] = [["id": refuses, "reason": "too many corners"]] }
+      let names = features.compactMap { $0["id"] as? String }
+      object["state"] = "applied"
+      object["accepted"] = names.filter { $0 != refuses }
+      object["refused"] = names.enumerated().filter { $0.element == refuses }.map {
+        ["index": $0.offset, "region": $0.element, "reason": "too many corners"] as [String: Any]
+      }
     default:
       isRetained = false
       topic = message.properties.responseTopic ?? "\(message.topic)/response"

@@ -8,7 +8,7 @@ import Spatial
 struct RegionReference {
   private var polygons: [[SIMD3<Double>]] = []
   private var cells: [SIMD2<Int>: [Int]] = [:]
-  private static let cellsPerDegree = 200.0
+  private static let cellsPerDegree = 500.0
 
   init(_ rings: [[Coordinate]]) {
     for (index, ring) in rings.enumerated() {

@@ -67,7 +67,7 @@ import Testing
   /// index has nothing to leave out, makes the same events.
   @Test func theIndexChangesNothing() throws {
     guard let tracks = Self.recorded else { return }
-    let regions = Self.plant(3000, around: tracks).enumerated().map {
+    let regions = Self.plant(600, around: tracks).enumerated().map {
       Region(identifier: "\($0.offset)", rings: [$0.element], dwell: 20)
     }
     for track in tracks {
@@ -77,10 +77,10 @@ import Testing
       for location in track {
         for event in together.process(location) { told[event.identifier, default: []].append(event) }
       }
-      #expect(told.count > 50)
+      #expect(told.count > 10)
       // Those that told something, and some that did not.
       for region in regions
-      where told[region.identifier] != nil || Int(region.identifier).map({ $0 % 100 == 0 }) == true {
+      where told[region.identifier] != nil || Int(region.identifier).map({ $0 % 50 == 0 }) == true {
         var alone = RegionMonitor()
         alone.replaceAll([region])
         let events = track.flatMap { alone.process($0) }

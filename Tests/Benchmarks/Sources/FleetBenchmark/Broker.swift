@@ -8,7 +8,7 @@ final class Broker {
 
   init(in directory: String) {
     port = freePort()
-    log = directory + "/broker.log"
+    log = directory + "/broker-\(port).log"
     let path = directory + "/broker.conf"
     write(
       """
@@ -18,6 +18,7 @@ final class Broker {
       max_inflight_messages 0
       log_dest file \(log)
       log_type notice
+      log_type information
       log_type subscribe
       user root
 
@@ -26,11 +27,13 @@ final class Broker {
     while !contents(of: log).contains("running") { usleep(20_000) }
   }
 
-  /// Waits until a client of this name has subscribed so many times.
+  /// Waits until a client whose name begins so has subscribed so many times.
   func waitForSubscription(of client: String, times: Int = 1) {
-    while contents(of: log).split(separator: "\n").filter({
-      $0.contains(": \(client) 0 ") || $0.contains(": \(client) 1 ")
-    }).count < times {
+    while true {
+      let lines = contents(of: log).split(separator: "\n")
+      if lines.filter({ $0.contains(": \(client)") && $0.hasSuffix(" odograph/v1/#") }).count >= times {
+        return
+      }
       usleep(5000)
     }
   }

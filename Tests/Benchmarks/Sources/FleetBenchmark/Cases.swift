@@ -1,21 +1,24 @@
 import CFleet
 import Glibc
 
-/// One reader in one round: starts it, publishes, waits until it has taken everything.
+/// One reader in one round: starts it, publishes, waits until it has taken everything. Each has a broker of its own, as
+/// one would keep messages for the readers that are gone.
 @MainActor func run(
-  _ name: String, _ reader: String, _ arguments: [String], client: String, qos: Int32, count: Int, times: Int
+  _ name: String, _ reader: String, client: String, qos: Int32, arguments: (_ port: String) -> [String]
 ) {
-  let child = Child(arguments)
-  broker.waitForSubscription(of: client, times: times)
+  let broker = Broker(in: directory)
+  defer { broker.end() }
+  let child = Child(arguments("\(broker.port)"))
+  broker.waitForSubscription(of: client)
   let start = now()
-  let published = publish_fleet("127.0.0.1", Int32(broker.port), qos, qos == 0 ? 1000 : 500, 0, Int32(count))
+  let published = publish_fleet(
+    "127.0.0.1", Int32(broker.port), qos, qos == 0 ? 1000 : 500, 0, Int32(messages))
   if published < 0 { complain("\(name): publishing failed with \(published)") }
   let isComplete = child.wait(atMost: 600)
   let seconds = now() - start
   if !isComplete { complain("\(name): \(reader) did not get everything") }
-  say(
-    "\(name),\(reader),\(isComplete ? "\(Int(Double(count) / seconds))" : "nan"),\(tenths(child.peakResident))"
-  )
+  let rate = isComplete ? "\(Int(Double(messages) / seconds))" : "nan"
+  say("\(name),\(reader),\(rate),\(tenths(child.peakResident))")
 }
 
 func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounded() / 10)" : "nan" }
@@ -27,43 +30,44 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
   if database == nil { complain("no PostgreSQL is installed: record-postgresql is left out") }
   defer { database?.end() }
   for round in 1...max(1, rounds) {
-    run(
-      "record", "minimal-c", myself("acknowledge", "\(broker.port)", "minimal", "\(messages)"),
-      client: "minimal",
-      qos: 1, count: messages, times: round)
+    run("record", "minimal-c", client: "minimal", qos: 1) {
+      myself("acknowledge", $0, "minimal", "\(messages)")
+    }
     let file = "\(directory)/round-\(round).sqlite"
-    run(
-      "record", "odograph-sqlite", myself("record", "\(broker.port)", "sqlite", "\(messages)", file),
-      client: "sqlite", qos: 1, count: messages, times: round)
+    run("record", "odograph-sqlite", client: "sqlite", qos: 1) {
+      myself("record", $0, "sqlite", "\(messages)", file)
+    }
     for suffix in ["", "-wal", "-shm"] { unlink(file + suffix) }
     guard let database else { continue }
-    run(
-      "record", "odograph-postgresql",
-      myself("record", "\(broker.port)", "postgresql", "\(messages)", database.url),
-      client: "postgresql", qos: 1, count: messages, times: round)
-    _ = Child(["psql", "-q", "-c", "DROP SCHEMA odograph CASCADE", database.url]).wait(atMost: 60)
+    run("record", "odograph-postgresql", client: "postgresql", qos: 1) {
+      myself("record", $0, "postgresql", "\(messages)", database.url)
+    }
+    _ = Child([
+      "psql", "-q", "-c", "SET client_min_messages = error; DROP SCHEMA odograph CASCADE", database.url,
+    ])
+    .wait(atMost: 60)
   }
 }
 
 @MainActor func measureTail() {
-  for round in 1...max(1, rounds) {
-    run(
-      "tail", "mosquitto_sub",
+  for _ in 1...max(1, rounds) {
+    run("tail", "mosquitto_sub", client: "peer", qos: 0) { port in
       [
-        "mosquitto_sub", "-p", "\(broker.port)", "-i", "peer", "-V", "5", "-q", "0", "-t", "odograph/v1/#",
-        "-F", "%j",
-        "-C", "\(messages)",
-      ], client: "peer", qos: 0, count: messages, times: round)
+        "mosquitto_sub", "-p", port, "-i", "peer", "-V", "5", "-q", "0", "-t", "odograph/v1/#", "-F", "%j",
+        "-C",
+        "\(messages)",
+      ]
+    }
     // It takes a name of its own, which the log shows as it subscribes.
-    run(
-      "tail", "odograph-tail", myself("tail", "\(broker.port)", "\(messages)"), client: "odograph-", qos: 0,
-      count: messages, times: round)
+    run("tail", "odograph-tail", client: "odograph-", qos: 0) { myself("tail", $0, "\(messages)") }
   }
 }
 
 /// Whether memory stays where it is, however many messages go by.
 @MainActor func measureMemory() {
   let file = "\(directory)/memory.sqlite"
+  let broker = Broker(in: directory)
+  defer { broker.end() }
   let child = Child(myself("record", "\(broker.port)", "memory", "\(memoryMessages)", file))
   broker.waitForSubscription(of: "memory")
   let portion = max(1, memoryMessages / 10)

@@ -6,11 +6,12 @@ final class Child {
   /// Megabytes that were resident at most; known after the end.
   private(set) var peakResident = Double.nan
 
-  /// - Parameter output: the file for stdout; stderr is the benchmark's own.
-  init(_ arguments: [String], output: String = "/dev/null") {
+  /// - Parameter quietly: without stderr, which is the benchmark's own otherwise; stdout goes nowhere.
+  init(_ arguments: [String], quietly: Bool = false) {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
-    posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+    if quietly { posix_spawn_file_actions_adddup2(&actions, 1, 2) }
     var argv = arguments.map { strdup($0) } + [nil]
     var id: pid_t = 0
     if posix_spawnp(&id, arguments[0], &actions, nil, &argv, environ) != 0 {
@@ -77,7 +78,8 @@ func write(_ text: String, to path: String) {
 }
 
 func complain(_ text: String) {
-  fputs(text + "\n", stderr)
+  let bytes = Array((text + "\n").utf8)
+  _ = bytes.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
 }
 
 /// Prints a line at once: stdout is buffered in a pipe.

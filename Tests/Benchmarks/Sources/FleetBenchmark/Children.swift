@@ -1,6 +1,7 @@
 import CFleet
 import FleetCore
 import Glibc
+import MQTT
 
 /// What the benchmark does in a process of its own: the same code as the command's, without its parser.
 func runChild(_ arguments: [String]) -> Int32 {

@@ -22,7 +22,9 @@ final class PostgreSQL {
     process = Child(["sh", "-c", script, folder])
     let deadline = now() + 120
     while now() < deadline {
-      if Child(["psql", "-q", "-c", "SELECT 1", url + "?connect_timeout=2"]).wait(atMost: 10) { return }
+      if Child(["psql", "-q", "-c", "SELECT 1", url + "?connect_timeout=2"], quietly: true).wait(atMost: 10) {
+        return
+      }
       usleep(300_000)
     }
     return nil

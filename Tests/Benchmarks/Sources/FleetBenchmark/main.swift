@@ -32,10 +32,8 @@ if cases.isEmpty { cases = ["record", "tail", "memory"] }
 var template = Array("/tmp/fleet-benchmark-XXXXXX".utf8CString)
 guard mkdtemp(&template) != nil else { fatalError("no temporary directory") }
 let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-let broker = Broker(in: directory)
 setenv("XDG_STATE_HOME", directory, 1)
 defer {
-  broker.end()
   _ = Child(["rm", "-rf", directory]).wait(atMost: 60)
 }
 
