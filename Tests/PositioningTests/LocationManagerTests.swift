@@ -14,7 +14,7 @@ import Testing
       #expect(manager.needs.desiredAccuracy == accuracy)
     }
     #expect(
-      DesiredAccuracy.allCases.map { $0.meters ?? 0 } == [0, 0, 10, 100, 1000, 3000, 3536])
+      DesiredAccuracy.allCases.map { $0.meters ?? 0 } == [0, 0, 10, 100, 1000, 3000, 3600])
   }
 
   @Test func reducedTellsTheCentreOfACell() throws {

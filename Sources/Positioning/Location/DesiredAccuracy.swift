@@ -20,7 +20,7 @@ public enum DesiredAccuracy: String, Hashable, Sendable, CaseIterable {
     case .hundredMeters: 100
     case .kilometer: 1000
     case .threeKilometers: 3000
-    case .reduced: CoarseGrid.accuracy
+    case .reduced: Location.reducedAccuracy
     }
   }
 }

@@ -79,7 +79,7 @@ public struct LocationManager: Sendable {
   /// Takes a location; returns what follows from it, in order.
   public mutating func process(_ fresh: Location) -> [LocationEvent] {
     var events = expire { $0 < fresh.timestamp }
-    let told = desiredAccuracy == .reduced ? CoarseGrid.coarsened(fresh) : fresh
+    let told = desiredAccuracy == .reduced ? fresh.reduced : fresh
     location = told
     (failure, blindSince) = (nil, nil)
     events += answerRequests(with: told)

@@ -31,3 +31,12 @@ struct GridCell: Hashable {
 
   private static func cosine(_ degrees: Double) -> Double { cos(degrees.radians) }
 }
+
+extension Location {
+  /// The middle of the cell and the time; neither height, speed nor course, from whose sum the way could be found again.
+  func blurred(to cell: GridCell) -> Location {
+    var blurred = Location(timestamp: timestamp, coordinate: cell.middle)
+    (blurred.time, blurred.source, blurred.horizontalAccuracy) = (time, source, cell.accuracy)
+    return blurred
+  }
+}

@@ -40,12 +40,7 @@ public struct PrivacyPolicy: Hashable, Sendable {
     switch shown(location.coordinate) {
     case .exact: return location
     case .withheld: return nil
-    case .blurred(let cell):
-      var blurred = Location(timestamp: location.timestamp, coordinate: cell.middle)
-      (blurred.time, blurred.source, blurred.horizontalAccuracy) = (
-        location.time, location.source, cell.accuracy
-      )
-      return blurred
+    case .blurred(let cell): return location.blurred(to: cell)
     }
   }
 
