@@ -40,7 +40,8 @@ extension SensorRigTests {
     for run in [parked, driving] {
       let hops = max(0.6, 0.15 * Double(run.whole.watches))
       for (name, booked, measured) in run.comparison {
-        #expect(abs(booked - measured) <= max(0.05 * measured, hops), "\(name): \(booked) s, rig \(measured) s")
+        #expect(
+          abs(booked - measured) <= max(0.05 * measured, hops), "\(name): \(booked) s, rig \(measured) s")
       }
     }
     for kind in EnergyComponent.allCases where kind != .barometer && kind != .radio && kind != .processor {
