@@ -24,7 +24,8 @@ let package = Package(
     .executableTarget(
       name: "fleet-benchmark",
       dependencies: [
-        "CFleet", .product(name: "FleetCore", package: "odograph"), .product(name: "MQTT", package: "odograph"),
+        "CFleet", .product(name: "FleetCore", package: "odograph"),
+        .product(name: "MQTT", package: "odograph"),
       ],
       path: "Sources/FleetBenchmark"),
     .executableTarget(
