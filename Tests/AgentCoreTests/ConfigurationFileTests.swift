@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Testing
 
 @testable import AgentCore
@@ -40,7 +41,7 @@ import Testing
     print("seed \(seed)")
     var state = seed
     let alphabet = Array("[]{}=\".,#abcvehicleidgpsdport0123456789-+eE\n\n\n '\\\u{e9}")
-    for _ in 0..<3000 {
+    for _ in 0..<20_000 {
       var text = ""
       for _ in 0..<40 {
         state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -48,5 +49,19 @@ import Testing
       }
       _ = try? ConfigurationLayer(toml: text, name: "fuzz")
     }
+  }
+
+  /// What the parser would answer with the end of the process.
+  @Test(
+    arguments: [
+      ("[,\n", 1), ("a = 1\n[ ]x", nil), ("a = ,", 1), ("a =\n", 1), ("a = # none", 1), ("a = ]", 1),
+      ("\na=[1,}", 2),
+      ("a = [ }", 1), ("a = { b = }", 1), ("a = '''\n\n''' \nb = ,", 4), (#"a = "x = ,""#, nil),
+      ("# a = ,", nil),
+      ("a = {}\nb = []\nc = [\n1,\n]", nil), ("a = \"\\\"\"\nb = }", 2),
+    ] as [(String, Int?)])
+  func findsWhatTheParserWouldNotSurvive(text: String, line: Int?) {
+    #expect(TOMLSyntax.fatalProblem(in: text)?.line == line)
+    _ = try? ConfigurationLayer(toml: text, name: "test")
   }
 }

@@ -1,4 +1,5 @@
 internal import Configuration
+internal import Platform
 internal import TOMLKit
 
 /// The values that one place sets: a file, the environment or the command line.
@@ -15,10 +16,8 @@ struct ConfigurationLayer: Sendable {
   /// - Parameter name: what to call the file in messages.
   /// - Throws: `ConfigurationError` for bad syntax, an unknown key or a value that its key does not accept.
   init(toml text: String, name: String) throws(ConfigurationError) {
-    // The parser ends the process on a table header that begins with anything but a key (an assertion of toml++).
-    if let line = TOMLKeyLines.headerWithoutName(in: text) {
-      throw ConfigurationError(
-        place: "\(name):\(line)", problem: "not TOML: a table header needs a name, as in [vehicle]")
+    if let problem = TOMLSyntax.fatalProblem(in: text) {
+      throw ConfigurationError(place: "\(name):\(problem.line)", problem: "not TOML: \(problem.text)")
     }
     let table: TOMLTable
     do {

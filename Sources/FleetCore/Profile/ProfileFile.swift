@@ -55,10 +55,7 @@ public struct ProfileFile: Sendable {
       FleetError(
         operation: "use", object: line.map { "\(path):\($0)" } ?? path, cause: cause, exit: .usage)
     }
-    // The parser ends the process on a table header that begins with anything but a key (an assertion of toml++).
-    if let line = TOMLLines.headerWithoutName(in: text) {
-      throw wrong(line, "a table header needs a name, as in [work]")
-    }
+    if let problem = TOMLSyntax.fatalProblem(in: text) { throw wrong(problem.line, problem.text) }
     let root: TOMLTable
     do {
       root = try TOMLTable(string: text)

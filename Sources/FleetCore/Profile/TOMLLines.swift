@@ -27,20 +27,4 @@ struct TOMLLines {
   }
 
   private static func bare(_ key: Substring) -> String { key.filter { $0 != "\"" && !$0.isWhitespace } }
-
-  /// The first line that begins with `[` or `[[` and goes on with nothing that a key can begin with; nil for none.
-  static func headerWithoutName(in text: String) -> Int? {
-    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-      .enumerated()
-    {
-      let content = line.drop(while: \.isWhitespace)
-      guard content.first == "[" else { continue }
-      var rest = content.dropFirst().drop(while: \.isWhitespace)
-      if rest.first == "[" { rest = rest.dropFirst().drop(while: \.isWhitespace) }
-      guard let first = rest.unicodeScalars.first else { return index + 1 }
-      let isBare = first.isASCII && (first.properties.isAlphabetic || ("0"..."9").contains(first))
-      guard isBare || "_-\"']".unicodeScalars.contains(first) else { return index + 1 }
-    }
-    return nil
-  }
 }
