@@ -16,6 +16,8 @@ struct LocationReports: Sendable {
   private let privacy: PrivacyPolicy
   private var screen: FixScreen
   private var bounded: BoundedReports?
+  /// Locations that privacy kept back.
+  private var withheldCount = 0
   private let tracks: TrackBatches?
 
   /// Where drafts go, and how civil time is told.
@@ -149,7 +151,7 @@ struct LocationReports: Sendable {
       "fixes.jump": counts.jumps, "fixes.overconfident": counts.overconfident,
       "fixes.confirmed": counts.confirmed, "fixes.refuted": counts.refuted,
       "fixes.timeBack": counts.timesBack, "fixes.timeAhead": counts.timesAhead,
-      "fixes.weekRollover": counts.weekRollovers,
+      "fixes.weekRollover": counts.weekRollovers, "locations.withheld": withheldCount,
     ]
     return rare.filter { $0.value > 0 }.merging([
       "fixes.withoutPosition": counts.withoutPosition, "fixes.duplicate": counts.duplicates,
@@ -160,7 +162,7 @@ struct LocationReports: Sendable {
   private mutating func process(_ location: Location, _ timeBase: TimeBase, into send: Send) {
     // The exact position ends here: nothing that is stored or told may come from before this line.
     guard let location = privacy.shown(location) else {
-      take(manager.noteNoPosition(at: location.timestamp), timeBase, into: send)
+      withheldCount += 1
       return
     }
     take(manager.process(location), timeBase, into: send)

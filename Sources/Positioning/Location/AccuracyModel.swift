@@ -24,6 +24,8 @@ public struct AccuracyModel: Sendable {
   private static let normal95 = 1.96
   private static let radial95 = 2.448
   private static let radial68 = 1.510
+  /// No constellation in view gives a better one to a receiver near the ground; SiRF's tell 0.3 all the same.
+  private static let leastDilution = 0.7
   /// Seconds over which contradictions are averaged.
   private static let averagingTime = 60.0
   /// One contradiction counts at most this much, so that a single jump, which is the screen's matter, does not spoil a
@@ -71,7 +73,7 @@ public struct AccuracyModel: Sendable {
     if let error = fix.horizontalError, !fix.isHorizontalErrorFromDilution {
       return error * radial68 / radial95
     }
-    return fix.horizontalDilution.map { $0 * rangeError(of: fix.quality) }
+    return fix.horizontalDilution.map { max(leastDilution, $0) * rangeError(of: fix.quality) }
   }
 
   /// One standard deviation of an error given at 95 % in one dimension.

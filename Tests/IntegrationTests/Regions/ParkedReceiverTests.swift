@@ -16,12 +16,19 @@ import Testing
     let source = try GPSDSource(GPSDAddress(port: gpsd.port))
     source.setDemand(always, for: .positioning)
     try source.start(listener.sink)
-    // Two times through the log, wherever in it the first watcher came.
+    // Long enough for one whole pass through the log, wherever in it the first watcher came.
     _ = waitUntil(atMost: 120) { listener.fixes.count { $0.coordinate != nil } >= 1300 }
     source.stop()
     gpsd.stop()
 
-    let locations = listener.fixes.compactMap { Location(fix: $0) }
+    let heard = listener.fixes.compactMap { Location(fix: $0) }
+    // From its beginning, where the receiver's time goes back, to its end: the jump from one to the other is no receiver's.
+    let starts = heard.indices.dropFirst().filter { index in
+      guard let last = heard[index - 1].time, let time = heard[index].time else { return false }
+      return time < last
+    }
+    let begin = try #require(starts.first)
+    let locations = Array(heard[begin..<(starts.dropFirst().first ?? heard.endIndex)])
     #expect(locations.count > 300)
     let middle = Coordinate(
       latitude: locations.map(\.coordinate.latitude).sorted()[locations.count / 2],
