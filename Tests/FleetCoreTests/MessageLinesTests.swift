@@ -38,6 +38,11 @@ import Testing
         + "\n")
   }
 
+  /// Found by chance: a tab is white space to JSON, and moves the cursor of a terminal.
+  @Test func aTabBetweenPartsIsABlank() {
+    #expect(line("t", Array("\t[1,\t2]".utf8)).contains("\"payload\": [1, 2]}"))
+  }
+
   /// Random bytes make one line each, which is JSON and holds nothing that a terminal acts upon.
   @Test func randomMessagesMakeCleanLines() throws {
     let seed = UInt64.random(in: 0 ... .max)

@@ -5,7 +5,7 @@ enum JSONScan: Hashable, Sendable {
   case invalid
   /// JSON that can stand in a line of output as it is.
   case valid
-  /// JSON with line breaks between its parts, or with characters in its strings that a terminal acts upon.
+  /// JSON with tabs or line breaks between its parts, or with characters in its strings that a terminal acts upon.
   case validAfterEscaping
 
   static let deepest = 512
@@ -97,8 +97,8 @@ enum JSONScan: Hashable, Sendable {
     private mutating func skipSpace(_ bytes: Span<UInt8>) {
       while position < bytes.count {
         switch bytes[position] {
-        case UInt8(ascii: " "), 0x09: break
-        case 0x0A, 0x0D: needsEscaping = true
+        case UInt8(ascii: " "): break
+        case 0x09, 0x0A, 0x0D: needsEscaping = true
         default: return
         }
         position += 1

@@ -60,7 +60,7 @@ struct MessageLines {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// JSON with its line breaks as blanks and its control characters, which stand in strings, as escapes.
+  /// JSON with its tabs and line breaks as blanks and its control characters, which stand in strings, as escapes.
   private mutating func appendEscaping(_ json: [UInt8]) {
     unsafe json.withUnsafeBufferPointer { unsafe appendEscaped($0, quotes: false) }
   }
@@ -75,8 +75,7 @@ struct MessageLines {
       case UInt8(ascii: "\""), UInt8(ascii: "\\"):
         if quotes { bytes.append(UInt8(ascii: "\\")) }
         bytes.append(byte)
-      case 0x0A where !quotes, 0x0D where !quotes: bytes.append(UInt8(ascii: " "))
-      case 0x09 where !quotes: bytes.append(byte)
+      case 0x09 where !quotes, 0x0A where !quotes, 0x0D where !quotes: bytes.append(UInt8(ascii: " "))
       case 0..<0x20, 0x7F: appendEscape(byte)
       case 0xC2 where unsafe index < utf8.count && utf8[index] < 0xA0:
         unsafe appendEscape(utf8[index])
