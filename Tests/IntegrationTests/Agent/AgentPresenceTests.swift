@@ -113,7 +113,7 @@ import Testing
     let will = try #require(statuses().last { $0.payload["will"] as? Bool == true })
     #expect(will.state == "offline" && will.sessionStart == first)
     link.setOpen(true)
-    try await eventually { statuses().last?.state == "online" }
+    try await eventually { statuses().last?.state == "online" && statuses().last?.sessionStart ?? "" > first }
     let second = try #require(statuses().last?.sessionStart)
     #expect(second > first)
     agent.child.kill()
