@@ -31,7 +31,7 @@ swift build --build-tests
 
 # run_tests ARGUMENT...: the chosen tests one after the other. What failed gets one more try by itself, said aloud and
 # again at the end: the tests talk to real daemons and an emulated machine, and an overloaded host starves those. A fault
-# of ours fails twice. A crash names no test and gets none.
+# of ours fails twice. After a crash all of them are tried once more.
 once_failed=$(mktemp)
 trap 'rm -f "$once_failed"' EXIT
 run_tests() {
@@ -41,8 +41,16 @@ run_tests() {
   if [ "$status" -ne 0 ]; then
     local failed
     failed=$(sed -nE 's/^✘ Test ([A-Za-z0-9_]+)\(.*\).* (recorded an issue|failed after).*/\1/p' "$log" | sort -u | paste -sd '|')
-    grep -E '^✘ Test [A-Za-z0-9_]+\(.* recorded an issue' "$log" | sed 's,^✘,failed:,' | tee -a "$once_failed"
+    grep -E '^✘ Test [A-Za-z0-9_]+\(.* recorded an issue' "$log" | sed 's,^✘,failed:,' | tee -a "$once_failed" || true
+    local ended
+    ended=$(grep -c '^[✘✔] Test run with' "$log" || true)
     rm -f "$log"
+    if [ "$ended" -eq 0 ]; then
+      echo "failed: the test process ended before its time" | tee -a "$once_failed"
+      echo "== once more, all of them"
+      swift test --skip-build --no-parallel "$@" | grep --line-buffered -v '^◇'
+      return
+    fi
     if [ -z "$failed" ]; then return "$status"; fi
     echo "== once more, by themselves: $failed"
     swift test --skip-build --no-parallel --filter "/($failed)\\(" | grep --line-buffered -v '^◇'
