@@ -45,7 +45,10 @@ func settings(_ port: String, _ client: String) -> MQTTConfiguration {
 
 func agent(store: String, port: String, client: String, log: String, pause: UInt32) throws {
   let descriptor = open(log, O_WRONLY | O_CREAT | O_APPEND, 0o644)
-  let outbox = try Outbox(path: store) { append("notice \($0)", to: 2) }
+  var limits = OutboxConfiguration()
+  // A clock that passes over ten days takes the lane's week with it: what is accepted here is to arrive.
+  limits.other.age = nil
+  let outbox = try Outbox(path: store, configuration: limits) { append("notice \($0)", to: 2) }
   var configuration = settings(port, client)
   configuration.will = MQTTMessage(
     topic: "status/\(client)", text: "offline", qos: .atLeastOnce, retain: true)

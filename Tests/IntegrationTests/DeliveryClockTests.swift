@@ -167,7 +167,9 @@ private final class Scene {
     try directory.write("accepted.log.end", "")
     #expect(agent.waitForExit() == 0)
     let accepted = try accepted
-    try await eventually { Set(recorder.payloads).isSuperset(of: accepted.map(\.identity)) }
+    let identities = Set(accepted.map(\.identity))
+    waitUntil { identities.isSubset(of: recorder.payloads) }
+    #expect(identities.subtracting(recorder.payloads) == [], "accepted, and never arrived")
     listener.stop()
     let arrived = firstArrivals(recorder.payloads)
     for lane in Set(accepted.map(\.lane)) {
