@@ -58,7 +58,8 @@ import Testing
     #expect(filter.counters.nonFinite > 0 && filter.counters.outOfOrder > 0, "seed \(seed)")
   }
 
-  /// After nonsense the filter finds back.
+  /// After nonsense the filter finds back, in the worst of 25 seeds in three minutes: what 80 s of it have taught about bias
+  /// and iron has to be unlearned.
   @Test(arguments: [21, 22] as [UInt64]) func recovers(seed: UInt64) {
     var random = SplitMix(state: seed)
     var filter = AttitudeFilter()
@@ -68,7 +69,7 @@ import Testing
       filter.update(accelerometer: Self.vector(20, &random), at: stamp)
       filter.update(magnetometer: Self.vector(60, &random), at: stamp)
     }
-    let error = FilterAccuracyTests.error(&filter, FilterSimulation(seed: seed).samples(120), from: 90)
-    #expect(error < 12, "seed \(seed)")
+    let error = FilterAccuracyTests.error(&filter, FilterSimulation(seed: seed).samples(210), from: 180)
+    #expect(error < 6, "seed \(seed)")
   }
 }
