@@ -1,5 +1,6 @@
 import Motion
 import Spatial
+import TestSupport
 import Testing
 
 /// No sequence of samples may trap or produce a number that is not finite.
@@ -34,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: [11, 12, 13, 14] as [UInt64]) func millionOfRandomSamples(seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     var filter = AttitudeFilter()
     var time: Int64 = 0
     var failures = 0
@@ -61,7 +62,7 @@ import Testing
   /// After nonsense the filter finds back, in the worst of 25 seeds in three minutes: what 80 s of it have taught about bias
   /// and iron has to be unlearned.
   @Test(arguments: [21, 22] as [UInt64]) func recovers(seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     var filter = AttitudeFilter()
     for i in 0..<20_000 {
       let stamp = Timestamp(nanoseconds: -100_000_000_000 + Int64(i) * 4_000_000)
