@@ -75,11 +75,11 @@ extension ConfigurationKey {
 
     ConfigurationKey("status.interval", .number(1...86_400), default: .number(60)),
 
-    ConfigurationKey("energy.receiver_mw", .number(0...100_000), default: .number(70)),
+    ConfigurationKey("energy.receiver_mw", .number(0...100_000), default: .number(87)),
     ConfigurationKey("energy.accelerometer_mw", .number(0...100_000), default: .number(0.3)),
     ConfigurationKey("energy.gyroscope_mw", .number(0...100_000), default: .number(0.7)),
-    ConfigurationKey("energy.magnetometer_mw", .number(0...100_000), default: .number(0.7)),
-    ConfigurationKey("energy.barometer_mw", .number(0...100_000), default: .number(0.02)),
+    ConfigurationKey("energy.magnetometer_mw", .number(0...100_000), default: .number(1.8)),
+    ConfigurationKey("energy.barometer_mw", .number(0...100_000), default: .number(0.006)),
     ConfigurationKey("energy.sensor_linger", .number(0...3600), default: .number(0)),
     ConfigurationKey("energy.processor_mw", .number(0...1_000_000), default: .number(300)),
     ConfigurationKey("energy.wakeup_mj", .number(0...1000), default: .number(0.05)),
