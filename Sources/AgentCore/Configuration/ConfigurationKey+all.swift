@@ -51,6 +51,7 @@ extension ConfigurationKey {
     ConfigurationKey("location.track_error", .number(0...100_000), default: .number(0)),
 
     ConfigurationKey("privacy.zones", .texts, default: .texts([])),
+    ConfigurationKey("privacy.path", .text),
     ConfigurationKey("privacy.accuracy", .number(0...1_000_000), default: .number(0)),
 
     ConfigurationKey("heading.enabled", .flag, default: .flag(true)),
@@ -71,6 +72,7 @@ extension ConfigurationKey {
       ]), default: .text("xMagneticNorthZVertical")),
 
     ConfigurationKey("motion.events", .texts, default: .texts(["impact", "activity"])),
+    ConfigurationKey("motion.events_at_rest", .flag, default: .flag(false)),
     ConfigurationKey("sensors.required", .texts, default: .texts([])),
 
     ConfigurationKey("status.interval", .number(1...86_400), default: .number(60)),

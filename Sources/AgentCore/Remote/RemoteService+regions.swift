@@ -17,7 +17,7 @@ extension RemoteService {
   func watch(_ document: [UInt8], _ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft]) {
     var message = RegionsReportedMessage(time: Self.time, state: .applied)
     do {
-      let wanted = try RemoteRegions(parsing: document)
+      let wanted = try RemoteRegions(parsing: document, before: regions?.features ?? [], at: Self.time)
       message.version = wanted.version
       try plan.folder.save(regions: RemoteRegions.document(wanted.features))
       regions = wanted
