@@ -128,6 +128,36 @@ import Testing
     #expect(pipeline.demands[.positioning] != .off && pipeline.demands[.gyroscope] != .off)
   }
 
+  /// Fixes that come together, some seconds late, make the same batches as those that come one by one.
+  @Test func fixesThatWaitedMakeTheSameBatches() throws {
+    func batches(of size: Int) throws -> [[UTCTime]] {
+      var pipeline = try pipeline(
+        "location.deferral_timeout=30", "heading.enabled=false", "motion.events=", "input.mode=replay",
+        "replay.position=x.nmea")
+      var tracks: [[UTCTime]] = []
+      var waiting: [PositionFix] = []
+      func take(_ draft: MessageDraft) throws {
+        guard draft.kind == .track else { return }
+        tracks.append(try TrackMessage(json: JSONValue(parsing: draft.encode(nil))).fixes.map(\.time))
+      }
+      for second in 0..<200 {
+        guard case .position(var fixes) = fix(at: Double(second), speed: 12) else { continue }
+        fixes[0].time = Self.start.advanced(bySeconds: Double(second))
+        waiting += fixes
+        let isPatient = pipeline.demands[.positioning] != .rate(hertz: 1, latency: .seconds(1))
+        if isPatient, waiting.count < size { continue }
+        var drafts: [MessageDraft] = []
+        pipeline.process(.position(waiting)) { drafts.append($0) }
+        for draft in drafts { try take(draft) }
+        waiting = []
+      }
+      return tracks
+    }
+    let single = try batches(of: 1)
+    #expect(single.count >= 6 && single.allSatisfy { (30...31).contains($0.count) })
+    #expect(try batches(of: 8) == single)
+  }
+
   @Test func theBestAccuracyNeverSleeps() throws {
     var pipeline = try pipeline("location.pauses_automatically=false")
     let demands = pipeline.demands

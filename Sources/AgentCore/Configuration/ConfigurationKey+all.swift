@@ -124,6 +124,7 @@ extension ConfigurationKey {
     ConfigurationKey("store.events_megabytes", .number(0.01...1_000_000), default: .number(64)),
     ConfigurationKey("store.events_days", .number(0...36_500), default: .number(90)),
     ConfigurationKey("store.state_megabytes", .number(0.01...1_000_000), default: .number(1)),
+    ConfigurationKey("store.state_days", .number(0...36_500), default: .number(0)),
     ConfigurationKey("store.tracks_megabytes", .number(0.01...1_000_000), default: .number(128)),
     ConfigurationKey("store.tracks_days", .number(0...36_500), default: .number(90)),
     ConfigurationKey("store.other_megabytes", .number(0.01...1_000_000), default: .number(16)),
