@@ -23,7 +23,7 @@ def main(programs):
     text = (REPOSITORY / "THIRD-PARTY.md").read_text()
     manifest = (REPOSITORY / "Package.swift").read_text()
     names = {url.rsplit("/", 1)[1] for url in re.findall(r'url: "([^"]*)"', manifest)}
-    names |= {path.name for path in (REPOSITORY / ".build/checkouts").iterdir()}
+    names |= {path.name for path in (pathlib.Path(programs).parents[1] / "checkouts").iterdir()}
     for package in re.findall(r'pkgConfig: "([^"]*)"', manifest):
         names.add("lib" + package.removeprefix("lib"))
     for program in ("odograph", "odographd"):

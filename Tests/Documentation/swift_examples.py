@@ -14,7 +14,7 @@ class Compiler:
     def __init__(self, programs, folder):
         build = pathlib.Path(programs)
         target = json.loads(subprocess.check_output(["swift", "-print-target-info"]))["target"]["unversionedTriple"]
-        checkouts = REPOSITORY / ".build/checkouts"
+        checkouts = build.parents[1] / "checkouts"
         headers = [*REPOSITORY.glob("Sources/C*/"), *checkouts.glob("TOMLKit/Sources/*/include"),
                    *checkouts.glob("GRDB.swift/Sources/*/")]
         postgres = subprocess.check_output(["pkg-config", "--cflags", "libpq"], text=True).split()
