@@ -25,11 +25,17 @@ def pages():
 
 
 def of_page(path):
-    """The fenced blocks of a page; a fence without a language is a fault, and so is code that is only indented."""
-    lines = path.read_text().split("\n")
+    """The blocks of code of a page; a fence without a language is a fault. What is only indented is a configuration when
+    it begins like one, else commands."""
+    lines = path.read_text().split("\n") + [""]
     name = path.relative_to(REPOSITORY)
     fence, start, faults, blocks = None, 0, [], []
+    indented = 0
     for number, line in enumerate(lines, 1):
+        if indented and line.strip() and not line.startswith("    "):
+            text = textwrap.dedent("\n".join(lines[indented - 1 : number - 1])).strip("\n")
+            blocks.append(Block(f"{name}:{indented}", "toml" if text.startswith("[") else "sh", "", text))
+            indented = 0
         mark = re.match(r"^ *```(.*)$", line)
         if fence is None and mark:
             fence, start = mark.group(1).strip(), number
@@ -40,8 +46,8 @@ def of_page(path):
             text = textwrap.dedent("\n".join(lines[start : number - 1]))
             blocks.append(Block(f"{name}:{start}", language, detail, text))
             fence = None
-        elif fence is None and line.startswith("    ") and not lines[number - 2].strip():
-            faults.append(f"{name}:{number}: code that is only indented; fence it and name its language")
+        elif fence is None and not indented and line.startswith("    ") and not lines[number - 2].strip():
+            indented = number
     return blocks, faults
 
 

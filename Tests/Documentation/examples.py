@@ -49,13 +49,18 @@ class Examples:
         self.counts = {}
         self.rooms = 0
 
-    def room(self):
+    def room(self, beside=None):
         self.rooms += 1
-        return self.world.room(str(self.rooms))
+        return self.world.room(str(self.rooms), beside)
 
-    def shell(self, block):
-        room = self.room()
+    def together(self, place):
+        """All of a page happens in one room, in order, as its reader does it."""
+        beside = blocks.REPOSITORY / place.partition(":")[0]
+        return self.room(beside.parent if beside.is_relative_to(blocks.REPOSITORY / "Config") else None)
+
+    def shell(self, block, room):
         log = room / ".statuses"
+        log.unlink(missing_ok=True)
         script = ["exec 2>&1"]
         for command in block.text.replace("\\\n", " ").split("\n"):
             if not command.strip() or command.lstrip().startswith("#") or self.exceptions.cover(command.strip()):
@@ -76,10 +81,9 @@ class Examples:
                 return f"{block.place}: {command}: status {status}\n{ran.stdout}"
         return None
 
-    def toml(self, block):
+    def toml(self, block, room):
         self.count("configurations")
         text = self.world.here(block.text)
-        room = self.room()
         (room / "example.toml").write_text(text)
         return self.configuration(room / "example.toml", block.place, block.detail == "profile", room)
 
@@ -98,7 +102,7 @@ class Examples:
         output = ran.stdout + ran.stderr
         return None if good(ran.returncode, output) else f"{place}: status {ran.returncode}\n{output}"
 
-    def json(self, block):
+    def json(self, block, room):
         self.count("messages")
         try:
             message = json.loads(block.text)
@@ -107,31 +111,39 @@ class Examples:
         problems = self.contract.problems(block.detail, message)
         return f"{block.place}: " + "; ".join(problems) if problems else None
 
-    def swift(self, block):
+    def swift(self, block, room):
         self.count("programs")
-        room = self.room()
         return self.compiler.fault(block, self.world.here(block.text), room, self.world.environment(room))
 
     def count(self, what):
         self.counts[what] = self.counts.get(what, 0) + 1
 
-    def run(self, found):
+    def session(self, found):
+        """What is wrong with the blocks of a page, one after the other."""
         kinds = {"sh": self.shell, "toml": self.toml, "json": self.json, "swift": self.swift}
-        alone, together = [], []
+        room = self.together(found[0].place)
         faults = []
         for block in found:
-            if block.language not in kinds:
-                if not self.exceptions.cover(block.language):
-                    faults.append(f"{block.place}: nobody runs {block.language!r}; teach examples.py, or say why not")
-            elif block.language == "sh" and ALONE.search(block.text):
-                alone.append(block)
-            else:
-                together.append(block)
+            if block.language in kinds:
+                faults.append(kinds[block.language](block, room))
+            elif not self.exceptions.cover(block.language):
+                faults.append(f"{block.place}: nobody runs {block.language!r}; teach examples.py, or say why not")
+        return list(filter(None, faults))
+
+    def run(self, found):
+        pages = {}
+        for block in found:
+            pages.setdefault(block.place.partition(":")[0], []).append(block)
+        alone = [page for page in pages.values() if any(b.language == "sh" and ALONE.search(b.text) for b in page)]
+        faults = []
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
-            results = [pool.submit(kinds[block.language], block) for block in together]
+            results = [pool.submit(self.session, page) for page in pages.values() if page not in alone]
             # On an overloaded machine a vehicle may be too late once: what failed gets another try, in another room.
-            faults += [fault for block in alone if self.shell(block) and (fault := self.shell(block))]
-            faults += [fault for result in results if (fault := result.result())]
+            for page in alone:
+                if self.session(page):
+                    faults += self.session(page)
+            for result in results:
+                faults += result.result()
         for path in sorted((blocks.REPOSITORY / "Config").rglob("*.toml")):
             self.count("configurations")
             place = str(path.relative_to(blocks.REPOSITORY))

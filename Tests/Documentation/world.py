@@ -28,7 +28,7 @@ class World:
         self.postgres = postgres
         self.children = []
         self.port, self.tls_port = free_port(), free_port()
-        for name in ("bin", "config/odograph", "etc", "state"):
+        for name in ("bin", "config/odograph", "etc", "run", "state"):
             (self.folder / name).mkdir(parents=True)
         self._certificates()
         self._broker()
@@ -87,6 +87,8 @@ class World:
             shim.write_text(
                 f"#!/bin/bash\nlimit={LIMIT} stopped=124\n"
                 f'for word in {ENDLESS}; do [ "$1" = "$word" ] && limit={PATIENCE} stopped=0; done\n'
+                # These ask the vehicle that listens; others run beside it.
+                f'case "$1" in status | support) export RUNTIME_DIRECTORY={self.folder}/run ;; esac\n'
                 f'timeout -k 20 -s INT "$limit" "{self.programs}/{program}" "$@"\nstatus=$?\n'
                 f'[ "$status" -eq 124 ] && status=$stopped\n'
                 f'echo "$status {program} $*" >>"$STATUS_LOG"\nexit "$status"\n'
@@ -103,7 +105,11 @@ class World:
         self._start([self.programs / "odographd", "run", "--config", self.folder / "etc/van-1.toml"], "van-1.log")
         self._until(self._is_online, "the vehicle")
         # It watches something already, and has been told something.
-        for words in (["regions", "push", "-"], ["config", "set", "location.distance_filter=5"]):
+        for words in (
+            ["regions", "push", "-"],
+            ["config", "set", "location.distance_filter=0"],
+            ["record", self.folder / "state/fleet.sqlite", "--count", "5"],
+        ):
             subprocess.run(
                 [self.programs / "odograph", *words, "--host", "127.0.0.1", "--port", str(self.port), "--fleet", "delivery",
                  "--vehicle", "van-1"],
@@ -119,8 +125,9 @@ class World:
         return '"online"' in status.stdout
 
     def _start(self, command, log):
+        environment = {**os.environ, "RUNTIME_DIRECTORY": f"{self.folder}/run"}
         with open(self.folder / log, "w") as output:
-            self.children.append(subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT))
+            self.children.append(subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment))
 
     def _until(self, condition, name):
         for _ in range(600):
@@ -144,16 +151,22 @@ class World:
             ("mqtts://broker.example", f"mqtts://{tls}"),
             ("postgres://fleet@db.example/fleet", self.postgres or "postgres://fleet@db.example/fleet"),
             ("/etc/odographd/odograph.toml", f"{self.folder}/etc/odograph.toml"),
+            ("postgres://…", self.postgres or "postgres://…"),
             ("localhost:1883", plain),
             ('host: "localhost", port: 1883', f'host: "127.0.0.1", port: {self.port}'),
         ):
             text = text.replace(name, place)
         return text
 
-    def room(self, name):
-        """A folder of its own for an example, with the files that examples name."""
+    def room(self, name, beside=None):
+        """A folder of its own for a page or for a command's help, with the files that examples name, and those beside it."""
         room = self.folder / "rooms" / name
         room.mkdir(parents=True)
+        for path in beside.iterdir() if beside else []:
+            if path.is_file():
+                shutil.copy(path, room)
+        for recording in ("fleet.sqlite", "odograph.sqlite"):
+            shutil.copy(self.folder / "state/fleet.sqlite", room / recording)
         (room / "odograph.toml").write_text((self.folder / "etc/odograph.toml").read_text())
         square = [[11.5, 48.1], [11.6, 48.1], [11.6, 48.2], [11.5, 48.2], [11.5, 48.1]]
         regions = {"type": "FeatureCollection", "features": [
