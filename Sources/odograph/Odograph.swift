@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import FleetCore
+internal import Platform
 
 @main
 struct Odograph: ParsableCommand {
@@ -17,7 +18,7 @@ struct Odograph: ParsableCommand {
         odograph record fleet.sqlite
         ODOGRAPH_BROKER=mqtt://10.0.0.5 odograph watch
       """,
-    version: "0.1.0",
+    version: BuildInformation.current.description,
     subcommands: [
       Watch.self, Tail.self, Stats.self, Record.self, Check.self, Command.self, Config.self, Regions.self,
       Simulate.self,

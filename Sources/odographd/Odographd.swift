@@ -23,7 +23,7 @@ struct Odographd: ParsableCommand {
         64 wrong arguments
         78 wrong configuration
       """,
-    version: AgentVersion.current,
+    version: AgentVersion.description,
     subcommands: [Run.self, Check.self, Sensors.self, DeadLetters.self])
 }
 
