@@ -34,10 +34,10 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source=$work/odograph
-mkdir -p "$source"/{bin,libexec,contract,completions,manual}
+mkdir -p "$source"/{bin,libexec,contract}
 for product in odographd odograph; do
   binary=$(Deploy/build-static.sh "$product" --build-path "$build")
-  strip -o "$source/bin/$product" "$binary"
+  strip --remove-section=.comment -o "$source/bin/$product" "$binary"
 done
 
 cp -r Deploy/debian "$source/debian"
@@ -59,15 +59,17 @@ if [ -d Config/profiles ]; then
   echo "profiles usr/share/odographd" >>"$source/debian/odographd.install"
 fi
 
+# Manual pages and completions, laid out as below /usr/share.
+Deploy/documentation.sh --programs "$source/bin" "$source/share"
 for product in odographd odograph; do
-  "$source/bin/$product" --generate-completion-script bash >"$source/completions/$product"
-  "$source/bin/$product" --generate-completion-script zsh >"$source/completions/_$product"
-  "$source/bin/$product" --generate-completion-script fish >"$source/completions/$product.fish"
+  # A completion is read by a shell that runs already.
+  sed -i '1{/^#!/d}' "$source/share/bash-completion/completions/$product"
   {
-    echo "completions/$product usr/share/bash-completion/completions"
-    echo "completions/_$product usr/share/zsh/vendor-completions"
-    echo "completions/$product.fish usr/share/fish/vendor_completions.d"
+    echo "share/bash-completion/completions/$product usr/share/bash-completion/completions"
+    echo "share/zsh/vendor-completions/_$product usr/share/zsh/vendor-completions"
+    echo "share/fish/vendor_completions.d/$product.fish usr/share/fish/vendor_completions.d"
   } >>"$source/debian/$product.install"
+  (cd "$source" && ls share/man/man*/"$product"{,-*}.[18]) >"$source/debian/$product.manpages"
 done
 
 # SOURCE_DATE_EPOCH goes by the changelog inside; the binaries are built.
