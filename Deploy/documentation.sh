@@ -40,7 +40,7 @@ for program in odograph odographd; do
   section=1
   if [ "$program" = odographd ]; then section=8; fi
   mkdir -p "$work/$program" "$output/man/man$section"
-  "$built/generate-manual-tool" "$binary" --multi-page --section "$section" --date "$(date -u -d "@$epoch" +%F)" \
+  "$built/generate-manual" "$binary" --multi-page --section "$section" --date "$(date -u -d "@$epoch" +%F)" \
     -o "$work/$program"
   python3 Deploy/manual.py "$work/$program" "$output/man/man$section"
   mandoc -T lint -W warning "$output/man/man$section/$program"{,-*}".$section"
