@@ -198,7 +198,17 @@ esac
 install_packages "${packaging_test_packages[@]}" >&2
 
 work=$(mktemp -d)
-trap 'rm -rf --one-file-system "$work"' EXIT
+inner=
+# shellcheck disable=SC2317 # reached through the trap
+finish() {
+  trap - EXIT INT TERM
+  if [ -n "$inner" ]; then
+    kill -KILL "$inner" 2>/dev/null || true
+    wait "$inner" 2>/dev/null || true
+  fi
+  rm -rf --one-file-system "$work"
+}
+trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 root=$work/root
@@ -239,4 +249,7 @@ unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$roo
 passed "apt installs both packages and a broker"
 
 ODOGRAPH_INSTALL_ROOT=$root ODOGRAPH_INSTALL_NEXT=$next ODOGRAPH_INSTALL_SECONDS=$SECONDS \
-  unshare --mount --net --pid --fork --kill-child --mount-proc "$PWD/Deploy/install-check.sh"
+  unshare --mount --net --pid --fork --kill-child --mount-proc "$PWD/Deploy/install-check.sh" &
+inner=$!
+wait "$inner"
+inner=
