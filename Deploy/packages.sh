@@ -9,6 +9,7 @@ test_packages=(openssl faketime gpsd gpsd-tools gpsd-clients python3-gps iiod li
 packaging_packages=(binutils debhelper dpkg-dev fakeroot)
 # The checks of packages, unit, rules and broker kit.
 packaging_test_packages=(lintian mmdebstrap mosquitto openssl python3-seccomp python3-yaml systemd udev util-linux)
+container_packages=(buildah docker-compose mmdebstrap openssl python3-yaml)
 # One list, which the rig's own errors name too.
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
 
