@@ -1,6 +1,7 @@
 import Motion
 import Sensors
 import Spatial
+import TestSupport
 import Testing
 
 /// The accuracy that is claimed for the magnetic field is never better than the true error allows.
@@ -87,7 +88,7 @@ import Testing
 
   @Test(arguments: cases)
   func plantedHardIronIsNeverDenied(handling: Handling, seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     var simulation = FilterSimulation(seed: seed)
     simulation.rate = 100
     let size = Double.random(in: 0...25, using: &random)

@@ -4,6 +4,7 @@ import Motion
 import Platform
 import Sensors
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct SensorRecorderTests {
@@ -109,7 +110,7 @@ import Testing
   }
 
   @Test func aDamagedSegmentHurtsNoOther() throws {
-    var generator = SeededGenerator()
+    var generator = SplitMix.announced()
     try withFolder { folder in
       let path = folder + "/a"
       try fill(path, slots: 5, count: 4 * Self.perSlot)
