@@ -78,6 +78,7 @@ def page(source, name, section, commands, parent):
     title = name.replace(" ", "-")
     head = re.sub(r"^\.Dt .*$", f".Dt {title.upper()} {section}", head, flags=re.M)
     head = re.sub(r'^\.Nm .*\n\.Nd "?(.*?)\.?"?$', rf".Nm {title}\n.Nd \1", head, count=1, flags=re.M)
+    head = re.sub(r"^\.Os$", ".Os Odograph", head, flags=re.M)
     head = re.sub(r"^\.Nm$", f'.Nm "{name}"', head, flags=re.M)
     abstract = re.search(r"^\.Nd (.*)$", head, re.M).group(1)
     yield head.rstrip("\n")

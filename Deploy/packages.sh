@@ -12,6 +12,8 @@ packaging_test_packages=(lintian mmdebstrap mosquitto openssl python3-seccomp py
 container_packages=(buildah docker-compose mmdebstrap openssl python3-yaml)
 # One list, which the rig's own errors name too.
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
+# What the documentation's own checks need.
+test_packages+=(jq mandoc)
 
 # install_packages PACKAGE...: quiet when all are there, so that the scripts run without root on a machine set up before.
 install_packages() {
