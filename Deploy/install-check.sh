@@ -218,6 +218,9 @@ if [ -z "$packages" ]; then
   passed "the packages are built"
 fi
 
+lintian --fail-on error,warning --allow-root --tag-display-limit 0 "$packages"/*.deb || fail "lintian finds faults"
+passed "lintian has no errors and no warnings"
+
 mmdebstrap --quiet --variant=minbase bookworm "$root" >"$work/log" 2>&1 ||
   { cat "$work/log" >&2; fail "no Debian 12 could be made; is a mirror in reach?"; }
 passed "a fresh Debian 12"
