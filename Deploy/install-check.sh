@@ -52,7 +52,7 @@ vehicle_runs() { # HOW COMMAND...: starts the agent, sees it online and, after S
   ran=$(awk '/^Uid:/ { print $2 }' "/proc/$agent/status")
   [ "$ran" = "$(in_root id -u odographd)" ] || fail "the agent runs as user $ran, $how"
   if [ "$how" = restricted ]; then
-    grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' "/proc/$agent/status" | tr -s '\t\n' ' '
+    grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' "/proc/$agent/status" | paste -sd ' ' | tr -s '\t' ' '
     grep -qE '^CapBnd:\s0+$' "/proc/$agent/status" || fail "the agent keeps capabilities"
     grep -qE '^Seccomp:\s2$' "/proc/$agent/status" || fail "the agent has no filter of system calls"
   fi

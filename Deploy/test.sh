@@ -25,7 +25,7 @@ install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]
 
 step "formatting"
 swift format lint --strict -r Sources Tests Package.swift
-mapfile -t scripts < <(git ls-files 'Deploy/*.sh' 'Tests/**/*.sh' .ci/run)
+mapfile -t scripts < <(git ls-files 'Deploy/*.sh' 'Config/*.sh' 'Tests/**/*.sh' .ci/run Deploy/systemd/back-off Deploy/udev/iio-access)
 shellcheck -x "${scripts[@]}"
 
 step "build"
