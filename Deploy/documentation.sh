@@ -60,7 +60,7 @@ mapfile -t libraries < <(swift package describe --type json |
 for product in json.load(sys.stdin)["products"]:
   if "library" in product["type"]: print(product["name"])')
 headers=()
-for folder in Sources/C*/ .build/checkouts/TOMLKit/Sources/*/include .build/checkouts/GRDB.swift/Sources/*/; do
+for folder in Sources/C*/ Sources/C*/include .build/checkouts/TOMLKit/Sources/*/include .build/checkouts/GRDB.swift/Sources/*/; do
   if [ -d "$folder" ]; then headers+=(-I "$folder"); fi
 done
 read -ra flags < <(pkg-config --cflags libpq)

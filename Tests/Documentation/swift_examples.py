@@ -15,7 +15,7 @@ class Compiler:
         build = pathlib.Path(programs)
         target = json.loads(subprocess.check_output(["swift", "-print-target-info"]))["target"]["unversionedTriple"]
         checkouts = build.parents[1] / "checkouts"
-        headers = [*REPOSITORY.glob("Sources/C*/"), *checkouts.glob("TOMLKit/Sources/*/include"),
+        headers = [*REPOSITORY.glob("Sources/C*/"), *REPOSITORY.glob("Sources/C*/include"), *checkouts.glob("TOMLKit/Sources/*/include"),
                    *checkouts.glob("GRDB.swift/Sources/*/")]
         postgres = subprocess.check_output(["pkg-config", "--cflags", "libpq"], text=True).split()
         libraries = subprocess.check_output(
