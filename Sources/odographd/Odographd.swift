@@ -19,7 +19,7 @@ struct Odographd: ParsableCommand {
       Exit codes: 0 done, or stopped by SIGTERM or SIGINT; 1 cannot go on, standard error says why; 2 the check found \
       something that keeps the agent from working; 64 wrong arguments; 78 wrong configuration.
       """,
-    version: AgentVersion.current,
+    version: AgentVersion.description,
     subcommands: [Run.self, Check.self, Sensors.self, DeadLetters.self])
 }
 
