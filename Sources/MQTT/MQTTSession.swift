@@ -88,10 +88,11 @@ public final class MQTTSession: Sendable {
     try thread.withLock { (thread) throws(MQTTError) in
       guard thread == nil else { return }
       do throws(SystemError) {
-        thread = try DedicatedThread.start(name: "mqtt") {
+        thread = try DedicatedThread.startWatched(name: "mqtt", call: { mailbox.wake.signal() }) {
+          heartbeat in
           let loop = SessionLoop(
             configuration: configuration, subscriptions: subscriptions, provider: provider,
-            handlers: handlers, mailbox: mailbox)
+            handlers: handlers, mailbox: mailbox, heartbeat: heartbeat)
           loop.run()
           mailbox.finished.signal()
         }

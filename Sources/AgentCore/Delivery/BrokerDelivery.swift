@@ -15,6 +15,7 @@ final class BrokerDelivery: MessageDelivery {
   private let presence: Presence
   private let settings: AgentConfiguration.MQTT
   private let plan: Locked<LinkPlan>
+  private let linkState: Locked<LinkReport>
   private let lastWill: @Sendable () -> MQTTMessage
   private let log: Logger
 
@@ -37,10 +38,12 @@ final class BrokerDelivery: MessageDelivery {
     try Self.makeFolder(of: configuration.store.path)
     let outbox = try Outbox(
       path: configuration.store.path, configuration: OutboxConfiguration(configuration.store)
-    ) { log.warning("\($0)") }
+    ) { log.warning($0.event, "\($0)") }
     let presence = Presence()
     (self.outbox, self.presence, settings) = (outbox, presence, configuration.mqtt)
     plan = Locked(LinkPlan(configuration.mqtt))
+    let linkState = Locked(LinkReport(configuration.mqtt))
+    self.linkState = linkState
     let topic = topics.topic(.status)
     let isNative = configuration.profiles.isNative
     // One connection has one will. The native one says more, so it is the other's only where it stands alone.
@@ -63,6 +66,7 @@ final class BrokerDelivery: MessageDelivery {
       handlers: MQTTSession.Handlers(
         connectionChanged: { state in
           Self.report(state, to: log)
+          linkState.withLock { $0.note(state, at: SystemClock.monotonic) }
           remote?.put(state)
           guard case .connected = state else { return }
           presence.connected()
@@ -70,12 +74,12 @@ final class BrokerDelivery: MessageDelivery {
         },
         received: { messages in
           let dropped = remote?.put(messages) ?? 0
-          if dropped > 0 { log.warning("too many commands at once", metadata: ["dropped": "\(dropped)"]) }
+          if dropped > 0 { log.warning(.commandsDropped, "too many commands at once", metadata: ["dropped": "\(dropped)"]) }
           return .kept
         },
         subscriptionAnswered: { filter, reason in
           guard reason.isError else { return }
-          log.warning("no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
+          log.warning(.remoteRefused, "no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
         },
         farewell: { seconds in
           guard isNative else { return [] }
@@ -122,7 +126,7 @@ final class BrokerDelivery: MessageDelivery {
   func note(isAtRest: Bool, at timestamp: Timestamp) {
     let (before, wanted) = plan.withLock { ($0.choice, $0.note(isAtRest: isAtRest, at: timestamp)) }
     guard let wanted else { return }
-    log.info("link", metadata: ["at_rest": "\(isAtRest)", "keepalive_s": "\(wanted.keepAlive)"])
+    log.info(.linkChanged, "link", metadata: ["at_rest": "\(isAtRest)", "keepalive_s": "\(wanted.keepAlive)"])
     session.setLinkPolicy(wanted.policy, keepAlive: wanted.keepAlive)
     // The broker learns of another keepalive only when the connection is made anew.
     if wanted.policy == .standing, before.policy == .standing { session.renewConnection() }
@@ -142,6 +146,13 @@ final class BrokerDelivery: MessageDelivery {
     return counters
   }
 
+  var link: LinkReport? {
+    var report = linkState.withLock { $0 }
+    let choice = plan.withLock { $0.choice }
+    (report.keepAlive, report.isInBursts) = (choice.keepAlive, choice.policy != .standing)
+    return report
+  }
+
   var radio: EnergyLedger.Usage {
     let link = session.statistics.link
     return EnergyLedger.Usage(seconds: link.seconds, starts: link.bursts, bytes: link.bytes)
@@ -155,7 +166,7 @@ final class BrokerDelivery: MessageDelivery {
     drain()
     session.stop(drain: Self.stallLimit)
     let left = outbox.status.records
-    if left > 0 { log.warning("left for the next start", metadata: ["records": "\(left)"]) }
+    if left > 0 { log.warning(.storeLeft, "left for the next start", metadata: ["records": "\(left)"]) }
     outbox.close()
   }
 
@@ -208,10 +219,10 @@ final class BrokerDelivery: MessageDelivery {
 
   private static func report(_ state: MQTTConnectionState, to log: Logger) {
     switch state {
-    case .connected: log.info("broker connected")
+    case .connected: log.info(.brokerConnected, "broker connected")
     case .disconnected(let why, willRetryIn: let wait?):
       log.warning(
-        "broker unreachable", metadata: ["reason": "\(why)", "retry_s": "\((wait * 10).rounded() / 10)"])
+        .brokerUnreachable, "broker unreachable", metadata: ["reason": "\(why)", "retry_s": "\((wait * 10).rounded() / 10)"])
     case .disconnected: break
     }
   }
@@ -240,7 +251,7 @@ extension BrokerDelivery: RemoteLink {
       try session.reconnect(MQTTConfiguration(settings), final: [lastWill()])
       plan.withLock { $0 = LinkPlan(settings) }
     } catch {
-      log.warning("connection not changed", metadata: ["reason": "\(error)"])
+      log.warning(.reconnectRefused, "connection not changed", metadata: ["reason": "\(error)"])
     }
   }
 }
