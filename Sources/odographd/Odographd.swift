@@ -13,6 +13,7 @@ struct Odographd: ParsableCommand {
         odographd run --config /etc/odographd/odograph.toml
         odographd run --print --set vehicle.id=test --set input.mode=simulation
         odographd check --config /etc/odographd/odograph.toml
+        odographd status
         odographd sensors
         odographd dead-letters --config /etc/odographd/odograph.toml
 
@@ -24,7 +25,7 @@ struct Odographd: ParsableCommand {
         78 wrong configuration
       """,
     version: AgentVersion.current,
-    subcommands: [Run.self, Check.self, Sensors.self, DeadLetters.self])
+    subcommands: [Run.self, Check.self, Status.self, Sensors.self, DeadLetters.self])
 }
 
 /// The options that every command which reads the configuration has.
@@ -172,7 +173,7 @@ extension Odographd {
 }
 
 /// Runs a command's body; a failure's message is out already, so only its status is left to give.
-private func ending(_ body: () throws -> Void) throws {
+func ending(_ body: () throws -> Void) throws {
   do {
     try body()
   } catch let failure as Failure {
