@@ -99,14 +99,26 @@ extension Odographd {
 
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Checks the configuration and what it needs: sensors, gpsd, broker, clock.")
+      abstract: "Checks the configuration and what it needs, and estimates what a day of it costs.")
 
     @OptionGroup var options: ConfigurationOptions
 
+    @Option(help: ArgumentHelp("Hours a day on the way, for the estimate.", valueName: "hours"))
+    var drivingHours = 2.0
+
+    @Flag(help: "Only estimate energy, data and error; look at nothing.")
+    var estimate = false
+
+    func validate() throws {
+      guard (0...24).contains(drivingHours) else { throw ValidationError("--driving-hours is 0 to 24") }
+    }
+
     func run() throws {
       try ending {
-        let findings = EnvironmentCheck(try options.load()).run()
+        let check = EnvironmentCheck(try options.load())
+        let findings = estimate ? [] : check.run()
         for finding in findings { Swift.print(finding.line) }
+        for line in check.estimate(drivingHours: drivingHours) { Swift.print(line) }
         if findings.contains(where: { $0.severity == .problem }) { throw ExitCode(2) }
       }
     }
