@@ -14,6 +14,7 @@ struct Odographd: ParsableCommand {
         odographd run --print --set vehicle.id=test --set input.mode=simulation
         odographd check --config /etc/odographd/odograph.toml
         odographd status
+        odographd support --config /etc/odographd/odograph.toml
         odographd sensors
         odographd dead-letters --config /etc/odographd/odograph.toml
 
@@ -25,7 +26,7 @@ struct Odographd: ParsableCommand {
         78 wrong configuration
       """,
     version: AgentVersion.current,
-    subcommands: [Run.self, Check.self, Status.self, Sensors.self, DeadLetters.self])
+    subcommands: [Run.self, Check.self, Status.self, Sensors.self, DeadLetters.self, Support.self])
 }
 
 /// The options that every command which reads the configuration has.

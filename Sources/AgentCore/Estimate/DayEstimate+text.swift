@@ -15,14 +15,14 @@ extension DayEstimate {
     // A lithium cell's voltage.
     let charge = joules / 3.7 / 3.6
     let parts = energy.filter { $0.value >= joules * 0.005 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-    let kinds = messages.filter { $0.value.bytes >= bytes * 0.005 }
-      .sorted { ($1.value.bytes, $0.key) < ($0.value.bytes, $1.key) }
+    let kinds = messages.mapValues(\.bytes).merging(["connection": linkBytes]) { $1 }
+      .filter { $0.value >= bytes * 0.005 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     return [
       "a day with \(Self.short(drivingHours)) h on the way, estimated:",
       "  energy  \(Self.short(joules)) J, \(Self.short(charge)) mAh at 3.7 V: "
         + parts.map { "\($0.key.rawValue) \(Self.short($0.value))" }.joined(separator: ", "),
       "  data    \(Self.short(bytes / 1000)) kB: "
-        + kinds.map { "\($0.key) \(Self.short($0.value.bytes / 1000))" }.joined(separator: ", "),
+        + kinds.map { "\($0.key) \(Self.short($0.value / 1000))" }.joined(separator: ", "),
     ]
   }
 
