@@ -41,9 +41,11 @@ public final class GPSDSource: SensorSource {
   public func start(_ sink: @escaping SensorSink) throws {
     try shared.withLock { shared in
       guard shared.thread == nil, !shared.isStopping else { return }
-      shared.thread = try DedicatedThread.startWatched(name: "gpsd", call: { [wake] in wake.signal() }) {
-        [self] in run(sink, $0)
-      }
+      shared.thread = try DedicatedThread.startWatched(
+        name: "gpsd", call: { [wake] in wake.signal() },
+        {
+          [self] in run(sink, $0)
+        })
     }
   }
 

@@ -3,7 +3,8 @@ import ArgumentParser
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Asks the running agent how it is: sensors, filter, location, queue, broker, energy, last error.",
+    abstract:
+      "Asks the running agent how it is: sensors, filter, location, queue, broker, energy, last error.",
     discussion: """
       The agent answers on a local socket (control.socket), whatever else it is busy with; its owner and group may ask.
       """)

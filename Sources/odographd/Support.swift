@@ -3,7 +3,8 @@ import ArgumentParser
 
 struct Support: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Writes a report for somebody who helps: configuration, state, sensors, check; no secrets, no places.",
+    abstract:
+      "Writes a report for somebody who helps: configuration, state, sensors, check; no secrets, no places.",
     discussion: """
       Credentials, privacy zones and positions are left out. Look through it all the same before you pass it on: names of \
       vehicle, hosts and files are in it.

@@ -20,7 +20,8 @@ import Testing
       contentsOf: root.appending(path: "Config/profiles/\(profile).toml"), encoding: .utf8)
   }
 
-  private static func configuration(_ profile: String, _ settings: [String] = []) throws -> AgentConfiguration {
+  private static func configuration(_ profile: String, _ settings: [String] = []) throws -> AgentConfiguration
+  {
     try AgentConfiguration(
       layers: [
         ConfigurationLayer(assignments: settings), ConfigurationLayer(toml: text(profile), name: profile),
@@ -99,7 +100,9 @@ import Testing
     _ profile: String, _ scenario: String, from start: Double, to end: Double
   ) throws -> Use {
     let configuration = try configuration(
-      profile, settings(profile) + ["input.mode=simulation", "input.speed=0", "simulation.scenario=\(scenario)",
+      profile,
+      settings(profile) + [
+        "input.mode=simulation", "input.speed=0", "simulation.scenario=\(scenario)",
         "simulation.duration=\(end)", "simulation.start=2026-11-21T00:00:00Z",
       ])
     guard case .recorded(var recording) = try SensorFeed(configuration) else { return Use() }
@@ -128,8 +131,11 @@ import Testing
       }
       guard let rest = asleep.admit(event) else { continue }
       pipeline.process(rest) { draft in
-        guard time.seconds >= start, draft.kind != .status || configuration.statusInterval < 600 else { return }
-        use.bytes += Double(draft.encode(MessageIdentity(epoch: "0123456789", seq: 12_345)).count)
+        guard time.seconds >= start, draft.kind != .status || configuration.statusInterval < 600 else {
+          return
+        }
+        use.bytes +=
+          Double(draft.encode(MessageIdentity(epoch: "0123456789", seq: 12_345)).count)
           + DayEstimate.overhead
       }
     }

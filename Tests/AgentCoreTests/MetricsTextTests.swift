@@ -20,10 +20,12 @@ import Testing
       "messages.rejected": 1, "dropped.space": 3, "connections": 2, "fixes": 1234,
     ]
     status.sources = [
-      .init(name: "gpsd \"a\\b\"\nc", state: "unavailable", reason: "gone"), .init(name: "iio", state: "active"),
+      .init(name: "gpsd \"a\\b\"\nc", state: "unavailable", reason: "gone"),
+      .init(name: "iio", state: "active"),
     ]
     status.energy = EnergyReport([
-      .radio: EnergyAccount(seconds: 1, starts: 2, bytes: 300, joules: 1.5), .receiver: EnergyAccount(joules: 70),
+      .radio: EnergyAccount(seconds: 1, starts: 2, bytes: 300, joules: 1.5),
+      .receiver: EnergyAccount(joules: 70),
     ])
     var activity = SensorActivity()
     for second in 0..<12 {
@@ -31,7 +33,8 @@ import Testing
         .accelerometer(
           (0..<10).map {
             AccelerometerData(
-              timestamp: Timestamp(seconds: Double(second) + Double($0) / 10), acceleration: Vector3(0, 0, -1))
+              timestamp: Timestamp(seconds: Double(second) + Double($0) / 10), acceleration: Vector3(0, 0, -1)
+            )
           }))
     }
     return AgentSnapshot(
@@ -71,7 +74,10 @@ import Testing
         (types[words[2]], current) = (words[3], words[2])
       } else {
         let match = try #require(
-          line.wholeMatch(of: /([a-z][a-z0-9_]*)(\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (-?[0-9.e+-]+)/),
+          line.wholeMatch(
+            of:
+              /([a-z][a-z0-9_]*)(\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (-?[0-9.e+-]+)/
+          ),
           "\(line)")
         // A family stands in one piece.
         #expect(match.1 == current && series.insert(line.dropLast(match.3.count)).inserted, "\(line)")

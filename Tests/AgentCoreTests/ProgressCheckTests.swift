@@ -41,13 +41,15 @@ import Testing
     #expect(look(30) == ["a"])
   }
 
-  @Test(arguments: [
-    ([:], nil, nil), (["NOTIFY_SOCKET": "relative"], nil, nil), (["NOTIFY_SOCKET": "/"], nil, nil),
-    (["NOTIFY_SOCKET": "/run/n"], true, nil), (["NOTIFY_SOCKET": "@n", "WATCHDOG_USEC": "30000000"], true, 30),
-    (["NOTIFY_SOCKET": "@n", "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "7"], true, 30),
-    (["NOTIFY_SOCKET": "@n", "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "8"], true, nil),
-    (["NOTIFY_SOCKET": "@n", "WATCHDOG_USEC": "-1"], true, nil),
-  ] as [([String: String], Bool?, Double?)])
+  @Test(
+    arguments: [
+      ([:], nil, nil), (["NOTIFY_SOCKET": "relative"], nil, nil), (["NOTIFY_SOCKET": "/"], nil, nil),
+      (["NOTIFY_SOCKET": "/run/n"], true, nil),
+      (["NOTIFY_SOCKET": "@n", "WATCHDOG_USEC": "30000000"], true, 30),
+      (["NOTIFY_SOCKET": "@n", "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "7"], true, 30),
+      (["NOTIFY_SOCKET": "@n", "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "8"], true, nil),
+      (["NOTIFY_SOCKET": "@n", "WATCHDOG_USEC": "-1"], true, nil),
+    ] as [([String: String], Bool?, Double?)])
   func theEnvironmentSaysWhoListens(variables: [String: String], listens: Bool?, watchdog: Double?) {
     let notifier = ServiceNotifier(environment: variables, processID: 7)
     #expect((notifier != nil) == (listens ?? false))

@@ -74,12 +74,15 @@ final class BrokerDelivery: MessageDelivery {
         },
         received: { messages in
           let dropped = remote?.put(messages) ?? 0
-          if dropped > 0 { log.warning(.commandsDropped, "too many commands at once", metadata: ["dropped": "\(dropped)"]) }
+          if dropped > 0 {
+            log.warning(.commandsDropped, "too many commands at once", metadata: ["dropped": "\(dropped)"])
+          }
           return .kept
         },
         subscriptionAnswered: { filter, reason in
           guard reason.isError else { return }
-          log.warning(.remoteRefused, "no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
+          log.warning(
+            .remoteRefused, "no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
         },
         farewell: { seconds in
           guard isNative else { return [] }
@@ -126,7 +129,8 @@ final class BrokerDelivery: MessageDelivery {
   func note(isAtRest: Bool, at timestamp: Timestamp) {
     let (before, wanted) = plan.withLock { ($0.choice, $0.note(isAtRest: isAtRest, at: timestamp)) }
     guard let wanted else { return }
-    log.info(.linkChanged, "link", metadata: ["at_rest": "\(isAtRest)", "keepalive_s": "\(wanted.keepAlive)"])
+    log.info(
+      .linkChanged, "link", metadata: ["at_rest": "\(isAtRest)", "keepalive_s": "\(wanted.keepAlive)"])
     session.setLinkPolicy(wanted.policy, keepAlive: wanted.keepAlive)
     // The broker learns of another keepalive only when the connection is made anew.
     if wanted.policy == .standing, before.policy == .standing { session.renewConnection() }
@@ -222,7 +226,8 @@ final class BrokerDelivery: MessageDelivery {
     case .connected: log.info(.brokerConnected, "broker connected")
     case .disconnected(let why, willRetryIn: let wait?):
       log.warning(
-        .brokerUnreachable, "broker unreachable", metadata: ["reason": "\(why)", "retry_s": "\((wait * 10).rounded() / 10)"])
+        .brokerUnreachable, "broker unreachable",
+        metadata: ["reason": "\(why)", "retry_s": "\((wait * 10).rounded() / 10)"])
     case .disconnected: break
     }
   }

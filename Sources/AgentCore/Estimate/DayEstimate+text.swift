@@ -14,7 +14,9 @@ extension DayEstimate {
   private var lines: [String] {
     // A lithium cell's voltage.
     let charge = joules / 3.7 / 3.6
-    let parts = energy.filter { $0.value >= joules * 0.005 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    let parts = energy.filter { $0.value >= joules * 0.005 }.sorted {
+      ($1.value, $0.key) < ($0.value, $1.key)
+    }
     let kinds = messages.mapValues(\.bytes).merging(["connection": linkBytes]) { $1 }
       .filter { $0.value >= bytes * 0.005 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     return [
@@ -47,7 +49,9 @@ extension DayEstimate {
       let wait = filter.map { "\(Int($0)) m" } ?? "the way of a second (\(Int(speed)) m)"
       live = sleep.map { "the larger of \(wait) and \($0)" } ?? wait
     case .bounded(let error, let delay):
-      live = "\(Self.short(error)) m for the moment \(Self.short(delay)) s ago" + (sleep.map { ", or \($0)" } ?? "")
+      live =
+        "\(Self.short(error)) m for the moment \(Self.short(delay)) s ago"
+        + (sleep.map { ", or \($0)" } ?? "")
     case .significant: live = "500 m, or the way of five minutes (\(Int(speed * 300)) m)"
     }
     guard let deferral = settings.deferral else { return live }

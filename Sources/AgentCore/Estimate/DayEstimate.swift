@@ -59,10 +59,12 @@ struct DayEstimate: Sendable {
       if kind == "track", let count = moving["track"], count > 0 {
         size += Self.pointSize * Self.points(configuration, shares) / count
       }
-      messages[kind] = Messages(count: (moving[kind] ?? 0) * driving + (still[kind] ?? 0) * resting, size: size)
+      messages[kind] = Messages(
+        count: (moving[kind] ?? 0) * driving + (still[kind] ?? 0) * resting, size: size)
     }
     let link = LinkEstimate(configuration, moving: moving, resting: still)
-    linkBytes = link.connections(driving: driving, resting: resting)
+    linkBytes =
+      link.connections(driving: driving, resting: resting)
       * (configuration.mqtt.tls == nil ? Self.handshake : Self.secureHandshake)
       + link.pings(driving: driving, resting: resting) * 4
     let figures = configuration.energy
@@ -103,7 +105,8 @@ struct DayEstimate: Sendable {
       resting["attitude"] = fused.1 / configuration.attitudeInterval
     }
     if configuration.isHeadingEnabled, shares.moving[.magnetometer] != nil {
-      moving["heading"] = min(turns / 3600 / max(configuration.headingFilter, 0.3), 1 / configuration.headingInterval)
+      moving["heading"] = min(
+        turns / 3600 / max(configuration.headingFilter, 0.3), 1 / configuration.headingInterval)
     }
     if !configuration.motionEvents.isEmpty { moving["motion"] = events / 3600 }
     return (moving, resting)
@@ -122,7 +125,8 @@ struct DayEstimate: Sendable {
     _ messages: [String: Double]
   ) -> Double {
     let isFused = (shares[.gyroscope] ?? 0) > 0
-    let latency = isFused ? max(configuration.iio.latency, 1 / configuration.iio.rate) : PowerPlanner.watchLatency
+    let latency =
+      isFused ? max(configuration.iio.latency, 1 / configuration.iio.rate) : PowerPlanner.watchLatency
     let sensors = [.accelerometer, .gyroscope, .magnetometer].reduce(0) { $0 + (shares[$1] ?? 0) }
     // A block wakes its own thread and the pipeline's; a message the connection's for sending and for the answer.
     return sensors * 2 / latency + fixes * 4 + messages.values.reduce(0, +) * 4

@@ -55,6 +55,8 @@ struct LinkEstimate {
   func seconds(driving: Double, resting: Double) -> Double { sum(\.onShare, driving, resting) }
   func bursts(driving: Double, resting: Double) -> Double { sum(\.bursts, driving, resting) }
   /// At least one a day.
-  func connections(driving: Double, resting: Double) -> Double { max(1, sum(\.connections, driving, resting)) }
+  func connections(driving: Double, resting: Double) -> Double {
+    max(1, sum(\.connections, driving, resting))
+  }
   func pings(driving: Double, resting: Double) -> Double { sum(\.pings, driving, resting) }
 }

@@ -57,7 +57,9 @@ struct AccelerometerHistory: ~Copyable {
   }
 
   private mutating func tell(_ error: SystemError) {
-    if !hasToldFailure { log.error(.recorderFailed, "accelerometer history lost", metadata: ["reason": "\(error)"]) }
+    if !hasToldFailure {
+      log.error(.recorderFailed, "accelerometer history lost", metadata: ["reason": "\(error)"])
+    }
     hasToldFailure = true
   }
 

@@ -54,9 +54,13 @@ struct CalibrationStore: Sendable {
     let aside = "\(path).damaged-\(date)"
     do {
       try AtomicFile.move(path, to: aside)
-      log.warning(.calibrationDamaged, "damaged calibration set aside", metadata: ["path": "\(aside)", "reason": "\(reason)"])
+      log.warning(
+        .calibrationDamaged, "damaged calibration set aside",
+        metadata: ["path": "\(aside)", "reason": "\(reason)"])
     } catch {
-      log.warning(.calibrationDamaged, "damaged calibration left", metadata: ["reason": "\(reason)", "failure": "\(error)"])
+      log.warning(
+        .calibrationDamaged, "damaged calibration left",
+        metadata: ["reason": "\(reason)", "failure": "\(error)"])
     }
   }
 
@@ -92,7 +96,9 @@ struct CalibrationStore: Sendable {
       stored = calibration
       hasToldFailure = false
     } catch {
-      if !hasToldFailure { log.warning(.calibrationNotKept, "calibration not kept", metadata: ["reason": "\(error)"]) }
+      if !hasToldFailure {
+        log.warning(.calibrationNotKept, "calibration not kept", metadata: ["reason": "\(error)"])
+      }
       hasToldFailure = true
     }
   }

@@ -23,7 +23,9 @@ final class MetricsFile {
       if hasFailed { log.notice(.metricsWritten, "metrics are written again", metadata: ["file": "\(path)"]) }
       hasFailed = false
     } catch {
-      if !hasFailed { log.warning(.metricsNotWritten, "metrics not written", metadata: ["reason": "\(error)"]) }
+      if !hasFailed {
+        log.warning(.metricsNotWritten, "metrics not written", metadata: ["reason": "\(error)"])
+      }
       hasFailed = true
     }
   }

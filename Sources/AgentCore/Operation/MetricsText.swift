@@ -104,9 +104,11 @@ struct MetricsText {
       counters.filter { name, _ in
         !["queue.", "messages.", "dropped."].contains { name.hasPrefix($0) } && name != "connections"
       }.sorted { $0.key < $1.key }.map { ([("event", $0.key)], Double($0.value)) })
-    gauge("store_durable", "Whether accepted messages are safe on the disk.", snapshot.link.map { _ in
-      snapshot.status.storeProblem == nil ? 1 : 0
-    })
+    gauge(
+      "store_durable", "Whether accepted messages are safe on the disk.",
+      snapshot.link.map { _ in
+        snapshot.status.storeProblem == nil ? 1 : 0
+      })
     gauge("broker_connected", "Whether a broker is connected.", snapshot.link.map { $0.isConnected ? 1 : 0 })
     counter("broker_connections_total", "Connections that a broker accepted.", counters["connections"])
     let radio = snapshot.status.energy?.accounts[.radio]

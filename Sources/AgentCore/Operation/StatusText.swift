@@ -123,7 +123,9 @@ enum StatusText {
     }
   }
 
-  private static func rounded(_ value: Double, _ steps: Double) -> Double { (value * steps).rounded() / steps }
+  private static func rounded(_ value: Double, _ steps: Double) -> Double {
+    (value * steps).rounded() / steps
+  }
 }
 
 extension String? {

@@ -42,7 +42,8 @@ final class RegionStateFile: Sendable {
       }
       guard isNew else { return }
       log.warning(
-        .regionStatesNotKept, "region states cannot be kept; after a restart what happened meanwhile stays unknown",
+        .regionStatesNotKept,
+        "region states cannot be kept; after a restart what happened meanwhile stays unknown",
         metadata: ["file": "\(path)", "reason": "\(error)"])
     }
   }

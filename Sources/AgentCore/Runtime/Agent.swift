@@ -106,15 +106,15 @@ public final class Agent: Sendable {
       remote: remote, desk: duties.desk, log: log)
     let outcome = Locked<(any Error)?>(nil)
     let worker = try DedicatedThread.startWatched(
-      name: "pipeline", stackSize: 1 << 20, call: { queue.wake() }
-    ) { heartbeat in
-      do {
-        try runner.run(feed, queue: queue, heartbeat: heartbeat)
-      } catch {
-        outcome.withLock { $0 = error }
-      }
-      ended.signal()
-    }
+      name: "pipeline", stackSize: 1 << 20, call: { queue.wake() },
+      { heartbeat in
+        do {
+          try runner.run(feed, queue: queue, heartbeat: heartbeat)
+        } catch {
+          outcome.withLock { $0 = error }
+        }
+        ended.signal()
+      })
     log.info(
       .agentStarted, "started",
       metadata: ["vehicle": "\(configuration.fleet)/\(configuration.vehicle)", "version": "\(version)"])

@@ -47,7 +47,10 @@ final class PipelineRunner: Sendable {
 
   /// Returns when the feed has ended or a stop was requested, after the farewell.
   /// - Parameter heartbeat: beats with each turn.
-  func run(_ feed: SensorFeed, queue: BoundedQueue<SensorEvent>, heartbeat: Heartbeat = Heartbeat(name: "pipeline") {})
+  func run(
+    _ feed: SensorFeed, queue: BoundedQueue<SensorEvent>,
+    heartbeat: Heartbeat = Heartbeat(name: "pipeline") {}
+  )
     throws
   {
     var pipeline = initial
@@ -243,10 +246,13 @@ final class PipelineRunner: Sendable {
     case .active(let rates):
       let shown = rates.sorted { $0.key < $1.key }.map { "\($0.key.rawValue)=\($0.value)Hz" }
       log.info(
-        .sourceActive, "source active", metadata: ["source": "\(status.source)", "rates": "\(shown.joined(separator: " "))"])
+        .sourceActive, "source active",
+        metadata: ["source": "\(status.source)", "rates": "\(shown.joined(separator: " "))"])
     case .idle: log.info(.sourceIdle, "source idle", metadata: ["source": "\(status.source)"])
     case .unavailable(let reason):
-      log.warning(.sourceUnavailable, "source unavailable", metadata: ["source": "\(status.source)", "reason": "\(reason)"])
+      log.warning(
+        .sourceUnavailable, "source unavailable",
+        metadata: ["source": "\(status.source)", "reason": "\(reason)"])
     case .finished: log.info(.sourceFinished, "recording finished", metadata: ["source": "\(status.source)"])
     }
   }

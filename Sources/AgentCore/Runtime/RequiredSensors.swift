@@ -25,7 +25,8 @@ struct RequiredSensors {
       log.notice(.outputUnavailable, "output unavailable", metadata: ["output": "\(output)"])
     }
     for (output, reason) in check.degradedOutputs.sorted(by: { "\($0.key)" < "\($1.key)" }) {
-      log.notice(.outputDegraded, "output degraded", metadata: ["output": "\(output)", "reason": "\(reason)"])
+      log.notice(
+        .outputDegraded, "output degraded", metadata: ["output": "\(output)", "reason": "\(reason)"])
     }
   }
 

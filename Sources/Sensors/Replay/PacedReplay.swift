@@ -41,9 +41,11 @@ public final class PacedReplay: SensorSource {
     try shared.withLock { shared in
       guard shared.thread == nil, !shared.isStopping else { return }
       let recording = shared.recording
-      shared.thread = try DedicatedThread.startWatched(name: "replay", call: { [wake] in wake.signal() }) {
-        [self] in play(recording, into: sink, $0)
-      }
+      shared.thread = try DedicatedThread.startWatched(
+        name: "replay", call: { [wake] in wake.signal() },
+        {
+          [self] in play(recording, into: sink, $0)
+        })
     }
   }
 

@@ -117,11 +117,11 @@ final class Supervisor: Sendable {
           emit: sink,
           report: report)
         let thread = try DedicatedThread.startWatched(
-          name: assignment.device.identifier, call: { worker.call() }
-        ) { [wake] heartbeat in
-          worker.run(heartbeat)
-          wake.signal()
-        }
+          name: assignment.device.identifier, call: { worker.call() },
+          { [wake] heartbeat in
+            worker.run(heartbeat)
+            wake.signal()
+          })
         posts.append(Post(worker: worker, thread: thread))
       } catch {
         report(.unavailable(reason: "\(error)"))

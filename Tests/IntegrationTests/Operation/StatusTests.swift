@@ -53,7 +53,8 @@ import Testing
         text = try setup.ask() ?? ""
         return text.contains("connected for") && text.contains(" Hz") && text.contains("±")
       }, "\(text) \(setup.agent.log)")
-    for part in ["agent         test/van, version ", "sensor        positioning: ", "attitude ", "location ",
+    for part in [
+      "agent         test/van, version ", "sensor        positioning: ", "attitude ", "location ",
       "queue ", "broker        127.0.0.1:\(broker.port) connected", "energy ", "last error    none",
     ] {
       #expect(text.contains(part), "\(part) in \(text)")
@@ -89,12 +90,14 @@ import Testing
 
   @Test(.timeLimit(.minutes(15))) func answersWhenTheBrokerWasAwayForADay() throws {
     let setup = try Setup([
-      "mqtt.broker": "127.0.0.1:\(try FreePort.next() as Int)", "input.speed": "0", "heading.enabled": "false",
+      "mqtt.broker": "127.0.0.1:\(try FreePort.next() as Int)", "input.speed": "0",
+      "heading.enabled": "false",
       "attitude.enabled": "false", "motion.events": "",
     ])
     // The day passes in the simulation.
     #expect(
-      try waitUntil(atMost: 600) { try (setup.status("uptime") as? Double ?? 0) > 86_400 }, "\(setup.agent.log)")
+      try waitUntil(atMost: 600) { try (setup.status("uptime") as? Double ?? 0) > 86_400 },
+      "\(setup.agent.log)")
     let counters = try #require(try setup.status("counters") as? [String: Any])
     let waiting = counters["queue.records"] as? Int ?? 0
     #expect(waiting > 20_000)
@@ -155,8 +158,9 @@ import Testing
     let socket = directory.file("control.socket")
     let agent = try AgentProcess(
       [
-        "input.mode": "simulation", "mqtt.broker": "127.0.0.1:\(try FreePort.next() as Int)",
-        "control.socket": socket,
+        // Without a pause, so that it is not stopped inside a wait, where it would hold up those who wake it.
+        "input.mode": "simulation", "input.speed": "0",
+        "mqtt.broker": "127.0.0.1:\(try FreePort.next() as Int)", "control.socket": socket,
       ], environment: ["NOTIFY_SOCKET": notify.address, "WATCHDOG_USEC": "2000000"])
     #expect(waitUntil { notify.count(of: "READY=1") == 1 }, "\(agent.log)")
     guard let frozen = try? FrozenThread("pipeline", of: agent.child.processID) else {
@@ -168,7 +172,10 @@ import Testing
       child.waitForExit()
       return child.output
     }
-    #expect(try waitUntil { try ask().contains("STUCK         pipeline") })
+    #expect(
+      try waitUntil {
+        try ask().split(separator: "\n").contains { $0.hasPrefix("STUCK") && $0.contains("pipeline") }
+      })
     #expect(try waitUntil { try ask().contains("the pipeline is busy") })
     frozen.thaw()
     #expect(try waitUntil { try !ask().contains("STUCK") })

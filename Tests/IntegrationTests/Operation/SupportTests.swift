@@ -5,7 +5,8 @@ import Testing
 /// `odographd support`, `odographd check --estimate` and the metrics' file, as a technician meets them.
 @Suite(.serialized) struct SupportTests {
   private static let secrets = [
-    "correct-horse-battery-staple", "somebody-special", "00112233445566778899aabbccddeeff", "48.13713", "11.57541",
+    "correct-horse-battery-staple", "somebody-special", "00112233445566778899aabbccddeeff", "48.13713",
+    "11.57541",
     "hunter2", "identity-of-the-van",
   ]
 
@@ -104,7 +105,8 @@ import Testing
     #expect(
       waitUntil {
         text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-        return text.contains("odograph_broker_connected 1\n") && text.contains("odograph_location_age_seconds")
+        return text.contains("odograph_broker_connected 1\n")
+          && text.contains("odograph_location_age_seconds")
       }, "\(text) \(agent.log)")
     agent.child.terminate()
     let script = """

@@ -71,7 +71,10 @@ import Testing
     let notify = try NotifySocket(directory.file("notify"))
     let agent = try start(
       notify,
-      ["mqtt.broker": "127.0.0.1:\(try FreePort.next() as Int)", "gpsd.port": "\(try FreePort.next() as Int)"])
+      [
+        "mqtt.broker": "127.0.0.1:\(try FreePort.next() as Int)",
+        "gpsd.port": "\(try FreePort.next() as Int)",
+      ])
     #expect(waitUntil { agent.log.contains("event=source.unavailable") }, "\(agent.log)")
     let before = notify.count(of: "WATCHDOG=1")
     #expect(waitUntil { notify.count(of: "WATCHDOG=1") > before + 3 }, "\(agent.log)")
