@@ -7,13 +7,13 @@ struct Tail: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Prints messages as JSON lines.",
     discussion: """
-      Each line is {"topic":…,"qos":…,"retain":…,"payload":…}. A payload that is JSON stands there as it came, \
-      other text as a string, and anything else as {"base64":"…"}. retain is true for what the broker had kept \
+      Each line is an object of topic, qos, retain and payload. A payload that is JSON stands there as it came, \
+      other text as a string, and anything else as {"base64":"..."}. retain is true for what the broker had kept \
       from before, which may be of any age.
 
       Examples:
         odograph tail --vehicle van-1 --kind location | jq .payload.speed
-        odograph tail --kind status --retained --timeout 2      who is there
+        odograph tail --kind status --retained --timeout 2      # who is there
         odograph tail --vehicle van-1 --no-retained --count 1 --timeout 60
         odograph tail --topic 'sensors/+/temperature' --qos 0
 

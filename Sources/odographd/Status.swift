@@ -7,6 +7,12 @@ struct Status: ParsableCommand {
       "Asks the running agent how it is: sensors, filter, location, queue, broker, energy, last error.",
     discussion: """
       The agent answers on a local socket (control.socket), whatever else it is busy with; its owner and group may ask.
+
+      Examples:
+        odographd status
+        odographd status --json --config /etc/odographd/odograph.toml
+
+      Exit codes: 0 the agent has answered; 1 none does; 64 wrong arguments; 78 wrong configuration.
       """)
 
   @OptionGroup var options: ConfigurationOptions

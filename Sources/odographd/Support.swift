@@ -8,6 +8,11 @@ struct Support: ParsableCommand {
     discussion: """
       Credentials, privacy zones and positions are left out. Look through it all the same before you pass it on: names of \
       vehicle, hosts and files are in it.
+
+      Examples:
+        odographd support --config /etc/odographd/odograph.toml --output -
+
+      Exit codes: 0 written; 1 the file cannot be written, or is there already; 64 wrong arguments; 78 wrong configuration.
       """)
 
   @OptionGroup var options: ConfigurationOptions

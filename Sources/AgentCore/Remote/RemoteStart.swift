@@ -32,7 +32,7 @@ struct RemoteStart: Sendable {
       )
     }
     do {
-      regions = try folder.regions().map(RemoteRegions.init(parsing:))
+      regions = try folder.regions().map { try RemoteRegions(parsing: $0) }
     } catch {
       regions = nil
       log.warning(
