@@ -20,7 +20,7 @@ struct Odograph: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       Watch.self, Tail.self, Stats.self, Record.self, Check.self, Command.self, Config.self, Regions.self,
-      Simulate.self,
+      Simulate.self, Export.self, Replay.self,
     ])
 }
 

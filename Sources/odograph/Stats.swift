@@ -23,6 +23,8 @@ struct Stats: ParsableCommand {
 
   @OptionGroup(title: "Broker") var broker: BrokerArguments
 
+  @OptionGroup var words: MessageProfileArguments
+
   @Option(help: "Only this fleet; repeat for several.")
   var fleet: [String] = []
 
@@ -49,10 +51,12 @@ struct Stats: ParsableCommand {
           operation: "use", object: "--qos \(self.qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
       }
       let selection = FleetSelection(
-        root: broker.topicRoot, fleets: broker.fleets(fleet), vehicles: vehicle)
+        profile: try words.profile(broker), root: try words.root(broker), fleets: broker.fleets(fleet),
+        vehicles: vehicle)
       var options = StatsOptions(filters: try selection.filters())
       options.broker = try broker.options()
       options.root = selection.root
+      options.profile = selection.profile
       options.qos = qos
       options.seconds = seconds
       options.once = once

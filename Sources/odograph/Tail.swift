@@ -24,6 +24,8 @@ struct Tail: ParsableCommand {
 
   @OptionGroup(title: "Broker") var broker: BrokerArguments
 
+  @OptionGroup var words: MessageProfileArguments
+
   @Option(
     help: ArgumentHelp(
       "An MQTT topic filter, instead of the next three; repeat for several.", valueName: "filter"))
@@ -68,7 +70,8 @@ struct Tail: ParsableCommand {
           operation: "use", object: "--qos \(self.qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
       }
       let selection = FleetSelection(
-        root: broker.topicRoot, fleets: broker.fleets(fleet), vehicles: vehicle, kinds: kind)
+        profile: try words.profile(broker), root: try words.root(broker), fleets: broker.fleets(fleet),
+        vehicles: vehicle, kinds: kind)
       var options = TailOptions(filters: topic.isEmpty ? try selection.filters() : topic)
       options.broker = try broker.options()
       options.qos = qos

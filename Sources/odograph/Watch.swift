@@ -17,12 +17,15 @@ struct Watch: ParsableCommand {
         odograph watch --once | grep offline            the table, for a script
         odograph watch --once --json | jq '.[].speed'
         odograph watch --filter offline --sort age
+        odograph watch --message-profile owntracks      phones and trackers that speak OwnTracks
         odograph watch --interval 10 >> fleet.log       lines, every 10 s
 
       Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+  @OptionGroup var words: MessageProfileArguments
 
   @Option(help: "Only this fleet; repeat for several.")
   var fleet: [String] = []
@@ -64,7 +67,8 @@ struct Watch: ParsableCommand {
       var options = WatchOptions()
       options.broker = try broker.options()
       options.selection = FleetSelection(
-        root: broker.topicRoot, fleets: broker.fleets(fleet), vehicles: vehicle)
+        profile: try words.profile(broker), root: try words.root(broker), fleets: broker.fleets(fleet),
+        vehicles: vehicle)
       options.once = once
       options.timeout = timeout
       options.interval = interval

@@ -42,6 +42,12 @@ struct MessageGlance: Hashable, Sendable {
   private mutating func note(_ bytes: Span<UInt8>, key: Range<Int>, value: Range<Int>) {
     switch key.count {
     case 3 where Self.equal(bytes, key, "seq"): seq = Self.number(bytes, value)
+    // The OwnTracks format's time, and its will.
+    case 3 where Self.equal(bytes, key, "tst"):
+      time = Self.number(bytes, value).flatMap { seconds in
+        seconds < 9_000_000_000 ? UTCTime(nanoseconds: Int64(seconds) * 1_000_000_000) : nil
+      }
+    case 5 where Self.equal(bytes, key, "_type"): isWill = Self.equal(bytes, value, "\"lwt\"")
     case 4 where Self.equal(bytes, key, "time"): time = Self.time(bytes, value)
     case 4 where Self.equal(bytes, key, "will"): isWill = Self.equal(bytes, value, "true")
     case 5 where Self.equal(bytes, key, "epoch"):

@@ -7,6 +7,7 @@ internal import Spatial
 public struct StatsOptions: Sendable {
   public var broker = BrokerOptions()
   public var root = FleetSelection().root
+  public var profile = MessageProfile.native
   /// MQTT topic filters.
   public var filters: [String]
   /// The highest at which the broker delivers.
@@ -77,7 +78,7 @@ public enum StatsCommand {
 
   private static func print(_ options: StatsOptions) throws(FleetError) -> ExitStatus {
     let waiter = try CommandWaiter()
-    let state = Locked(State(statistics: StreamStatistics(root: options.root)))
+    let state = Locked(State(statistics: StreamStatistics(root: options.root, profile: options.profile)))
     let subscribed = try event()
     let subscriber = try subscriber(options, state) { change in
       waiter.note(change)
@@ -125,7 +126,7 @@ public enum StatsCommand {
       throw FleetError(error)
     }
     let news = try event()
-    let state = Locked(State(statistics: StreamStatistics(root: options.root)))
+    let state = Locked(State(statistics: StreamStatistics(root: options.root, profile: options.profile)))
     let subscriber = try subscriber(options, state) { change in
       state.withLock { $0.note(change) }
       news.signal()

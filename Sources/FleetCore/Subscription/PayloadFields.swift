@@ -15,8 +15,10 @@ struct PayloadFields: Hashable {
   /// m/s.
   var speed: Double?
   var course: Double?
-  /// What happened, or the state.
+  /// What happened, or the state, in the native profile's words.
   var event: String?
+  /// The OwnTracks format's will.
+  var isWill = false
 
   /// An epoch is sixteen bytes or so; longer ones are not believed, nor those that a database could not hold.
   private static let longestEpoch = 128
@@ -29,7 +31,10 @@ struct PayloadFields: Hashable {
     else { return }
     var reader = MemberReader(payload)
     let isOwnTracks = reader.read(into: &self, onlyIdentity: onlyIdentity, payload)
-    if isOwnTracks { speed = speed.map { $0 / 3.6 } }
+    if isOwnTracks {
+      speed = speed.map { $0 / 3.6 }
+      if isWill { event = "offline" } else if event == "leave" { event = "exit" }
+    }
     if latitude == nil || longitude == nil { (latitude, longitude) = (nil, nil) }
     if epoch == nil || seq == nil { (epoch, seq) = (nil, nil) }
   }
@@ -95,7 +100,9 @@ struct PayloadFields: Hashable {
       case 5 where named("speed"): fields.speed = number(value, bytes, 0...1e5)
       case 6 where named("course"): fields.course = number(value, bytes, 0...360)
       case 5 where named("event"), 5 where named("state"): fields.event = label(value)
-      case 5 where named("_type"): isOwnTracks = true
+      case 5 where named("_type"):
+        isOwnTracks = true
+        fields.isWill = text(value) == "lwt"
       case 3 where named("lat"): fields.latitude = number(value, bytes, -90...90)
       case 3 where named("lon"): fields.longitude = number(value, bytes, -180...180)
       case 3 where named("alt"): fields.altitude = number(value, bytes, -1e8...1e8)

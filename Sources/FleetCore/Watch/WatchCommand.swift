@@ -58,7 +58,8 @@ public enum WatchCommand {
     do throws(SystemError) {
       signals = try SignalDescriptor(isInteractive ? LiveScreen.signals : [SIGINT, SIGTERM, SIGHUP])
     } catch { throw FleetError(error) }
-    let model = try WatchModel(roster: Roster(root: options.selection.root))
+    let model = try WatchModel(
+      roster: Roster(root: options.selection.root, profile: options.selection.profile))
     let subscriber = try FleetSubscriber(
       broker: options.broker, filters: options.selection.filters(), qos: .atLeastOnce,
       handlers: .init(
