@@ -5,7 +5,8 @@ build_packages=(pkg-config libiio-dev libgps-dev libmosquitto-dev libsqlite3-dev
   libpq-dev)
 run_packages=(mosquitto mosquitto-clients)
 test_packages=(openssl faketime gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps
-  iproute2 util-linux postgresql-15 python3-jsonschema python3-paho-mqtt python3-yaml)
+  iproute2 util-linux postgresql-15 python3-jsonschema python3-paho-mqtt python3-yaml
+  gpsbabel python3-gpxpy)
 # One list, which the rig's own errors name too.
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
 
