@@ -41,6 +41,12 @@ struct Stats: ParsableCommand {
     help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
   var qos: UInt8 = 1
 
+  @Option(
+    help: ArgumentHelp(
+      "Split the messages with the other members of this group, as one of many consumers sees them.",
+      valueName: "group"))
+  var share: String?
+
   @Flag(help: "Print the counts as a JSON object.")
   var json = false
 
@@ -58,6 +64,7 @@ struct Stats: ParsableCommand {
       options.root = selection.root
       options.profile = selection.profile
       options.qos = qos
+      options.share = share
       options.seconds = seconds
       options.once = once
       options.json = json

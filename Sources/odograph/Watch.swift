@@ -33,6 +33,12 @@ struct Watch: ParsableCommand {
   @Option(help: "Only this vehicle; repeat for several.")
   var vehicle: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "Split the messages with the other members of this group; each sees a part, and nothing that the broker had kept.",
+      valueName: "group"))
+  var share: String?
+
   @Flag(help: "Print the table once, as soon as what the broker had kept is in, and end.")
   var once = false
 
@@ -69,6 +75,7 @@ struct Watch: ParsableCommand {
       options.selection = FleetSelection(
         profile: try words.profile(broker), root: try words.root(broker), fleets: broker.fleets(fleet),
         vehicles: vehicle)
+      options.share = share
       options.once = once
       options.timeout = timeout
       options.interval = interval

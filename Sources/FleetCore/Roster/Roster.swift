@@ -88,9 +88,11 @@ public struct Roster: Sendable {
     guard let address = profile.address(of: topic, root: root) else { return .ignored }
     // An empty payload takes a kept message back; what came live stays true.
     guard !payload.isEmpty, profile.reads(address.path) else { return .ignored }
+    let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
+    // Made-up vehicles beyond the capacity cost no more than this look.
+    guard vehicles.count < capacity || places[key] != nil else { return .refused }
     do throws(JSONError) {
       guard let message = try profile.read(address, JSONValue(parsing: payload)) else { return .ignored }
-      let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
       // A piece of history shows nothing of a vehicle, so it makes none.
       if case .history = message, places[key] == nil { return .ignored }
       guard let place = place(of: key) else { return .refused }

@@ -12,6 +12,8 @@ public struct StatsOptions: Sendable {
   public var filters: [String]
   /// The highest at which the broker delivers.
   public var qos: QoS = .atLeastOnce
+  /// A group whose members split the messages among them.
+  public var share: String?
   /// Seconds, from the subscription, after which it ends; nil goes on.
   public var seconds: Double?
   /// Print the table at the end instead of showing it as it grows.
@@ -55,7 +57,7 @@ public enum StatsCommand {
     _ options: StatsOptions, _ state: Locked<State>, connection: @escaping @Sendable (FleetConnection) -> Void
   ) throws(FleetError) -> FleetSubscriber {
     try FleetSubscriber(
-      broker: options.broker, filters: options.filters, qos: options.qos,
+      broker: options.broker, filters: options.filters, qos: options.qos, share: options.share,
       handlers: .init(
         received: { batch in
           state.withLock { state in
@@ -85,7 +87,7 @@ public enum StatsCommand {
       if change == .subscribed { subscribed.signal() }
     }
     try subscriber.start()
-    defer { subscriber.stop() }
+    defer { subscriber.stop(drain: options.share == nil ? 2 : 30) }
     // The time runs from the subscription on, however long the broker took to grant it.
     var ending: CommandWaiter.Ending
     repeat { ending = waiter.wait(seconds: 0) } while ending.isTimeOver && !subscribed.wait(seconds: 0.05)
@@ -132,7 +134,7 @@ public enum StatsCommand {
       news.signal()
     }
     try subscriber.start()
-    defer { subscriber.stop(drain: 0.5) }
+    defer { subscriber.stop(drain: options.share == nil ? 0.5 : 30) }
     while true {
       if waitUntilReadable([news.descriptor, signals.descriptor]) == signals.descriptor {
         if let number = signals.received().first(where: { $0 != SIGWINCH }) {
