@@ -46,29 +46,37 @@ extension UTCTime {
   }
 
   /// Reads RFC 3339, as in `2026-11-21T08:15:30.125Z` or with an offset like `+02:00`. Nil when it is not.
-  public init?(rfc3339 text: some StringProtocol) {
-    var reader = DigitReader(text.utf8)
-    guard let year = reader.number(digits: 4), reader.skip("-"), let month = reader.number(digits: 2),
-      reader.skip("-"), let day = reader.number(digits: 2),
-      reader.skip("T") || reader.skip("t") || reader.skip(" "),
-      let hour = reader.number(digits: 2), reader.skip(":"), let minute = reader.number(digits: 2),
-      reader.skip(":"), let second = reader.number(digits: 2)
+  public init?(rfc3339 text: String) { self.init(rfc3339UTF8: text.utf8.span) }
+
+  /// The same of a part of a text.
+  public init?(rfc3339 text: Substring) { self.init(rfc3339UTF8: text.utf8.span) }
+
+  /// The same of its bytes, for readers of many messages: nothing is copied.
+  public init?(rfc3339UTF8 bytes: Span<UInt8>) {
+    var reader = DigitReader()
+    guard let year = reader.number(digits: 4, bytes), reader.skip("-", bytes),
+      let month = reader.number(digits: 2, bytes), reader.skip("-", bytes),
+      let day = reader.number(digits: 2, bytes),
+      reader.skip("T", bytes) || reader.skip("t", bytes) || reader.skip(" ", bytes),
+      let hour = reader.number(digits: 2, bytes), reader.skip(":", bytes),
+      let minute = reader.number(digits: 2, bytes), reader.skip(":", bytes),
+      let second = reader.number(digits: 2, bytes)
     else { return nil }
-    let nanosecond = reader.skip(".") ? reader.fraction(digits: 9) : 0
+    let nanosecond = reader.skip(".", bytes) ? reader.fraction(digits: 9, bytes) : 0
     guard let nanosecond,
       let time = UTCTime(
         year: year, month: month, day: day, hour: hour, minute: minute, second: second,
         nanosecond: nanosecond)
     else { return nil }
     var offset = 0
-    if !(reader.skip("Z") || reader.skip("z")) {
-      let sign = reader.skip("+") ? -1 : (reader.skip("-") ? 1 : 0)
-      guard sign != 0, let hours = reader.number(digits: 2), reader.skip(":"),
-        let minutes = reader.number(digits: 2), hours < 24, minutes < 60
+    if !(reader.skip("Z", bytes) || reader.skip("z", bytes)) {
+      let sign = reader.skip("+", bytes) ? -1 : (reader.skip("-", bytes) ? 1 : 0)
+      guard sign != 0, let hours = reader.number(digits: 2, bytes), reader.skip(":", bytes),
+        let minutes = reader.number(digits: 2, bytes), hours < 24, minutes < 60
       else { return nil }
       offset = sign * (hours * 3600 + minutes * 60)
     }
-    guard reader.isAtEnd else { return nil }
+    guard reader.position == bytes.count else { return nil }
     nanoseconds = time.nanoseconds + Int64(offset) * 1_000_000_000
   }
 
@@ -150,33 +158,29 @@ extension Int64 {
   }
 }
 
-private struct DigitReader<Bytes: Collection> where Bytes.Element == UInt8 {
-  private var rest: Bytes.SubSequence
+private struct DigitReader {
+  private(set) var position = 0
 
-  init(_ bytes: Bytes) { rest = bytes[...] }
-
-  var isAtEnd: Bool { rest.isEmpty }
-
-  mutating func skip(_ character: Unicode.Scalar) -> Bool {
-    guard let first = rest.first, first == UInt8(ascii: character) else { return false }
-    rest = rest.dropFirst()
+  mutating func skip(_ character: Unicode.Scalar, _ bytes: Span<UInt8>) -> Bool {
+    guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
+    position += 1
     return true
   }
 
-  mutating func number(digits: Int) -> Int? {
+  mutating func number(digits: Int, _ bytes: Span<UInt8>) -> Int? {
     var value = 0
     for _ in 0..<digits {
-      guard let digit = nextDigit() else { return nil }
+      guard let digit = nextDigit(bytes) else { return nil }
       value = value * 10 + digit
     }
     return value
   }
 
   /// Digits after the decimal point, scaled to `digits` of them; further ones are cut off.
-  mutating func fraction(digits: Int) -> Int? {
-    guard var value = nextDigit() else { return nil }
+  mutating func fraction(digits: Int, _ bytes: Span<UInt8>) -> Int? {
+    guard var value = nextDigit(bytes) else { return nil }
     var count = 1
-    while let digit = nextDigit() {
+    while let digit = nextDigit(bytes) {
       if count < digits {
         value = value * 10 + digit
         count += 1
@@ -189,9 +193,9 @@ private struct DigitReader<Bytes: Collection> where Bytes.Element == UInt8 {
     return value
   }
 
-  private mutating func nextDigit() -> Int? {
-    guard let first = rest.first, (48...57).contains(first) else { return nil }
-    rest = rest.dropFirst()
-    return Int(first) - 48
+  private mutating func nextDigit(_ bytes: Span<UInt8>) -> Int? {
+    guard position < bytes.count, (48...57).contains(bytes[position]) else { return nil }
+    position += 1
+    return Int(bytes[position - 1]) - 48
   }
 }

@@ -160,7 +160,7 @@ struct BrokerArguments: ParsableArguments {
 
   /// The profile to fill in what is not said otherwise. A broker that is given leaves the unnamed profile aside: one
   /// broker's password is not for another.
-  private func usedProfile() throws(FleetError) -> Profile? {
+  func usedProfile() throws(FleetError) -> Profile? {
     let name = profile ?? environment("ODOGRAPH_PROFILE")
     let isBrokerGiven = broker != nil || host != nil || environment("ODOGRAPH_BROKER") != nil
     if name == nil, isBrokerGiven { return nil }

@@ -23,7 +23,8 @@ struct Record: ParsableCommand {
         odograph record                                  # into odograph.sqlite
         odograph record fleet.sqlite --fleet demo
         odograph record postgres://fleet@db.example/fleet --share recorders
-        odograph record --topic 'owntracks/#' phones.sqlite
+        odograph record --message-profile owntracks phones.sqlite
+        odograph record --topic 'sensors/#' other.sqlite
         # sqlite3 odograph.sqlite 'select vehicle, count(*) from messages group by vehicle'
 
       Passwords of PostgreSQL belong into ~/.pgpass or PGPASSWORD.
@@ -34,6 +35,8 @@ struct Record: ParsableCommand {
       """)
 
   @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+  @OptionGroup var words: MessageProfileArguments
 
   @Argument(
     help: ArgumentHelp("An SQLite file, or a postgres:// URL (ODOGRAPH_STORE).", valueName: "store"))
@@ -108,12 +111,14 @@ struct Record: ParsableCommand {
           operation: "use", object: "--qos \(self.qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
       }
       let selection = FleetSelection(
-        root: broker.topicRoot, fleets: fleet, vehicles: vehicle, kinds: kind)
+        profile: try words.profile(broker), root: try words.root(broker), fleets: fleet, vehicles: vehicle,
+        kinds: kind)
       var options = RecordOptions(
         filters: topic.isEmpty ? try selection.filters() : topic,
         store: store ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite")
       options.broker = try broker.options()
-      options.root = broker.topicRoot
+      options.root = selection.root
+      options.profile = selection.profile
       options.qos = qos
       options.share = share
       options.clientID = clientID

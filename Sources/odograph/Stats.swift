@@ -23,6 +23,8 @@ struct Stats: ParsableCommand {
 
   @OptionGroup(title: "Broker") var broker: BrokerArguments
 
+  @OptionGroup var words: MessageProfileArguments
+
   @Option(help: "Only this fleet; repeat for several.")
   var fleet: [String] = []
 
@@ -39,6 +41,12 @@ struct Stats: ParsableCommand {
     help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
   var qos: UInt8 = 1
 
+  @Option(
+    help: ArgumentHelp(
+      "Split the messages with the other members of this group, as one of many consumers sees them.",
+      valueName: "group"))
+  var share: String?
+
   @Flag(help: "Print the counts as a JSON object.")
   var json = false
 
@@ -49,11 +57,14 @@ struct Stats: ParsableCommand {
           operation: "use", object: "--qos \(self.qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
       }
       let selection = FleetSelection(
-        root: broker.topicRoot, fleets: broker.fleets(fleet), vehicles: vehicle)
+        profile: try words.profile(broker), root: try words.root(broker), fleets: broker.fleets(fleet),
+        vehicles: vehicle)
       var options = StatsOptions(filters: try selection.filters())
       options.broker = try broker.options()
       options.root = selection.root
+      options.profile = selection.profile
       options.qos = qos
+      options.share = share
       options.seconds = seconds
       options.once = once
       options.json = json

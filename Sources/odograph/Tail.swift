@@ -16,6 +16,10 @@ struct Tail: ParsableCommand {
         odograph tail --kind status --retained --timeout 2      # who is there
         odograph tail --vehicle van-1 --no-retained --count 1 --timeout 60
         odograph tail --topic 'sensors/+/temperature' --qos 0
+        odograph tail --share readers | ./import         one of many, each with its part
+
+      With --share it takes all that the broker has for it before it leaves, so that nothing is lost to the group; \
+      that may be more than --count.
 
       Exit codes: 0 done: the count was reached, the time was over where no count was asked for, or the reader \
       left; 64 usage; 69 broker unavailable, or refuses; 74 the output cannot be written; 75 the time was over \
@@ -23,6 +27,8 @@ struct Tail: ParsableCommand {
       """)
 
   @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+  @OptionGroup var words: MessageProfileArguments
 
   @Option(
     help: ArgumentHelp(
@@ -39,6 +45,12 @@ struct Tail: ParsableCommand {
     help: ArgumentHelp(
       "Only this kind of message; repeat for several.", valueName: "kind"))
   var kind: [MessageKind] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Split the messages with the other members of this group; what the broker has kept comes to none of them.",
+      valueName: "group"))
+  var share: String?
 
   @Option(help: ArgumentHelp("End after so many messages.", valueName: "messages"))
   var count: Int?
@@ -68,10 +80,12 @@ struct Tail: ParsableCommand {
           operation: "use", object: "--qos \(self.qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
       }
       let selection = FleetSelection(
-        root: broker.topicRoot, fleets: broker.fleets(fleet), vehicles: vehicle, kinds: kind)
+        profile: try words.profile(broker), root: try words.root(broker), fleets: broker.fleets(fleet),
+        vehicles: vehicle, kinds: kind)
       var options = TailOptions(filters: topic.isEmpty ? try selection.filters() : topic)
       options.broker = try broker.options()
       options.qos = qos
+      options.share = share
       options.count = count
       options.timeout = timeout
       options.retained = retained.map { $0 ? .only : .excluded } ?? .included

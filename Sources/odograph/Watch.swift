@@ -17,6 +17,7 @@ struct Watch: ParsableCommand {
         odograph watch --once | grep offline            # the table, for a script
         odograph watch --once --json | jq '.[].speed'
         odograph watch --filter offline --sort age
+        odograph watch --message-profile owntracks      # phones and trackers that speak OwnTracks
         odograph watch --interval 10 >> fleet.log       # lines, every 10 s
 
       Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
@@ -24,11 +25,19 @@ struct Watch: ParsableCommand {
 
   @OptionGroup(title: "Broker") var broker: BrokerArguments
 
+  @OptionGroup var words: MessageProfileArguments
+
   @Option(help: "Only this fleet; repeat for several.")
   var fleet: [String] = []
 
   @Option(help: "Only this vehicle; repeat for several.")
   var vehicle: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Split the messages with the other members of this group; each sees a part, and nothing that the broker had kept.",
+      valueName: "group"))
+  var share: String?
 
   @Flag(help: "Print the table once, as soon as what the broker had kept is in, and end.")
   var once = false
@@ -64,7 +73,9 @@ struct Watch: ParsableCommand {
       var options = WatchOptions()
       options.broker = try broker.options()
       options.selection = FleetSelection(
-        root: broker.topicRoot, fleets: broker.fleets(fleet), vehicles: vehicle)
+        profile: try words.profile(broker), root: try words.root(broker), fleets: broker.fleets(fleet),
+        vehicles: vehicle)
+      options.share = share
       options.once = once
       options.timeout = timeout
       options.interval = interval

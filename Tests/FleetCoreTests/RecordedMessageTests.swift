@@ -25,7 +25,10 @@ import Testing
     #expect(native.fleet == "demo" && native.vehicle == "van" && native.kind == "regions/reported")
     let phone = record("owntracks/ann/phone", "{}")
     #expect(phone.fleet == "ann" && phone.vehicle == "phone" && phone.kind == "location")
-    #expect(record("owntracks/ann/phone/event", "{}").kind == "event")
+    let left = record("owntracks/ann/phone/event", #"{"_type":"transition","event":"leave","tst":1}"#)
+    #expect(left.kind == "region" && left.fields.event == "exit")
+    let will = record("owntracks/ann/phone", #"{"_type":"lwt","tst":1}"#)
+    #expect(will.kind == "status" && will.fields.event == "offline")
     let other = record("sensors/1/x", #"{"epoch":"e","seq":1}"#)
     #expect(other.fleet == nil && other.vehicle == nil && other.kind == nil && !other.hasIdentity)
   }

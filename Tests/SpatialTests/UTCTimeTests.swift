@@ -34,3 +34,35 @@ import Testing
     #expect(Timestamp(seconds: -.infinity).advanced(bySeconds: -1).nanoseconds == .min)
   }
 }
+
+extension SeededGenerator: RandomNumberGenerator {}
+
+/// The same text is the same time whichever way it is handed over.
+@Suite struct UTCTimeReadingTests {
+  @Test func textPartAndBytesAgree() {
+    var generator = SeededGenerator(seed: 20_261_121)
+    let forms = ["2026-11-21T08:15:30.125Z", "2026-02-28t23:59:60z", "1999-12-31 00:00:00.5+05:30"]
+    let characters = Array("0123456789-:TZ+. x\u{E9}")
+    var read = 0
+    for round in 0..<20_000 {
+      var text = Array(forms[round % forms.count])
+      for _ in 0..<Int.random(in: 0...2, using: &generator) {
+        let place = Int.random(in: 0..<text.count, using: &generator)
+        text[place] = characters[Int.random(in: 0..<characters.count, using: &generator)]
+      }
+      if Bool.random(using: &generator) { text.removeLast(Int.random(in: 0...3, using: &generator)) }
+      let string = String(text)
+      let whole = UTCTime(rfc3339: string)
+      let part = UTCTime(rfc3339: "ü\(string)ü".dropFirst().dropLast())
+      let bytes = [UInt8](string.utf8)
+      #expect(part == whole && UTCTime(rfc3339UTF8: bytes.span) == whole, "\(string)")
+      guard let whole else { continue }
+      read += 1
+      // Written in the contract's form it is the same to the millisecond.
+      let again = UTCTime(rfc3339: whole.rfc3339)
+      #expect(
+        again.map { whole.nanoseconds - $0.nanoseconds < 1_000_000 && $0 <= whole } == true, "\(string)")
+    }
+    #expect(read > 5000)
+  }
+}

@@ -19,6 +19,8 @@ public struct Profile: Hashable, Sendable {
   /// `5` or `3.1.1`; nil takes what the broker knows.
   public var mqttProtocol: String?
   public var topicRoot: String?
+  /// `native` or `owntracks`.
+  public var messageProfile: String?
   public var fleets: [String] = []
 
   public init() {}
@@ -52,6 +54,8 @@ extension Profile {
     Key(name: "tls_minimum", target: .choice(\.minimumTLS, ["1.2", "1.3"])),
     Key(name: "protocol", target: .choice(\.mqttProtocol, ["5", "3.1.1"])),
     Key(name: "topic_root", target: .text(\.topicRoot)),
+    Key(
+      name: "message_profile", target: .choice(\.messageProfile, MessageProfile.allCases.map(\.rawValue))),
     Key(name: "fleet", target: .texts(\.fleets)),
   ]
 }

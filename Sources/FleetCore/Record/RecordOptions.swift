@@ -7,6 +7,7 @@ public struct RecordOptions: Sendable {
   public var filters: [String]
   /// Where the topics of all fleets begin, to take topics apart.
   public var root = FleetSelection().root
+  public var profile = MessageProfile.native
   /// A `postgres://` URL or the path of an SQLite file.
   public var store: String
   public var qos: QoS = .atLeastOnce

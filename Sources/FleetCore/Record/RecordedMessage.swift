@@ -37,12 +37,16 @@ struct MessageRecording {
   }
 
   private let root: String
+  private let profile: MessageProfile
   private var places: [String: Place] = [:]
 
   /// More topics than this are not remembered at once.
   static let mostTopics = 100_000
 
-  init(root: String) { self.root = root }
+  init(root: String, profile: MessageProfile = .native) {
+    self.root = root
+    self.profile = profile
+  }
 
   mutating func record(_ message: MQTTMessage, at moment: Moment) -> RecordedMessage {
     let place = place(of: message.topic)
@@ -50,6 +54,10 @@ struct MessageRecording {
       received: moment.time, topic: message.topic, qos: message.qos, retain: message.retain,
       payload: message.payload, fleet: place.fleet, vehicle: place.vehicle, kind: place.kind,
       fields: PayloadFields(message.payload), isText: Self.isText(message.payload))
+    // An OwnTracks device's will comes on the topic of its locations.
+    if recorded.fields.isWill, place.kind == MessageKind.location.rawValue {
+      recorded.kind = MessageKind.status.rawValue
+    }
     // Numbers are a vehicle's own: without a vehicle they identify nothing.
     if place.vehicle == nil { (recorded.fields.epoch, recorded.fields.seq) = (nil, nil) }
     if !recorded.hasIdentity {
@@ -69,15 +77,10 @@ struct MessageRecording {
     if let known = places[topic] { return known }
     if places.count >= Self.mostTopics { places.removeAll() }
     var place = Place()
-    if let address = TopicAddress(topic: topic, root: root) {
+    if let address = profile.address(of: topic, root: root)
+      ?? MessageProfile.ownTracks.address(of: topic, root: MessageProfile.ownTracks.usualRoot)
+    {
       place = Place(fleet: address.fleet, vehicle: address.vehicle, kind: address.path)
-    } else {
-      let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
-      if levels.count >= 3, levels[0] == "owntracks", !levels[1].isEmpty, !levels[2].isEmpty {
-        place = Place(
-          fleet: String(levels[1]), vehicle: String(levels[2]),
-          kind: levels.count == 3 ? "location" : levels.dropFirst(3).joined(separator: "/"))
-      }
     }
     places[topic] = place
     return place

@@ -68,7 +68,7 @@ final class Recorder: Sendable {
   }
 
   private func run(_ store: any FleetStore, _ queue: BatchQueue) {
-    var recording = MessageRecording(root: options.root)
+    var recording = MessageRecording(root: options.root, profile: options.profile)
     var sinceTrim = 0
     while true {
       switch queue.next(

@@ -11,7 +11,7 @@ final class SQLiteStore: FleetStore {
   private var queue: DatabaseQueue?
 
   /// "odog": what `file(1)` and this program know the file by.
-  private static let applicationID = 0x6F64_6F67
+  static let applicationID = 0x6F64_6F67
 
   init(path: String) {
     self.path = path

@@ -1,5 +1,5 @@
 internal import Spatial
-public import Telemetry
+internal import Telemetry
 
 /// Who is in a fleet and what each vehicle last said.
 ///
@@ -35,6 +35,8 @@ public struct Roster: Sendable {
   }
 
   public let root: String
+  /// In which words the vehicles speak.
+  public let profile: MessageProfile
   /// Vehicles at most; a broker with a million made-up topics does not take all memory.
   public let capacity: Int
   /// In the order in which they were first heard of.
@@ -46,8 +48,10 @@ public struct Roster: Sendable {
   public internal(set) var revision: UInt64 = 0
   private var places: [VehicleKey: Int] = [:]
 
-  public init(root: String = TopicScheme.defaultRoot, capacity: Int = 100_000) {
-    self.root = root
+  /// - Parameter root: nil for the profile's usual one.
+  public init(root: String? = nil, profile: MessageProfile = .native, capacity: Int = 100_000) {
+    self.root = root ?? profile.usualRoot
+    self.profile = profile
     self.capacity = capacity
   }
 
@@ -81,62 +85,35 @@ public struct Roster: Sendable {
   private mutating func place(
     topic: String, payload: [UInt8], retained: Bool, at moment: Moment
   ) -> Outcome {
-    guard let address = TopicAddress(topic: topic, root: root) else { return .ignored }
+    guard let address = profile.address(of: topic, root: root) else { return .ignored }
     // An empty payload takes a kept message back; what came live stays true.
-    guard !payload.isEmpty else { return .ignored }
+    guard !payload.isEmpty, profile.reads(address.path) else { return .ignored }
     let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
-    guard let kind = address.kind, kind != .track else {
-      return place(aside: address.path, payload: payload, retained: retained, key)
-    }
-    let arrival = Arrival(kind: kind, isRetained: retained, moment: moment)
+    // Made-up vehicles beyond the capacity cost no more than this look.
+    guard vehicles.count < capacity || places[key] != nil else { return .refused }
     do throws(JSONError) {
-      let message = try DecodedMessage(kind: kind, json: JSONValue(parsing: payload))
+      guard let message = try profile.read(address, JSONValue(parsing: payload)) else { return .ignored }
+      // A piece of history shows nothing of a vehicle, so it makes none.
+      if case .history = message, places[key] == nil { return .ignored }
       guard let place = place(of: key) else { return .refused }
       vehicles[place].messageCount += 1
       if !retained, let identity = message.identity { vehicles[place].note(number: identity) }
-      let outcome = vehicles[place].take(message, arrival)
-      if outcome == .applied {
+      guard case .message(let kind, let decoded) = message else {
+        guard vehicles[place].take(aside: message) else { return .ignored }
         revision += 1
         vehicles[place].revision = revision
-        if case .status = message { vehicles[place].statusPayload = payload }
-        if !retained, let delay = message.delay(at: moment) { delays.add(delay) }
+        return .applied
+      }
+      let arrival = Arrival(kind: kind, isRetained: retained, moment: moment)
+      let outcome = vehicles[place].take(decoded, arrival)
+      if outcome == .applied {
+        if profile.locationShowsPresence, case .location = decoded { vehicles[place].notePresence(arrival) }
+        revision += 1
+        vehicles[place].revision = revision
+        if case .status = decoded { vehicles[place].statusPayload = payload }
+        if !retained, let delay = decoded.delay(at: moment) { delays.add(delay) }
       }
       return outcome
-    } catch {
-      return .malformed(error.description)
-    }
-  }
-
-  /// What is not shown in the table: a track counts in the sequence, and the regions are drawn on the map.
-  private mutating func place(
-    aside path: String, payload: [UInt8], retained: Bool, _ key: VehicleKey
-  ) -> Outcome {
-    guard ["track", TopicScheme.regionsDesired, TopicScheme.regionsReported].contains(path) else {
-      return .ignored
-    }
-    do throws(JSONError) {
-      let json = try JSONValue(parsing: payload)
-      guard case .object = json else { throw JSONError("not an object") }
-      // What says nothing of a vehicle makes none.
-      let isOfUse = places[key] != nil || json["features"] != nil || json["accepted"] != nil
-      guard isOfUse else { return .ignored }
-      guard let place = place(of: key) else { return .refused }
-      vehicles[place].messageCount += 1
-      if !retained, path != TopicScheme.regionsDesired, let epoch = json["epoch"]?.string,
-        let seq = json["seq"]?.integer, seq >= 0
-      {
-        vehicles[place].note(number: MessageIdentity(epoch: epoch, seq: UInt64(seq)))
-      }
-      switch path {
-      case TopicScheme.regionsDesired: vehicles[place].wantedRegions = RegionShape.regions(inGeoJSON: json)
-      case TopicScheme.regionsReported:
-        let accepted = json["accepted"]?.array?.compactMap(\.string) ?? []
-        vehicles[place].acceptedRegions = Set(accepted.prefix(RegionShape.largestCount))
-      default: return .ignored
-      }
-      revision += 1
-      vehicles[place].revision = revision
-      return .applied
     } catch {
       return .malformed(error.description)
     }

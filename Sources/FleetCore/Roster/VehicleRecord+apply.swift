@@ -96,6 +96,13 @@ extension VehicleRecord {
       message: VehicleEvent(summary: summary, time: time), receivedAt: arrival.moment, isRetained: false)
   }
 
+  /// A live location says that the vehicle is there, in a profile that has no other word for it.
+  mutating func notePresence(_ arrival: Arrival) {
+    guard !arrival.isRetained, state != .online else { return }
+    if state == .offline { note(VehicleState.online.rawValue, arrival) }
+    state = .online
+  }
+
   private mutating func remember(epoch new: String?) {
     guard let new, new != epoch else { return }
     if let epoch {

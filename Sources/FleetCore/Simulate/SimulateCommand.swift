@@ -62,7 +62,7 @@ public enum SimulateCommand {
   }
 
   private static func describe(
-    _ options: SimulateOptions, _ counters: SimulateQueue.Counters, pending: Int, seconds: Double
+    _ options: SimulateOptions, _ counters: PublishQueue.Counters, pending: Int, seconds: Double
   ) -> String {
     let rate = seconds > 0 ? Double(counters.acknowledged) / seconds : 0
     var text = "\(options.vehicles) vehicles  \(counters.acknowledged) sent"

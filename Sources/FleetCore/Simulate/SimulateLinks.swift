@@ -4,7 +4,7 @@ internal import Telemetry
 /// The connections of a simulated fleet; vehicle n is on connection n modulo their number.
 struct SimulateLinks: Sendable {
   private struct Link: Sendable {
-    var queue: SimulateQueue
+    var queue: PublishQueue
     var session: MQTTSession
   }
 
@@ -23,7 +23,7 @@ struct SimulateLinks: Sendable {
       let will = fleet.vehicles[number].will
       configuration.will = MQTTMessage(
         topic: will.topic, payload: will.payload, qos: .atLeastOnce, retain: true)
-      let queue = SimulateQueue(capacity: capacity)
+      let queue = PublishQueue(capacity: capacity)
       do throws(MQTTError) {
         let session = try MQTTSession(
           configuration: configuration, outbound: queue,
@@ -67,7 +67,7 @@ struct SimulateLinks: Sendable {
     }
   }
 
-  var counters: SimulateQueue.Counters { links.reduce(SimulateQueue.Counters()) { $0 + $1.queue.counters } }
+  var counters: PublishQueue.Counters { links.reduce(PublishQueue.Counters()) { $0 + $1.queue.counters } }
 
   var pending: Int { links.reduce(0) { $0 + $1.queue.pending } }
 

@@ -42,6 +42,12 @@ struct MessageGlance: Hashable, Sendable {
   private mutating func note(_ bytes: Span<UInt8>, key: Range<Int>, value: Range<Int>) {
     switch key.count {
     case 3 where Self.equal(bytes, key, "seq"): seq = Self.number(bytes, value)
+    // The OwnTracks format's time, and its will.
+    case 3 where Self.equal(bytes, key, "tst"):
+      time = Self.number(bytes, value).flatMap { seconds in
+        seconds < 9_000_000_000 ? UTCTime(nanoseconds: Int64(seconds) * 1_000_000_000) : nil
+      }
+    case 5 where Self.equal(bytes, key, "_type"): isWill = Self.equal(bytes, value, "\"lwt\"")
     case 4 where Self.equal(bytes, key, "time"): time = Self.time(bytes, value)
     case 4 where Self.equal(bytes, key, "will"): isWill = Self.equal(bytes, value, "true")
     case 5 where Self.equal(bytes, key, "epoch"):
@@ -75,36 +81,9 @@ struct MessageGlance: Hashable, Sendable {
     return number <= UInt64(Int64.max) ? number : nil
   }
 
-  /// The contract's own form is read by its places; any other form of RFC 3339 by the general reader, which costs twenty
-  /// times as much.
   private static func time(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UTCTime? {
     guard (22...42).contains(range.count), bytes[range.lowerBound] == UInt8(ascii: "\"") else { return nil }
-    let start = range.lowerBound + 1
-    if range.count == 26, bytes[start + 4] == UInt8(ascii: "-"), bytes[start + 7] == UInt8(ascii: "-"),
-      bytes[start + 10] == UInt8(ascii: "T"), bytes[start + 13] == UInt8(ascii: ":"),
-      bytes[start + 16] == UInt8(ascii: ":"), bytes[start + 19] == UInt8(ascii: "."),
-      bytes[start + 23] == UInt8(ascii: "Z"), let year = digits(bytes, start, 4),
-      let month = digits(bytes, start + 5, 2), let day = digits(bytes, start + 8, 2),
-      let hour = digits(bytes, start + 11, 2), let minute = digits(bytes, start + 14, 2),
-      let second = digits(bytes, start + 17, 2), let millisecond = digits(bytes, start + 20, 3)
-    {
-      return UTCTime(
-        year: year, month: month, day: day, hour: hour, minute: minute, second: second,
-        nanosecond: millisecond * 1_000_000)
-    }
-    let text = bytes.extracting(start..<(range.upperBound - 1))
-    return unsafe text.withUnsafeBufferPointer {
-      unsafe UTCTime(rfc3339: String(decoding: $0, as: UTF8.self))
-    }
-  }
-
-  private static func digits(_ bytes: Span<UInt8>, _ start: Int, _ count: Int) -> Int? {
-    var number = 0
-    for index in start..<(start + count) {
-      guard (0x30...0x39).contains(bytes[index]) else { return nil }
-      number = number * 10 + Int(bytes[index] - 0x30)
-    }
-    return number
+    return UTCTime(rfc3339UTF8: bytes.extracting(range.lowerBound + 1..<range.upperBound - 1))
   }
 }
 

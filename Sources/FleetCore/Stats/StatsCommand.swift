@@ -7,10 +7,13 @@ internal import Spatial
 public struct StatsOptions: Sendable {
   public var broker = BrokerOptions()
   public var root = FleetSelection().root
+  public var profile = MessageProfile.native
   /// MQTT topic filters.
   public var filters: [String]
   /// The highest at which the broker delivers.
   public var qos: QoS = .atLeastOnce
+  /// A group whose members split the messages among them.
+  public var share: String?
   /// Seconds, from the subscription, after which it ends; nil goes on.
   public var seconds: Double?
   /// Print the table at the end instead of showing it as it grows.
@@ -54,7 +57,7 @@ public enum StatsCommand {
     _ options: StatsOptions, _ state: Locked<State>, connection: @escaping @Sendable (FleetConnection) -> Void
   ) throws(FleetError) -> FleetSubscriber {
     try FleetSubscriber(
-      broker: options.broker, filters: options.filters, qos: options.qos,
+      broker: options.broker, filters: options.filters, qos: options.qos, share: options.share,
       handlers: .init(
         received: { batch in
           state.withLock { state in
@@ -77,14 +80,14 @@ public enum StatsCommand {
 
   private static func print(_ options: StatsOptions) throws(FleetError) -> ExitStatus {
     let waiter = try CommandWaiter()
-    let state = Locked(State(statistics: StreamStatistics(root: options.root)))
+    let state = Locked(State(statistics: StreamStatistics(root: options.root, profile: options.profile)))
     let subscribed = try event()
     let subscriber = try subscriber(options, state) { change in
       waiter.note(change)
       if change == .subscribed { subscribed.signal() }
     }
     try subscriber.start()
-    defer { subscriber.stop() }
+    defer { subscriber.stop(drain: options.share == nil ? 2 : 30) }
     // The time runs from the subscription on, however long the broker took to grant it.
     var ending: CommandWaiter.Ending
     repeat { ending = waiter.wait(seconds: 0) } while ending.isTimeOver && !subscribed.wait(seconds: 0.05)
@@ -125,13 +128,13 @@ public enum StatsCommand {
       throw FleetError(error)
     }
     let news = try event()
-    let state = Locked(State(statistics: StreamStatistics(root: options.root)))
+    let state = Locked(State(statistics: StreamStatistics(root: options.root, profile: options.profile)))
     let subscriber = try subscriber(options, state) { change in
       state.withLock { $0.note(change) }
       news.signal()
     }
     try subscriber.start()
-    defer { subscriber.stop(drain: 0.5) }
+    defer { subscriber.stop(drain: options.share == nil ? 0.5 : 30) }
     while true {
       if waitUntilReadable([news.descriptor, signals.descriptor]) == signals.descriptor {
         if let number = signals.received().first(where: { $0 != SIGWINCH }) {

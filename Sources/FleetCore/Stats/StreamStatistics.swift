@@ -13,6 +13,7 @@ struct StreamStatistics: Sendable {
   }
 
   let root: String
+  let profile: MessageProfile
   /// Vehicles at most.
   let capacity: Int
   private(set) var vehicles: [VehicleStatistics] = []
@@ -32,8 +33,10 @@ struct StreamStatistics: Sendable {
   private var places: [String: Place] = [:]
   private var indices: [VehicleKey: Int] = [:]
 
-  init(root: String = TopicScheme.defaultRoot, capacity: Int = 100_000) {
-    self.root = root
+  /// - Parameter root: nil for the profile's usual one.
+  init(root: String? = nil, profile: MessageProfile = .native, capacity: Int = 100_000) {
+    self.root = root ?? profile.usualRoot
+    self.profile = profile
     self.capacity = max(1, capacity)
   }
 
@@ -76,10 +79,14 @@ struct StreamStatistics: Sendable {
     vehicles[place.vehicle].messages += 1
     vehicles[place.vehicle].bytes += size
     guard let kind = place.kind else { return }
-    byKind[kind, default: 0] += 1
     // An empty payload takes a kept message back.
-    guard !payload.isEmpty else { return }
+    guard !payload.isEmpty else {
+      byKind[kind, default: 0] += 1
+      return
+    }
     let glance = MessageGlance(payload)
+    // An OwnTracks device's will comes on the topic of its locations.
+    byKind[kind == .location && glance.isWill ? .status : kind, default: 0] += 1
     guard glance.isObject else {
       unreadable += 1
       vehicles[place.vehicle].unreadable += 1
@@ -96,7 +103,7 @@ struct StreamStatistics: Sendable {
 
   private mutating func place(of topic: String) -> Place? {
     if let place = places[topic] { return place }
-    guard let address = TopicAddress(topic: topic, root: root) else {
+    guard let address = profile.address(of: topic, root: root) else {
       foreign += 1
       return nil
     }

@@ -2,17 +2,20 @@ public import Telemetry
 
 /// Which messages of a fleet to receive.
 public struct FleetSelection: Hashable, Sendable {
+  public var profile: MessageProfile
   public var root: String
   /// None stands for all, in each of the three.
   public var fleets: [String]
   public var vehicles: [String]
   public var kinds: [MessageKind]
 
+  /// - Parameter root: nil for the profile's usual one.
   public init(
-    root: String = TopicScheme.defaultRoot, fleets: [String] = [], vehicles: [String] = [],
+    profile: MessageProfile = .native, root: String? = nil, fleets: [String] = [], vehicles: [String] = [],
     kinds: [MessageKind] = []
   ) {
-    self.root = root
+    self.profile = profile
+    self.root = root ?? profile.usualRoot
     self.fleets = fleets
     self.vehicles = vehicles
     self.kinds = kinds
@@ -38,15 +41,28 @@ public struct FleetSelection: Hashable, Sendable {
     }
     let fleets: [String?] = self.fleets.isEmpty ? [nil] : self.fleets
     let vehicles: [String?] = self.vehicles.isEmpty ? [nil] : self.vehicles
-    let kinds: [MessageKind?] = self.kinds.isEmpty ? [nil] : self.kinds
+    let paths = try paths()
     var filters: [String] = []
     for fleet in fleets {
       for vehicle in vehicles {
-        for kind in kinds {
-          filters.append(TopicScheme.filter(root: root, fleet: fleet, vehicle: vehicle, kind: kind))
-        }
+        let base = "\(root)/\(fleet ?? "+")/\(vehicle ?? "+")"
+        for path in paths { filters.append(path.isEmpty ? base : "\(base)/\(path)") }
       }
     }
     return filters
+  }
+  /// What follows the vehicle in a topic, without repetition and in the order of the kinds.
+  private func paths() throws(FleetError) -> [String] {
+    guard !kinds.isEmpty else { return ["#"] }
+    var paths: [String] = []
+    for kind in kinds {
+      guard let own = profile.paths(of: kind) else {
+        throw FleetError(
+          operation: "select", object: "--kind \(kind.rawValue)",
+          cause: "the message profile \(profile.rawValue) has no such messages; leave it out", exit: .usage)
+      }
+      paths += own.filter { !paths.contains($0) }
+    }
+    return paths
   }
 }

@@ -73,11 +73,17 @@ public final class FleetSubscriber: Sendable {
   /// - Parameters:
   ///   - filters: MQTT topic filters, as from `FleetSelection.filters()`.
   ///   - qos: the highest at which the broker delivers.
+  ///   - share: a group whose members split the messages among them. Before it leaves, a member takes all that the
+  ///     broker has for it: its handler is called until `stop` returns.
   /// - Throws: `FleetError` when options or filters are wrong.
   public convenience init(
-    broker: BrokerOptions, filters: [String], qos: QoS = .atLeastOnce, handlers: Handlers
+    broker: BrokerOptions, filters: [String], qos: QoS = .atLeastOnce, share: String? = nil,
+    handlers: Handlers
   ) throws(FleetError) {
-    try self.init(try broker.configuration(), filters, qos, handlers, queue: nil)
+    let session = SubscriberSession(share: share)
+    var configuration = try broker.configuration()
+    configuration.endsSession = share != nil
+    try self.init(configuration, try session.filters(filters), qos, handlers, queue: nil)
   }
 
   init(

@@ -15,8 +15,10 @@ struct PayloadFields: Hashable {
   /// m/s.
   var speed: Double?
   var course: Double?
-  /// What happened, or the state.
+  /// What happened, or the state, in the native profile's words.
   var event: String?
+  /// The OwnTracks format's will.
+  var isWill = false
 
   /// An epoch is sixteen bytes or so; longer ones are not believed, nor those that a database could not hold.
   private static let longestEpoch = 128
@@ -29,7 +31,10 @@ struct PayloadFields: Hashable {
     else { return }
     var reader = MemberReader(payload)
     let isOwnTracks = reader.read(into: &self, onlyIdentity: onlyIdentity, payload)
-    if isOwnTracks { speed = speed.map { $0 / 3.6 } }
+    if isOwnTracks {
+      speed = speed.map { $0 / 3.6 }
+      if isWill { event = "offline" } else if event == "leave" { event = "exit" }
+    }
     if latitude == nil || longitude == nil { (latitude, longitude) = (nil, nil) }
     if epoch == nil || seq == nil { (epoch, seq) = (nil, nil) }
   }
@@ -95,7 +100,9 @@ struct PayloadFields: Hashable {
       case 5 where named("speed"): fields.speed = number(value, bytes, 0...1e5)
       case 6 where named("course"): fields.course = number(value, bytes, 0...360)
       case 5 where named("event"), 5 where named("state"): fields.event = label(value)
-      case 5 where named("_type"): isOwnTracks = true
+      case 5 where named("_type"):
+        isOwnTracks = true
+        fields.isWill = text(value) == "lwt"
       case 3 where named("lat"): fields.latitude = number(value, bytes, -90...90)
       case 3 where named("lon"): fields.longitude = number(value, bytes, -180...180)
       case 3 where named("alt"): fields.altitude = number(value, bytes, -1e8...1e8)
@@ -194,13 +201,12 @@ struct PayloadFields: Hashable {
 
     private func time(_ value: Value, _ bytes: [UInt8]) -> UTCTime? {
       guard case .string(let range, escaped: false) = value, range.count <= 40 else { return nil }
-      return DecimalText.time(bytes, range)
-        ?? UTCTime(rfc3339: String(decoding: payload[range], as: UTF8.self))
+      return UTCTime(rfc3339UTF8: bytes.span.extracting(range))
     }
   }
 }
 
-/// Numbers and times in the form in which vehicles write them; nil for every other, which is no error.
+/// Numbers in the form in which vehicles write them; nil for every other, which is no error.
 enum DecimalText {
   /// Digits with at most one point, exact: the digits fit into 53 bits and the power of ten into a double, so that one
   /// division rounds correctly (W. Clinger, "How to read floating point numbers accurately", 1990).
@@ -231,31 +237,6 @@ enum DecimalText {
   /// Any number of JSON.
   static func slow(_ bytes: ArraySlice<UInt8>) -> Double? {
     Double(String(decoding: bytes, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
-  }
-
-  /// `2026-11-21T08:15:30.125Z`.
-  static func time(_ bytes: [UInt8], _ range: Range<Int>) -> UTCTime? {
-    guard range.count == 24 else { return nil }
-    let start = range.lowerBound
-    func number(_ offset: Int, _ count: Int) -> Int? {
-      var value = 0
-      for index in start + offset..<start + offset + count {
-        guard (0x30...0x39).contains(bytes[index]) else { return nil }
-        value = value * 10 + Int(bytes[index] - 0x30)
-      }
-      return value
-    }
-    func isAt(_ offset: Int, _ character: Unicode.Scalar) -> Bool {
-      bytes[start + offset] == UInt8(ascii: character)
-    }
-    guard isAt(4, "-"), isAt(7, "-"), isAt(10, "T"), isAt(13, ":"), isAt(16, ":"), isAt(19, "."),
-      isAt(23, "Z"),
-      let year = number(0, 4), let month = number(5, 2), let day = number(8, 2), let hour = number(11, 2),
-      let minute = number(14, 2), let second = number(17, 2), let millisecond = number(20, 3)
-    else { return nil }
-    return UTCTime(
-      year: year, month: month, day: day, hour: hour, minute: minute, second: second,
-      nanosecond: millisecond * 1_000_000)
   }
 
   private static let powers: [Double] = {

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import MQTT
+internal import Spatial
 
 /// Writes received messages as JSON lines: `{"topic","qos","retain","payload"}`, the form that the agent prints too.
 ///
@@ -15,8 +16,17 @@ struct MessageLines {
     append(topic: message.topic, qos: message.qos.rawValue, retain: message.retain, payload: message.payload)
   }
 
-  mutating func append(topic: String, qos: UInt8, retain: Bool, payload: [UInt8]) {
-    append("{\"topic\":")
+  /// - Parameter received: when it came, for a message out of a recording.
+  mutating func append(
+    topic: String, qos: UInt8, retain: Bool, payload: [UInt8], received: UTCTime? = nil
+  ) {
+    append("{")
+    if let received {
+      append("\"received\":\"")
+      bytes.append(contentsOf: received.rfc3339Bytes)
+      append("\",")
+    }
+    append("\"topic\":")
     appendQuoted(topic)
     append(",\"qos\":")
     bytes.append(UInt8(ascii: "0") + min(qos, 9))

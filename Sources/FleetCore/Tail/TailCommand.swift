@@ -16,7 +16,9 @@ public struct TailOptions: Sendable {
   public var qos: QoS = .atLeastOnce
   /// Messages that the broker had kept from before.
   public var retained: Retained = .included
-  /// Ends after so many messages; nil goes on.
+  /// A group whose members split the messages among them.
+  public var share: String?
+  /// Ends after so many messages; nil goes on. A member of a group prints also what the broker had handed to it by then.
   public var count: Int?
   /// Seconds, from the start; nil goes on.
   public var timeout: Double?
@@ -40,7 +42,7 @@ public enum TailCommand {
     let waiter = try CommandWaiter()
     let printer = Locked(TailPrinter(options))
     let subscriber = try FleetSubscriber(
-      broker: options.broker, filters: options.filters, qos: options.qos,
+      broker: options.broker, filters: options.filters, qos: options.qos, share: options.share,
       handlers: .init(
         received: { batch in
           if let end = printer.withLock({ $0.print(batch.messages) }) { waiter.end(end) }
@@ -48,7 +50,7 @@ public enum TailCommand {
         },
         connection: { waiter.note($0) }))
     try subscriber.start()
-    defer { subscriber.stop() }
+    defer { subscriber.stop(drain: options.share == nil ? 2 : 30) }
     let ending = waiter.wait(seconds: options.timeout)
     switch ending {
     case .timedOut: return options.count == nil ? .done : .timedOut
@@ -64,10 +66,13 @@ struct TailPrinter {
   private var left: Int?
   private var lines = MessageLines()
   private var hasEnded = false
+  /// What comes after the last of the count is nobody else's: it is printed too.
+  private let isMember: Bool
 
   init(_ options: TailOptions) {
     retained = options.retained
     left = options.count
+    isMember = options.share != nil
   }
 
   /// Writes a batch. Returns how the command ends when that was the last of it.
@@ -76,9 +81,9 @@ struct TailPrinter {
   {
     guard !hasEnded else { return nil }
     lines.removeAll()
-    for message in messages where isWanted(message) && left != 0 {
+    for message in messages where isWanted(message) && (left != 0 || isMember) {
       lines.append(message)
-      if let left { self.left = left - 1 }
+      if let left { self.left = max(0, left - 1) }
     }
     if let problem = OutputStream.write(lines.bytes, to: descriptor) {
       hasEnded = true
@@ -89,8 +94,8 @@ struct TailPrinter {
           operation: "write", object: "the output", cause: SystemError.message(for: problem.rawValue),
           exit: .outputFailed))
     }
-    hasEnded = left == 0
-    return hasEnded ? .ended(.done) : nil
+    hasEnded = left == 0 && !isMember
+    return left == 0 ? .ended(.done) : nil
   }
 
   private func isWanted(_ message: MQTTMessage) -> Bool {

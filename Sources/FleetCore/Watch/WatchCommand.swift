@@ -6,6 +6,8 @@ internal import Platform
 public struct WatchOptions: Sendable {
   public var broker = BrokerOptions()
   public var selection = FleetSelection()
+  /// A group whose members split the messages among them.
+  public var share: String?
   /// Print the table once, when what the broker had kept is in, and end.
   public var once = false
   /// Seconds, from the start, after which it ends; nil goes on.
@@ -58,9 +60,10 @@ public enum WatchCommand {
     do throws(SystemError) {
       signals = try SignalDescriptor(isInteractive ? LiveScreen.signals : [SIGINT, SIGTERM, SIGHUP])
     } catch { throw FleetError(error) }
-    let model = try WatchModel(roster: Roster(root: options.selection.root))
+    let model = try WatchModel(
+      roster: Roster(root: options.selection.root, profile: options.selection.profile))
     let subscriber = try FleetSubscriber(
-      broker: options.broker, filters: options.selection.filters(), qos: .atLeastOnce,
+      broker: options.broker, filters: options.selection.filters(), qos: .atLeastOnce, share: options.share,
       handlers: .init(
         received: { batch in
           model.take(batch)
@@ -68,7 +71,7 @@ public enum WatchCommand {
         },
         connection: { model.take($0) }))
     try subscriber.start()
-    defer { subscriber.stop(drain: 0.5) }
+    defer { subscriber.stop(drain: options.share == nil ? 0.5 : 30) }
     if isInteractive { return try WatchScreen(options, model, signals).run() }
     return try WatchPrinter(options, model, signals).run()
   }

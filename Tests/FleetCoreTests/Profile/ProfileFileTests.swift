@@ -26,6 +26,7 @@ import Testing
         tls_minimum = "1.3"
         protocol = "3.1.1"
         topic_root = "x/y"
+        message_profile = "owntracks"
         fleet = ["a", "b"]
         """
       ).profile(named: "work"))
@@ -34,6 +35,7 @@ import Testing
       profile.passwordFile == "/home/ann/.config/odograph/secret" && profile.authorityFile == "/etc/ca.pem")
     #expect(profile.authorityFolder == "/home/ann/cas" && profile.certificateFile == "/home/ann/ann.pem")
     #expect(profile.minimumTLS == "1.3" && profile.mqttProtocol == "3.1.1" && profile.fleets == ["a", "b"])
+    #expect(profile.messageProfile == "owntracks")
     #expect(profile.place == "/home/ann/.config/odograph/profile.toml [work]")
   }
 

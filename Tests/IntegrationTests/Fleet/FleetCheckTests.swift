@@ -64,4 +64,39 @@ import Testing
     let nobody = try await OdographProcess.run(["check", "--host", "127.0.0.1", "--port", "\(port)"])
     #expect(nobody.status == 69 && nobody.output.contains("failed   reach"), "\(nobody.output)")
   }
+
+  @Test(.timeLimit(.minutes(8))) func aBrokerWithTLS() async throws {
+    let authority = try CertificateAuthority()
+    let identity = try authority.issue("broker")
+    let broker = try BrokerFixture([
+      "allow_anonymous true", "cafile \(authority.certificateFile)", "certfile \(identity.certificateFile)",
+      "keyfile \(identity.keyFile)", "require_certificate true", "use_identity_as_username true",
+    ])
+    let client = try authority.issue("operator")
+    let address = ["check", "--json", "--broker", "mqtts://127.0.0.1:\(broker.port)"]
+    let own = ["--cert", client.certificateFile, "--key", client.keyFile]
+    let good = try await OdographProcess.run(address + own + ["--ca", authority.certificateFile])
+    #expect(good.status == 0, "\(good.output)")
+    #expect(
+      try verdicts(good).contains {
+        $0.subject == "tls" && $0.text.contains("TLS") && $0.verdict != "failed"
+      }, "\(good.output)")
+    // Whom this client believes, and whom the broker believes, are told apart.
+    let other = try CertificateAuthority("Other")
+    let stranger = try await OdographProcess.run(address + own + ["--ca", other.certificateFile])
+    #expect(stranger.status == 69, "\(stranger.output)")
+    #expect(
+      try verdicts(stranger).contains { $0.verdict == "failed" && $0.text.contains("issuer") },
+      "\(stranger.output)")
+    let nobody = try await OdographProcess.run(address + ["--ca", authority.certificateFile])
+    #expect(nobody.status == 69, "\(nobody.output)")
+    #expect(
+      try verdicts(nobody).contains { $0.verdict == "failed" && $0.text.contains("certificate") },
+      "\(nobody.output)")
+    // A broker that speaks no TLS at all.
+    let plain = try BrokerFixture()
+    let deaf = try await OdographProcess.run(
+      ["check", "--json", "--broker", "mqtts://127.0.0.1:\(plain.port)", "--ca", authority.certificateFile])
+    #expect(deaf.status == 69 && deaf.output.contains("failed"), "\(deaf.output)")
+  }
 }

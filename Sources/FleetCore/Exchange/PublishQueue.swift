@@ -2,10 +2,10 @@ internal import MQTT
 internal import Platform
 internal import Telemetry
 
-/// What waits for one connection of `simulate`, and what is under way on it.
+/// What waits for a connection on which much is published, as that of `simulate`, and what is under way on it.
 ///
-/// It is bounded: a broker that is slower than the vehicles costs messages, which are counted, and not memory.
-final class SimulateQueue: OutboundProvider {
+/// It is bounded: a broker that is slower than what is appended costs messages, which are counted, and not memory.
+final class PublishQueue: OutboundProvider {
   struct Counters: Hashable, Sendable {
     var accepted = 0
     var acknowledged = 0
@@ -35,6 +35,15 @@ final class SimulateQueue: OutboundProvider {
   var pending: Int { state.withLock { $0.waiting.count - $0.head + $0.underWay.count } }
 
   func append(_ messages: some Sequence<WireMessage>) {
+    append(
+      messages.lazy.map { message in
+        MQTTMessage(
+          topic: message.topic, payload: message.payload, qos: message.qos == 0 ? .atMostOnce : .atLeastOnce,
+          retain: message.retain)
+      })
+  }
+
+  func append(_ messages: some Sequence<MQTTMessage>) {
     state.withLock { state in
       for message in messages {
         guard state.waiting.count - state.head < capacity else {
@@ -43,10 +52,7 @@ final class SimulateQueue: OutboundProvider {
         }
         state.counters.accepted += 1
         state.counters.bytes += message.topic.utf8.count + message.payload.count
-        let outbound = MQTTMessage(
-          topic: message.topic, payload: message.payload, qos: message.qos == 0 ? .atMostOnce : .atLeastOnce,
-          retain: message.retain)
-        state.waiting.append(OutboundRecord(token: state.nextToken, message: outbound))
+        state.waiting.append(OutboundRecord(token: state.nextToken, message: message))
         state.nextToken += 1
       }
     }
@@ -95,7 +101,7 @@ final class SimulateQueue: OutboundProvider {
   }
 }
 
-extension SimulateQueue.Counters {
+extension PublishQueue.Counters {
   static func + (a: Self, b: Self) -> Self {
     Self(
       accepted: a.accepted + b.accepted, acknowledged: a.acknowledged + b.acknowledged,

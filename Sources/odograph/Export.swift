@@ -1,0 +1,85 @@
+public import ArgumentParser
+public import FleetCore
+
+struct Export: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Writes a recording as GPX, GeoJSON, KML, CSV or JSON lines.",
+    discussion: """
+      Reads what odograph record has written, also while it is writing, and puts out positions by vehicle and time: \
+      those that were said at the time and those of tracks. Of one moment of a vehicle there is one. The form follows \
+      from the file's name, or --format. A file is there when it is whole, and not before. Memory does not grow with \
+      the recording.
+
+      gpx      a track for each vehicle; speed and course as Garmin's TrackPointExtension
+      geojson  a FeatureCollection of points
+      kml      a gx:Track for each vehicle, which a map plays along time
+      csv      with a head
+      jsonl    an object in each line; with --messages all messages as they came
+
+      Parquet is not written, as there is no kept library for it; DuckDB makes it of the CSV: \
+      duckdb -c "copy (from 'fleet.csv') to 'fleet.parquet'"
+
+      Examples:
+        odograph export fleet.sqlite -o today.gpx --from 2026-11-21
+        odograph export fleet.sqlite --vehicle van-1 --format csv | less
+        odograph export postgres://fleet@db.example/fleet --region depot.geojson -o depot.geojson
+        odograph export --messages --from 2026-11-21T08:00:00Z --to 2026-11-21T09:00:00Z > hour.jsonl
+
+      Exit codes: 0 done, also when the reader left; 64 usage, or the recording cannot be read; 74 the output cannot \
+      be written; 130 Ctrl-C; 143 SIGTERM.
+      """)
+
+  @Argument(
+    help: ArgumentHelp(
+      "The recording: an SQLite file, or a postgres:// URL (ODOGRAPH_STORE; default: odograph.sqlite).",
+      valueName: "store"))
+  var store: String?
+
+  @OptionGroup(title: "Selection") var part: RecordingArguments
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The file to write (default: standard output).", valueName: "file"))
+  var output: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "\(ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")) (default: by the file's name, else jsonl).",
+      valueName: "form"))
+  var format: ExportFormat?
+
+  @Flag(help: "All messages as they came, as JSON lines, instead of positions.")
+  var messages = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Without a position for so long, a track of GPX and KML begins anew.", valueName: "seconds"))
+  var gap = 300.0
+
+  @Flag(help: "The same as --format jsonl.")
+  var json = false
+
+  @Flag(name: .shortAndLong, help: "No progress, no closing line.")
+  var quiet = false
+
+  func run() throws {
+    try perform { () throws(FleetError) in
+      if json, let format, format != .jsonl {
+        throw FleetError(
+          operation: "use", object: "--json", cause: "--format says otherwise; give one of them", exit: .usage
+        )
+      }
+      var options = ExportOptions(store: store ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite")
+      options.selection = try part.selection()
+      options.output = output
+      let named = output.flatMap { ExportFormat(path: $0) }
+      options.format = json || messages ? format ?? .jsonl : format ?? named ?? .jsonl
+      options.exportsMessages = messages
+      options.gap = gap
+      options.isQuiet = quiet
+      return try ExportCommand.run(options)
+    }
+  }
+}
+
+extension ExportFormat: ExpressibleByArgument {}

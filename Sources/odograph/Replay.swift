@@ -1,0 +1,80 @@
+internal import ArgumentParser
+internal import FleetCore
+
+struct Replay: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Plays a recording back onto a broker.",
+    discussion: """
+      Reads what odograph record has written and publishes it in the order and at the pace in which it was received, \
+      or faster: a backend can be tested with yesterday. Topics, quality of service and retain flags are the recorded \
+      ones (retain is set on what the recording's broker had kept from before).
+
+      --times shift, which is the default, moves the times in messages as if it all happened now, also those of tracks, \
+      and gives the vehicles' sequences epochs of their own, so that nobody takes them for repetitions. With --speed max \
+      the recording ends now. --times keep publishes every payload as it was; who records that again gets the same rows.
+
+      Mind where it goes: on a broker that real consumers listen to, --to-fleet keeps the replay apart.
+
+      Examples:
+        odograph replay fleet.sqlite --broker mqtt://test.example --speed 10
+        odograph replay fleet.sqlite --from 2026-11-20 --to 2026-11-21 --to-fleet rehearsal
+        odograph replay postgres://fleet@db.example/fleet --vehicle van-1 --speed max --times keep
+        odograph replay fleet.sqlite --longest-pause 5         nights are skipped
+
+      Exit codes: 0 all is acknowledged; 64 usage, or the recording cannot be read; 69 broker unavailable, or it \
+      refused some; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      """)
+
+  @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+  @Argument(
+    help: ArgumentHelp(
+      "The recording: an SQLite file, or a postgres:// URL (ODOGRAPH_STORE; default: odograph.sqlite).",
+      valueName: "store"))
+  var store: String?
+
+  @OptionGroup(title: "Selection") var part: RecordingArguments
+
+  @Option(
+    help: ArgumentHelp(
+      "How much faster than it was recorded, as in 1 or 10; max is as fast as the broker takes it.",
+      valueName: "factor"))
+  var speed = "1"
+
+  @Option(
+    help: ArgumentHelp("shift: as if it happened now; keep: as they were recorded.", valueName: "times"))
+  var times = "shift"
+
+  @Option(help: ArgumentHelp("Play it under the topics of this fleet.", valueName: "fleet"))
+  var toFleet: String?
+
+  @Option(help: ArgumentHelp("Skip beyond this in pauses of the recording.", valueName: "seconds"))
+  var longestPause: Double?
+
+  @Flag(help: "Print the summary as a JSON object.")
+  var json = false
+
+  @Flag(name: .shortAndLong, help: "No progress, no closing line.")
+  var quiet = false
+
+  func run() throws {
+    try perform { () throws(FleetError) in
+      guard let times = ReplayOptions.Times(rawValue: times) else {
+        throw FleetError(
+          operation: "use", object: "--times \(self.times.prefix(40))", cause: "it is shift or keep",
+          exit: .usage)
+      }
+      var options = ReplayOptions(store: store ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite")
+      options.broker = try broker.options()
+      options.root = broker.topicRoot
+      options.selection = try part.selection()
+      try options.setSpeed(speed)
+      options.times = times
+      options.fleet = toFleet
+      options.longestPause = longestPause
+      options.json = json
+      options.isQuiet = quiet
+      return try ReplayCommand.run(options)
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `odograph command`, `config` and `regions` with the real agent at the other end.
+@Suite(.serialized) struct FleetAgentTests {
+  private func objects(_ result: OdographProcess.Result) throws -> [[String: Any]] {
+    try result.lines.map {
+      try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any], "\(result.output)")
+    }
+  }
+
+  private func odograph(_ broker: BrokerFixture, _ arguments: String...) async throws
+    -> OdographProcess.Result
+  {
+    try await OdographProcess.run(
+      arguments + [
+        "--host", "127.0.0.1", "--port", "\(broker.port)", "--fleet", "test", "--vehicle", "van", "--timeout",
+        "120",
+      ])
+  }
+
+  /// The agent is there when it has said where it is.
+  private func agent(_ broker: BrokerFixture, _ directory: TemporaryDirectory, _ remote: String) async throws
+    -> ManagedAgent
+  {
+    let agent = try ManagedAgent(broker, remote: remote, directory: directory)
+    let first = try await OdographProcess.run([
+      "tail", "--host", "127.0.0.1", "--port", "\(broker.port)", "--kind", "location", "--count", "1",
+      "--timeout",
+      "120",
+    ])
+    #expect(first.status == 0, "\(agent.log)")
+    return agent
+  }
+
+  @Test(.timeLimit(.minutes(8))) func itAnswersCommands() async throws {
+    let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
+    let agent = try await agent(broker, directory, "enabled = true")
+    let locate = try await odograph(broker, "command", "locate", "--json")
+    #expect(locate.status == 0, "\(locate.output) \(agent.log)")
+    let answer = try #require(objects(locate).first)
+    let result = try #require(answer["result"] as? [String: Any])
+    #expect(answer["state"] as? String == "done")
+    #expect((result["location"] as? [String: Any])?["latitude"] is Double, "\(locate.output)")
+    let status = try await odograph(broker, "command", "status", "--json")
+    #expect((try objects(status).first?["result"] as? [String: Any])?["state"] as? String == "online")
+    let track = try await odograph(broker, "command", "track", "--from", "2020-01-01T00:00:00Z")
+    #expect(track.status == 0 && track.output.contains("test/van"), "\(track.output)")
+    agent.child.terminate()
+  }
+
+  @Test(.timeLimit(.minutes(8))) func itTakesSettingsAndRegions() async throws {
+    let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
+    let agent = try await agent(broker, directory, "enabled = true")
+    let set = try await odograph(broker, "config", "set", "location.distance_filter=35")
+    #expect(set.status == 0 && set.output.contains("applied"), "\(set.output) \(agent.log)")
+    let show = try await odograph(broker, "config", "show")
+    #expect(show.output.contains("location.distance_filter = 35"), "\(show.output)")
+    #expect(try await odograph(broker, "config", "diff").status == 0)
+    let refused = try await odograph(broker, "config", "set", "location.distance_filter=-1")
+    #expect(refused.status == 69 && refused.output.contains("location.distance_filter"), "\(refused.output)")
+    let file = try directory.write("yard.wkt", "yard: POLYGON ((11 48, 12 48, 12 49, 11 49))\n")
+    let push = try await odograph(broker, "regions", "push", file)
+    #expect(push.status == 0 && push.output.contains("watches 1 of 1"), "\(push.output) \(agent.log)")
+    #expect(try await odograph(broker, "regions", "diff", file).status == 0)
+    agent.child.terminate()
+  }
+}

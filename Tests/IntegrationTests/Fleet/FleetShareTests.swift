@@ -1,0 +1,70 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `--share` of the commands that listen: members split the messages, and one that leaves takes its part along.
+@Suite(.serialized) struct FleetShareTests {
+  private func address(_ broker: BrokerFixture) -> [String] {
+    ["--host", "127.0.0.1", "--port", "\(broker.port)"]
+  }
+
+  @Test(.timeLimit(.minutes(8))) func tailsSplitAndLoseNothing() async throws {
+    let broker = try BrokerFixture()
+    let directory = try TemporaryDirectory()
+    let before = broker.logCount("Sending SUBACK")
+    // The first leaves early, with all that the broker had handed to it by then.
+    let members = try [["--count", "20"], [], []].enumerated().map { index, more in
+      try OdographProcess.start(
+        ["tail", "--share", "readers"] + more + address(broker), output: directory.file("\(index)"))
+    }
+    try await eventually { broker.logCount("Sending SUBACK") >= before + members.count }
+    let load = FleetLoad()
+    try load.start(configuration(broker, "load"))
+    load.publish(3000)
+    try await eventually { load.isSettled }
+    func lines(_ index: Int) throws -> [Substring] {
+      try OdographProcess.text(of: directory.file("\(index)")).split(separator: "\n")
+    }
+    try await eventually { try (0..<3).reduce(0) { $0 + (try lines($1).count) } >= 3000 }
+    for member in members { member.signal(SIGTERM) }
+    for (index, member) in members.enumerated() {
+      try await eventually { !member.isRunning }
+      #expect(member.waitForExit() == (index == 0 ? 0 : 143))
+    }
+    let split = try (0..<3).map { try lines($0).count }
+    let all = try (0..<3).flatMap { try lines($0) }
+    #expect(Set(all).count == 3000 && split.allSatisfy { $0 >= 20 }, "\(split)")
+    print("tails shared 3000 messages,\(split)")
+  }
+
+  @Test(.timeLimit(.minutes(8))) func statsAndWatchSeeTheirPart() async throws {
+    let broker = try BrokerFixture()
+    let directory = try TemporaryDirectory()
+    let before = broker.logCount("Sending SUBACK")
+    let stats = try (0..<2).map { index in
+      try OdographProcess.start(
+        ["stats", "--json", "--share", "counters"] + address(broker), output: directory.file("stats-\(index)")
+      )
+    }
+    let watch = try OdographProcess.start(
+      ["watch", "--interval", "0.05", "--share", "watchers"] + address(broker),
+      output: directory.file("watch"))
+    try await eventually { broker.logCount("Sending SUBACK") >= before + 3 }
+    let load = FleetLoad()
+    try load.start(configuration(broker, "load"))
+    load.publish(1000)
+    try await eventually { load.isSettled }
+    try await eventually { try OdographProcess.text(of: directory.file("watch")).contains("/") }
+    for child in stats + [watch] {
+      child.signal(SIGTERM)
+      try await eventually { !child.isRunning }
+      #expect(child.waitForExit() == 143)
+    }
+    let counts = try (0..<2).map { index in
+      let text = try OdographProcess.text(of: directory.file("stats-\(index)"))
+      return try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])["messages"]
+        as? Int ?? 0
+    }
+    #expect(counts.reduce(0, +) == 1000 && counts.allSatisfy { $0 > 0 }, "\(counts)")
+  }
+}

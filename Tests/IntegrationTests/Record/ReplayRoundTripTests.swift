@@ -1,0 +1,129 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `odograph replay`: a recording that is played and recorded again is the same recording.
+@Suite(.serialized) struct ReplayRoundTripTests {
+  /// Every column but `received`, by the recorder's clock, and the row's number.
+  private static let messages = """
+    SELECT time, topic, fleet, vehicle, kind, qos, retain, epoch, seq, hash, event, latitude, longitude, altitude,
+        accuracy, speed, course, typeof(payload), payload
+      FROM messages ORDER BY topic, epoch, seq, payload
+    """
+  private static let fixes = """
+    SELECT fleet, vehicle, time, latitude, longitude, accuracy, epoch, seq, place
+      FROM fixes ORDER BY vehicle, epoch, seq, place
+    """
+
+  @Test(.timeLimit(.minutes(8))) func recordedAgainItIsTheSame() async throws {
+    let drive = try RecordedDrive()
+    let (first, second) = (drive.state.file("first.sqlite"), drive.state.file("second.sqlite"))
+    try await drive.record(into: first, subscription: 1, until: { try RecordedDrive.isWhole(first) }) {
+      try await drive.drive()
+    }
+    // A broker that keeps nothing of the first time.
+    let empty = try RecordedDrive()
+    try await empty.record(into: second, subscription: 2, until: { try RecordedDrive.isWhole(second) }) {
+      let result = try await OdographProcess.run(
+        ["replay", first, "--speed", "max", "--times", "keep", "--json"] + empty.address)
+      #expect(result.status == 0, "\(result.output)")
+      let counts = try #require(
+        JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any], "\(result.output)")
+      #expect(counts["acknowledged"] as? Int == counts["messages"] as? Int && counts["rejected"] as? Int == 0)
+    }
+    let (a, b) = (try SQLiteReader(first), try SQLiteReader(second))
+    let rows = try a.rows(Self.messages)
+    #expect(rows.count > 100 && Set(rows.map { $0[5] }) == ["0", "1"])
+    #expect(try rows == b.rows(Self.messages))
+    #expect(try a.rows(Self.fixes) == b.rows(Self.fixes) && !a.rows(Self.fixes).isEmpty)
+    // The order of each vehicle's messages is kept too.
+    let order = "SELECT topic, seq FROM messages WHERE vehicle = 'sim-2' AND qos = 1 ORDER BY id"
+    #expect(try a.rows(order) == b.rows(order))
+    print("replayed and recorded again,\(rows.count)")
+  }
+
+  @Test(.timeLimit(.minutes(8))) func shiftedIntoAnotherFleetItIsNews() async throws {
+    let drive = try RecordedDrive()
+    let store = drive.state.file("fleet.sqlite")
+    try await drive.record(into: store, subscription: 1, until: { try RecordedDrive.isWhole(store) }) {
+      try await drive.drive()
+    }
+    // Into the same store: nothing of it is taken for a repetition.
+    let before =
+      try SQLiteReader(store).rows("SELECT count(*) FROM messages WHERE fleet = 'demo'")[0][0] ?? ""
+    let begin = Date().timeIntervalSince1970 * 1000
+    let count = "SELECT count(*) FROM messages WHERE fleet = 'rehearsal'"
+    try await drive.record(
+      into: store, subscription: 2, until: { try SQLiteReader(store).rows(count) == [[before]] }
+    ) {
+      let result = try await OdographProcess.run(
+        ["replay", store, "--speed", "20", "--fleet", "demo", "--to-fleet", "rehearsal"] + drive.address)
+      #expect(result.status == 0, "\(result.output)")
+    }
+    let end = Date().timeIntervalSince1970 * 1000
+    let reader = try SQLiteReader(store)
+    // Nothing is in the future, and what was said at once is said now.
+    let times = try reader.rows(
+      "SELECT min(time), max(time) FROM messages WHERE fleet = 'rehearsal' AND kind = 'location'")[0]
+    #expect((Double(times[0] ?? "") ?? 0) > begin - 30_000 && (Double(times[1] ?? "") ?? 0) < end + 1000)
+    #expect(
+      try reader.rows(
+        "SELECT count(DISTINCT epoch) = (SELECT count(DISTINCT epoch) FROM messages WHERE fleet = 'demo') FROM messages WHERE fleet = 'rehearsal'"
+      ) == [["1"]])
+    #expect(
+      try reader.rows(
+        "SELECT count(*) FROM messages a JOIN messages b ON a.epoch = b.epoch WHERE a.fleet = 'demo' AND b.fleet = 'rehearsal'"
+      ) == [["0"]])
+  }
+
+  @Test(.timeLimit(.minutes(6))) func ctrlCEndsItInOrderAndNobodyIsWaitedForForLong() async throws {
+    let drive = try RecordedDrive()
+    let store = drive.state.file("fleet.sqlite")
+    try await drive.record(into: store, subscription: 1, until: { try RecordedDrive.isWhole(store) }) {
+      try await drive.drive(seconds: 2)
+    }
+    let output = drive.state.file("replay.out")
+    let said = "Received PUBLISH from odograph-"
+    let before = drive.broker.logCount(said)
+    let replay = try OdographProcess.start(
+      ["replay", store, "--speed", "0.01", "--json"] + drive.address, output: output)
+    try await eventually { drive.broker.logCount(said) > before }
+    replay.signal(SIGINT)
+    try await eventually { !replay.isRunning }
+    #expect(replay.waitForExit() == 130)
+    #expect(try OdographProcess.text(of: output).contains(#""unacknowledged":0"#))
+    let port: Int = try FreePort.next()
+    let nobody = try await OdographProcess.run(["replay", store, "--port", "\(port)", "--host", "127.0.0.1"])
+    #expect(nobody.status == 69 && nobody.output.contains("cannot reach the broker"))
+  }
+
+  @Test(.timeLimit(.minutes(8)), .enabled(if: PostgreSQLFixture.isInstalled, "needs postgresql-15"))
+  func fromPostgreSQLToo() async throws {
+    let drive = try RecordedDrive()
+    let database = try PostgreSQLFixture()
+    let (file, again) = (drive.state.file("fleet.sqlite"), drive.state.file("again.sqlite"))
+    let inDatabase = {
+      try !database.query("SELECT 1 FROM odograph.messages WHERE topic = 'sensors/done'").isEmpty
+    }
+    try await drive.record(into: file, subscription: 1, until: { try RecordedDrive.isWhole(file) }) {
+      try await drive.record(into: database.url, subscription: 2, until: inDatabase) {
+        try await drive.drive()
+      }
+    }
+    for part in [[], ["--vehicle", "sim-2", "--from", "2026-11-21"]] {
+      let fromFile = try await OdographProcess.run(["export", file, "-q", "--format", "csv"] + part)
+      let fromDatabase = try await OdographProcess.run(
+        ["export", database.url, "-q", "--format", "csv"] + part)
+      #expect(fromFile.status == 0 && fromDatabase.status == 0, "\(fromDatabase.output)")
+      #expect(fromFile.lines.count > 2 && fromFile.lines.sorted() == fromDatabase.lines.sorted())
+    }
+    let empty = try RecordedDrive()
+    try await empty.record(into: again, subscription: 3, until: { try RecordedDrive.isWhole(again) }) {
+      let result = try await OdographProcess.run(
+        ["replay", database.url, "--speed", "max", "--times", "keep", "-q"] + empty.address)
+      #expect(result.status == 0, "\(result.output)")
+    }
+    // Columns of time are kept to the millisecond in both.
+    #expect(try SQLiteReader(file).rows(Self.messages) == SQLiteReader(again).rows(Self.messages))
+  }
+}
