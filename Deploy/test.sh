@@ -21,7 +21,7 @@ step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
 step "packages"
 install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]}" "${rig_packages[@]}" \
-  "${packaging_test_packages[@]}" "${container_packages[@]}"
+  "${packaging_test_packages[@]}"
 
 step "formatting"
 swift format lint --strict -r Sources Tests Package.swift
@@ -77,10 +77,9 @@ rm -rf "$pages"
 step "footprint"
 Deploy/footprint.sh
 
-step "unit, rules, broker kit, containers"
+step "unit, rules, broker kit"
 Deploy/unit-check.sh
 Deploy/kit-check.sh
-Deploy/container-check.sh
 
 if [ -n "$full" ]; then
   step "installation"

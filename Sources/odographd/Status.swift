@@ -10,9 +10,10 @@ struct Status: ParsableCommand {
 
       Examples:
         odographd status
-        odographd status --json --config /etc/odographd/odograph.toml
+        odographd status --json | jq .queue
 
-      Exit codes: 0 the agent has answered; 1 none does; 64 wrong arguments; 78 wrong configuration.
+      Exit codes: 0 the agent has answered; 1 it does not, standard error says why; 64 wrong arguments; 78 wrong \
+      configuration.
       """)
 
   @OptionGroup var options: ConfigurationOptions
