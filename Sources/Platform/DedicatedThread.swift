@@ -39,6 +39,9 @@ public struct DedicatedThread: Sendable {
 
   /// Waits until the thread has ended. Call it once, from another thread.
   public func join() { pthread_join(handle, nil) }
+
+  /// Nobody will wait for its end: what the thread holds is given back then. Call either this or `join`.
+  public func detach() { pthread_detach(handle) }
 }
 
 private final class ThreadBody: Sendable {

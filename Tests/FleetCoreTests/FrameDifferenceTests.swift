@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FleetCore
@@ -62,7 +63,7 @@ import Testing
   @Test func replayedDifferencesGiveTheNextFrame() throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
-    var generator = SeededGenerator(state: seed)
+    var generator = SplitMix(seed: seed)
     let alphabet = ["a", "b", " ", "漢", "🚚", "é", "…"]
     var shown: Frame?
     var terminal = ScreenModel(columns: 30, rows: 6)

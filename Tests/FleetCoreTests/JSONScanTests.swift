@@ -1,4 +1,5 @@
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import FleetCore
@@ -44,7 +45,7 @@ import Testing
   @Test func agreesWithAParser() {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
-    var generator = SeededGenerator(state: seed)
+    var generator = SplitMix(seed: seed)
     let alphabet = Array(#"{}[]",:\u0e+-.1 2tfnruelas\#n\#u{9B}é🚚"#.utf8)
     let model = Array(#"{"a":[1,-2.5e3,"x\u00e9\n"],"b":{"c":null,"d":true},"é":false}"#.utf8)
     var accepted = 0

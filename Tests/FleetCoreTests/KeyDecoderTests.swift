@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FleetCore
@@ -35,7 +36,7 @@ import Testing
   @Test func noiseNeverTrapsAndNeverPilesUp() {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
-    var generator = SeededGenerator(state: seed)
+    var generator = SplitMix(seed: seed)
     var decoder = KeyDecoder()
     for _ in 0..<20_000 {
       _ = decoder.feed([UInt8.random(in: 0...255, using: &generator)])

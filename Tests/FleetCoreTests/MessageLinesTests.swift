@@ -1,5 +1,6 @@
 import MQTT
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import FleetCore
@@ -47,7 +48,7 @@ import Testing
   @Test func randomMessagesMakeCleanLines() throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
-    var generator = SeededGenerator(state: seed)
+    var generator = SplitMix(seed: seed)
     for _ in 0..<3000 {
       let payload = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
         UInt8.random(in: 0...(Bool.random(using: &generator) ? 127 : 255), using: &generator)

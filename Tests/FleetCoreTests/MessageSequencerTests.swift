@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func numbersBehaveAsASet() {
-    var random = Sensors.SeededGenerator.announced()
+    var random = SplitMix.announced()
     for _ in 0..<200 {
       var numbers = SeenNumbers()
       var set: Set<Int64> = []

@@ -49,7 +49,7 @@ import Testing
 
   /// What it reads is what a full parse gives.
   @Test func agreesWithAFullParse() throws {
-    var random = Sensors.SeededGenerator.announced()
+    var random = SplitMix.announced()
     for _ in 0..<3000 {
       let number = Double.random(in: -200...200, using: &random)
       let digits = Int.random(in: 0...17, using: &random)
@@ -64,7 +64,7 @@ import Testing
 
   /// No bytes make it trap.
   @Test func survivesRandomBytes() {
-    var random = Sensors.SeededGenerator.announced()
+    var random = SplitMix.announced()
     let letters = Array(#"{}[]":,\epochseqtime0123456789.-+eEu nul "#.utf8)
     for _ in 0..<20_000 {
       let count = Int.random(in: 0...40, using: &random)

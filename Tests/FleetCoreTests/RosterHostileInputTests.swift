@@ -1,5 +1,6 @@
 import Spatial
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import FleetCore
@@ -11,7 +12,7 @@ import Testing
   ]
 
   @Test func randomBytes() {
-    var generator = SeededGenerator(state: 20_261_121)
+    var generator = SplitMix(seed: 20_261_121)
     var roster = Roster()
     for round in 0..<5000 {
       let bytes = (0..<Int.random(in: 1...80, using: &generator)).map { _ in

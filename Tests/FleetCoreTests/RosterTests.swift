@@ -1,6 +1,7 @@
 import Positioning
 import Spatial
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import FleetCore
@@ -268,7 +269,7 @@ import Testing
   @Test func randomMessagesNeverTrap() {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
-    var generator = SeededGenerator(state: seed)
+    var generator = SplitMix(seed: seed)
     var roster = Roster(capacity: 50)
     let seeds = [
       statusJSON("online", at: 1, epoch: "a", seq: 1), statusJSON("offline", at: 1, will: true),

@@ -48,13 +48,15 @@ final class Recorder: Sendable {
   func start(_ store: sending any FleetStore, _ queue: BatchQueue) throws(FleetError) {
     let transfer = Locked<(any FleetStore)?>(store)
     do throws(SystemError) {
-      _ = try DedicatedThread.start(name: "record") { [self] in
+      let thread = try DedicatedThread.start(name: "record") { [self] in
         if let store = transfer.withLock({ $0 }) {
           run(store, queue)
           store.close()
         }
         finished.signal()
       }
+      // `end` waits for the signal, since it does so for a limited time.
+      thread.detach()
     } catch { throw FleetError(error) }
   }
 

@@ -72,7 +72,7 @@ extension FleetSubscriber: AsyncSequence {
     await withCheckedContinuation { continuation in
       let work: @Sendable () -> Void = { continuation.resume(returning: self.leaveBlocking(drain: drain)) }
       // Waiting for the session blocks, which no thread of the pool must.
-      if (try? DedicatedThread.start(name: "leave", work)) == nil { work() }
+      if let thread = try? DedicatedThread.start(name: "leave", work) { thread.detach() } else { work() }
     }
   }
 

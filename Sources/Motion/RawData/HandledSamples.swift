@@ -12,9 +12,11 @@ public final class HandledSamples<Sample: Sendable>: Sendable {
     _ stream: SampleStream<Sample>, handler: @escaping @Sendable (Sample) -> Void
   ) throws(SystemError) {
     self.stream = stream
-    _ = try DedicatedThread.start(name: "motion handler") {
+    let thread = try DedicatedThread.start(name: "motion handler") {
       while let sample = stream.next() { handler(sample) }
     }
+    // `stop` may be called by the handler, which cannot wait for its own thread.
+    thread.detach()
   }
 
   // The thread holds the stream, not this.

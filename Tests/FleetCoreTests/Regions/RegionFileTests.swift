@@ -1,5 +1,6 @@
 import Spatial
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import FleetCore
@@ -110,7 +111,7 @@ import Testing
   }
 
   @Test func neverTrapsOnNoise() {
-    var generator = SeededGenerator(state: 99)
+    var generator = SplitMix(seed: 99)
     let alphabet = Array("POLYGONINTMU(),: ;=\t0123.-eE<>/kmlPlacemark{}[]\"".utf8)
     for _ in 0..<5000 {
       let bytes = (0..<Int.random(in: 0...60, using: &generator)).map { _ in

@@ -1,6 +1,7 @@
 import MQTT
 import Spatial
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import FleetCore
@@ -61,7 +62,7 @@ import Testing
 
   /// Property: whatever is JSON stays JSON, and whatever is not is not touched.
   @Test func anythingGoesThrough() {
-    var generator = SeededGenerator(state: 6)
+    var generator = SplitMix(seed: 6)
     let pieces = [
       "{", "}", "[", "]", ",", ":", "\"time\"", "\"epoch\"", "\"e\"", "1", "-1e3", "null", " ", "\"\\\"\"",
       "\n",

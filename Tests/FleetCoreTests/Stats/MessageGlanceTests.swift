@@ -1,5 +1,6 @@
 import Spatial
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import FleetCore
@@ -46,7 +47,7 @@ import Testing
 
   /// Whatever comes, nothing traps.
   @Test func neverTrapsOnNoise() {
-    var generator = SeededGenerator(state: 4711)
+    var generator = SplitMix(seed: 4711)
     let alphabet = Array("{}[]\",:\\ 019eE.-+truefalsnul\u{0}\u{7F}seqtimeepoch".utf8)
     for _ in 0..<20_000 {
       let length = Int.random(in: 0...40, using: &generator)

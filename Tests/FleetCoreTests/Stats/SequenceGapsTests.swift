@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FleetCore
@@ -15,7 +16,7 @@ import Testing
 
   /// Every order of a sequence with repetitions ends with nothing missing and the repetitions counted.
   @Test(arguments: 0..<20 as Range<UInt64>) func anyOrderFillsUp(seed: UInt64) {
-    var generator = SeededGenerator(state: seed)
+    var generator = SplitMix(seed: seed)
     let numbers = (Array(2...200 as ClosedRange<UInt64>) + [5, 50, 77]).shuffled(using: &generator)
     var gaps = SequenceGaps(startingWith: 1)
     var counts: [SequenceGaps.Outcome: Int] = [:]
