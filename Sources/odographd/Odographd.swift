@@ -111,7 +111,7 @@ extension Odographd {
         Examples:
           odographd check --config /etc/odographd/odograph.toml
           odographd check --set vehicle.id=van-1 --set mqtt.broker=mqtt://broker.example
-          odographd check --estimate --driving-hours 9 --config Config/profiles/truck.toml
+          odographd check --estimate --driving-hours 9 --config /etc/odographd/odograph.toml
 
         Exit codes: 0 the agent can work; 2 something keeps it from working; 64 wrong arguments; 78 wrong configuration.
         """)

@@ -12,7 +12,7 @@ struct SensorShares {
 
   /// Seconds that a receiver is on for a fix after a short sleep: between the simulated receiver's and those of
   /// `RESULTS.md`, Power.
-  private static let timeToFix = 1.5
+  private static let timeToFix = 1.2
   /// m/s² by which a vehicle strays from its course at most.
   private static let manoeuvre = 3.5
   /// Of the time between setting off and parking, what is spent in motion: the rest are traffic lights.
