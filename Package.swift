@@ -74,7 +74,7 @@ let package = Package(
 
     .target(name: "TestSupport", dependencies: ["CLinux", "CSQLite", "Platform", "Sensors"]),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
-    .testTarget(name: "SpatialTests", dependencies: ["Spatial"]),
+    .testTarget(name: "SpatialTests", dependencies: ["Spatial", "TestSupport"]),
     .testTarget(name: "SensorsTests", dependencies: ["Platform", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(
       name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
@@ -82,7 +82,8 @@ let package = Package(
     // The C library's allocator, counted.
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(
-      name: "MotionTests", dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial"]),
+      name: "MotionTests",
+      dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(
       name: "PositioningTests",
       dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "TestSupport"]),

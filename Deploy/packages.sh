@@ -9,6 +9,8 @@ test_packages=(openssl faketime gpsd gpsd-tools gpsd-clients python3-gps iiod li
   gpsbabel python3-gpxpy)
 # One list, which the rig's own errors name too.
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
+# What the documentation's own checks need.
+test_packages+=(jq mandoc)
 
 # install_packages PACKAGE...: quiet when all are there, so that the scripts run without root on a machine set up before.
 install_packages() {

@@ -67,6 +67,11 @@ run_tests --skip SensorRigTests
 step "sensor rig"
 run_tests --filter SensorRigTests
 
+step "documentation"
+pages=$(mktemp -d)
+Deploy/documentation.sh "$pages"
+rm -rf "$pages"
+
 step "footprint"
 Deploy/footprint.sh
 

@@ -10,7 +10,8 @@ public import Sensors
 ///
 /// Demand: `.off` leaves the watch and closes the connection, whereupon gpsd lets the receiver sleep; a duty cycle
 /// watches for the on phase of every period only; a rate watches all the time. A receiver's rate is its own and
-/// shared with gpsd's other clients, so it is left alone: of a rate below 1 Hz the reports between are left out.
+/// shared with gpsd's other clients, so it is left alone: of a rate below 1 Hz the reports between are left out. With a
+/// latency of two seconds or more, reports wait in the socket for as long, ten seconds at most, and come as one block.
 public final class GPSDSource: SensorSource {
   public let name: String
   public let kinds: Set<SensorKind> = [.positioning]

@@ -69,6 +69,9 @@ struct GPSDWatch: Sendable {
     self.backoff = backoff
   }
 
+  /// Whether a connection stands.
+  var isWatching: Bool { if case .watching = state { true } else { false } }
+
   /// When to send the next `tick`; nil when only an event can change anything.
   func deadline(at now: Int64) -> Int64? {
     let phaseEnd = cycle?.endOfPhase(nanosecondsSinceStart: now - demandedAt).map { $0 + demandedAt }

@@ -19,6 +19,9 @@ struct GPSDWorker: ~Copyable {
   private var session: GPSDSession?
   private var assembler = GPSDFixAssembler()
   private var thinning = DemandGate()
+  private var gathering = ReportGathering()
+  /// Fixes that waited, until all that did were read.
+  private var gathered: [PositionFix] = []
 
   init(name: String, address: GPSDAddress, device: String?, wake: EventDescriptor, sink: @escaping SensorSink)
   {
@@ -32,6 +35,9 @@ struct GPSDWorker: ~Copyable {
 
   /// Brings the watch in line with the demand, then waits for reports until the demand may have changed.
   mutating func work(demand: SensorDemand) {
+    gathering.setDemand(demand, at: SystemClock.monotonic)
+    // Before a watch is left: what waited for it was wanted.
+    if gathering.isBehind { catchUp() }
     if case .rate = demand {
       thinning.setDemand(demand, at: nil)
     } else {
@@ -51,16 +57,41 @@ struct GPSDWorker: ~Copyable {
 
   /// Waits for the next report, the next decision's time or a signal.
   private mutating func wait() -> GPSDSession.Outcome {
-    let deadline = watch.deadline(at: SystemClock.monotonic)
+    let now = SystemClock.monotonic
+    let deadline = watch.deadline(at: now)
+    let pause = watch.isWatching ? gathering.pause(at: now) : nil
+    if pause == nil, let outcome = nextReport(deadline: deadline, at: now) { return outcome }
+    let end = [pause, deadline].compactMap { $0 }.min()
+    let left = end.map { Double(max(0, $0 - SystemClock.monotonic)) * 1e-9 + 0.001 } ?? 86_400
+    return wake.wait(seconds: left) ? .interrupted : .timedOut
+  }
+
+  /// The next report, of those that are there already where they are gathered; nil without a connection.
+  private mutating func nextReport(deadline: Int64?, at now: Int64) -> GPSDSession.Outcome? {
     do {
-      if let outcome = try session?.nextReport(deadline: deadline, wake: wake) { return outcome }
+      let isGathering = gathering.takesOnlyWhatIsThere
+      let outcome = try session?.nextReport(deadline: isGathering ? now : deadline, wake: wake)
+      if isGathering, outcome == .timedOut {
+        gathering.caughtUp(at: now)
+        handOver()
+      }
+      return outcome
     } catch {
       close()
       handle(.disconnected(reason: "\(error)"))
       return .timedOut
     }
-    let left = deadline.map { Double(max(0, $0 - SystemClock.monotonic)) * 1e-9 } ?? 86_400
-    return wake.wait(seconds: left) ? .interrupted : .timedOut
+  }
+
+  /// Takes what is there already.
+  private mutating func catchUp() {
+    while case .report(let report) = nextReport(deadline: nil, at: SystemClock.monotonic) { take(report) }
+    handOver()
+  }
+
+  private mutating func handOver() {
+    if !gathered.isEmpty { sink(.position(gathered)) }
+    gathered.removeAll()
   }
 
   private mutating func handle(_ event: GPSDWatch.Event) {
@@ -88,6 +119,7 @@ struct GPSDWorker: ~Copyable {
   }
 
   private mutating func close() {
+    handOver()
     session = nil
     assembler = GPSDFixAssembler()
   }
@@ -97,9 +129,10 @@ struct GPSDWorker: ~Copyable {
     case .sky(let sky): assembler.take(sky, at: now)
     case .device(let device) where !device.isActive: handle(.deviceClosed(path: device.path))
     case .fix(let report):
-      let fix = assembler.fix(report, at: now)
+      let fix = assembler.fix(report, at: gathering.arrival(of: report.time, takenAt: now))
       handle(.reported(device: report.device))
-      if thinning.admits(fix.timestamp) { sink(.position([fix])) }
+      if thinning.admits(fix.timestamp) { gathered.append(fix) }
+      if !gathering.takesOnlyWhatIsThere { handOver() }
     default: return
     }
   }

@@ -19,7 +19,7 @@ struct BrokerArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The broker, as mqtt://[user@]host[:port] or, with TLS, mqtts://…  (ODOGRAPH_BROKER; default: localhost)",
+      "The broker, as mqtt://[user@]host[:port], or mqtts:// for TLS (ODOGRAPH_BROKER; default: localhost).",
       valueName: "url"))
   var broker: String?
 

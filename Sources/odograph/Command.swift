@@ -5,11 +5,11 @@ struct Command: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Asks vehicles for something and waits for their answers.",
     discussion: """
-      locate         a new position
-      status         a status message now
-      reload         read the configuration file again
-      track          the positions of a time, from the vehicle's own history (--from, --to)
-      reset-regions  forget which regions it is in, and find out anew
+        locate         a new position
+        status         a status message now
+        reload         read the configuration file again
+        track          the positions of a time, from the vehicle's own history (--from, --to)
+        reset-regions  forget which regions it is in, and find out anew
 
       Without --vehicle, every vehicle of which the broker keeps a status is asked. A vehicle that is asleep or \
       offline answers when it is back, or not: the request expires after --timeout under MQTT 5.
@@ -19,7 +19,7 @@ struct Command: ParsableCommand {
         odograph command status --fleet delivery --json | jq .state
         odograph command track --fleet delivery --vehicle van-1 --from 2026-11-21T08:00:00Z
 
-      Exit codes: 0 all have done it; 64 usage; 69 broker unavailable, or one of them refused or failed; 74 output \
+      # Exit codes: 0 all have done it; 64 usage; 69 broker unavailable, or one of them refused or failed; 74 output \
       gone; 75 one did not answer in time; 130 Ctrl-C; 143 SIGTERM.
       """)
 

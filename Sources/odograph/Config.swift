@@ -12,7 +12,7 @@ struct Config: ParsableCommand {
         odograph config set --file winter.json --fleet delivery --stages 5,25,100
         odograph config diff --fleet delivery
 
-      Exit codes: 0 done; 1 diff found differences; 64 usage; 69 broker unavailable, or a vehicle refused; 74 output \
+      # Exit codes: 0 done; 1 diff found differences; 64 usage; 69 broker unavailable, or a vehicle refused; 74 output \
       gone; 75 one did not report in time; 130 Ctrl-C; 143 SIGTERM.
       """,
     subcommands: [Show.self, Set.self, Diff.self])
@@ -33,7 +33,15 @@ struct Config: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Prints the settings in force.")
+    static let configuration = CommandConfiguration(
+      abstract: "Prints the settings in force.",
+      discussion: """
+        Examples:
+          odograph config show --fleet delivery --vehicle van-1
+          odograph config show --fleet delivery --json | jq .settings
+
+        Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+        """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
     @OptionGroup(title: "Vehicles") var targets: TargetArguments
     @Flag(help: "Print a JSON line for each vehicle.") var json = false
@@ -43,7 +51,14 @@ struct Config: ParsableCommand {
 
   struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Prints where what is wanted is not what is in force.")
+      abstract: "Prints where what is wanted is not what is in force.",
+      discussion: """
+        Examples:
+          odograph config diff --fleet delivery
+
+        Exit codes: 0 nothing differs; 1 something does; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; \
+        143 SIGTERM.
+        """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
     @OptionGroup(title: "Vehicles") var targets: TargetArguments
     @Flag(help: "Print a JSON line for each vehicle.") var json = false
@@ -57,6 +72,14 @@ struct Config: ParsableCommand {
       discussion: """
         Settings come on top of those wanted before. A vehicle that is away reads them when it is back. With \
         --stages, each stage waits until its vehicles have taken them, and a refusal stops the roll-out.
+
+        Examples:
+          odograph config set location.distance_filter=50 --fleet delivery --vehicle van-1
+          odograph config set --unset location.distance_filter --fleet delivery
+          odograph config set --file winter.json --fleet delivery --stages 5,25,100
+
+        Exit codes: 0 done; 64 usage; 69 broker unavailable, or a vehicle refused; 74 output gone; 75 a vehicle did not \
+        report in time; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
     @OptionGroup(title: "Vehicles") var targets: TargetArguments

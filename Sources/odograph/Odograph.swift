@@ -11,11 +11,14 @@ struct Odograph: ParsableCommand {
       odograph reads that from the broker.
 
       Examples:
-        odograph watch                          the fleet on the local broker
+        odograph watch                          # the fleet on the local broker
         odograph watch --broker mqtts://ann@broker.example
         odograph tail --vehicle van-1 --kind location
         odograph record fleet.sqlite
         ODOGRAPH_BROKER=mqtt://10.0.0.5 odograph watch
+
+      Exit codes: 0 done; 1 a comparison found differences; 64 usage; 69 broker unavailable, or a refusal; 74 the \
+      output cannot be written; 75 the time was over; 130 Ctrl-C; 143 SIGTERM.
       """,
     version: "0.1.0",
     subcommands: [

@@ -20,12 +20,12 @@ struct Record: ParsableCommand {
       positions. In PostgreSQL in the schema odograph, partitioned by day.
 
       Examples:
-        odograph record                                  into odograph.sqlite
+        odograph record                                  # into odograph.sqlite
         odograph record fleet.sqlite --fleet demo
         odograph record postgres://fleet@db.example/fleet --share recorders
         odograph record --message-profile owntracks phones.sqlite
         odograph record --topic 'sensors/#' other.sqlite
-        sqlite3 odograph.sqlite 'select vehicle, count(*) from messages group by vehicle'
+        # sqlite3 odograph.sqlite 'select vehicle, count(*) from messages group by vehicle'
 
       Passwords of PostgreSQL belong into ~/.pgpass or PGPASSWORD.
 

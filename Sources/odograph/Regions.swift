@@ -39,7 +39,14 @@ struct Regions: ParsableCommand {
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Prints what vehicles watch, and what they are to.")
+      abstract: "Prints what vehicles watch, and what they are to.",
+      discussion: """
+        Examples:
+          odograph regions list --fleet delivery
+          odograph regions list --fleet delivery --vehicle van-1 --json
+
+        Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+        """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
     @OptionGroup(title: "Vehicles") var targets: TargetArguments
     @Flag(help: "Print a JSON line for each vehicle.") var json = false
@@ -49,7 +56,15 @@ struct Regions: ParsableCommand {
 
   struct Push: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Wants the regions of a file watched, in place of those wanted before.")
+      abstract: "Wants the regions of a file watched, in place of those wanted before.",
+      discussion: """
+        Examples:
+          odograph regions push depots.geojson --fleet delivery --vehicle van-1
+          odograph regions push stops.kml --radius 80 --add --fleet delivery
+
+        Exit codes: 0 done; 64 usage, or a file that cannot be read; 69 broker unavailable, or a vehicle refused a region; \
+        74 output gone; 75 a vehicle did not report in time; 130 Ctrl-C; 143 SIGTERM.
+        """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
     @OptionGroup(title: "Vehicles") var targets: TargetArguments
     @Argument(help: "A GeoJSON, KML or WKT file; - is standard input.") var file: String
@@ -70,7 +85,16 @@ struct Regions: ParsableCommand {
   }
 
   struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Wants regions watched no more.")
+    static let configuration = CommandConfiguration(
+      abstract: "Wants regions watched no more.",
+      discussion: """
+        Examples:
+          odograph regions remove yard --fleet delivery
+          odograph regions remove --all --fleet delivery --vehicle van-1
+
+        Exit codes: 0 done; 64 usage; 69 broker unavailable, or a vehicle refused; 74 output gone; 75 a vehicle did not \
+        report in time; 130 Ctrl-C; 143 SIGTERM.
+        """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
     @OptionGroup(title: "Vehicles") var targets: TargetArguments
     @Argument(help: "Names of regions.") var names: [String] = []
@@ -88,7 +112,15 @@ struct Regions: ParsableCommand {
 
   struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Prints where vehicles do not watch what is wanted, or what a file holds.")
+      abstract: "Prints where vehicles do not watch what is wanted, or what a file holds.",
+      discussion: """
+        Examples:
+          odograph regions diff --fleet delivery
+          odograph regions diff depots.geojson --fleet delivery
+
+        Exit codes: 0 nothing differs; 1 something does; 64 usage, or a file that cannot be read; 69 broker unavailable; \
+        74 output gone; 130 Ctrl-C; 143 SIGTERM.
+        """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
     @OptionGroup(title: "Vehicles") var targets: TargetArguments
     @Argument(help: "A GeoJSON, KML or WKT file (default: what is wanted of each vehicle).") var file: String?

@@ -12,9 +12,9 @@ struct Simulate: ParsableCommand {
       gives each vehicle its own.
 
       Examples:
-        odograph simulate --vehicles 2000                       2000 messages a second
+        odograph simulate --vehicles 2000                       # 2000 messages a second
         odograph simulate --vehicles 50 --live-rate 10 --seconds 60
-        odograph simulate --vehicles 500 --connections 500      a connection for each
+        odograph simulate --vehicles 500 --connections 500      # a connection for each
         odograph simulate --vehicles 20 --outages 30 --outage-seconds 20 --events 60
         odograph simulate --vehicles 100 --seconds 10 --clear --json
 

@@ -18,7 +18,7 @@ struct Stats: ParsableCommand {
         odograph stats --once --seconds 60
         odograph stats --json --seconds 10 | jq '.vehicles[] | select(.missing > 0)'
 
-      Exit codes: 0 done; 64 usage; 69 broker unavailable, or refuses; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      # Exit codes: 0 done; 64 usage; 69 broker unavailable, or refuses; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup(title: "Broker") var broker: BrokerArguments

@@ -14,11 +14,11 @@ struct Watch: ParsableCommand {
       Examples:
         odograph watch --fleet demo
         odograph watch --broker mqtt://10.0.0.5 --vehicle van-1
-        odograph watch --once | grep offline            the table, for a script
+        odograph watch --once | grep offline            # the table, for a script
         odograph watch --once --json | jq '.[].speed'
         odograph watch --filter offline --sort age
-        odograph watch --message-profile owntracks      phones and trackers that speak OwnTracks
-        odograph watch --interval 10 >> fleet.log       lines, every 10 s
+        odograph watch --message-profile owntracks      # phones and trackers that speak OwnTracks
+        odograph watch --interval 10 >> fleet.log       # lines, every 10 s
 
       Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
       """)

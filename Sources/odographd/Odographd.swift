@@ -9,19 +9,15 @@ struct Odographd: ParsableCommand {
     abstract:
       "Reads a vehicle's sensors, fuses them, and publishes location, heading and attitude over MQTT.",
     discussion: """
-      EXAMPLES
+      Examples:
         odographd run --config /etc/odographd/odograph.toml
         odographd run --print --set vehicle.id=test --set input.mode=simulation
         odographd check --config /etc/odographd/odograph.toml
-        odographd sensors
+        odographd sensors --set vehicle.id=van-1
         odographd dead-letters --config /etc/odographd/odograph.toml
 
-      EXIT STATUS
-        0  done, or stopped by SIGTERM or SIGINT
-        1  cannot go on; standard error says why
-        2  the check found something that keeps the agent from working
-        64 wrong arguments
-        78 wrong configuration
+      Exit codes: 0 done, or stopped by SIGTERM or SIGINT; 1 cannot go on, standard error says why; 2 the check found \
+      something that keeps the agent from working; 64 wrong arguments; 78 wrong configuration.
       """,
     version: AgentVersion.current,
     subcommands: [Run.self, Check.self, Sensors.self, DeadLetters.self])
@@ -73,7 +69,15 @@ struct Failure: Error {
 extension Odographd {
   struct Run: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Runs the agent until SIGTERM or SIGINT, or until a recording ends.")
+      abstract: "Runs the agent until SIGTERM or SIGINT, or until a recording ends.",
+      discussion: """
+        Examples:
+          odographd run --config /etc/odographd/odograph.toml
+          odographd run --print --set vehicle.id=test --set input.mode=simulation --set simulation.duration=60
+
+        Exit codes: 0 done, or stopped by SIGTERM or SIGINT; 1 cannot go on, standard error says why; 64 wrong \
+        arguments; 78 wrong configuration.
+        """)
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -98,7 +102,16 @@ extension Odographd {
 
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Checks the configuration and what it needs: sensors, gpsd, broker, clock.")
+      abstract: "Checks the configuration and what it needs: sensors, gpsd, broker, clock.",
+      discussion: """
+        A line for each finding, with the remedy.
+
+        Examples:
+          odographd check --config /etc/odographd/odograph.toml
+          odographd check --set vehicle.id=van-1 --set mqtt.broker=mqtt://broker.example
+
+        Exit codes: 0 the agent can work; 2 something keeps it from working; 64 wrong arguments; 78 wrong configuration.
+        """)
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -112,7 +125,15 @@ extension Odographd {
   }
 
   struct Sensors: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Lists the sensors that were found.")
+    static let configuration = CommandConfiguration(
+      abstract: "Lists the sensors that were found.",
+      discussion: """
+        Examples:
+          odographd sensors --set vehicle.id=van-1
+          odographd sensors --set vehicle.id=van-1 --set iio.contexts=ip:192.0.2.7
+
+        Exit codes: 0 done, also when there is none; 64 wrong arguments; 78 wrong configuration.
+        """)
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -131,6 +152,12 @@ extension Odographd {
       discussion: """
         They are kept in the store (store.dead_letters of them), with the reason, and counted in `status` as queue.dead. \
         Listing them leaves a running agent alone; --remove and --retry want it stopped.
+
+        Examples:
+          odographd dead-letters --config /etc/odographd/odograph.toml
+          odographd dead-letters --config /etc/odographd/odograph.toml --json | jq .reason
+
+        Exit codes: 0 done; 1 the store cannot be read; 64 wrong arguments; 78 wrong configuration.
         """)
 
     @OptionGroup var options: ConfigurationOptions

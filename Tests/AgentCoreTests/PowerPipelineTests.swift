@@ -85,6 +85,36 @@ import Testing
     #expect(energy.total > 0)
   }
 
+  /// A parked vehicle is hit. With the accelerometer at its watching rate that is chance; kept at its rate, it is told.
+  @Test(arguments: [false, true]) func aBlowAtRestIsToldWhereItIsWatchedFor(isWatched: Bool) throws {
+    var pipeline = try pipeline(
+      "location.desired_accuracy=hundredMeters", "motion.events_at_rest=\(isWatched)")
+    func watch(_ hertz: Double) -> SensorDemand {
+      .rate(hertz: hertz, latency: .seconds(PowerPlanner.watchLatency))
+    }
+    var blows = 0
+    func rest(_ range: Range<Int>, blow: Int? = nil) {
+      for step in range {
+        let time = Timestamp(seconds: Double(step) / 100)
+        if pipeline.demands[.gyroscope]?.isOn == true {
+          pipeline.process(.gyroscope([GyroData(timestamp: time, rotationRate: .zero)])) { _ in }
+        }
+        let isHit = blow.map { $0 <= step && step < $0 + 3 } ?? false
+        let sample = AccelerometerData(timestamp: time, acceleration: Vector3(isHit ? 6 : 0, 0, -1))
+        // What the hardware delivers at the rate it was told.
+        if pipeline.demands[.accelerometer] == watch(PowerPlanner.watchRate), step % 8 != 0 { continue }
+        pipeline.process(.accelerometer([sample])) { blows += $0.kind == .motion ? 1 : 0 }
+      }
+    }
+    rest(0..<500)
+    pipeline.process(fix(at: 5, speed: 0)) { _ in }
+    #expect(pipeline.demands[.gyroscope] == .off && pipeline.demands[.positioning] == .off)
+    #expect(pipeline.demands[.accelerometer] == watch(isWatched ? 100 : PowerPlanner.watchRate))
+    blows = 0
+    rest(500..<6000, blow: 3001)
+    #expect((blows > 0) == isWatched)
+  }
+
   @Test func withoutAnAccelerometerNobodyRests() throws {
     var pipeline = try pipeline("location.desired_accuracy=hundredMeters")
     _ = drive(&pipeline, from: 0, to: 5, isMoving: false)
@@ -96,6 +126,36 @@ import Testing
           state: .unavailable(reason: "gone")))
     ) { _ in }
     #expect(pipeline.demands[.positioning] != .off && pipeline.demands[.gyroscope] != .off)
+  }
+
+  /// Fixes that come together, some seconds late, make the same batches as those that come one by one.
+  @Test func fixesThatWaitedMakeTheSameBatches() throws {
+    func batches(of size: Int) throws -> [[UTCTime]] {
+      var pipeline = try pipeline(
+        "location.deferral_timeout=30", "heading.enabled=false", "motion.events=", "input.mode=replay",
+        "replay.position=x.nmea")
+      var tracks: [[UTCTime]] = []
+      var waiting: [PositionFix] = []
+      func take(_ draft: MessageDraft) throws {
+        guard draft.kind == .track else { return }
+        tracks.append(try TrackMessage(json: JSONValue(parsing: draft.encode(nil))).fixes.map(\.time))
+      }
+      for second in 0..<200 {
+        guard case .position(var fixes) = fix(at: Double(second), speed: 12) else { continue }
+        fixes[0].time = Self.start.advanced(bySeconds: Double(second))
+        waiting += fixes
+        let isPatient = pipeline.demands[.positioning] != .rate(hertz: 1, latency: .seconds(1))
+        if isPatient, waiting.count < size { continue }
+        var drafts: [MessageDraft] = []
+        pipeline.process(.position(waiting)) { drafts.append($0) }
+        for draft in drafts { try take(draft) }
+        waiting = []
+      }
+      return tracks
+    }
+    let single = try batches(of: 1)
+    #expect(single.count >= 6 && single.allSatisfy { (30...31).contains($0.count) })
+    #expect(try batches(of: 8) == single)
   }
 
   @Test func theBestAccuracyNeverSleeps() throws {

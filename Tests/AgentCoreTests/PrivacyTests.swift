@@ -2,6 +2,7 @@ import Positioning
 import Sensors
 import Spatial
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import AgentCore
@@ -21,18 +22,26 @@ import Testing
     var pipeline = AgentPipeline(
       configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
     var messages: [(kind: MessageKind, text: String)] = []
+    drive(&pipeline) { messages.append(($0, $1)) }
+    return messages
+  }
+
+  private func drive(
+    _ pipeline: inout AgentPipeline, _ take: (MessageKind, String) throws -> Void
+  ) rethrows {
     for second in 0..<400 {
       let time = Timestamp(seconds: Double(second))
       var fix = PositionFix(
         timestamp: time, time: Self.start.advanced(bySeconds: Double(second)), mode: .threeDimensional,
         coordinate: Coordinate(latitude: 48 + Double(second) * 1e-4, longitude: 11.00777))
       (fix.speed, fix.course, fix.altitudeMeanSeaLevel) = (11, 0, 513.25)
-      pipeline.process(.position([fix])) { draft in
+      var drafts: [MessageDraft] = []
+      pipeline.process(.position([fix])) { drafts.append($0) }
+      for draft in drafts {
         let payload = draft.encode(MessageIdentity(epoch: "e", seq: 1))
-        messages.append((draft.kind, String(decoding: payload, as: UTF8.self)))
+        try take(draft.kind, String(decoding: payload, as: UTF8.self))
       }
     }
-    return messages
   }
 
   private func latitudes(_ messages: [(kind: MessageKind, text: String)]) throws -> [Double] {
@@ -96,9 +105,105 @@ import Testing
       "privacy.zones": .texts(["48.5 -11 100", "-48, 11.25, 200, blur", "0 0 1e3 withhold"]),
     ]
     let zones = try AgentConfiguration(layers: [layer], file: nil).privacy.zones
-    #expect(zones.map(\.radius) == [100, 200, 1000])
     #expect(zones.map(\.treatment) == [.withhold, .blur, .withhold])
-    #expect(zones.map(\.centre.latitude) == [48.5, -48, 0])
-    #expect(zones.map(\.centre.longitude) == [-11, 11.25, 0])
+    let circles = [(48.5, -11.0, 100.0), (-48, 11.25, 200), (0, 0, 1000)].map { latitude, longitude, radius in
+      Circle(center: Coordinate(latitude: latitude, longitude: longitude), radius: radius).map(Area.circle)
+    }
+    #expect(zones.map(\.area) == circles)
+  }
+
+  // MARK: A file of zones
+
+  private static let yard =
+    #""geometry":{"type":"Polygon","coordinates":[[[11,48.019],[11.02,48.019],[11.02,48.021],[11,48.021]]]}"#
+
+  private func zones(_ features: String) throws -> AgentConfiguration {
+    let directory = try TemporaryDirectory()
+    let path = try directory.write(
+      "private.geojson", #"{"type":"FeatureCollection","features":[\#(features)]}"#)
+    return try configuration("privacy.path=\(path)", "privacy.zones=0 0 100")
+  }
+
+  @Test func aFileHasZonesOfAnyShape() throws {
+    let configuration = try zones(
+      #"{"type":"Feature","id":"yard","properties":null,\#(Self.yard)}"#
+        + #",{"type":"Feature","id":"home","properties":{"radius":50,"privacy":"blur"},"geometry":{"type":"Point","coordinates":[12,49]}}"#
+    )
+    #expect(configuration.privacy.zones.map(\.treatment) == [.withhold, .withhold, .blur])
+    let told = try latitudes(drive(configuration))
+    #expect(told.count > 350 && told.allSatisfy { $0 <= 48.019 || $0 >= 48.021 })
+  }
+
+  @Test(arguments: [
+    (#"{"type":"Feature","id":"yard","properties":{"privacy":"hide"},\#(yard)}"#, "\"withhold\" or \"blur\""),
+    (#"{"type":"Feature",\#(yard)}"#, "feature 0: has no identifier"),
+    (
+      #"{"type":"Feature","id":"p","geometry":{"type":"Polygon","coordinates":[[[11,48],[12,48]]]}}"#,
+      "feature 0 (\"p\")"
+    ),
+  ])
+  func aFaultyZoneIsNotLeftOut(feature: String, problem: String) {
+    let error = #expect(throws: ConfigurationError.self) { try zones(feature) }
+    #expect(error?.description.contains(problem) == true, "\(String(describing: error))")
+    #expect(error?.description.contains("private.geojson") == true)
+  }
+
+  @Test func aFileThatIsNotThereIsNoFileWithoutZones() {
+    let error = #expect(throws: ConfigurationError.self) {
+      try configuration("privacy.path=/nowhere/private.geojson")
+    }
+    #expect(error?.description.contains("key privacy.path: /nowhere/private.geojson") == true)
+  }
+
+  // MARK: Regions
+
+  /// Regions within a private place, around it, across its edge and far from it.
+  @Test(arguments: [false, true]) func regionsTellNothingOfAPrivatePlace(isPrivate: Bool) throws {
+    var pipeline = AgentPipeline(
+      configuration: try isPrivate
+        ? configuration("privacy.zones=48.02 11.00777 500 withhold") : configuration(),
+      start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+    for (name, latitude, radius) in [
+      ("within", 48.02, 200.0), ("around", 48.02, 900), ("edge", 48.0245, 100), ("far", 48.035, 200),
+    ] {
+      let center = Coordinate(latitude: latitude, longitude: 11.00777)
+      try pipeline.regions.monitor.add(
+        Region(identifier: name, center: center, radius: radius, dwell: name == "around" ? 100 : nil))
+    }
+    var events: [String: [RegionMessage]] = [:]
+    try drive(&pipeline) { kind, text in
+      guard kind == .region else { return }
+      let event = try RegionMessage(json: JSONValue(parsing: Array(text.utf8)))
+      events[event.region, default: []].append(event)
+    }
+    #expect(events["far"]?.map(\.event) == [.enter, .exit])
+    #expect(events["around"]?.map(\.event) == [.enter, .dwell, .exit])
+    let zone = Coordinate(latitude: 48.02, longitude: 11.00777)
+    if isPrivate {
+      #expect(events["within"] == nil)
+      // Its entry lies in the zone: it is told when the vehicle is seen again, from where it then is.
+      #expect(events["edge"]?.map(\.event) == [.enter, .exit])
+      for event in events.values.joined() { #expect(event.coordinate.distance(to: zone) > 500, "\(event)") }
+    } else {
+      #expect(events["within"]?.map(\.event) == [.enter, .exit])
+      #expect(events.values.joined().contains { $0.coordinate.distance(to: zone) < 500 })
+    }
+  }
+
+  /// Subscribers of a vehicle that drives into a private place see it stand at its edge, not driving on for ever.
+  @Test func aBoundedPredictionEndsWhereThePrivatePlaceBegins() throws {
+    var pipeline = AgentPipeline(
+      configuration: try configuration(
+        "privacy.zones=48.02 11.00777 500 withhold", "location.reporting=bounded", "location.delay_bound=0"),
+      start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+    var reports: [LocationMessage] = []
+    try drive(&pipeline) { kind, text in
+      if kind == .location { reports.append(try LocationMessage(json: JSONValue(parsing: Array(text.utf8)))) }
+    }
+    let zone = Coordinate(latitude: 48.02, longitude: 11.00777)
+    #expect(reports.allSatisfy { $0.location.coordinate.distance(to: zone) > 500 })
+    let standing = try #require(reports.first { $0.predictor?.velocity == .zero })
+    #expect(standing.location.coordinate.distance(to: zone) < 530)
+    #expect(reports.last?.location.coordinate.latitude ?? 0 > 48.024)
   }
 }

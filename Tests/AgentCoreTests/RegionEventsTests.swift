@@ -68,6 +68,21 @@ import Testing
      {"type":"Feature","id":"broken","geometry":{"type":"Polygon","coordinates":[[[11,48],[11,48.1]]]}}]}
     """#
 
+  /// A region's name and when it was made go with what is told of it; the file's own time stands for what it does not say.
+  @Test func whatIsToldNamesTheRegionAndWhenItWasMade() throws {
+    let text = geojson.replacing(#""dwell":10"#, with: #""dwell":10,"name":"The yard","tst":1767323045"#)
+    let path = try file("regions.geojson", text)
+    let written = UTCTime(secondsSince1970: 1_790_000_000)
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSince1970: 1_790_000_000)], ofItemAtPath: path)
+    var pipeline = try pipeline(path: path)
+    for event in try messages(&pipeline, drive(0...100)) {
+      let isYard = event.region == "yard"
+      #expect(event.name == (isYard ? "The yard" : nil))
+      #expect(event.definedAt == (isYard ? UTCTime(secondsSince1970: 1_767_323_045) : written))
+    }
+  }
+
   @Test func aDriveThroughRegionsIsToldInOrder() throws {
     var pipeline = try pipeline(path: file("regions.geojson", geojson))
     let told = try messages(&pipeline, drive(0...100))

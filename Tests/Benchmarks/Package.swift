@@ -11,25 +11,25 @@ let package = Package(
         .product(name: "Motion", package: "odograph"), .product(name: "Spatial", package: "odograph"),
       ],
       path: "Sources/AttitudeBenchmark"),
-    .target(
-      name: "CPublisher", path: "Sources/CPublisher", linkerSettings: [.linkedLibrary("mosquitto")]),
+    .target(name: "CPeers", path: "Sources/CPeers", linkerSettings: [.linkedLibrary("mosquitto")]),
+    .target(name: "Support", path: "Sources/Support"),
     .executableTarget(
       name: "delivery-benchmark",
       dependencies: [
-        "CPublisher", .product(name: "MQTT", package: "odograph"),
+        "CPeers", "Support", .product(name: "MQTT", package: "odograph"),
         .product(name: "StoreAndForward", package: "odograph"),
       ],
       path: "Sources/DeliveryBenchmark"),
-    .target(name: "CFleet", path: "Sources/CFleet", linkerSettings: [.linkedLibrary("mosquitto")]),
     .executableTarget(
       name: "fleet-benchmark",
       dependencies: [
-        "CFleet", .product(name: "FleetCore", package: "odograph"),
+        "CPeers", "Support", .product(name: "FleetCore", package: "odograph"),
         .product(name: "MQTT", package: "odograph"),
       ],
       path: "Sources/FleetBenchmark"),
     .executableTarget(
-      name: "outbox-benchmark", dependencies: [.product(name: "StoreAndForward", package: "odograph")],
+      name: "outbox-benchmark",
+      dependencies: ["Support", .product(name: "StoreAndForward", package: "odograph")],
       path: "Sources/OutboxBenchmark"),
     .executableTarget(
       name: "region-benchmark",

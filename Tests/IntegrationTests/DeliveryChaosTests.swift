@@ -19,7 +19,7 @@ import Testing
     let cycles = environment["ODOGRAPH_CHAOS_CYCLES"].flatMap(Int.init) ?? 25
     let seed = environment["ODOGRAPH_CHAOS_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
     print("chaos: \(cycles) cycles, seed \(seed)")
-    var random = ChaosGenerator(state: seed)
+    var random = SplitMix(seed: seed)
     let scene = try await ChaosScene()
     for _ in 0..<cycles {
       try await Task.sleep(for: .milliseconds(Int.random(in: 20...200, using: &random)))
@@ -138,18 +138,5 @@ final class ChaosScene {
       BuiltProduct.path("DeliveryChild"),
       ["agent", disk + "/outbox.sqlite", "\(link.port)", "vehicle", directory.file("accepted.log"), "2000"],
       output: directory.file("agent.out"))
-  }
-}
-
-/// SplitMix64 (Steele, Lea, Flood, 2014).
-private struct ChaosGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

@@ -48,6 +48,30 @@ import Testing
     #expect(Self.kinds(listener.states).prefix(4) == ["unavailable", "active", "unavailable", "active"])
   }
 
+  /// Reports that may wait come together, all of them, and what waits when the watch is left comes too.
+  @Test(.timeLimit(.minutes(3))) func reportsThatMayWaitComeTogether() throws {
+    guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
+    let gpsd = try GPSDFixture(log: log, secondsPerSentence: 0.05, repeats: true)
+    defer { gpsd.stop() }
+    let (listener, patient) = (GPSDListener(), GPSDListener())
+    let sources = try [GPSDSource(GPSDAddress(port: gpsd.port)), GPSDSource(GPSDAddress(port: gpsd.port))]
+    defer { for source in sources { source.stop() } }
+    try sources[0].start(listener.sink)
+    try sources[1].start(patient.sink)
+    sources[0].setDemand(always, for: .positioning)
+    sources[1].setDemand(.rate(hertz: 1, latency: .seconds(3)), for: .positioning)
+    #expect(waitUntil(atMost: 90) { patient.blocks.count >= 3 })
+    sources[1].setDemand(.off, for: .positioning)
+    #expect(waitUntil(atMost: 60) { patient.states.last == .idle })
+    #expect(listener.blocks.allSatisfy { $0 == 1 })
+    #expect(patient.blocks.prefix(3).contains { $0 > 1 } && patient.blocks.count <= 6)
+    // A run of what the other heard, none left out.
+    let (all, some) = (listener.fixes.map(\.time), patient.fixes.map(\.time))
+    let start = try #require(all.firstIndex { $0 == some.first.flatMap { $0 } })
+    #expect(some.count > 3 && Array(all[start...].prefix(some.count)) == some)
+    #expect(zip(patient.fixes, patient.fixes.dropFirst()).allSatisfy { $0.timestamp <= $1.timestamp })
+  }
+
   /// While nothing is wanted nobody watches, so gpsd closes the receiver; then the watch is taken up again.
   @Test(.timeLimit(.minutes(6))) func demandOffLeavesTheWatch() throws {
     guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }

@@ -18,6 +18,15 @@ final class GPSDListener: Sendable {
     }
   }
 
+  /// How many fixes came together, each time.
+  var blocks: [Int] {
+    events.withLock { events in
+      events.compactMap { event in
+        if case .position(let block) = event { block.count } else { nil }
+      }
+    }
+  }
+
   var states: [SourceStatus.State] {
     events.withLock { events in
       events.compactMap { event in

@@ -1,5 +1,6 @@
 import Motion
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct FilterAccuracyTests {
@@ -84,7 +85,7 @@ import Testing
   }
 
   @Test(arguments: seeds) func gapsAreBridged(seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     var samples = FilterSimulation(seed: seed).samples(60)
     samples.removeAll { _ in Double.random(in: 0..<1, using: &random) < 0.1 }
     var filter = AttitudeFilter()

@@ -1,5 +1,6 @@
 import Motion
 import Spatial
+import TestSupport
 import Testing
 
 /// No sequence of samples may trap or produce a number that is not finite.
@@ -34,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: [11, 12, 13, 14] as [UInt64]) func millionOfRandomSamples(seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     var filter = AttitudeFilter()
     var time: Int64 = 0
     var failures = 0
@@ -58,9 +59,10 @@ import Testing
     #expect(filter.counters.nonFinite > 0 && filter.counters.outOfOrder > 0, "seed \(seed)")
   }
 
-  /// After nonsense the filter finds back.
+  /// After nonsense the filter finds back, in the worst of 25 seeds in three minutes: what 80 s of it have taught about bias
+  /// and iron has to be unlearned.
   @Test(arguments: [21, 22] as [UInt64]) func recovers(seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     var filter = AttitudeFilter()
     for i in 0..<20_000 {
       let stamp = Timestamp(nanoseconds: -100_000_000_000 + Int64(i) * 4_000_000)
@@ -68,7 +70,7 @@ import Testing
       filter.update(accelerometer: Self.vector(20, &random), at: stamp)
       filter.update(magnetometer: Self.vector(60, &random), at: stamp)
     }
-    let error = FilterAccuracyTests.error(&filter, FilterSimulation(seed: seed).samples(120), from: 90)
-    #expect(error < 12, "seed \(seed)")
+    let error = FilterAccuracyTests.error(&filter, FilterSimulation(seed: seed).samples(210), from: 180)
+    #expect(error < 6, "seed \(seed)")
   }
 }

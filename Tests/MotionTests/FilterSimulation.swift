@@ -1,4 +1,5 @@
 import Spatial
+import TestSupport
 
 /// A device that is turned and moved by hand, with known truth and adjustable sensors.
 struct FilterSimulation {
@@ -43,7 +44,7 @@ struct FilterSimulation {
   private let phases: [Double]
 
   init(seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     phases = (0..<24).map { _ in Double.random(in: 0..<6.28, using: &random) }
     self.random = random
   }
@@ -126,18 +127,5 @@ struct FilterSimulation {
         field: distorted + hardIron + noise(magnetometerNoise),
         truth: now, isMoving: t > restTime)
     }
-  }
-}
-
-/// SplitMix64 (G. Steele et al., 2014).
-struct SplitMix: RandomNumberGenerator, Sendable {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
   }
 }

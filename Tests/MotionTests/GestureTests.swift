@@ -1,5 +1,6 @@
 import Motion
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct ShakeDetectorTests {
@@ -67,7 +68,7 @@ import Testing
 
   /// Whatever comes in: began and its end alternate, times do not go back.
   @Test func everyBeginningHasOneEnd() {
-    var generator = SeededGenerator()
+    var generator = SplitMix.announced()
     for _ in 0..<200 {
       var detector = ShakeDetector()
       var (isOpen, last) = (false, Timestamp(nanoseconds: .min))
@@ -157,7 +158,7 @@ import Testing
   }
 
   @Test func whateverComesInPeaksAreAboveTheThreshold() {
-    var generator = SeededGenerator()
+    var generator = SplitMix.announced()
     var detector = ImpactDetector()
     var last: Timestamp?
     for index in 0..<20_000 {

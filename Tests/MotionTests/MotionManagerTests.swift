@@ -113,6 +113,7 @@ import Testing
       .identity, frame: .xArbitraryZVertical, kinds: [.accelerometer, .gyroscope], seconds: 5)
     let force = kinematic + Vector3(0, 0, standardGravity)
     manager.process([AccelerometerData(timestamp: Timestamp(seconds: 5.01), specificForce: force)])
+    manager.process([GyroData(timestamp: Timestamp(seconds: 5.01), rotationRate: .zero)])
     let user = try #require(manager.deviceMotion).userAcceleration
     #expect((user - sign * (3 / standardGravity)).length < 0.01)
   }

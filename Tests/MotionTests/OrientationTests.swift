@@ -1,5 +1,6 @@
 import Motion
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct OrientationTests {
@@ -78,7 +79,7 @@ import Testing
   }
 
   @Test func theClosestAxisIsNeverFartherThanACubesCorner() {
-    var generator = SeededGenerator()
+    var generator = SplitMix.announced()
     for _ in 0..<2000 {
       let gravity = Vector3(generator.normal(), generator.normal(), generator.normal())
       guard let up = UpDirection(gravity: gravity), let down = gravity.normalized else { continue }
@@ -123,7 +124,7 @@ import Testing
   }
 
   @Test func theCalibratorAveragesAndNoticesMotion() {
-    var generator = SeededGenerator()
+    var generator = SplitMix.announced()
     let truth = Vector3(0.1, -0.05, -0.99)
     var calibrator = LevelCalibrator()
     var outcome = LevelCalibrator.Outcome.measuring(progress: 0)

@@ -1,8 +1,8 @@
-import Glibc
 import Motion
 import Platform
 import Sensors
 import Spatial
+import TestSupport
 import Testing
 
 /// The asynchronous and the handler form of updates, and what can be pulled.
@@ -82,7 +82,7 @@ import Testing
       }
       return count
     }
-    while !live.isGyroActive { await Task.yield() }
+    while !live.isGyroActive { try await Task.sleep(for: .milliseconds(2)) }
     feed(live, 1..<4)
     #expect(await other.value == 3)
     #expect(!live.isGyroActive)
@@ -94,7 +94,7 @@ import Testing
     let gate = Locked(false)
     let updates = try live.startAccelerometerUpdates(capacity: 500) { sample in
       // Busy with the first one until all have come.
-      while !gate.withLock({ $0 }) { sched_yield() }
+      waitUntil { gate.withLock { $0 } }
       seen.withLock { $0.append(sample.timestamp) }
     }
     let others = (
@@ -103,7 +103,7 @@ import Testing
     )
     feed(live, 0..<400)
     gate.withLock { $0 = true }
-    #expect(wait { seen.withLock { $0.count } == 400 })
+    #expect(waitUntil { seen.withLock { $0.count } == 400 })
     #expect(seen.withLock { $0 } == (0..<400).map(time))
     #expect(updates.overflowCount == 0 && updates.capacity == 500)
     #expect(live.isMagnetometerActive && live.isDeviceMotionActive)
@@ -114,16 +114,6 @@ import Testing
     #expect(live.withManager { $0.demands.values.allSatisfy { !$0.isOn } })
     feed(live, 400..<410)
     #expect(seen.withLock { $0.count } == 400)
-  }
-
-  /// Waits for an event, at most a minute.
-  private func wait(_ condition: () -> Bool) -> Bool {
-    let end = SystemClock.monotonic + 60_000_000_000
-    while !condition() {
-      guard SystemClock.monotonic < end else { return false }
-      sched_yield()
-    }
-    return true
   }
 
   @Test func theEffectiveIntervalIsReported() throws {

@@ -1,6 +1,7 @@
 import Motion
 import Sensors
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct SensorGuardTests {
@@ -75,7 +76,7 @@ import Testing
 
 @Suite struct FilterTests {
   @Test func theCutoffDoesNotMoveWithTheSampleTimes() {
-    var generator = SeededGenerator()
+    var generator = SplitMix.announced()
     var (even, jittered) = (LowPassFilter(cutoff: 0.5), LowPassFilter(cutoff: 0.5))
     even.process(.zero, at: Timestamp(seconds: 0))
     jittered.process(.zero, at: Timestamp(seconds: 0))
@@ -91,7 +92,7 @@ import Testing
   }
 
   @Test func highAndLowMakeTheWhole() {
-    var generator = SeededGenerator()
+    var generator = SplitMix.announced()
     var (low, high) = (LowPassFilter(cutoff: 2), HighPassFilter(cutoff: 2))
     for index in 0..<200 {
       let sample = Vector3(generator.normal(), generator.normal(), generator.normal())

@@ -2,6 +2,7 @@ import Foundation
 import Motion
 import Sensors
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct StationaryDetectorTests {
@@ -9,7 +10,7 @@ import Testing
   private func run(
     sway: Double, engine: Double, noise: Double, useGyro: Bool = false, bias: Double = 0.05
   ) -> [(Double, StationaryDetector.State)] {
-    var generator = SeededGenerator(seed: 7)
+    var generator = SplitMix(seed: 7)
     var detector = StationaryDetector()
     var changes: [(Double, StationaryDetector.State)] = []
     for index in 0..<6000 {

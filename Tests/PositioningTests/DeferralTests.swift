@@ -21,6 +21,25 @@ import Testing
     seconds.flatMap { manager.process(Place.location(Double($0), 10.001 * Double($0), speed: 10)) }
   }
 
+  /// What is only collected may wait ten seconds, but for the last before the deadline; all else is waited for.
+  @Test func aFixThatIsOnlyCollectedMayWait() {
+    var manager = LocationManager(desiredAccuracy: .best)
+    manager.startUpdatingLocation()
+    _ = drive(&manager, 0...0)
+    #expect(manager.needs.patience == 0)
+    _ = manager.allowDeferredLocationUpdates(
+      untilTraveled: nil, timeout: 60, at: Timestamp(seconds: 0))
+    let patience = [(1, 10.0), (48, 10), (52, 6.5), (58, 0.5), (59, 0)].map { second, expected in
+      _ = drive(&manager, second...second)
+      return manager.needs.patience == expected
+    }
+    #expect(patience.allSatisfy { $0 })
+    manager.requestLocation(accuracy: 1, timeLimit: 5, at: Timestamp(seconds: 59))
+    #expect(manager.needs.patience == 0)
+    #expect(batch(manager.advance(to: Timestamp(seconds: 70))) == [1, 48, 52, 58, 59])
+    #expect(manager.needs.patience == 0)
+  }
+
   // MARK: Whichever comes first
 
   struct Row: Sendable, CustomTestStringConvertible {

@@ -15,28 +15,50 @@ import Testing
     return location
   }
 
+  private func zone(
+    _ radius: Double, _ treatment: PrivacyPolicy.Treatment = .withhold
+  ) throws -> PrivacyPolicy.Zone {
+    .init(area: .circle(try #require(Circle(center: Self.home, radius: radius))), treatment: treatment)
+  }
+
+  /// A yard in the shape of an L: nothing of its box but the yard itself is private.
+  @Test func aZoneHasAnyShape() throws {
+    let frame = LocalFrame(origin: Self.home)
+    let corners = [SIMD2(0.0, 0), [200, 0], [200, 50], [50, 50], [50, 200], [0, 200]]
+    let yard = Area.polygon(try Polygon([corners.map { frame.coordinate(at: $0) }]))
+    for (place, isPrivate) in [
+      ([100.0, 25], true), ([25, 150], true), ([100, 100], false), ([-5, 25], false),
+    ] {
+      let exact = location(frame.coordinate(at: SIMD2(place[0], place[1])))
+      #expect((PrivacyPolicy(zones: [.init(area: yard)]).shown(exact) == nil) == isPrivate)
+      let blurred = try #require(PrivacyPolicy(zones: [.init(area: yard, treatment: .blur)]).shown(exact))
+      #expect((blurred != exact) == isPrivate)
+      if isPrivate { #expect((100...250).contains(blurred.horizontalAccuracy ?? 0)) }
+    }
+  }
+
   @Test func withoutZonesNothingChanges() {
     #expect(PrivacyPolicy().shown(location(Self.home)) == location(Self.home))
   }
 
-  @Test func aZoneWithholdsTheWholeLocation() {
-    let policy = PrivacyPolicy(zones: [.init(centre: Self.home, radius: 300)])
+  @Test func aZoneWithholdsTheWholeLocation() throws {
+    let policy = PrivacyPolicy(zones: [try zone(300)])
     #expect(policy.shown(location(Self.home)) == nil)
   }
 
   /// On the geodesic, a metre within and a metre without.
-  @Test(arguments: [0.0, 45, 90, 180, 271]) func aZoneEndsAtItsRadius(bearing: Double) {
-    let policy = PrivacyPolicy(zones: [.init(centre: Self.home, radius: 300)])
+  @Test(arguments: [0.0, 45, 90, 180, 271]) func aZoneEndsAtItsRadius(bearing: Double) throws {
+    let policy = PrivacyPolicy(zones: [try zone(300)])
     let within = Self.home.destination(distance: 299, bearing: bearing)
     let without = Self.home.destination(distance: 301, bearing: bearing)
     #expect(policy.shown(location(within)) == nil)
     #expect(policy.shown(location(without)) == location(without))
   }
 
-  @Test func theStricterZoneCounts() {
-    let blurred = PrivacyPolicy.Zone(centre: Self.home, radius: 300, treatment: .blur)
-    let wider = PrivacyPolicy.Zone(centre: Self.home, radius: 2000, treatment: .blur)
-    let withheld = PrivacyPolicy.Zone(centre: Self.home, radius: 10)
+  @Test func theStricterZoneCounts() throws {
+    let blurred = try zone(300, .blur)
+    let wider = try zone(2000, .blur)
+    let withheld = try zone(10)
     #expect(PrivacyPolicy(zones: [blurred, withheld]).shown(location(Self.home)) == nil)
     let both = PrivacyPolicy(zones: [blurred, wider], accuracy: 50)
     #expect(both.shown(location(Self.home)) == PrivacyPolicy(zones: [wider]).shown(location(Self.home)))

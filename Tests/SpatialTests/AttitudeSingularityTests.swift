@@ -1,4 +1,5 @@
 import Spatial
+import TestSupport
 import Testing
 
 /// With the top straight up or down, roll and yaw turn about the same axis.
@@ -45,7 +46,7 @@ import Testing
   /// computed afresh jump all around.
   @Test(arguments: [1.0, -1.0])
   func heldUprightWithNoiseTheAnglesStay(side: Double) {
-    var generator = SeededGenerator()
+    var generator = SplitMix.announced()
     var angles = EulerAngles(roll: 0.4, pitch: side * 1.5, yaw: -1.2)
     let upright = Attitude(
       eulerAngles: EulerAngles(roll: 0.4, pitch: side * Self.quarter, yaw: -1.2))
@@ -67,7 +68,7 @@ import Testing
   /// At a fixed state the answer is a continuous function of the attitude: a tenth of a millidegree changes no angle by
   /// more than that share of the cone allows.
   @Test func smallTurnsChangeTheAnglesLittle() {
-    var generator = SeededGenerator()
+    var generator = SplitMix.announced()
     for _ in 0..<3000 {
       let previous = EulerAngles(
         roll: generator.uniform(-1...1), pitch: Self.quarter, yaw: generator.uniform(-3...3))

@@ -1,4 +1,5 @@
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct AttitudeTests {
@@ -89,7 +90,7 @@ import Testing
   }
 
   @Test func anglesStayInTheirRanges() {
-    var generator = SeededGenerator()
+    var generator = SplitMix.announced()
     for _ in 0..<3000 {
       let axis = Vector3(generator.uniform(-1...1), generator.uniform(-1...1), generator.uniform(-1...1))
       let attitude = Attitude(quaternion: Quaternion(angle: generator.uniform(-10...10), axis: axis))

@@ -50,8 +50,8 @@ TYPES = {
             inregions=texts, inrids=texts, created_at=TIME)),
     "transition": dict(
         topic="/event", qos=1, retain=False,
-        # A recorder crashes on one without desc.
-        required=dict(wtst=integer(0, 4102444800), tst=TIME, acc=integer(0, 10**8), event=one_of("enter", "leave"), desc=text),
+        # A recorder crashes on one without desc. wtst is when the region was made.
+        required=dict(wtst=TIME, tst=TIME, acc=integer(0, 10**8), event=one_of("enter", "leave"), desc=text),
         optional=dict(lat=LATITUDE, lon=LONGITUDE, tid=TRACKER, t=one_of("c", "b", "l"), rid=text)),
     "waypoint": dict(
         topic="/waypoint", qos=0, retain=False,

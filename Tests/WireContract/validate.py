@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Validates messages, one JSON line {"topic","payload"} each on standard input, as `odographd run --print` and
-`odograph tail` write them, against Config/schemas. Prints how many there were of each schema; fails on the first
-thirty that do not fit, and when the schemas would not notice a broken message."""
+`odograph tail` write them, against Config/schemas. Prints how many there were of each schema and of each object in
+them; fails on the first thirty that do not fit, and when the schemas would not notice a broken message."""
 
 import collections
 import copy
@@ -16,23 +16,29 @@ def of_another_type(schema, value):
     return {"wrong": True} if not isinstance(value, dict) else "wrong"
 
 
-def mutations(schema, message):
-    """Messages that must be refused, each with what was done to it."""
+def mutations(schema, message, root=None, path=""):
+    """Messages that must be refused, each with what was done to it; in objects within it, too."""
+    root = root or schema
+    while "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
     for name in schema.get("required", []):
         broken = copy.deepcopy(message)
         broken.pop(name, None)
-        yield f"without {name}", broken
-    for name, rule in schema["properties"].items():
+        yield f"without {path}{name}", broken
+    for name, rule in schema.get("properties", {}).items():
         if name not in message:
             continue
         broken = copy.deepcopy(message)
         broken[name] = of_another_type(rule, message[name])
-        yield f"with {name} = {broken[name]}", broken
+        yield f"with {path}{name} = {broken[name]}", broken
         for bound, step in (("minimum", -1), ("maximum", 1)):
             if bound in rule:
                 broken = copy.deepcopy(message)
                 broken[name] = rule[bound] + step
-                yield f"with {name} = {broken[name]}", broken
+                yield f"with {path}{name} = {broken[name]}", broken
+        if isinstance(message[name], dict):
+            for what, part in mutations(rule, message[name], root, f"{path}{name}."):
+                yield what, message | {name: part}
 
 
 def main():
@@ -44,6 +50,7 @@ def main():
         record = json.loads(line)
         name = schema_name(record["topic"]) or "unknown topic"
         counts[name] += 1
+        counts.update(f"{name}.{key}" for key, value in record["payload"].items() if isinstance(value, dict))
         first.setdefault(name, record["payload"])
         for problem in contract.problems(name, record["payload"]):
             problems.append(f"{record['topic']}: {problem}: {json.dumps(record['payload'])[:300]}")

@@ -49,6 +49,7 @@ extension AgentConfiguration {
       AttitudeReferenceFrame(rawValue: try reader.text("attitude.frame")) ?? .xMagneticNorthZVertical
     privacy = try PrivacyPolicy(reader)
     motionEvents = try reader.choices("motion.events", of: MotionEvent.self)
+    watchesEventsAtRest = try reader.flag("motion.events_at_rest")
     requiredSensors = try reader.choices("sensors.required", of: SensorKind.self)
     statusInterval = try reader.number("status.interval")
     energy = try EnergyFigures(reader)

@@ -13,6 +13,9 @@ extension PrivacyPolicy {
       }
       zones.append(zone)
     }
+    if let path = reader.optionalText("privacy.path") {
+      zones += try Zone.read(path, place: reader.place(of: "privacy.path"))
+    }
   }
 }
 
@@ -26,6 +29,7 @@ extension PrivacyPolicy.Zone {
     let centre = Coordinate(latitude: numbers[0], longitude: numbers[1])
     let treatment = parts.count == 4 ? PrivacyPolicy.Treatment(rawValue: String(parts[3])) : .withhold
     guard centre.isValid, let treatment else { return nil }
-    self.init(centre: centre, radius: numbers[2], treatment: treatment)
+    guard let circle = Circle(center: centre, radius: numbers[2]) else { return nil }
+    self.init(area: .circle(circle), treatment: treatment)
   }
 }

@@ -34,7 +34,7 @@ extension AgentConfiguration.Store {
     path = try reader.text("store.path")
     sync = Sync(rawValue: try reader.text("store.sync")) ?? .events
     events = try Lane(reader, "events")
-    state = Lane(bytes: try reader.megabytes("store.state_megabytes"), age: nil)
+    state = try Lane(reader, "state")
     tracks = try Lane(reader, "tracks")
     other = try Lane(reader, "other")
     deadLetters = try reader.integer("store.dead_letters")

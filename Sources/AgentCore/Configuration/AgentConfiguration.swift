@@ -103,6 +103,8 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var privacy: PrivacyPolicy
   /// What is told as `motion`.
   public var motionEvents: Set<MotionEvent>
+  /// Whether blows and shakes are watched for at rest, too, where accuracy lets the sensors sleep.
+  public var watchesEventsAtRest: Bool
   /// What a vehicle must have: without one of these the agent does not start.
   public var requiredSensors: Set<SensorKind>
   /// Seconds between status messages when nothing changes.

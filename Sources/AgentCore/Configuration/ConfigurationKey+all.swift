@@ -51,6 +51,7 @@ extension ConfigurationKey {
     ConfigurationKey("location.track_error", .number(0...100_000), default: .number(0)),
 
     ConfigurationKey("privacy.zones", .texts, default: .texts([])),
+    ConfigurationKey("privacy.path", .text),
     ConfigurationKey("privacy.accuracy", .number(0...1_000_000), default: .number(0)),
 
     ConfigurationKey("heading.enabled", .flag, default: .flag(true)),
@@ -71,15 +72,16 @@ extension ConfigurationKey {
       ]), default: .text("xMagneticNorthZVertical")),
 
     ConfigurationKey("motion.events", .texts, default: .texts(["impact", "activity"])),
+    ConfigurationKey("motion.events_at_rest", .flag, default: .flag(false)),
     ConfigurationKey("sensors.required", .texts, default: .texts([])),
 
     ConfigurationKey("status.interval", .number(1...86_400), default: .number(60)),
 
-    ConfigurationKey("energy.receiver_mw", .number(0...100_000), default: .number(70)),
+    ConfigurationKey("energy.receiver_mw", .number(0...100_000), default: .number(87)),
     ConfigurationKey("energy.accelerometer_mw", .number(0...100_000), default: .number(0.3)),
     ConfigurationKey("energy.gyroscope_mw", .number(0...100_000), default: .number(0.7)),
-    ConfigurationKey("energy.magnetometer_mw", .number(0...100_000), default: .number(0.7)),
-    ConfigurationKey("energy.barometer_mw", .number(0...100_000), default: .number(0.02)),
+    ConfigurationKey("energy.magnetometer_mw", .number(0...100_000), default: .number(1.8)),
+    ConfigurationKey("energy.barometer_mw", .number(0...100_000), default: .number(0.006)),
     ConfigurationKey("energy.sensor_linger", .number(0...3600), default: .number(0)),
     ConfigurationKey("energy.processor_mw", .number(0...1_000_000), default: .number(300)),
     ConfigurationKey("energy.wakeup_mj", .number(0...1000), default: .number(0.05)),
@@ -122,6 +124,7 @@ extension ConfigurationKey {
     ConfigurationKey("store.events_megabytes", .number(0.01...1_000_000), default: .number(64)),
     ConfigurationKey("store.events_days", .number(0...36_500), default: .number(90)),
     ConfigurationKey("store.state_megabytes", .number(0.01...1_000_000), default: .number(1)),
+    ConfigurationKey("store.state_days", .number(0...36_500), default: .number(0)),
     ConfigurationKey("store.tracks_megabytes", .number(0.01...1_000_000), default: .number(128)),
     ConfigurationKey("store.tracks_days", .number(0...36_500), default: .number(90)),
     ConfigurationKey("store.other_megabytes", .number(0.01...1_000_000), default: .number(16)),

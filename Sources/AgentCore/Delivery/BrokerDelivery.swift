@@ -13,8 +13,9 @@ final class BrokerDelivery: MessageDelivery {
   private let outbox: Outbox
   private let session: MQTTSession
   private let presence: Presence
-  private let settings: AgentConfiguration.MQTT
   private let plan: Locked<LinkPlan>
+  /// Seconds; nil keeps messages for ever.
+  private let messageExpiry: Locked<Int?>
   private let lastWill: @Sendable () -> MQTTMessage
   private let log: Logger
 
@@ -39,8 +40,9 @@ final class BrokerDelivery: MessageDelivery {
       path: configuration.store.path, configuration: OutboxConfiguration(configuration.store)
     ) { log.warning("\($0)") }
     let presence = Presence()
-    (self.outbox, self.presence, settings) = (outbox, presence, configuration.mqtt)
+    (self.outbox, self.presence) = (outbox, presence)
     plan = Locked(LinkPlan(configuration.mqtt))
+    messageExpiry = Locked(configuration.mqtt.messageExpiry)
     let topic = topics.topic(.status)
     let isNative = configuration.profiles.isNative
     // One connection has one will. The native one says more, so it is the other's only where it stands alone.
@@ -197,7 +199,7 @@ final class BrokerDelivery: MessageDelivery {
 
   /// What is kept by the broker as the last known does not expire with what nobody took.
   private func expiry(of draft: MessageDraft) -> Int? {
-    draft.expirySeconds ?? (draft.retain ? nil : settings.messageExpiry)
+    draft.expirySeconds ?? (draft.retain ? nil : messageExpiry.withLock { $0 })
   }
 
   private static func status(_ payload: [UInt8], topic: String) -> MQTTMessage {
@@ -239,6 +241,7 @@ extension BrokerDelivery: RemoteLink {
       // The broker that is left must not show the vehicle as online for ever.
       try session.reconnect(MQTTConfiguration(settings), final: [lastWill()])
       plan.withLock { $0 = LinkPlan(settings) }
+      messageExpiry.withLock { $0 = settings.messageExpiry }
     } catch {
       log.warning("connection not changed", metadata: ["reason": "\(error)"])
     }

@@ -37,6 +37,11 @@ extension AgentPipeline {
     if isFusionWanted {
       needs.inertial[.thermometer] = .rate(hertz: 0.2, latency: .seconds(configuration.iio.latency))
     }
+    // A blow is over in a hundredth of a second; that it is told two seconds later does no harm.
+    if configuration.watchesEventsAtRest, !configuration.motionEvents.isDisjoint(with: [.impact, .shake]) {
+      needs.restless[.accelerometer] = .rate(
+        hertz: configuration.iio.rate, latency: .seconds(PowerPlanner.watchLatency))
+    }
     // A recorder records rest, too.
     if configuration.recorder != nil { needs.restless[.accelerometer] = inertial }
     return needs

@@ -61,6 +61,7 @@ public struct AgentPipeline: Sendable {
   mutating func reconfigure(_ new: AgentConfiguration, at now: Timestamp, into send: (MessageDraft) -> Void) {
     let hasOtherLocations =
       new.location != configuration.location || new.isLocationEnabled != configuration.isLocationEnabled
+      || new.privacy != configuration.privacy
     if hasOtherLocations { finish(into: send) }
     var next = AgentPipeline(configuration: new, start: now, time: timeBase.utc(at: now), version: "")
     (next.timeBase, next.status, next.externalCounters) = (timeBase, status, externalCounters)
@@ -207,6 +208,8 @@ public struct AgentPipeline: Sendable {
       heading.process(location)
       if let shown = configuration.privacy.shown(location) {
         regions.process(shown, timeBase, into: send)
+      } else {
+        regions.monitor.interrupt()
       }
     }
   }

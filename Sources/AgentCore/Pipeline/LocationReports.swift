@@ -16,8 +16,9 @@ struct LocationReports: Sendable {
   private let privacy: PrivacyPolicy
   private var screen: FixScreen
   private var bounded: BoundedReports?
-  /// Locations that privacy kept back.
+  /// Locations that privacy kept back, and whether the newest is one.
   private var withheldCount = 0
+  private var isWithholding = false
   private let tracks: TrackBatches?
 
   /// Where drafts go, and how civil time is told.
@@ -163,8 +164,12 @@ struct LocationReports: Sendable {
     // The exact position ends here: nothing that is stored or told may come from before this line.
     guard let location = privacy.shown(location) else {
       withheldCount += 1
+      // Subscribers would else go on showing a drive that nobody sees.
+      if !isWithholding { tell(bounded?.stand(), into: send) }
+      isWithholding = true
       return
     }
+    isWithholding = false
     take(manager.process(location), timeBase, into: send)
     if !manager.isPaused, let told = manager.location {
       tell(bounded?.process(told, time: Self.time(of: told, timeBase)), into: send)

@@ -78,10 +78,11 @@ struct OwnTracksProfile: Sendable {
     let name = json["name"]?.string ?? identifier
     inside.removeAll { $0.identifier == identifier }
     if kind == .enter { inside.append((name, identifier)) }
-    // The native contract does not say when a region was defined; the format wants a time that stays the same.
+    // With a waypoint's name, the time at which it was made says which one it is. Nothing but 1970 stays the same otherwise.
+    let definedAt = json["defined"]?.string.flatMap { UTCTime(rfc3339: $0) }
     var transition = OwnTracksTransition(
       event: kind, time: time, description: name, regionID: identifier,
-      waypointTime: UTCTime(nanoseconds: 0), trackerID: trackerID)
+      waypointTime: definedAt ?? UTCTime(nanoseconds: 0), trackerID: trackerID)
     if let latitude = json["latitude"]?.double, let longitude = json["longitude"]?.double {
       transition.coordinate = Coordinate(latitude: latitude, longitude: longitude)
     }

@@ -21,7 +21,8 @@ struct RegionFile {
         problem: "cannot be read: \(SystemError.message(for: error.code)); correct regions.path or remove it")
     }
     do {
-      collection = try RegionCollection(json: JSONValue(parsing: bytes))
+      collection = try RegionCollection(
+        json: JSONValue(parsing: bytes), definedAt: WholeFile.modificationTime(of: path))
     } catch {
       throw ConfigurationError(
         place: path, problem: "not a GeoJSON FeatureCollection: \(error.description)")

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+internal import Spatial
 
 /// Files that are read and replaced as a whole.
 enum WholeFile {
@@ -12,6 +13,13 @@ enum WholeFile {
       if chunk.isEmpty { return bytes }
       bytes.append(contentsOf: chunk)
     }
+  }
+
+  /// When the file was last written; nil when that cannot be told.
+  static func modificationTime(of path: String) -> UTCTime? {
+    var info = stat()
+    guard stat(path, &info) == 0 else { return nil }
+    return UTCTime(nanoseconds: Int64(info.st_mtim.tv_sec) * 1_000_000_000 + Int64(info.st_mtim.tv_nsec))
   }
 
   /// Puts a new file in the place of the old one: whatever happens, one of the two is there, whole.

@@ -19,6 +19,7 @@ enum RemoteKeys {
     "mqtt.alpn",
     "mqtt.psk_identity", "mqtt.psk_file", "mqtt.link", "mqtt.burst_interval", "mqtt.burst_linger",
     "mqtt.connect_timeout", "mqtt.backoff_base", "mqtt.backoff_limit", "mqtt.session_expiry",
+    "mqtt.message_expiry",
   ]
 
   /// Sections of which every key is applied by building the pipeline anew.

@@ -197,12 +197,16 @@ struct RemoteManager: Sendable {
     guard now >= current.deadline, let failed = memory.trial else { return [] }
     // A short time allowed may end before the settling; a broker that is there is enough then.
     if current.connectedSince != nil { return confirm(isNews: false) }
-    trial = nil
-    memory.trial = nil
-    // They were in force before, and the file that was read with them is still what it was.
+    // They were in force before, and the file that was read with them is still what it was. What it leads to (privacy.path)
+    // may not be: then later.
     guard
       let configuration = try? layers.configuration(remote: Self.usable(memory.settings, active, layers))
-    else { return [] }
+    else {
+      trial?.deadline = now.advanced(bySeconds: active.remote.rollbackAfter)
+      return []
+    }
+    trial = nil
+    memory.trial = nil
     active = configuration
     return [.remember(memory), .apply(configuration), .report(rolledBack(failed.settings))]
   }

@@ -11,18 +11,37 @@ struct RemoteRegions: Sendable {
   /// Bytes: some ten thousand circles, or a thousand polygons of fifty corners.
   static let sizeLimit = 1 << 20
 
+  /// - Parameters:
+  ///   - before: the features watched until now.
+  ///   - time: when the regions were made that are not among those and do not say; nil when that is not known.
   /// - Throws: `JSONError` when the document as a whole is of no use.
-  init(parsing payload: [UInt8]) throws(JSONError) {
+  init(parsing payload: [UInt8], before: [JSONValue] = [], at time: UTCTime? = nil) throws(JSONError) {
     // The way to delete a retained message, and so the way to take all regions away.
     let empty = JSONValue.object(["type": .string("FeatureCollection"), "features": .array([])])
     guard payload.count <= Self.sizeLimit else { throw JSONError("more than \(Self.sizeLimit) bytes") }
     let json = payload.isEmpty ? empty : try JSONValue(parsing: payload)
-    collection = try RegionCollection(json: json)
+    guard case .object(var members) = json else { throw JSONError("not a JSON object") }
+    if let given = json["features"]?.array {
+      features = time.map { Self.stamped(given, before: before, at: $0) } ?? given
+      members["features"] = .array(features)
+    }
+    collection = try RegionCollection(json: .object(members))
     if collection.regions.isEmpty, let first = collection.problems.first {
       throw JSONError("no feature is a region; \(first)")
     }
-    features = json["features"]?.array ?? []
     version = json["version"]?.string.map { String($0.prefix(128)) }
+  }
+
+  /// The features with the time (`tst`) at which each was made or last changed, where they do not say so themselves: one
+  /// that is as it was before keeps its time.
+  static func stamped(_ features: [JSONValue], before: [JSONValue], at time: UTCTime) -> [JSONValue] {
+    var known: [JSONValue: JSONValue] = [:]
+    for feature in before { known[feature.with("tst", nil)] = feature["properties"]?["tst"] }
+    return features.map { feature in
+      guard feature["properties"]?["tst"] == nil else { return feature }
+      let made = known[feature.with("tst", nil)] ?? .integer(time.nanoseconds / 1_000_000_000)
+      return feature.with("tst", made)
+    }
   }
 
   /// The document of these features.
@@ -77,5 +96,17 @@ extension RemoteRegions {
           "tst": properties?["tst"] ?? .integer(0),
         ]))
     }
+  }
+}
+
+extension JSONValue {
+  /// A feature with another value of a property, or without it. What is no object stays as it is.
+  fileprivate func with(_ property: String, _ value: JSONValue?) -> JSONValue {
+    guard case .object(var members) = self else { return self }
+    var properties: [String: JSONValue] = [:]
+    if case .object(let own)? = members["properties"] { properties = own }
+    properties[property] = value
+    members["properties"] = .object(properties)
+    return .object(members)
   }
 }

@@ -29,6 +29,15 @@ extension RemoteService {
     return []
   }
 
+  /// Tells, as the format has it, each circle that is new or was changed.
+  func announce(_ features: [JSONValue], before: [JSONValue]) -> [MessageDraft] {
+    guard let topics = plan.inbox.topics.ownTracks else { return [] }
+    let known = Set(before)
+    return RemoteRegions.waypoints(in: features.filter { !known.contains($0) }).map {
+      message(to: topics.waypoint, $0.payload, lane: .live)
+    }
+  }
+
   private func message(to topic: String, _ payload: [UInt8], lane: DeliveryLane = .event) -> MessageDraft {
     MessageDraft(kind: .status, topic: topic, lane: lane, retain: false) { _ in payload }
   }

@@ -17,10 +17,12 @@ extension RemoteService {
   func watch(_ document: [UInt8], _ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft]) {
     var message = RegionsReportedMessage(time: Self.time, state: .applied)
     do {
-      let wanted = try RemoteRegions(parsing: document)
+      let before = regions?.features ?? []
+      let wanted = try RemoteRegions(parsing: document, before: before, at: Self.time)
       message.version = wanted.version
       try plan.folder.save(regions: RemoteRegions.document(wanted.features))
       regions = wanted
+      drafts += announce(wanted.features, before: before)
       let (accepted, problems) = wanted.collection.watch(in: &pipeline.regions.monitor)
       message.accepted = accepted
       message.refused = problems.map {

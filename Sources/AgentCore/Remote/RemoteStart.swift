@@ -30,7 +30,7 @@ struct RemoteStart: Sendable {
       log.warning("remote settings are lost: the file is damaged", metadata: ["reason": "\(error)"])
     }
     do {
-      regions = try folder.regions().map(RemoteRegions.init(parsing:))
+      regions = try folder.regions().map { try RemoteRegions(parsing: $0) }
     } catch {
       regions = nil
       log.warning("remote regions are lost: the file is damaged", metadata: ["reason": "\(error)"])

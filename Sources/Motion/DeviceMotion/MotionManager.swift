@@ -36,6 +36,10 @@ public struct MotionManager: Sendable {
   private var accelerometer: AccelerometerData?
   private var gyro: GyroData?
   private var magnetometer: MagnetometerData?
+  private var merger = SampleMerger()
+  /// The newest samples that the filter has been given.
+  private var fusedForce: AccelerometerData?
+  private var fusedRate: GyroData?
 
   /// Seconds after which a sensor that has said nothing counts as gone.
   private static let silence = 2.0
@@ -48,34 +52,79 @@ public struct MotionManager: Sendable {
     expectedBias = kept.gyroBias(at: nil)
   }
 
-  // Each of these takes a block of samples and hands every one that is sound to `body`, in order.
+  // Each of these takes a block of samples and hands every one that is sound to `body`, in order. What they say together
+  // follows once each of the other sensors has spoken of the same time.
 
   public mutating func process(_ block: [AccelerometerData], _ body: (AccelerometerData) -> Void = { _ in }) {
+    take(block, body)
+    fuse()
+  }
+
+  public mutating func process(_ block: [GyroData], _ body: (GyroData) -> Void = { _ in }) {
+    take(block, body)
+    fuse()
+  }
+
+  public mutating func process(_ block: [MagnetometerData], _ body: (MagnetometerData) -> Void = { _ in }) {
+    take(block, body)
+    fuse()
+  }
+
+  // The same without the fusion.
+
+  mutating func take(_ block: [AccelerometerData], _ body: (AccelerometerData) -> Void) {
     for sample in block where guards.admit(sample) {
-      filter.update(accelerometer: sample.specificForce, at: sample.timestamp)
+      merger.append(sample.specificForce, of: .accelerometer, at: sample.timestamp)
       separator.process(sample)
       accelerometer = sample
       body(sample)
     }
+    merger.endBlock(of: .accelerometer)
     if guards.hasTimeGoneBack { startAnew() }
   }
 
-  public mutating func process(_ block: [GyroData], _ body: (GyroData) -> Void = { _ in }) {
+  mutating func take(_ block: [GyroData], _ body: (GyroData) -> Void) {
     for sample in block where guards.admit(sample) {
-      filter.update(gyroscope: sample.rotationRate, at: sample.timestamp)
+      merger.append(sample.rotationRate, of: .gyroscope, at: sample.timestamp)
       gyro = sample
       body(sample)
     }
+    merger.endBlock(of: .gyroscope)
     if guards.hasTimeGoneBack { startAnew() }
   }
 
-  public mutating func process(_ block: [MagnetometerData], _ body: (MagnetometerData) -> Void = { _ in }) {
+  mutating func take(_ block: [MagnetometerData], _ body: (MagnetometerData) -> Void) {
     for sample in block where guards.admit(sample) {
-      filter.update(magnetometer: sample.magneticField, at: sample.timestamp)
+      merger.append(sample.magneticField, of: .magnetometer, at: sample.timestamp)
       magnetometer = sample
       body(sample)
     }
+    merger.endBlock(of: .magnetometer)
     if guards.hasTimeGoneBack { startAnew() }
+  }
+
+  /// Gives the filter the samples whose turn has come, and tells the motion after each of the gyroscope's, the other
+  /// sensors' of the same time included.
+  mutating func fuse(_ tell: ((DeviceMotion) -> Void)? = nil) {
+    var isUntold = false
+    func tellMotion(_ manager: Self) {
+      if isUntold, let tell, let motion = manager.deviceMotion { tell(motion) }
+      isUntold = false
+    }
+    while let sample = merger.next() {
+      switch sample.sensor {
+      case .gyroscope:
+        tellMotion(self)
+        filter.update(gyroscope: sample.value, at: sample.time)
+        fusedRate = GyroData(timestamp: sample.time, rotationRate: sample.value)
+        isUntold = true
+      case .accelerometer:
+        filter.update(accelerometer: sample.value, at: sample.time)
+        fusedForce = AccelerometerData(timestamp: sample.time, specificForce: sample.value)
+      case .magnetometer: filter.update(magnetometer: sample.value, at: sample.time)
+      }
+    }
+    tellMotion(self)
   }
 
   /// Time has gone back: all begins anew but what was learned.
@@ -84,7 +133,9 @@ public struct MotionManager: Sendable {
     filter = AttitudeFilter(calibration: kept)
     guards.startAnew()
     separator = GravitySeparator()
+    merger = SampleMerger()
     (accelerometer, gyro, magnetometer) = (nil, nil, nil)
+    (fusedForce, fusedRate) = (nil, nil)
   }
 
   /// Takes the place and civil time, for the declination.
@@ -142,13 +193,15 @@ public struct MotionManager: Sendable {
   public var deviceMotion: DeviceMotion? {
     guard let accelerometer else { return nil }
     let present = presentSensors
-    guard present.contains(.gyroscope), let gyro else { return degradedMotion(at: accelerometer.timestamp) }
-    guard present.contains(.accelerometer), let attitude = attitude(in: frame) else { return nil }
+    guard present.contains(.gyroscope) else { return degradedMotion(at: accelerometer.timestamp) }
+    guard present.contains(.accelerometer), let force = fusedForce, let rate = fusedRate,
+      let attitude = attitude(in: frame)
+    else { return nil }
     let gravity = attitude.gravity
     var motion = DeviceMotion(
-      timestamp: max(accelerometer.timestamp, gyro.timestamp), frame: frame, attitude: attitude,
-      rotationRate: gyro.rotationRate - filter.gyroscopeBias, gravity: gravity,
-      userAcceleration: accelerometer.acceleration - gravity)
+      timestamp: max(force.timestamp, rate.timestamp), frame: frame, attitude: attitude,
+      rotationRate: rate.rotationRate - filter.gyroscopeBias, gravity: gravity,
+      userAcceleration: force.acceleration - gravity)
     motion.magneticField = present.contains(.magnetometer) ? magneticField : nil
     motion.heading = frame.hasNorth ? attitude.heading() : nil
     return motion
@@ -163,7 +216,7 @@ public struct MotionManager: Sendable {
   /// Degrees, one standard deviation of the heading: by the filter's own reckoning, but never less than what rotations
   /// have shown of the device's magnetism allows. 90 means that nothing was observed; nil without a heading.
   public var headingAccuracy: Double? {
-    guard gyro != nil, magnetometer != nil, filter.quaternion9D != nil else { return nil }
+    guard fusedRate != nil, magnetometer != nil, filter.quaternion9D != nil else { return nil }
     let state = filter.state
     guard let deviation = state.headingDeviation, let bound = state.headingBound else { return nil }
     // Young evidence is often too sure of itself: its bound counts as one and a half deviations.
@@ -184,7 +237,7 @@ public struct MotionManager: Sendable {
   }
 
   private func attitude(in frame: AttitudeReferenceFrame) -> Attitude? {
-    guard accelerometer != nil, gyro != nil else { return nil }
+    guard fusedForce != nil, fusedRate != nil else { return nil }
     switch frame {
     case .xArbitraryZVertical: return Attitude(quaternion: filter.quaternion6D)
     case .xArbitraryCorrectedZVertical: return filter.quaternion9D.map(Attitude.init)

@@ -56,7 +56,7 @@ public struct AttitudeFilter: Sendable {
   var strapdown = Quaternion.identity
   /// Almost inertial to level frame.
   var level = Quaternion.identity
-  /// Level frame to east-north-up.
+  /// Level frame to east-north-up, a rotation about the vertical.
   var north = Quaternion.identity
   var history = AttitudeHistory()
   var lastRate = Vector3.zero
@@ -157,8 +157,9 @@ public struct AttitudeFilter: Sendable {
       restart()
       return
     }
-    quaternion6D = q.renormalized
-    if hasField { quaternion9D = north.times(q).renormalized }
+    let leveled = q.renormalized
+    quaternion6D = leveled
+    if hasField { quaternion9D = north.timesAboutVertical(leveled) }
   }
 
   /// The same for devices without a gyroscope.

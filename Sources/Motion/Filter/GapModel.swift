@@ -42,7 +42,8 @@ struct GapModel: Sendable {
   @inline(__always)
   mutating func observe(_ rate: Vector3, change: Vector3, interval: Double) {
     let gain = min(1, 0.5 * interval)
-    slope = change / interval
+    // One division for the three axes: this runs for every sample.
+    slope = (1 / interval) * change
     rateSquare += gain * (rate.dot(rate) + 1e-4 - rateSquare)
     accelerationSquare += gain * (slope.dot(slope) + 1e-2 - accelerationSquare)
     spanSum += rate * interval

@@ -87,6 +87,12 @@ extension Quaternion {
       z: w * b.z + x * b.y - y * b.x + z * b.w)
   }
 
+  /// The product with a rotation about the z axis on the left, which is half of the work: `self.x` and `self.y` are zero.
+  @inline(__always)
+  func timesAboutVertical(_ b: Quaternion) -> Quaternion {
+    Quaternion(w: w * b.w - z * b.z, x: w * b.x - z * b.y, y: w * b.y + z * b.x, z: w * b.z + z * b.w)
+  }
+
   /// The rotation by a vector, by series for the small angles of one sample; exact to 1e-12 up to 0.1 rad.
   @inline(__always)
   init(smallRotation r: Vector3) {

@@ -32,29 +32,25 @@ public final class LiveMotion: Sendable {
       switch event {
       case .accelerometer(let block):
         var outlets = state.accelerometer
-        state.manager.process(block) { sample in outlets.offer(sample, at: sample.timestamp) }
+        state.manager.take(block) { sample in outlets.offer(sample, at: sample.timestamp) }
         state.accelerometer = outlets
       case .gyroscope(let block):
         var outlets = state.gyro
-        // Motion is told sample by sample only where somebody listens; otherwise the block goes through at once.
-        if state.deviceMotion.isEmpty {
-          state.manager.process(block) { sample in outlets.offer(sample, at: sample.timestamp) }
-        } else {
-          for sample in block {
-            state.manager.process([sample]) { outlets.offer($0, at: $0.timestamp) }
-            guard let motion = state.manager.deviceMotion else { continue }
-            state.deviceMotion.offer(motion, at: motion.timestamp)
-          }
-        }
+        state.manager.take(block) { sample in outlets.offer(sample, at: sample.timestamp) }
         state.gyro = outlets
       case .magnetometer(let block):
         var outlets = state.magnetometer
-        state.manager.process(block) { sample in outlets.offer(sample, at: sample.timestamp) }
+        state.manager.take(block) { sample in outlets.offer(sample, at: sample.timestamp) }
         state.magnetometer = outlets
       case .status(let status): state.manager.note(status)
       case .thermometer(let block): state.manager.process(block)
       case .barometer, .position: break
       }
+      // Motion is told sample by sample only where somebody listens.
+      guard !state.deviceMotion.isEmpty else { return state.manager.fuse() }
+      var outlets = state.deviceMotion
+      state.manager.fuse { motion in outlets.offer(motion, at: motion.timestamp) }
+      state.deviceMotion = outlets
     }
   }
 

@@ -8,6 +8,9 @@ struct DeferredUpdates: Sendable {
   /// More fixes than this end the deferral as if its time had passed: two hours of one a second, below 2 MB.
   static let largestCount = 7200
 
+  /// Seconds: a longer wait would hide that a receiver has gone.
+  static let longestWait = 10.0
+
   /// Metres; infinite for no limit.
   let distance: Double
   /// When its time is over; nil for never.
@@ -33,6 +36,13 @@ struct DeferredUpdates: Sendable {
     fixes.append(location)
     if fixes.count >= Self.largestCount { return true }
     return distance.isFinite && origin.distance(to: location.coordinate) >= distance
+  }
+
+  /// Seconds that the next fixes may wait, so that those before the deadline are still in the batch.
+  func patience(after location: Location?) -> Double {
+    guard let deadline else { return Self.longestWait }
+    guard let location else { return 0 }
+    return max(0, min(Self.longestWait, deadline.seconds(since: location.timestamp) - 1.5))
   }
 
   /// Metres that are left from a location.

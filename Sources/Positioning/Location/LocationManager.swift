@@ -146,6 +146,7 @@ public struct LocationManager: Sendable {
     if let request = requests.min(by: { $0.accuracy < $1.accuracy }) {
       needs.desiredAccuracy = needs.desiredAccuracy.stricter(request.desiredAccuracy)
     } else if isFollowing {
+      if let deferral, !isMonitoringSignificantChanges { needs.patience = deferral.patience(after: location) }
       // A batch has every fix in it.
       needs.distance = deferral == nil && desiredAccuracy != .bestForNavigation ? distanceToTell : nil
     } else if isMonitoringSignificantChanges {

@@ -19,6 +19,8 @@ public struct LocationNeeds: Hashable, Sendable {
   /// When something is due even if nothing moves: the end of a deferral or of a one-shot request's time limit. Nil when
   /// nothing is.
   public var deadline: Timestamp?
+  /// Seconds that a fix may wait before anybody looks at it, because it is only collected; 0 when each is waited for.
+  public var patience = 0.0
   /// Whether headings are to be told.
   public var isHeadingWanted: Bool
   /// Whether locations were paused because the device stands still: nothing is due until motion is seen by the

@@ -39,5 +39,11 @@ public struct PowerNeeds: Hashable, Sendable {
     location.isWanted && location.desiredAccuracy.meters.map { $0 >= PowerPlanner.restfulAccuracy } ?? false
   }
 
+  /// Seconds that a fix may wait. Regions, a promised bound and headings want to know at once.
+  var latency: Double {
+    let isWaitedFor = distanceToBoundary != nil || errorBound != nil || location.isHeadingWanted
+    return isWaitedFor ? 1 : max(1, location.patience)
+  }
+
   var isPositionWanted: Bool { location.isWanted || distanceToBoundary != nil }
 }

@@ -11,6 +11,7 @@ public import Spatial
 /// - With a distance filter, or an edge of a region within reach, what counts is how soon the device could get there.
 /// - Rest is believed when the accelerometer saw it and a fix taken since does not contradict. Its end wakes everything
 ///   at once.
+/// - While fixes are only collected (deferred updates) they may wait in gpsd's socket, and the processor sleeps.
 /// - At accuracies finer than a hundred metres the receiver sleeps at rest only when the location side has paused itself,
 ///   and the inertial sensors stay as they are wanted: whoever asked for more wants to be told at rest, too.
 ///
@@ -92,18 +93,20 @@ public struct PowerPlanner: Sendable {
     let isNews = needs.location.timestamp != newest?.seen
     if isNews { compareFixes(needs.location) }
     decideReceiver(needs, isNews: isNews, at: time)
-    demands[.positioning] = isReceiverOn ? Self.receiverDemand : .off
+    demands[.positioning] = isReceiverOn ? Self.receiverDemand(latency: needs.latency) : .off
     return demands
   }
 
   /// What every kind of sensor must deliver while nothing sleeps.
   public static func fullDemands(for needs: PowerNeeds) -> [SensorKind: SensorDemand] {
     var demands = PowerPlanner().inertialDemands(for: needs)
-    if needs.isPositionWanted { demands[.positioning] = receiverDemand }
+    if needs.isPositionWanted { demands[.positioning] = receiverDemand(latency: 1) }
     return demands
   }
 
-  private static let receiverDemand = SensorDemand.rate(hertz: 1, latency: .seconds(1))
+  private static func receiverDemand(latency: Double) -> SensorDemand {
+    .rate(hertz: 1, latency: .seconds(latency))
+  }
 
   // MARK: Inertial sensors
 

@@ -14,14 +14,11 @@ public struct PrivacyPolicy: Hashable, Sendable {
   }
 
   public struct Zone: Hashable, Sendable {
-    public var centre: Coordinate
-    /// Metres.
-    public var radius: Double
+    public var area: Area
     public var treatment: Treatment
 
-    public init(centre: Coordinate, radius: Double, treatment: Treatment = .withhold) {
-      self.centre = centre
-      self.radius = radius
+    public init(area: Area, treatment: Treatment = .withhold) {
+      self.area = area
       self.treatment = treatment
     }
   }
@@ -52,9 +49,10 @@ public struct PrivacyPolicy: Hashable, Sendable {
 
   private func shown(_ coordinate: Coordinate) -> Shown {
     var size = accuracy ?? 0
-    for zone in zones where zone.centre.distance(to: coordinate) <= zone.radius {
+    let point = SurfacePoint(coordinate)
+    for zone in zones where zone.area.contains(point) {
       if zone.treatment == .withhold { return .withheld }
-      size = max(size, 2 * zone.radius)
+      size = max(size, zone.area.width)
     }
     return size > 0 ? .blurred(GridCell(holding: coordinate, size: size)) : .exact
   }

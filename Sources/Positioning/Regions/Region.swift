@@ -16,6 +16,10 @@ public struct Region: Hashable, Sendable {
   public var notifyOnExit: Bool
   /// Seconds, more than 0, after which a stay is told; nil for never.
   public var dwell: Double?
+  /// For people; nil when it has none.
+  public var name: String?
+  /// When it was made or last changed; nil when that is not known.
+  public var definedAt: UTCTime?
 
   public init(
     identifier: String, shape: Shape, notifyOnEntry: Bool = true, notifyOnExit: Bool = true,
@@ -36,6 +40,23 @@ public struct Region: Hashable, Sendable {
 
   public init(identifier: String, center: Coordinate, radius: Double, dwell: Double? = nil) {
     self.init(identifier: identifier, shape: .circle(center: center, radius: radius), dwell: dwell)
+  }
+
+  /// The shape, checked and in the form that is quick to look at.
+  /// - Throws: `RegionError` for a shape that is none.
+  public func area() throws(RegionError) -> Area {
+    switch shape {
+    case .circle(let center, let radius):
+      guard center.isValid else { throw .invalidCenter }
+      guard let circle = Circle(center: center, radius: radius) else { throw .invalidRadius(radius) }
+      return .circle(circle)
+    case .polygon(let parts):
+      do {
+        return .polygon(try Polygon(parts: parts))
+      } catch {
+        throw .polygon(error)
+      }
+    }
   }
 }
 

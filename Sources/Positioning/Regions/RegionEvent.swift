@@ -11,6 +11,10 @@ public struct RegionEvent: Hashable, Sendable {
 
   public var kind: Kind
   public var identifier: String
+  /// The region's; nil when it has none.
+  public var name: String?
+  /// When the region was made or last changed; nil when that is not known.
+  public var definedAt: UTCTime?
   /// When it happened: the crossing interpolated between two fixes, or the end of the dwell time. A late event has the
   /// time of the first fix that showed it.
   public var timestamp: Timestamp

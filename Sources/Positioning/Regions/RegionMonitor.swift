@@ -34,6 +34,8 @@ public struct RegionMonitor: Sendable {
   var memory = RegionMemory()
   private(set) var newest: RegionFix?
   private var firstFix: Timestamp?
+  /// Whether the vehicle went out of sight after the newest fix.
+  private var isInterrupted = false
   private var nearby: [Int] = []
 
   /// When a stay will be long enough to be told; nil for none. Call `advance` then.
@@ -72,8 +74,8 @@ public struct RegionMonitor: Sendable {
       return []
     }
     let fix = RegionFix(location, settings)
-    let step = RegionStep(from: newest, to: fix, settings)
-    newest = fix
+    let step = RegionStep(from: isInterrupted ? nil : newest, to: fix, settings)
+    (newest, isInterrupted) = (fix, false)
     let first = firstFix ?? fix.timestamp
     firstFix = first
     // Regions that have not come back by then are gone.
@@ -98,6 +100,10 @@ public struct RegionMonitor: Sendable {
     return events.ordered
   }
 
+  /// Takes word that the vehicle is where nobody may know: nothing is taken for seen between the fixes before and after,
+  /// and a stay is not told before the next one.
+  public mutating func interrupt() { isInterrupted = true }
+
   /// Lets time pass without a location; returns the stays that have become long enough.
   public mutating func advance(to time: Timestamp) -> [RegionEvent] {
     var events = RegionEventList()
@@ -110,7 +116,7 @@ public struct RegionMonitor: Sendable {
     for (place, track) in tracks where states[place] == .inside && !track.hasDwelt {
       guard let due = due(place, track) else { continue }
       // A vehicle that may have left already is not said to stay.
-      if due <= time, track.isInside == true, track.evidence.isEmpty {
+      if due <= time, track.isInside == true, track.evidence.isEmpty, !isInterrupted {
         tell(.dwell, place, track, RegionMonitor.stay(at: due, newest), confidence: 1, into: &events)
         tracks[place]?.hasDwelt = true
         revision += 1
@@ -143,10 +149,11 @@ public struct RegionMonitor: Sendable {
     guard kind != .enter || region.notifyOnEntry, kind != .exit || region.notifyOnExit else { return }
     let isLate =
       kind == .dwell ? firstFix.map { track.isRestored && crossing.timestamp < $0 } ?? false : track.isLate
-    events.append(
-      RegionEvent(
-        kind: kind, identifier: region.identifier, timestamp: crossing.timestamp, time: crossing.time,
-        coordinate: crossing.coordinate, horizontalAccuracy: crossing.statedAccuracy, confidence: confidence,
-        isLate: isLate), isPassage: isPassage)
+    var event = RegionEvent(
+      kind: kind, identifier: region.identifier, timestamp: crossing.timestamp, time: crossing.time,
+      coordinate: crossing.coordinate, horizontalAccuracy: crossing.statedAccuracy, confidence: confidence,
+      isLate: isLate)
+    (event.name, event.definedAt) = (region.name, region.definedAt)
+    events.append(event, isPassage: isPassage)
   }
 }

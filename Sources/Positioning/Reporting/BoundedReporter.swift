@@ -3,7 +3,9 @@ public import Spatial
 /// A reporting policy with two promises: what a subscriber shows is never more than `epsilon` metres wrong, for the
 /// moment `delay` seconds ago. Zero delay is dead reckoning.
 ///
-/// The promise is for every fix; between two fixes, and while the receiver is silent, nobody knows the truth.
+/// The promise is for every fix that was let in by the end of its delay; between two fixes, and while the receiver is
+/// silent, nobody knows the truth. A fix that `FixScreen` holds back for longer is told when it is let in: reports then say
+/// its moment within epsilon, too, to whoever keeps them.
 ///
 /// A report is decided as late as the promise allows: when a fix is not within epsilon of the prediction, its moment
 /// is shown `delay` seconds later, and until then the fixes that follow it can be looked at. Nothing is lost by

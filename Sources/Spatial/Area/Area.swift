@@ -35,6 +35,14 @@ public enum Area: Hashable, Sendable {
     }
   }
 
+  /// Metres: the diameter of a circle that holds all of it; of polygons of hundreds of kilometres, somewhat more.
+  public var width: Double {
+    switch self {
+    case .circle(let circle): 2 * circle.radius
+    case .polygon(let polygon): 2 * polygon.extent
+    }
+  }
+
   /// A box in space that holds all of it.
   public var bounds: SpaceBox {
     switch self {

@@ -1,12 +1,12 @@
 public import Positioning
-internal import Spatial
+public import Spatial
 
 /// Regions from a GeoJSON FeatureCollection (RFC 7946).
 ///
 /// A feature is a region when its geometry is a Polygon, a MultiPolygon, or a Point with a member `radius` (metres) in its
 /// `properties`. Its identifier is the feature's `id`, or `id` or `identifier` of its properties. Further properties:
-/// `dwell` (seconds), `notifyOnEntry`, `notifyOnExit` (true when not given). Others are ignored. Edges are taken as the
-/// shortest ways over the earth, not as straight lines on a map: for an edge of 10 km at 50° north that differs by 2 m.
+/// `dwell` (seconds), `notifyOnEntry`, `notifyOnExit` (true when not given), `name`, and `tst`, when it was made or last
+/// changed (seconds since 1970, as OwnTracks has it). Others are ignored. Edges are taken as the shortest ways over the earth, not as straight lines on a map: for an edge of 10 km at 50° north that differs by 2 m.
 public struct RegionCollection: Hashable, Sendable {
   /// A feature that is no region: which, what is wrong, and the remedy.
   public struct Problem: Hashable, Sendable, CustomStringConvertible {
@@ -27,8 +27,9 @@ public struct RegionCollection: Hashable, Sendable {
   public private(set) var problems: [Problem] = []
 
   /// Reads what can be read. Whether a geometry makes sense is for `RegionMonitor.replaceAll` to say.
+  /// - Parameter time: when regions were made that do not say so themselves; nil when that is not known.
   /// - Throws: `JSONError` when it is no FeatureCollection at all.
-  public init(json: JSONValue) throws(JSONError) {
+  public init(json: JSONValue, definedAt time: UTCTime? = nil) throws(JSONError) {
     guard json["type"]?.string == "FeatureCollection" else {
       throw JSONError("key \"type\": must be \"FeatureCollection\"")
     }
@@ -37,7 +38,9 @@ public struct RegionCollection: Hashable, Sendable {
     }
     for (index, feature) in features.enumerated() {
       do throws(JSONError) {
-        regions.append(try Region(feature: feature))
+        var region = try Region(feature: feature)
+        region.definedAt = region.definedAt ?? time
+        regions.append(region)
         places.append(index)
       } catch {
         problems.append(
@@ -75,6 +78,10 @@ extension Region {
         throw JSONError("key \"properties.dwell\": not a number; give seconds")
       }
       dwell = seconds
+    }
+    name = properties?["name"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    if let seconds = properties?["tst"]?.double, (0...9e9).contains(seconds) {
+      definedAt = UTCTime(secondsSince1970: seconds)
     }
   }
 

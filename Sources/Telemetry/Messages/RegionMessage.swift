@@ -9,6 +9,10 @@ public struct RegionMessage: Hashable, Sendable {
   public var event: RegionEvent.Kind
   /// The region's identifier.
   public var region: String
+  /// The region's name; nil when it has none.
+  public var name: String?
+  /// When the region was made or last changed; nil when that is not known.
+  public var definedAt: UTCTime?
   /// Where the boundary was crossed, or for a stay the vehicle's position.
   public var coordinate: Coordinate
   /// Metres at 68 %; nil when unknown.
@@ -24,6 +28,7 @@ public struct RegionMessage: Hashable, Sendable {
     self.time = time
     self.event = event.kind
     region = event.identifier
+    (name, definedAt) = (event.name, event.definedAt)
     coordinate = event.coordinate
     horizontalAccuracy = event.horizontalAccuracy
     confidence = event.confidence
@@ -36,6 +41,8 @@ public struct RegionMessage: Hashable, Sendable {
       json.field("time", time.rfc3339)
       json.field("event", event.rawValue)
       json.field("region", region)
+      json.field("name", name)
+      json.field("defined", definedAt?.rfc3339)
       json.field("latitude", coordinate.latitude, decimals: 8)
       json.field("longitude", coordinate.longitude, decimals: 8)
       json.field("horizontalAccuracy", horizontalAccuracy, decimals: 2)
@@ -56,6 +63,8 @@ public struct RegionMessage: Hashable, Sendable {
       throw JSONError("key \"region\": missing or not a name")
     }
     (self.event, self.region) = (event, region)
+    self.name = json["name"]?.string
+    definedAt = json["defined"]?.string.flatMap { UTCTime(rfc3339: $0) }
     coordinate = Coordinate(
       latitude: try json.required("latitude", in: -90...90),
       longitude: try json.required("longitude", in: -180...180))

@@ -46,10 +46,15 @@ import Testing
 
   /// A recorder crashes on a transition without `desc`.
   @Test(arguments: [
-    (#""event":"enter","region":"depot","name":"The depot""#, "enter", "The depot"),
-    (#""event":"exit","region":"depot""#, "leave", "depot"),
+    (
+      #""event":"enter","region":"depot","name":"The depot","defined":"2026-01-02T03:04:05.678Z""#, "enter",
+      "The depot", 1_767_323_045
+    ),
+    (#""event":"exit","region":"depot""#, "leave", "depot", 0),
   ])
-  func aCrossingBecomesATransitionWithItsName(fields: String, event: String, name: String) throws {
+  func aCrossingBecomesATransitionWithItsName(
+    fields: String, event: String, name: String, waypointTime: Int
+  ) throws {
     var profile = try profile()
     let region = draft(
       .region,
@@ -58,7 +63,8 @@ import Testing
     let drafts = profile.translate(region)
     #expect(drafts.first?.topic == "owntracks/fleet/van-1/event" && drafts.first?.retain == false)
     #expect(
-      text(drafts.first) == #"{"_type":"transition","wtst":0,"tst":1795248930,"event":"\#(event)","acc":8,"#
+      text(drafts.first)
+        == #"{"_type":"transition","wtst":\#(waypointTime),"tst":1795248930,"event":"\#(event)","acc":8,"#
         + #""desc":"\#(name)","lat":48.5,"lon":11.5,"tid":"v1","t":"c","rid":"depot"}"#)
     let after = profile.translate(
       draft(.location, #"{"time":"2026-11-21T08:15:31.000Z","latitude":48.5,"longitude":11.5}"#))

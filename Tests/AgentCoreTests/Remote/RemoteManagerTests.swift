@@ -1,4 +1,5 @@
 import Spatial
+import TestSupport
 import Testing
 
 @testable import AgentCore
@@ -152,6 +153,20 @@ import Testing
     // The broker still has the document, and it must not be tried for ever; a new one of the same words is.
     #expect(manager.desired(document, isRetained: true, at: at(200)).isEmpty)
     #expect(report(manager.desired(document, isRetained: false, at: at(300)))?.state == .trial)
+  }
+
+  /// Going back needs the file of private places. While it cannot be read, the settings on trial stay rather than none.
+  @Test func aRollbackWaitsForTheFileOfPrivatePlaces() throws {
+    let directory = try TemporaryDirectory()
+    let none = #"{"type":"FeatureCollection","features":[]}"#
+    let path = try directory.write("private.geojson", none)
+    var manager = try manager(flags: ["privacy.path=\(path)"])
+    let document = Array(#"{"settings":{"mqtt.broker":"mqtt://dead"}}"#.utf8)
+    _ = manager.desired(document, isRetained: true, at: at(100))
+    _ = try directory.write("private.geojson", "{")
+    #expect(manager.advance(to: at(160)).isEmpty && manager.nextDeadline == at(220))
+    _ = try directory.write("private.geojson", none)
+    #expect(report(manager.advance(to: at(220)))?.state == .rolledBack)
   }
 
   @Test func aBrokerThatIsReachedIsConfirmed() throws {

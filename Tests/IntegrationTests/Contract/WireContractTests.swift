@@ -18,6 +18,7 @@ import Testing
     let day = try validated(seconds: 86_400, isFull ? inertial : still)
     #expect(day["location"] ?? 0 > 10_000)
     #expect(day["status"] ?? 0 > 1000)
+    #expect(day["status.energy"] == day["status"])
     #expect(day["region"] ?? 0 > 1)
     let moving = isFull ? day : try validated(seconds: 3600, inertial)
     for kind in ["heading", "attitude", "motion"] { #expect(moving[kind] ?? 0 > 0, "\(kind)") }

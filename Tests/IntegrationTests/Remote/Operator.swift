@@ -11,6 +11,8 @@ final class Operator {
     var topic: String
     var json: [String: Any]
     var correlation: [UInt8]?
+    /// Seconds.
+    var expiry: UInt32?
   }
 
   private let session: MQTTSession
@@ -52,7 +54,9 @@ final class Operator {
     messages.withLock { $0 }.filter { $0.topic == topic }.compactMap { message in
       let json = try? JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any]
       return json.map {
-        Received(topic: message.topic, json: $0, correlation: message.properties.correlationData)
+        Received(
+          topic: message.topic, json: $0, correlation: message.properties.correlationData,
+          expiry: message.properties.messageExpiryInterval)
       }
     }
   }

@@ -5,7 +5,7 @@ import Testing
 /// Settings that are wanted remotely, through a real broker: issue 5, point 6.
 @Suite(.serialized) struct RemoteConfigurationTests {
   private static let keys =
-    #"keys = ["heading.enabled", "attitude.enabled", "status.interval", "mqtt.broker"]"#
+    #"keys = ["heading.enabled", "attitude.enabled", "status.interval", "mqtt.broker", "mqtt.message_expiry"]"#
   private static let enabled = "enabled = true\nrollback_after = 5\n" + keys
 
   private func refusals(_ report: [String: Any]?) -> [String: String] {
@@ -123,6 +123,35 @@ import Testing
     #expect(controller.want("", retain: true)?["state"] as? String == "applied")
     #expect(waitUntil(atMost: 90) { headings() > told }, "\(again.log)")
     again.child.terminate()
+  }
+
+  /// Messages are worth something for as long as the settings in force say, from the next one on.
+  @Test(.timeLimit(.minutes(3))) func anotherExpiryIsInForceAtOnce() throws {
+    let broker = try BrokerFixture()
+    let controller = try Operator(broker)
+    let agent = try ManagedAgent(broker, remote: Self.enabled, directory: TemporaryDirectory())
+    let track = Operator.vehicle + "track"
+    #expect(waitUntil(atMost: 60) { controller.state == "online" }, "\(agent.log)")
+    for (settings, expiry) in [("", nil), (#""mqtt.message_expiry":600"#, 600), ("", nil)]
+      as [(String, UInt32?)]
+    {
+      if expiry != nil || !controller.reports.isEmpty {
+        let settled = controller.reports.count { $0["state"] as? String == "applied" }
+        controller.send("config/desired", #"{"settings":{\#(settings)}}"#, retain: true)
+        let isSettled = waitUntil(atMost: 60) {
+          controller.reports.count { $0["state"] as? String == "applied" } > settled
+        }
+        #expect(isSettled, "\(agent.log)")
+      }
+      let before = controller.received(track).count
+      #expect(controller.command("locate")?["state"] as? String == "done", "\(agent.log)")
+      #expect(controller.command("track", #"{"from":"2020-01-01T00:00:00Z"}"#)?["state"] as? String == "done")
+      #expect(waitUntil(atMost: 60) { controller.received(track).count > before }, "\(agent.log)")
+      let lasts = controller.received(track).last?.expiry
+      // A broker takes off the seconds for which it had the message.
+      if let expiry { #expect((expiry - 60...expiry).contains(lasts ?? 0)) } else { #expect(lasts == nil) }
+    }
+    agent.child.terminate()
   }
 
   @Test(.timeLimit(.minutes(2))) func nothingIsListenedToUnlessConfigured() throws {

@@ -72,12 +72,11 @@ extension SensorRigTests {
   }
 }
 
-/// Feeds a filter with what was captured of a trial, in the order of arrival, as the agent does; the samples at rest
+/// Feeds the fusion with what was captured of a trial, in the order of arrival, as the agent does; the samples at rest
 /// before and after are passed over.
 private struct CapturedReplay {
   /// One for each gyroscope sample.
-  private(set) var attitudes: [Quaternion?] = []
-  private var filter = AttitudeFilter()
+  private(set) var attitudes: [Quaternion?]
   private var next: [SensorKind: Int] = [:]
   private var wrong: [SensorKind: Int] = [:]
   private var first: [SensorKind: Timestamp] = [:]
@@ -90,26 +89,38 @@ private struct CapturedReplay {
 
   init(of trial: BroadRecording, _ events: [SensorEvent]) {
     self.trial = trial
+    attitudes = [Quaternion?](repeating: nil, count: trial.rows.count)
+    let live = LiveMotion(manager: MotionManager(frame: .xArbitraryCorrectedZVertical)) { _ in }
+    let motions = live.startDeviceMotionUpdates(capacity: trial.rows.count)
+    var rows: [Timestamp: Int] = [:]
     for event in events {
       switch event {
       case .gyroscope(let block):
-        for sample in block
-        where isPlayed(sample.rotationRate, \.rate, Self.tolerance, .gyroscope, sample.timestamp) {
-          filter.update(gyroscope: sample.rotationRate, at: sample.timestamp)
-          attitudes.append(filter.quaternion9D)
+        let played = block.filter {
+          isPlayed($0.rotationRate, \.rate, Self.tolerance, .gyroscope, $0.timestamp)
         }
+        for (index, sample) in played.enumerated() {
+          rows[sample.timestamp] = next[.gyroscope, default: 0] - played.count + index
+        }
+        live.process(.gyroscope(played))
       case .accelerometer(let block):
-        for sample in block
-        where isPlayed(sample.specificForce, \.force, Self.tolerance, .accelerometer, sample.timestamp) {
-          filter.update(accelerometer: sample.specificForce, at: sample.timestamp)
-        }
+        live.process(
+          .accelerometer(
+            block.filter {
+              isPlayed($0.specificForce, \.force, Self.tolerance, .accelerometer, $0.timestamp)
+            }))
       case .magnetometer(let block):
-        for sample in block
-        where isPlayed(sample.magneticField, \.field, Self.fieldTolerance, .magnetometer, sample.timestamp) {
-          filter.update(magnetometer: sample.magneticField, at: sample.timestamp)
-        }
+        live.process(
+          .magnetometer(
+            block.filter {
+              isPlayed($0.magneticField, \.field, Self.fieldTolerance, .magnetometer, $0.timestamp)
+            }))
       default: break
       }
+    }
+    motions.stop()
+    while let motion = motions.next() {
+      if let row = rows[motion.timestamp] { attitudes[row] = motion.attitude?.quaternion }
     }
   }
 

@@ -8,7 +8,7 @@ import Testing
 /// Power as it is measured outside of the agent: by the virtual chips, by gpsd, and by the guest's kernel.
 ///
 /// A minute and a half each in the default run; ODOGRAPH_POWER_SECONDS=600, or Deploy/test.sh --full, takes ten minutes
-/// each, as issue 4 asks.
+/// each.
 extension SensorRigTests {
   private static var seconds: Double {
     let environment = ProcessInfo.processInfo.environment

@@ -1,5 +1,6 @@
 import Foundation
 import Spatial
+import TestSupport
 
 /// A ring around a place: at each of evenly spread bearings a distance in metres.
 func ring(around center: Coordinate, _ distances: [Double]) -> [Coordinate] {
@@ -13,7 +14,7 @@ func ring(_ corners: (Double, Double)...) -> [Coordinate] {
   corners.map { Coordinate(latitude: $0.1, longitude: $0.0) }
 }
 
-extension SeededGenerator {
+extension SplitMix {
   /// Anywhere on the earth, evenly, or near a pole or the antimeridian.
   mutating func coordinate() -> Coordinate {
     let latitude = asin(uniform(-1...1)).degrees

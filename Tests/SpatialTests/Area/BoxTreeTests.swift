@@ -1,10 +1,11 @@
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct BoxTreeTests {
   @Test(arguments: [0, 1, 2, 3, 50, 1000])
   func findsWhatATrialOfAllFinds(count: Int) throws {
-    var random = SeededGenerator()
+    var random = SplitMix.announced()
     let home = random.coordinate()
     func place() -> Coordinate {
       home.destination(distance: random.uniform(0...20_000), bearing: random.uniform(0...360))
@@ -36,7 +37,7 @@ import Testing
 
   /// Nothing inside an area lies outside of its box, wherever on the earth and however large.
   @Test func boxesHoldTheirAreas() throws {
-    var random = SeededGenerator()
+    var random = SplitMix.announced()
     for _ in 0..<300 {
       let center = random.coordinate()
       let size = [50.0, 5000, 500_000, 4_000_000][Int(random.uniform(0...3.99))]

@@ -1,5 +1,6 @@
 import Foundation
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct LikelihoodTests {
@@ -44,7 +45,7 @@ import Testing
 
   /// On the boundary both sides are as likely, however the numbers fall.
   @Test func theBoundaryIsAnEvenChance() throws {
-    var random = SeededGenerator()
+    var random = SplitMix.announced()
     for _ in 0..<200 {
       let middle = random.coordinate()
       let corners = ring(around: middle, (0..<5).map { _ in random.uniform(4000...5000) })

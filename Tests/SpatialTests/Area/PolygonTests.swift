@@ -1,4 +1,5 @@
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct PolygonTests {
@@ -103,7 +104,7 @@ import Testing
 
   /// Against the geodesic to points laid densely along each edge.
   @Test func distancesAgreeWithTheGeodesic() throws {
-    var random = SeededGenerator()
+    var random = SplitMix.announced()
     for _ in 0..<60 {
       let center = random.coordinate()
       let scale = [30.0, 300, 5000, 100_000, 1_000_000][Int(random.uniform(0...4.99))]

@@ -1,7 +1,8 @@
-import CPublisher
+import CPeers
 import Glibc
 import MQTT
 import StoreAndForward
+import Support
 import Synchronization
 
 func configuration(_ port: Int, _ client: String, window: Int = 100) -> MQTTConfiguration {
@@ -9,12 +10,6 @@ func configuration(_ port: Int, _ client: String, window: Int = 100) -> MQTTConf
     brokers: [MQTTConfiguration.Broker(host: "127.0.0.1", port: port)], clientID: client)
   configuration.publishWindow = window
   return configuration
-}
-
-func now() -> Double {
-  var time = timespec()
-  clock_gettime(CLOCK_MONOTONIC, &time)
-  return Double(time.tv_sec) + 1e-9 * Double(time.tv_nsec)
 }
 
 /// Offers one message again and again, from memory.

@@ -1,7 +1,8 @@
-import CPublisher
+import CPeers
 import Glibc
 import MQTT
 import StoreAndForward
+import Support
 
 // Prints CSV to stdout: how fast the agent's client publishes, next to a minimal C publisher, in the same run and
 // against the same broker; then how fast it receives.
@@ -11,7 +12,9 @@ import StoreAndForward
 let arguments = CommandLine.arguments.dropFirst().compactMap { Int($0) }
 let count = arguments.first ?? 100_000
 let windows = arguments.count > 1 ? Array(arguments.dropFirst()) : [20, 100, 200]
-let broker = Broker()
+let directory = temporaryDirectory()
+defer { remove(directory) }
+let broker = Broker(in: directory)
 defer { broker.end() }
 let size = 200
 

@@ -1,5 +1,6 @@
-import CFleet
+import CPeers
 import Glibc
+import Support
 
 /// One reader in one round: starts it, publishes, waits until it has taken everything. Each has a broker of its own, as
 /// one would keep messages for the readers that are gone.

@@ -1,7 +1,8 @@
-import CFleet
+import CPeers
 import FleetCore
 import Glibc
 import MQTT
+import Support
 
 /// What the benchmark does in a process of its own: the same code as the command's, without its parser.
 func runChild(_ arguments: [String]) -> Int32 {

@@ -1,4 +1,5 @@
 import Glibc
+import Support
 
 /// A PostgreSQL of the benchmark's own, as Debian installs it, with its default settings.
 final class PostgreSQL {

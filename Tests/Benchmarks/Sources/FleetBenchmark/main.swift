@@ -1,6 +1,7 @@
-import CFleet
+import CPeers
 import FleetCore
 import Glibc
+import Support
 
 // Prints CSV to stdout: how fast readers of a fleet take what one publisher sends to one broker, each in a process of
 // its own, taking turns in the same run.
@@ -29,13 +30,9 @@ while let argument = rest.popFirst() {
 }
 if cases.isEmpty { cases = ["record", "tail", "memory"] }
 
-var template = Array("/tmp/fleet-benchmark-XXXXXX".utf8CString)
-guard mkdtemp(&template) != nil else { fatalError("no temporary directory") }
-let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+let directory = temporaryDirectory()
 setenv("XDG_STATE_HOME", directory, 1)
-defer {
-  _ = Child(["rm", "-rf", directory]).wait(atMost: 60)
-}
+defer { remove(directory) }
 
 say("case,reader,messages_per_second,peak_rss_mb")
 if cases.contains("record") { measureRecord() }

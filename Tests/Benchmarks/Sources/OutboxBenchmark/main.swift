@@ -1,5 +1,6 @@
 import Glibc
 import StoreAndForward
+import Support
 
 // Prints CSV to stdout: how fast records are accepted and drained, at what number of commits and peak memory.
 //

@@ -1,12 +1,12 @@
-import Glibc
+internal import Glibc
 
 /// A mosquitto of the benchmark's own on a free loopback port, with a log that tells who is there.
-final class Broker {
-  let port: Int
+package final class Broker {
+  package let port: Int
   private let log: String
   private let process: Child
 
-  init(in directory: String) {
+  package init(in directory: String) {
     port = freePort()
     log = directory + "/broker-\(port).log"
     let path = directory + "/broker.conf"
@@ -28,7 +28,7 @@ final class Broker {
   }
 
   /// Waits until a client whose name begins so has subscribed so many times.
-  func waitForSubscription(of client: String, times: Int = 1) {
+  package func waitForSubscription(of client: String, times: Int = 1) {
     while true {
       let lines = contents(of: log).split(separator: "\n")
       if lines.filter({ $0.contains(": \(client)") && $0.hasSuffix(" odograph/v1/#") }).count >= times {
@@ -38,10 +38,10 @@ final class Broker {
     }
   }
 
-  func end() { _ = process.end(SIGTERM) }
+  package func end() { _ = process.end(SIGTERM) }
 }
 
-func freePort() -> Int {
+package func freePort() -> Int {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
   defer { close(descriptor) }
   var address = sockaddr_in()

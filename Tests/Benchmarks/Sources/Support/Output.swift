@@ -1,12 +1,12 @@
-import Glibc
+internal import Glibc
 
 /// Prints a line at once: stdout is buffered in a pipe.
-func say(_ line: String) {
+package func say(_ line: String) {
   print(line)
   fflush(nil)
 }
 
-func complain(_ text: String) {
+package func complain(_ text: String) {
   let bytes = Array((text + "\n").utf8)
   _ = bytes.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
 }

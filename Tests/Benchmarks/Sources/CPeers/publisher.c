@@ -1,15 +1,23 @@
-#include "publisher.h"
+#include "peers.h"
 
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 struct progress {
   bool connected;
   int acknowledged;
+};
+
+// One message to send.
+struct message {
+  char topic[64];
+  char payload[65536];
+  int size;
 };
 
 static void on_connect(struct mosquitto *client, void *context, int reason, int flags, const mosquitto_property *p) {
@@ -28,12 +36,12 @@ static double now(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-double publish_minimal(const char *host, int port, int qos, int window, int count, int size) {
-  static char payload[65536];
-  memset(payload, 'x', sizeof payload);
+// Publishes `count` messages; `compose` makes the one with a number, or leaves the last one where it is null.
+static double publish(const char *host, int port, const char *client_id, int qos, int window, int first, int count,
+                      struct message *message, void (*compose)(struct message *, int)) {
   struct progress progress = {false, 0};
   mosquitto_lib_init();
-  struct mosquitto *client = mosquitto_new("minimal-publisher", true, &progress);
+  struct mosquitto *client = mosquitto_new(client_id, true, &progress);
   mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5);
   mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, 65535);
   mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1);
@@ -48,13 +56,37 @@ double publish_minimal(const char *host, int port, int qos, int window, int coun
     if (entry.revents & POLLIN) code = mosquitto_loop_read(client, 1);
     if (code == MOSQ_ERR_SUCCESS && entry.revents & POLLOUT) code = mosquitto_loop_write(client, 1);
     while (code == MOSQ_ERR_SUCCESS && progress.connected && sent < count && sent - progress.acknowledged < window) {
+      if (compose) compose(message, first + sent);
       if (sent == 0) start = now();
-      code = mosquitto_publish_v5(client, NULL, "benchmark/minimal", size, payload, qos, false, NULL);
+      code = mosquitto_publish_v5(client, NULL, message->topic, message->size, message->payload, qos, false, NULL);
       sent++;
     }
   }
   double seconds = now() - start;
   mosquitto_disconnect(client);
+  mosquitto_loop_write(client, 1);
   mosquitto_destroy(client);
   return code == MOSQ_ERR_SUCCESS ? seconds : -(double)code;
+}
+
+double publish_minimal(const char *host, int port, int qos, int window, int count, int size) {
+  static struct message message = {.topic = "benchmark/minimal"};
+  memset(message.payload, 'x', sizeof message.payload);
+  message.size = size;
+  return publish(host, port, "minimal-publisher", qos, window, 0, count, &message, NULL);
+}
+
+static void compose_location(struct message *message, int number) {
+  snprintf(message->topic, sizeof message->topic, "odograph/v1/bench/van-%02d/location", number % 100);
+  message->size = snprintf(message->payload, sizeof message->payload,
+      "{\"time\":\"2026-11-21T%02d:%02d:%02d.%03dZ\",\"latitude\":48.%08d,\"longitude\":11.%08d,"
+      "\"altitude\":520.25,\"horizontalAccuracy\":2.50,\"speed\":13.375,\"course\":271.25,"
+      "\"epoch\":\"9f3a61c2d4e5\",\"seq\":%d}",
+      number / 3600000 % 24, number / 60000 % 60, number / 1000 % 60, number % 1000, number % 100000000,
+      number % 99999999, number / 100);
+}
+
+double publish_fleet(const char *host, int port, int qos, int window, int first, int count) {
+  static struct message message;
+  return publish(host, port, "fleet-publisher", qos, window, first, count, &message, compose_location);
 }

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Makes what people read about the programs and libraries, and fails on what is wrong in it: manual pages and shell
+# completions of both programs, and a DocC archive of each library product.
+#
+# usage: Deploy/documentation.sh [--programs DIR] OUTPUT-DIR
+#   --programs DIR   take odograph and odographd from DIR, and make no archives: for packaging
+# OUTPUT-DIR becomes:
+#   man/man1/odograph.1, odograph-watch.1, …; man/man8/odographd.8, odographd-run.8, …
+#   bash-completion/completions/NAME, zsh/vendor-completions/_NAME, fish/vendor_completions.d/NAME.fish
+#   doc/MODULE.doccarchive
+# The first two lines are as below /usr/share. Environment: SOURCE_DATE_EPOCH, the date of the pages; else the last commit's.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=Deploy/packages.sh
+. Deploy/packages.sh
+
+usage() { echo "usage: Deploy/documentation.sh [--programs DIR] OUTPUT-DIR" >&2; exit 64; }
+programs=
+if [ "${1:-}" = --programs ]; then programs=${2:?--programs needs a folder}; shift 2; fi
+[ $# -eq 1 ] || usage
+output=$1
+install_packages "${build_packages[@]}" python3 mandoc >&2
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# quietly COMMAND…: prints what it said only when it fails.
+quietly() { "$@" >"$work/said" 2>&1 || { cat "$work/said" >&2; return 1; }; }
+
+# The argument parser's own tool, which its package plugin runs on each program.
+quietly swift build --product generate-manual
+built=$(swift build --show-bin-path)
+if [ -z "$programs" ]; then
+  quietly swift build --product odographd
+  quietly swift build --product odograph
+fi
+
+epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+for program in odograph odographd; do
+  binary=${programs:-$built}/$program
+  section=1
+  if [ "$program" = odographd ]; then section=8; fi
+  mkdir -p "$work/$program" "$output/man/man$section"
+  "$built/generate-manual-tool" "$binary" --multi-page --section "$section" --date "$(date -u -d "@$epoch" +%F)" \
+    -o "$work/$program"
+  python3 Deploy/manual.py "$work/$program" "$output/man/man$section"
+  mandoc -T lint -W warning "$output/man/man$section/$program"{,-*}".$section"
+
+  mkdir -p "$output"/{bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d}
+  "$binary" --generate-completion-script bash >"$output/bash-completion/completions/$program"
+  "$binary" --generate-completion-script zsh >"$output/zsh/vendor-completions/_$program"
+  "$binary" --generate-completion-script fish >"$output/fish/vendor_completions.d/$program.fish"
+  bash -n "$output/bash-completion/completions/$program"
+done
+if [ -n "$programs" ]; then exit 0; fi
+
+# Archives: the symbol graphs come from the modules as built.
+quietly swift build
+mapfile -t libraries < <(swift package describe --type json |
+  python3 -c 'import json, sys
+for product in json.load(sys.stdin)["products"]:
+  if "library" in product["type"]: print(product["name"])')
+headers=()
+for folder in Sources/C*/ Sources/C*/include .build/checkouts/TOMLKit/Sources/*/include .build/checkouts/GRDB.swift/Sources/*/; do
+  if [ -d "$folder" ]; then headers+=(-I "$folder"); fi
+done
+read -ra flags < <(pkg-config --cflags libpq)
+triple=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
+toolchain=$(dirname "$(readlink -f "$(command -v swift)")")
+mkdir -p "$output/doc"
+status=0
+for library in "${libraries[@]}"; do
+  mkdir -p "$work/graphs/$library"
+  quietly "$toolchain/swift-symbolgraph-extract" -module-name "$library" -target "$triple" -I "$built/Modules" \
+    "${headers[@]}" "${flags[@]}" -minimum-access-level public -skip-inherited-docs -skip-synthesized-members \
+    -output-dir "$work/graphs/$library"
+  rm -rf "$output/doc/$library.doccarchive"
+  quietly "$toolchain/docc" convert "Sources/$library/Documentation.docc" \
+    --additional-symbol-graph-dir "$work/graphs/$library" --fallback-display-name "$library" \
+    --fallback-bundle-identifier "odograph.$library" --ide-console-output --output-path "$output/doc/$library.doccarchive"
+  # A parameter whose name says all needs no sentence; everything else that DocC remarks is a fault.
+  if grep -E '(warning|error): ' "$work/said" | grep -v "warning: Parameter '.*' is missing documentation" >&2; then status=1; fi
+done
+if [ "$status" -ne 0 ]; then echo "faults in the documentation, see above" >&2; fi
+exit $status

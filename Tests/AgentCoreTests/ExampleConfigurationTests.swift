@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+@testable import AgentCore
+
+/// What `Config/odograph.toml` shows in comments, for keys without a default, must work when the comment sign is taken away.
+@Suite struct ExampleConfigurationTests {
+  /// Neighbouring lines `# key = value` of one table: those belong together, as a certificate and its key.
+  struct Example: CustomTestStringConvertible, Sendable {
+    var table: String
+    var line: Int
+    var keys: [String]
+    var testDescription: String { "line \(line), \(table)" }
+  }
+
+  static let examples: [Example] = {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let text = (try? String(contentsOf: root.appending(path: "Config/odograph.toml"), encoding: .utf8)) ?? ""
+    var examples: [Example] = []
+    var table = ""
+    var isRunning = false
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      if line.hasPrefix("[") { table = String(line) }
+      let isKey = line.wholeMatch(of: /# [a-z_]+ = .*/) != nil
+      if isKey, isRunning {
+        examples[examples.count - 1].keys.append(String(line.dropFirst(2)))
+      } else if isKey {
+        examples.append(Example(table: table, line: index + 1, keys: [String(line.dropFirst(2))]))
+      }
+      isRunning = isKey
+    }
+    return examples
+  }()
+
+  @Test func thereAreSome() { #expect(Self.examples.count > 10) }
+
+  @Test(arguments: examples) func whatIsCommentedOutWorks(_ example: Example) throws {
+    // What an example goes by: the vehicle's name, and TLS where its files are named.
+    let needed = example.table == "[vehicle]" ? "" : "[vehicle]\nid = \"v\"\n"
+    let usesTLS = example.keys.contains {
+      $0.contains("_file") || $0.hasPrefix("alpn") || $0.hasPrefix("psk")
+    }
+    let named = example.keys.contains { $0.hasPrefix("broker") }
+    let broker = usesTLS && !named ? "broker = \"mqtts://h\"\n" : ""
+    let user = example.keys.contains { $0.hasPrefix("password_file") } ? "user = \"v\"\n" : ""
+    let text = needed + example.table + "\n" + broker + user + example.keys.joined(separator: "\n")
+    let file = FileManager.default.temporaryDirectory.appending(path: "odograph-\(UUID()).toml")
+    try text.write(to: file, atomically: true, encoding: .utf8)
+    defer { try? FileManager.default.removeItem(at: file) }
+    do {
+      _ = try ConfigurationLayers(file: file.path, environment: [:], assignments: []).configuration()
+    } catch {
+      Issue.record("line \(example.line): \(error)\n\(text)")
+    }
+  }
+}

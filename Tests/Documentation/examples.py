@@ -1,0 +1,215 @@
+"""Runs every command, configuration and piece of Swift that the documentation shows.
+
+usage: examples.py PROGRAMS-DIR [POSTGRES-URL]   prints "language,count" lines; faults go to standard error, status 1
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+import blocks
+import swift_examples
+import world
+
+sys.path.insert(0, str(blocks.REPOSITORY / "Tests/WireContract"))
+import contract  # noqa: E402
+
+# Only these are run: nothing that the documentation shows may change the machine that tests it.
+HARMLESS = {"./certificates.sh", "cat", "echo", "grep", "jq", "mosquitto_pub", "mosquitto_rr", "mosquitto_sub", "odograph",
+            "odographd", "sqlite3"}
+# These change what others see, or open the same store: one after the other.
+ALONE = re.compile(r"\b(regions|config|command|odographd|mosquitto_\w+)\b")
+
+
+class Exceptions:
+    """The list of what is not run."""
+
+    def __init__(self):
+        text = (pathlib.Path(__file__).parent / "not-run.txt").read_text()
+        lines = [line for line in text.split("\n") if line and not line.startswith("#")]
+        self.entries = [line.split(" | ")[0] for line in lines]
+        self.used = set()
+
+    def cover(self, what):
+        for entry in self.entries:
+            if what.startswith(entry):
+                self.used.add(entry)
+                return True
+        return False
+
+
+def stranger(command):
+    """The first program in a command line that is not harmless, or a file outside its folder that it would write; None when
+    there is nothing of the kind."""
+    words = shlex.shlex(command, posix=True, punctuation_chars="|&;<>()")
+    words.whitespace_split = True
+    is_first, is_target = True, False
+    for word in words:
+        if set(word) <= set("|&;()"):
+            is_first = True
+        elif set(word) <= set("<>"):
+            is_target = ">" in word
+        elif is_target:
+            if word.startswith(("/", "~")) or ".." in word:
+                return word
+            is_target = False
+        elif is_first and not re.fullmatch(r"[A-Z_]+=.*", word):
+            if word not in HARMLESS or "$(" in command or "`" in command:
+                return word
+            is_first = False
+    return None
+
+
+class Examples:
+    def __init__(self, world, programs):
+        self.world, self.programs = world, programs
+        self.exceptions = Exceptions()
+        self.contract = contract.Contract()
+        self.compiler = swift_examples.Compiler(programs, world.folder)
+        self.counts = {}
+        self.rooms = 0
+
+    def room(self, beside=None):
+        self.rooms += 1
+        return self.world.room(str(self.rooms), beside)
+
+    def together(self, place):
+        """All of a page happens in one room, in order, as its reader does it."""
+        beside = blocks.REPOSITORY / place.partition(":")[0]
+        return self.room(beside.parent if beside.is_relative_to(blocks.REPOSITORY / "Config") else None)
+
+    def shell(self, block, room):
+        log = room / ".statuses"
+        log.unlink(missing_ok=True)
+        script = ["exec 2>&1"]
+        for command in block.text.replace("\\\n", " ").split("\n"):
+            if not command.strip() or command.lstrip().startswith("#") or self.exceptions.cover(command.strip()):
+                continue
+            if word := stranger(command):
+                return f"{block.place}: {command.strip()}: {word} may change this machine; list it in not-run.txt, or as harmless"
+            self.count("commands")
+            # A program of ours notes its own status; this is for all others, and grep may find nothing.
+            fine = "01" if "grep" in command else "0"
+            script.append(self.world.here(command))
+            if "odograph" not in command.split("#")[0]:
+                script.append(f'status=$?; [[ {fine} = *$status* ]] || echo "$status other" >>"$STATUS_LOG"')
+        ran = subprocess.run(["bash", "-c", "\n".join(script)], cwd=room, env=self.world.environment(room),
+                             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1800)
+        for line in log.read_text().splitlines() if log.exists() else []:
+            status, _, command = line.partition(" ")
+            # A comparison may differ, and this machine has no sensors for the agent's check.
+            fine = {"0"} | ({"1"} if " diff" in command else set()) | ({"2"} if command.startswith("odographd check") else set())
+            if status not in fine:
+                return f"{block.place}: {command}: status {status}\n{ran.stdout}"
+        return None
+
+    def toml(self, block, room):
+        self.count("configurations")
+        text = self.world.here(block.text)
+        (room / "example.toml").write_text(text)
+        return self.configuration(room / "example.toml", block.place, block.detail == "profile", room)
+
+    def configuration(self, path, place, is_profile, room):
+        if is_profile:
+            # Any command reads it; a name that no profile has is refused with those that there are.
+            command = ["odograph", "check", "--profile-file", path, "--profile", "none such"]
+            good = lambda status, output: "there is no profile" in output or "it has " in output  # noqa: E731
+        else:
+            text = path.read_text()
+            uses_tls = re.search(r"^(ca_file|certificate_file|psk_file) *=|^broker *=.*mqtts:", text, re.M)
+            broker = f"mqtts://localhost:{self.world.tls_port}" if uses_tls else f"mqtt://127.0.0.1:{self.world.port}"
+            broker = "mqtt.broker=" + broker
+            named = [] if re.search(r"^id *=", text, re.M) else ["--set", "vehicle.id=example"]
+            command = ["odographd", "check", "--config", path, "--set", broker, *named]
+            good = lambda status, output: status in (0, 2)  # noqa: E731
+        ran = subprocess.run([self.programs / command[0], *command[1:]], cwd=room, env=self.world.environment(room),
+                             capture_output=True, text=True, timeout=300)
+        output = ran.stdout + ran.stderr
+        return None if good(ran.returncode, output) else f"{place}: status {ran.returncode}\n{output}"
+
+    def json(self, block, room):
+        self.count("messages")
+        try:
+            message = json.loads(block.text)
+        except ValueError as error:
+            return f"{block.place}: {error}"
+        problems = self.contract.problems(block.detail, message)
+        return f"{block.place}: " + "; ".join(problems) if problems else None
+
+    def swift(self, block, room):
+        self.count("programs")
+        return self.compiler.fault(block, self.world.here(block.text), room, self.world.environment(room))
+
+    def count(self, what):
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+    def session(self, found):
+        """What is wrong with the blocks of a page, one after the other."""
+        kinds = {"sh": self.shell, "toml": self.toml, "json": self.json, "swift": self.swift}
+        room = self.together(found[0].place)
+        faults = []
+        for block in found:
+            if block.language in kinds:
+                faults.append(kinds[block.language](block, room))
+            elif not self.exceptions.cover(block.language):
+                faults.append(f"{block.place}: nobody runs {block.language!r}; teach examples.py, or say why not")
+        return list(filter(None, faults))
+
+    def run(self, found):
+        pages = {}
+        for block in found:
+            pages.setdefault(block.place.partition(":")[0], []).append(block)
+        alone = [page for page in pages.values() if any(b.language == "sh" and ALONE.search(b.text) for b in page)]
+        faults = []
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            results = [pool.submit(self.session, page) for page in pages.values() if page not in alone]
+            # On an overloaded machine a vehicle may be too late once: what failed gets another try, in another room.
+            for page in alone:
+                if self.session(page):
+                    faults += self.session(page)
+            for result in results:
+                faults += result.result()
+        for path in sorted((blocks.REPOSITORY / "Config").rglob("*.toml")):
+            self.count("configurations")
+            place = str(path.relative_to(blocks.REPOSITORY))
+            faults += filter(None, [self.configuration(path, place, path.name == "profile.toml", self.room())])
+        faults += [f"not-run.txt: nothing needs {entry!r}" for entry in set(self.exceptions.entries) - self.exceptions.used]
+        return faults
+
+
+def main(programs, postgres=None):
+    found, faults = [], []
+    for path in blocks.pages():
+        more, wrong = blocks.of_page(path)
+        found += more
+        faults += wrong
+    for program in ("odograph", "odographd"):
+        more, wrong = blocks.of_help(os.path.join(programs, program))
+        found += more
+        faults += wrong
+    if postgres is None:
+        found = [block for block in found if "postgres://" not in block.text]
+    with tempfile.TemporaryDirectory(prefix="odograph-examples-") as folder:
+        here = world.World(folder, programs, postgres)
+        try:
+            examples = Examples(here, pathlib.Path(programs))
+            faults += examples.run(found)
+        finally:
+            here.close()
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    for name, number in examples.counts.items():
+        print(f"{name},{number}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3):
+        sys.exit("usage: examples.py PROGRAMS-DIR [POSTGRES-URL]")
+    sys.exit(main(*sys.argv[1:]))

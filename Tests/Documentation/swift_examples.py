@@ -1,0 +1,49 @@
+"""Compiles and runs the Swift examples. What an example prints must be what its comments `// prints …` promise."""
+
+import json
+import pathlib
+import re
+import subprocess
+
+from blocks import REPOSITORY
+
+
+class Compiler:
+    """Links examples with the modules as the package's build left them."""
+
+    def __init__(self, programs, folder):
+        build = pathlib.Path(programs)
+        target = json.loads(subprocess.check_output(["swift", "-print-target-info"]))["target"]["unversionedTriple"]
+        checkouts = build.parents[1] / "checkouts"
+        headers = [*REPOSITORY.glob("Sources/C*/"), *REPOSITORY.glob("Sources/C*/include"), *checkouts.glob("TOMLKit/Sources/*/include"),
+                   *checkouts.glob("GRDB.swift/Sources/*/")]
+        postgres = subprocess.check_output(["pkg-config", "--cflags", "libpq"], text=True).split()
+        libraries = subprocess.check_output(
+            "pkg-config --libs expat libgps libiio jansson libmosquitto libpq sqlite3".split(), text=True).split()
+        modules = {path.name for path in (REPOSITORY / "Sources").iterdir()} - {"odograph", "odographd", "TestSupport"}
+        objects = [path for module in sorted(modules | {"GRDB", "TOMLKit", "CTOML"})
+                   for path in (build / f"{module}.build").rglob("*.o")]
+        self.archive = pathlib.Path(folder) / "libmodules.a"
+        subprocess.run(["ar", "rcs", self.archive, *objects], check=True)
+        self.arguments = ["-swift-version", "6", "-warnings-as-errors", "-target", target, "-I", build / "Modules",
+                          *[word for header in headers for word in ("-I", header)], *postgres, self.archive,
+                          *libraries, "-lstdc++"]
+
+    def fault(self, block, source, room, environment):
+        """What is wrong with an example; None when it does as it says."""
+        path = room / "main.swift"
+        path.write_text(source)
+        compiled = subprocess.run(["swiftc", path, "-o", room / "example", *self.arguments],
+                                  capture_output=True, text=True, timeout=600)
+        if compiled.returncode:
+            return f"{block.place}: does not compile:\n{compiled.stdout}{compiled.stderr}"
+        try:
+            ran = subprocess.run([room / "example"], cwd=room, env=environment, capture_output=True, text=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            return f"{block.place}: does not end"
+        if ran.returncode:
+            return f"{block.place}: ended with {ran.returncode}:\n{ran.stdout}{ran.stderr}"
+        promised = re.findall(r"// prints (.*)$", block.text, re.M)
+        if promised and ran.stdout.splitlines() != promised:
+            return f"{block.place}: prints\n{ran.stdout}rather than\n" + "\n".join(promised)
+        return None

@@ -1,0 +1,210 @@
+"""A small world in which the documented commands run as they stand: a broker that also speaks TLS, a vehicle that listens,
+and the files that the examples name. What they call broker.example is here."""
+
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import time
+
+# These go on until they are stopped, unless they are told when to end; the world stops them.
+ENDLESS = "watch tail stats record simulate run replay"
+PATIENCE = 3  # seconds that those run
+LIMIT = 120  # seconds for all others
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class World:
+    def __init__(self, folder, programs, postgres):
+        self.folder = pathlib.Path(folder)
+        self.programs = pathlib.Path(programs)
+        self.postgres = postgres
+        self.children = []
+        self.port, self.tls_port = free_port(), free_port()
+        for name in ("bin", "config/odograph", "etc", "run", "state"):
+            (self.folder / name).mkdir(parents=True)
+        self._certificates()
+        self._broker()
+        self._files()
+        self._shims()
+        self._vehicle()
+
+    def _certificates(self):
+        subprocess.run(
+            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+            " -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout ca.key -out ca.pem".split(),
+            cwd=self.folder, check=True, capture_output=True,
+        )
+
+    def _broker(self):
+        (self.folder / "mosquitto.conf").write_text(
+            f"per_listener_settings false\nallow_anonymous true\npersistence false\nuser root\n"
+            f"listener {self.port} 127.0.0.1\n"
+            f"listener {self.tls_port} 127.0.0.1\ncertfile {self.folder}/ca.pem\nkeyfile {self.folder}/ca.key\n"
+        )
+        program = shutil.which("mosquitto", path=os.environ["PATH"] + ":/usr/sbin")
+        self._start([program, "-c", self.folder / "mosquitto.conf"], "mosquitto.log")
+        self._until(lambda: socket.create_connection(("127.0.0.1", self.port), 1).close() or True, "the broker")
+
+    def _files(self):
+        def vehicle(name, fleet="delivery", **more):
+            keys = {
+                "vehicle": {"fleet": fleet, "id": name},
+                "input": {"mode": "simulation"},
+                "mqtt": {"broker": f"mqtt://127.0.0.1:{self.port}"},
+                "store": {"path": f"{self.folder}/state/{name}.sqlite"},
+                "log": {"level": "warning"},
+                **more,
+            }
+            tables = (
+                f"[{table}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in pairs.items())
+                for table, pairs in keys.items()
+            )
+            return "\n".join(tables)
+
+        remote = {"enabled": True, "path": f"{self.folder}/state/remote"}
+        (self.folder / "etc/van-1.toml").write_text(vehicle("van-1", remote=remote))
+        (self.folder / "etc/odograph.toml").write_text(vehicle("van-2", "service"))
+        (self.folder / "config/odograph/profile.toml").write_text(
+            f'[default]\nbroker = "mqtt://127.0.0.1:{self.port}"\n\n'
+            f'[work]\nbroker = "mqtt://127.0.0.1:{self.port}"\nfleet = "delivery"\n'
+        )
+        # mosquitto's own clients, too, have a file for what they are always told.
+        for client in ("mosquitto_pub", "mosquitto_sub", "mosquitto_rr"):
+            (self.folder / f"config/{client}").write_text(f"-p {self.port}\n")
+
+    def _shims(self):
+        """The programs under their names, stopped after a while where they would not end, their statuses noted."""
+        for program in ("odograph", "odographd"):
+            shim = self.folder / "bin" / program
+            shim.write_text(
+                f"#!/bin/bash\nlimit={LIMIT} stopped=124\n"
+                f'for word in {ENDLESS}; do [ "$1" = "$word" ] && limit={PATIENCE} stopped=0; done\n'
+                # These ask the vehicle that listens; others run beside it.
+                f'case "$1" in status | support) export RUNTIME_DIRECTORY={self.folder}/run ;; esac\n'
+                f'timeout -k 20 -s INT "$limit" "{self.programs}/{program}" "$@"\nstatus=$?\n'
+                f'[ "$status" -eq 124 ] && status=$stopped\n'
+                f'echo "$status {program} $*" >>"$STATUS_LOG"\nexit "$status"\n'
+            )
+            shim.chmod(0o755)
+
+    def _vehicle(self):
+        # van-2 has driven before, so that it has a store.
+        subprocess.run(
+            [self.programs / "odographd", "run", "--config", self.folder / "etc/odograph.toml", "--set", "input.speed=0",
+             "--set", "simulation.duration=5"],
+            check=True, timeout=300,
+        )
+        self._start([self.programs / "odographd", "run", "--config", self.folder / "etc/van-1.toml"], "van-1.log")
+        self._until(self._is_online, "the vehicle")
+        # It watches something already, and has been told something.
+        for words in (
+            ["regions", "push", "-"],
+            ["config", "set", "location.distance_filter=0"],
+            ["record", self.folder / "state/fleet.sqlite", "--count", "5"],
+        ):
+            subprocess.run(
+                [self.programs / "odograph", *words, "--host", "127.0.0.1", "--port", str(self.port), "--fleet", "delivery",
+                 "--vehicle", "van-1"],
+                input="yard: POLYGON ((11.5 48.1, 11.6 48.1, 11.6 48.2, 11.5 48.1))", text=True, capture_output=True,
+                check=True, timeout=300,
+            )
+
+    def _is_online(self):
+        status = subprocess.run(
+            f"mosquitto_sub -p {self.port} -t odograph/v1/delivery/van-1/status -C 1 -W 5".split(),
+            capture_output=True, text=True,
+        )
+        return '"online"' in status.stdout
+
+    def _start(self, command, log):
+        environment = {**os.environ, "RUNTIME_DIRECTORY": f"{self.folder}/run"}
+        with open(self.folder / log, "w") as output:
+            self.children.append(subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment))
+
+    def _until(self, condition, name):
+        for _ in range(600):
+            try:
+                if condition():
+                    return
+            except OSError:
+                pass
+            time.sleep(0.1)
+        raise SystemExit(f"{name} did not come up:\n" + "".join(p.read_text() for p in self.folder.glob("*.log")))
+
+    def here(self, text):
+        """An example with this world's addresses."""
+        plain, tls = f"127.0.0.1:{self.port}", f"localhost:{self.tls_port}"
+        for name, place in (
+            ("mqtt://broker.example:1883", f"mqtt://{plain}"),
+            ("mqtt://broker.example", f"mqtt://{plain}"),
+            ("mqtt://10.0.0.5", f"mqtt://{plain}"),
+            # Nobody signs a certificate for this machine that its system believes.
+            ("mqtts://ann@broker.example", f"mqtts://ann@{tls} --ca {self.folder}/ca.pem"),
+            ("mqtts://broker.example", f"mqtts://{tls}"),
+            ("postgres://fleet@db.example/fleet", self.postgres or "postgres://fleet@db.example/fleet"),
+            ("/etc/odographd/odograph.toml", f"{self.folder}/etc/odograph.toml"),
+            ("postgres://…", self.postgres or "postgres://…"),
+            ("localhost:1883", plain),
+            ('host: "localhost", port: 1883', f'host: "127.0.0.1", port: {self.port}'),
+        ):
+            text = text.replace(name, place)
+        return text
+
+    def room(self, name, beside=None):
+        """A folder of its own for a page or for a command's help, with the files that examples name, and those beside it."""
+        room = self.folder / "rooms" / name
+        room.mkdir(parents=True)
+        for path in beside.iterdir() if beside else []:
+            if path.is_file():
+                shutil.copy(path, room)
+        for recording in ("fleet.sqlite", "odograph.sqlite"):
+            shutil.copy(self.folder / "state/fleet.sqlite", room / recording)
+        (room / "odograph.toml").write_text((self.folder / "etc/odograph.toml").read_text())
+        square = [[11.5, 48.1], [11.6, 48.1], [11.6, 48.2], [11.5, 48.2], [11.5, 48.1]]
+        regions = {"type": "FeatureCollection", "features": [
+            {"type": "Feature", "id": "yard", "properties": {}, "geometry": {"type": "Polygon", "coordinates": [square]}}]}
+        for file in ("depots.geojson", "fences.geojson"):
+            (room / file).write_text(json.dumps(regions))
+        (room / "stops.kml").write_text(
+            '<kml xmlns="http://www.opengis.net/kml/2.2"><Document><Placemark><name>stop</name><Point><coordinates>'
+            "11.5755,48.1374</coordinates></Point></Placemark></Document></kml>")
+        (room / "winter.json").write_text('{"location.distance_filter": 25}')
+        (room / "drive.nmea").write_text("".join(sentence(second) for second in range(60)))
+        return room
+
+    def environment(self, room):
+        return {
+            **os.environ,
+            "PATH": f"{self.folder}/bin:{os.environ['PATH']}:/usr/sbin",
+            "XDG_CONFIG_HOME": f"{self.folder}/config",
+            "HOME": str(room),
+            "STATUS_LOG": str(room / ".statuses"),
+            "NO_COLOR": "1",
+        }
+
+    def close(self):
+        for child in reversed(self.children):
+            child.terminate()
+        for child in self.children:
+            try:
+                child.wait(60)
+            except subprocess.TimeoutExpired:
+                child.kill()
+
+
+def sentence(second):
+    """A second of a drive to the north, as a receiver writes it."""
+    minutes = 8.2458 + second * 0.006
+    body = f"GPRMC,0800{second:02},A,48{minutes:07.4f},N,01134.5294,E,21.6,0.0,211126,,,A"
+    check = 0
+    for character in body:
+        check ^= ord(character)
+    return f"${body}*{check:02X}\r\n"

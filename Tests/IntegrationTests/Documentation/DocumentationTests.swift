@@ -1,0 +1,36 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What people read, held against what the programs do: issue 7, "every command and configuration shown in the
+/// documentation is run by a test".
+@Suite(.serialized) struct DocumentationTests {
+  /// Shell commands, TOML, JSON and Swift of README, CONTRIBUTING, `Config`, the DocC articles and each `--help`.
+  @Test(.timeLimit(.minutes(30))) func everyExampleRuns() async throws {
+    let database = PostgreSQLFixture.isInstalled ? try PostgreSQLFixture() : nil
+    if database == nil { print("skipped: examples with postgres://, as PostgreSQL is not installed") }
+    let run = try await script("examples.py", database.map { [$0.url] } ?? [])
+    #expect(run.status == 0, "\(run.output)")
+    let counts = ContractScript.counts(run.output)
+    print("examples run: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })")
+    for kind in ["commands", "configurations", "messages", "programs"] {
+      #expect(counts[kind] ?? 0 > 0, "no \(kind) found")
+    }
+  }
+
+  /// Each package and library that is linked is named with its licence.
+  @Test(.timeLimit(.minutes(5))) func everythingLinkedIsNamed() async throws {
+    let run = try await script("licences.py", [])
+    #expect(run.status == 0, "\(run.output)")
+    #expect(ContractScript.counts(run.output)["named"] ?? 0 > 10)
+  }
+
+  private func script(_ name: String, _ arguments: [String]) async throws -> OdographProcess.Result {
+    let programs = URL(fileURLWithPath: OdographProcess.path).deletingLastPathComponent().path
+    let child = try ChildProcess(
+      ContractScript.python,
+      ["\(ContractScript.repository)/Tests/Documentation/\(name)", programs] + arguments)
+    try await eventually { !child.isRunning }
+    return OdographProcess.Result(status: child.waitForExit(), output: child.output)
+  }
+}

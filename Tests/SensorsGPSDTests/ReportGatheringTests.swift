@@ -1,0 +1,60 @@
+import Sensors
+import Spatial
+import Testing
+
+@testable import SensorsGPSD
+
+/// When reports are looked at that may wait, and the times they are given, in virtual time.
+@Suite struct ReportGatheringTests {
+  private static let civil = UTCTime(secondsSince1970: 1_795_248_000)
+
+  private func demand(_ latency: Double) -> SensorDemand { .rate(hertz: 1, latency: .seconds(latency)) }
+  private func ns(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
+
+  @Test(arguments: [(1.0, nil), (1.9, nil), (2, 2), (7.5, 7.5), (10, 10), (60, 10)] as [(Double, Double?)])
+  func looksAsRarelyAsMayBe(latency: Double, wait: Double?) {
+    var gathering = ReportGathering()
+    gathering.setDemand(demand(latency), at: ns(100))
+    #expect(gathering.pause(at: ns(100)) == wait.map { ns(100 + $0) })
+    #expect(gathering.takesOnlyWhatIsThere == (wait != nil))
+    guard let wait else { return }
+    #expect(gathering.pause(at: ns(100 + wait)) == nil)
+    gathering.caughtUp(at: ns(100 + wait) + 5)
+    #expect(gathering.pause(at: ns(100 + wait) + 5) == ns(100 + 2 * wait) + 5)
+  }
+
+  /// Reports of ten seconds, read at once, have the times at which they came.
+  @Test func whatWaitedHasTheTimeAtWhichItCame() {
+    var gathering = ReportGathering()
+    func report(_ second: Double, takenAt taken: Double) -> Double {
+      gathering.arrival(
+        of: Self.civil.advanced(bySeconds: second), takenAt: Timestamp(seconds: 1000 + taken)
+      ).seconds - 1000
+    }
+    // As they come, some sooner, some later: each has its own time.
+    for (second, late) in [(0.0, 0.2), (1, 0.35), (2, 0.2)] {
+      #expect(abs(report(second, takenAt: second + late) - (second + late)) < 1e-6)
+    }
+    gathering.setDemand(demand(10), at: 0)
+    for second in 3...12 {
+      #expect(abs(report(Double(second), takenAt: 12.9) - (Double(second) + 0.2)) < 0.002)
+    }
+    gathering.setDemand(demand(1), at: 0)
+    #expect(gathering.isBehind)
+    #expect(abs(report(13, takenAt: 15.5) - 13.2) < 0.002)
+    gathering.caughtUp(at: 0)
+    #expect(abs(report(16, takenAt: 16.4) - 16.4) < 1e-6)
+  }
+
+  @Test func aClockThatJumpsOrSaysNothingIsTakenAtItsComing() {
+    var gathering = ReportGathering()
+    gathering.setDemand(demand(10), at: 0)
+    _ = gathering.arrival(of: Self.civil, takenAt: Timestamp(seconds: 10))
+    // 1024 weeks on, back again, and without a time; never before the one before.
+    for (time, taken) in [
+      (Self.civil.advanced(bySeconds: 619_315_200), 20.0), (Self.civil.advanced(bySeconds: 2), 21), (nil, 22),
+    ] as [(UTCTime?, Double)] {
+      #expect(gathering.arrival(of: time, takenAt: Timestamp(seconds: taken)) == Timestamp(seconds: taken))
+    }
+  }
+}
