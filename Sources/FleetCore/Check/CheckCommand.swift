@@ -75,8 +75,8 @@ public enum CheckCommand {
       let subject = reason.phase == .tls ? "tls" : "reach"
       if reason.phase == .tls { findings.append(CheckFinding("reach", .ok, "\(reason.broker) accepts TCP")) }
       var remedy = reason.remedy
-      // A broker that wants a certificate often ends the handshake without a word.
-      if reason.phase == .tls, options.broker.certificateFile == nil {
+      // A broker that wants a certificate often ends the connection without a word, with TLS 1.3 after the handshake.
+      if configuration.tls != nil, options.broker.certificateFile == nil {
         let hint = "give --cert and --key where the broker asks for a client certificate"
         remedy = remedy.map { "\($0); \(hint)" } ?? hint
       }

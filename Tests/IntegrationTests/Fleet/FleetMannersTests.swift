@@ -7,7 +7,8 @@ import Testing
   @Test(
     .timeLimit(.minutes(6)),
     arguments: [
-      "watch", "tail", "stats", "record", "export", "replay", "check", "command", "config", "regions", "simulate",
+      "watch", "tail", "stats", "record", "export", "replay", "check", "command", "config", "regions",
+      "simulate",
     ])
   func helpHasExamplesAndExitCodes(command: String) async throws {
     let help = try await OdographProcess.run([command, "--help"])
