@@ -38,7 +38,13 @@ let package = Package(
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
 
-    .target(name: "Platform", dependencies: ["CLinux"]),
+    // What a build says of itself; Deploy/build-static.sh knows it, a plain build is a development version.
+    .target(
+      name: "CBuild",
+      cSettings: ["ODOGRAPH_COMMIT", "ODOGRAPH_BUILD_DATE"].compactMap { name in
+        Context.environment[name].map { .define(name, to: "\"\($0)\"") }
+      }),
+    .target(name: "Platform", dependencies: ["CBuild", "CLinux"]),
     .target(name: "Spatial"),
     .target(name: "Sensors", dependencies: ["CExpat", "Platform", "Spatial"]),
     .target(name: "SensorsIIO", dependencies: ["CIIO", "Platform", "Sensors", "Spatial"]),
@@ -69,7 +75,8 @@ let package = Package(
     .executableTarget(
       name: "odograph",
       dependencies: [
-        "FleetCore", "MQTT", "Telemetry", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "FleetCore", "MQTT", "Platform", "Telemetry",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
     .target(name: "TestSupport", dependencies: ["CLinux", "CSQLite", "Platform", "Sensors"]),

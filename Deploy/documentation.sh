@@ -29,10 +29,7 @@ quietly() { "$@" >"$work/said" 2>&1 || { cat "$work/said" >&2; return 1; }; }
 # The argument parser's own tool, which its package plugin runs on each program.
 quietly swift build --product generate-manual
 built=$(swift build --show-bin-path)
-if [ -z "$programs" ]; then
-  quietly swift build --product odographd
-  quietly swift build --product odograph
-fi
+if [ -z "$programs" ]; then quietly swift build; fi
 
 epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 for program in odograph odographd; do
@@ -40,7 +37,7 @@ for program in odograph odographd; do
   section=1
   if [ "$program" = odographd ]; then section=8; fi
   mkdir -p "$work/$program" "$output/man/man$section"
-  "$built/generate-manual-tool" "$binary" --multi-page --section "$section" --date "$(date -u -d "@$epoch" +%F)" \
+  "$built/generate-manual" "$binary" --multi-page --section "$section" --date "$(date -u -d "@$epoch" +%F)" \
     -o "$work/$program"
   python3 Deploy/manual.py "$work/$program" "$output/man/man$section"
   mandoc -T lint -W warning "$output/man/man$section/$program"{,-*}".$section"
@@ -54,15 +51,14 @@ done
 if [ -n "$programs" ]; then exit 0; fi
 
 # Archives: the symbol graphs come from the modules as built.
-quietly swift build
 mapfile -t libraries < <(swift package describe --type json |
   python3 -c 'import json, sys
 for product in json.load(sys.stdin)["products"]:
   if "library" in product["type"]: print(product["name"])')
 headers=()
-for folder in Sources/C*/ Sources/C*/include .build/checkouts/TOMLKit/Sources/*/include .build/checkouts/GRDB.swift/Sources/*/; do
-  if [ -d "$folder" ]; then headers+=(-I "$folder"); fi
-done
+for folder in Sources/C*/ .build/checkouts/GRDB.swift/Sources/*/; do headers+=(-I "$folder"); done
+# Of modules in C the package manager writes the map itself.
+for map in "$built"/C*.build/module.modulemap; do headers+=(-Xcc "-fmodule-map-file=$map"); done
 read -ra flags < <(pkg-config --cflags libpq)
 triple=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
 toolchain=$(dirname "$(readlink -f "$(command -v swift)")")

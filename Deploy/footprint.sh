@@ -30,12 +30,7 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# GNU ld, not gold: it packs the relative relocations (a megabyte, all of it touched at the start), and with start-stop-gc
-# it leaves out what only the tables of Swift metadata name, which lld and mold keep, ICU with it.
-swift build -c release --static-swift-stdlib --product odographd --scratch-path "$build" -Xswiftc -Osize -Xswiftc -use-ld=bfd \
-  -Xlinker --gc-sections -Xlinker -z -Xlinker start-stop-gc -Xlinker -z -Xlinker pack-relative-relocs \
-  -Xlinker "--version-script=$PWD/Deploy/exports.map" >"$work/build" 2>&1 || { cat "$work/build" >&2; exit 1; }
-binary=$(swift build -c release --static-swift-stdlib --scratch-path "$build" --show-bin-path)/odographd
+binary=$(Deploy/build-static.sh odographd --build-path "$build")
 strip -o "$work/odographd" "$binary"
 if nm -C "$binary" 2>/dev/null | grep -q 'icudt[0-9]*_dat\|_FoundationICU'; then
   echo "the whole of Foundation is linked into odographd, with its 44 MB of ICU" >&2

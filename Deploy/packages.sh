@@ -5,8 +5,11 @@ build_packages=(pkg-config libiio-dev libgps-dev libmosquitto-dev libsqlite3-dev
   libpq-dev)
 run_packages=(mosquitto mosquitto-clients)
 test_packages=(openssl faketime gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps
-  iproute2 util-linux postgresql-15 python3-jsonschema python3-paho-mqtt python3-yaml
-  gpsbabel python3-gpxpy)
+  iproute2 util-linux gpsbabel postgresql-15 python3-jsonschema python3-gpxpy python3-paho-mqtt python3-prometheus-client python3-yaml)
+packaging_packages=(binutils debhelper dpkg-dev fakeroot)
+# The checks of packages, unit, rules and broker kit.
+packaging_test_packages=(lintian mmdebstrap mosquitto openssl python3-seccomp python3-yaml systemd udev util-linux)
+container_packages=(buildah docker-compose mmdebstrap openssl python3-yaml)
 # One list, which the rig's own errors name too.
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
 # What the documentation's own checks need.

@@ -2,7 +2,8 @@
 # Installs what the tests need, checks formatting and scripts, builds without warnings, runs every test.
 #
 # usage: Deploy/test.sh [--full]
-#   --full   also the long forms: the rig's half minute of recording at full rate and the whole chaos suites
+#   --full   also the long forms: the rig's half minute of recording at full rate, the whole chaos suites, the packages in a
+#            fresh Debian and in containers (needs root)
 # Environment:
 #   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; tests that need it say what they skipped
 set -euo pipefail
@@ -19,11 +20,12 @@ esac
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
 step "packages"
-install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]}" "${rig_packages[@]}"
+install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]}" "${rig_packages[@]}" \
+  "${packaging_test_packages[@]}"
 
 step "formatting"
 swift format lint --strict -r Sources Tests Package.swift
-mapfile -t scripts < <(git ls-files 'Deploy/*.sh' 'Tests/**/*.sh' .ci/run)
+mapfile -t scripts < <(git ls-files 'Deploy/*.sh' 'Config/*.sh' 'Tests/**/*.sh' .ci/run Deploy/systemd/back-off Deploy/udev/iio-access)
 shellcheck -x "${scripts[@]}"
 
 step "build"
@@ -74,6 +76,17 @@ rm -rf "$pages"
 
 step "footprint"
 Deploy/footprint.sh
+
+step "unit, rules, broker kit"
+Deploy/unit-check.sh
+Deploy/kit-check.sh
+
+if [ -n "$full" ]; then
+  step "installation"
+  Deploy/package.sh
+  Deploy/install-check.sh --packages .build-packages
+  Deploy/container-check.sh --build --packages .build-packages
+fi
 
 step "done"
 if [ -s "$once_failed" ]; then

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <wchar.h>
 
@@ -20,3 +21,11 @@ static const int odograph_sfd_flags = SFD_NONBLOCK | SFD_CLOEXEC;
 static const int odograph_clone_newns = 0x00020000;
 static const unsigned long odograph_ms_private = MS_REC | MS_PRIVATE;
 static const unsigned long odograph_ms_bind = MS_BIND | MS_REC;
+
+// ptrace(2) takes variable arguments. These stop one thread of another process, and let it go on.
+static inline long odograph_ptrace_stop(int thread) {
+  long result = ptrace(PTRACE_SEIZE, thread, 0, 0);
+  return result == 0 ? ptrace(PTRACE_INTERRUPT, thread, 0, 0) : result;
+}
+static inline long odograph_ptrace_release(int thread) { return ptrace(PTRACE_DETACH, thread, 0, 0); }
+static const int odograph_wait_all = 0x40000000;  // __WALL

@@ -88,13 +88,16 @@ public final class MQTTSession: Sendable {
     try thread.withLock { (thread) throws(MQTTError) in
       guard thread == nil else { return }
       do throws(SystemError) {
-        thread = try DedicatedThread.start(name: "mqtt") {
-          let loop = SessionLoop(
-            configuration: configuration, subscriptions: subscriptions, provider: provider,
-            handlers: handlers, mailbox: mailbox)
-          loop.run()
-          mailbox.finished.signal()
-        }
+        thread = try DedicatedThread.startWatched(
+          name: "mqtt", call: { mailbox.wake.signal() },
+          {
+            heartbeat in
+            let loop = SessionLoop(
+              configuration: configuration, subscriptions: subscriptions, provider: provider,
+              handlers: handlers, mailbox: mailbox, heartbeat: heartbeat)
+            loop.run()
+            mailbox.finished.signal()
+          })
       } catch {
         throw MQTTError(operation: "start", object: "session thread", cause: error.description)
       }

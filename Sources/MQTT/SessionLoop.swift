@@ -8,6 +8,7 @@ final class SessionLoop {
   let provider: (any OutboundProvider)?
   let handlers: MQTTSession.Handlers
   let mailbox: Mailbox
+  let heartbeat: Heartbeat
   var flow: PublishFlow
   var ledger: SubscriptionLedger
   var meter: LinkMeter
@@ -26,12 +27,13 @@ final class SessionLoop {
 
   init(
     configuration: MQTTConfiguration, subscriptions: [MQTTSubscription], provider: (any OutboundProvider)?,
-    handlers: MQTTSession.Handlers, mailbox: Mailbox
+    handlers: MQTTSession.Handlers, mailbox: Mailbox, heartbeat: Heartbeat
   ) {
     self.configuration = configuration
     self.provider = provider
     self.handlers = handlers
     self.mailbox = mailbox
+    self.heartbeat = heartbeat
     flow = PublishFlow(window: configuration.publishWindow)
     ledger = SubscriptionLedger(subscriptions)
     meter = LinkMeter(tail: configuration.radioTail)
@@ -99,7 +101,12 @@ final class SessionLoop {
         configuration, will: handlers.will?() ?? configuration.will, version311: attempt.version311)
       let connection = Connection(
         client: client, broker: broker, configuration: configuration, wake: mailbox.wake)
-      let establishment = connection.establish(onlyIPv4: attempt.onlyIPv4) { mailbox.stopRequested }
+      // A name lookup cannot be interrupted.
+      heartbeat.expectPause(seconds: 120)
+      let establishment = connection.establish(onlyIPv4: attempt.onlyIPv4) {
+        heartbeat.beat()
+        return mailbox.stopRequested
+      }
       switch establishment {
       case .established(let properties):
         return EstablishedConnection(connection, properties, loop: self).run()
@@ -140,6 +147,7 @@ final class SessionLoop {
   private func wait(seconds: Double) -> Bool {
     let end = SystemClock.monotonic + Int64(seconds * 1e9)
     while true {
+      heartbeat.beat()
       let requests = mailbox.take().requests
       note(requests)
       if requests.stop != nil { return false }

@@ -42,7 +42,11 @@ public final class GPSDSource: SensorSource {
   public func start(_ sink: @escaping SensorSink) throws {
     try shared.withLock { shared in
       guard shared.thread == nil, !shared.isStopping else { return }
-      shared.thread = try DedicatedThread.start(name: "gpsd") { [self] in run(sink) }
+      shared.thread = try DedicatedThread.startWatched(
+        name: "gpsd", call: { [wake] in wake.signal() },
+        {
+          [self] in run(sink, $0)
+        })
     }
   }
 
@@ -62,9 +66,13 @@ public final class GPSDSource: SensorSource {
     thread?.join()
   }
 
-  private func run(_ sink: @escaping SensorSink) {
-    var worker = GPSDWorker(name: name, address: address, device: device, wake: wake, sink: sink)
-    while let demand = demandUnlessStopping() { worker.work(demand: demand) }
+  private func run(_ sink: @escaping SensorSink, _ heartbeat: Heartbeat) {
+    var worker = GPSDWorker(
+      name: name, address: address, device: device, wake: wake, heartbeat: heartbeat, sink: sink)
+    while let demand = demandUnlessStopping() {
+      heartbeat.beat()
+      worker.work(demand: demand)
+    }
   }
 
   private func demandUnlessStopping() -> SensorDemand? {

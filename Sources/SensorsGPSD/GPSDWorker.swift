@@ -11,6 +11,7 @@ struct GPSDWorker: ~Copyable {
   private let address: GPSDAddress
   private let device: String?
   private let wake: EventDescriptor
+  private let heartbeat: Heartbeat
   private let sink: SensorSink
   private let decoder = GPSDReportDecoder()
 
@@ -23,12 +24,15 @@ struct GPSDWorker: ~Copyable {
   /// Fixes that waited, until all that did were read.
   private var gathered: [PositionFix] = []
 
-  init(name: String, address: GPSDAddress, device: String?, wake: EventDescriptor, sink: @escaping SensorSink)
-  {
+  init(
+    name: String, address: GPSDAddress, device: String?, wake: EventDescriptor, heartbeat: Heartbeat,
+    sink: @escaping SensorSink
+  ) {
     self.name = name
     self.address = address
     self.device = device
     self.wake = wake
+    self.heartbeat = heartbeat
     self.sink = sink
     watch = GPSDWatch(source: address.description, device: device)
   }
@@ -106,6 +110,9 @@ struct GPSDWorker: ~Copyable {
   }
 
   private mutating func connect() {
+    // A name lookup cannot be interrupted.
+    heartbeat.expectPause(seconds: 120)
+    defer { heartbeat.beat() }
     do {
       let opened = try GPSDSession(
         to: address, decoder: decoder, deadline: SystemClock.monotonic + Self.connectTimeLimit, wake: wake)

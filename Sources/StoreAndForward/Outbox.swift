@@ -142,13 +142,16 @@ public final class Outbox: Sendable {
   private func startHousekeeping(_ path: String) throws(OutboxError) {
     let (wake, ended, keeper, notice) = (wake, ended, keeper, notice)
     do throws(SystemError) {
-      let thread = try DedicatedThread.start(name: "outbox", stackSize: 256 * 1024) {
-        while let pause = keeper.withLock({ $0.housekeep() }) {
-          for item in keeper.withLock({ $0.takeNotices() }) { notice(item) }
-          _ = wake.wait(seconds: pause)
-        }
-        ended.signal()
-      }
+      let thread = try DedicatedThread.startWatched(
+        name: "outbox", stackSize: 256 * 1024, call: { wake.signal() },
+        { heartbeat in
+          while let pause = keeper.withLock({ $0.housekeep() }) {
+            heartbeat.beat()
+            for item in keeper.withLock({ $0.takeNotices() }) { notice(item) }
+            _ = wake.wait(seconds: pause)
+          }
+          ended.signal()
+        })
       housekeeper.withLock { $0 = thread }
     } catch {
       throw OutboxError(operation: "open", object: path, cause: error.description)

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import FleetCore
+internal import Platform
 
 @main
 struct Odograph: ParsableCommand {
@@ -20,7 +21,7 @@ struct Odograph: ParsableCommand {
       Exit codes: 0 done; 1 a comparison found differences; 64 usage; 69 broker unavailable, or a refusal; 74 the \
       output cannot be written; 75 the time was over; 130 Ctrl-C; 143 SIGTERM.
       """,
-    version: "0.1.0",
+    version: BuildInformation.current.description,
     subcommands: [
       Watch.self, Tail.self, Stats.self, Record.self, Check.self, Command.self, Config.self, Regions.self,
       Simulate.self, Export.self, Replay.self,

@@ -13,14 +13,16 @@ struct Odographd: ParsableCommand {
         odographd run --config /etc/odographd/odograph.toml
         odographd run --print --set vehicle.id=test --set input.mode=simulation
         odographd check --config /etc/odographd/odograph.toml
+        odographd status
+        odographd support --config /etc/odographd/odograph.toml --output -
         odographd sensors --set vehicle.id=van-1
         odographd dead-letters --config /etc/odographd/odograph.toml
 
       Exit codes: 0 done, or stopped by SIGTERM or SIGINT; 1 cannot go on, standard error says why; 2 the check found \
       something that keeps the agent from working; 64 wrong arguments; 78 wrong configuration.
       """,
-    version: AgentVersion.current,
-    subcommands: [Run.self, Check.self, Sensors.self, DeadLetters.self])
+    version: AgentVersion.description,
+    subcommands: [Run.self, Check.self, Status.self, Sensors.self, DeadLetters.self, Support.self])
 }
 
 /// The options that every command which reads the configuration has.
@@ -102,23 +104,36 @@ extension Odographd {
 
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Checks the configuration and what it needs: sensors, gpsd, broker, clock.",
+      abstract: "Checks the configuration and what it needs, and estimates what a day of it costs.",
       discussion: """
-        A line for each finding, with the remedy.
+        A line for each finding, with the remedy; then what a day costs and promises, computed from the configuration.
 
         Examples:
           odographd check --config /etc/odographd/odograph.toml
           odographd check --set vehicle.id=van-1 --set mqtt.broker=mqtt://broker.example
+          odographd check --estimate --driving-hours 9 --config Config/profiles/truck.toml
 
         Exit codes: 0 the agent can work; 2 something keeps it from working; 64 wrong arguments; 78 wrong configuration.
         """)
 
     @OptionGroup var options: ConfigurationOptions
 
+    @Option(help: ArgumentHelp("Hours a day on the way, for the estimate.", valueName: "hours"))
+    var drivingHours = 2.0
+
+    @Flag(help: "Only estimate energy, data and error; look at nothing.")
+    var estimate = false
+
+    func validate() throws {
+      guard (0...24).contains(drivingHours) else { throw ValidationError("--driving-hours is 0 to 24") }
+    }
+
     func run() throws {
       try ending {
-        let findings = EnvironmentCheck(try options.load()).run()
+        let check = EnvironmentCheck(try options.load())
+        let findings = estimate ? [] : check.run()
         for finding in findings { Swift.print(finding.line) }
+        for line in check.estimate(drivingHours: drivingHours) { Swift.print(line) }
         if findings.contains(where: { $0.severity == .problem }) { throw ExitCode(2) }
       }
     }
@@ -199,7 +214,7 @@ extension Odographd {
 }
 
 /// Runs a command's body; a failure's message is out already, so only its status is left to give.
-private func ending(_ body: () throws -> Void) throws {
+func ending(_ body: () throws -> Void) throws {
   do {
     try body()
   } catch let failure as Failure {

@@ -15,8 +15,9 @@ class Compiler:
         build = pathlib.Path(programs)
         target = json.loads(subprocess.check_output(["swift", "-print-target-info"]))["target"]["unversionedTriple"]
         checkouts = build.parents[1] / "checkouts"
-        headers = [*REPOSITORY.glob("Sources/C*/"), *REPOSITORY.glob("Sources/C*/include"), *checkouts.glob("TOMLKit/Sources/*/include"),
-                   *checkouts.glob("GRDB.swift/Sources/*/")]
+        headers = [*REPOSITORY.glob("Sources/C*/"), *checkouts.glob("GRDB.swift/Sources/*/")]
+        # Of modules in C the package manager writes the map itself.
+        maps = sorted(build.glob("C*.build/module.modulemap"))
         postgres = subprocess.check_output(["pkg-config", "--cflags", "libpq"], text=True).split()
         libraries = subprocess.check_output(
             "pkg-config --libs expat libgps libiio jansson libmosquitto libpq sqlite3".split(), text=True).split()
@@ -26,8 +27,9 @@ class Compiler:
         self.archive = pathlib.Path(folder) / "libmodules.a"
         subprocess.run(["ar", "rcs", self.archive, *objects], check=True)
         self.arguments = ["-swift-version", "6", "-warnings-as-errors", "-target", target, "-I", build / "Modules",
-                          *[word for header in headers for word in ("-I", header)], *postgres, self.archive,
-                          *libraries, "-lstdc++"]
+                          *[word for header in headers for word in ("-I", header)],
+                          *[word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")],
+                          *postgres, self.archive, *libraries, "-lstdc++"]
 
     def fault(self, block, source, room, environment):
         """What is wrong with an example; None when it does as it says."""

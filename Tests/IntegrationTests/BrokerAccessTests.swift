@@ -29,7 +29,8 @@ import Testing
       let words = line.split(separator: " ", maxSplits: 1).map(String.init)
       // The fixture brings the listener. Its limits are overruled by the example's: without one of the queue, this broker
       // closes a connection after each refusal.
-      if words[0] == "listener" { continue }
+      // A revocation list is tried by Deploy/kit-check.sh; this authority has none.
+      if words[0] == "listener" || words[0] == "crlfile" { continue }
       lines.append(replaced[words[0]].map { "\(words[0]) \($0)" } ?? String(line))
     }
     #expect(replaced.keys.allSatisfy { key in lines.contains { $0.hasPrefix(key + " ") } })

@@ -66,6 +66,7 @@ extension AgentConfiguration {
     }
     regions = try Regions(reader)
     logLevel = try reader.text("log.level")
+    operation = try Operation(reader)
     profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
     remote = try Remote(reader)
   }

@@ -123,6 +123,7 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var store: Store
   public var regions: Regions
   public var logLevel: String
+  public var operation: Operation
   public var profiles: Profiles
   public var remote: Remote
 }

@@ -139,6 +139,10 @@ extension ConfigurationKey {
     ConfigurationKey(
       "log.level", .oneOf(["debug", "info", "notice", "warning", "error"]), default: .text("info")),
 
+    ConfigurationKey("control.socket", .text),
+    ConfigurationKey("metrics.file", .text),
+    ConfigurationKey("metrics.interval", .number(1...86_400), default: .number(15)),
+
     ConfigurationKey("owntracks.user", .text),
     ConfigurationKey("owntracks.device", .text),
     ConfigurationKey("owntracks.tid", .text),

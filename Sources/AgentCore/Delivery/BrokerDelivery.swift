@@ -14,6 +14,7 @@ final class BrokerDelivery: MessageDelivery {
   private let session: MQTTSession
   private let presence: Presence
   private let plan: Locked<LinkPlan>
+  private let linkState: Locked<LinkReport>
   /// Seconds; nil keeps messages for ever.
   private let messageExpiry: Locked<Int?>
   private let lastWill: @Sendable () -> MQTTMessage
@@ -38,10 +39,12 @@ final class BrokerDelivery: MessageDelivery {
     try Self.makeFolder(of: configuration.store.path)
     let outbox = try Outbox(
       path: configuration.store.path, configuration: OutboxConfiguration(configuration.store)
-    ) { log.warning("\($0)") }
+    ) { log.warning($0.event, "\($0)") }
     let presence = Presence()
     (self.outbox, self.presence) = (outbox, presence)
     plan = Locked(LinkPlan(configuration.mqtt))
+    let linkState = Locked(LinkReport(configuration.mqtt))
+    self.linkState = linkState
     messageExpiry = Locked(configuration.mqtt.messageExpiry)
     let topic = topics.topic(.status)
     let isNative = configuration.profiles.isNative
@@ -65,6 +68,7 @@ final class BrokerDelivery: MessageDelivery {
       handlers: MQTTSession.Handlers(
         connectionChanged: { state in
           Self.report(state, to: log)
+          linkState.withLock { $0.note(state, at: SystemClock.monotonic) }
           remote?.put(state)
           guard case .connected = state else { return }
           presence.connected()
@@ -72,12 +76,15 @@ final class BrokerDelivery: MessageDelivery {
         },
         received: { messages in
           let dropped = remote?.put(messages) ?? 0
-          if dropped > 0 { log.warning("too many commands at once", metadata: ["dropped": "\(dropped)"]) }
+          if dropped > 0 {
+            log.warning(.commandsDropped, "too many commands at once", metadata: ["dropped": "\(dropped)"])
+          }
           return .kept
         },
         subscriptionAnswered: { filter, reason in
           guard reason.isError else { return }
-          log.warning("no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
+          log.warning(
+            .remoteRefused, "no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
         },
         farewell: { seconds in
           guard isNative else { return [] }
@@ -124,7 +131,8 @@ final class BrokerDelivery: MessageDelivery {
   func note(isAtRest: Bool, at timestamp: Timestamp) {
     let (before, wanted) = plan.withLock { ($0.choice, $0.note(isAtRest: isAtRest, at: timestamp)) }
     guard let wanted else { return }
-    log.info("link", metadata: ["at_rest": "\(isAtRest)", "keepalive_s": "\(wanted.keepAlive)"])
+    log.info(
+      .linkChanged, "link", metadata: ["at_rest": "\(isAtRest)", "keepalive_s": "\(wanted.keepAlive)"])
     session.setLinkPolicy(wanted.policy, keepAlive: wanted.keepAlive)
     // The broker learns of another keepalive only when the connection is made anew.
     if wanted.policy == .standing, before.policy == .standing { session.renewConnection() }
@@ -144,6 +152,13 @@ final class BrokerDelivery: MessageDelivery {
     return counters
   }
 
+  var link: LinkReport? {
+    var report = linkState.withLock { $0 }
+    let choice = plan.withLock { $0.choice }
+    (report.keepAlive, report.isInBursts) = (choice.keepAlive, choice.policy != .standing)
+    return report
+  }
+
   var radio: EnergyLedger.Usage {
     let link = session.statistics.link
     return EnergyLedger.Usage(seconds: link.seconds, starts: link.bursts, bytes: link.bytes)
@@ -157,7 +172,7 @@ final class BrokerDelivery: MessageDelivery {
     drain()
     session.stop(drain: Self.stallLimit)
     let left = outbox.status.records
-    if left > 0 { log.warning("left for the next start", metadata: ["records": "\(left)"]) }
+    if left > 0 { log.warning(.storeLeft, "left for the next start", metadata: ["records": "\(left)"]) }
     outbox.close()
   }
 
@@ -210,10 +225,11 @@ final class BrokerDelivery: MessageDelivery {
 
   private static func report(_ state: MQTTConnectionState, to log: Logger) {
     switch state {
-    case .connected: log.info("broker connected")
+    case .connected: log.info(.brokerConnected, "broker connected")
     case .disconnected(let why, willRetryIn: let wait?):
       log.warning(
-        "broker unreachable", metadata: ["reason": "\(why)", "retry_s": "\((wait * 10).rounded() / 10)"])
+        .brokerUnreachable, "broker unreachable",
+        metadata: ["reason": "\(why)", "retry_s": "\((wait * 10).rounded() / 10)"])
     case .disconnected: break
     }
   }
@@ -243,7 +259,7 @@ extension BrokerDelivery: RemoteLink {
       plan.withLock { $0 = LinkPlan(settings) }
       messageExpiry.withLock { $0 = settings.messageExpiry }
     } catch {
-      log.warning("connection not changed", metadata: ["reason": "\(error)"])
+      log.warning(.reconnectRefused, "connection not changed", metadata: ["reason": "\(error)"])
     }
   }
 }

@@ -17,6 +17,9 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// Why messages are kept in memory only; nil while they are safe.
   var storeProblem: String? { get }
 
+  /// How the connection to a broker stands; nil where messages do not go to one.
+  var link: LinkReport? { get }
+
   /// The civil time that the will of the last session with a broker carries; nil before the first.
   var sessionStart: UTCTime? { get }
 
@@ -34,6 +37,7 @@ extension MessageDelivery {
   /// Nothing, where messages do not go by radio.
   var radio: EnergyLedger.Usage { EnergyLedger.Usage(seconds: 0, starts: 0, bytes: 0) }
   var storeProblem: String? { nil }
+  var link: LinkReport? { nil }
   var sessionStart: UTCTime? { nil }
   func note(_ status: StatusMessage) {}
   func note(isAtRest: Bool, at timestamp: Timestamp) {}

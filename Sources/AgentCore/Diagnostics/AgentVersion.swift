@@ -1,4 +1,9 @@
+internal import Platform
+
 /// The version of this program.
 public enum AgentVersion {
-  public static let current = "0.1.0"
+  /// As `status` tells it.
+  public static let current = BuildInformation.current.version
+  /// With commit and day of the build, where they are known.
+  public static let description = BuildInformation.current.description
 }

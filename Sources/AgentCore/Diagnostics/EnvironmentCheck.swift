@@ -21,6 +21,13 @@ public struct EnvironmentCheck {
       + RegionFile.findings(configuration.regions) + clock() + location() + input() + store() + broker()
   }
 
+  /// What a day of the configuration costs and promises, computed from it: energy, bytes and the error of positions.
+  ///
+  /// - Parameter drivingHours: hours a day between setting off and parking, 0 ... 24.
+  public func estimate(drivingHours: Double) -> [String] {
+    DayEstimate.lines(configuration, drivingHours: drivingHours)
+  }
+
   private func clock() -> [Finding] {
     let now = UTCTime(nanoseconds: SystemClock.realtime)
     guard now >= TimeBase.earliestSaneTime else {

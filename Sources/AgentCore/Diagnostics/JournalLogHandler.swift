@@ -20,15 +20,20 @@ public struct JournalLogHandler: LogHandler {
   }
 
   public func log(event: LogEvent) {
-    var line = isUnderSystemd ? "<\(Self.priority(event.level))>" : Self.stamp(event.level)
-    line += event.message.description
-    let all = metadata.merging(event.metadata ?? [:]) { $1 }
-    for (key, value) in all.sorted(by: { $0.key < $1.key }) { line += " \(key)=\(Self.quoted("\(value)"))" }
-    line += "\n"
+    var text = event.message.description
+    var all = metadata.merging(event.metadata ?? [:]) { $1 }
+    let name = all.removeValue(forKey: Self.eventKey)
+    for (key, value) in all.sorted(by: { $0.key < $1.key }) { text += " \(key)=\(Self.quoted("\(value)"))" }
+    if let name { text += " \(Self.eventKey)=\(name)" }
+    if event.level >= .warning { RecentProblems.note(text) }
+    let line = (isUnderSystemd ? "<\(Self.priority(event.level))>" : Self.stamp(event.level)) + text + "\n"
     // One write a line keeps lines of several threads whole; stderr is not buffered.
     var bytes = Array(line.utf8)
     _ = write(STDERR_FILENO, &bytes, bytes.count)
   }
+
+  /// Stands behind all other metadata.
+  static let eventKey = "event"
 
   /// syslog's severities, as sd-daemon(3) has them.
   private static func priority(_ level: Logger.Level) -> Int {

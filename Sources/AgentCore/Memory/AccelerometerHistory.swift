@@ -31,7 +31,7 @@ struct AccelerometerHistory: ~Copyable {
     self.log = log
     if recorder.damagedSegments > 0 {
       log.notice(
-        "recorder found damaged segments",
+        .recorderRecovered, "recorder found damaged segments",
         metadata: ["path": "\(settings.path)", "segments": "\(recorder.damagedSegments)"])
     }
   }
@@ -57,7 +57,9 @@ struct AccelerometerHistory: ~Copyable {
   }
 
   private mutating func tell(_ error: SystemError) {
-    if !hasToldFailure { log.error("accelerometer history lost", metadata: ["reason": "\(error)"]) }
+    if !hasToldFailure {
+      log.error(.recorderFailed, "accelerometer history lost", metadata: ["reason": "\(error)"])
+    }
     hasToldFailure = true
   }
 

@@ -35,7 +35,7 @@ struct CalibrationStore: Sendable {
       let calibration = try MotionCalibration(text: String(decoding: bytes, as: UTF8.self))
       stored = calibration
       log.info(
-        "calibration loaded",
+        .calibrationLoaded, "calibration loaded",
         metadata: ["path": "\(path)", "made": "\(calibration.made?.rfc3339 ?? "at an unknown time")"])
       return calibration
     } catch let error as CalibrationError {
@@ -43,7 +43,7 @@ struct CalibrationStore: Sendable {
     } catch let error as SystemError where error.isShortOfSpace {
       setAside(now: now, reason: "it is longer than \(Self.largest) bytes")
     } catch {
-      log.warning("calibration not read", metadata: ["reason": "\(error)"])
+      log.warning(.calibrationNotRead, "calibration not read", metadata: ["reason": "\(error)"])
     }
     return nil
   }
@@ -54,9 +54,13 @@ struct CalibrationStore: Sendable {
     let aside = "\(path).damaged-\(date)"
     do {
       try AtomicFile.move(path, to: aside)
-      log.warning("damaged calibration set aside", metadata: ["path": "\(aside)", "reason": "\(reason)"])
+      log.warning(
+        .calibrationDamaged, "damaged calibration set aside",
+        metadata: ["path": "\(aside)", "reason": "\(reason)"])
     } catch {
-      log.warning("damaged calibration left", metadata: ["reason": "\(reason)", "failure": "\(error)"])
+      log.warning(
+        .calibrationDamaged, "damaged calibration left",
+        metadata: ["reason": "\(reason)", "failure": "\(error)"])
     }
   }
 
@@ -73,7 +77,7 @@ struct CalibrationStore: Sendable {
     if isDiscard {
       hasToldDiscard = true
       log.notice(
-        "calibration discarded; it no longer fits these sensors and is learned anew",
+        .calibrationDiscarded, "calibration discarded; it no longer fits these sensors and is learned anew",
         metadata: ["path": "\(path)"])
     }
     guard isDiscard || timestamp >= save else { return }
@@ -92,7 +96,9 @@ struct CalibrationStore: Sendable {
       stored = calibration
       hasToldFailure = false
     } catch {
-      if !hasToldFailure { log.warning("calibration not kept", metadata: ["reason": "\(error)"]) }
+      if !hasToldFailure {
+        log.warning(.calibrationNotKept, "calibration not kept", metadata: ["reason": "\(error)"])
+      }
       hasToldFailure = true
     }
   }

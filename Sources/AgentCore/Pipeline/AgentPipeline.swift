@@ -182,9 +182,23 @@ public struct AgentPipeline: Sendable {
 
   /// The last word of a clean stop.
   public mutating func farewell(at timestamp: Timestamp) -> MessageDraft {
-    var message = status.message(.offline, at: timestamp, timeBase: timeBase, counters: counters)
+    Self.draft(report(.offline, at: timestamp))
+  }
+
+  /// What would be told as `status`, without telling it.
+  func report(_ state: StatusMessage.State, at timestamp: Timestamp) -> StatusMessage {
+    var message = status.message(state, at: timestamp, timeBase: timeBase, counters: counters)
     message.energy = EnergyReport(power.accounts(at: timestamp))
-    return Self.draft(message)
+    return message
+  }
+
+  /// Where the attitude filter stands.
+  var motionReport: MotionReport {
+    let current = motion.deviceMotion
+    return MotionReport(
+      frame: motion.frame, unavailable: (current?.unavailableOutputs ?? []).map { "\($0)" }.sorted(),
+      hasAttitude: current.map { $0.attitude != nil }, headingAccuracy: motion.headingAccuracy,
+      calibration: current?.magneticField?.accuracy, isAtRest: isAtRest)
   }
 
   /// Makes `status` due at the next moment: a new session must overrule the will of the one before.

@@ -39,6 +39,7 @@ final class ProfileDelivery: MessageDelivery {
   var storeProblem: String? { next.storeProblem }
   var sessionStart: UTCTime? { next.sessionStart }
   var radio: EnergyLedger.Usage { next.radio }
+  var link: LinkReport? { next.link }
   func note(_ status: StatusMessage) { next.note(status) }
   func note(isAtRest: Bool, at timestamp: Timestamp) { next.note(isAtRest: isAtRest, at: timestamp) }
 

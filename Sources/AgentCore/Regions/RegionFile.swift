@@ -33,9 +33,9 @@ struct RegionFile {
   func watch(in monitor: inout RegionMonitor, log: Logger) {
     let (accepted, problems) = collection.watch(in: &monitor)
     for problem in problems {
-      log.warning("region refused", metadata: ["file": "\(path)", "reason": "\(problem)"])
+      log.warning(.regionRefused, "region refused", metadata: ["file": "\(path)", "reason": "\(problem)"])
     }
-    log.info("regions", metadata: ["file": "\(path)", "watched": "\(accepted.count)"])
+    log.info(.regionsWatched, "regions", metadata: ["file": "\(path)", "watched": "\(accepted.count)"])
   }
 
   /// For `odographd check`.

@@ -24,7 +24,7 @@ final class RegionStateFile: Sendable {
       return
     } catch {
       log.warning(
-        "region states lost", metadata: ["file": "\(path)", "reason": "\(error)"])
+        .regionStatesLost, "region states lost", metadata: ["file": "\(path)", "reason": "\(error)"])
     }
   }
 
@@ -42,6 +42,7 @@ final class RegionStateFile: Sendable {
       }
       guard isNew else { return }
       log.warning(
+        .regionStatesNotKept,
         "region states cannot be kept; after a restart what happened meanwhile stays unknown",
         metadata: ["file": "\(path)", "reason": "\(error)"])
     }

@@ -24,7 +24,9 @@ extension RemoteService {
       case .setConfiguration(let configuration): return set(configuration)
       }
     } catch {
-      plan.log.notice("OwnTracks command refused", metadata: ["reason": "\(error.description.prefix(200))"])
+      plan.log.notice(
+        .ownTracksRefused, "OwnTracks command refused",
+        metadata: ["reason": "\(error.description.prefix(200))"])
     }
     return []
   }

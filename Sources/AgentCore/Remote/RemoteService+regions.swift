@@ -33,7 +33,7 @@ extension RemoteService {
       message.problem = "\(error)"
     }
     plan.log.notice(
-      "remote regions \(message.state)",
+      .remoteRegionsAnswered, "remote regions \(message.state)",
       metadata: [
         "accepted": "\(message.accepted.count)", "refused": "\(message.refused.count)",
         "problem": "\(message.problem ?? message.refused.first?.reason ?? "-")",
@@ -69,6 +69,6 @@ extension RemoteRegions {
   /// Watches what is remembered.
   func watch(in monitor: inout RegionMonitor, log: Logger) {
     let (accepted, _) = collection.watch(in: &monitor)
-    log.info("remote regions watched", metadata: ["regions": "\(accepted.count)"])
+    log.info(.remoteRegions, "remote regions watched", metadata: ["regions": "\(accepted.count)"])
   }
 }

@@ -43,7 +43,7 @@ final class RemoteService {
       history = HistoryBox(
         try FixHistory(path: plan.folder.historyPath, limit: manager.active.remote.historyLimit))
     } catch {
-      plan.log.warning("no history of fixes", metadata: ["reason": "\(error)"])
+      plan.log.warning(.historyMissing, "no history of fixes", metadata: ["reason": "\(error)"])
     }
   }
 
@@ -109,7 +109,7 @@ final class RemoteService {
       return true
     case .report(let report):
       plan.log.notice(
-        "remote settings \(report.state)",
+        .remoteSettings, "remote settings \(report.state)",
         metadata: [
           "version": "\(report.version ?? "-")",
           "keys": "\(report.settings.keys.sorted().joined(separator: " "))",
@@ -124,7 +124,8 @@ final class RemoteService {
     do {
       try plan.folder.save(memory)
     } catch {
-      plan.log.warning("what is set remotely will be lost with a restart", metadata: ["reason": "\(error)"])
+      plan.log.warning(
+        .remoteNotKept, "what is set remotely will be lost with a restart", metadata: ["reason": "\(error)"])
     }
   }
 
@@ -194,7 +195,7 @@ final class RemoteService {
     do throws(ConfigurationError) {
       let outcome = try manager.reload(manager.layers.withFileReadAgain())
       plan.log.notice(
-        "configuration read again",
+        .configurationReload, "configuration read again",
         metadata: [
           "applied": "\(outcome.changed.joined(separator: " "))",
           "needs_restart": "\(outcome.needsRestart.joined(separator: " "))",
@@ -209,7 +210,8 @@ final class RemoteService {
       }
       return outcome.decisions
     } catch {
-      plan.log.warning("configuration not read again", metadata: ["reason": "\(error)"])
+      plan.log.warning(
+        .configurationNotReloaded, "configuration not read again", metadata: ["reason": "\(error)"])
       if let sender { answer(sender, .failed, error.description) }
       return []
     }
@@ -267,7 +269,8 @@ final class RemoteService {
       command: String(sender.command.prefix(128)), id: sender.id, time: Self.time, state: state,
       problem: problem, result: result)
     plan.log.info(
-      "command \(state)", metadata: ["command": "\(message.command)", "problem": "\(problem ?? "-")"])
+      .commandAnswered, "command \(state)",
+      metadata: ["command": "\(message.command)", "problem": "\(problem ?? "-")"])
     plan.link.answer(
       RemoteAnswer(
         topic: sender.responseTopic
@@ -297,7 +300,9 @@ private final class HistoryBox {
   }
 
   private func complain(_ error: any Error, _ log: Logger) {
-    if !hasComplained { log.warning("history of fixes not written", metadata: ["reason": "\(error)"]) }
+    if !hasComplained {
+      log.warning(.historyNotWritten, "history of fixes not written", metadata: ["reason": "\(error)"])
+    }
     hasComplained = true
   }
 }

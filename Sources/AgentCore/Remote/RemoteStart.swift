@@ -27,19 +27,24 @@ struct RemoteStart: Sendable {
       memory = try folder.memory()
     } catch {
       // The vehicle must start in any case; what was set is wanted again by the broker's retained message.
-      log.warning("remote settings are lost: the file is damaged", metadata: ["reason": "\(error)"])
+      log.warning(
+        .remoteSettingsLost, "remote settings are lost: the file is damaged", metadata: ["reason": "\(error)"]
+      )
     }
     do {
       regions = try folder.regions().map { try RemoteRegions(parsing: $0) }
     } catch {
       regions = nil
-      log.warning("remote regions are lost: the file is damaged", metadata: ["reason": "\(error)"])
+      log.warning(
+        .remoteRegionsLost, "remote regions are lost: the file is damaged", metadata: ["reason": "\(error)"])
     }
     manager = try RemoteManager(
       layers: layers, memory: memory, at: Timestamp(nanoseconds: SystemClock.boottime))
     let keys = manager.inForce.values.keys.sorted()
     if !keys.isEmpty {
-      log.info("remote settings in force", metadata: ["keys": "\(keys.joined(separator: " "))"])
+      log.info(
+        .remoteSettingsInForce, "remote settings in force",
+        metadata: ["keys": "\(keys.joined(separator: " "))"])
     }
   }
 }

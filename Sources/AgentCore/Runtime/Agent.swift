@@ -99,43 +99,63 @@ public final class Agent: Sendable {
     }
     // What is printed depends on the input alone.
     let probe = output == .broker ? SystemProbe(store: configuration.store.path) : nil
+    let duties = try duties { queue.wake() }
     let runner = PipelineRunner(
       pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, probe: probe,
       regionStates: regionStates, memory: MotionMemory.Plan(configuration, calibration: calibration),
-      remote: remote, log: log)
+      remote: remote, desk: duties.desk, log: log)
     let outcome = Locked<(any Error)?>(nil)
-    let worker = try DedicatedThread.start(name: "pipeline", stackSize: 1 << 20) {
-      do {
-        try runner.run(feed, queue: queue)
-      } catch {
-        outcome.withLock { $0 = error }
-      }
-      ended.signal()
-    }
+    let worker = try DedicatedThread.startWatched(
+      name: "pipeline", stackSize: 1 << 20, call: { queue.wake() },
+      { heartbeat in
+        do {
+          try runner.run(feed, queue: queue, heartbeat: heartbeat)
+        } catch {
+          outcome.withLock { $0 = error }
+        }
+        ended.signal()
+      })
     log.info(
-      "started",
+      .agentStarted, "started",
       metadata: ["vehicle": "\(configuration.fleet)/\(configuration.vehicle)", "version": "\(version)"])
-    waitForTheEnd(signals: signals, ended: ended, inbox: inbox)
-    runner.requestStop()
-    queue.wake()
+    var caretaker = Caretaker(
+      signals: signals, ended: ended, duties: duties,
+      orders: Caretaker.Orders(
+        stop: {
+          runner.requestStop()
+          queue.wake()
+        },
+        reload: {
+          inbox?.put(.reload)
+          return inbox != nil
+        }), version: version, log: log)
+    caretaker.run()
     worker.join()
     if let error = outcome.withLock({ $0 }) { throw error }
-    log.info("stopped")
+    log.info(.agentStopped, "stopped")
   }
 
-  private func waitForTheEnd(signals: SignalDescriptor, ended: EventDescriptor, inbox: RemoteInbox?) {
-    while let descriptor = waitUntilReadable([signals.descriptor, ended.descriptor]) {
-      guard descriptor == signals.descriptor else { return }
-      for signal in signals.received() {
-        if signal == SIGHUP, let inbox {
-          inbox.put(.reload)
-        } else if signal == SIGHUP {
-          log.notice("SIGHUP ignored without remote.enabled; restart to read the configuration again")
-        } else {
-          log.info("stopping", metadata: ["signal": signal == SIGTERM ? "SIGTERM" : "SIGINT"])
-          return
-        }
+  /// What the main thread looks after. Nothing of it is needed for a vehicle to report, so nothing of it keeps the agent
+  /// from starting.
+  private func duties(wake: @escaping @Sendable () -> Void) throws -> Caretaker.Duties {
+    let environment = ProcessEnvironment.variables
+    var duties = Caretaker.Duties()
+    duties.notifier = ServiceNotifier(environment: environment)
+    let settings = configuration.operation
+    // Of several agents on one machine, those that print are looked at where they print.
+    if settings.hasControlSocket, output == .broker || settings.controlSocket != nil {
+      do throws(SystemError) {
+        duties.control = try ControlSocket(
+          path: settings.controlSocket ?? ControlSocket.usualPath(environment: environment))
+      } catch {
+        log.notice(
+          .controlUnavailable, "odographd status will not find this agent", metadata: ["reason": "\(error)"])
       }
     }
+    duties.metrics = settings.metricsFile.map { MetricsFile(path: $0, interval: settings.metricsInterval) }
+    if duties.notifier != nil || duties.control != nil || duties.metrics != nil {
+      duties.desk = try SnapshotDesk(wake: wake)
+    }
+    return duties
   }
 }

@@ -1,5 +1,6 @@
 internal import Logging
 internal import Platform
+internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry
@@ -13,19 +14,25 @@ final class PipelineRunner: Sendable {
   private let probe: SystemProbe?
   private let regionStates: RegionStateFile?
   private let stopRequested = Flag()
+
+  /// Seconds that the end may take: sources that have to be waited for, and a broker that is slow to take the rest.
+  private static let farewellLimit = 60.0
   private let memory: MotionMemory.Plan
   private let remote: RemoteService.Plan?
+  private let desk: SnapshotDesk?
 
   /// - Parameters:
   ///   - probe: looks at the computer for `status`; nil leaves that out.
   ///   - regionStates: keeps across restarts which regions the vehicle is in.
   ///   - memory: what is kept of the motion sensors beyond this run.
+  ///   - desk: where word is left of how things stand; nil where nobody asks.
   ///   - remote: nil is not managed remotely. A recording that is pulled as fast as the machine can never is.
   init(
     pipeline: AgentPipeline, delivery: any MessageDelivery, statusRequested: Flag, probe: SystemProbe? = nil,
     regionStates: RegionStateFile? = nil, memory: MotionMemory.Plan = .init(),
-    remote: RemoteService.Plan? = nil, log: Logger
+    remote: RemoteService.Plan? = nil, desk: SnapshotDesk? = nil, log: Logger
   ) {
+    self.desk = desk
     self.memory = memory
     self.remote = remote
     initial = pipeline
@@ -39,23 +46,30 @@ final class PipelineRunner: Sendable {
   func requestStop() { stopRequested.raise() }
 
   /// Returns when the feed has ended or a stop was requested, after the farewell.
-  func run(_ feed: SensorFeed, queue: BoundedQueue<SensorEvent>) throws {
+  /// - Parameter heartbeat: beats with each turn.
+  func run(
+    _ feed: SensorFeed, queue: BoundedQueue<SensorEvent>,
+    heartbeat: Heartbeat = Heartbeat(name: "pipeline") {}
+  )
+    throws
+  {
     var pipeline = initial
     var memory = try MotionMemory(memory, log: log)
     switch feed {
     case .live(let sources):
       try pump(
-        sources, queue, clock: { Timestamp(nanoseconds: SystemClock.boottime) }, into: &pipeline, &memory)
+        sources, queue, heartbeat, clock: { Timestamp(nanoseconds: SystemClock.boottime) }, into: &pipeline,
+        &memory)
     case .paced(let source):
-      try pump([source], queue, clock: nil, into: &pipeline, &memory)
+      try pump([source], queue, heartbeat, clock: nil, into: &pipeline, &memory)
     case .recorded(let recording):
-      try play(recording, into: &pipeline, &memory)
+      try play(recording, heartbeat, into: &pipeline, &memory)
     }
   }
 
   /// Takes pushed events until the stop. Without a clock only events move time on, as in a recording.
   private func pump(
-    _ sources: [any SensorSource], _ queue: BoundedQueue<SensorEvent>,
+    _ sources: [any SensorSource], _ queue: BoundedQueue<SensorEvent>, _ heartbeat: Heartbeat,
     clock: (@Sendable () -> Timestamp)?, into pipeline: inout AgentPipeline, _ memory: inout MotionMemory
   ) throws {
     var last = clock?() ?? Timestamp(nanoseconds: 0)
@@ -68,11 +82,16 @@ final class PipelineRunner: Sendable {
     var drafts: [MessageDraft] = []
     let remote = remote.map(RemoteService.init)
     defer { remote?.close() }
+    var activity = SensorActivity()
     while !stopRequested.isRaised, finished < max(1, sources.count) {
+      heartbeat.beat()
+      // Taken before what was asked for is done, so that what is left then shows it.
+      let isAsked = desk?.takeWish() ?? false
       if let remote, remote.turn(&pipeline, &drafts), clock == nil {
         Self.demand(pipeline.fullDemands, of: sources)
       }
       if clock != nil, let changed = pipeline.takeChangedDemands() { Self.demand(changed, of: sources) }
+      if isAsked { leaveWord(&pipeline, activity, at: clock?() ?? last, dropped: queue.overflowCount) }
       if statusRequested.take() {
         pipeline.beginSession(at: delivery.sessionStart)
         let now = clock?() ?? last
@@ -87,6 +106,7 @@ final class PipelineRunner: Sendable {
           report(status)
           if status.state == .finished { finished += 1 }
         }
+        if desk != nil { activity.note(event) }
         inform(&pipeline, at: last, dropped: queue.overflowCount)
         if let event = awake(event, &asleep, &pipeline, isLive: clock != nil) {
           pipeline.process(event) { drafts.append($0) }
@@ -106,6 +126,7 @@ final class PipelineRunner: Sendable {
       delivery.note(isAtRest: pipeline.isAtRest, at: last)
       try handOver(&drafts, of: pipeline)
     }
+    heartbeat.expectPause(seconds: Self.farewellLimit)
     for source in sources { source.stop() }
     memory.close(pipeline, at: clock?() ?? last)
     try finish(&pipeline, at: clock?() ?? last, dropped: queue.overflowCount)
@@ -147,7 +168,8 @@ final class PipelineRunner: Sendable {
   }
 
   private func play(
-    _ recording: any SensorRecording, into pipeline: inout AgentPipeline, _ memory: inout MotionMemory
+    _ recording: any SensorRecording, _ heartbeat: Heartbeat, into pipeline: inout AgentPipeline,
+    _ memory: inout MotionMemory
   ) throws {
     var recording = recording
     let demands = pipeline.fullDemands
@@ -158,7 +180,13 @@ final class PipelineRunner: Sendable {
     let active = SourceStatus(
       timestamp: last, source: recording.name, kinds: recording.kinds, state: .active(rates: [:]))
     pipeline.process(.status(active)) { drafts.append($0) }
+    var activity = SensorActivity()
     while !stopRequested.isRaised, let event = try recording.next() {
+      heartbeat.beat()
+      if let desk {
+        activity.note(event)
+        if desk.takeWish() { leaveWord(&pipeline, activity, at: last, dropped: 0) }
+      }
       last = max(last, event.timestamp ?? last)
       if statusRequested.take() { pipeline.beginSession(at: delivery.sessionStart) }
       inform(&pipeline, at: last)
@@ -168,8 +196,24 @@ final class PipelineRunner: Sendable {
       }
       try handOver(&drafts, of: pipeline)
     }
+    heartbeat.expectPause(seconds: Self.farewellLimit)
     memory.close(pipeline, at: last)
     try finish(&pipeline, at: last)
+  }
+
+  /// Leaves word of how things stand, for who has asked.
+  private func leaveWord(
+    _ pipeline: inout AgentPipeline, _ activity: SensorActivity, at now: Timestamp, dropped: Int
+  ) {
+    inform(&pipeline, at: nil, dropped: dropped)
+    let known = pipeline.lastKnown
+    desk?.leave(
+      AgentSnapshot(
+        taken: SystemClock.monotonic,
+        vehicle: "\(pipeline.configuration.fleet)/\(pipeline.configuration.vehicle)",
+        status: pipeline.report(.online, at: now), activity: activity.kinds(at: now),
+        motion: pipeline.motionReport, location: known,
+        locationAge: known.map { max(0, now.seconds(since: $0.location.timestamp)) }, link: delivery.link))
   }
 
   /// Shows the pipeline what it cannot see, when it is about to tell it.
@@ -202,11 +246,14 @@ final class PipelineRunner: Sendable {
     case .active(let rates):
       let shown = rates.sorted { $0.key < $1.key }.map { "\($0.key.rawValue)=\($0.value)Hz" }
       log.info(
-        "source active", metadata: ["source": "\(status.source)", "rates": "\(shown.joined(separator: " "))"])
-    case .idle: log.info("source idle", metadata: ["source": "\(status.source)"])
+        .sourceActive, "source active",
+        metadata: ["source": "\(status.source)", "rates": "\(shown.joined(separator: " "))"])
+    case .idle: log.info(.sourceIdle, "source idle", metadata: ["source": "\(status.source)"])
     case .unavailable(let reason):
-      log.warning("source unavailable", metadata: ["source": "\(status.source)", "reason": "\(reason)"])
-    case .finished: log.info("recording finished", metadata: ["source": "\(status.source)"])
+      log.warning(
+        .sourceUnavailable, "source unavailable",
+        metadata: ["source": "\(status.source)", "reason": "\(reason)"])
+    case .finished: log.info(.sourceFinished, "recording finished", metadata: ["source": "\(status.source)"])
     }
   }
 }

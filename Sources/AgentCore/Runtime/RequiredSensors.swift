@@ -22,10 +22,11 @@ struct RequiredSensors {
       throw ConfigurationError(place: "sensors.required", problem: complaint)
     }
     for output in check.unavailableOutputs {
-      log.notice("output unavailable", metadata: ["output": "\(output)"])
+      log.notice(.outputUnavailable, "output unavailable", metadata: ["output": "\(output)"])
     }
     for (output, reason) in check.degradedOutputs.sorted(by: { "\($0.key)" < "\($1.key)" }) {
-      log.notice("output degraded", metadata: ["output": "\(output)", "reason": "\(reason)"])
+      log.notice(
+        .outputDegraded, "output degraded", metadata: ["output": "\(output)", "reason": "\(reason)"])
     }
   }
 

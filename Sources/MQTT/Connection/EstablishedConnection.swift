@@ -61,6 +61,7 @@ final class EstablishedConnection {
   }
 
   private func turn() -> Ending? {
+    loop.heartbeat.beat()
     let (requests, immediate) = loop.mailbox.take()
     loop.note(requests)
     if requests.providerHasMore || requests.providerMayHaveMore { providerHasMore = true }

@@ -41,7 +41,11 @@ public final class PacedReplay: SensorSource {
     try shared.withLock { shared in
       guard shared.thread == nil, !shared.isStopping else { return }
       let recording = shared.recording
-      shared.thread = try DedicatedThread.start(name: "replay") { [self] in play(recording, into: sink) }
+      shared.thread = try DedicatedThread.startWatched(
+        name: "replay", call: { [wake] in wake.signal() },
+        {
+          [self] in play(recording, into: sink, $0)
+        })
     }
   }
 
@@ -59,7 +63,7 @@ public final class PacedReplay: SensorSource {
     thread?.join()
   }
 
-  private func play(_ recording: any SensorRecording, into sink: SensorSink) {
+  private func play(_ recording: any SensorRecording, into sink: SensorSink, _ heartbeat: Heartbeat) {
     var recording = recording
     var filter = DemandFilter()
     let started = SystemClock.boottime
@@ -76,7 +80,7 @@ public final class PacedReplay: SensorSource {
           let start = origin ?? time.nanoseconds
           origin = start
           let elapsed = Double(time.nanoseconds &- start) / speed
-          guard waits(until: startedWaiting &+ Int64(min(elapsed, 4e18))) else { return }
+          guard waits(until: startedWaiting &+ Int64(min(elapsed, 4e18)), heartbeat) else { return }
           now = Timestamp(nanoseconds: started &+ (time.nanoseconds &- start))
         }
         guard let demands = demandsUnlessStopping() else { return }
@@ -95,8 +99,9 @@ public final class PacedReplay: SensorSource {
   }
 
   /// Sleeps until a point of `SystemClock.monotonic`; false when the source is stopped meanwhile.
-  private func waits(until deadline: Int64) -> Bool {
+  private func waits(until deadline: Int64, _ heartbeat: Heartbeat) -> Bool {
     while true {
+      heartbeat.beat()
       let left = deadline &- SystemClock.monotonic
       if left <= 0 { return true }
       _ = wake.wait(seconds: Double(left) * 1e-9)

@@ -50,18 +50,22 @@ final class DeviceWorker: Sendable {
   /// Ends a read that waits for the network. The server notices the lost connection and frees the buffer.
   func interrupt() { cancellation.cancel() }
 
+  /// Makes the thread's loop turn.
+  func call() { wake.signal() }
+
   /// The thread's body.
-  func run() {
+  func run(_ heartbeat: Heartbeat) {
     board.addListener(wake)
     defer { board.removeListener(wake) }
     do throws(IIOError) {
+      heartbeat.expectPause(seconds: 60)
       let context = try Context(uri: configuration.uri)
       try context.setTimeout(seconds: configuration.timeout)
       try context.withDevice(assignment.device.identifier) { device throws(IIOError) in
         guard device.name == assignment.device.name else {
           throw IIOError(operation: "find", object: device.object, errno: ENODEV)
         }
-        try serve(device, in: context)
+        try serve(device, in: context, heartbeat)
       }
     } catch {
       progress.withLock { $0.failure = $0.isStopping ? nil : error }
@@ -69,16 +73,19 @@ final class DeviceWorker: Sendable {
     progress.withLock { $0.hasEnded = true }
   }
 
-  private func serve(_ device: borrowing Device, in context: borrowing Context) throws(IIOError) {
+  private func serve(
+    _ device: borrowing Device, in context: borrowing Context, _ heartbeat: Heartbeat
+  ) throws(IIOError) {
     // The demands under which no block came in time.
     var sparse: DemandSchedule.Phase?
     while !isStopping {
+      heartbeat.beat()
       let phase = currentPhase
       if phase.kinds.isEmpty {
         report(.idle)
         wait(until: phase.until)
       } else {
-        try capture(phase, device, in: context, sparse: &sparse)
+        try capture(phase, device, in: context, sparse: &sparse, heartbeat)
       }
     }
   }
@@ -97,7 +104,7 @@ final class DeviceWorker: Sendable {
   /// Captures until the phase ends, from the buffer what has one and by polling the rest.
   private func capture(
     _ phase: DemandSchedule.Phase, _ device: borrowing Device, in context: borrowing Context,
-    sparse: inout DemandSchedule.Phase?
+    sparse: inout DemandSchedule.Phase?, _ heartbeat: Heartbeat
   ) throws(IIOError) {
     let sensors = assignment.device.sensors.filter { phase.kinds.contains($0.kind) }
     // A thermometer alone is not worth a stream at the rate of the chip.
@@ -110,7 +117,7 @@ final class DeviceWorker: Sendable {
           latency: sparse == phase ? 0 : phase.latency, triggers: triggers, configuration: configuration,
           cancellation: cancellation, clocks: clocks)
         let rest = sensors.filter { sensor in !buffered.contains { $0.kind == sensor.kind } }
-        return try run(capture, polling: rest, phase, device)
+        return try run(capture, polling: rest, phase, device, heartbeat)
       } catch {
         if error.code?.rawValue == ETIMEDOUT, error.operation.hasPrefix("read the buffer"), !context.isLocal {
           // The server gave its hardware half the time limit, then dropped the buffer and what was in it. A sensor
@@ -124,12 +131,12 @@ final class DeviceWorker: Sendable {
         guard !error.isLoss, error.operation.hasPrefix("start the buffer") else { throw error }
       }
     }
-    try poll(sensors, phase, device)
+    try poll(sensors, phase, device, heartbeat)
   }
 
   private func run(
     _ capture: consuming BufferedCapture, polling rest: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase,
-    _ device: borrowing Device
+    _ device: borrowing Device, _ heartbeat: Heartbeat
   ) throws(IIOError) {
     var capture = capture
     var polled = try polledSensors(rest, phase, device)
@@ -145,6 +152,7 @@ final class DeviceWorker: Sendable {
     var isSilent = true
 
     while !isStopping, isCurrent(phase) {
+      heartbeat.beat()
       let now = SystemClock.boottime
       let next = polled.map(\.due).min().map { Double($0 - now) * 1e-9 } ?? patience
       let limit = max(0, min(next, patience, phase.until.map { Double($0 - now) * 1e-9 } ?? patience))
@@ -175,13 +183,15 @@ final class DeviceWorker: Sendable {
   }
 
   private func poll(
-    _ sensors: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase, _ device: borrowing Device
+    _ sensors: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase, _ device: borrowing Device,
+    _ heartbeat: Heartbeat
   ) throws(IIOError) {
     _ = try device.setFrequency(phase.hertz, of: sensors.filter { $0.kind != .thermometer })
     var polled = try polledSensors(sensors, phase, device)
     var blocks = SampleBlocks()
     var refusals = 0
     while !isStopping, isCurrent(phase) {
+      heartbeat.beat()
       for index in polled.indices where polled[index].due <= SystemClock.boottime {
         if try polled[index].read(from: device, into: &blocks) {
           refusals = 0

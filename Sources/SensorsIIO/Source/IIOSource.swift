@@ -42,7 +42,11 @@ public final class IIOSource: SensorSource {
       configuration: configuration, board: board, wake: wake, sink: sink,
       isStopping: { [state] in state.withLock(\.isStopping) },
       found: { [state] kinds in state.withLock { $0.kinds = kinds } })
-    let thread = try DedicatedThread.start(name: "iio") { supervisor.run() }
+    let thread = try DedicatedThread.startWatched(
+      name: "iio", call: { [wake] in wake.signal() },
+      {
+        supervisor.run($0)
+      })
     state.withLock { $0.thread = thread }
   }
 

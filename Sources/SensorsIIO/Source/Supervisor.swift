@@ -16,6 +16,9 @@ final class Supervisor: Sendable {
   /// A thermometer only helps the gyroscope: one that is not there is neither missed nor sought for ever.
   private static let helpers: Set<SensorKind> = [.thermometer]
 
+  /// Seconds that a search may take with a host that does not answer: several reads, each with its time limit.
+  private static let searchLimit = 120.0
+
   private struct Post {
     var worker: DeviceWorker
     var thread: DedicatedThread
@@ -33,7 +36,7 @@ final class Supervisor: Sendable {
   }
 
   /// The thread's body.
-  func run() {
+  func run(_ heartbeat: Heartbeat) {
     BrokenPipe.block()
     var posts: [Post] = []
     var known: Set<SensorKind> = []
@@ -41,6 +44,7 @@ final class Supervisor: Sendable {
     var retryAt: Int64 = 0
     var hasFound = false
     while !isStopping() {
+      heartbeat.beat()
       bury(&posts)
       for index in posts.indices where !posts[index].isProven && posts[index].worker.hasDelivered {
         posts[index].isProven = true
@@ -54,6 +58,7 @@ final class Supervisor: Sendable {
       if !sought.isEmpty {
         let now = SystemClock.monotonic
         if now >= retryAt {
+          heartbeat.expectPause(seconds: Self.searchLimit)
           if let inventory = seek(sought, served: served) {
             hasFound = true
             known.formUnion(inventory.kinds.intersection(configuration.kinds))
@@ -111,10 +116,12 @@ final class Supervisor: Sendable {
           clocks: clocks,
           emit: sink,
           report: report)
-        let thread = try DedicatedThread.start(name: assignment.device.identifier) { [wake] in
-          worker.run()
-          wake.signal()
-        }
+        let thread = try DedicatedThread.startWatched(
+          name: assignment.device.identifier, call: { worker.call() },
+          { [wake] heartbeat in
+            worker.run(heartbeat)
+            wake.signal()
+          })
         posts.append(Post(worker: worker, thread: thread))
       } catch {
         report(.unavailable(reason: "\(error)"))

@@ -5,11 +5,26 @@ import Testing
 
 /// The built `odographd` inside the rig's guest, beside its sensors, as it runs in a vehicle.
 extension SensorRigTests {
-  @Test(.timeLimit(.minutes(4))) func theAgentOnItsOwnDevicesPublishesToABroker() async throws {
+  /// As root, and as its unit starts it: a user without capabilities, who has of the sensors what the udev rules give.
+  @Test(.timeLimit(.minutes(8)), arguments: [false, true])
+  func theAgentOnItsOwnDevicesPublishesToABroker(unprivileged: Bool) async throws {
     let overlay = try TemporaryDirectory()
     let folder = overlay.file("usr/local/bin")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try FileManager.default.copyItem(atPath: BuiltProduct.path("odographd"), toPath: folder + "/odographd")
+    var launcher = "exec"
+    if unprivileged {
+      let rules = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Deploy/udev/iio-access")
+      try FileManager.default.copyItem(atPath: rules.path, toPath: folder + "/iio-access")
+      try FileManager.default.copyItem(atPath: "/usr/bin/setpriv", toPath: folder + "/setpriv")
+      launcher = """
+        for device in /sys/bus/iio/devices/*; do iio-access "$device" 900 || exit 1; done
+        chgrp 900 /dev/iio:device*; chmod 0660 /dev/iio:device*
+        mkdir -p /tmp/agent; chown 900 /tmp/agent; chmod 0700 /tmp/agent
+        exec setpriv --reuid 900 --regid 900 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all
+        """.split(separator: "\n").joined(separator: "; ")
+    }
     let rig = try RigFixture(overlay: overlay.path)
     try rig.command("idle on")
     let broker = try BrokerFixture()
@@ -28,9 +43,11 @@ extension SensorRigTests {
     let settings =
       RigAgent.settings(context: "local:") + [
         // The host's loopback, as QEMU shows it to the guest.
-        "mqtt.broker=mqtt://10.0.2.2:\(broker.port)", "store.path=/tmp/outbox.sqlite",
+        "mqtt.broker=mqtt://10.0.2.2:\(broker.port)",
+        "store.path=/tmp/\(unprivileged ? "agent/" : "")outbox.sqlite",
       ]
-    var agent = try rig.start("exec odographd run " + settings.map { "--set '\($0)'" }.joined(separator: " "))
+    var agent = try rig.start(
+      "\(launcher) odographd run " + settings.map { "--set '\($0)'" }.joined(separator: " "))
     let deadline = Date(timeIntervalSinceNow: 60)
     try await eventually {
       try messages().filter { $0.kind == "attitude" }.count > 10 || Date() > deadline

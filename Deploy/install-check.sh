@@ -1,0 +1,258 @@
+#!/usr/bin/env bash
+# Installs the packages into a fresh Debian 12 with apt, sets up broker and vehicle as Config/mosquitto/README.md says, runs the
+# agent as its system user, also under the restrictions of its unit, sees the vehicle over mutual TLS, upgrades, purges.
+# Everything happens in a folder and in namespaces of its own; nothing is left behind, and no port of this machine is used.
+#
+# usage: Deploy/install-check.sh [--packages DIR]
+#   --packages  take the packages from there instead of building them
+# Needs root (for chroot and namespaces) and a Debian mirror.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=Deploy/packages.sh
+. Deploy/packages.sh
+
+fail() { echo "installation: $1" >&2; exit 1; }
+passed() { printf 'ok  %-76s %4s s\n' "$1" "$SECONDS"; }
+
+# --- Inside the namespaces: this script again, with the root in the environment ---------------------------------
+
+# in_root COMMAND...
+in_root() { chroot "$root" "$@"; }
+
+setting() { # KEY VALUE: sets a key of the vehicle's configuration, or takes it out of its comment
+  local file=$root/etc/odographd/odograph.toml begin="$1 = "
+  grep -q "^$begin" "$file" || begin="# $begin"
+  grep -q "^$begin" "$file" || fail "odograph.toml has no key $1"
+  sed -i "0,/^$begin.*/s||$1 = $2|" "$file"
+}
+
+watch_once() {
+  in_root odograph watch --once --broker mqtts://localhost --ca /etc/mosquitto/certs/ca.crt \
+    --cert /root/authority/clients/dashboard.crt --key /root/authority/clients/dashboard.key
+}
+
+# is STATE: whether the fleet's side sees the vehicle so, over mutual TLS.
+is() { watch_once 2>"$root/tmp/watch" | grep -E "van-1 +[^ ]+ $1" >"$root/tmp/seen"; }
+
+vehicle_runs() { # HOW COMMAND...: starts the agent, sees it online and, after SIGTERM, offline
+  local how=$1
+  shift
+  "$@" >"$root/tmp/odographd" 2>&1 &
+  local agent=$!
+  local end=$((SECONDS + 60))
+  until is online; do
+    if [ "$SECONDS" -gt "$end" ] || ! kill -0 "$agent" 2>/dev/null; then
+      cat "$root/tmp/odographd" "$root/tmp/watch" >&2
+      fail "the vehicle is not seen, $how"
+    fi
+    sleep 0.2
+  done
+  cat "$root/tmp/seen"
+  local ran
+  ran=$(awk '/^Uid:/ { print $2 }' "/proc/$agent/status")
+  [ "$ran" = "$(in_root id -u odographd)" ] || fail "the agent runs as user $ran, $how"
+  if [ "$how" = restricted ]; then
+    grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' "/proc/$agent/status" | paste -sd ' ' | tr -s '\t' ' '
+    grep -qE '^CapBnd:\s0+$' "/proc/$agent/status" || fail "the agent keeps capabilities"
+    grep -qE '^Seccomp:\s2$' "/proc/$agent/status" || fail "the agent has no filter of system calls"
+  fi
+  kill "$agent"
+  local status=0
+  wait "$agent" || status=$?
+  [ "$status" -eq 0 ] || { cat "$root/tmp/odographd" >&2; fail "the agent ends with status $status, $how"; }
+  is offline || fail "the vehicle is not seen going, $how"
+}
+
+inside() {
+  ip link set lo up
+  mount -t proc proc "$root/proc"
+  mount -t tmpfs tmpfs "$root/run"
+
+  in_root odographd --version
+  in_root odograph --version
+
+  # Config/mosquitto/README.md
+  local kit=/usr/share/odograph/mosquitto authority=/root/authority
+  local certificates=(in_root bash "$kit/certificates.sh" --directory "$authority")
+  "${certificates[@]}" authority "Acme fleet" >/dev/null
+  "${certificates[@]}" broker localhost >/dev/null
+  "${certificates[@]}" member dashboard >/dev/null
+  "${certificates[@]}" vehicle acme van-1 >/dev/null
+  in_root cp "$kit/odograph.conf" /etc/mosquitto/mosquitto.conf
+  in_root cp "$kit/odograph.acl" /etc/mosquitto/
+  in_root install -m 0644 "$authority"/{ca.crt,broker.crt,revoked.pem} /etc/mosquitto/certs/
+  in_root install -m 0640 -g mosquitto "$authority/broker.key" /etc/mosquitto/certs/
+  chroot "$root" mosquitto -c /etc/mosquitto/mosquitto.conf >"$root/tmp/mosquitto" 2>&1 &
+  broker=$!
+  wait_for_port 8883 || { cat "$root/tmp/mosquitto" >&2; fail "the broker does not start"; }
+  [ "$(stat -c %U "/proc/$broker")" != root ] || fail "the broker runs as root"
+
+  in_root cp "$authority/ca.crt" "$authority/clients/acme/van-1.crt" /etc/odographd/
+  in_root cp "$authority/clients/acme/van-1.key" /etc/odographd/credentials/
+  # As systemd does it for LoadCredential=.
+  in_root install -d -o odographd -m 0500 /run/credentials/odographd.service
+  in_root install -o odographd -m 0400 /etc/odographd/credentials/van-1.key \
+    /run/credentials/odographd.service/mqtt_van-1.key
+  setting fleet '"acme"'
+  setting id '"van-1"'
+  setting broker '"mqtts://localhost"'
+  setting ca_file '"/etc/odographd/ca.crt"'
+  setting certificate_file '"/etc/odographd/van-1.crt"'
+  setting key_file '"/run/credentials/odographd.service/mqtt_van-1.key"'
+  setting mode '"replay"'
+  setting position '"/etc/odographd/drive.nmea"'
+  setting date '"2026-11-21"'
+  drive >"$root/etc/odographd/drive.nmea"
+
+  local agent=(/usr/bin/odographd run --config /etc/odographd/odograph.toml)
+  vehicle_runs "as its user" chroot --userspec=odographd:odographd "$root" "${agent[@]}"
+  passed "the agent runs as its user; odograph watch --once sees it over mutual TLS"
+  vehicle_runs restricted Deploy/confine.py "$root/lib/systemd/system/odographd.service" "$root" "${agent[@]}"
+  passed "the same under the unit's restrictions: read-only root, no capabilities, seccomp"
+
+  local refused
+  refused=$(in_root odograph watch --once --broker mqtts://localhost --ca /etc/mosquitto/certs/ca.crt 2>&1) &&
+    fail "somebody without a certificate sees the fleet: $refused"
+  passed "without a certificate nothing is seen"
+
+  # Something for the store to keep: the agent runs while the broker is away.
+  kill "$broker"
+  wait "$broker" || true
+  timeout -s TERM 5 chroot --userspec=odographd:odographd "$root" "${agent[@]}" >"$root/tmp/odographd" 2>&1 || true
+  local before
+  before=$(kept)
+  in_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Dpkg::Options::=--force-confold \
+    /root/upgrade/odographd.deb /root/upgrade/odograph.deb >"$root/tmp/apt" 2>&1 || { cat "$root/tmp/apt" >&2; fail "the upgrade"; }
+  # shellcheck disable=SC2016 # dpkg's own
+  [ "$(in_root dpkg-query -W -f '${Version}' odographd)" = "$next" ] || fail "the upgrade is not installed"
+  [ "$(kept)" = "$before" ] || fail "the upgrade has changed what it must keep: $(diff <(echo "$before") <(kept) || true)"
+  [ -f "$root/etc/odographd/odograph.toml.dpkg-dist" ] || fail "the new configuration is not put beside the changed one"
+  chroot "$root" mosquitto -c /etc/mosquitto/mosquitto.conf >"$root/tmp/mosquitto" 2>&1 &
+  broker=$!
+  wait_for_port 8883
+  vehicle_runs "after the upgrade" chroot --userspec=odographd:odographd "$root" "${agent[@]}"
+  passed "the upgrade keeps store, keys and changed configuration"
+  kill "$broker"
+  wait "$broker" || true
+
+  local user files
+  user=$(in_root id -u odographd)
+  files=$(in_root dpkg -L odographd odograph | sort -u)
+  in_root apt-get remove -y -qq odographd >"$root/tmp/apt" 2>&1 || { cat "$root/tmp/apt" >&2; fail "the removal"; }
+  [ "$(kept)" = "$before" ] || [ -f "$root/var/lib/odographd/outbox.sqlite" ] || fail "removing the package deletes the store"
+  in_root apt-get purge -y -qq odographd odograph >"$root/tmp/apt" 2>&1 || { cat "$root/tmp/apt" >&2; fail "the purge"; }
+  if in_root getent passwd odographd || in_root getent group odographd; then fail "the user is left"; fi
+  local left
+  left=$(find "$root" -xdev \( -path "$root/root" -o -path "$root/proc" -o -path "$root/tmp" \) -prune -o \
+    \( -iname '*odograph*' -o -uid "$user" \) -not -path "$root/etc/mosquitto/*" -print)
+  [ -z "$left" ] || fail "the purge leaves: $left"
+  while read -r file; do
+    case $file in *odograph*) [ ! -e "$root$file" ] || fail "the purge leaves $file" ;; esac
+  done <<<"$files"
+  passed "the purge leaves no file and no user"
+}
+
+# kept: what an upgrade may not touch.
+kept() {
+  in_root sh -c 'cd / && find var/lib/odographd etc/odographd -type f ! -name "*.dpkg-dist" -exec sha256sum {} + | sort -k 2'
+}
+
+# drive: ten minutes of NMEA, once around a circle.
+drive() {
+  python3 - <<'PYTHON'
+import functools, math, operator
+
+def sentence(body):
+    print(f"${body}*{functools.reduce(operator.xor, body.encode()):02X}", end="\r\n")
+
+def angle(value, width, hemispheres):
+    degrees = int(abs(value))
+    return f"{degrees:0{width}d}{(abs(value) - degrees) * 60:08.5f},{hemispheres[value < 0]}"
+
+for second in range(600):
+    turn = 2 * math.pi * second / 600
+    north, east = 48.1371 + 0.01 * math.cos(turn), 11.5754 + 0.015 * math.sin(turn)
+    time, course = f"08{second // 60:02d}{second % 60:02d}.00", (math.degrees(turn) + 90) % 360
+    place = f"{angle(north, 2, 'NS')},{angle(east, 3, 'EW')}"
+    sentence(f"GPRMC,{time},A,{place},22.6,{course:.1f},211126,,,A")
+    sentence(f"GPGGA,{time},{place},1,09,0.9,520.0,M,47.0,M,,")
+PYTHON
+}
+
+if [ -n "${ODOGRAPH_INSTALL_ROOT:-}" ]; then
+  root=$ODOGRAPH_INSTALL_ROOT next=$ODOGRAPH_INSTALL_NEXT
+  SECONDS=$ODOGRAPH_INSTALL_SECONDS
+  inside
+  exit 0
+fi
+
+# --- Outside ---------------------------------------------------------------------------------------------------
+
+packages=
+case "${1:-}" in
+  --packages) packages=${2:?--packages needs a folder} ;;
+  '') ;;
+  *) echo "usage: Deploy/install-check.sh [--packages DIR]" >&2; exit 64 ;;
+esac
+[ "$(id -u)" -eq 0 ] || fail "needs root for chroot and namespaces; run it with sudo"
+install_packages "${packaging_test_packages[@]}" >&2
+
+work=$(mktemp -d)
+inner=
+# shellcheck disable=SC2317 # reached through the trap
+finish() {
+  trap - EXIT INT TERM
+  if [ -n "$inner" ]; then
+    kill -KILL "$inner" 2>/dev/null || true
+    wait "$inner" 2>/dev/null || true
+  fi
+  rm -rf --one-file-system "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+root=$work/root
+if [ -z "$packages" ]; then
+  packages=$work/packages
+  Deploy/package.sh --output "$packages" >/dev/null
+  passed "the packages are built"
+fi
+
+lintian --fail-on error,warning --allow-root --tag-display-limit 0 "$packages"/*.deb || fail "lintian finds faults"
+passed "lintian has no errors and no warnings"
+
+mmdebstrap --quiet --variant=minbase bookworm "$root" >"$work/log" 2>&1 ||
+  { cat "$work/log" >&2; fail "no Debian 12 could be made; is a mirror in reach?"; }
+passed "a fresh Debian 12"
+
+mkdir -p "$root/root/packages" "$root/root/upgrade"
+for product in odographd odograph; do
+  file=$(find "$packages" -name "${product}_*.deb" | sort -V | tail -n 1)
+  [ -n "$file" ] || fail "no package of $product in $packages"
+  cp "$file" "$root/root/packages/$product.deb"
+  # The next revision: the same, but for a configuration file that its maker has changed, too.
+  dpkg-deb -R "$file" "$work/next"
+  next=$(dpkg-deb -f "$file" Version)+upgrade1
+  sed -i "s/^Version: .*/Version: $next/" "$work/next/DEBIAN/control"
+  if [ -f "$work/next/etc/odographd/odograph.toml" ]; then
+    echo "# A line that the next version brings." >>"$work/next/etc/odographd/odograph.toml"
+  fi
+  dpkg-deb --root-owner-group -Znone -b "$work/next" "$root/root/upgrade/$product.deb" >/dev/null
+  rm -r "$work/next"
+done
+
+echo "127.0.0.1 localhost" >"$root/etc/hosts"
+# No daemon starts by itself in there.
+printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+chmod +x "$root/usr/sbin/policy-rc.d"
+unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" env DEBIAN_FRONTEND=noninteractive \
+  sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends mosquitto openssl \
+    /root/packages/odographd.deb /root/packages/odograph.deb' >"$work/log" 2>&1 ||
+  { cat "$work/log" >&2; fail "apt does not install the packages"; }
+passed "apt installs both packages and a broker"
+
+ODOGRAPH_INSTALL_ROOT=$root ODOGRAPH_INSTALL_NEXT=$next ODOGRAPH_INSTALL_SECONDS=$SECONDS \
+  unshare --mount --net --pid --fork --kill-child --mount-proc "$PWD/Deploy/install-check.sh" &
+inner=$!
+wait "$inner"
+inner=

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Builds the Debian packages odographd and odograph, the Swift runtime linked in, and prints their paths.
+#
+# usage: Deploy/package.sh [--output DIR] [--revision N] [--build-path DIR]
+#   --output      where the packages go (default: .build-packages)
+#   --revision    the Debian revision, for a package that is built again without a new version (default: 1)
+#   --build-path  where Swift builds (default: .build-static)
+# The version is the one of Sources/CBuild/include/CBuild.h.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=Deploy/packages.sh
+. Deploy/packages.sh
+
+output=.build-packages revision=1 build=.build-static
+while [ $# -gt 0 ]; do
+  case $1 in
+    --output) output=${2:?--output needs a folder} ;;
+    --revision) revision=${2:?--revision needs a number} ;;
+    --build-path) build=${2:?--build-path needs a folder} ;;
+    *) echo "usage: Deploy/package.sh [--output DIR] [--revision N] [--build-path DIR]" >&2; exit 64 ;;
+  esac
+  shift 2
+done
+case $revision in '' | 0* | *[!0-9]*) echo "--revision is a number from 1, not \"$revision\"" >&2; exit 64 ;; esac
+install_packages "${build_packages[@]}" "${packaging_packages[@]}" >&2
+
+version=$(sed -n 's/^#define ODOGRAPH_VERSION "\(.*\)"$/\1/p' Sources/CBuild/include/CBuild.h)
+noted=$(dpkg-parsechangelog -l Deploy/debian/changelog -S Version)
+if [ "${noted%-*}" != "$version" ]; then
+  echo "Deploy/debian/changelog is at $noted, the programs at $version; write an entry for $version-1" >&2
+  exit 1
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+source=$work/odograph
+mkdir -p "$source"/{bin,libexec,contract}
+for product in odographd odograph; do
+  binary=$(Deploy/build-static.sh "$product" --build-path "$build")
+  strip --remove-section=.comment -o "$source/bin/$product" "$binary"
+done
+
+cp -r Deploy/debian "$source/debian"
+if [ "$noted" != "$version-$revision" ]; then
+  {
+    printf 'odograph (%s-%s) bookworm; urgency=medium\n\n  * Built again.\n\n -- %s  %s\n\n' "$version" "$revision" \
+      "$(dpkg-parsechangelog -l Deploy/debian/changelog -S Maintainer)" "$(date -u -R)"
+    cat Deploy/debian/changelog
+  } >"$source/debian/changelog"
+fi
+cp Deploy/systemd/odographd.service "$source/debian/odographd.service"
+cp Deploy/udev/60-odograph.rules "$source/debian/odographd.odograph.udev"
+cp Deploy/systemd/back-off Deploy/udev/iio-access "$source/libexec"
+cp Config/odograph.toml Config/profile.toml CHANGELOG.md THIRD-PARTY.md "$source"
+cp -r Config/mosquitto "$source/mosquitto"
+cp -r Config/asyncapi.yaml Config/schemas "$source/contract"
+if [ -d Config/profiles ]; then
+  cp -r Config/profiles "$source/profiles"
+  echo "profiles usr/share/odographd" >>"$source/debian/odographd.install"
+fi
+
+# Manual pages and completions, laid out as below /usr/share.
+Deploy/documentation.sh --programs "$source/bin" "$source/share"
+for product in odographd odograph; do
+  # A completion is read by a shell that runs already.
+  sed -i '1{/^#!/d}' "$source/share/bash-completion/completions/$product"
+  {
+    echo "share/bash-completion/completions/$product usr/share/bash-completion/completions"
+    echo "share/zsh/vendor-completions/_$product usr/share/zsh/vendor-completions"
+    echo "share/fish/vendor_completions.d/$product.fish usr/share/fish/vendor_completions.d"
+  } >>"$source/debian/$product.install"
+  (cd "$source" && ls share/man/man*/"$product"{,-*}.[18]) >"$source/debian/$product.manpages"
+done
+
+# SOURCE_DATE_EPOCH goes by the changelog inside; the binaries are built.
+(cd "$source" && DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage --build=binary --no-sign --no-check-builddeps) \
+  >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+mkdir -p "$output"
+for product in odographd odograph; do
+  file=$(cd "$work" && ls "${product}_"*.deb)
+  mv "$work/$file" "$output/$file"
+  echo "$output/$file"
+done

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Checks what systemd and udev make of the agent's unit and rules, without either running: the unit's exposure (at most 1.5),
+# its syntax, the back-off of restarts, and who may open and set an IIO device once the rules have been applied.
+#
+# usage: Deploy/unit-check.sh
+# Prints the exposure. The rules are tried as root only, on a /sys made for it in a mount namespace.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=Deploy/packages.sh
+. Deploy/packages.sh
+install_packages systemd udev util-linux >&2
+
+limit=1.5
+unit=Deploy/systemd/odographd.service
+fail() { echo "unit: $1" >&2; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+systemd-analyze security --offline=true --no-pager "$unit" >"$work/security"
+exposure=$(sed -nE 's/.*Overall exposure level for [^:]*: ([0-9.]+) .*/\1/p' "$work/security")
+echo "exposure,$exposure"
+awk -v exposure="$exposure" -v limit="$limit" 'BEGIN { exit !(exposure != "" && exposure <= limit) }' || {
+  grep '✗' "$work/security" >&2
+  fail "the exposure is above $limit"
+}
+
+# The programs that the unit names are in the package; here they stand for themselves.
+mkdir -p "$work/root"/{usr/bin,usr/lib/odographd,etc/systemd/system,bin}
+for program in usr/bin/odographd usr/lib/odographd/back-off bin/kill; do
+  printf '#!/bin/sh\n' >"$work/root/$program"
+  chmod +x "$work/root/$program"
+done
+cp "$unit" "$work/root/etc/systemd/system"
+for target in sysinit basic shutdown multi-user; do
+  printf '[Unit]\nDescription=%s\n' "$target" >"$work/root/etc/systemd/system/$target.target"
+done
+systemd-analyze verify --man=no --recursive-errors=no --root="$work/root" odographd.service >"$work/verify" 2>&1 ||
+  { cat "$work/verify" >&2; fail "systemd does not take it"; }
+if [ -s "$work/verify" ]; then cat "$work/verify" >&2; fail "systemd remarks on it"; fi
+echo "ok  systemd-analyze verify has no remarks"
+
+# The waits before the first, second ... start, as told to a sleep that does not.
+mkdir "$work/bin"
+# shellcheck disable=SC2016 # the script's own
+printf '#!/bin/sh\necho "$1" >>"%s"\n' "$work/waits" >"$work/bin/sleep"
+chmod +x "$work/bin/sleep"
+for _ in 1 2 3 4 5 6 7 8 9; do PATH=$work/bin:$PATH Deploy/systemd/back-off "$work/starts" >/dev/null; done
+waits=$(tr '\n' ' ' <"$work/waits")
+[ "$waits" = "2 4 8 16 32 64 120 120 " ] || fail "the waits between starts are $waits"
+touch -d '-11 minutes' "$work/starts"
+PATH=$work/bin:$PATH Deploy/systemd/back-off "$work/starts" >/dev/null
+[ "$(wc -l <"$work/waits")" -eq 8 ] || fail "after ten quiet minutes it still waits"
+echo nonsense >"$work/starts"
+PATH=$work/bin:$PATH Deploy/systemd/back-off "$work/starts" >/dev/null
+[ "$(cat "$work/starts")" = 1 ] || fail "a damaged count is kept"
+echo "ok  starts after failures wait 2, 4, 8, 16, 32, 64, 120, 120 s; ten quiet minutes begin anew"
+
+if [ "$(id -u)" -ne 0 ] || ! unshare --mount true 2>/dev/null; then
+  echo "skipped: the udev rules are tried by root only, where it may make a mount namespace"
+  exit 0
+fi
+
+# A /sys with a chip and a timer trigger, in a mount namespace; udev's own test applies the rules to it.
+device=$work/sys/devices/platform/i2c-1/iio:device7 trigger=$work/sys/devices/iio_sysfs_trigger/trigger3
+mkdir -p "$device"/{buffer,scan_elements,trigger,events,power} "$trigger" "$work/sys/bus/iio/devices"
+for file in name in_accel_x_raw in_accel_sampling_frequency sampling_frequency_available current_timestamp_clock \
+  in_accel_x_calibbias buffer/enable buffer/length buffer/watermark scan_elements/in_accel_x_en \
+  trigger/current_trigger events/in_accel_mag_rising_en power/control; do
+  echo 0 >"$device/$file"
+done
+chmod 0644 "$device"/*[!r] "$device"/*/* 2>/dev/null || true
+chmod 0444 "$device"/{name,in_accel_x_raw,sampling_frequency_available}
+echo 100 >"$trigger/sampling_frequency"
+echo 0 >"$trigger/name"
+printf 'MAJOR=249\nMINOR=7\nDEVNAME=iio:device7\nDEVTYPE=iio_device\n' >"$device/uevent"
+printf 'DEVTYPE=iio_trigger\n' >"$trigger/uevent"
+for folder in "$device" "$trigger"; do
+  ln -s "$(realpath --relative-to="$folder" "$work/sys/bus/iio")" "$folder/subsystem"
+  ln -s "$(realpath --relative-to="$work/sys/bus/iio/devices" "$folder")" "$work/sys/bus/iio/devices/$(basename "$folder")"
+done
+mkdir "$work/rules"
+cp Deploy/udev/60-odograph.rules "$work/rules"
+cp /etc/group "$work/group"
+grep -q '^odographd:' "$work/group" || echo 'odographd:x:64999:' >>"$work/group"
+number=$(awk -F : '$1 == "odographd" { print $3 }' "$work/group")
+
+# shellcheck disable=SC2016 # the inner shell's own
+unshare --mount bash -euc '
+  mount --bind "$1/group" /etc/group
+  mount -t tmpfs tmpfs /run
+  # Only these rules.
+  for folder in /etc/udev/rules.d /lib/udev/rules.d; do
+    if [ -d "$folder" ]; then mount --bind "$1/rules" "$folder"; fi
+  done
+  # Links of device nodes are made even so.
+  mount -t tmpfs tmpfs /dev
+  mknod -m 0666 /dev/null c 1 3
+  mount --bind "$1/sys" /sys
+  export SYSTEMD_DEVICE_VERIFY_SYSFS=0 SYSTEMD_LOG_LEVEL=debug
+  for action in add change remove; do
+    for device in /sys/bus/iio/devices/*; do
+      udevadm test --action="$action" "$(readlink -f "$device")" || [ "$action" = remove ]
+    done
+  done
+' bash "$work" >"$work/udev" 2>&1 || { tail -n 30 "$work/udev" >&2; fail "udev does not take the rules"; }
+if grep -iE 'rules:[0-9]+.*(invalid|unknown|ignoring|failed)' "$work/udev" >&2; then fail "udev remarks on the rules"; fi
+# told TEXT TIMES
+told() { [ "$(grep -c "$1" "$work/udev")" -eq "$2" ] || { grep rules: "$work/udev" >&2; fail "udev does not say \"$1\" $2 times"; }; }
+told "iio:device7: .*GROUP $number" 2
+told 'iio:device7: .*MODE 0660' 2
+told "^run: '/usr/lib/odographd/iio-access /sys/devices/platform/i2c-1/iio:device7'" 2
+told "^run: '/usr/lib/odographd/iio-access /sys/devices/iio_sysfs_trigger/trigger3'" 2
+echo "ok  udev gives the device node to the group, and calls for the files in /sys, at add and change"
+
+# A group that every Debian has, in the agent's place.
+for folder in "$device" "$trigger"; do Deploy/udev/iio-access "$folder" nogroup; done
+given=$(cd "$work/sys" && find devices -type f -group nogroup -perm -g=w -printf '%f\n' | sort | tr '\n' ' ')
+[ "$given" = "current_timestamp_clock current_trigger enable in_accel_sampling_frequency in_accel_x_en length sampling_frequency watermark " ] ||
+  fail "the files that the group may write are: $given"
+[ -z "$(find "$work/sys" -group nogroup -not -perm -g=w)" ] || fail "more was given than is needed"
+echo "ok  the group may write: $given"

@@ -1,0 +1,85 @@
+internal import Logging
+
+/// What a log message is about, by a name that stays the same whatever its wording: `event=…` in each line of the log.
+/// `Config/log-events.md` lists them all.
+enum AgentEvent: String, CaseIterable, Sendable {
+  case agentStarted = "agent.started"
+  case agentStopping = "agent.stopping"
+  case agentStopped = "agent.stopped"
+  case agentStuck = "agent.stuck"
+  case agentRecovered = "agent.recovered"
+  case reloadIgnored = "agent.reload_ignored"
+  case brokerConnected = "broker.connected"
+  case brokerUnreachable = "broker.unreachable"
+  case linkChanged = "link.changed"
+  case reconnectRefused = "link.reconnect_refused"
+  case sourceActive = "source.active"
+  case sourceIdle = "source.idle"
+  case sourceUnavailable = "source.unavailable"
+  case sourceFinished = "source.finished"
+  case outputUnavailable = "output.unavailable"
+  case outputDegraded = "output.degraded"
+  case storeDegraded = "store.degraded"
+  case storeRecovered = "store.recovered"
+  case storeSetAside = "store.set_aside"
+  case storeNewEpoch = "store.new_epoch"
+  case storeDropped = "store.dropped"
+  case storeLeft = "store.left"
+  case commandsDropped = "remote.commands_dropped"
+  case remoteRefused = "remote.refused_by_broker"
+  case remoteSettings = "remote.settings"
+  case remoteSettingsInForce = "remote.settings_in_force"
+  case remoteSettingsLost = "remote.settings_lost"
+  case remoteNotKept = "remote.not_kept"
+  case remoteRegions = "remote.regions"
+  case remoteRegionsLost = "remote.regions_lost"
+  case remoteRegionsAnswered = "remote.regions_answered"
+  case commandAnswered = "remote.command"
+  case ownTracksRefused = "remote.owntracks_refused"
+  case historyMissing = "history.unavailable"
+  case historyNotWritten = "history.not_written"
+  case configurationReload = "configuration.reloaded"
+  case configurationNotReloaded = "configuration.not_reloaded"
+  case regionsWatched = "regions.watched"
+  case regionRefused = "regions.refused"
+  case regionStatesLost = "regions.states_lost"
+  case regionStatesNotKept = "regions.states_not_kept"
+  case calibrationLoaded = "calibration.loaded"
+  case calibrationNotRead = "calibration.not_read"
+  case calibrationDamaged = "calibration.damaged"
+  case calibrationDiscarded = "calibration.discarded"
+  case calibrationNotKept = "calibration.not_kept"
+  case recorderRecovered = "recorder.recovered"
+  case recorderFailed = "recorder.failed"
+  case controlUnavailable = "control.unavailable"
+  case metricsNotWritten = "metrics.not_written"
+  case metricsWritten = "metrics.written"
+}
+
+extension Logger {
+  func info(
+    _ event: AgentEvent, _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata = [:]
+  ) { tell(.info, event, message(), metadata()) }
+
+  func notice(
+    _ event: AgentEvent, _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata = [:]
+  ) { tell(.notice, event, message(), metadata()) }
+
+  func warning(
+    _ event: AgentEvent, _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata = [:]
+  ) { tell(.warning, event, message(), metadata()) }
+
+  func error(
+    _ event: AgentEvent, _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata = [:]
+  ) { tell(.error, event, message(), metadata()) }
+
+  private func tell(
+    _ level: Level, _ event: AgentEvent, _ message: @autoclosure () -> Message,
+    _ metadata: @autoclosure () -> Metadata
+  ) {
+    guard logLevel <= level else { return }
+    var metadata = metadata()
+    metadata[JournalLogHandler.eventKey] = .string(event.rawValue)
+    log(level: level, message(), metadata: metadata)
+  }
+}

@@ -1,0 +1,65 @@
+internal import Glibc
+internal import Positioning
+
+extension DayEstimate {
+  /// What `odographd check` prints.
+  ///
+  /// - Parameter drivingHours: hours a day between setting off and parking.
+  static func lines(_ configuration: AgentConfiguration, drivingHours: Double) -> [String] {
+    DayEstimate(configuration, drivingHours: drivingHours).lines + [
+      "  error   " + errorBound(configuration)
+    ]
+  }
+
+  private var lines: [String] {
+    // A lithium cell's voltage.
+    let charge = joules / 3.7 / 3.6
+    let parts = energy.filter { $0.value >= joules * 0.005 }.sorted {
+      ($1.value, $0.key) < ($0.value, $1.key)
+    }
+    let kinds = messages.mapValues(\.bytes).merging(["connection": linkBytes]) { $1 }
+      .filter { $0.value >= bytes * 0.005 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    return [
+      "a day with \(Self.short(drivingHours)) h on the way, estimated:",
+      "  energy  \(Self.short(joules)) J, \(Self.short(charge)) mAh at 3.7 V: "
+        + parts.map { "\($0.key.rawValue) \(Self.short($0.value))" }.joined(separator: ", "),
+      "  data    \(Self.short(bytes / 1000)) kB: "
+        + kinds.map { "\($0.key) \(Self.short($0.value / 1000))" }.joined(separator: ", "),
+    ]
+  }
+
+  /// Two significant digits are more than an estimate is worth.
+  private static func short(_ value: Double) -> String {
+    guard value > 0, value.isFinite else { return "0" }
+    let step = pow(10, (log10(value)).rounded(.down) - 1)
+    let rounded = (value / step).rounded() * step
+    return rounded >= 10 || rounded == rounded.rounded()
+      ? String(Int(min(rounded.rounded(), 1e15))) : String((rounded * 100).rounded() / 100)
+  }
+
+  /// How wrong a subscriber may be who shows the vehicle as it was told to.
+  static func errorBound(_ configuration: AgentConfiguration) -> String {
+    guard configuration.isLocationEnabled else { return "none: location.enabled is false" }
+    let settings = configuration.location
+    let sleep = settings.desiredAccuracy.meters.map { "\(Int($0)) m" }
+    let speed = ReportRate.speed(of: settings.activity)
+    let live: String
+    switch settings.policy {
+    case .distance(let filter):
+      let wait = filter.map { "\(Int($0)) m" } ?? "the way of a second (\(Int(speed)) m)"
+      live = sleep.map { "the larger of \(wait) and \($0)" } ?? wait
+    case .bounded(let error, let delay):
+      live =
+        "\(Self.short(error)) m for the moment \(Self.short(delay)) s ago"
+        + (sleep.map { ", or \($0)" } ?? "")
+    case .significant: live = "500 m, or the way of five minutes (\(Int(speed * 300)) m)"
+    }
+    guard let deferral = settings.deferral else { return live }
+    let limits = [
+      deferral.distance.map { "\(Int($0)) m" }, deferral.timeout.map { "\(Int($0)) s" },
+    ].compactMap { $0 }.joined(separator: " or ")
+    let history = deferral.error.map { "within \(Self.short($0)) m" } ?? "every fix"
+    if case .bounded = settings.policy { return "\(live); the track \(history), after \(limits)" }
+    return "the way of \(limits) live; the track \(history)"
+  }
+}

@@ -1,0 +1,70 @@
+internal import MQTT
+internal import Motion
+internal import Platform
+internal import Sensors
+internal import Spatial
+internal import Telemetry
+
+/// How the agent stands at one moment, as its pipeline sees it.
+struct AgentSnapshot: Sendable {
+  /// `SystemClock.monotonic`.
+  var taken: Int64
+  var vehicle: String
+  /// The message that would be told now: sources, counters, energy, and what the computer knows of itself.
+  var status: StatusMessage
+  /// By kind, what has come of it.
+  var activity: [SensorKind: SensorActivity.Kind]
+  var motion: MotionReport
+  /// The newest position that may be told.
+  var location: LocationMessage?
+  /// Seconds since that position was measured.
+  var locationAge: Double?
+  /// Nil where messages do not go to a broker.
+  var link: LinkReport?
+}
+
+/// Where the attitude filter stands.
+struct MotionReport: Sendable {
+  var frame: AttitudeReferenceFrame
+  /// What cannot be told for want of a sensor.
+  var unavailable: [String]
+  /// Nil before the first sample of an accelerometer.
+  var hasAttitude: Bool?
+  /// Degrees within which a heading is right; nil when it is not known.
+  var headingAccuracy: Double?
+  var calibration: MagneticFieldCalibrationAccuracy?
+  var isAtRest: Bool
+}
+
+/// What became of the connection to the broker.
+struct LinkReport: Sendable {
+  var broker: String
+  var isConnected: Bool
+  /// `SystemClock.monotonic`, when that began; nil before the first attempt has ended.
+  var since: Int64?
+  /// Why there is none.
+  var problem: String?
+  /// Seconds.
+  var keepAlive: Int
+  /// Whether the link is closed between bursts.
+  var isInBursts: Bool
+}
+
+extension LinkReport {
+  init(_ settings: AgentConfiguration.MQTT) {
+    self.init(
+      broker: settings.brokers.first.map { "\($0.host):\($0.port)" } ?? "", isConnected: false,
+      keepAlive: settings.keepAlive, isInBursts: false)
+  }
+
+  mutating func note(_ state: MQTTConnectionState, at now: Int64) {
+    switch state {
+    case .connected(let properties):
+      (broker, isConnected, since, problem) = (properties.broker.description, true, now, nil)
+    case .disconnected(let why, _):
+      if isConnected || since == nil { since = now }
+      (isConnected, broker) = (false, why.broker.description)
+      problem = why.cause == .asleep ? nil : why.description
+    }
+  }
+}

@@ -1,0 +1,176 @@
+internal import Glibc
+internal import Logging
+internal import Platform
+
+/// What the main thread does while the others work: waits for signals, feeds the service manager's watchdog while every
+/// thread makes progress, and tells who asks how the agent is. It waits for no other thread, and what nobody has asked for
+/// costs nothing.
+struct Caretaker: ~Copyable {
+  /// What it looks after; nil for what is not wanted.
+  struct Duties {
+    var notifier: ServiceNotifier?
+    var control: ControlSocket?
+    var metrics: MetricsFile?
+    /// Where the pipeline leaves word. Needed for any of the others.
+    var desk: SnapshotDesk?
+  }
+
+  /// What it does on the word of a signal.
+  struct Orders {
+    var stop: () -> Void
+    /// Returns whether the configuration is being read again.
+    var reload: () -> Bool
+  }
+
+  private let signals: SignalDescriptor
+  private let ended: EventDescriptor
+  private let duties: Duties
+  private let orders: Orders
+  private let version: String
+  private let log: Logger
+
+  private var check: ProgressCheck?
+  private let period: Double
+  private var stuck: [String] = []
+  private var isReady = false
+  private var isStopping = false
+  // Times are those of `SystemClock.monotonic`; nil for not at all.
+  private var checkDue: Int64?
+  private var metricsDue: Int64?
+  private var answerDue: Int64?
+  /// Before that nobody is let in: so that a flood of questions costs little.
+  private var admission: Int64 = 0
+
+  /// Seconds that a question waits for a snapshot; then it is answered from the last one.
+  private static let patience = 0.05
+  /// Seconds for which a snapshot is new.
+  private static let freshness = 0.1
+  /// Seconds between two groups of questions.
+  private static let pause = 0.005
+
+  init(
+    signals: SignalDescriptor, ended: EventDescriptor, duties: Duties, orders: Orders, version: String,
+    log: Logger
+  ) {
+    (self.signals, self.ended, self.duties, self.orders) = (signals, ended, duties, orders)
+    (self.version, self.log) = (version, log)
+    // sd_watchdog_enabled(3) recommends half of what the manager allows.
+    period = (duties.notifier?.watchdog ?? 0) / 2
+    if period > 0 {
+      check = ProgressCheck(limit: period * 0.9)
+      checkDue = SystemClock.monotonic
+    }
+    if let metrics = duties.metrics { metricsDue = Self.after(metrics.interval) }
+    duties.desk?.ask()
+  }
+
+  /// Returns when the pipeline's thread has ended.
+  mutating func run() {
+    while true {
+      var descriptors = [ended.descriptor]
+      if !isStopping { descriptors.append(signals.descriptor) }
+      if let desk = duties.desk { descriptors.append(desk.fresh.descriptor) }
+      let now = SystemClock.monotonic
+      if let control = duties.control, now >= admission { descriptors.append(control.descriptor) }
+      switch waitUntilReadable(descriptors, seconds: secondsToWait(at: now)) {
+      case ended.descriptor?: return
+      case signals.descriptor?: obey()
+      case let ready?:
+        if ready == duties.desk?.fresh.descriptor { takeSnapshot() } else { admit() }
+      case nil: break
+      }
+      doWhatIsDue()
+    }
+  }
+
+  private func secondsToWait(at now: Int64) -> Double? {
+    var due = [checkDue, metricsDue, answerDue].compactMap { $0 }
+    if duties.control != nil, now < admission { due.append(admission) }
+    return due.min().map { max(0, Double($0 - now) * 1e-9) }
+  }
+
+  private static func after(_ seconds: Double) -> Int64 { SystemClock.monotonic + Int64(seconds * 1e9) }
+
+  // MARK: Signals
+
+  private mutating func obey() {
+    for signal in signals.received() {
+      if signal == SIGHUP {
+        if orders.reload() {
+          duties.notifier?.reloading()
+          isReady = false
+          duties.desk?.ask()
+        } else {
+          log.notice(
+            .reloadIgnored, "SIGHUP ignored without remote.enabled; restart to read the configuration again")
+        }
+      } else {
+        log.info(.agentStopping, "stopping", metadata: ["signal": signal == SIGTERM ? "SIGTERM" : "SIGINT"])
+        duties.notifier?.stopping()
+        isStopping = true
+        orders.stop()
+        return
+      }
+    }
+  }
+
+  // MARK: Progress
+
+  private mutating func feed() {
+    guard let found = check?.check(WatchedThreads.all, at: SystemClock.monotonic) else { return }
+    checkDue = Self.after(period)
+    if !found.isEmpty, found != stuck {
+      log.error(
+        .agentStuck, "no progress; the watchdog is not fed",
+        metadata: ["threads": "\(found.joined(separator: " "))"])
+    } else if found.isEmpty, !stuck.isEmpty {
+      log.notice(.agentRecovered, "progress again", metadata: ["threads": "\(stuck.joined(separator: " "))"])
+    }
+    stuck = found
+    guard stuck.isEmpty else { return }
+    duties.notifier?.progress()
+    // For the line that the manager shows.
+    if !isStopping { duties.desk?.ask() }
+  }
+
+  // MARK: Word of the state
+
+  private mutating func takeSnapshot() {
+    guard let desk = duties.desk else { return }
+    desk.fresh.drain()
+    if let notifier = duties.notifier, !isStopping, let snapshot = desk.latest {
+      if !isReady { notifier.ready() }
+      isReady = true
+      notifier.status(StatusLine.text(snapshot))
+    }
+    answer()
+  }
+
+  private mutating func admit() {
+    guard let control = duties.control, let desk = duties.desk else { return }
+    control.admit()
+    guard !control.waiting.isEmpty, answerDue == nil else { return }
+    if let latest = desk.latest, Self.after(-Self.freshness) < latest.taken { return answer() }
+    answerDue = Self.after(Self.patience)
+    desk.ask()
+  }
+
+  private mutating func answer() {
+    answerDue = nil
+    guard let control = duties.control, !control.waiting.isEmpty else { return }
+    control.answer(StatusDocument.json(duties.desk?.latest, version: version, stuck: stuck))
+    admission = Self.after(Self.pause)
+  }
+
+  private mutating func doWhatIsDue() {
+    let now = SystemClock.monotonic
+    if let due = checkDue, now >= due { feed() }
+    if let due = answerDue, now >= due { answer() }
+    if let due = metricsDue, now >= due, let metrics = duties.metrics {
+      // What is written is what was asked for the last time; the time of the file says when.
+      metrics.write(duties.desk?.latest, log: log)
+      duties.desk?.ask()
+      metricsDue = Self.after(metrics.interval)
+    }
+  }
+}

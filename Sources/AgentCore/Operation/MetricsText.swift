@@ -1,0 +1,138 @@
+internal import Positioning
+internal import Sensors
+internal import Telemetry
+
+/// A snapshot in Prometheus' text format (version 0.0.4): base units, counters that end in `_total`.
+struct MetricsText {
+  private var text = ""
+
+  static func text(_ snapshot: AgentSnapshot) -> String {
+    var metrics = MetricsText()
+    metrics.agent(snapshot)
+    metrics.sensors(snapshot)
+    metrics.location(snapshot)
+    metrics.delivery(snapshot)
+    metrics.energy(snapshot.status.energy)
+    metrics.device(snapshot.status.device)
+    return metrics.text
+  }
+
+  private enum Kind: String { case gauge, counter }
+  private typealias Sample = (labels: [(String, String)], value: Double?)
+
+  /// Samples without a value are left out, and a family without samples with them.
+  private mutating func family(_ name: String, _ kind: Kind, _ help: String, _ samples: [Sample]) {
+    let known = samples.filter { $0.value?.isFinite == true }
+    guard !known.isEmpty else { return }
+    text += "# HELP odograph_\(name) \(help)\n# TYPE odograph_\(name) \(kind.rawValue)\n"
+    for (labels, value) in known {
+      text += "odograph_\(name)"
+      if !labels.isEmpty {
+        text += "{" + labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",") + "}"
+      }
+      let number = value ?? 0
+      text += number == number.rounded() && abs(number) < 1e15 ? " \(Int64(number))\n" : " \(number)\n"
+    }
+  }
+
+  private mutating func gauge(_ name: String, _ help: String, _ value: Double?) {
+    family(name, .gauge, help, [([], value)])
+  }
+
+  private mutating func counter(_ name: String, _ help: String, _ value: Int?) {
+    family(name, .counter, help, [([], value.map(Double.init))])
+  }
+
+  private static func escaped(_ value: String) -> String {
+    var result = ""
+    for character in value.unicodeScalars {
+      switch character {
+      case "\\": result += "\\\\"
+      case "\"": result += "\\\""
+      case "\n": result += "\\n"
+      default: result.unicodeScalars.append(character)
+      }
+    }
+    return result
+  }
+
+  private mutating func agent(_ snapshot: AgentSnapshot) {
+    family(
+      "build_info", .gauge, "Constant 1, labelled with the agent's version and vehicle.",
+      [([("version", snapshot.status.version ?? ""), ("vehicle", snapshot.vehicle)], 1)])
+    gauge("uptime_seconds", "Seconds since the agent started.", snapshot.status.uptime)
+  }
+
+  private mutating func sensors(_ snapshot: AgentSnapshot) {
+    let kinds = snapshot.activity.sorted { $0.key < $1.key }
+    func samples(_ value: (SensorActivity.Kind) -> Double?) -> [Sample] {
+      kinds.map { ([("kind", $0.key.rawValue)], value($0.value)) }
+    }
+    family(
+      "sensor_samples_total", .counter, "Samples received of each kind of sensor.",
+      samples { Double($0.samples) })
+    family("sensor_rate_hertz", .gauge, "Rate of the samples over the last seconds.", samples { $0.rate })
+    family("sensor_age_seconds", .gauge, "Seconds since the newest sample.", samples { $0.age })
+    family(
+      "source_up", .gauge, "Whether a source reaches its hardware.",
+      snapshot.status.sources.map { ([("source", $0.name)], $0.state == "unavailable" ? 0 : 1) })
+  }
+
+  private mutating func location(_ snapshot: AgentSnapshot) {
+    gauge("location_age_seconds", "Seconds since the newest location that may be told.", snapshot.locationAge)
+    gauge(
+      "location_accuracy_meters", "Horizontal accuracy of the newest location.",
+      snapshot.location?.location.horizontalAccuracy)
+  }
+
+  private mutating func delivery(_ snapshot: AgentSnapshot) {
+    let counters = snapshot.status.counters
+    func labelled(_ label: String, _ prefix: String) -> [Sample] {
+      counters.filter { $0.key.hasPrefix(prefix) }.sorted { $0.key < $1.key }.map {
+        ([(label, String($0.key.dropFirst(prefix.count)))], Double($0.value))
+      }
+    }
+    let lanes = labelled("lane", "queue.").filter { !["records", "dead"].contains($0.labels[0].1) }
+    family("queue_records", .gauge, "Messages that wait for the broker.", lanes)
+    gauge(
+      "dead_letters", "Messages that the broker will never take, as far as they are kept.",
+      counters["queue.dead"].map(Double.init))
+    family("messages_total", .counter, "Messages by what the broker said.", labelled("outcome", "messages."))
+    family("dropped_total", .counter, "What was dropped, by reason.", labelled("reason", "dropped."))
+    family(
+      "events_total", .counter, "Other counts of the agent, as in the message status.",
+      counters.filter { name, _ in
+        !["queue.", "messages.", "dropped."].contains { name.hasPrefix($0) } && name != "connections"
+      }.sorted { $0.key < $1.key }.map { ([("event", $0.key)], Double($0.value)) })
+    gauge(
+      "store_durable", "Whether accepted messages are safe on the disk.",
+      snapshot.link.map { _ in
+        snapshot.status.storeProblem == nil ? 1 : 0
+      })
+    gauge("broker_connected", "Whether a broker is connected.", snapshot.link.map { $0.isConnected ? 1 : 0 })
+    counter("broker_connections_total", "Connections that a broker accepted.", counters["connections"])
+    let radio = snapshot.status.energy?.accounts[.radio]
+    counter("link_bytes_total", "Bytes sent and received.", radio?.bytes)
+    counter("link_bursts_total", "How often the link was idle and then was not.", radio?.starts)
+  }
+
+  private mutating func energy(_ report: EnergyReport?) {
+    let accounts = (report?.accounts ?? [:]).sorted { $0.key < $1.key }
+    family(
+      "energy_joules_total", .counter, "Energy by the figures of the configuration.",
+      accounts.map { ([("component", $0.key.rawValue)], $0.value.joules) })
+    family(
+      "energy_active_seconds_total", .counter, "Seconds that a component was on.",
+      accounts.map { ([("component", $0.key.rawValue)], $0.value.seconds) })
+  }
+
+  private mutating func device(_ device: DeviceHealth?) {
+    gauge(
+      "resident_memory_bytes", "Memory of the agent.", device?.memory?.resident.map(Double.init))
+    gauge(
+      "storage_free_bytes", "Free space of the file system that holds the store.",
+      device?.storage.map { Double($0.free) })
+    gauge("battery_ratio", "Charge of the battery, 0 to 1.", device?.battery?.level)
+    gauge("temperature_celsius", "The hottest part that is measured.", device?.temperature)
+  }
+}

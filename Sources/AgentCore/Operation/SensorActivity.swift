@@ -1,0 +1,68 @@
+internal import Sensors
+internal import Spatial
+
+/// Counts what has come of each kind of sensor, and how fast. Time comes with the events.
+struct SensorActivity: Sendable {
+  struct Kind: Sendable, Hashable {
+    /// Samples since the start.
+    var samples = 0
+    var last = Timestamp(nanoseconds: 0)
+    /// Hz, over the last whole window; nil before its end.
+    var rate: Double?
+    /// Seconds since the newest, when the snapshot was taken.
+    var age: Double?
+    fileprivate var windowStart: Timestamp?
+    fileprivate var inWindow = 0
+  }
+
+  /// Seconds over which a rate is taken.
+  fileprivate static let window = 5.0
+
+  private var kinds: [SensorKind: Kind] = [:]
+
+  /// What has come until now, with the ages of the newest.
+  func kinds(at now: Timestamp) -> [SensorKind: Kind] {
+    kinds.mapValues { kind in
+      var kind = kind
+      kind.age = max(0, now.seconds(since: kind.last))
+      return kind
+    }
+  }
+
+  mutating func note(_ event: SensorEvent) {
+    guard let kind = event.kind, let time = event.timestamp else { return }
+    let count = event.sampleCount
+    kinds[kind, default: Kind()].note(count, at: time)
+  }
+}
+
+extension SensorActivity.Kind {
+  fileprivate mutating func note(_ count: Int, at time: Timestamp) {
+    samples += count
+    last = time
+    guard let start = windowStart, time >= start else {
+      (windowStart, inWindow) = (time, 0)
+      return
+    }
+    inWindow += count
+    let length = time.seconds(since: start)
+    guard length >= SensorActivity.window else { return }
+    rate = Double(inWindow) / length
+    (windowStart, inWindow) = (time, 0)
+  }
+}
+
+extension SensorEvent {
+  /// Samples in the block.
+  var sampleCount: Int {
+    switch self {
+    case .accelerometer(let block): block.count
+    case .gyroscope(let block): block.count
+    case .magnetometer(let block): block.count
+    case .barometer(let block): block.count
+    case .thermometer(let block): block.count
+    case .position(let block): block.count
+    case .status: 0
+    }
+  }
+}

@@ -1,0 +1,65 @@
+internal import Glibc
+internal import Platform
+
+/// Tells a service manager how the agent is, by the protocol of sd_notify(3): datagrams to the socket that the environment
+/// names.
+struct ServiceNotifier: Sendable {
+  private let address: String
+  /// Seconds within which the manager wants to hear of progress; nil when it does not watch.
+  let watchdog: Double?
+
+  /// Nil when no service manager listens.
+  init?(environment: [String: String], processID: Int32 = getpid()) {
+    // A path, or a name in the abstract space, which begins with "@".
+    guard let address = environment["NOTIFY_SOCKET"], let first = address.first, first == "/" || first == "@",
+      (2...107).contains(address.utf8.count)
+    else { return nil }
+    self.address = address
+    let isMeant = environment["WATCHDOG_PID"].map { $0 == String(processID) } ?? true
+    let microseconds = environment["WATCHDOG_USEC"].flatMap { UInt64($0) } ?? 0
+    watchdog = isMeant && microseconds > 0 ? Double(microseconds) * 1e-6 : nil
+  }
+
+  func ready() { send("READY=1") }
+  func stopping() { send("STOPPING=1\nSTATUS=Stopping") }
+  func progress() { send("WATCHDOG=1") }
+
+  /// - Parameter line: how things stand, for people.
+  func status(_ line: String) { send("STATUS=\(line.split(separator: "\n").joined(separator: " "))") }
+
+  /// To be followed by `ready`.
+  func reloading() { send("RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonic / 1000)") }
+
+  /// Never waits: who does not listen misses it.
+  private func send(_ text: String) {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    let bytes = Array(text.utf8)
+    _ = LocalSocket.withAddress(address) { pointer, size in
+      sendto(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL), pointer, size)
+    }
+  }
+}
+
+/// What the local sockets of this module share.
+enum LocalSocket {
+  /// The longest path that an address holds.
+  static let pathLimit = 107
+
+  /// - Parameter path: a path, or with a leading "@" a name in the abstract space.
+  static func withAddress<Result>(
+    _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+  ) -> Result {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    var bytes = Array(path.utf8.prefix(pathLimit))
+    if bytes.first == UInt8(ascii: "@") { bytes[0] = 0 }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    // An abstract name ends with the size, a path with a zero.
+    let length = MemoryLayout<sa_family_t>.size + bytes.count + (bytes.first == 0 ? 0 : 1)
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(length)) }
+    }
+  }
+}

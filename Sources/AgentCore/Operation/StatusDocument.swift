@@ -1,0 +1,72 @@
+internal import Glibc
+internal import Platform
+internal import Sensors
+internal import Spatial
+internal import Telemetry
+
+/// What `odographd status --json` shows: the snapshot, and what is known without the pipeline.
+enum StatusDocument {
+  /// - Parameters:
+  ///   - snapshot: nil before the pipeline has left the first.
+  ///   - stuck: the threads whose loops do not turn.
+  static func json(_ snapshot: AgentSnapshot?, version: String, stuck: [String]) -> [UInt8] {
+    JSONWriter.object { json in
+      json.field("version", version)
+      json.field("process", getpid())
+      json.field("time", UTCTime(nanoseconds: SystemClock.realtime).rfc3339)
+      if !stuck.isEmpty { json.field("stuck", texts: stuck) }
+      if let snapshot { write(snapshot, to: &json) }
+      json.key("problems")
+      json.openArray()
+      for problem in RecentProblems.all {
+        json.openObject()
+        json.field("time", problem.time.rfc3339)
+        json.field("text", problem.text)
+        json.closeObject()
+      }
+      json.closeArray()
+    }
+  }
+
+  private static func write(_ snapshot: AgentSnapshot, to json: inout JSONWriter) {
+    let now = SystemClock.monotonic
+    json.field("vehicle", snapshot.vehicle)
+    json.field("age", Double(now - snapshot.taken) * 1e-9, decimals: 3)
+    json.field("sensors") { json in
+      for (kind, activity) in snapshot.activity.sorted(by: { $0.key < $1.key }) {
+        json.key(kind.rawValue)
+        json.openObject()
+        json.field("samples", activity.samples)
+        json.field("rate", activity.rate, decimals: 3)
+        json.field("age", activity.age, decimals: 3)
+        json.closeObject()
+      }
+    }
+    let motion = snapshot.motion
+    json.field("motion") { json in
+      json.field("frame", motion.frame.rawValue)
+      json.field("attitude", motion.hasAttitude)
+      json.field("headingAccuracy", motion.headingAccuracy, decimals: 1)
+      json.field("calibration", motion.calibration.map { "\($0)" })
+      json.field("atRest", motion.isAtRest)
+      if !motion.unavailable.isEmpty { json.field("unavailable", texts: motion.unavailable) }
+    }
+    if let location = snapshot.location {
+      json.key("location")
+      json.raw(location.payload)
+      json.field("locationAge", snapshot.locationAge, decimals: 3)
+    }
+    if let link = snapshot.link {
+      json.field("broker") { json in
+        json.field("address", link.broker)
+        json.field("connected", link.isConnected)
+        json.field("since", link.since.map { Double(now - $0) * 1e-9 }, decimals: 1)
+        json.field("problem", link.problem)
+        json.field("link", link.isInBursts ? "bursts" : "always")
+        json.field("keepalive", link.keepAlive)
+      }
+    }
+    json.key("status")
+    json.raw(snapshot.status.payload)
+  }
+}

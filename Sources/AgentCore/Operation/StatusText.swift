@@ -1,0 +1,133 @@
+internal import Telemetry
+
+/// Shows the status document to people.
+enum StatusText {
+  static func lines(_ document: JSONValue) -> [String] {
+    let status = document["status"]
+    var lines = [
+      row(
+        "agent",
+        "\(document["vehicle"]?.string ?? "starting"), version \(document["version"]?.string ?? "?")"
+          + (status?["uptime"]?.double).map { ", up \(duration($0))" }.orEmpty)
+    ]
+    if let stuck = document["stuck"]?.array {
+      lines.append(row("STUCK", stuck.compactMap(\.string).joined(separator: ", ")))
+    }
+    if let age = document["age"]?.double, age > 2 {
+      lines.append(row("NOTE", "the pipeline is busy: what follows is \(duration(age)) old"))
+    }
+    lines += sources(status) + sensors(document) + motion(document) + location(document)
+    lines += queue(status) + broker(document) + energy(status)
+    if let last = document["problems"]?.array?.last {
+      lines.append(row("last error", "\(last["time"]?.string ?? "") \(last["text"]?.string ?? "")"))
+    } else {
+      lines.append(row("last error", "none"))
+    }
+    return lines
+  }
+
+  private static func row(_ name: String, _ text: String) -> String {
+    name + String(repeating: " ", count: max(1, 14 - name.count)) + text
+  }
+
+  private static func sources(_ status: JSONValue?) -> [String] {
+    (status?["sources"]?.array ?? []).map { source in
+      row(
+        "source",
+        "\(source["name"]?.string ?? "?") \(source["state"]?.string ?? "?")"
+          + (source["reason"]?.string).map { ": \($0)" }.orEmpty)
+    }
+  }
+
+  private static func sensors(_ document: JSONValue) -> [String] {
+    guard case .object(let kinds)? = document["sensors"] else { return [] }
+    return kinds.sorted { $0.key < $1.key }.map { kind, sensor in
+      var parts = ["\(kind):"]
+      if let rate = sensor["rate"]?.double { parts.append("\(rounded(rate, 10)) Hz,") }
+      parts.append("\(duration(sensor["age"]?.double ?? 0)) ago,")
+      parts.append("\(sensor["samples"]?.integer ?? 0) samples")
+      return row("sensor", parts.joined(separator: " "))
+    }
+  }
+
+  private static func motion(_ document: JSONValue) -> [String] {
+    guard let motion = document["motion"] else { return [] }
+    guard let attitude = motion["attitude"]?.bool else { return [row("attitude", "no inertial sample yet")] }
+    var parts = [attitude ? "known" : "unknown", "in \(motion["frame"]?.string ?? "?")"]
+    if let accuracy = motion["headingAccuracy"]?.double { parts.append("heading within \(accuracy)°") }
+    if let level = motion["calibration"]?.string { parts.append("magnetometer \(level)") }
+    if motion["atRest"]?.bool == true { parts.append("at rest") }
+    return [row("attitude", parts.joined(separator: ", "))]
+  }
+
+  private static func location(_ document: JSONValue) -> [String] {
+    let state = document["status"]?["authorization"]?.string
+    guard let location = document["location"], let latitude = location["latitude"]?.double,
+      let longitude = location["longitude"]?.double
+    else { return [row("location", "none yet" + state.map { ", \($0)" }.orEmpty)] }
+    var parts = ["\(latitude) \(longitude)"]
+    if let accuracy = location["horizontalAccuracy"]?.double { parts.append("±\(rounded(accuracy, 10)) m") }
+    if let age = document["locationAge"]?.double { parts.append("\(duration(age)) ago") }
+    if let state { parts.append(state) }
+    return [row("location", parts.joined(separator: ", "))]
+  }
+
+  private static func queue(_ status: JSONValue?) -> [String] {
+    guard let counters = status?["counters"], let records = counters["queue.records"]?.integer else {
+      return []
+    }
+    let lanes = ["events", "state", "tracks", "other"].compactMap { lane -> String? in
+      guard let count = counters["queue.\(lane)"]?.integer, count > 0 else { return nil }
+      return "\(lane) \(count)"
+    }
+    var text = "\(records) waiting" + (lanes.isEmpty ? "" : " (\(lanes.joined(separator: ", ")))")
+    text += ", \(counters["messages.acknowledged"]?.integer ?? 0) delivered"
+    if let dead = counters["queue.dead"]?.integer, dead > 0 { text += ", \(dead) refused for good" }
+    if let problem = status?["storeProblem"]?.string { text += ", IN MEMORY ONLY: \(problem)" }
+    return [row("queue", text)]
+  }
+
+  private static func broker(_ document: JSONValue) -> [String] {
+    guard let broker = document["broker"] else { return [row("broker", "none: messages are printed")] }
+    let isConnected = broker["connected"]?.bool ?? false
+    var text = "\(broker["address"]?.string ?? "?") " + (isConnected ? "connected" : "not connected")
+    if let since = broker["since"]?.double { text += " for \(duration(since))" }
+    text += ", link \(broker["link"]?.string ?? "?"), keepalive \(broker["keepalive"]?.integer ?? 0) s"
+    if let problem = broker["problem"]?.string { text += ": \(problem)" }
+    return [row("broker", text)]
+  }
+
+  private static func energy(_ status: JSONValue?) -> [String] {
+    guard case .object(let parts)? = status?["energy"], let total = parts["total"]?.double else { return [] }
+    let shares = parts.compactMap { name, part in part["joules"]?.double.map { (name, $0) } }
+      .filter { $0.1 > 0 }.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
+    return [
+      row(
+        "energy",
+        "\(rounded(total, 10)) J"
+          + (shares.isEmpty
+            ? "" : ": " + shares.map { "\($0.0) \(rounded($0.1, 10))" }.joined(separator: ", ")))
+    ]
+  }
+
+  /// As in "2 h 5 min" or "0.3 s".
+  static func duration(_ seconds: Double) -> String {
+    guard seconds.isFinite else { return "?" }
+    if seconds < 10 { return "\(rounded(seconds, 10)) s" }
+    let whole = Int(min(seconds, 1e12))
+    switch whole {
+    case ..<120: return "\(whole) s"
+    case ..<7200: return "\(whole / 60) min"
+    case ..<172_800: return "\(whole / 3600) h \(whole / 60 % 60) min"
+    default: return "\(whole / 86_400) d \(whole / 3600 % 24) h"
+    }
+  }
+
+  private static func rounded(_ value: Double, _ steps: Double) -> Double {
+    (value * steps).rounded() / steps
+  }
+}
+
+extension String? {
+  fileprivate var orEmpty: String { self ?? "" }
+}

@@ -1,0 +1,103 @@
+internal import Glibc
+internal import Platform
+internal import Spatial
+internal import Telemetry
+
+/// What `odographd support` writes: all that somebody who helps from afar wants to know, in one text that may be shown.
+public struct SupportReport {
+  private let layers: ConfigurationLayers
+  private let version: String
+
+  public init(_ layers: ConfigurationLayers, version: String) {
+    self.layers = layers
+    self.version = version
+  }
+
+  /// Takes some seconds, because it looks at sensors and broker as `odographd check` does.
+  public func text() -> String {
+    var sections: [(title: String, lines: [String])] = [("agent", agent), ("system", system)]
+    sections.append(("configuration", RedactedConfiguration(layers).lines))
+    do throws(ConfigurationError) {
+      let configuration = try layers.configuration()
+      let check = EnvironmentCheck(configuration)
+      sections.append(("running agent", running(configuration)))
+      sections.append(("store", store(configuration)))
+      sections.append(("sensors", SensorListing(configuration).lines()))
+      sections.append(("check", check.run().map(\.line)))
+      sections.append(("estimate", check.estimate(drivingHours: 2)))
+    } catch {
+      // The message may quote what it is about.
+      sections.append(("check", ["the configuration is faulty at \(error.place); odographd check says why"]))
+    }
+    return sections.map { section in
+      "== \(section.title)\n" + section.lines.map { Redaction.text($0) + "\n" }.joined()
+    }.joined(separator: "\n")
+  }
+
+  /// Writes the report where only its owner reads it.
+  ///
+  /// - Throws: `SystemError`, as when the file is there already.
+  public func write(to path: String) throws {
+    let bytes = Array(text().utf8)
+    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw SystemError(operation: "create", object: path, code: errno) }
+    defer { close(file) }
+    var done = 0
+    while done < bytes.count {
+      let count = Glibc.write(file, Array(bytes[done...]), bytes.count - done)
+      guard count > 0 else { throw SystemError(operation: "write", object: path, code: errno) }
+      done += count
+    }
+  }
+
+  private var agent: [String] {
+    ["version \(version)", "time \(UTCTime(nanoseconds: SystemClock.realtime).rfc3339)", "user \(getuid())"]
+  }
+
+  private var system: [String] {
+    let files = [
+      ("kernel", "/proc/version"), ("load", "/proc/loadavg"), ("up", "/proc/uptime"),
+    ]
+    var lines = files.compactMap { name, path in SmallFiles.text(path).map { "\(name) \($0)" } }
+    let release = SmallFiles.text("/etc/os-release")?.split(separator: "\n")
+    lines += release?.filter { $0.hasPrefix("PRETTY_NAME=") }.map(String.init) ?? []
+    lines += SmallFiles.text("/proc/meminfo")?.split(separator: "\n").prefix(3).map(String.init) ?? []
+    return lines
+  }
+
+  /// The answer of the agent, without where it is.
+  private func running(_ configuration: AgentConfiguration) -> [String] {
+    do {
+      var document = try JSONValue(parsing: try StatusQuery(configuration, socket: nil).document())
+      if case .object(var fields) = document {
+        if fields["location"] != nil { fields["location"] = .string("kept back") }
+        document = .object(fields)
+      }
+      return StatusText.lines(document).filter { !$0.hasPrefix("location") }
+        + ["recent problems:"]
+        + (document["problems"]?.array ?? []).map {
+          "  \($0["time"]?.string ?? "") \($0["text"]?.string ?? "")"
+        } + counters(document["status"])
+    } catch {
+      return ["no answer: \(error)"]
+    }
+  }
+
+  private func counters(_ status: JSONValue?) -> [String] {
+    guard case .object(let counters)? = status?["counters"] else { return [] }
+    return ["counters:"]
+      + counters.sorted { $0.key < $1.key }.map { "  \($0.key) \($0.value.integer ?? 0)" }
+  }
+
+  private func store(_ configuration: AgentConfiguration) -> [String] {
+    let path = configuration.store.path
+    return ["", "-wal", ".lock"].map { ending in
+      var information = stat()
+      guard stat(path + ending, &information) == 0 else {
+        return "\(path)\(ending): \(SystemError.message(for: errno))"
+      }
+      return
+        "\(path)\(ending): \(information.st_size) bytes, user \(information.st_uid), mode 0\(String(information.st_mode & 0o777, radix: 8))"
+    }
+  }
+}

@@ -1,0 +1,45 @@
+internal import Glibc
+internal import Platform
+
+/// A client of a UNIX socket, with or without manners.
+public final class LocalClient: Sendable {
+  private let descriptor: Int32
+
+  /// - Parameter waits: whether to wait for room in the server's queue.
+  /// - Throws: `SystemError`, as `EAGAIN` where there is no room.
+  public init(_ path: String, waits: Bool = true) throws {
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    descriptor = socket(AF_UNIX, waits ? type : type | Int32(SOCK_NONBLOCK.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard result == 0 else {
+      let code = errno
+      close(descriptor)
+      throw SystemError(operation: "connect to", object: path, code: code)
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  public func write(_ bytes: [UInt8]) {
+    _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+  }
+
+  /// All until the other side closes.
+  public func readAll() -> [UInt8] {
+    var all: [UInt8] = []
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = read(descriptor, &bytes, bytes.count)
+      guard count > 0 else { return all }
+      all += bytes[..<count]
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import AgentCore
+import ArgumentParser
+
+struct Status: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract:
+      "Asks the running agent how it is: sensors, filter, location, queue, broker, energy, last error.",
+    discussion: """
+      The agent answers on a local socket (control.socket), whatever else it is busy with; its owner and group may ask.
+
+      Examples:
+        odographd status
+        odographd status --json | jq .queue
+
+      Exit codes: 0 the agent has answered; 1 it does not, standard error says why; 64 wrong arguments; 78 wrong \
+      configuration.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Option(help: ArgumentHelp("The agent's socket, in place of the configuration's.", valueName: "path"))
+  var socket: String?
+
+  @Flag(help: "Write the whole answer, a JSON object.")
+  var json = false
+
+  func run() throws {
+    try ending {
+      // The usual socket needs no configuration.
+      let isConfigured = options.config != nil || !options.assignments.isEmpty
+      let query = StatusQuery(isConfigured && socket == nil ? try options.load() : nil, socket: socket)
+      do {
+        if json {
+          Swift.print(String(decoding: try query.document(), as: UTF8.self))
+        } else {
+          for line in try query.lines() { Swift.print(line) }
+        }
+      } catch {
+        throw Failure("\(error); check that the agent runs, and that you are in its group")
+      }
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Positioning
+import Sensors
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import AgentCore
+
+/// The metrics as Prometheus reads them.
+@Suite struct MetricsTextTests {
+  private var snapshot: AgentSnapshot {
+    let time = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+    var status = StatusMessage(state: .online, time: time, sessionStart: time)
+    status.version = "1.2"
+    status.uptime = 86_400.5
+    status.counters = [
+      "queue.records": 7, "queue.events": 2, "queue.tracks": 5, "queue.dead": 1, "messages.acknowledged": 40,
+      "messages.rejected": 1, "dropped.space": 3, "connections": 2, "fixes": 1234,
+    ]
+    status.sources = [
+      .init(name: "gpsd \"a\\b\"\nc", state: "unavailable", reason: "gone"),
+      .init(name: "iio", state: "active"),
+    ]
+    status.energy = EnergyReport([
+      .radio: EnergyAccount(seconds: 1, starts: 2, bytes: 300, joules: 1.5),
+      .receiver: EnergyAccount(joules: 70),
+    ])
+    var activity = SensorActivity()
+    for second in 0..<12 {
+      activity.note(
+        .accelerometer(
+          (0..<10).map {
+            AccelerometerData(
+              timestamp: Timestamp(seconds: Double(second) + Double($0) / 10), acceleration: Vector3(0, 0, -1)
+            )
+          }))
+    }
+    return AgentSnapshot(
+      taken: 0, vehicle: "f/v", status: status, activity: activity.kinds(at: Timestamp(seconds: 14)),
+      motion: MotionReport(frame: .xMagneticNorthZVertical, unavailable: [], isAtRest: false),
+      link: LinkReport(broker: "b:1883", isConnected: true, keepAlive: 30, isInBursts: false))
+  }
+
+  @Test func saysWhatTheSnapshotSays() {
+    let text = MetricsText.text(snapshot)
+    for line in [
+      "odograph_build_info{version=\"1.2\",vehicle=\"f/v\"} 1", "odograph_uptime_seconds 86400.5",
+      "odograph_sensor_samples_total{kind=\"accelerometer\"} 120",
+      "odograph_sensor_rate_hertz{kind=\"accelerometer\"} 10", "odograph_queue_records{lane=\"tracks\"} 5",
+      "odograph_source_up{source=\"gpsd \\\"a\\\\b\\\"\\nc\"} 0", "odograph_dead_letters 1",
+      "odograph_messages_total{outcome=\"acknowledged\"} 40", "odograph_dropped_total{reason=\"space\"} 3",
+      "odograph_events_total{event=\"fixes\"} 1234", "odograph_broker_connected 1",
+      "odograph_link_bytes_total 300", "odograph_energy_joules_total{component=\"radio\"} 1.5",
+    ] {
+      #expect(text.split(separator: "\n").contains(Substring(line)), "\(line) in \(text)")
+    }
+    #expect(!text.contains("odograph_location_age_seconds"))
+  }
+
+  /// The rules of the text format and of Prometheus' naming, without its own parser.
+  @Test func keepsTheRulesOfTheFormat() throws {
+    var types: [Substring: Substring] = [:]
+    var helped: Set<Substring> = []
+    var series: Set<Substring> = []
+    var current: Substring = ""
+    for line in MetricsText.text(snapshot).split(separator: "\n") {
+      let words = line.split(separator: " ", maxSplits: 3)
+      if line.hasPrefix("# HELP ") {
+        #expect(helped.insert(words[2]).inserted, "\(line)")
+      } else if line.hasPrefix("# TYPE ") {
+        #expect(helped.contains(words[2]) && types[words[2]] == nil)
+        (types[words[2]], current) = (words[3], words[2])
+      } else {
+        let match = try #require(
+          line.wholeMatch(
+            of:
+              /([a-z][a-z0-9_]*)(\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (-?[0-9.e+-]+)/
+          ),
+          "\(line)")
+        // A family stands in one piece.
+        #expect(match.1 == current && series.insert(line.dropLast(match.3.count)).inserted, "\(line)")
+        #expect(Double(match.3) != nil)
+      }
+    }
+    #expect(types.count > 12)
+    for (name, type) in types {
+      #expect(name.hasPrefix("odograph_") && name.hasSuffix("_total") == (type == "counter"), "\(name)")
+    }
+  }
+
+  @Test func isWrittenWholeAndReadableForAll() throws {
+    let folder = try TemporaryDirectory()
+    let path = folder.file("odograph.prom")
+    let log = AgentLog.make(level: "error")
+    let file = MetricsFile(path: path, interval: 1)
+    file.write(nil, log: log)
+    #expect(!FileManager.default.fileExists(atPath: path))
+    file.write(snapshot, log: log)
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == MetricsText.text(snapshot))
+    #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o644)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["odograph.prom"])
+    // A folder that is not there is no reason to stop.
+    MetricsFile(path: folder.file("none/odograph.prom"), interval: 1).write(snapshot, log: log)
+  }
+
+  @Test func theNameOfTheFileIsOneThatIsRead() throws {
+    #expect(throws: ConfigurationError.self) {
+      try AgentConfiguration(
+        layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "metrics.file=/tmp/metrics"])], file: nil)
+    }
+  }
+}

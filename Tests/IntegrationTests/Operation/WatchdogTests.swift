@@ -1,0 +1,151 @@
+import Foundation
+import Platform
+import TestSupport
+import Testing
+
+/// The service manager's side of the agent: issue 7, point 3.
+@Suite(.serialized) struct WatchdogTests {
+  /// Microseconds. The agent feeds at half of it.
+  private static let limit = 3_000_000
+
+  private func start(
+    _ notify: NotifySocket, _ settings: [String: String], directory: TemporaryDirectory? = nil
+  ) throws -> AgentProcess {
+    try AgentProcess(
+      settings.merging(["control.socket": "none"]) { own, _ in own }, directory: directory,
+      environment: ["NOTIFY_SOCKET": notify.address, "WATCHDOG_USEC": "\(Self.limit)"])
+  }
+
+  /// Freezes one thread of an agent that runs, and looks what the manager hears and the log says.
+  private func freeze(_ thread: String, of agent: AgentProcess, _ notify: NotifySocket) throws {
+    func fed() -> Int { notify.count(of: "WATCHDOG=1") }
+    #expect(waitUntil { notify.count(of: "READY=1") == 1 && fed() > 2 }, "\(agent.log)")
+    let frozen: FrozenThread
+    do throws(SystemError) {
+      frozen = try FrozenThread(thread, of: agent.child.processID)
+    } catch {
+      guard error.code == EPERM else { throw error }
+      print("skipped: this machine lets no process be traced")
+      return
+    }
+    if thread == "odographd" {
+      // It is the one that feeds, and so can tell nobody.
+      let before = fed()
+      waitUntil(atMost: 4) { false }
+      #expect(fed() <= before + 1)
+    } else {
+      func isNamed() -> Bool {
+        agent.log.split(separator: "\n").contains {
+          $0.contains("event=agent.stuck") && $0.contains(thread)
+        }
+      }
+      #expect(waitUntil { isNamed() }, "\(agent.log)")
+      let before = fed()
+      waitUntil(atMost: 4) { false }
+      #expect(fed() == before, "fed although \(thread) is stuck")
+    }
+    let before = fed()
+    frozen.thaw()
+    #expect(waitUntil { fed() > before + 1 }, "\(agent.log)")
+    #expect(thread == "odographd" || agent.log.contains("event=agent.recovered"))
+  }
+
+  @Test(
+    .timeLimit(.minutes(6)), arguments: ["odographd", "pipeline", "replay", "mqtt", "outbox"])
+  func aStuckThreadStopsTheFeeding(thread: String) throws {
+    let directory = try TemporaryDirectory()
+    let broker = try BrokerFixture()
+    let notify = try NotifySocket(directory.file("notify"))
+    let agent = try start(
+      notify, ["mqtt.broker": "127.0.0.1:\(broker.port)", "input.mode": "simulation"])
+    try freeze(thread, of: agent, notify)
+    agent.child.signal(SIGTERM)
+    #expect(agent.child.waitForExit() == 0, "\(agent.log)")
+    #expect(notify.messages.contains { $0.hasPrefix("STOPPING=1") })
+  }
+
+  /// Without receiver, sensors or broker nothing comes, and yet every thread is well.
+  @Test(.timeLimit(.minutes(6)), arguments: ["gpsd", "iio"])
+  func sensorsThatAreNotThereAreNotStuck(thread: String) throws {
+    let directory = try TemporaryDirectory()
+    let notify = try NotifySocket(directory.file("notify"))
+    let agent = try start(
+      notify,
+      [
+        "mqtt.broker": "127.0.0.1:\(try FreePort.next() as Int)",
+        "gpsd.port": "\(try FreePort.next() as Int)",
+      ])
+    #expect(waitUntil { agent.log.contains("event=source.unavailable") }, "\(agent.log)")
+    let before = notify.count(of: "WATCHDOG=1")
+    #expect(waitUntil { notify.count(of: "WATCHDOG=1") > before + 3 }, "\(agent.log)")
+    #expect(!agent.log.contains("event=agent.stuck"), "\(agent.log)")
+    try freeze(thread, of: agent, notify)
+    #expect(agent.child.terminate() == 0, "\(agent.log)")
+  }
+
+  @Test(.timeLimit(.minutes(6))) func aStuckDeviceStopsTheFeeding() async throws {
+    let hasRun = try await IIOFixture.run { fixture -> Bool in
+      try IIOChips.addIMU(fixture)
+      let pipe = try fixture.openPipe(of: 0)
+      let daemon = try IIODaemon()
+      let directory = try TemporaryDirectory()
+      let notify = try NotifySocket(directory.file("notify"))
+      let agent = try start(
+        notify,
+        [
+          "mqtt.broker": "127.0.0.1:\(try FreePort.next() as Int)", "gpsd.enabled": "false",
+          "iio.contexts": daemon.uri,
+        ])
+      #expect(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"), "\(agent.log)")
+      try freeze("iio:device0", of: agent, notify)
+      agent.child.terminate()
+      daemon.kill()
+      _ = pipe.push([0])
+      return true
+    }
+    if hasRun == nil { print("skipped: this machine gives no mount namespace (needs CAP_SYS_ADMIN)") }
+  }
+
+  /// What a manager does with a service that does not feed: it ends it, and starts it again.
+  @Test(.timeLimit(.minutes(6))) func aHungAgentIsKilledAndTheNextOneIsReady() throws {
+    let directory = try TemporaryDirectory()
+    let broker = try BrokerFixture()
+    let settings = [
+      "mqtt.broker": "127.0.0.1:\(broker.port)", "input.mode": "simulation",
+    ]
+    // A name in the abstract space, which systemd uses in containers.
+    let notify = try NotifySocket("@odograph-\(UUID().uuidString)")
+    let first = try start(notify, settings, directory: directory)
+    #expect(waitUntil { notify.count(of: "WATCHDOG=1") > 1 }, "\(first.log)")
+    #expect(notify.messages.contains { $0.hasPrefix("STATUS=") && $0.contains("broker") })
+    first.child.signal(SIGSTOP)
+    let heard = notify.count(of: "WATCHDOG=1")
+    waitUntil(atMost: 3) { false }
+    #expect(notify.count(of: "WATCHDOG=1") <= heard + 1)
+    #expect(first.child.kill() == -SIGKILL)
+    let ready = notify.count(of: "READY=1")
+    let second = try start(notify, settings, directory: directory)
+    #expect(waitUntil { notify.count(of: "READY=1") == ready + 1 }, "\(second.log)")
+    second.child.terminate()
+  }
+
+  /// A reload is announced, and its end as well.
+  @Test(.timeLimit(.minutes(6))) func aReloadIsToldFromItsBeginningToItsEnd() throws {
+    let directory = try TemporaryDirectory()
+    let notify = try NotifySocket(directory.file("notify"))
+    let agent = try start(
+      notify,
+      [
+        "mqtt.broker": "127.0.0.1:\(try FreePort.next() as Int)", "input.mode": "simulation",
+        "remote.enabled": "true", "remote.path": directory.file("remote"),
+      ])
+    #expect(waitUntil { notify.count(of: "READY=1") == 1 }, "\(agent.log)")
+    agent.child.signal(SIGHUP)
+    #expect(waitUntil { notify.count(of: "READY=1") == 2 }, "\(agent.log)")
+    let messages = notify.messages
+    let reloading = try #require(messages.firstIndex { $0.hasPrefix("RELOADING=1\nMONOTONIC_USEC=") })
+    #expect(try #require(messages.lastIndex(of: "READY=1")) > reloading)
+    #expect(agent.log.contains("configuration read again"))
+    agent.child.terminate()
+  }
+}
