@@ -5,7 +5,7 @@ struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Writes a recording as GPX, GeoJSON, KML, CSV or JSON lines.",
     discussion: """
-      Reads what odograph record has written, also while it is writing, and puts out positions by vehicle and time: \
+      Reads what odograph record has written into a file or a postgres:// URL, also while it is writing, and puts out positions by vehicle and time: \
       those that were said at the time and those of tracks. Of one moment of a vehicle there is one. The form follows \
       from the file's name, or --format. A file is there when it is whole, and not before. Memory does not grow with \
       the recording.
@@ -21,8 +21,8 @@ struct Export: ParsableCommand {
 
       Examples:
         odograph export fleet.sqlite -o today.gpx --from 2026-11-21
-        odograph export fleet.sqlite --vehicle van-1 --format csv | less
-        odograph export postgres://fleet@db.example/fleet --region depot.geojson -o depot.geojson
+        odograph export fleet.sqlite --vehicle van-1 --format csv | grep van-1
+        odograph export fleet.sqlite --region depots.geojson -o there.kml
         odograph export --messages --from 2026-11-21T08:00:00Z --to 2026-11-21T09:00:00Z > hour.jsonl
 
       Exit codes: 0 done, also when the reader left; 64 usage, or the recording cannot be read; 74 the output cannot \

@@ -5,7 +5,7 @@ struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Plays a recording back onto a broker.",
     discussion: """
-      Reads what odograph record has written and publishes it in the order and at the pace in which it was received, \
+      Reads what odograph record has written into a file or a postgres:// URL, and publishes it in the order and at the pace in which it was received, \
       or faster: a backend can be tested with yesterday. Topics, quality of service and retain flags are the recorded \
       ones (retain is set on what the recording's broker had kept from before).
 
@@ -16,10 +16,10 @@ struct Replay: ParsableCommand {
       Mind where it goes: on a broker that real consumers listen to, --to-fleet keeps the replay apart.
 
       Examples:
-        odograph replay fleet.sqlite --broker mqtt://test.example --speed 10
-        odograph replay fleet.sqlite --from 2026-11-20 --to 2026-11-21 --to-fleet rehearsal
-        odograph replay postgres://fleet@db.example/fleet --vehicle van-1 --speed max --times keep
-        odograph replay fleet.sqlite --longest-pause 5         nights are skipped
+        odograph replay fleet.sqlite --to-fleet rehearsal --broker mqtt://broker.example --speed 10
+        odograph replay fleet.sqlite --to-fleet rehearsal --from 2026-11-21
+        odograph replay fleet.sqlite --to-fleet rehearsal --vehicle van-1 --speed max --times keep
+        odograph replay fleet.sqlite --to-fleet rehearsal --longest-pause 5         # nights are skipped
 
       Exit codes: 0 all is acknowledged; 64 usage, or the recording cannot be read; 69 broker unavailable, or it \
       refused some; 74 output gone; 130 Ctrl-C; 143 SIGTERM.

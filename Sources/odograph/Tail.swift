@@ -9,17 +9,15 @@ struct Tail: ParsableCommand {
     discussion: """
       Each line is an object of topic, qos, retain and payload. A payload that is JSON stands there as it came, \
       other text as a string, and anything else as {"base64":"..."}. retain is true for what the broker had kept \
-      from before, which may be of any age.
+      from before, which may be of any age. With --share it takes all that the broker has for it before it leaves, so \
+      that nothing is lost to the group; that may be more than --count.
 
       Examples:
         odograph tail --vehicle van-1 --kind location | jq .payload.speed
         odograph tail --kind status --retained --timeout 2      # who is there
         odograph tail --vehicle van-1 --no-retained --count 1 --timeout 60
         odograph tail --topic 'sensors/+/temperature' --qos 0
-        odograph tail --share readers | ./import         one of many, each with its part
-
-      With --share it takes all that the broker has for it before it leaves, so that nothing is lost to the group; \
-      that may be more than --count.
+        odograph tail --share readers                    # one of many, each with its part
 
       Exit codes: 0 done: the count was reached, the time was over where no count was asked for, or the reader \
       left; 64 usage; 69 broker unavailable, or refuses; 74 the output cannot be written; 75 the time was over \

@@ -44,8 +44,15 @@ import Testing
     let named = example.keys.contains { $0.hasPrefix("broker") }
     let broker = usesTLS && !named ? "broker = \"mqtts://h\"\n" : ""
     let user = example.keys.contains { $0.hasPrefix("password_file") } ? "user = \"v\"\n" : ""
-    let text = needed + example.table + "\n" + broker + user + example.keys.joined(separator: "\n")
-    let file = FileManager.default.temporaryDirectory.appending(path: "odograph-\(UUID()).toml")
+    // Private places are read with the configuration, so that their file has to be there.
+    let folder = FileManager.default.temporaryDirectory
+    let places = folder.appending(path: "odograph-\(UUID()).geojson")
+    try #"{"type": "FeatureCollection", "features": []}"#.write(to: places, atomically: true, encoding: .utf8)
+    defer { try? FileManager.default.removeItem(at: places) }
+    let keys = example.keys.joined(separator: "\n")
+      .replacing("/etc/odographd/private.geojson", with: places.path)
+    let text = needed + example.table + "\n" + broker + user + keys
+    let file = folder.appending(path: "odograph-\(UUID()).toml")
     try text.write(to: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(at: file) }
     do {

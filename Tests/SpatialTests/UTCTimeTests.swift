@@ -39,7 +39,7 @@ import Testing
 /// The same text is the same time whichever way it is handed over.
 @Suite struct UTCTimeReadingTests {
   @Test func textPartAndBytesAgree() {
-    var generator = SplitMix(seed: 20_261_121)
+    var generator = SplitMix.announced()
     let forms = ["2026-11-21T08:15:30.125Z", "2026-02-28t23:59:60z", "1999-12-31 00:00:00.5+05:30"]
     let characters = Array("0123456789-:TZ+. x\u{E9}")
     var read = 0

@@ -74,7 +74,13 @@ public enum CheckCommand {
     case .unreachable(let reason):
       let subject = reason.phase == .tls ? "tls" : "reach"
       if reason.phase == .tls { findings.append(CheckFinding("reach", .ok, "\(reason.broker) accepts TCP")) }
-      findings.append(CheckFinding(subject, .failed, reason.description, remedy: reason.remedy))
+      var remedy = reason.remedy
+      // A broker that wants a certificate often ends the connection without a word, with TLS 1.3 after the handshake.
+      if configuration.tls != nil, options.broker.certificateFile == nil {
+        let hint = "give --cert and --key where the broker asks for a client certificate"
+        remedy = remedy.map { "\($0); \(hint)" } ?? hint
+      }
+      findings.append(CheckFinding(subject, .failed, reason.description, remedy: remedy))
     case nil: break
     }
     return nil

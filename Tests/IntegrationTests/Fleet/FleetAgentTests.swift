@@ -15,8 +15,7 @@ import Testing
   {
     try await OdographProcess.run(
       arguments + [
-        "--host", "127.0.0.1", "--port", "\(broker.port)", "--fleet", "test", "--vehicle", "van", "--timeout",
-        "120",
+        "--host", "127.0.0.1", "--port", "\(broker.port)", "--fleet", "test", "--vehicle", "van",
       ])
   }
 

@@ -6,7 +6,10 @@ import Testing
 @Suite struct FleetMannersTests {
   @Test(
     .timeLimit(.minutes(6)),
-    arguments: ["watch", "tail", "stats", "check", "command", "config", "regions", "simulate"])
+    arguments: [
+      "watch", "tail", "stats", "record", "export", "replay", "check", "command", "config", "regions",
+      "simulate",
+    ])
   func helpHasExamplesAndExitCodes(command: String) async throws {
     let help = try await OdographProcess.run([command, "--help"])
     #expect(help.status == 0 && help.output.contains("Examples:") && help.output.contains("Exit codes:"))

@@ -20,7 +20,7 @@ import Testing
   private func recording() async throws -> (RecordedDrive, String) {
     let drive = try RecordedDrive()
     let store = drive.state.file("fleet.sqlite")
-    try await drive.record(into: store, subscription: 1, until: { try RecordedDrive.isWhole(store) }) {
+    try await drive.record(into: store, subscription: 1, until: RecordedDrive.isWhole(store)) {
       try await drive.drive()
     }
     return (drive, store)

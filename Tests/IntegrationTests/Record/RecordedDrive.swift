@@ -16,7 +16,7 @@ struct RecordedDrive {
 
   /// Records while `work` runs and until the store has `count` messages; returns the store.
   func record(
-    into store: String, subscription: Int, until isDone: () throws -> Bool,
+    into store: String, subscription: Int, until isDone: @autoclosure () throws -> Bool,
     while work: () async throws -> Void
   ) async throws {
     let record = RecordProcess(

@@ -18,12 +18,12 @@ import Testing
   @Test(.timeLimit(.minutes(8))) func recordedAgainItIsTheSame() async throws {
     let drive = try RecordedDrive()
     let (first, second) = (drive.state.file("first.sqlite"), drive.state.file("second.sqlite"))
-    try await drive.record(into: first, subscription: 1, until: { try RecordedDrive.isWhole(first) }) {
+    try await drive.record(into: first, subscription: 1, until: RecordedDrive.isWhole(first)) {
       try await drive.drive()
     }
     // A broker that keeps nothing of the first time.
     let empty = try RecordedDrive()
-    try await empty.record(into: second, subscription: 2, until: { try RecordedDrive.isWhole(second) }) {
+    try await empty.record(into: second, subscription: 2, until: RecordedDrive.isWhole(second)) {
       let result = try await OdographProcess.run(
         ["replay", first, "--speed", "max", "--times", "keep", "--json"] + empty.address)
       #expect(result.status == 0, "\(result.output)")
@@ -45,7 +45,7 @@ import Testing
   @Test(.timeLimit(.minutes(8))) func shiftedIntoAnotherFleetItIsNews() async throws {
     let drive = try RecordedDrive()
     let store = drive.state.file("fleet.sqlite")
-    try await drive.record(into: store, subscription: 1, until: { try RecordedDrive.isWhole(store) }) {
+    try await drive.record(into: store, subscription: 1, until: RecordedDrive.isWhole(store)) {
       try await drive.drive()
     }
     // Into the same store: nothing of it is taken for a repetition.
@@ -54,7 +54,7 @@ import Testing
     let begin = Date().timeIntervalSince1970 * 1000
     let count = "SELECT count(*) FROM messages WHERE fleet = 'rehearsal'"
     try await drive.record(
-      into: store, subscription: 2, until: { try SQLiteReader(store).rows(count) == [[before]] }
+      into: store, subscription: 2, until: SQLiteReader(store).rows(count) == [[before]]
     ) {
       let result = try await OdographProcess.run(
         ["replay", store, "--speed", "20", "--fleet", "demo", "--to-fleet", "rehearsal"] + drive.address)
@@ -79,7 +79,7 @@ import Testing
   @Test(.timeLimit(.minutes(6))) func ctrlCEndsItInOrderAndNobodyIsWaitedForForLong() async throws {
     let drive = try RecordedDrive()
     let store = drive.state.file("fleet.sqlite")
-    try await drive.record(into: store, subscription: 1, until: { try RecordedDrive.isWhole(store) }) {
+    try await drive.record(into: store, subscription: 1, until: RecordedDrive.isWhole(store)) {
       try await drive.drive(seconds: 2)
     }
     let output = drive.state.file("replay.out")
@@ -105,8 +105,8 @@ import Testing
     let inDatabase = {
       try !database.query("SELECT 1 FROM odograph.messages WHERE topic = 'sensors/done'").isEmpty
     }
-    try await drive.record(into: file, subscription: 1, until: { try RecordedDrive.isWhole(file) }) {
-      try await drive.record(into: database.url, subscription: 2, until: inDatabase) {
+    try await drive.record(into: file, subscription: 1, until: RecordedDrive.isWhole(file)) {
+      try await drive.record(into: database.url, subscription: 2, until: inDatabase()) {
         try await drive.drive()
       }
     }
@@ -118,7 +118,7 @@ import Testing
       #expect(fromFile.lines.count > 2 && fromFile.lines.sorted() == fromDatabase.lines.sorted())
     }
     let empty = try RecordedDrive()
-    try await empty.record(into: again, subscription: 3, until: { try RecordedDrive.isWhole(again) }) {
+    try await empty.record(into: again, subscription: 3, until: RecordedDrive.isWhole(again)) {
       let result = try await OdographProcess.run(
         ["replay", database.url, "--speed", "max", "--times", "keep", "-q"] + empty.address)
       #expect(result.status == 0, "\(result.output)")
