@@ -111,7 +111,8 @@ struct Record: ParsableCommand {
           operation: "use", object: "--qos \(self.qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
       }
       let selection = FleetSelection(
-        profile: try words.profile(broker), root: try words.root(broker), fleets: fleet, vehicles: vehicle,
+        profile: try words.profile(broker), root: try words.root(broker), fleets: broker.fleets(fleet),
+        vehicles: vehicle,
         kinds: kind)
       var options = RecordOptions(
         filters: topic.isEmpty ? try selection.filters() : topic,

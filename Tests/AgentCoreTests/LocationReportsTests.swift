@@ -245,7 +245,7 @@ import Testing
     }
   }
 
-  /// Issue 4: through the whole pipeline and the wire's text, what a subscriber shows is never more than the bound wrong
+  /// Through the whole pipeline and the wire's text, what a subscriber shows is never more than the bound wrong
   /// for the promised moment, at every fix of the track that is believed, whatever the latency between the receiver's
   /// time and the device's. A fix that is in doubt when its moment is shown belongs to that track from when it is believed:
   /// one who keeps the reports then finds its moment within the bound, too.

@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Issue 4, point 5, the way the agent gets its fixes: gpsd states an error of its own making, and that must not be taken
+/// The stated accuracy the way the agent gets its fixes: gpsd states an error of its own making, and that must not be taken
 /// for the receiver's.
 @Suite struct AccuracyThroughGPSDTests {
   @Test(.timeLimit(.minutes(6))) func theStatedAccuracyHoldsTheTrueError() throws {

@@ -7,7 +7,7 @@ import Testing
 
 /// Recorded logs through a real gpsd.
 @Suite(.serialized) struct GPSDReplayTests {
-  /// Every fix of the drive comes through gpsd once, in order, where the log has it (issue 2, point 2).
+  /// Every fix of the drive comes through gpsd once, in order, where the log has it.
   @Test(.timeLimit(.minutes(6)), arguments: ["munich_2025", "mtv_ublox_f9k_slim2025"])
   func aDriveComesThroughWhole(track: String) throws {
     guard GPSDFixture.isInstalled, let path = Shared.file("data/tracks/\(track).nmea") else { return }
@@ -36,7 +36,7 @@ import Testing
     #expect(listener.states.first.map(Self.isActiveOrIdle) == true)
   }
 
-  /// What gpsd leaves out of its JSON is nil, and no report without a fix has a position (issue 2, point 3).
+  /// What gpsd leaves out of its JSON is nil, and no report without a fix has a position.
   @Test(
     .timeLimit(.minutes(6)),
     arguments: [

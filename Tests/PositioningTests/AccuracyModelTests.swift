@@ -58,7 +58,7 @@ import Testing
     #expect(radii.count == 300 && radii.allSatisfy { abs($0 - 3.041) < 0.001 })
   }
 
-  /// Issue 4, point 5: the stated 68 % hold the true error 60 to 80 % of the time, against an independent reference.
+  /// The stated 68 % hold the true error 60 to 80 % of the time, against an independent reference.
   @Test func containsTheTrueErrorAtItsConfidence() throws {
     guard let fixes = try Place.recordedFixes(Place.tracks[0]),
       let reference = try Place.recordedFixes(Place.tracks[2])

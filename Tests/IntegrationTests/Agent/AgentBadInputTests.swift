@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every broken input ends with a sentence that names the place and a status that is not zero, never with a trap:
-/// issue 2, point 6.
+/// Every broken input ends with a sentence that names the place and a status that is not zero, never with a trap.
 @Suite struct AgentBadInputTests {
   private struct Outcome {
     var status: Int32

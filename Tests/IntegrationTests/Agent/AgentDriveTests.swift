@@ -4,7 +4,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Whole drives through the whole chain: issue 2, point 2.
+/// Whole drives through the whole chain.
 @Suite(.serialized) struct AgentDriveTests {
   @Test(.timeLimit(.minutes(6))) func everyFixArrivesOnceAndInOrder() throws {
     guard GPSDFixture.isInstalled, let path = Shared.file("data/tracks/munich_2025.nmea") else { return }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the agent does when a part of its world goes away and comes back: issue 2, point 5.
+/// What the agent does when a part of its world goes away and comes back.
 @Suite(.serialized) struct AgentOutageTests {
   private func settings(_ broker: BrokerFixture, _ more: [String: String] = [:]) -> [String: String] {
     [

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A day in the OwnTracks profile, held against what the format's readers expect: issue 5, point 7.
+/// A day in the OwnTracks profile, held against what the format's readers expect.
 @Suite(.serialized) struct OwnTracksDayTests {
   @Test(.timeLimit(.minutes(15))) func aDayPassesTheFormatsCheck() throws {
     let directory = try TemporaryDirectory()

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A client that is none of ours reads what the agent says: issue 5, point 7.
+/// A client that is none of ours reads what the agent says.
 @Suite(.serialized) struct PahoReaderTests {
   @Test(.timeLimit(.minutes(3)), arguments: ["5", "3.1.1"])
   func pahoReadsTheNativeTopics(version: String) throws {

@@ -3,8 +3,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// What the agent says against `Config/schemas` and `Config/asyncapi.yaml`, in validators that are none of ours: issue 5,
-/// point 7.
+/// What the agent says against `Config/schemas` and `Config/asyncapi.yaml`, in validators that are none of ours.
 @Suite(.serialized) struct WireContractTests {
   /// A day of driving, some hundred thousand messages. An unoptimized build takes minutes for a day of inertial samples, so
   /// unless the full run is wanted these are there for an hour of it only.

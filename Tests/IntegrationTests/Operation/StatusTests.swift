@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// `odographd status`: issue 7, point 4.
+/// `odographd status` under load, without a broker, and against whoever knocks.
 @Suite(.serialized) struct StatusTests {
   private struct Setup {
     let directory: TemporaryDirectory

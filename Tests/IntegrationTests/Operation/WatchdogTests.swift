@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// The service manager's side of the agent: issue 7, point 3.
+/// The service manager's side of the agent.
 @Suite(.serialized) struct WatchdogTests {
   /// Microseconds. The agent feeds at half of it.
   private static let limit = 3_000_000

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Settings that are wanted remotely, through a real broker: issue 5, point 6.
+/// Settings that are wanted remotely, through a real broker.
 @Suite(.serialized) struct RemoteConfigurationTests {
   private static let keys =
     #"keys = ["heading.enabled", "attitude.enabled", "status.interval", "mqtt.broker", "mqtt.message_expiry"]"#
