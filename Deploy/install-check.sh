@@ -51,6 +51,7 @@ vehicle_runs() { # HOW COMMAND...: starts the agent, sees it online and, after S
   local ran
   ran=$(awk '/^Uid:/ { print $2 }' "/proc/$agent/status")
   [ "$ran" = "$(in_root id -u odographd)" ] || fail "the agent runs as user $ran, $how"
+  in_root odographd status >"$root/tmp/status" 2>&1 || { cat "$root/tmp/status" >&2; fail "the agent does not say how it is, $how"; }
   if [ "$how" = restricted ]; then
     grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' "/proc/$agent/status" | paste -sd ' ' | tr -s '\t' ' '
     grep -qE '^CapBnd:\s0+$' "/proc/$agent/status" || fail "the agent keeps capabilities"
@@ -67,6 +68,8 @@ inside() {
   ip link set lo up
   mount -t proc proc "$root/proc"
   mount -t tmpfs tmpfs "$root/run"
+  # As systemd does it for RuntimeDirectory=.
+  in_root install -d -o odographd -g odographd -m 0750 /run/odographd
 
   in_root odographd --version
   in_root odograph --version
