@@ -16,6 +16,7 @@ struct Stats: ParsableCommand {
       Examples:
         odograph stats --fleet delivery
         odograph stats --once --seconds 60
+        odograph stats --count 100000 --seconds 600
         odograph stats --json --seconds 10 | jq '.vehicles[] | select(.missing > 0)'
 
       # Exit codes: 0 done; 64 usage; 69 broker unavailable, or refuses; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
@@ -31,11 +32,14 @@ struct Stats: ParsableCommand {
   @Option(help: "Only this vehicle; repeat for several.")
   var vehicle: [String] = []
 
-  @Flag(help: "Count for a while (10 s unless --seconds says so), print the table and end.")
+  @Flag(help: "Count for a while (10 s unless --seconds or --count says so), print the table and end.")
   var once = false
 
   @Option(help: ArgumentHelp("End after so long.", valueName: "seconds"))
   var seconds: Double?
+
+  @Option(help: ArgumentHelp("End after so many messages, and print the table.", valueName: "n"))
+  var count: Int?
 
   @Option(
     help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
@@ -66,6 +70,7 @@ struct Stats: ParsableCommand {
       options.qos = qos
       options.share = share
       options.seconds = seconds
+      options.count = count
       options.once = once
       options.json = json
       options.usesColor = environment("NO_COLOR") == nil

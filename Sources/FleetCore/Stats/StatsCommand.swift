@@ -16,6 +16,8 @@ public struct StatsOptions: Sendable {
   public var share: String?
   /// Seconds, from the subscription, after which it ends; nil goes on.
   public var seconds: Double?
+  /// Messages after which it ends, the table printed at the end; what came with the last of them is counted, too.
+  public var count: Int?
   /// Print the table at the end instead of showing it as it grows.
   public var once = false
   public var json = false
@@ -39,8 +41,12 @@ public enum StatsCommand {
       throw FleetError(
         operation: "count", object: "for \(seconds) s", cause: "--seconds is 0.1 or more", exit: .usage)
     }
+    if let count = options.count, count < 1 {
+      throw FleetError(
+        operation: "count", object: "\(count) messages", cause: "--count is 1 or more", exit: .usage)
+    }
     signal(SIGPIPE, SIG_IGN)
-    if LiveScreen.isPossible, !options.once, !options.json { return try watch(options) }
+    if LiveScreen.isPossible, !options.once, !options.json, options.count == nil { return try watch(options) }
     return try print(options)
   }
 
@@ -54,15 +60,18 @@ public enum StatsCommand {
   }
 
   private static func subscriber(
-    _ options: StatsOptions, _ state: Locked<State>, connection: @escaping @Sendable (FleetConnection) -> Void
+    _ options: StatsOptions, _ state: Locked<State>, reachedCount: @escaping @Sendable () -> Void = {},
+    connection: @escaping @Sendable (FleetConnection) -> Void
   ) throws(FleetError) -> FleetSubscriber {
     try FleetSubscriber(
       broker: options.broker, filters: options.filters, qos: options.qos, share: options.share,
       handlers: .init(
         received: { batch in
-          state.withLock { state in
+          let messages = state.withLock { state in
             for message in batch.messages { state.statistics.note(message, at: batch.receivedAt) }
+            return state.statistics.messages
           }
+          if let count = options.count, messages >= count { reachedCount() }
           return .kept
         },
         connection: { change in
@@ -82,7 +91,8 @@ public enum StatsCommand {
     let waiter = try CommandWaiter()
     let state = Locked(State(statistics: StreamStatistics(root: options.root, profile: options.profile)))
     let subscribed = try event()
-    let subscriber = try subscriber(options, state) { change in
+    let reachedCount: @Sendable () -> Void = { waiter.end(.ended(.done)) }
+    let subscriber = try subscriber(options, state, reachedCount: reachedCount) { change in
       waiter.note(change)
       if change == .subscribed { subscribed.signal() }
     }
@@ -92,7 +102,7 @@ public enum StatsCommand {
     var ending: CommandWaiter.Ending
     repeat { ending = waiter.wait(seconds: 0) } while ending.isTimeOver && !subscribed.wait(seconds: 0.05)
     var progress = ProgressLine()
-    let limit = options.seconds ?? (options.once ? usualTime : nil)
+    let limit = options.seconds ?? (options.once && options.count == nil ? usualTime : nil)
     while ending.isTimeOver {
       let (begin, messages) = state.withLock { ($0.begin, $0.statistics.messages) }
       let seconds = begin.map { Moment.now.seconds(since: $0) } ?? 0

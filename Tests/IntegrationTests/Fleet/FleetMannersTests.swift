@@ -58,6 +58,21 @@ import Testing
     #expect(absent.status == 64 && absent.output.contains("there is no such file"))
   }
 
+  @Test(.timeLimit(.minutes(6))) func statsEndAfterACount() async throws {
+    let broker = try BrokerFixture()
+    for vehicle in ["a", "b", "c"] {
+      try await publish(
+        broker, "odograph/v1/x/\(vehicle)/status", FleetPayload.status("online", session: "", seq: 1),
+        retain: true
+      )
+    }
+    let at = ["--host", "127.0.0.1", "--port", "\(broker.port)"]
+    let counted = try await OdographProcess.run(["stats", "--json", "--count", "3"] + at)
+    #expect(counted.status == 0 && counted.output.contains("\"messages\":3"), "\(counted.output)")
+    let wrong = try await OdographProcess.run(["stats", "--count", "0"] + at)
+    #expect(wrong.status == 64 && wrong.output.contains("--count is 1 or more"), "\(wrong.output)")
+  }
+
   /// Hostile names and payloads on a real broker: counted and shown, never raw on the output.
   @Test(.timeLimit(.minutes(6))) func hostileMessagesAreCounted() async throws {
     let broker = try BrokerFixture()

@@ -64,6 +64,19 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
   }
 }
 
+@MainActor func measureStats() {
+  for _ in 1...max(1, rounds) {
+    // Payloads as they come, which is the least that it can do.
+    run("stats", "mosquitto_sub", client: "peer", qos: 0) { port in
+      [
+        "mosquitto_sub", "-p", port, "-i", "peer", "-V", "5", "-q", "0", "-t", "odograph/v1/#", "-C",
+        "\(messages)",
+      ]
+    }
+    run("stats", "odograph-stats", client: "odograph-", qos: 0) { myself("stats", $0, "\(messages)") }
+  }
+}
+
 /// Whether memory stays where it is, however many messages go by.
 @MainActor func measureMemory() {
   let file = "\(directory)/memory.sqlite"

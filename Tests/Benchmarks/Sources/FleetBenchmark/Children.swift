@@ -26,6 +26,13 @@ func runChild(_ arguments: [String]) -> Int32 {
       options.qos = .atMostOnce
       options.count = Int(arguments[2])
       return try TailCommand.run(options).rawValue
+    case "stats":
+      var options = StatsOptions(filters: ["odograph/v1/#"])
+      options.broker = broker
+      options.qos = .atMostOnce
+      options.count = Int(arguments[2])
+      options.json = true
+      return try StatsCommand.run(options).rawValue
     default: return 64
     }
   } catch {

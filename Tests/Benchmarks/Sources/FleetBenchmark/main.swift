@@ -9,7 +9,7 @@ import Support
 //   fleet-benchmark [--messages N] [--rounds N] [--memory N] [CASE ...]
 //
 // Cases: record (QoS 1, into SQLite and PostgreSQL, beside a C program that acknowledges and keeps nothing), tail (QoS 0,
-// beside mosquitto_sub), memory (resident memory of `record` as N messages go by; ten million with --memory 10000000).
+// beside mosquitto_sub -F %j), stats (QoS 0, beside mosquitto_sub), memory (resident memory of `record` as N messages go by; ten million with --memory 10000000).
 
 var messages = 200_000
 var rounds = 3
@@ -28,7 +28,7 @@ while let argument = rest.popFirst() {
   default: cases.append(argument)
   }
 }
-if cases.isEmpty { cases = ["record", "tail", "memory"] }
+if cases.isEmpty { cases = ["record", "tail", "stats", "memory"] }
 
 let directory = temporaryDirectory()
 setenv("XDG_STATE_HOME", directory, 1)
@@ -37,4 +37,5 @@ defer { remove(directory) }
 say("case,reader,messages_per_second,peak_rss_mb")
 if cases.contains("record") { measureRecord() }
 if cases.contains("tail") { measureTail() }
+if cases.contains("stats") { measureStats() }
 if cases.contains("memory") { measureMemory() }
