@@ -18,11 +18,12 @@ extension SensorRigTests {
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Deploy/udev/iio-access")
       try FileManager.default.copyItem(atPath: rules.path, toPath: folder + "/iio-access")
       try FileManager.default.copyItem(atPath: "/usr/bin/setpriv", toPath: folder + "/setpriv")
+      // By its path: the guest's shell has an applet of that name that knows less.
       launcher = """
         for device in /sys/bus/iio/devices/*; do iio-access "$device" 900 || exit 1; done
         chgrp 900 /dev/iio:device*; chmod 0660 /dev/iio:device*
         mkdir -p /tmp/agent; chown 900 /tmp/agent; chmod 0700 /tmp/agent
-        exec setpriv --reuid 900 --regid 900 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all
+        exec /usr/local/bin/setpriv --reuid 900 --regid 900 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all
         """.split(separator: "\n").joined(separator: "; ")
     }
     let rig = try RigFixture(overlay: overlay.path)
