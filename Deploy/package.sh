@@ -51,7 +51,7 @@ fi
 cp Deploy/systemd/odographd.service "$source/debian/odographd.service"
 cp Deploy/udev/60-odograph.rules "$source/debian/odographd.odograph.udev"
 cp Deploy/systemd/back-off Deploy/udev/iio-access "$source/libexec"
-cp Config/odograph.toml Config/profile.toml CHANGELOG.md THIRD-PARTY.md "$source"
+cp Config/odograph.toml Config/profile.toml CHANGELOG.md Deploy/THIRD-PARTY.md "$source"
 cp -r Config/mosquitto "$source/mosquitto"
 cp -r Config/asyncapi.yaml Config/schemas "$source/contract"
 if [ -d Config/profiles ]; then

@@ -29,12 +29,6 @@ struct Export: ParsableCommand {
       be written; 130 Ctrl-C; 143 SIGTERM.
       """)
 
-  @Argument(
-    help: ArgumentHelp(
-      "The recording: an SQLite file, or a postgres:// URL (ODOGRAPH_STORE; default: odograph.sqlite).",
-      valueName: "store"))
-  var store: String?
-
   @OptionGroup(title: "Selection") var part: RecordingArguments
 
   @Option(
@@ -69,7 +63,7 @@ struct Export: ParsableCommand {
           operation: "use", object: "--json", cause: "--format says otherwise; give one of them", exit: .usage
         )
       }
-      var options = ExportOptions(store: store ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite")
+      var options = ExportOptions(store: part.place)
       options.selection = try part.selection()
       options.output = output
       let named = output.flatMap { ExportFormat(path: $0) }

@@ -1,8 +1,14 @@
 internal import ArgumentParser
 internal import FleetCore
 
-/// Which part of a recording is meant: the same for all commands that read one.
+/// Which recording, and which part of it, is meant: the same for all commands that read one.
 struct RecordingArguments: ParsableArguments {
+  @Argument(
+    help: ArgumentHelp(
+      "The recording: an SQLite file, or a postgres:// URL (ODOGRAPH_STORE; default: odograph.sqlite).",
+      valueName: "store"))
+  var store: String?
+
   @Option(help: "Only this fleet; repeat for several.")
   var fleet: [String] = []
 
@@ -22,6 +28,9 @@ struct RecordingArguments: ParsableArguments {
     help: ArgumentHelp(
       "Only positions within the polygons, or circles, of this GeoJSON, KML or WKT file.", valueName: "file"))
   var region: String?
+
+  /// The file or URL that is meant.
+  var place: String { store ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
 
   func selection() throws(FleetError) -> RecordingSelection {
     var selection = RecordingSelection()

@@ -27,12 +27,6 @@ struct Replay: ParsableCommand {
 
   @OptionGroup(title: "Broker") var broker: BrokerArguments
 
-  @Argument(
-    help: ArgumentHelp(
-      "The recording: an SQLite file, or a postgres:// URL (ODOGRAPH_STORE; default: odograph.sqlite).",
-      valueName: "store"))
-  var store: String?
-
   @OptionGroup(title: "Selection") var part: RecordingArguments
 
   @Option(
@@ -64,7 +58,7 @@ struct Replay: ParsableCommand {
           operation: "use", object: "--times \(self.times.prefix(40))", cause: "it is shift or keep",
           exit: .usage)
       }
-      var options = ReplayOptions(store: store ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite")
+      var options = ReplayOptions(store: part.place)
       options.broker = try broker.options()
       options.root = broker.topicRoot
       options.selection = try part.selection()

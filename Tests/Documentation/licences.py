@@ -1,4 +1,4 @@
-"""Holds THIRD-PARTY.md against Package.swift and against what the built programs load.
+"""Holds Deploy/THIRD-PARTY.md against Package.swift and against what the built programs load.
 
 usage: licences.py PROGRAMS-DIR   names what is missing there, status 1
 """
@@ -20,7 +20,7 @@ def needed(program):
 
 
 def main(programs):
-    text = (REPOSITORY / "THIRD-PARTY.md").read_text()
+    text = (REPOSITORY / "Deploy/THIRD-PARTY.md").read_text()
     manifest = (REPOSITORY / "Package.swift").read_text()
     names = {url.rsplit("/", 1)[1] for url in re.findall(r'url: "([^"]*)"', manifest)}
     names |= {path.name for path in (pathlib.Path(programs).parents[1] / "checkouts").iterdir()}
@@ -30,7 +30,7 @@ def main(programs):
         names |= set(needed(pathlib.Path(programs, program)))
     missing = [name for name in sorted(names) if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)]
     for name in missing:
-        print(f"THIRD-PARTY.md does not name {name}", file=sys.stderr)
+        print(f"Deploy/THIRD-PARTY.md does not name {name}", file=sys.stderr)
     print(f"named,{len(names) - len(missing)}")
     return 1 if missing else 0
 
