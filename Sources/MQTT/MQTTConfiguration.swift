@@ -44,8 +44,11 @@ public struct MQTTConfiguration: Sendable {
   /// Leave for good: an orderly end has the broker forget the session also where `sessionExpiryInterval` would keep
   /// it (MQTT 5), once all that it had for this client has come.
   public var endsSession = false
-  /// How many messages are read on while a batch is held (`BatchOutcome.held`), and how many bytes of payload. Above
-  /// that the network holds the broker back.
+  /// After how many messages reading pauses while batches are held (`BatchOutcome.held`): the network keeps what comes
+  /// meanwhile, until they are settled. Best is what is stored at once.
+  public var heldPortion = 2000
+  /// How many messages are read at most, and how many bytes of payload, when nothing is settled for a while. Above
+  /// that the network holds the broker back, for however long.
   public var heldMessages = 10_000
   public var heldBytes = 16 << 20
   /// 1...1000: how many QoS 1 messages may be under way to the broker, within what it allows. Large is

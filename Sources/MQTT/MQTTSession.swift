@@ -22,7 +22,7 @@ public final class MQTTSession: Sendable {
     case notKept(String)
     /// Not decided yet. Until `settle(through:)` names this number, which has to be above that of the batch before,
     /// nothing is acknowledged and nothing else is sent, but the connection is kept alive; further batches may come
-    /// meanwhile, within the configuration's `heldMessages` and `heldBytes`.
+    /// meanwhile, within the configuration's `heldPortion`, `heldMessages` and `heldBytes`.
     case held(UInt64)
   }
 

@@ -38,7 +38,9 @@ final class SessionLoop {
     ledger = SubscriptionLedger(subscriptions)
     meter = LinkMeter(tail: configuration.radioTail)
     hold = AcknowledgementHold(
-      countLimit: configuration.heldMessages, byteLimit: configuration.heldBytes)
+      .init(
+        portion: configuration.heldPortion, count: configuration.heldMessages,
+        bytes: configuration.heldBytes))
     planner = ConnectionPlanner(
       brokerCount: configuration.brokers.count, protocolVersion: configuration.protocolVersion,
       backoffBase: configuration.backoffBase, backoffLimit: configuration.backoffLimit)

@@ -24,6 +24,7 @@ public enum RecordCommand {
     session.expiry = options.sessionExpiry ?? (options.share == nil ? 86_400 : 300)
     session.qos = options.qos
     session.receiveMaximum = UInt16(clamping: max(1, 2 * options.commitCount))
+    session.portion = options.commitCount
     session.bufferedMessages = options.bufferedMessages
     // The store knows best what it has.
     session.isOnceInOrder = false

@@ -16,7 +16,10 @@ public struct SubscriberSession: Hashable, Sendable {
   /// 1...65,535: how many messages of QoS 1 the broker sends ahead of their acknowledgement. Large is fast; a broker
   /// may allow fewer (mosquitto: `max_inflight_messages`).
   public var receiveMaximum: UInt16 = 4000
-  /// How many messages, and bytes of payload, wait here at most for the consumer.
+  /// How many messages the consumer stores at once, about: so many are read before something is stored, and what comes
+  /// meanwhile waits in the network.
+  public var portion = 2000
+  /// How many messages, and bytes of payload, wait here at most for a consumer that stores nothing for a while.
   public var bufferedMessages = 10_000
   public var bufferedBytes = 16 << 20
   /// Leave out messages that came before, and put those of a vehicle that came together into the order of their
@@ -43,6 +46,7 @@ public struct SubscriberSession: Hashable, Sendable {
   /// Writes itself into the session's settings.
   func apply(to configuration: inout MQTTConfiguration) {
     configuration.receiveMaximum = max(1, receiveMaximum)
+    configuration.heldPortion = max(1, portion)
     configuration.heldMessages = max(1, bufferedMessages)
     configuration.heldBytes = max(1, bufferedBytes)
     configuration.endsSession = share != nil

@@ -21,6 +21,12 @@ extension Connection {
     }
   }
 
+  /// Waits for word from another thread, which stays to be seen by `wait`, or until the time is over.
+  func pause(milliseconds: Int32) {
+    var entry = pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)
+    _ = unsafe poll(&entry, 1, milliseconds)
+  }
+
   /// Whether the other side has closed and nothing is left to read. (Inside a TLS handshake the library
   /// takes this for "try again" and would do so for ever.)
   var isClosedByPeer: Bool {

@@ -17,12 +17,15 @@ extension EstablishedConnection {
         return Ending(cause: .closedByPeer, phase: .established)
       }
     }
-    let isReading = loop.hold.mayRead && leaving == nil
-    if isReading, Double(SystemClock.monotonic - lastRead) > 1.5 * Double(keepAliveInterval) {
+    let now = SystemClock.monotonic
+    let isReading = loop.hold.mayRead(at: now) && leaving == nil
+    if isReading, Double(now - lastRead) > 1.5 * Double(keepAliveInterval) {
       return Ending(cause: .keepAliveExpired, phase: .established)
     }
     let events = isReading ? POLLIN : 0
-    let ready = connection.wait(for: events, until: min(pingDue, leaving?.deadline ?? .max))
+    if isReading, isStreaming { connection.pause(milliseconds: Self.gathering) }
+    let deadline = loop.hold.deadline(after: now) ?? .max
+    let ready = connection.wait(for: events, until: min(pingDue, deadline, leaving?.deadline ?? .max))
     // What is closed shows also when reading is paused; what was sent before the end can wait no longer then.
     if ready.socket != 0, let ending = read() { return ending }
     return nil

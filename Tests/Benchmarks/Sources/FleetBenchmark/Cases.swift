@@ -8,7 +8,6 @@ import Support
   _ name: String, _ reader: String, client: String, qos: Int32, arguments: (_ port: String) -> [String]
 ) {
   let broker = Broker(in: directory)
-  defer { broker.end() }
   let child = Child(arguments("\(broker.port)"))
   broker.waitForSubscription(of: client)
   let start = now()
@@ -20,6 +19,12 @@ import Support
   if !isComplete { complain("\(name): \(reader) did not get everything") }
   let rate = isComplete ? "\(Int(Double(messages) / seconds))" : "nan"
   say("\(name),\(reader),\(rate),\(tenths(child.peakResident))")
+  broker.end()
+  // Of the processes that share the machine, which works how much: seconds of processor time.
+  let perMessage = (child.processorTime * 1e7 / Double(messages)).rounded() / 10
+  complain(
+    "  \(tenths(seconds)) s; \(reader) \(tenths(child.processorTime)) s (\(perMessage) µs a message), mosquitto \(tenths(broker.processorTime)) s"
+  )
 }
 
 func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounded() / 10)" : "nan" }

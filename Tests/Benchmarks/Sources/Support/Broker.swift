@@ -39,6 +39,9 @@ package final class Broker {
   }
 
   package func end() { _ = process.end(SIGTERM) }
+
+  /// Seconds of processor time; known after the end.
+  package var processorTime: Double { process.processorTime }
 }
 
 package func freePort() -> Int {

@@ -5,6 +5,8 @@ package final class Child {
   private let processID: pid_t
   /// Megabytes that were resident at most; known after the end.
   package private(set) var peakResident = Double.nan
+  /// Seconds of processor time, user's and kernel's; known after the end.
+  package private(set) var processorTime = Double.nan
 
   /// - Parameter quietly: without stderr, which is the benchmark's own otherwise; stdout goes nowhere.
   package init(_ arguments: [String], quietly: Bool = false) {
@@ -52,6 +54,7 @@ package final class Child {
     var usage = rusage()
     guard wait4(processID, &status, options, &usage) == processID else { return nil }
     peakResident = Double(usage.ru_maxrss) / 1024
+    processorTime = [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + 1e-6 * Double($1.tv_usec) }
     return status
   }
 }
