@@ -5,7 +5,7 @@
 /// message that comes again falls into the same partition, where the unique index sees it. With TimescaleDB in the
 /// database the tables become hypertables of one-day chunks instead; with PostGIS positions get an index in space.
 enum PostgreSQLSchema {
-  static let version = 1
+  static let version = 2
 
   /// Any number, the same in every odograph: who changes the schema holds it.
   static let lock = 7_236_472_018
@@ -47,10 +47,8 @@ enum PostgreSQLSchema {
         course double precision,
         payload text, payload_binary bytea
       )\(partitions);
-      CREATE UNIQUE INDEX messages_identity ON odograph.messages (vehicle, fleet, epoch, seq, day)
-        WHERE epoch IS NOT NULL;
+      \(identity)
       CREATE UNIQUE INDEX messages_content ON odograph.messages (topic, hash, day) WHERE hash IS NOT NULL;
-      CREATE INDEX messages_time ON odograph.messages (vehicle, fleet, time);
       CREATE TABLE odograph.fixes (
         day date NOT NULL,
         fleet text NOT NULL, vehicle text NOT NULL,
@@ -72,6 +70,28 @@ enum PostgreSQLSchema {
       COMMENT ON COLUMN odograph.messages.payload_binary IS 'the payload where it is no text';
       \(rest)
       """
+  }
+
+  /// One index finds a vehicle's messages by time and knows each of them: a message that comes again has the time that
+  /// it had. Where there is no time, nothing is equal to it.
+  private static let identity = """
+    CREATE UNIQUE INDEX messages_identity ON odograph.messages (vehicle, fleet, time, epoch, seq, day);
+    CREATE UNIQUE INDEX messages_timeless ON odograph.messages (vehicle, fleet, epoch, seq, day)
+      WHERE time IS NULL AND epoch IS NOT NULL;
+    """
+
+  /// What brings the schema of a version to the next one.
+  static func upgrade(from version: Int) -> String {
+    switch version {
+    case 1:
+      """
+      DROP INDEX odograph.messages_identity;
+      DROP INDEX odograph.messages_time;
+      \(identity)
+      UPDATE odograph.schema_version SET version = 2;
+      """
+    default: ""
+    }
   }
 
   /// Where PostGIS is: a point of every position, to ask for by region, and its index.

@@ -9,6 +9,9 @@ enum SQLiteSchema {
     migrator.registerMigration("1 messages") { db in
       try db.execute(sql: Self.messages)
     }
+    migrator.registerMigration("2 identity with time") { db in
+      try db.execute(sql: Self.identityWithTime)
+    }
     return migrator
   }
 
@@ -47,6 +50,17 @@ enum SQLiteSchema {
         FROM messages WHERE kind = 'location' AND latitude IS NOT NULL
       UNION ALL
       SELECT fleet, vehicle, time, latitude, longitude, accuracy, NULL, NULL, 'track' FROM fixes;
+    """
+
+  /// One index finds a vehicle's messages by time and knows each of them: a message that comes again has the time that
+  /// it had. Keeping two up to date costs a fifth more for every message.
+  private static let identityWithTime = """
+    DROP INDEX messages_identity;
+    DROP INDEX messages_time;
+    CREATE UNIQUE INDEX messages_identity ON messages (vehicle, fleet, time, epoch, seq);
+    -- Where there is no time, nothing is equal to it.
+    CREATE UNIQUE INDEX messages_timeless ON messages (vehicle, fleet, epoch, seq)
+      WHERE time IS NULL AND epoch IS NOT NULL;
     """
 
   static let insertMessage = """
