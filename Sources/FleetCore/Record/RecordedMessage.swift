@@ -50,10 +50,11 @@ struct MessageRecording {
 
   mutating func record(_ message: MQTTMessage, at moment: Moment) -> RecordedMessage {
     let place = place(of: message.topic)
+    let fields = PayloadFields(message.payload)
     var recorded = RecordedMessage(
       received: moment.time, topic: message.topic, qos: message.qos, retain: message.retain,
       payload: message.payload, fleet: place.fleet, vehicle: place.vehicle, kind: place.kind,
-      fields: PayloadFields(message.payload), isText: Self.isText(message.payload))
+      fields: fields, isText: fields.isJSON || Self.isText(message.payload))
     // An OwnTracks device's will comes on the topic of its locations.
     if recorded.fields.isWill, place.kind == MessageKind.location.rawValue {
       recorded.kind = MessageKind.status.rawValue

@@ -1,5 +1,14 @@
+/// What is shown the members of an outermost object whose values are strings, numbers or words, as a scan passes them.
+protocol JSONMemberVisitor {
+  /// - Parameters:
+  ///   - key: where the name stands between its quotes, which has no escapes.
+  ///   - value: where the value stands, quotes included.
+  mutating func visit(_ key: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>)
+}
+
 /// Tells whether bytes are JSON, without making anything of it: a reader that passes payloads on does not need their
-/// values, and building them costs twenty times as much.
+/// values, and one that wants a few of them can look at those while they pass; building them all costs twenty times as
+/// much.
 enum JSONScan: Hashable, Sendable {
   /// Not one JSON value by RFC 8259 in UTF-8, or nested deeper than `deepest`.
   case invalid
@@ -11,20 +20,34 @@ enum JSONScan: Hashable, Sendable {
   static let deepest = 512
 
   init(_ bytes: [UInt8]) {
-    var scanner = Scanner()
+    var scanner = Scanner(NoVisitor())
     self = scanner.scan(bytes.span)
   }
 
-  private struct Scanner {
+  /// - Parameter visitor: what it was shown holds only if the outcome is not `invalid`.
+  init<Visitor: JSONMemberVisitor>(_ bytes: [UInt8], _ visitor: inout Visitor) {
+    var scanner = Scanner(visitor)
+    self = scanner.scan(bytes.span)
+    visitor = scanner.visitor
+  }
+
+  private struct NoVisitor: JSONMemberVisitor {
+    func visit(_ key: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>) {}
+  }
+
+  private struct Scanner<Visitor: JSONMemberVisitor> {
+    private(set) var visitor: Visitor
     private var position = 0
     private var needsEscaping = false
-    // One bit for each level: whether it is an object.
-    private var levels: [Bool] = []
+    private var hasEscape = false
+    private var levels = Levels()
+
+    init(_ visitor: Visitor) { self.visitor = visitor }
 
     mutating func scan(_ bytes: Span<UInt8>) -> JSONScan {
       skipSpace(bytes)
       guard value(bytes) else { return .invalid }
-      while !levels.isEmpty {
+      while levels.count > 0 {
         skipSpace(bytes)
         guard next(bytes) else { return .invalid }
       }
@@ -35,7 +58,8 @@ enum JSONScan: Hashable, Sendable {
 
     /// After a value inside of a list: its end, or a comma and another value.
     private mutating func next(_ bytes: Span<UInt8>) -> Bool {
-      guard position < bytes.count, let isObject = levels.last else { return false }
+      guard position < bytes.count, levels.count > 0 else { return false }
+      let isObject = levels.isLastObject
       let byte = bytes[position]
       position += 1
       if byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
@@ -48,14 +72,31 @@ enum JSONScan: Hashable, Sendable {
     }
 
     private mutating func member(_ bytes: Span<UInt8>) -> Bool {
-      guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { return false }
+      guard let name = name(bytes) else { return false }
+      let start = position
+      guard value(bytes) else { return false }
+      // A list that was opened makes a level more, and one that is empty is of no interest.
+      if levels.count == 1, !name.isEmpty, bytes[position - 1] != UInt8(ascii: "}"),
+        bytes[position - 1] != UInt8(ascii: "]")
+      {
+        visitor.visit(name, start..<position, of: bytes)
+      }
+      return true
+    }
+
+    /// A member's name and what is before its value; empty when the name has escapes, nil when it is none.
+    private mutating func name(_ bytes: Span<UInt8>) -> Range<Int>? {
+      guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { return nil }
       position += 1
-      guard string(bytes) else { return false }
+      let start = position
+      hasEscape = false
+      guard string(bytes) else { return nil }
+      let name = hasEscape ? start..<start : start..<position - 1
       skipSpace(bytes)
-      guard position < bytes.count, bytes[position] == UInt8(ascii: ":") else { return false }
+      guard position < bytes.count, bytes[position] == UInt8(ascii: ":") else { return nil }
       position += 1
       skipSpace(bytes)
-      return value(bytes)
+      return name
     }
 
     /// A value, or the opening of a list with its first value; a list that is empty is over at once.
@@ -77,15 +118,10 @@ enum JSONScan: Hashable, Sendable {
             return true
           }
           guard levels.count < JSONScan.deepest else { return false }
-          levels.append(isObject)
+          levels.append(isObject: isObject)
           if !isObject { continue }
-          guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { return false }
-          position += 1
-          guard string(bytes) else { return false }
-          skipSpace(bytes)
-          guard position < bytes.count, bytes[position] == UInt8(ascii: ":") else { return false }
-          position += 1
-          skipSpace(bytes)
+          if levels.count == 1 { return member(bytes) }
+          guard name(bytes) != nil else { return false }
         case UInt8(ascii: "t"): return word("true", bytes)
         case UInt8(ascii: "f"): return word("false", bytes)
         case UInt8(ascii: "n"): return word("null", bytes)
@@ -149,7 +185,9 @@ enum JSONScan: Hashable, Sendable {
         position += 1
         switch byte {
         case UInt8(ascii: "\""): return true
-        case UInt8(ascii: "\\"): guard escape(bytes) else { return false }
+        case UInt8(ascii: "\\"):
+          hasEscape = true
+          guard escape(bytes) else { return false }
         case 0..<0x20: return false
         case 0x7F: needsEscaping = true
         case 0x80...: guard multibyte(byte, bytes) else { return false }
@@ -199,5 +237,22 @@ enum JSONScan: Hashable, Sendable {
       position += length
       return true
     }
+  }
+
+  /// Which of the lists that are open are objects, a bit each: an array would be allocated for every payload.
+  private struct Levels {
+    private(set) var count = 0
+    private var bits = InlineArray<8, UInt64>(repeating: 0)
+
+    var isLastObject: Bool { bits[(count - 1) >> 6] >> UInt64((count - 1) & 63) & 1 == 1 }
+
+    /// - Precondition: there are fewer than `deepest`.
+    mutating func append(isObject: Bool) {
+      let bit: UInt64 = 1 << UInt64(count & 63)
+      if isObject { bits[count >> 6] |= bit } else { bits[count >> 6] &= ~bit }
+      count += 1
+    }
+
+    mutating func removeLast() { count -= 1 }
   }
 }
