@@ -13,7 +13,11 @@ final class SQLiteStore: FleetStore {
   /// "odog": what `file(1)` and this program know the file by.
   static let applicationID = 0x6F64_6F67
 
+  /// Its memory statistics cost a lock for every allocation, and nobody asks for them.
+  private static let withoutStatistics: Void = odograph_sqlite_without_memory_statistics()
+
   init(path: String) {
+    _ = Self.withoutStatistics
     self.path = path
     name = path
   }
@@ -58,8 +62,8 @@ final class SQLiteStore: FleetStore {
       if queue == nil { try open() }
       guard let queue else { return 0 }
       return try queue.write { db in
-        let message = try RowWriter(db, SQLiteSchema.insertMessage)
-        let fix = try RowWriter(db, SQLiteSchema.insertFix)
+        var message = try RowWriter(db, SQLiteSchema.insertMessage)
+        var fix = try RowWriter(db, SQLiteSchema.insertFix)
         var added = 0
         for recorded in messages {
           try message.write(recorded)
@@ -102,50 +106,73 @@ final class SQLiteStore: FleetStore {
 
 /// Writes rows with one prepared statement. Binding by GRDB makes a value of each; SQLite's own functions do not,
 /// which matters at tens of thousands of rows a second.
-@safe private struct RowWriter {
+@safe private struct RowWriter: ~Copyable {
   private let statement: OpaquePointer
   private let db: Database
+  /// The texts of a row, one after the other: SQLite reads them from here, which spares it a copy of each.
+  private var texts: [UInt8] = []
 
   init(_ db: Database, _ sql: String) throws {
     self.db = db
     unsafe statement = unsafe try db.cachedStatement(sql: sql).sqliteStatement
   }
 
-  func write(_ message: RecordedMessage) throws {
+  // What is bound in place is gone with this writer, the statement is not.
+  deinit { unsafe sqlite3_clear_bindings(statement) }
+
+  mutating func write(_ message: RecordedMessage) throws {
     let fields = message.fields
+    texts.removeAll(keepingCapacity: true)
+    let topic = add(message.topic)
+    let (fleet, vehicle, kind) = (add(message.fleet), add(message.vehicle), add(message.kind))
+    let (epoch, event) = (add(fields.epoch), add(fields.event))
     bind(1, message.received.milliseconds)
     bind(2, fields.time?.milliseconds)
-    bind(3, message.topic)
-    bind(4, message.fleet)
-    bind(5, message.vehicle)
-    bind(6, message.kind)
     bind(7, Int64(message.qos.rawValue))
     bind(8, Int64(message.retain ? 1 : 0))
-    bind(9, fields.epoch)
     bind(10, fields.seq)
     bind(11, message.hash)
-    bind(12, fields.event)
     bind(13, fields.latitude)
     bind(14, fields.longitude)
     bind(15, fields.altitude)
     bind(16, fields.accuracy)
     bind(17, fields.speed)
     bind(18, fields.course)
-    bind(19, message.payload, isText: message.isText)
-    try step()
+    try unsafe texts.withUnsafeBytes { texts in
+      try unsafe message.payload.withUnsafeBytes { payload in
+        unsafe bind(3, topic, in: texts)
+        unsafe bind(4, fleet, in: texts)
+        unsafe bind(5, vehicle, in: texts)
+        unsafe bind(6, kind, in: texts)
+        unsafe bind(9, epoch, in: texts)
+        unsafe bind(12, event, in: texts)
+        let count = Int32(clamping: payload.count)
+        if message.isText {
+          unsafe odograph_bind_text_in_place(statement, 19, payload.baseAddress, count)
+        } else {
+          unsafe odograph_bind_blob_in_place(statement, 19, payload.baseAddress, count)
+        }
+        try step()
+      }
+    }
   }
 
-  func write(_ fix: TrackMessage.Fix, _ place: Int, of message: RecordedMessage) throws {
-    bind(1, message.fleet)
-    bind(2, message.vehicle)
+  mutating func write(_ fix: TrackMessage.Fix, _ place: Int, of message: RecordedMessage) throws {
+    texts.removeAll(keepingCapacity: true)
+    let (fleet, vehicle) = (add(message.fleet), add(message.vehicle))
+    let epoch = add(message.fields.epoch)
     bind(3, fix.time.milliseconds)
     bind(4, fix.coordinate.latitude)
     bind(5, fix.coordinate.longitude)
     bind(6, fix.horizontalAccuracy)
-    bind(7, message.fields.epoch)
     bind(8, message.fields.seq)
     bind(9, Int64(place))
-    try step()
+    try unsafe texts.withUnsafeBytes { texts in
+      unsafe bind(1, fleet, in: texts)
+      unsafe bind(2, vehicle, in: texts)
+      unsafe bind(7, epoch, in: texts)
+      try step()
+    }
   }
 
   private func step() throws {
@@ -156,6 +183,14 @@ final class SQLiteStore: FleetStore {
       let text = unsafe String(cString: sqlite3_errmsg(handle))
       throw DatabaseError(resultCode: ResultCode(rawValue: code), message: text)
     }
+  }
+
+  /// Where the text stands among the row's; nil for nil.
+  private mutating func add(_ text: String?) -> Range<Int>? {
+    guard var text else { return nil }
+    let start = texts.count
+    text.withUTF8 { unsafe texts.append(contentsOf: $0) }
+    return start..<texts.count
   }
 
   private func bind(_ index: Int32, _ value: Int64?) {
@@ -174,21 +209,12 @@ final class SQLiteStore: FleetStore {
     }
   }
 
-  private func bind(_ index: Int32, _ value: String?) {
-    if let value {
-      unsafe odograph_bind_text(statement, index, value)
+  private func bind(_ index: Int32, _ place: Range<Int>?, in texts: UnsafeRawBufferPointer) {
+    if let place {
+      unsafe odograph_bind_text_in_place(
+        statement, index, texts.baseAddress.map { unsafe $0 + place.lowerBound }, Int32(clamping: place.count))
     } else {
       unsafe sqlite3_bind_null(statement, index)
-    }
-  }
-
-  private func bind(_ index: Int32, _ payload: [UInt8], isText: Bool) {
-    _ = unsafe payload.withUnsafeBytes { bytes in
-      if isText {
-        unsafe odograph_bind_bytes_as_text(statement, index, bytes.baseAddress, Int32(clamping: bytes.count))
-      } else {
-        unsafe odograph_bind_blob(statement, index, bytes.baseAddress, Int32(clamping: bytes.count))
-      }
     }
   }
 }
