@@ -37,8 +37,13 @@ import Testing
     #"{"epoch":"e","seq":1,"seq":null}"#, #"{"time":"yesterday"}"#, #"{"time":"2026-13-21T12:00:00.125Z"}"#,
   ])
   func takesNothingFromWhatIsNotThere(_ text: String) {
-    #expect(fields(text) == fields("{}"))
+    var read = fields(text)
+    read.isJSON = true
+    #expect(read == fields("{}"))
   }
+
+  @Test(arguments: [("{}", true), (" {\"a\":1}\n", true), ("{\"a\":\u{0}1}", false), ("{\"a\":1", false), ("x", false)])
+  func knowsWhatIsJSON(_ text: String, _ isJSON: Bool) { #expect(fields(text).isJSON == isJSON) }
 
   @Test func bearsEscapesSpaceAndNesting() {
     let read = fields(

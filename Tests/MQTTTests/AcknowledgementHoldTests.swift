@@ -3,51 +3,74 @@ import Testing
 @testable import MQTT
 
 @Suite struct AcknowledgementHoldTests {
-  @Test func nothingIsWrittenWhileSomethingIsUnstored() {
-    var hold = AcknowledgementHold(countLimit: 100, byteLimit: 1000)
-    #expect(!hold.isHolding && hold.mayRead)
-    hold.held(1, count: 10, bytes: 100)
-    #expect(hold.isHolding && hold.mayRead)
-    hold.settled(through: 1)
-    #expect(!hold.isHolding && hold.mayRead)
+  private func hold() -> AcknowledgementHold {
+    AcknowledgementHold(.init(portion: 50, count: 100, bytes: 1000))
   }
 
-  @Test func readingStopsAtTheBounds() {
-    var hold = AcknowledgementHold(countLimit: 100, byteLimit: 1000)
-    hold.held(1, count: 99, bytes: 10)
-    #expect(hold.mayRead)
-    hold.held(2, count: 1, bytes: 10)
-    #expect(!hold.mayRead)
+  private let patience = AcknowledgementHold.patience
+
+  @Test func nothingIsWrittenWhileSomethingIsUnstored() {
+    var hold = hold()
+    #expect(!hold.isHolding && hold.mayRead(at: 0))
+    hold.held(1, count: 10, bytes: 100, at: 0)
+    #expect(hold.isHolding && hold.mayRead(at: 0))
+    hold.settled(through: 1)
+    #expect(!hold.isHolding && hold.mayRead(at: 0))
+  }
+
+  @Test func readingPausesWhileAPortionIsStored() {
+    var hold = hold()
+    hold.held(1, count: 49, bytes: 1, at: 5)
+    #expect(hold.mayRead(at: 5) && hold.deadline(after: 5) == nil)
+    hold.held(2, count: 1, bytes: 1, at: 10)
+    #expect(!hold.mayRead(at: 10) && hold.deadline(after: 10) == 10 + patience)
     hold.settled(through: 2)
-    hold.held(3, count: 1, bytes: 1000)
-    #expect(!hold.mayRead)
+    #expect(hold.mayRead(at: 20) && hold.deadline(after: 20) == nil)
+    // The next portion begins anew.
+    hold.held(3, count: 49, bytes: 1, at: 30)
+    #expect(hold.mayRead(at: 30))
+  }
+
+  @Test func readingGoesOnUpToTheBoundsWhenNothingIsStored() {
+    var hold = hold()
+    hold.held(1, count: 60, bytes: 10, at: 10)
+    #expect(!hold.mayRead(at: 10 + patience - 1))
+    #expect(hold.mayRead(at: 10 + patience))
+    // Once it went on, it does not pause again.
+    hold.held(2, count: 39, bytes: 10, at: 10 + patience)
+    #expect(hold.mayRead(at: 10 + patience) && hold.deadline(after: 10 + patience) == nil)
+    hold.held(3, count: 1, bytes: 10, at: 20 + patience)
+    #expect(!hold.mayRead(at: .max))
+    hold.settled(through: 3)
+    hold.held(4, count: 1, bytes: 1000, at: 0)
+    #expect(!hold.mayRead(at: .max))
   }
 
   /// Or there would never be a moment at which everything is stored.
   @Test func readingPausesOnceAPartIsStored() {
-    var hold = AcknowledgementHold(countLimit: 100, byteLimit: 1000)
-    hold.held(1, count: 1, bytes: 1)
-    hold.held(2, count: 1, bytes: 1)
+    var hold = hold()
+    hold.held(1, count: 1, bytes: 1, at: 0)
+    hold.held(2, count: 1, bytes: 1, at: 0)
     hold.settled(through: 1)
-    #expect(hold.isHolding && !hold.mayRead)
+    #expect(hold.isHolding && !hold.mayRead(at: .max))
     hold.settled(through: 2)
-    #expect(!hold.isHolding && hold.mayRead)
-    hold.held(3, count: 1, bytes: 1)
-    #expect(hold.isHolding && hold.mayRead)
+    #expect(!hold.isHolding && hold.mayRead(at: 0))
+    hold.held(3, count: 1, bytes: 1, at: 0)
+    #expect(hold.isHolding && hold.mayRead(at: 0))
   }
 
   @Test func whatIsSettledOfAnOlderConnectionSaysNothingOfThisOne() {
-    var hold = AcknowledgementHold(countLimit: 100, byteLimit: 1000)
-    hold.held(1, count: 1, bytes: 1)
+    var hold = hold()
+    hold.held(1, count: 60, bytes: 1, at: 0)
     hold.begin()
-    #expect(!hold.isHolding)
-    hold.held(2, count: 1, bytes: 1)
+    #expect(!hold.isHolding && hold.deadline(after: 0) == nil)
+    hold.held(2, count: 1, bytes: 1, at: 0)
     hold.settled(through: 1)
     #expect(hold.isHolding)
     hold.settled(through: 2)
     #expect(!hold.isHolding)
     // An older number that comes late changes nothing.
-    hold.held(3, count: 1, bytes: 1)
+    hold.held(3, count: 1, bytes: 1, at: 0)
     hold.settled(through: 2)
     #expect(hold.isHolding)
   }

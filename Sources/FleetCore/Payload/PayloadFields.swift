@@ -24,7 +24,7 @@ struct PayloadFields: Hashable {
   fileprivate static let longestEpoch = 128
 
   /// Whether the payload is JSON: text, then, and without a zero.
-  private(set) var isJSON = false
+  var isJSON = false
 
   /// Reads them where the payload is a JSON object. Members of the wrong type, or with values that cannot be, are as
   /// if they were not there; of a repeated member, the last counts.
