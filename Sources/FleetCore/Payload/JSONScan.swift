@@ -173,16 +173,21 @@ enum JSONScan: Hashable, Sendable {
     }
 
     private mutating func digits(_ bytes: Span<UInt8>) -> Bool {
-      let start = position
-      while position < bytes.count, (0x30...0x39).contains(bytes[position]) { position += 1 }
-      return position > start
+      var index = position
+      while index < bytes.count, (0x30...0x39).contains(bytes[index]) { index += 1 }
+      defer { position = index }
+      return index > position
     }
 
     /// The rest of a string whose opening quote was read.
     private mutating func string(_ bytes: Span<UInt8>) -> Bool {
       while position < bytes.count {
-        let byte = bytes[position]
-        position += 1
+        // In a variable of its own, which stays in a register: most bytes of a payload pass here.
+        var index = position
+        while index < bytes.count, Self.isPlain(bytes[index]) { index += 1 }
+        guard index < bytes.count else { return false }
+        let byte = bytes[index]
+        position = index + 1
         switch byte {
         case UInt8(ascii: "\""): return true
         case UInt8(ascii: "\\"):
@@ -190,11 +195,14 @@ enum JSONScan: Hashable, Sendable {
           guard escape(bytes) else { return false }
         case 0..<0x20: return false
         case 0x7F: needsEscaping = true
-        case 0x80...: guard multibyte(byte, bytes) else { return false }
-        default: break
+        default: guard multibyte(byte, bytes) else { return false }
         }
       }
       return false
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+      byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
     private mutating func escape(_ bytes: Span<UInt8>) -> Bool {

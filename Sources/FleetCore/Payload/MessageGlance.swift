@@ -112,49 +112,52 @@ extension MessageGlance {
     /// A string's text between its quotes, escapes as they stand.
     mutating func string(_ bytes: Span<UInt8>) -> Range<Int>? {
       guard take(UInt8(ascii: "\""), bytes) else { return nil }
-      let start = position
-      while position < bytes.count {
-        switch bytes[position] {
-        case UInt8(ascii: "\""):
-          position += 1
-          return start..<(position - 1)
-        case UInt8(ascii: "\\"): position += 2
-        default: position += 1
+      // In a variable of its own, which stays in a register: most bytes of a payload pass here.
+      var index = position
+      while index < bytes.count {
+        let byte = bytes[index]
+        if byte == UInt8(ascii: "\"") {
+          defer { position = index + 1 }
+          return position..<index
         }
+        index += byte == UInt8(ascii: "\\") ? 2 : 1
       }
+      position = index
       return nil
     }
 
     /// Goes behind a value, whatever it is. Brackets are counted, not matched.
     mutating func skipValue(_ bytes: Span<UInt8>) -> Bool {
+      guard position < bytes.count else { return false }
+      let first = bytes[position]
+      if first == UInt8(ascii: "\"") { return string(bytes) != nil }
+      guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return skipWord(bytes) }
       var depth = 0
-      let start = position
-      while position < bytes.count {
+      repeat {
         switch bytes[position] {
-        case UInt8(ascii: "\""): guard string(bytes) != nil else { return false }
-        case UInt8(ascii: "{"), UInt8(ascii: "["):
-          depth += 1
-          position += 1
-        case UInt8(ascii: "}"), UInt8(ascii: "]"):
-          if depth == 0 { return position > start }
-          depth -= 1
-          position += 1
-        case UInt8(ascii: ","), 0x20, 0x0A, 0x0D, 0x09:
-          if depth == 0 { return position > start }
-          position += 1
-        default: position += 1
+        case UInt8(ascii: "\""):
+          guard string(bytes) != nil else { return false }
+          continue
+        case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+        case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+        default: break
         }
-        if depth == 0, position <= bytes.count, position > start,
-          Self.ends(bytes[position - 1])
-        {
-          return true
-        }
-      }
-      return depth == 0 && position > start
+        position += 1
+      } while depth > 0 && position < bytes.count
+      return depth == 0
     }
 
-    private static func ends(_ byte: UInt8) -> Bool {
-      byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+    /// Goes behind a number, or what stands in its place.
+    private mutating func skipWord(_ bytes: Span<UInt8>) -> Bool {
+      var index = position
+      scan: while index < bytes.count {
+        switch bytes[index] {
+        case UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"), 0x20, 0x0A, 0x0D, 0x09: break scan
+        default: index += 1
+        }
+      }
+      defer { position = index }
+      return index > position
     }
   }
 }
