@@ -27,9 +27,6 @@ final class Recorder: Sendable {
   private let abandoned: EventDescriptor
   private let isAbandoned = Locked(false)
   private let finished: EventDescriptor
-  /// One thread allocates what another frees, which leaves the C library's heaps full of holes that it does not give
-  /// back by itself: so many messages are a few percent of what that would grow to.
-  private static let trimInterval = 20_000
   /// Called when the count that was asked for is reached.
   private let reachedCount: @Sendable () -> Void
 
@@ -71,7 +68,6 @@ final class Recorder: Sendable {
 
   private func run(_ store: any FleetStore, _ queue: BatchQueue) {
     var recording = MessageRecording(root: options.root, profile: options.profile)
-    var sinceTrim = 0
     while true {
       switch queue.next(
         enough: options.commitCount, linger: options.commitInterval, pause: 0.003, limit: 86_400)
@@ -89,21 +85,9 @@ final class Recorder: Sendable {
           return counts.received
         }
         batch.acknowledge()
-        sinceTrim += rows.count
-        if sinceTrim > Self.trimInterval {
-          sinceTrim = 0
-          Self.giveBackMemory()
-        }
         if let count = options.count, total >= count { reachedCount() }
       }
     }
-  }
-
-  /// glibc's `malloc_trim`, which its Swift module does not show.
-  private static func giveBackMemory() {
-    guard let symbol = unsafe dlsym(nil, "malloc_trim") else { return }
-    typealias Trimming = @convention(c) (Int) -> Int32
-    _ = unsafe unsafeBitCast(symbol, to: Trimming.self)(0)
   }
 
   /// Stores rows, however long it takes; nil when that was given up.
