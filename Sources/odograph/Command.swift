@@ -28,7 +28,7 @@ struct Command: ParsableCommand {
   @Argument(help: ArgumentHelp("\(CommandOptions.names.joined(separator: ", ")).", valueName: "command"))
   var name: String
 
-  @OptionGroup(title: "Vehicles") var targets: TargetArguments
+  @OptionGroup(title: "Vehicles") var targets: VehicleArguments
 
   @Option(help: ArgumentHelp("Of track: from when on, RFC 3339.", valueName: "time"))
   var from: String?

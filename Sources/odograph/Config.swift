@@ -19,7 +19,7 @@ struct Config: ParsableCommand {
 
   /// Runs an action; the three share all but their own options.
   fileprivate static func run(
-    _ action: ConfigOptions.Action, _ broker: BrokerArguments, _ targets: TargetArguments, json: Bool,
+    _ action: ConfigOptions.Action, _ broker: BrokerArguments, _ targets: VehicleArguments, json: Bool,
     _ change: (inout ConfigOptions) -> Void = { _ in }
   ) throws {
     try perform { () throws(FleetError) in
@@ -43,7 +43,7 @@ struct Config: ParsableCommand {
         Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: TargetArguments
+    @OptionGroup(title: "Vehicles") var targets: VehicleArguments
     @Flag(help: "Print a JSON line for each vehicle.") var json = false
 
     func run() throws { try Config.run(.show, broker, targets, json: json) }
@@ -60,7 +60,7 @@ struct Config: ParsableCommand {
         143 SIGTERM.
         """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: TargetArguments
+    @OptionGroup(title: "Vehicles") var targets: VehicleArguments
     @Flag(help: "Print a JSON line for each vehicle.") var json = false
 
     func run() throws { try Config.run(.diff, broker, targets, json: json) }
@@ -82,7 +82,7 @@ struct Config: ParsableCommand {
         report in time; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: TargetArguments
+    @OptionGroup(title: "Vehicles") var targets: VehicleArguments
 
     @Argument(help: "Settings, as in location.distance_filter=50.") var settings: [String] = []
 

@@ -1,7 +1,5 @@
 internal import ArgumentParser
 internal import FleetCore
-internal import MQTT
-internal import Telemetry
 
 struct Record: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -42,19 +40,7 @@ struct Record: ParsableCommand {
     help: ArgumentHelp("An SQLite file, or a postgres:// URL (ODOGRAPH_STORE).", valueName: "store"))
   var store: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "An MQTT topic filter, instead of the next three; repeat for several.", valueName: "filter"))
-  var topic: [String] = []
-
-  @Option(help: "Only this fleet; repeat for several.")
-  var fleet: [String] = []
-
-  @Option(help: "Only this vehicle; repeat for several.")
-  var vehicle: [String] = []
-
-  @Option(help: ArgumentHelp("Only this kind of message; repeat for several.", valueName: "kind"))
-  var kind: [MessageKind] = []
+  @OptionGroup var topics: TopicArguments
 
   @Option(
     help: ArgumentHelp("Split the messages with the other members of this group.", valueName: "group"))
@@ -82,9 +68,7 @@ struct Record: ParsableCommand {
     help: ArgumentHelp("Messages kept in memory at most while the database is away.", valueName: "messages"))
   var buffer = 10_000
 
-  @Option(
-    help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
-  var qos: UInt8 = 1
+  @OptionGroup var quality: QualityArguments
 
   @Option(help: ArgumentHelp("End after so many messages.", valueName: "messages"))
   var count: Int?
@@ -100,27 +84,13 @@ struct Record: ParsableCommand {
 
   func run() throws {
     try perform { () throws(FleetError) in
-      if !topic.isEmpty, !(fleet.isEmpty && vehicle.isEmpty && kind.isEmpty) {
-        throw FleetError(
-          operation: "use", object: "--topic",
-          cause: "it stands alone; leave out --fleet, --vehicle and --kind, or write them into the filter",
-          exit: .usage)
-      }
-      guard let qos = QoS(rawValue: qos) else {
-        throw FleetError(
-          operation: "use", object: "--qos \(self.qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
-      }
-      let selection = FleetSelection(
-        profile: try words.profile(broker), root: try words.root(broker), fleets: broker.fleets(fleet),
-        vehicles: vehicle,
-        kinds: kind)
       var options = RecordOptions(
-        filters: topic.isEmpty ? try selection.filters() : topic,
+        filters: try topics.filters(broker, words),
         store: store ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite")
       options.broker = try broker.options()
-      options.root = selection.root
-      options.profile = selection.profile
-      options.qos = qos
+      options.root = try words.root(broker)
+      options.profile = try words.profile(broker)
+      options.qos = try quality.level()
       options.share = share
       options.clientID = clientID
       options.sessionExpiry = sessionExpiry

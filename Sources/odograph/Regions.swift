@@ -23,7 +23,7 @@ struct Regions: ParsableCommand {
     subcommands: [List.self, Push.self, Remove.self, Diff.self])
 
   fileprivate static func run(
-    _ action: RegionsOptions.Action, _ broker: BrokerArguments, _ targets: TargetArguments, json: Bool,
+    _ action: RegionsOptions.Action, _ broker: BrokerArguments, _ targets: VehicleArguments, json: Bool,
     radius: Double? = nil, timeout: Double = 60, share: Double? = nil
   ) throws {
     try perform { () throws(FleetError) in
@@ -48,7 +48,7 @@ struct Regions: ParsableCommand {
         Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: TargetArguments
+    @OptionGroup(title: "Vehicles") var targets: VehicleArguments
     @Flag(help: "Print a JSON line for each vehicle.") var json = false
 
     func run() throws { try Regions.run(.list, broker, targets, json: json) }
@@ -66,7 +66,7 @@ struct Regions: ParsableCommand {
         74 output gone; 75 a vehicle did not report in time; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: TargetArguments
+    @OptionGroup(title: "Vehicles") var targets: VehicleArguments
     @Argument(help: "A GeoJSON, KML or WKT file; - is standard input.") var file: String
     @Flag(help: "Beside those wanted before; one of the same name is replaced.") var add = false
     @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres")) var radius: Double?
@@ -96,7 +96,7 @@ struct Regions: ParsableCommand {
         report in time; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: TargetArguments
+    @OptionGroup(title: "Vehicles") var targets: VehicleArguments
     @Argument(help: "Names of regions.") var names: [String] = []
     @Flag(help: "All of them.") var all = false
     @Option(help: ArgumentHelp("How long to wait for reports; 0 does not wait.", valueName: "seconds"))
@@ -122,7 +122,7 @@ struct Regions: ParsableCommand {
         74 output gone; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: TargetArguments
+    @OptionGroup(title: "Vehicles") var targets: VehicleArguments
     @Argument(help: "A GeoJSON, KML or WKT file (default: what is wanted of each vehicle).") var file: String?
     @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres")) var radius: Double?
     @Flag(help: "Print a JSON line for each difference.") var json = false

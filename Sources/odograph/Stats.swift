@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FleetCore
-internal import MQTT
 
 struct Stats: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -19,18 +18,14 @@ struct Stats: ParsableCommand {
         odograph stats --count 100000 --seconds 600
         odograph stats --json --seconds 10 | jq '.vehicles[] | select(.missing > 0)'
 
-      # Exit codes: 0 done; 64 usage; 69 broker unavailable, or refuses; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 done; 64 usage; 69 broker unavailable, or refuses; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup(title: "Broker") var broker: BrokerArguments
 
   @OptionGroup var words: MessageProfileArguments
 
-  @Option(help: "Only this fleet; repeat for several.")
-  var fleet: [String] = []
-
-  @Option(help: "Only this vehicle; repeat for several.")
-  var vehicle: [String] = []
+  @OptionGroup var vehicles: VehicleArguments
 
   @Flag(help: "Count for a while (10 s unless --seconds or --count says so), print the table and end.")
   var once = false
@@ -41,9 +36,7 @@ struct Stats: ParsableCommand {
   @Option(help: ArgumentHelp("End after so many messages, and print the table.", valueName: "n"))
   var count: Int?
 
-  @Option(
-    help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
-  var qos: UInt8 = 1
+  @OptionGroup var quality: QualityArguments
 
   @Option(
     help: ArgumentHelp(
@@ -56,18 +49,12 @@ struct Stats: ParsableCommand {
 
   func run() throws {
     try perform { () throws(FleetError) in
-      guard let qos = QoS(rawValue: qos) else {
-        throw FleetError(
-          operation: "use", object: "--qos \(self.qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
-      }
-      let selection = FleetSelection(
-        profile: try words.profile(broker), root: try words.root(broker), fleets: broker.fleets(fleet),
-        vehicles: vehicle)
+      let selection = try vehicles.selection(broker, words)
       var options = StatsOptions(filters: try selection.filters())
       options.broker = try broker.options()
       options.root = selection.root
       options.profile = selection.profile
-      options.qos = qos
+      options.qos = try quality.level()
       options.share = share
       options.seconds = seconds
       options.count = count

@@ -1,7 +1,5 @@
-public import ArgumentParser
+internal import ArgumentParser
 internal import FleetCore
-internal import MQTT
-public import Telemetry
 
 struct Tail: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -28,21 +26,7 @@ struct Tail: ParsableCommand {
 
   @OptionGroup var words: MessageProfileArguments
 
-  @Option(
-    help: ArgumentHelp(
-      "An MQTT topic filter, instead of the next three; repeat for several.", valueName: "filter"))
-  var topic: [String] = []
-
-  @Option(help: "Only this fleet; repeat for several.")
-  var fleet: [String] = []
-
-  @Option(help: "Only this vehicle; repeat for several.")
-  var vehicle: [String] = []
-
-  @Option(
-    help: ArgumentHelp(
-      "Only this kind of message; repeat for several.", valueName: "kind"))
-  var kind: [MessageKind] = []
+  @OptionGroup var topics: TopicArguments
 
   @Option(
     help: ArgumentHelp(
@@ -61,28 +45,13 @@ struct Tail: ParsableCommand {
     help: "Only, or none of, the messages that the broker had kept from before (default: all).")
   var retained: Bool?
 
-  @Option(
-    help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
-  var qos: UInt8 = 1
+  @OptionGroup var quality: QualityArguments
 
   func run() throws {
     try perform { () throws(FleetError) in
-      if !topic.isEmpty, !(fleet.isEmpty && vehicle.isEmpty && kind.isEmpty) {
-        throw FleetError(
-          operation: "use", object: "--topic",
-          cause: "it stands alone; leave out --fleet, --vehicle and --kind, or write them into the filter",
-          exit: .usage)
-      }
-      guard let qos = QoS(rawValue: qos) else {
-        throw FleetError(
-          operation: "use", object: "--qos \(self.qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
-      }
-      let selection = FleetSelection(
-        profile: try words.profile(broker), root: try words.root(broker), fleets: broker.fleets(fleet),
-        vehicles: vehicle, kinds: kind)
-      var options = TailOptions(filters: topic.isEmpty ? try selection.filters() : topic)
+      var options = TailOptions(filters: try topics.filters(broker, words))
       options.broker = try broker.options()
-      options.qos = qos
+      options.qos = try quality.level()
       options.share = share
       options.count = count
       options.timeout = timeout
@@ -91,5 +60,3 @@ struct Tail: ParsableCommand {
     }
   }
 }
-
-extension MessageKind: ExpressibleByArgument {}

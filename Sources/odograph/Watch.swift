@@ -27,11 +27,7 @@ struct Watch: ParsableCommand {
 
   @OptionGroup var words: MessageProfileArguments
 
-  @Option(help: "Only this fleet; repeat for several.")
-  var fleet: [String] = []
-
-  @Option(help: "Only this vehicle; repeat for several.")
-  var vehicle: [String] = []
+  @OptionGroup var vehicles: VehicleArguments
 
   @Option(
     help: ArgumentHelp(
@@ -72,9 +68,7 @@ struct Watch: ParsableCommand {
     try perform { () throws(FleetError) in
       var options = WatchOptions()
       options.broker = try broker.options()
-      options.selection = FleetSelection(
-        profile: try words.profile(broker), root: try words.root(broker), fleets: broker.fleets(fleet),
-        vehicles: vehicle)
+      options.selection = try vehicles.selection(broker, words)
       options.share = share
       options.once = once
       options.timeout = timeout

@@ -16,7 +16,7 @@ import Testing
   }
 
   private func next(_ queue: BatchQueue) -> FleetBatch? {
-    if case .batch(let batch) = queue.next(enough: 1, linger: 0, pause: 0, limit: 0) { batch } else { nil }
+    if case .batch(let batch, _) = queue.next(enough: 1, linger: 0, pause: 0, limit: 0) { batch } else { nil }
   }
 
   @Test func whatWaitsComesTogether() throws {

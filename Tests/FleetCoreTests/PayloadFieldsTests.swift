@@ -42,7 +42,9 @@ import Testing
     #expect(read == fields("{}"))
   }
 
-  @Test(arguments: [("{}", true), (" {\"a\":1}\n", true), ("{\"a\":\u{0}1}", false), ("{\"a\":1", false), ("x", false)])
+  @Test(arguments: [
+    ("{}", true), (" {\"a\":1}\n", true), ("{\"a\":\u{0}1}", false), ("{\"a\":1", false), ("x", false),
+  ])
   func knowsWhatIsJSON(_ text: String, _ isJSON: Bool) { #expect(fields(text).isJSON == isJSON) }
 
   @Test func bearsEscapesSpaceAndNesting() {

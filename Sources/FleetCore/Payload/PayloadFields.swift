@@ -110,7 +110,9 @@ private struct PayloadReader: JSONMemberVisitor {
 
   /// A word for a person, of bounded length.
   private static func label(_ value: Range<Int>, _ bytes: Span<UInt8>) -> String? {
-    text(value, bytes).map { String($0.unicodeScalars.filter { $0.value != 0 }.prefix(80).map(Character.init)) }
+    text(value, bytes).map {
+      String($0.unicodeScalars.filter { $0.value != 0 }.prefix(80).map(Character.init))
+    }
   }
 
   private static func integer(_ value: Range<Int>, _ bytes: Span<UInt8>) -> Int64? {

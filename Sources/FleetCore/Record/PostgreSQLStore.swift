@@ -115,7 +115,8 @@ final class PostgreSQLStore: FleetStore {
       .first?.first
     if exists == "t" {
       let row = try connection?.run("SELECT version, hypertables FROM odograph.schema_version").values.first
-      guard let version = row?.first?.flatMap(Int.init), (1...PostgreSQLSchema.version).contains(version) else {
+      guard let version = row?.first?.flatMap(Int.init), (1...PostgreSQLSchema.version).contains(version)
+      else {
         throw PostgreSQLError(state: "odograph", message: "a newer odograph made it; use that or a newer one")
       }
       isHypertable = row?.last == "t"

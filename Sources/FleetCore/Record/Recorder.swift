@@ -68,13 +68,15 @@ final class Recorder: Sendable {
 
   private func run(_ store: any FleetStore, _ queue: BatchQueue) {
     var recording = MessageRecording(root: options.root, profile: options.profile)
+    var size = CommitSize(most: options.commitCount)
     while true {
       switch queue.next(
-        enough: options.commitCount, linger: options.commitInterval, pause: 0.003, limit: 86_400)
+        enough: size.enough, linger: options.commitInterval, pause: 0.003, limit: 86_400)
       {
       case .nothing: continue
       case .finished: return
-      case .batch(let batch):
+      case .batch(let batch, let isExhausted):
+        size.took(batch.messages.count, isExhausted: isExhausted)
         let rows = batch.messages.map { recording.record($0, at: batch.receivedAt) }
         guard let added = keep(rows, in: store) else { return }
         let total = counts.withLock { counts in

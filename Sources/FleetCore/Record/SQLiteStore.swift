@@ -212,7 +212,8 @@ final class SQLiteStore: FleetStore {
   private func bind(_ index: Int32, _ place: Range<Int>?, in texts: UnsafeRawBufferPointer) {
     if let place {
       unsafe odograph_bind_text_in_place(
-        statement, index, texts.baseAddress.map { unsafe $0 + place.lowerBound }, Int32(clamping: place.count))
+        statement, index, texts.baseAddress.map { unsafe $0 + place.lowerBound }, Int32(clamping: place.count)
+      )
     } else {
       unsafe sqlite3_bind_null(statement, index)
     }

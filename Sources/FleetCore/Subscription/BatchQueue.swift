@@ -25,7 +25,8 @@ final class BatchQueue: Sendable {
   }
 
   enum Arrival: Sendable {
-    case batch(FleetBatch)
+    /// - Parameter isExhausted: no more came for a while.
+    case batch(FleetBatch, isExhausted: Bool)
     /// Nothing within the time.
     case nothing
     case finished
@@ -78,7 +79,7 @@ final class BatchQueue: Sendable {
     while count == 0 {
       // Something may have come since the look; only a batch of nothing settles itself.
       if let batch = takeAll() {
-        if !batch.messages.isEmpty { return .batch(batch) }
+        if !batch.messages.isEmpty { return .batch(batch, isExhausted: false) }
         batch.acknowledge()
       }
       if state.withLock({ $0.isFinished && $0.messages == 0 }) { return .finished }
@@ -87,10 +88,11 @@ final class BatchQueue: Sendable {
       _ = arrived.wait(seconds: left)
     }
     let lingerEnd = SystemClock.monotonic + Int64(linger * 1e9)
-    while count < enough, SystemClock.monotonic < lingerEnd {
-      if !arrived.wait(seconds: pause) { break }
+    var isExhausted = false
+    while !isExhausted, count < enough, SystemClock.monotonic < lingerEnd {
+      isExhausted = !arrived.wait(seconds: pause)
     }
-    return takeAll().map { .batch($0) } ?? .nothing
+    return takeAll().map { .batch($0, isExhausted: isExhausted) } ?? .nothing
   }
 
   /// The next batch; nil when there will be none.

@@ -24,10 +24,11 @@ extension EstablishedConnection {
     }
     let events = isReading ? POLLIN : 0
     if isReading, isStreaming { connection.pause(milliseconds: Self.gathering) }
-    let deadline = loop.hold.deadline(after: now) ?? .max
+    let isAwaited = isReading && hasUnread
+    let deadline = isAwaited ? 0 : loop.hold.deadline(after: now) ?? .max
     let ready = connection.wait(for: events, until: min(pingDue, deadline, leaving?.deadline ?? .max))
     // What is closed shows also when reading is paused; what was sent before the end can wait no longer then.
-    if ready.socket != 0, let ending = read() { return ending }
+    if isAwaited || ready.socket != 0, let ending = read() { return ending }
     return nil
   }
 }

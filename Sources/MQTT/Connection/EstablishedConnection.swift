@@ -30,6 +30,8 @@ final class EstablishedConnection {
   var pingDue: Int64 = 0
   /// Messages received on this connection.
   private(set) var receivedCount = 0
+  /// Whether the last read ended before all was read. What TLS has decrypted does not show at the socket.
+  private(set) var hasUnread = false
   /// Whether messages come so fast that it pays to wait for several.
   private(set) var isStreaming = false
 
@@ -79,8 +81,8 @@ final class EstablishedConnection {
     if connection.client.wantsToWrite, let ending = write() { return ending }
     let events = POLLIN | (connection.client.wantsToWrite ? POLLOUT : 0)
     if isStreaming { connection.pause(milliseconds: Self.gathering) }
-    let ready = connection.wait(for: events, until: nextDeadline)
-    if ready.socket & ~Int16(POLLOUT) != 0, let ending = read() { return ending }
+    let ready = connection.wait(for: events, until: hasUnread ? 0 : nextDeadline)
+    if hasUnread || ready.socket & ~Int16(POLLOUT) != 0, let ending = read() { return ending }
     return keepAlive()
   }
 
@@ -121,6 +123,7 @@ final class EstablishedConnection {
       }
     }
     lastRead = SystemClock.monotonic
+    hasUnread = !isExhausted
     meter()
     // A message that waits for its acknowledgement must not be made to wait for others: a broker that lets few be under
     // way would send no more meanwhile. One that is held waits anyway.

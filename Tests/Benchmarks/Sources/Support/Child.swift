@@ -54,7 +54,9 @@ package final class Child {
     var usage = rusage()
     guard wait4(processID, &status, options, &usage) == processID else { return nil }
     peakResident = Double(usage.ru_maxrss) / 1024
-    processorTime = [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + 1e-6 * Double($1.tv_usec) }
+    processorTime = [usage.ru_utime, usage.ru_stime].reduce(0) {
+      $0 + Double($1.tv_sec) + 1e-6 * Double($1.tv_usec)
+    }
     return status
   }
 }

@@ -9,11 +9,7 @@ struct RecordingArguments: ParsableArguments {
       valueName: "store"))
   var store: String?
 
-  @Option(help: "Only this fleet; repeat for several.")
-  var fleet: [String] = []
-
-  @Option(help: "Only this vehicle; repeat for several.")
-  var vehicle: [String] = []
+  @OptionGroup var vehicles: VehicleArguments
 
   @Option(
     help: ArgumentHelp(
@@ -34,8 +30,8 @@ struct RecordingArguments: ParsableArguments {
 
   func selection() throws(FleetError) -> RecordingSelection {
     var selection = RecordingSelection()
-    selection.fleets = fleet
-    selection.vehicles = vehicle
+    selection.fleets = vehicles.fleet
+    selection.vehicles = vehicles.vehicle
     try selection.setTimes(from: from, to: to)
     if let region { try selection.setRegion(region) }
     return selection

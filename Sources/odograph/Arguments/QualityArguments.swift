@@ -1,0 +1,18 @@
+internal import ArgumentParser
+internal import FleetCore
+internal import MQTT
+
+/// How hard the broker is asked to try.
+struct QualityArguments: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
+  var qos: UInt8 = 1
+
+  func level() throws(FleetError) -> QoS {
+    guard let level = QoS(rawValue: qos) else {
+      throw FleetError(
+        operation: "use", object: "--qos \(qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
+    }
+    return level
+  }
+}
