@@ -52,7 +52,9 @@ import Testing
     #expect(try store.store(rows([switched[0]])) == 1)
     store.close()
     #expect(
-      try SQLiteReader(path).rows("SELECT payload FROM messages ORDER BY id") == [["on"], ["off"], ["on"], ["on"]])
+      try SQLiteReader(path).rows("SELECT payload FROM messages ORDER BY id") == [
+        ["on"], ["off"], ["on"], ["on"],
+      ])
   }
 
   /// What numbers a message has, but no time, tell it from others all the same.
