@@ -15,7 +15,7 @@ struct Simulate: ParsableCommand {
         odograph simulate --vehicles 2000               # 2000 messages a second
         odograph simulate --vehicles 50 --live-rate 10 --seconds 60
         odograph simulate --vehicles 500 --connections 500    # one for each
-        odograph simulate --vehicles 20 --outages 30 --outage-seconds 20 --events 60
+        odograph simulate --vehicles 20 --outages 30 --outage-seconds 20
         odograph simulate --vehicles 100 --seconds 10 --clear --json
 
       Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
