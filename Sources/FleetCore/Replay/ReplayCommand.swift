@@ -43,12 +43,8 @@ public enum ReplayCommand {
       try recording.readMessages(options.selection) { message throws(FleetError) in try player.play(message) }
     } catch { throw FleetError(error) }
     player.handOver()
-    // A second signal ends the wait.
-    let deadline = SystemClock.monotonic + Int64(drain * 1e9)
-    while queue.pending > 0, SystemClock.monotonic < deadline {
-      if case .ended? = waiter.newSignal(within: 0.02) { break }
-    }
     player.progress.clear()
+    waiter.drain(seconds: drain) { queue.pending }
     let seconds = Moment.now.seconds(since: begin)
     guard summary(options, queue, recording.name, leftOut: player.leftOut, seconds: seconds) else {
       return .outputFailed
