@@ -58,21 +58,31 @@ struct Export: ParsableCommand {
 
   func run() throws {
     try perform { () throws(FleetError) in
-      if json, let format, format != .jsonl {
-        throw FleetError(
-          operation: "use", object: "--json", cause: "--format says otherwise; give one of them", exit: .usage
-        )
-      }
       var options = ExportOptions(store: part.place)
       options.selection = try part.selection()
       options.output = output
-      let named = output.flatMap { ExportFormat(path: $0) }
-      options.format = json || messages ? format ?? .jsonl : format ?? named ?? .jsonl
+      options.format = try form()
       options.exportsMessages = messages
       options.gap = gap
       options.isQuiet = quiet
       return try ExportCommand.run(options)
     }
+  }
+
+  /// What is said of the form has to agree; a file's name says it where nothing else does.
+  private func form() throws(FleetError) -> ExportFormat {
+    if json, let format, format != .jsonl {
+      throw FleetError(
+        operation: "use", object: "--json", cause: "--format says otherwise; give one of them", exit: .usage)
+    }
+    if let format { return format }
+    let named: ExportFormat? = if let output { try ExportFormat.named(by: output) } else { nil }
+    if json || messages, let output, let named, named != .jsonl {
+      throw FleetError(
+        operation: "write", object: "JSON lines to \(output)",
+        cause: "its name says \(named.rawValue); name it .jsonl, or say --format jsonl", exit: .usage)
+    }
+    return named ?? .jsonl
   }
 }
 

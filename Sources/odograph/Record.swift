@@ -8,7 +8,8 @@ struct Record: ParsableCommand {
       Into an SQLite file, or into PostgreSQL with a postgres:// URL; tables are made when they are not there. \
       A message is acknowledged to the broker when it is committed, and one that comes again changes nothing, so each \
       is there once, whatever was killed in between. While nobody records, the broker keeps what comes for \
-      --session-expiry; the same command takes it up again. When the database goes away, nothing is acknowledged \
+      --session-expiry; the same command takes it up again. What says neither number nor time, as of other devices, is \
+      stored as often as it comes. When the database goes away, nothing is acknowledged \
       until it is back.
 
       With --share, as many processes as you like split the messages of a large fleet. One that ends with Ctrl-C or \

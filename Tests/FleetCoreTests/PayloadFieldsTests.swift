@@ -34,7 +34,8 @@ import Testing
     #"{"latitude":91,"longitude":1}"#,
     #"{"latitude":"48","longitude":1}"#, #"{"latitude":1e999,"longitude":1}"#, #"{"latitude":1}"#,
     #"{"in":{"epoch":"e","seq":1,"latitude":1,"longitude":2}}"#, #"{"in":["}",{"seq":1}],"epoch":"e"}"#,
-    #"{"epoch":"e","seq":1,"seq":null}"#, #"{"time":"yesterday"}"#, #"{"time":"2026-13-21T12:00:00.125Z"}"#,
+    #"{"epoch":"e","seq":1,"seq":null}"#, #"{"epoch":"e","seq":1,"seq":{"a":1}}"#,
+    #"{"epoch":"e","seq":1,"seq":[]}"#, #"{"time":"yesterday"}"#, #"{"time":"2026-13-21T12:00:00.125Z"}"#,
   ])
   func takesNothingFromWhatIsNotThere(_ text: String) {
     var read = fields(text)

@@ -1,3 +1,4 @@
+import GRDB
 import Glibc
 import MQTT
 import Platform
@@ -26,8 +27,9 @@ import Testing
     let first = locationJSON(48, at: 0, epoch: "e", seq: 1)
     let second = locationJSON(48, at: 1, epoch: "e", seq: 2)
     #expect(try store.store(rows([(location, first), (location, first)])) == 1)
-    #expect(try store.store(rows([(location, first), (location, second), ("a/b/c", "x")])) == 2)
-    #expect(try store.store(rows([("a/b/c", "x")])) == 0)
+    let timed = #"{"time":"2026-11-21T12:00:00.000Z"}"#
+    #expect(try store.store(rows([(location, first), (location, second), ("a/b/c", timed)])) == 2)
+    #expect(try store.store(rows([("a/b/c", timed)])) == 0)
     // The same numbers of another vehicle are another message.
     #expect(try store.store(rows([("odograph/v1/demo/car/location", first)])) == 1)
     store.close()
@@ -37,6 +39,67 @@ import Testing
       ])
     // One file to copy.
     #expect(access(directory.file("fleet.sqlite-wal"), F_OK) != 0)
+  }
+
+  /// What says neither number nor time may be said again: a switch is put on twice.
+  @Test func whatHasNoIdentityIsKeptAsOftenAsItComes() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("switch.sqlite")
+    let store = SQLiteStore(path: path)
+    try store.open()
+    let switched = ["on", "off", "on"].map { ("sensors/switch", $0) }
+    #expect(try store.store(rows(switched)) == 3)
+    #expect(try store.store(rows([switched[0]])) == 1)
+    store.close()
+    #expect(
+      try SQLiteReader(path).rows("SELECT payload FROM messages ORDER BY id") == [
+        ["on"], ["off"], ["on"], ["on"],
+      ])
+  }
+
+  /// What numbers a message has, but no time, tell it from others all the same.
+  @Test func numbersWithoutATimeAreEnough() throws {
+    let directory = try TemporaryDirectory()
+    let store = SQLiteStore(path: directory.file("fleet.sqlite"))
+    try store.open()
+    let message = ("odograph/v1/demo/van/motion", #"{"epoch":"e","seq":1}"#)
+    #expect(try store.store(rows([message, message])) == 1)
+    #expect(try store.store(rows([message])) == 0)
+    store.close()
+  }
+
+  /// Nothing is told to be stored that is in a file which nobody can reach any more.
+  @Test func aFileThatIsTakenAwayIsMadeAnew() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("fleet.sqlite")
+    let store = SQLiteStore(path: path)
+    try store.open()
+    #expect(try store.store(rows([(location, locationJSON(48, at: 0, epoch: "e", seq: 1))])) == 1)
+    for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+    let second = rows([(location, locationJSON(48, at: 1, epoch: "e", seq: 2))])
+    #expect { try store.store(second) } throws: { "\($0)".contains("taken away") }
+    #expect(try store.store(second) == 1)
+    store.close()
+    #expect(try SQLiteReader(path).rows("SELECT seq FROM messages") == [["2"]])
+  }
+
+  @Test func aRecordingOfTheFirstSchemaIsBroughtUpToDate() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("fleet.sqlite")
+    try SQLiteSchema.migrator.migrate(DatabaseQueue(path: path), upTo: "1 messages")
+    let reader = try SQLiteReader(path)
+    try reader.run("PRAGMA application_id = \(SQLiteStore.applicationID)")
+    try reader.run(
+      """
+      INSERT INTO messages (received, time, topic, fleet, vehicle, kind, qos, retain, epoch, seq, payload)
+        VALUES (0, \(noon.milliseconds), '\(location)', 'demo', 'van', 'location', 1, 0, 'e', 1, '{}')
+      """)
+    let store = SQLiteStore(path: path)
+    try store.open()
+    #expect(try store.store(rows([(location, locationJSON(48, at: 0, epoch: "e", seq: 1))])) == 0)
+    #expect(try store.store(rows([(location, locationJSON(48, at: 1, epoch: "e", seq: 2))])) == 1)
+    store.close()
+    #expect(try reader.rows("SELECT seq FROM messages ORDER BY id") == [["1"], ["2"]])
   }
 
   @Test func columnsHoldWhatTheMessageSays() throws {

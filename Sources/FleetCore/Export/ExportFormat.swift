@@ -12,10 +12,23 @@ public enum ExportFormat: String, Hashable, Sendable, CaseIterable {
   case jsonl
 
   /// By the end of a file's name; nil when it says nothing.
-  public init?(path: String) {
+  /// - Throws: `FleetError` when it says what cannot be written.
+  public static func named(by path: String) throws(FleetError) -> ExportFormat? {
     let name = path.split(separator: "/").last ?? ""
-    guard let dot = name.lastIndex(of: ".") else { return nil }
-    switch name[name.index(after: dot)...].lowercased() {
+    // A name that begins with a point has no end.
+    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
+    let end = name[name.index(after: dot)...]
+    if let format = ExportFormat(end: end.lowercased()) { return format }
+    throw FleetError(
+      operation: "write", object: path,
+      cause: ".\(end.prefix(20)) is none of the forms; name a file that ends with \(forms), or say which with --format",
+      exit: .usage)
+  }
+
+  private static var forms: String { allCases.map { ".\($0.rawValue)" }.joined(separator: ", ") }
+
+  private init?(end: String) {
+    switch end {
     case "gpx": self = .gpx
     case "geojson", "json": self = .geojson
     case "kml": self = .kml

@@ -1,8 +1,8 @@
-/// What is shown the members of an outermost object whose values are strings, numbers or words, as a scan passes them.
+/// What is shown the members of an outermost object as a scan passes them.
 protocol JSONMemberVisitor {
   /// - Parameters:
   ///   - key: where the name stands between its quotes, which has no escapes.
-  ///   - value: where the value stands, quotes included.
+  ///   - value: where the value stands, quotes included; of a list or an object its first byte.
   mutating func visit(_ key: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>)
 }
 
@@ -73,14 +73,12 @@ enum JSONScan: Hashable, Sendable {
 
     private mutating func member(_ bytes: Span<UInt8>) -> Bool {
       guard let name = name(bytes) else { return false }
+      let isOutermost = levels.count == 1
       let start = position
       guard value(bytes) else { return false }
-      // A list that was opened makes a level more, and one that is empty is of no interest.
-      if levels.count == 1, !name.isEmpty, bytes[position - 1] != UInt8(ascii: "}"),
-        bytes[position - 1] != UInt8(ascii: "]")
-      {
-        visitor.visit(name, start..<position, of: bytes)
-      }
+      guard isOutermost, !name.isEmpty else { return true }
+      let isList = bytes[start] == UInt8(ascii: "{") || bytes[start] == UInt8(ascii: "[")
+      visitor.visit(name, start..<(isList ? start + 1 : position), of: bytes)
       return true
     }
 

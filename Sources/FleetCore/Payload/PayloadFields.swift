@@ -57,6 +57,7 @@ private struct PayloadReader: JSONMemberVisitor {
 
   mutating func visit(_ key: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>) {
     func named(_ text: StaticString) -> Bool {
+      guard text.utf8CodeUnitCount == key.count else { return false }
       for offset in 0..<key.count where unsafe text.utf8Start[offset] != bytes[key.lowerBound + offset] {
         return false
       }

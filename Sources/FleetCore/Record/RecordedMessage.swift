@@ -16,7 +16,8 @@ struct RecordedMessage: Hashable, Sendable {
   var vehicle: String?
   var kind: String?
   var fields: PayloadFields
-  /// What tells this message from others of its topic where it has no `epoch` and `seq`; nil where nothing does.
+  /// What tells this message from others of its topic where it has no `epoch` and `seq`: of what says a time, and of what
+  /// the broker had kept. nil where nothing does; such a message is stored as often as it comes.
   var hash: Int64?
   /// The fixes of a track.
   var fixes: [TrackMessage.Fix] = []
@@ -62,9 +63,10 @@ struct MessageRecording {
     // Numbers are a vehicle's own: without a vehicle they identify nothing.
     if place.vehicle == nil { (recorded.fields.epoch, recorded.fields.seq) = (nil, nil) }
     if !recorded.hasIdentity {
-      // What came at QoS 0 and says no time is not sent again, and may well be said again.
-      let canRepeat = message.qos > .atMostOnce || message.retain || recorded.fields.time != nil
-      recorded.hash = canRepeat ? StableHash.of(message.payload) : nil
+      // What says no time may well be said again, as a switch says "on": to keep it twice after a kill at the wrong
+      // moment is better than to take the second for a copy of the first.
+      let isUnique = message.retain || recorded.fields.time != nil
+      recorded.hash = isUnique ? StableHash.of(message.payload) : nil
     }
     if place.kind == MessageKind.track.rawValue, let json = try? JSONValue(parsing: message.payload),
       let track = try? TrackMessage(json: json)

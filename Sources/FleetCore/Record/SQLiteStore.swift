@@ -1,5 +1,6 @@
 internal import CSQLite
 internal import GRDB
+internal import Glibc
 internal import MQTT
 internal import Spatial
 internal import Telemetry
@@ -9,6 +10,8 @@ final class SQLiteStore: FleetStore {
   let name: String
   private let path: String
   private var queue: DatabaseQueue?
+  /// Which file is open.
+  private var file: FileIdentity?
 
   /// "odog": what `file(1)` and this program know the file by.
   static let applicationID = 0x6F64_6F67
@@ -51,6 +54,7 @@ final class SQLiteStore: FleetStore {
           operation: "open", object: name, cause: "a newer odograph made it; use that or a newer one")
       }
       try migrator.migrate(queue)
+      file = FileIdentity(path)
       self.queue = queue
     } catch {
       throw failure("open", error)
@@ -61,7 +65,7 @@ final class SQLiteStore: FleetStore {
     do {
       if queue == nil { try open() }
       guard let queue else { return 0 }
-      return try queue.write { db in
+      let added = try queue.write { db in
         var message = try RowWriter(db, SQLiteSchema.insertMessage)
         var fix = try RowWriter(db, SQLiteSchema.insertFix)
         var added = 0
@@ -73,6 +77,12 @@ final class SQLiteStore: FleetStore {
         }
         return added
       }
+      // What is in a file without a name is lost at the end.
+      guard FileIdentity(path) == file else {
+        throw FleetStoreError(
+          operation: "write to", object: name, cause: "it was taken away or replaced; it is opened anew")
+      }
+      return added
     } catch {
       // The next attempt opens it anew: the file may have been taken away, or its disk.
       queue = nil
@@ -101,6 +111,19 @@ final class SQLiteStore: FleetStore {
     default: break
     }
     return FleetStoreError(operation: operation, object: name, cause: cause)
+  }
+}
+
+/// Tells a file from another that takes its name.
+private struct FileIdentity: Hashable {
+  private let device: UInt
+  private let number: UInt
+
+  /// nil when there is none of that name.
+  init?(_ path: String) {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { return nil }
+    (device, number) = (UInt(status.st_dev), UInt(status.st_ino))
   }
 }
 

@@ -44,9 +44,13 @@ import Testing
     #expect(error.description.contains("crosses edge") && error.exit == .usage)
   }
 
-  @Test func formsByName() {
-    #expect(ExportFormat(path: "a/b.GPX") == .gpx && ExportFormat(path: "x.json") == .geojson)
-    #expect(ExportFormat(path: "x.ndjson") == .jsonl && ExportFormat(path: "gpx") == nil)
-    #expect(ExportFormat(path: "a.kml/b") == nil)
+  @Test func formsByName() throws {
+    func named(_ path: String) throws -> ExportFormat? { try ExportFormat.named(by: path) }
+    #expect(try named("a/b.GPX") == .gpx && named("x.json") == .geojson)
+    #expect(try named("x.ndjson") == .jsonl && named("gpx") == nil)
+    #expect(try named("a.kml/b") == nil && named("a/.hidden") == nil)
+    for name in ["a.parquet", "o.txt", "x.gpx.gz", "x."] {
+      #expect { try named(name) } throws: { "\($0)".contains("none of the forms") }
+    }
   }
 }

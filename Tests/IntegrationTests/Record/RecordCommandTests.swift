@@ -80,6 +80,36 @@ import Testing
     #expect(try database.query("SELECT count(*) FROM odograph.messages_default") == [["2"]])
   }
 
+  @Test(.timeLimit(.minutes(6)), .enabled(if: PostgreSQLFixture.isInstalled, "needs postgresql-15"))
+  func aDatabaseOfTheFirstSchemaIsBroughtUpToDate() async throws {
+    let broker = try BrokerFixture()
+    let state = try TemporaryDirectory()
+    let database = try PostgreSQLFixture()
+    let record = RecordProcess(broker, into: database.url, ["--count", "1"], state: state)
+    try record.start()
+    try await broker.waitForLog("Sending SUBACK to odograph-record")
+    let first = payload(1)
+    try await publish(broker, location, first)
+    #expect(try await record.waitForEnd() == 0)
+    _ = try database.query(
+      """
+      DROP INDEX odograph.messages_identity, odograph.messages_timeless;
+      CREATE UNIQUE INDEX messages_identity ON odograph.messages (vehicle, fleet, epoch, seq, day)
+        WHERE epoch IS NOT NULL;
+      CREATE INDEX messages_time ON odograph.messages (vehicle, fleet, time);
+      UPDATE odograph.schema_version SET version = 1
+      """)
+    for text in [first, #"{"epoch":"e","seq":2}"#, #"{"epoch":"e","seq":2}"#] {
+      try await publish(broker, location, text)
+    }
+    let again = RecordProcess(broker, into: database.url, ["--count", "3"], state: state)
+    try again.start()
+    #expect(try await again.waitForEnd() == 0)
+    #expect(again.output.contains("1 messages stored, 2 known before"), "\(again.output)")
+    #expect(try database.query("SELECT version FROM odograph.schema_version") == [["2"]])
+    #expect(try database.query("SELECT seq FROM odograph.messages ORDER BY seq") == [["1"], ["2"]])
+  }
+
   @Test(.timeLimit(.minutes(6))) func errorsSayWhatToDo() async throws {
     let broker = try BrokerFixture()
     let address = ["--broker", "mqtt://127.0.0.1:\(broker.port)"]
