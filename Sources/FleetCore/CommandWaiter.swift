@@ -73,6 +73,23 @@ final class CommandWaiter: Sendable {
     return signals.received().first.map { .ended(ExitStatus(signal: $0)) }
   }
 
+  /// Waits until the broker has acknowledged what was sent; what it waits for is said when that takes a while. A further
+  /// signal ends it.
+  func drain(seconds: Double, pending: () -> Int) {
+    let begin = SystemClock.monotonic
+    let deadline = begin + Int64(seconds * 1e9)
+    var isSaid = false
+    while pending() > 0, SystemClock.monotonic < deadline {
+      if newSignal(within: 0.02) != nil { return }
+      if !isSaid, SystemClock.monotonic - begin > 1_000_000_000 {
+        isSaid = true
+        StandardError.say(
+          "\(pending()) messages are not acknowledged by the broker; waiting up to "
+            + "\(Int(seconds)) s, a second Ctrl-C or SIGTERM ends that")
+      }
+    }
+  }
+
   /// Waits for an ending, a signal, or until the time is over; nil waits for as long as it takes.
   func wait(seconds: Double?) -> Ending {
     let deadline = seconds.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }

@@ -13,3 +13,13 @@ extension TopicScheme {
   /// Where the answer to a command goes when its sender named no topic, as under MQTT 3.1.1.
   public func responseTopic(command: String) -> String { topic(path: "\(Self.command)/\(command)/response") }
 }
+
+extension TopicScheme {
+  /// Whether a path below a vehicle is one that it listens to: settings or regions that are wanted of it, or a command, but
+  /// not the answer to one. Who publishes it again has a live vehicle obey it.
+  public static func isOrder(path: some StringProtocol) -> Bool {
+    if path == configDesired || path == regionsDesired { return true }
+    let levels = path.split(separator: "/", omittingEmptySubsequences: false)
+    return levels.count == 2 && levels[0] == command && !levels[1].isEmpty
+  }
+}

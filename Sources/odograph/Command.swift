@@ -11,15 +11,17 @@ struct Command: ParsableCommand {
         track          the positions of a time, from the vehicle's own history (--from, --to)
         reset-regions  forget which regions it is in, and find out anew
 
-      Without --vehicle, every vehicle of which the broker keeps a status is asked. A vehicle that is asleep or \
-      offline answers when it is back, or not: the request expires after --timeout under MQTT 5.
+      Without --vehicle, every vehicle of the fleet is asked of which the broker keeps a status; all fleets are asked \
+      only with --every-vehicle. A vehicle that is asleep or offline answers when it is back, or not: the request \
+      expires after --timeout under MQTT 5.
 
       Examples:
         odograph command locate --fleet delivery --vehicle van-1
         odograph command status --fleet delivery --json | jq .state
-        odograph command track --fleet delivery --vehicle van-1 --from 2026-11-21T08:00:00Z
+        odograph command reload --every-vehicle
+        odograph command track --vehicle van-1 --from 2026-11-21T08:00:00Z
 
-      # Exit codes: 0 all have done it; 64 usage; 69 broker unavailable, or one of them refused or failed; 74 output \
+      Exit codes: 0 all have done it; 64 usage; 69 broker unavailable, or one of them refused or failed; 74 output \
       gone; 75 one did not answer in time; 130 Ctrl-C; 143 SIGTERM.
       """)
 
@@ -28,7 +30,7 @@ struct Command: ParsableCommand {
   @Argument(help: ArgumentHelp("\(CommandOptions.names.joined(separator: ", ")).", valueName: "command"))
   var name: String
 
-  @OptionGroup(title: "Vehicles") var targets: VehicleArguments
+  @OptionGroup(title: "Vehicles") var targets: ChangedVehicleArguments
 
   @Option(help: ArgumentHelp("Of track: from when on, RFC 3339.", valueName: "time"))
   var from: String?
@@ -44,7 +46,7 @@ struct Command: ParsableCommand {
 
   func run() throws {
     try perform { () throws(FleetError) in
-      var options = CommandOptions(name: name, targets: targets.targets(broker))
+      var options = CommandOptions(name: name, targets: try targets.targets(broker))
       options.broker = try broker.options()
       options.from = from
       options.to = to

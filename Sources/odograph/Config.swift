@@ -7,23 +7,24 @@ struct Config: ParsableCommand {
     discussion: """
       Examples:
         odograph config show --fleet delivery --vehicle van-1
-        odograph config set location.distance_filter=50 --fleet delivery --vehicle van-1
+        odograph config set status.interval=30 --fleet delivery --vehicle van-1
         odograph config set --unset location.distance_filter --fleet delivery
-        odograph config set --file winter.json --fleet delivery --stages 5,25,100
+        odograph config set --file winter.json --fleet delivery --stages 5,100
         odograph config diff --fleet delivery
 
-      # Exit codes: 0 done; 1 diff found differences; 64 usage; 69 broker unavailable, or a vehicle refused; 74 output \
-      gone; 75 one did not report in time; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 done; 1 diff found differences; 64 usage; 69 broker unavailable, or a vehicle refused; 74 output \
+      gone; 75 one did not report in time, or was not asked; 130 Ctrl-C; 143 SIGTERM.
       """,
     subcommands: [Show.self, Set.self, Diff.self])
 
   /// Runs an action; the three share all but their own options.
   fileprivate static func run(
-    _ action: ConfigOptions.Action, _ broker: BrokerArguments, _ targets: VehicleArguments, json: Bool,
-    _ change: (inout ConfigOptions) -> Void = { _ in }
+    _ action: ConfigOptions.Action, _ broker: BrokerArguments, json: Bool,
+    _ targets: () throws(FleetError) -> VehicleTargets,
+    change: (inout ConfigOptions) -> Void = { _ in }
   ) throws {
     try perform { () throws(FleetError) in
-      var options = ConfigOptions(action, targets: targets.targets(broker))
+      var options = ConfigOptions(action, targets: try targets())
       options.broker = try broker.options()
       options.json = json
       options.usesColor = environment("NO_COLOR") == nil
@@ -46,7 +47,9 @@ struct Config: ParsableCommand {
     @OptionGroup(title: "Vehicles") var targets: VehicleArguments
     @Flag(help: "Print a JSON line for each vehicle.") var json = false
 
-    func run() throws { try Config.run(.show, broker, targets, json: json) }
+    func run() throws {
+      try Config.run(.show, broker, json: json) { targets.targets(broker) }
+    }
   }
 
   struct Diff: ParsableCommand {
@@ -63,7 +66,9 @@ struct Config: ParsableCommand {
     @OptionGroup(title: "Vehicles") var targets: VehicleArguments
     @Flag(help: "Print a JSON line for each vehicle.") var json = false
 
-    func run() throws { try Config.run(.diff, broker, targets, json: json) }
+    func run() throws {
+      try Config.run(.diff, broker, json: json) { targets.targets(broker) }
+    }
   }
 
   struct Set: ParsableCommand {
@@ -73,16 +78,18 @@ struct Config: ParsableCommand {
         Settings come on top of those wanted before. A vehicle that is away reads them when it is back. With \
         --stages, each stage waits until its vehicles have taken them, and a refusal stops the roll-out.
 
+        Give --fleet or --vehicle; every vehicle of every fleet is changed only with --every-vehicle.
+
         Examples:
-          odograph config set location.distance_filter=50 --fleet delivery --vehicle van-1
+          odograph config set status.interval=30 --fleet delivery --vehicle van-1
           odograph config set --unset location.distance_filter --fleet delivery
-          odograph config set --file winter.json --fleet delivery --stages 5,25,100
+          odograph config set --file winter.json --fleet delivery --stages 5,100
 
         Exit codes: 0 done; 64 usage; 69 broker unavailable, or a vehicle refused; 74 output gone; 75 a vehicle did not \
-        report in time; 130 Ctrl-C; 143 SIGTERM.
+        report in time, or was not asked; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: VehicleArguments
+    @OptionGroup(title: "Vehicles") var targets: ChangedVehicleArguments
 
     @Argument(help: "Settings, as in location.distance_filter=50.") var settings: [String] = []
 
@@ -117,8 +124,9 @@ struct Config: ParsableCommand {
     }
 
     func run() throws {
-      try Config.run(.set, broker, targets, json: json) { options in
-        options.targets.share = share
+      try Config.run(.set, broker, json: json) { () throws(FleetError) in
+        try targets.targets(broker, share: share)
+      } change: { options in
         options.assignments = settings
         options.removals = unset
         options.file = file

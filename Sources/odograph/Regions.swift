@@ -13,21 +13,23 @@ struct Regions: ParsableCommand {
         odograph regions list --fleet delivery
         odograph regions push depots.geojson --fleet delivery --vehicle van-1
         odograph regions push stops.kml --radius 80 --add --fleet delivery
-        echo 'yard: POLYGON ((11.5 48.1, 11.6 48.1, 11.6 48.2, 11.5 48.1))' | odograph regions push - --fleet delivery
+        echo 'yard: POLYGON ((11.5 48.1, 11.6 48.1, 11.6 48.2, 11.5 48.1))' | \\
+          odograph regions push - --fleet delivery
         odograph regions diff depots.geojson --fleet delivery
         odograph regions remove yard --fleet delivery
 
-      Exit codes: 0 done; 1 diff found differences; 64 usage, or a file that cannot be read; 69 broker unavailable, or \
+      Exit codes: 0 done; 1 diff found differences; 64 usage, a file that cannot be read, or a region to remove that \
+      nobody has; 69 broker unavailable, or \
       a vehicle refused a region; 74 output gone; 75 a vehicle did not report in time; 130 Ctrl-C; 143 SIGTERM.
       """,
     subcommands: [List.self, Push.self, Remove.self, Diff.self])
 
   fileprivate static func run(
-    _ action: RegionsOptions.Action, _ broker: BrokerArguments, _ targets: VehicleArguments, json: Bool,
-    radius: Double? = nil, timeout: Double = 60, share: Double? = nil
+    _ action: RegionsOptions.Action, _ broker: BrokerArguments, json: Bool, radius: Double? = nil,
+    timeout: Double = 60, _ targets: () throws(FleetError) -> VehicleTargets
   ) throws {
     try perform { () throws(FleetError) in
-      var options = RegionsOptions(action, targets: targets.targets(broker, share: share))
+      var options = RegionsOptions(action, targets: try targets())
       options.broker = try broker.options()
       options.radius = radius
       options.timeout = timeout
@@ -51,13 +53,15 @@ struct Regions: ParsableCommand {
     @OptionGroup(title: "Vehicles") var targets: VehicleArguments
     @Flag(help: "Print a JSON line for each vehicle.") var json = false
 
-    func run() throws { try Regions.run(.list, broker, targets, json: json) }
+    func run() throws { try Regions.run(.list, broker, json: json) { targets.targets(broker) } }
   }
 
   struct Push: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Wants the regions of a file watched, in place of those wanted before.",
       discussion: """
+        Give --fleet or --vehicle; every vehicle of every fleet is told only with --every-vehicle.
+
         Examples:
           odograph regions push depots.geojson --fleet delivery --vehicle van-1
           odograph regions push stops.kml --radius 80 --add --fleet delivery
@@ -66,7 +70,7 @@ struct Regions: ParsableCommand {
         74 output gone; 75 a vehicle did not report in time; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: VehicleArguments
+    @OptionGroup(title: "Vehicles") var targets: ChangedVehicleArguments
     @Argument(help: "A GeoJSON, KML or WKT file; - is standard input.") var file: String
     @Flag(help: "Beside those wanted before; one of the same name is replaced.") var add = false
     @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres")) var radius: Double?
@@ -79,8 +83,8 @@ struct Regions: ParsableCommand {
 
     func run() throws {
       try Regions.run(
-        .push(file: file, adding: add), broker, targets, json: json, radius: radius, timeout: timeout,
-        share: share)
+        .push(file: file, adding: add), broker, json: json, radius: radius, timeout: timeout
+      ) { () throws(FleetError) in try targets.targets(broker, share: share) }
     }
   }
 
@@ -88,15 +92,18 @@ struct Regions: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Wants regions watched no more.",
       discussion: """
+        Give --fleet or --vehicle; every vehicle of every fleet is told only with --every-vehicle.
+
         Examples:
           odograph regions remove yard --fleet delivery
           odograph regions remove --all --fleet delivery --vehicle van-1
 
-        Exit codes: 0 done; 64 usage; 69 broker unavailable, or a vehicle refused; 74 output gone; 75 a vehicle did not \
+        Exit codes: 0 done; 64 usage, or nobody has such a region; 69 broker unavailable, or a vehicle refused; \
+        74 output gone; 75 a vehicle did not \
         report in time; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: VehicleArguments
+    @OptionGroup(title: "Vehicles") var targets: ChangedVehicleArguments
     @Argument(help: "Names of regions.") var names: [String] = []
     @Flag(help: "All of them.") var all = false
     @Option(help: ArgumentHelp("How long to wait for reports; 0 does not wait.", valueName: "seconds"))
@@ -107,7 +114,11 @@ struct Regions: ParsableCommand {
       if names.isEmpty != all { throw ValidationError("name the regions to remove, or say --all") }
     }
 
-    func run() throws { try Regions.run(.remove(names), broker, targets, json: json, timeout: timeout) }
+    func run() throws {
+      try Regions.run(.remove(names), broker, json: json, timeout: timeout) { () throws(FleetError) in
+        try targets.targets(broker)
+      }
+    }
   }
 
   struct Diff: ParsableCommand {
@@ -127,6 +138,8 @@ struct Regions: ParsableCommand {
     @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres")) var radius: Double?
     @Flag(help: "Print a JSON line for each difference.") var json = false
 
-    func run() throws { try Regions.run(.diff(file: file), broker, targets, json: json, radius: radius) }
+    func run() throws {
+      try Regions.run(.diff(file: file), broker, json: json, radius: radius) { targets.targets(broker) }
+    }
   }
 }

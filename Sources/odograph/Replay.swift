@@ -13,13 +13,15 @@ struct Replay: ParsableCommand {
       and gives the vehicles' sequences epochs of their own, so that nobody takes them for repetitions. With --speed max \
       the recording ends now. --times keep publishes every payload as it was; who records that again gets the same rows.
 
-      Mind where it goes: on a broker that real consumers listen to, --to-fleet keeps the replay apart.
+      Mind where it goes: on a broker that real consumers listen to, --to-fleet keeps the replay apart. What was said to \
+      vehicles (commands, and the settings and regions that were wanted) is left out, and its number said: live \
+      vehicles would obey old orders. --orders plays it too.
 
       Examples:
-        odograph replay fleet.sqlite --to-fleet rehearsal --broker mqtt://broker.example --speed 10
+        odograph replay fleet.sqlite --to-fleet rehearsal --speed 10
         odograph replay fleet.sqlite --to-fleet rehearsal --from 2026-11-21
-        odograph replay fleet.sqlite --to-fleet rehearsal --vehicle van-1 --speed max --times keep
-        odograph replay fleet.sqlite --to-fleet rehearsal --longest-pause 5         # nights are skipped
+        odograph replay fleet.sqlite --to-fleet test --speed max --times keep
+        odograph replay fleet.sqlite --to-fleet test --longest-pause 5
 
       Exit codes: 0 all is acknowledged; 64 usage, or the recording cannot be read; 69 broker unavailable, or it \
       refused some; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
@@ -48,6 +50,10 @@ struct Replay: ParsableCommand {
     help: ArgumentHelp("Skip beyond this in pauses of the recording.", valueName: "seconds"))
   var longestPause: Double?
 
+  @Flag(
+    help: "Play commands, and settings and regions that were wanted, too: vehicles that listen obey them.")
+  var orders = false
+
   @Flag(help: "Print the summary as a JSON object.")
   var json = false
 
@@ -69,6 +75,7 @@ struct Replay: ParsableCommand {
       options.times = times
       options.fleet = toFleet
       options.longestPause = longestPause
+      options.playsOrders = orders
       options.json = json
       options.isQuiet = quiet
       return try ReplayCommand.run(options)

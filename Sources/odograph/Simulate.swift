@@ -9,7 +9,8 @@ struct Simulate: ParsableCommand {
       odographd does; what it could not send during an outage comes afterwards, as a track. Reports are spread \
       evenly over time. A broker that is slower than the vehicles costs messages, and their number is said. \
       The broker's will for a connection is that of its first vehicle: --connections as many as --vehicles \
-      gives each vehicle its own.
+      gives each vehicle its own. At the end it waits up to 30 s for what the broker has not acknowledged; a second \
+      Ctrl-C or SIGTERM ends that.
 
       Examples:
         odograph simulate --vehicles 2000               # 2000 messages a second

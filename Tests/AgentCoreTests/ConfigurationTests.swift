@@ -1,6 +1,7 @@
 import Foundation
 import Sensors
 import Spatial
+import Telemetry
 import Testing
 
 @testable import AgentCore

@@ -1,3 +1,5 @@
+internal import Telemetry
+
 extension AgentConfiguration {
   /// What may be done to the vehicle over MQTT.
   public struct Remote: Sendable, Hashable {

@@ -1,6 +1,7 @@
 internal import Configuration
 internal import Platform
 internal import TOMLKit
+internal import Telemetry
 
 /// The values that one place sets: a file, the environment or the command line.
 struct ConfigurationLayer: Sendable {

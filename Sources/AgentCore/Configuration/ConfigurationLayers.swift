@@ -1,3 +1,5 @@
+internal import Telemetry
+
 /// The places that a configuration comes from: flags over the environment over what was set remotely over the file.
 public struct ConfigurationLayers: Sendable {
   let flags: ConfigurationLayer

@@ -1,3 +1,5 @@
+internal import Telemetry
+
 /// On which line of a TOML text each key stands. The parser knows, but its Swift wrapper hands out lines only with
 /// syntax errors, so a wrong value would have none. This reads only headers and left-hand sides.
 struct TOMLKeyLines {

@@ -1,5 +1,6 @@
 internal import MQTT
 internal import Spatial
+internal import Telemetry
 
 /// Decides what becomes of settings that are wanted remotely. Documents, connection news and time go in; decisions come
 /// out. It does nothing itself.

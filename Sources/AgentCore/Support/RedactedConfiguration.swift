@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Telemetry
 
 /// The configuration in force as it may be shown to strangers: no credentials, nothing that leads to one, and no place that
 /// its owner wants to keep to himself.

@@ -55,6 +55,7 @@ struct CheckRights {
           statuses.insert(message.topic)
         }
         if message.payload == Array(nonce.utf8) { returned.insert(message.topic) }
+      case .interrupted(let status): throw .interrupted(status)
       }
       // What the broker keeps, and what comes back, follows within moments.
       if waiting.isEmpty, answers.count == tokens.count, !tokens.isEmpty {

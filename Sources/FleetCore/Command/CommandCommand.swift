@@ -42,10 +42,12 @@ public enum CommandCommand {
   /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
   public static func run(_ options: CommandOptions) throws(FleetError) -> ExitStatus {
     let arguments = try arguments(options)
+    try options.targets.requireChoice()
     let path = "command/\(options.name)"
     let isNamed = options.targets.named != nil
-    let filters = try options.targets.filters([path + "/response"] + (isNamed ? [] : ["status"]))
-    let exchange = try FleetExchange(options.broker, filters: filters)
+    let exchange = try FleetExchange(
+      options.broker, filters: try options.targets.filters([path + "/response"]),
+      kept: isNamed ? [] : try options.targets.filters(["status"]))
     try exchange.open()
     defer { exchange.close() }
     let vehicles = try options.targets.resolve(isNamed ? [] : try exchange.retained())
@@ -69,11 +71,15 @@ public enum CommandCommand {
       tokens[exchange.publish(message)] = key
     }
     let deadline = begin + Int64(options.timeout * 1e9)
-    while answers.count < vehicles.count, let event = try exchange.next(until: deadline) {
+    var unsent = Set(vehicles)
+    var ending: ExitStatus?
+    while ending == nil, answers.count < vehicles.count, let event = try exchange.next(until: deadline) {
       let seconds = Double(SystemClock.monotonic - begin) * 1e-9
       switch event {
-      case .published(let token, let reason?):
+      case .published(let token, let reason):
         guard let key = tokens[token] else { continue }
+        unsent.remove(key)
+        guard let reason else { continue }
         answers[key] = Answer(
           state: "refused", problem: "by the broker: \(reason); check its access list for this user",
           seconds: seconds)
@@ -87,10 +93,13 @@ public enum CommandCommand {
           state: json["state"]?.string ?? "unknown", problem: json["problem"]?.string, result: json["result"],
           seconds: seconds)
       case .disconnected(let reason): StandardError.say("\(reason); connecting again")
+      case .interrupted(let status): ending = status
       default: break
       }
     }
-    try print(vehicles, answers, options)
+    let seconds = Double(SystemClock.monotonic - begin) * 1e-9
+    try print(vehicles, answers, unsent: unsent, after: ending == nil ? options.timeout : seconds, options)
+    if let ending { return ending }
     let isDone = vehicles.allSatisfy { answers[$0]?.state == "done" }
     if isDone { return .done }
     return answers.count < vehicles.count ? .timedOut : .unavailable
@@ -130,14 +139,15 @@ public enum CommandCommand {
   }
 
   private static func print(
-    _ vehicles: [VehicleKey], _ answers: [VehicleKey: Answer], _ options: CommandOptions
+    _ vehicles: [VehicleKey], _ answers: [VehicleKey: Answer], unsent: Set<VehicleKey>, after seconds: Double,
+    _ options: CommandOptions
   ) throws(FleetError) {
     if options.json {
       let lines = vehicles.map { key in
         let answer = answers[key]
         var members: [String: JSONValue] = ["fleet": .string(key.fleet), "vehicle": .string(key.vehicle)]
         members["command"] = .string(options.name)
-        members["state"] = .string(answer?.state ?? "unanswered")
+        members["state"] = .string(answer?.state ?? (unsent.contains(key) ? "unsent" : "unanswered"))
         members["problem"] = answer?.problem.map { .string($0) }
         members["result"] = answer?.result
         members["seconds"] = answer.map { .number(($0.seconds * 1000).rounded() / 1000) }
@@ -149,9 +159,10 @@ public enum CommandCommand {
       let answer = answers[key]
       var line = StyledText(key.description, style: .bold)
       guard let answer else {
-        line.append(
-          "  no answer within \(QuantityText.fixed(options.timeout, decimals: 0) ?? "–") s",
-          style: TextStyle(.red))
+        let text =
+          unsent.contains(key)
+          ? PendingReport.unsent : "no answer within \(QuantityText.fixed(seconds, decimals: 0) ?? "–") s"
+        line.append("  \(text)", style: TextStyle(.red))
         return line
       }
       line.append("  \(answer.state)", style: TextStyle(answer.state == "done" ? .green : .red))

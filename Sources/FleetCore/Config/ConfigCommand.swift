@@ -54,6 +54,7 @@ public enum ConfigCommand {
       throw FleetError(
         operation: "set", object: "nothing", cause: "give key=value, --unset key or --file", exit: .usage)
     }
+    if options.action == .set { try options.targets.requireChoice() }
     let stages = options.stages.isEmpty ? [100] : options.stages
     guard stages.allSatisfy({ $0 > 0 && $0 <= 100 }), stages == stages.sorted() else {
       throw FleetError(
@@ -63,7 +64,7 @@ public enum ConfigCommand {
     let paths = ["config/desired", "config/reported"]
     let needsStatus = options.action == .set && options.targets.named == nil
     let exchange = try FleetExchange(
-      options.broker, filters: try options.targets.filters(paths + (needsStatus ? ["status"] : [])))
+      options.broker, kept: try options.targets.filters(paths + (needsStatus ? ["status"] : [])))
     try exchange.open()
     defer { exchange.close() }
     let kept = try exchange.retained()

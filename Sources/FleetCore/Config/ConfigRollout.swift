@@ -12,6 +12,8 @@ struct ConfigRollout {
   private let exchange: FleetExchange
   private let name: String
   private var outcomes: [VehicleKey: (state: String, problem: String?)] = [:]
+  /// Those of which the broker has the message.
+  private var sent: Set<VehicleKey> = []
   private var progress = ProgressLine()
 
   init(
@@ -41,12 +43,15 @@ struct ConfigRollout {
       status = try run(stage: part)
       progress.clear()
       try print(part)
-      if status != .done {
-        if done < order.count { StandardError.say("stopped: \(order.count - done) vehicles were not asked") }
-        break
-      }
+      if status != .done { break }
     }
-    return status
+    guard done < order.count else { return status }
+    StandardError.say(
+      status == .done
+        ? "\(order.count - done) of \(order.count) vehicles were not asked: --stages ends at "
+          + "\(QuantityText.fixed(stages.last ?? 0, decimals: 0) ?? "–") %"
+        : "stopped: \(order.count - done) of \(order.count) vehicles were not asked")
+    return status == .done ? .timedOut : status
   }
 
   private mutating func run(stage vehicles: [VehicleKey]) throws(FleetError) -> ExitStatus {
@@ -61,28 +66,33 @@ struct ConfigRollout {
       tokens[exchange.publish(message)] = key
     }
     var unsent = Set(tokens.keys)
-    // With no time for reports, what was sent has to arrive at least.
-    let deadline = SystemClock.monotonic + Int64(max(options.timeout, 15) * 1e9)
-    func isOver() -> Bool {
-      options.timeout == 0
-        ? unsent.isEmpty : vehicles.allSatisfy { outcomes[$0].map { Self.isFinal($0.state) } ?? false }
-    }
-    while !isOver(), let event = try exchange.next(until: deadline) {
+    var ending: ExitStatus?
+    let deadline = SystemClock.monotonic + Int64(PendingReport.patience(timeout: options.timeout) * 1e9)
+    var open = Set(vehicles)
+    while ending == nil, !(options.timeout == 0 ? unsent.isEmpty : open.isEmpty),
+      let event = try exchange.next(until: deadline)
+    {
       switch event {
       case .published(let token, let reason):
         unsent.remove(token)
-        if let reason, let key = tokens[token] {
+        guard let key = tokens[token] else { continue }
+        if let reason {
           outcomes[key] = ("refused", "by the broker: \(reason); check its access list for this user")
-        } else if options.timeout == 0, let key = tokens[token] {
-          outcomes[key] = ("sent", nil)
+          open.remove(key)
+        } else {
+          sent.insert(key)
+          if options.timeout == 0 { outcomes[key] = ("sent", nil) }
         }
-      case .message(let message): take(message)
+      case .interrupted(let status): ending = status
+      case .message(let message):
+        if let key = take(message), let state = outcomes[key]?.state, Self.isFinal(state) { open.remove(key) }
       case .disconnected(let reason): StandardError.say("\(reason); connecting again")
       default: break
       }
-      let finished = vehicles.filter { outcomes[$0].map { Self.isFinal($0.state) } ?? false }.count
+      let finished = vehicles.count - open.count
       progress.show { "\(finished) of \(vehicles.count) have reported" }
     }
+    if let ending { return ending }
     let states = vehicles.map { outcomes[$0]?.state }
     if states.contains(where: { $0 == "refused" || $0 == "rolledBack" }) { return .unavailable }
     return states.allSatisfy { $0 == "applied" || $0 == "sent" } ? .done : .timedOut
@@ -92,19 +102,19 @@ struct ConfigRollout {
     ["applied", "refused", "rolledBack"].contains(state)
   }
 
-  /// Takes a report of this document; those of others are none of ours.
-  private mutating func take(_ message: MQTTMessage) {
+  /// Takes a report of this document, and returns whose it is; those of others are none of ours.
+  private mutating func take(_ message: MQTTMessage) -> VehicleKey? {
     guard let address = TopicAddress(topic: message.topic, root: options.targets.root),
       address.path == "config/reported", let json = try? JSONValue(parsing: message.payload),
       json["version"]?.string == name, let state = json["state"]?.string
-    else { return }
+    else { return nil }
     var problems = [json["problem"]?.string].compactMap { $0 }
     for refusal in json["refused"]?.array ?? [] {
       problems.append("\(refusal["key"]?.string ?? "?"): \(refusal["reason"]?.string ?? "refused")")
     }
-    outcomes[VehicleKey(fleet: address.fleet, vehicle: address.vehicle)] = (
-      state, problems.isEmpty ? nil : problems.joined(separator: "; ")
-    )
+    let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
+    outcomes[key] = (state, problems.isEmpty ? nil : problems.joined(separator: "; "))
+    return key
   }
 
   private func print(_ vehicles: [VehicleKey]) throws(FleetError) {
@@ -112,7 +122,7 @@ struct ConfigRollout {
       let text = vehicles.sorted().map { key in
         var members: [String: JSONValue] = ["fleet": .string(key.fleet), "vehicle": .string(key.vehicle)]
         members["version"] = .string(name)
-        members["state"] = .string(outcomes[key]?.state ?? "unanswered")
+        members["state"] = .string(outcomes[key]?.state ?? (sent.contains(key) ? "unanswered" : "unsent"))
         members["problem"] = outcomes[key]?.problem.map { .string($0) }
         return JSONValue.object(members).text + "\n"
       }
@@ -123,7 +133,7 @@ struct ConfigRollout {
       let outcome = outcomes[key]
       let isGood = outcome?.state == "applied" || outcome?.state == "sent"
       line.append(
-        "  \(outcome?.state ?? "has not reported; it will read this when it is back")",
+        "  \(outcome?.state ?? (sent.contains(key) ? PendingReport.unanswered : PendingReport.unsent))",
         style: TextStyle(isGood ? .green : .yellow))
       if let problem = outcome?.problem { line.append("  \(problem)") }
       return line

@@ -13,9 +13,13 @@ struct ConfigSettings: Hashable, Sendable {
   ///   - assignments: `key=value`, the value as JSON or, where it is none, as text.
   ///   - removals: keys to take back.
   ///   - file: a JSON file with an object of keys, or one whose `settings` are such an object.
-  /// - Throws: `FleetError` naming what cannot be read.
+  /// - Throws: `FleetError` naming what cannot be read, and the key or value that no vehicle would take.
   init(assignments: [String], removals: [String], file: String?) throws(FleetError) {
-    if let file { values = try Self.settings(ofFile: file) }
+    if let file {
+      for (key, value) in try Self.settings(ofFile: file).sorted(by: { $0.key < $1.key }) {
+        values[key] = try Self.checked(value, of: key, place: " of \(file)")
+      }
+    }
     for assignment in assignments {
       guard let equals = assignment.firstIndex(of: "="), equals != assignment.startIndex else {
         throw FleetError(
@@ -23,11 +27,12 @@ struct ConfigSettings: Hashable, Sendable {
           exit: .usage)
       }
       let key = String(assignment[..<equals])
-      try Self.check(key)
-      values[key] = Self.value(String(assignment[assignment.index(after: equals)...]))
+      let text = String(assignment[assignment.index(after: equals)...])
+      values[key] = try Self.checked(Self.value(text), of: key, text: text)
     }
     for key in removals {
-      try Self.check(key)
+      // Whatever stands there may be taken back, also what another version has set.
+      try Self.checkForm(key, place: "")
       values[key] = nil
       removed.insert(key)
     }
@@ -50,7 +55,23 @@ struct ConfigSettings: Hashable, Sendable {
     return result
   }
 
-  private static func check(_ key: String) throws(FleetError) {
+  /// Checks a setting against the list that vehicles check it against, before it is sent to any.
+  /// - Parameter text: the value as it was written, where everything is text: 5 may be meant as a string.
+  private static func checked(
+    _ value: JSONValue, of key: String, text: String? = nil, place: String = ""
+  ) throws(FleetError) -> JSONValue {
+    try checkForm(key, place: place)
+    if let problem = RemoteKeys.problem(with: key) {
+      throw FleetError(operation: "set", object: "\"\(key)\"\(place)", cause: problem, exit: .usage)
+    }
+    guard let rule = ConfigurationKey.byPath[key], rule.accept(json: value) == nil else { return value }
+    if let text, rule.accept(.text(text)) != nil { return .string(text) }
+    throw FleetError(
+      operation: "set", object: "\(key) to \(value.text.prefix(80))\(place)", cause: "it is \(rule.accepted)",
+      exit: .usage)
+  }
+
+  private static func checkForm(_ key: String, place: String) throws(FleetError) {
     let isKey =
       key.contains(".") && !key.hasPrefix(".") && !key.hasSuffix(".") && key.utf8.count <= 128
       && key.utf8.allSatisfy {
@@ -58,7 +79,7 @@ struct ConfigSettings: Hashable, Sendable {
       }
     guard isKey else {
       throw FleetError(
-        operation: "set", object: "\"\(key.prefix(80))\"",
+        operation: "set", object: "\"\(key.prefix(80))\"\(place)",
         cause: "a key is written as in location.distance_filter",
         exit: .usage)
     }

@@ -13,15 +13,15 @@ final class FleetExchange: Sendable {
     case answered(filter: String, MQTTReasonCode)
     case connected(MQTTServerProperties)
     case disconnected(MQTTDisconnection)
+    /// A signal asks the command to end.
+    case interrupted(ExitStatus)
   }
 
-  /// Events that wait for the command at most; a fleet that says more meanwhile is not asked to, but may.
+  /// Events that wait for the command at most; more than that end it, because it would go on with a part.
   private static let capacity = 200_000
 
   private struct State: Sendable {
-    var events: [Event] = []
-    var head = 0
-    var dropped = 0
+    var events = EventQueue<Event>(capacity: FleetExchange.capacity)
     var properties: MQTTServerProperties?
   }
 
@@ -32,10 +32,21 @@ final class FleetExchange: Sendable {
   private let requests: OutboundRequests
   private let session: MQTTSession
   let filters: [String]
+  /// The filter that nothing matches, whose answer says that what the broker keeps is on its way; see `RetainedReading`.
+  private let mark: String?
 
+  /// - Parameters:
+  ///   - filters: for what comes while the command runs, at QoS 1.
+  ///   - kept: for what the broker keeps, at QoS 0. At QoS 1 a broker sends no more of it than it lets be under way and wait
+  ///     (mosquitto: 20 and 1000 messages), and drops the rest without a word; at QoS 0 the connection's own pace counts.
   /// - Throws: `FleetError` when options or filters are wrong.
-  init(_ broker: BrokerOptions, filters: [String]) throws(FleetError) {
-    self.filters = filters
+  init(_ broker: BrokerOptions, filters: [String] = [], kept: [String] = []) throws(FleetError) {
+    self.filters = filters + kept
+    // Whoever may read a topic may on most access lists read below it too; a refusal is an answer as good as any.
+    mark = kept.last.map { $0 + "/end" }
+    let subscriptions =
+      filters.map { MQTTSubscription($0) }
+      + (kept + [mark].compactMap { $0 }).map { MQTTSubscription($0, qos: .atMostOnce) }
     let configuration = try broker.configuration()
     do throws(SystemError) {
       signals = try SignalDescriptor([SIGINT, SIGTERM, SIGHUP])
@@ -45,11 +56,7 @@ final class FleetExchange: Sendable {
     self.state = state
     @Sendable func post(_ event: Event) {
       state.withLock { state in
-        if state.events.count - state.head >= Self.capacity {
-          state.dropped += 1
-        } else {
-          state.events.append(event)
-        }
+        state.events.append(event)
         if case .connected(let properties) = event { state.properties = properties }
       }
       wake.signal()
@@ -57,7 +64,7 @@ final class FleetExchange: Sendable {
     requests = OutboundRequests { post(.published($0, $1)) }
     do throws(MQTTError) {
       session = try MQTTSession(
-        configuration: configuration, subscriptions: filters.map { MQTTSubscription($0) }, outbound: requests,
+        configuration: configuration, subscriptions: subscriptions, outbound: requests,
         handlers: .init(
           connectionChanged: { change in
             switch change {
@@ -82,9 +89,10 @@ final class FleetExchange: Sendable {
     try start()
     var waiting = Set(filters)
     var kept: [Event] = []
-    let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
     var isConnected = false
     while !isConnected || !waiting.isEmpty {
+      // Answers come behind what the broker keeps.
+      let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
       guard let event = try next(until: deadline) else {
         throw FleetError(
           operation: "use", object: "the broker", cause: "it did not answer within \(Int(seconds)) s",
@@ -94,19 +102,19 @@ final class FleetExchange: Sendable {
       case .connected: isConnected = true
       case .disconnected(let reason): throw FleetError(reason)
       case .answered(let filter, let reason):
-        if reason.isError {
+        if filter == mark {
+          kept.append(event)
+        } else if reason.isError {
           throw FleetError(
             operation: "subscribe to", object: "\"\(filter)\"",
             cause: "\(reason); check the broker's access list for this user", exit: .unavailable)
         }
         waiting.remove(filter)
       case .message, .published: kept.append(event)
+      case .interrupted(let status): throw .interrupted(status)
       }
     }
-    state.withLock { [kept] state in
-      state.events = kept + state.events[state.head...]
-      state.head = 0
-    }
+    state.withLock { [kept] in $0.events.putBack(kept) }
   }
 
   func start() throws(FleetError) {
@@ -123,49 +131,52 @@ final class FleetExchange: Sendable {
   }
 
   /// The next event; nil when there is none until a time, in monotonic nanoseconds.
-  /// - Throws: `FleetError` when a signal asks the command to end.
+  /// - Throws: `FleetError` when more has come than could wait for this command.
   func next(until deadline: Int64) throws(FleetError) -> Event? {
     while true {
-      let event = state.withLock { state -> Event? in
-        guard state.head < state.events.count else { return nil }
-        defer {
-          state.head += 1
-          if state.head == state.events.count {
-            state.events.removeAll(keepingCapacity: true)
-            state.head = 0
-          }
-        }
-        return state.events[state.head]
+      if let event = try state.withLock({ state throws(FleetError) in try state.events.next() }) {
+        return event
       }
-      if let event { return event }
       let left = Double(deadline - SystemClock.monotonic) * 1e-9
       guard left > 0 else { return nil }
       _ = waitUntilReadable([wake.descriptor, signals.descriptor], seconds: min(left, 3600))
       wake.drain()
-      if let number = signals.received().first {
-        throw FleetError(
-          operation: "finish", object: "the command", cause: "it was interrupted",
-          exit: ExitStatus(signal: number))
-      }
+      if let number = signals.received().first { return .interrupted(ExitStatus(signal: number)) }
     }
   }
 
-  /// What the broker has kept below the subscriptions: everything until nothing more comes for a while.
-  /// - Parameters:
-  ///   - silence: seconds after which there is no more.
-  ///   - seconds: after which it ends regardless.
-  func retained(silence: Double = 0.4, seconds: Double = 30) throws(FleetError) -> [MQTTMessage] {
-    let end = SystemClock.monotonic + Int64(seconds * 1e9)
+  /// What the broker has kept below the filters that were given for that: all of it, after `open`.
+  /// - Throws: `FleetError` when the connection is lost, and when the broker does not say that this was all.
+  func retained() throws(FleetError) -> [MQTTMessage] {
+    guard let mark else { return [] }
+    var reading = RetainedReading(at: SystemClock.monotonic)
     var messages: [MQTTMessage] = []
     while true {
-      let pause = SystemClock.monotonic + Int64(silence * 1e9)
-      guard let event = try next(until: min(end, pause)) else { return messages }
-      switch event {
-      case .message(let message): if message.retain { messages.append(message) }
-      case .disconnected(let reason): throw FleetError(reason)
-      default: break
+      switch try next(until: reading.deadline) {
+      case .message(let message)?:
+        guard message.retain else { continue }
+        messages.append(message)
+        reading.kept(at: SystemClock.monotonic)
+      case .answered(let filter, _)? where filter == mark: reading.marked(at: SystemClock.monotonic)
+      case .disconnected(let reason)?: throw FleetError(reason)
+      case .interrupted(let status)?: throw .interrupted(status)
+      case .published?, .answered?, .connected?: break
+      case nil:
+        switch reading.outcome(at: SystemClock.monotonic) {
+        case .goesOn: continue
+        case .complete:
+          session.unsubscribe(mark)
+          return messages
+        case .unknown:
+          throw FleetError(
+            operation: "read", object: "what the broker keeps",
+            cause:
+              "after \(messages.count) messages it did not say that this was all, so that some may be missing; "
+              + "name fewer vehicles with --fleet and --vehicle, or let more wait for a client (mosquitto: "
+              + "max_queued_messages)",
+            exit: .unavailable)
+        }
       }
-      if SystemClock.monotonic >= end { return messages }
     }
   }
 
@@ -174,5 +185,12 @@ final class FleetExchange: Sendable {
 
   private static func usage(_ error: MQTTError) -> FleetError {
     FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
+  }
+}
+
+extension FleetError {
+  /// A signal came before there was anything to tell.
+  static func interrupted(_ status: ExitStatus) -> FleetError {
+    FleetError(operation: "finish", object: "the command", cause: "it was interrupted", exit: status)
   }
 }

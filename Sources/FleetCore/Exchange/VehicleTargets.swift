@@ -10,6 +10,9 @@ public struct VehicleTargets: Hashable, Sendable {
   public var vehicles: [String]
   /// Of those, 1 ... 100 per cent, always the same ones for the same vehicles; nil takes all.
   public var share: Double?
+  /// Whether every vehicle of every fleet is meant where none is named. Without it that is refused to a command that
+  /// changes something; one that only reads does not ask.
+  public var meansEveryVehicle = false
 
   public init(root: String, fleets: [String], vehicles: [String], share: Double? = nil) {
     self.root = root
@@ -30,22 +33,38 @@ public struct VehicleTargets: Hashable, Sendable {
     return bases.flatMap { base in paths.map { base.dropLast("#".count) + $0 } }
   }
 
+  /// Asks for a choice where something is to be changed: that nobody is named is more often forgotten than meant.
+  /// - Throws: `FleetError` when every vehicle of every fleet would be told, and nobody said so.
+  func requireChoice() throws(FleetError) {
+    guard fleets.isEmpty, vehicles.isEmpty, !meansEveryVehicle else { return }
+    throw FleetError(
+      operation: "tell", object: "every vehicle of every fleet",
+      cause: "nobody is named; give --fleet or --vehicle, or --every-vehicle where that is meant",
+      exit: .usage)
+  }
+
   /// The vehicles meant, when all are named.
   var named: [VehicleKey]? {
     guard !vehicles.isEmpty, !fleets.isEmpty else { return nil }
     return fleets.flatMap { fleet in vehicles.map { VehicleKey(fleet: fleet, vehicle: $0) } }.sorted()
   }
 
-  /// The vehicles meant: those named, or those of which the broker keeps something; and of them the share.
-  /// - Throws: `FleetError` when there is none.
-  func resolve(_ kept: [MQTTMessage]) throws(FleetError) -> [VehicleKey] {
-    let found = Set(
+  /// Whether nobody is meant: not all are named, and the broker keeps nothing of any.
+  func isNobody(_ kept: [MQTTMessage]) -> Bool { named == nil && found(kept).isEmpty }
+
+  private func found(_ kept: [MQTTMessage]) -> Set<VehicleKey> {
+    Set(
       kept.compactMap { message in
         TopicAddress(topic: message.topic, root: root).map {
           VehicleKey(fleet: $0.fleet, vehicle: $0.vehicle)
         }
       })
-    let keys = named ?? found.sorted()
+  }
+
+  /// The vehicles meant: those named, or those of which the broker keeps something; and of them the share.
+  /// - Throws: `FleetError` when there is none.
+  func resolve(_ kept: [MQTTMessage]) throws(FleetError) -> [VehicleKey] {
+    let keys = named ?? found(kept).sorted()
     guard !keys.isEmpty else {
       throw FleetError(
         operation: "find", object: "the vehicles",

@@ -10,6 +10,9 @@ struct RegionReport: Hashable, Sendable {
   /// Identifiers; nil when the vehicle has not reported.
   var accepted: [String]? { reported?["accepted"]?.array?.compactMap(\.string) }
 
+  /// Of the regions that are wanted or watched.
+  var names: Set<String> { Set(wanted.features.map(\.identifier)).union(accepted ?? []) }
+
   /// Whether the report is about what is wanted now; one that names no document is taken to be.
   var isCurrent: Bool {
     guard let version = desired?["version"]?.string, let answered = reported?["version"]?.string else {

@@ -31,9 +31,10 @@ extension RegionsCommand {
     }
     var outcomes: [VehicleKey: Outcome] = [:]
     var unsent = Set(tokens.keys)
-    let deadline = SystemClock.monotonic + Int64(max(options.timeout, 15) * 1e9)
+    var ending: ExitStatus?
+    let deadline = SystemClock.monotonic + Int64(PendingReport.patience(timeout: options.timeout) * 1e9)
     var progress = ProgressLine()
-    while options.timeout == 0 ? !unsent.isEmpty : outcomes.count < vehicles.count,
+    while ending == nil, options.timeout == 0 ? !unsent.isEmpty : outcomes.count < vehicles.count,
       let event = try exchange.next(until: deadline)
     {
       switch event {
@@ -63,19 +64,22 @@ extension RegionsCommand {
         if let problem = json["problem"]?.string { outcome.problems.append(problem) }
         outcomes[key] = outcome
       case .disconnected(let reason): StandardError.say("\(reason); connecting again")
+      case .interrupted(let status): ending = status
       default: break
       }
       progress.show { "\(outcomes.count) of \(vehicles.count) have reported" }
     }
     progress.clear()
-    try print(vehicles, outcomes, wanted, options)
+    let unsentKeys = Set(unsent.compactMap { tokens[$0] })
+    try print(vehicles, outcomes, wanted, unsent: unsentKeys, options)
+    if let ending { return ending }
     if outcomes.values.contains(where: { !$0.problems.isEmpty }) { return .unavailable }
     return outcomes.count == vehicles.count ? .done : .timedOut
   }
 
   private static func print(
     _ vehicles: [VehicleKey], _ outcomes: [VehicleKey: Outcome], _ wanted: [VehicleKey: RegionDocument],
-    _ options: RegionsOptions
+    unsent: Set<VehicleKey>, _ options: RegionsOptions
   ) throws(FleetError) {
     if options.json {
       let text = vehicles.map { key in
@@ -85,7 +89,9 @@ extension RegionsCommand {
           "wanted": .integer(Int64(wanted[key]?.features.count ?? 0)),
           "accepted": outcome.map { .integer(Int64($0.accepted)) } ?? .null,
           "problems": .array(outcome?.problems.map { .string($0) } ?? []),
-          "state": .string(outcome == nil ? "unanswered" : (outcome?.isSent == true ? "sent" : "reported")),
+          "state": .string(
+            outcome.map { $0.isSent ? "sent" : "reported" }
+              ?? (unsent.contains(key) ? "unsent" : "unanswered")),
         ]
         return JSONValue.object(members).text + "\n"
       }
@@ -94,7 +100,8 @@ extension RegionsCommand {
     let lines = vehicles.map { key in
       var line = StyledText(key.description, style: .bold)
       guard let outcome = outcomes[key] else {
-        line.append("  has not reported; it will read this when it is back", style: TextStyle(.yellow))
+        let text = unsent.contains(key) ? PendingReport.unsent : PendingReport.unanswered
+        line.append("  \(text)", style: TextStyle(.yellow))
         return line
       }
       let count = wanted[key]?.features.count ?? 0

@@ -43,6 +43,12 @@ public enum RegionsCommand {
         operation: "wait", object: "\(options.timeout) s", cause: "--timeout is 0 to 86400 seconds",
         exit: .usage)
     }
+    let isChange =
+      switch options.action {
+      case .push, .remove: true
+      case .list, .diff: false
+      }
+    if isChange { try options.targets.requireChoice() }
     // Files are read before anybody is asked anything.
     var file: RegionDocument?
     switch options.action {
@@ -51,16 +57,16 @@ public enum RegionsCommand {
     default: break
     }
     var paths = ["regions/desired", "regions/reported"]
-    let isChange =
-      switch options.action {
-      case .push, .remove: true
-      case .list, .diff: false
-      }
-    if isChange, options.targets.named == nil { paths.append("status") }
-    let exchange = try FleetExchange(options.broker, filters: try options.targets.filters(paths))
+    // Vehicles that have never heard of regions are there too.
+    if options.targets.named == nil { paths.append("status") }
+    let exchange = try FleetExchange(options.broker, kept: try options.targets.filters(paths))
     try exchange.open()
     defer { exchange.close() }
     let messages = try exchange.retained()
+    if options.action == .list, options.targets.isNobody(messages) {
+      StandardError.say("no vehicle has regions: the broker keeps nothing of any")
+      return .done
+    }
     let vehicles = try options.targets.resolve(messages)
     let kept = collect(messages, root: options.targets.root)
     switch options.action {
@@ -76,7 +82,9 @@ public enum RegionsCommand {
         return document
       }
     case .remove(let names):
-      return try push(vehicles, options, exchange) { key in
+      let removal = try RegionRemoval(names, from: vehicles, kept)
+      for sentence in removal.notes { StandardError.say(sentence) }
+      return try push(removal.vehicles, options, exchange) { key in
         var document = kept[key]?.wanted ?? RegionDocument()
         document.features.removeAll { names.isEmpty || names.contains($0.identifier) }
         return document
@@ -131,6 +139,9 @@ public enum RegionsCommand {
       try CommandOutput.print(text)
     } else {
       try CommandOutput.print(lines, styles: CommandOutput.usesStyles(options.usesColor))
+    }
+    if vehicles.allSatisfy({ kept[$0]?.names.isEmpty ?? true }) {
+      StandardError.say("no vehicle has regions")
     }
     return .done
   }

@@ -4,7 +4,7 @@ internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// Plays a recording back onto a broker.
+/// Plays a recording back onto a broker: what vehicles said, and what was said to them only when that is asked for.
 ///
 /// The command's thread reads and keeps the pace, the connection's thread publishes; between them is a bounded queue that
 /// holds the reading up, so that a broker that is slow costs time and neither messages nor memory.
@@ -43,14 +43,12 @@ public enum ReplayCommand {
       try recording.readMessages(options.selection) { message throws(FleetError) in try player.play(message) }
     } catch { throw FleetError(error) }
     player.handOver()
-    // A second signal ends the wait.
-    let deadline = SystemClock.monotonic + Int64(drain * 1e9)
-    while queue.pending > 0, SystemClock.monotonic < deadline {
-      if case .ended? = waiter.newSignal(within: 0.02) { break }
-    }
     player.progress.clear()
+    waiter.drain(seconds: drain) { queue.pending }
     let seconds = Moment.now.seconds(since: begin)
-    guard summary(options, queue, recording.name, seconds: seconds) else { return .outputFailed }
+    guard summary(options, queue, recording.name, leftOut: player.leftOut, seconds: seconds) else {
+      return .outputFailed
+    }
     if let ending = player.ending { return ending }
     return queue.counters.rejected > 0 || queue.pending > 0 ? .unavailable : .done
   }
@@ -100,9 +98,12 @@ public enum ReplayCommand {
     var clock: ReplayClock
     var progress = ProgressLine()
     var ending: ExitStatus?
+    /// Messages to vehicles that were not played.
+    private(set) var leftOut = 0
     private let rewriter: ReplayRewriter
     private let total: Int
     private let isQuiet: Bool
+    private let playsOrders: Bool
     private var batch: [MQTTMessage] = []
     private var played = 0
 
@@ -116,11 +117,17 @@ public enum ReplayCommand {
       self.clock = clock
       self.total = total
       isQuiet = options.isQuiet
+      playsOrders = options.playsOrders
       rewriter = ReplayRewriter(options, run: .random(in: 0 ... .max))
     }
 
     /// Waits until a message is due, and publishes it. Returns false when a signal has come.
     mutating func play(_ message: StoredMessage) throws(FleetError) -> Bool {
+      if !playsOrders, message.isOrder {
+        leftOut += 1
+        played += 1
+        return true
+      }
       let due = clock.due(message.received)
       while true {
         let left = due.seconds(since: Moment.now.time)
@@ -159,7 +166,7 @@ public enum ReplayCommand {
 
   /// Returns false when the output is gone.
   private static func summary(
-    _ options: ReplayOptions, _ queue: PublishQueue, _ name: String, seconds: Double
+    _ options: ReplayOptions, _ queue: PublishQueue, _ name: String, leftOut: Int, seconds: Double
   ) -> Bool {
     let counters = queue.counters
     if options.json {
@@ -168,6 +175,7 @@ public enum ReplayCommand {
         json.field("acknowledged", counters.acknowledged)
         json.field("rejected", counters.rejected)
         json.field("unacknowledged", queue.pending)
+        json.field("leftOut", leftOut)
         json.field("bytes", counters.bytes)
         json.field("seconds", seconds, decimals: 3)
       }
@@ -178,6 +186,7 @@ public enum ReplayCommand {
     if counters.rejected > 0 {
       text += ", \(counters.rejected) refused by the broker; check its access list for this user"
     }
+    if leftOut > 0 { text += "; \(leftOut) to vehicles left out, which --orders plays too" }
     StandardError.say(text)
     return true
   }

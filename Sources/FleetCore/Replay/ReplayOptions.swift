@@ -23,6 +23,8 @@ public struct ReplayOptions: Sendable {
   public var root = FleetSelection().root
   /// Seconds without a message that are skipped beyond; nil waits them out.
   public var longestPause: Double?
+  /// Whether commands, and settings and regions that were wanted, are played too: vehicles that listen obey them.
+  public var playsOrders = false
   public var json = false
   public var isQuiet = false
 

@@ -49,12 +49,8 @@ public enum SimulateCommand {
           fleet.vehicles[place].removals.map { SimulatedFleet.Output(vehicle: place, message: $0) }
         })
     }
-    // A second signal ends the wait.
-    let deadline = SystemClock.monotonic + Int64(drain * 1e9)
-    while links.pending > 0, SystemClock.monotonic < deadline {
-      if case .ended? = waiter.newSignal(within: 0.02) { break }
-    }
     progress.clear()
+    waiter.drain(seconds: drain) { links.pending }
     let isWritten = summary(options, links, seconds: seconds)
     guard isWritten else { return .outputFailed }
     if case .ended(let status)? = ending { return status }

@@ -1,4 +1,5 @@
 import Spatial
+import Telemetry
 import TestSupport
 import Testing
 

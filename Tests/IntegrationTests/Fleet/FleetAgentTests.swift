@@ -57,8 +57,9 @@ import Testing
     let show = try await odograph(broker, "config", "show")
     #expect(show.output.contains("location.distance_filter = 35"), "\(show.output)")
     #expect(try await odograph(broker, "config", "diff").status == 0)
-    let refused = try await odograph(broker, "config", "set", "location.distance_filter=-1")
-    #expect(refused.status == 69 && refused.output.contains("location.distance_filter"), "\(refused.output)")
+    let refused = try await odograph(broker, "config", "set", "mqtt.keepalive=40")
+    #expect(
+      refused.status == 69 && refused.output.contains("mqtt.keepalive: remote.keys"), "\(refused.output)")
     let file = try directory.write("yard.wkt", "yard: POLYGON ((11 48, 12 48, 12 49, 11 49))\n")
     let push = try await odograph(broker, "regions", "push", file)
     #expect(push.status == 0 && push.output.contains("watches 1 of 1"), "\(push.output) \(agent.log)")

@@ -18,6 +18,27 @@ import Testing
     #expect(wrong.status == 64 && wrong.output.contains("Error: "))
   }
 
+  /// Examples are copied from a terminal of 80 columns: none of them is broken there.
+  @Test(
+    .timeLimit(.minutes(6)),
+    arguments: [
+      ["stats"], ["record"], ["export"], ["replay"], ["check"], ["command"], ["config"],
+      ["config", "show"], ["config", "set"], ["config", "diff"], ["regions"], ["regions", "list"],
+      ["regions", "push"], ["regions", "remove"], ["regions", "diff"], ["simulate"],
+    ])
+  func examplesFitALine(command: [String]) async throws {
+    let help = try await OdographProcess.run(command + ["--help"])
+    let lines = help.output.split(separator: "\n", omittingEmptySubsequences: false)
+    let begin = try #require(lines.firstIndex { $0.hasSuffix("Examples:") })
+    #expect(!help.output.contains("# Exit codes"))
+    var isContinued = false
+    for line in lines[(begin + 1)...].prefix(while: { !$0.isEmpty }) {
+      #expect(isContinued || line.contains("odograph") || line.contains(" | \\"), "broken: \(line)")
+      #expect(line.count < 80 && line.hasPrefix("  "), "\(line)")
+      isContinued = line.hasSuffix("\\")
+    }
+  }
+
   @Test(.timeLimit(.minutes(6)), arguments: ["bash", "zsh", "fish"]) func completions(shell: String)
     async throws
   {

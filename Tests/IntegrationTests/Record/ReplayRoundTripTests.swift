@@ -76,6 +76,35 @@ import Testing
       ) == [["0"]])
   }
 
+  /// Old orders are left out, and counted, unless they are asked for.
+  @Test(.timeLimit(.minutes(6))) func vehiclesAreNotToldTwice() async throws {
+    let drive = try RecordedDrive()
+    let store = drive.state.file("fleet.sqlite")
+    let van = "odograph/v1/demo/van"
+    let orders = [
+      "\(van)/config/desired", "\(van)/regions/desired", "\(van)/command/locate", "owntracks/ann/phone/cmd",
+    ]
+    let others = [
+      "\(van)/command/locate/response", "\(van)/config/reported", "\(van)/status", "sensors/done",
+    ]
+    try await drive.record(into: store, subscription: 1, until: RecordedDrive.isWhole(store)) {
+      for topic in orders + others { try await publish(drive.broker, topic, #"{"id":"1"}"#) }
+    }
+    for asked in [false, true] {
+      let listener = try RecordedDrive()
+      let again = listener.state.file("again.sqlite")
+      try await listener.record(into: again, subscription: 2, until: RecordedDrive.isWhole(again)) {
+        let result = try await OdographProcess.run(
+          ["replay", store, "--speed", "max", "--times", "keep"] + (asked ? ["--orders"] : ["--json"])
+            + listener.address)
+        #expect(result.status == 0, "\(result.output)")
+        #expect(result.output.contains(asked ? "8 of 8 messages" : #""leftOut":4"#), "\(result.output)")
+      }
+      let topics = try SQLiteReader(again).rows("SELECT topic FROM messages").compactMap { $0[0] }
+      #expect(Set(topics) == Set(asked ? orders + others : others))
+    }
+  }
+
   @Test(.timeLimit(.minutes(6))) func ctrlCEndsItInOrderAndNobodyIsWaitedForForLong() async throws {
     let drive = try RecordedDrive()
     let store = drive.state.file("fleet.sqlite")

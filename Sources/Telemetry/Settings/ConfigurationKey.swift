@@ -1,7 +1,8 @@
 /// One key that a configuration may set: its type, what it accepts and what it means. The list of all of them is
-/// the single place that the loader, the error messages and the test of `Config/odograph.toml` read.
-struct ConfigurationKey: Sendable {
-  enum Kind: Sendable {
+/// the single place that the loader, the error messages, the fleet's command line and the test of `Config/odograph.toml`
+/// read.
+package struct ConfigurationKey: Sendable {
+  package enum Kind: Sendable {
     case text
     case oneOf([String])
     case texts
@@ -11,12 +12,12 @@ struct ConfigurationKey: Sendable {
   }
 
   /// Dotted, as in `mqtt.broker`.
-  let path: String
-  let kind: Kind
+  package let path: String
+  package let kind: Kind
   /// Nil: left out unless set.
-  let defaultValue: Value?
+  package let defaultValue: Value?
 
-  enum Value: Sendable, Hashable {
+  package enum Value: Sendable, Hashable {
     case text(String)
     case texts([String])
     case integer(Int)
@@ -24,21 +25,21 @@ struct ConfigurationKey: Sendable {
     case flag(Bool)
   }
 
-  init(_ path: String, _ kind: Kind, default value: Value? = nil) {
+  package init(_ path: String, _ kind: Kind, default value: Value? = nil) {
     self.path = path
     self.kind = kind
     defaultValue = value
   }
 
   /// The environment variable that overrides the key: `mqtt.broker` is `ODOGRAPH_MQTT_BROKER`.
-  var environmentName: String {
+  package var environmentName: String {
     Self.environmentPrefix + path.uppercased().split(separator: ".").joined(separator: "_")
   }
 
-  static let environmentPrefix = "ODOGRAPH_"
+  package static let environmentPrefix = "ODOGRAPH_"
 
   /// For a message: "one of a, b" or "an integer from 1 to 65535".
-  var accepted: String {
+  package var accepted: String {
     switch kind {
     case .text: "a string"
     case .oneOf(let choices): "one of " + choices.map { "\"\($0)\"" }.joined(separator: ", ")
@@ -55,7 +56,7 @@ struct ConfigurationKey: Sendable {
   }
 
   /// The value in the key's own type, or nil when it is none of the accepted ones. An integer may stand for a number.
-  func accept(_ value: Value) -> Value? {
+  package func accept(_ value: Value) -> Value? {
     switch (kind, value) {
     case (.text, .text), (.texts, .texts), (.flag, .flag): value
     case (.texts, .text(let text)): .texts([text])
@@ -69,7 +70,7 @@ struct ConfigurationKey: Sendable {
   }
 
   /// Reads the value from the text of an environment variable or a flag; arrays are separated by commas.
-  func parse(_ text: String) -> Value? {
+  package func parse(_ text: String) -> Value? {
     switch kind {
     case .text, .oneOf: accept(.text(text))
     case .texts:
@@ -82,7 +83,7 @@ struct ConfigurationKey: Sendable {
 }
 
 extension StringProtocol {
-  func trimmingSpaces() -> Self.SubSequence {
+  package func trimmingSpaces() -> Self.SubSequence {
     let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
     guard let first = firstIndex(where: { !isSpace($0) }), let last = lastIndex(where: { !isSpace($0) })
     else {

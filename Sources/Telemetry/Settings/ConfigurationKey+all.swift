@@ -2,7 +2,7 @@ internal import Positioning
 
 extension ConfigurationKey {
   /// Every key there is, in the order of `Config/odograph.toml`, which documents each.
-  static let all: [ConfigurationKey] = [
+  package static let all: [ConfigurationKey] = [
     ConfigurationKey("vehicle.fleet", .text, default: .text("default")),
     ConfigurationKey("vehicle.id", .text),
 
@@ -157,10 +157,10 @@ extension ConfigurationKey {
     ConfigurationKey("remote.history_mb", .integer(0...10_000), default: .integer(16)),
   ]
 
-  static let byPath = Dictionary(uniqueKeysWithValues: all.map { ($0.path, $0) })
+  package static let byPath = Dictionary(uniqueKeysWithValues: all.map { ($0.path, $0) })
 
   /// The key that a misspelt one probably meant; nil when none is near.
-  static func nearest(to path: String) -> String? {
+  package static func nearest(to path: String) -> String? {
     let best = all.map { ($0.path, editDistance($0.path, path)) }.min { $0.1 < $1.1 }
     return best.flatMap { $0.1 <= 3 ? $0.0 : nil }
   }
