@@ -13,7 +13,7 @@ import Testing
       ("record", "--commit-count"), ("record", "--commit-interval"), ("record", "--buffer"),
       ("record", "--session-expiry"), ("record", "--count"), ("simulate", "--rate"),
       ("simulate", "--vehicles"), ("simulate", "--seconds"), ("simulate", "--seed"), ("replay", "--speed"),
-      ("replay", "--longest-pause"),
+      ("replay", "--longest-pause"), ("watch", "--port"),
     ])
   func negativeNumbersAreRefused(command: String, option: String) async throws {
     let directory = try TemporaryDirectory()
@@ -21,8 +21,7 @@ import Testing
     let run = try await OdographProcess.run([command, option, "-1"] + store)
     #expect(run.status == 64, "\(run.output)")
     #expect(!run.output.contains("Missing value") && run.output.contains("-1"), "\(run.output)")
-    let name = option == "--seconds" ? "--timeout" : option
-    #expect(run.output.contains(name), "\(run.output)")
+    #expect(run.output.contains(option), "\(run.output)")
   }
 
   /// What ends a command after a while has two names, in each that has it.
@@ -30,7 +29,7 @@ import Testing
   func bothNamesOfTheTimeLimit(command: String) async throws {
     for name in ["--timeout", "--seconds"] {
       let run = try await OdographProcess.run([command, name, "1e9"])
-      #expect(run.status == 64 && run.output.contains("--timeout 1000000000.0"), "\(run.output)")
+      #expect(run.status == 64 && run.output.contains("\(name)"), "\(run.output)")
     }
     let help = try await OdographProcess.run([command, "--help"])
     #expect(help.output.contains("--timeout, --seconds <seconds>"))
