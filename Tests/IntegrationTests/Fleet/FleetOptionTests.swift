@@ -57,17 +57,4 @@ import Testing
     let counts = try await OdographProcess.run(["stats", "--seconds", "1"] + at)
     #expect(counts.output.contains("1 unreadable"), "\(counts.output)")
   }
-
-  /// In 80 columns an example is one line, to be copied.
-  @Test(.timeLimit(.minutes(6)), arguments: ["watch", "tail", "stats", "record", "simulate"])
-  func examplesAreLines(command: String) async throws {
-    let help = try await OdographProcess.run([command, "--help"]).output
-    let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
-      .drop { $0 != "Examples:" }.dropFirst().prefix { !$0.isEmpty }
-    #expect(lines.count > 2)
-    for line in lines {
-      #expect(line.count < 78 && line.hasPrefix("  "), "\(line)")
-      #expect(["odograph", "#", "mosquitto"].contains(line.split(separator: " ").first ?? ""), "\(line)")
-    }
-  }
 }
