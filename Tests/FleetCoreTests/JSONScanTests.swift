@@ -34,6 +34,17 @@ import Testing
   ])
   func marksWhatALineCannotHold(text: String) { #expect(JSONScan(Array(text.utf8)) == .validAfterEscaping) }
 
+  /// Whatever a terminal acts upon, of all characters there are.
+  @Test func marksAllThatIsUnseen() {
+    var count = 0
+    for value in UInt32(0x7F)...0x10_FFFF {
+      guard let scalar = Unicode.Scalar(value), scalar.isUnseen else { continue }
+      count += 1
+      #expect(JSONScan(Array("[\"é\(scalar)漢\"]".utf8)) == .validAfterEscaping, "\(String(value, radix: 16))")
+    }
+    #expect(count > 150)
+  }
+
   @Test func nestingHasABound() {
     func nested(_ depth: Int) -> [UInt8] {
       [UInt8](repeating: UInt8(ascii: "["), count: depth)

@@ -240,11 +240,13 @@ enum JSONScan: Hashable, Sendable {
       }
       guard bytes.count - position >= length, second.contains(bytes[position]) else { return false }
       for offset in 1..<max(1, length) where bytes[position + offset] & 0xC0 != 0x80 { return false }
-      // Control characters are not only those of ASCII.
-      if !needsEscaping {
+      // Control characters are not only those of ASCII; most letters are told by their first byte.
+      switch lead {
+      case 0xC2, 0xD8, 0xE1, 0xE2, 0xEF, 0xF0, 0xF3:
         var value = UInt32(lead) & (0x3F >> UInt32(length))
         for offset in 0..<length { value = value << 6 | UInt32(bytes[position + offset] & 0x3F) }
-        needsEscaping = Unicode.Scalar(value)?.isUnseen ?? false
+        if Unicode.Scalar(value)?.isUnseen == true { needsEscaping = true }
+      default: break
       }
       position += length
       return true
