@@ -49,8 +49,7 @@ extension WatchView {
   private func place(in snapshot: Snapshot, _ layout: WatchLayout) -> String? {
     let filtered = filter.text.isEmpty ? "" : " like \"\(filter.text)\""
     guard layout.tableRows > 0 else {
-      let number = snapshot.selectedRow.map { "\(offset + $0 + 1)" }
-      return number.map { "\($0) of \(snapshot.matching)\(filtered)" }
+      return snapshot.selectedPlace.map { "\($0 + 1) of \(snapshot.matching)\(filtered)" }
     }
     guard snapshot.matching > snapshot.visible.count || !filter.text.isEmpty else { return nil }
     let rows = snapshot.visible.isEmpty ? "none" : "\(offset + 1)–\(offset + snapshot.visible.count)"

@@ -23,6 +23,8 @@ struct WatchView: Sendable {
     /// The vehicle that was chosen, and its row among the visible.
     var selected: VehicleRecord?
     var selectedRow: Int?
+    /// Its place among all that match, counted from 0, whether it is seen or not.
+    var selectedPlace: Int?
     /// Empty where no map is shown.
     var map = MapPane()
   }
@@ -92,6 +94,7 @@ struct WatchView: Sendable {
     snapshot.matching = matching.count
     let chosen = choose(among: matching, of: roster.vehicles)
     offset = max(0, min(offset, matching.count - pageRows))
+    snapshot.selectedPlace = chosen
     if let chosen {
       snapshot.selected = roster.vehicles[matching[chosen]]
       if (offset..<(offset + pageRows)).contains(chosen) { snapshot.selectedRow = chosen - offset }

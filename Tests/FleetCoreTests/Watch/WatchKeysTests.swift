@@ -50,6 +50,14 @@ import Testing
     }
   }
 
+  /// Without the table, the foot tells which vehicle it is, wherever the sort puts it.
+  @Test func thePlaceIsToldWithoutATable() {
+    let shown = screens(60, 10, [.enter, .character("r"), .down, .up, .up])
+    for (place, text) in zip(1..., ["1 of 3", "3 of 3", "3 of 3", "2 of 3", "1 of 3"]) {
+      #expect(shown[place].split(separator: "\n").last?.contains(text) == true, "\(shown[place])")
+    }
+  }
+
   @Test func allKeysAreShownUntilAKeyComes() {
     for (columns, rows) in [(40, 10), (80, 24), (60, 24), (120, 40)] {
       let shown = screens(columns, rows, [.character("?"), .character("q")])
