@@ -23,7 +23,7 @@ struct Export: ParsableCommand {
         odograph export fleet.sqlite -o today.gpx --from 2026-11-21
         odograph export fleet.sqlite --vehicle van-1 --format csv | grep van-1
         odograph export fleet.sqlite --region depots.geojson -o there.kml
-        odograph export --messages --from 2026-11-21T08:00:00Z --to 2026-11-21T09:00:00Z > hour.jsonl
+        odograph export --messages --from 2026-11-21 --to 2026-11-22 > day.jsonl
 
       Exit codes: 0 done, also when the reader left; 64 usage, or the recording cannot be read; 74 the output cannot \
       be written; 130 Ctrl-C; 143 SIGTERM.

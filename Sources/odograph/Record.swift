@@ -24,7 +24,7 @@ struct Record: ParsableCommand {
         odograph record postgres://fleet@db.example/fleet --share recorders
         odograph record --message-profile owntracks phones.sqlite
         odograph record --topic 'sensors/#' other.sqlite
-        # sqlite3 odograph.sqlite 'select vehicle, count(*) from messages group by vehicle'
+        # sqlite3 odograph.sqlite 'select vehicle, time from positions'
 
       Passwords of PostgreSQL belong into ~/.pgpass or PGPASSWORD.
 
