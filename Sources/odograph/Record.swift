@@ -24,7 +24,7 @@ struct Record: ParsableCommand {
         odograph record postgres://fleet@db.example/fleet --share recorders
         odograph record --message-profile owntracks phones.sqlite
         odograph record --topic 'sensors/#' other.sqlite
-        # sqlite3 odograph.sqlite 'select vehicle, time from positions'
+        # sqlite3 odograph.sqlite 'select time, vehicle from positions'
 
       Passwords of PostgreSQL belong into ~/.pgpass or PGPASSWORD.
 
@@ -54,28 +54,33 @@ struct Record: ParsableCommand {
   var clientID: String?
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "How long the broker keeps what comes while nobody records (default: a day; with --share 300).",
       valueName: "seconds"))
   var sessionExpiry: UInt32?
 
-  @Option(help: ArgumentHelp("Messages after which a commit does not wait for more.", valueName: "messages"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Messages after which a commit does not wait for more.", valueName: "messages"))
   var commitCount = 2000
 
-  @Option(help: ArgumentHelp("How long a commit waits for more.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("How long a commit waits for more.", valueName: "seconds"))
   var commitInterval = 0.05
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp("Messages kept in memory at most while the database is away.", valueName: "messages"))
   var buffer = 10_000
 
   @OptionGroup var quality: QualityArguments
 
-  @Option(help: ArgumentHelp("End after so many messages.", valueName: "messages"))
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "messages"))
   var count: Int?
 
-  @Option(help: ArgumentHelp("End after so long.", valueName: "seconds"))
-  var timeout: Double?
+  @OptionGroup var time: TimeLimitArguments
 
   @Flag(help: "Print progress and result as JSON lines.")
   var json = false
@@ -99,7 +104,7 @@ struct Record: ParsableCommand {
       options.commitInterval = commitInterval
       options.bufferedMessages = buffer
       options.count = count
-      options.timeout = timeout
+      options.timeout = try time.limit()
       options.isJSON = json
       options.isQuiet = quiet
       return try RecordCommand.run(options)

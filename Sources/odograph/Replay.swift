@@ -32,6 +32,7 @@ struct Replay: ParsableCommand {
   @OptionGroup(title: "Selection") var part: RecordingArguments
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "How much faster than it was recorded, as in 1 or 10; max is as fast as the broker takes it.",
       valueName: "factor"))
@@ -44,7 +45,9 @@ struct Replay: ParsableCommand {
   @Option(help: ArgumentHelp("Play it under the topics of this fleet.", valueName: "fleet"))
   var toFleet: String?
 
-  @Option(help: ArgumentHelp("Skip beyond this in pauses of the recording.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Skip beyond this in pauses of the recording.", valueName: "seconds"))
   var longestPause: Double?
 
   @Flag(

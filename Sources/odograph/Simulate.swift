@@ -13,10 +13,10 @@ struct Simulate: ParsableCommand {
       Ctrl-C or SIGTERM ends that.
 
       Examples:
-        odograph simulate --vehicles 2000                   # 2000 messages a second
+        odograph simulate --vehicles 2000               # 2000 messages a second
         odograph simulate --vehicles 50 --live-rate 10 --seconds 60
-        odograph simulate --vehicles 500 --connections 500  # a connection for each
-        odograph simulate --vehicles 20 --outages 30 --outage-seconds 20 --events 60
+        odograph simulate --vehicles 500 --connections 500    # one for each
+        odograph simulate --vehicles 20 --outages 30 --outage-seconds 20
         odograph simulate --vehicles 100 --seconds 10 --clear --json
 
       Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
@@ -24,7 +24,8 @@ struct Simulate: ParsableCommand {
 
   @OptionGroup(title: "Broker") var broker: BrokerArguments
 
-  @Option(help: ArgumentHelp("How many vehicles.", valueName: "number"))
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("How many vehicles.", valueName: "number"))
   var vehicles = 10
 
   @Option(help: "The fleet that they are in.")
@@ -33,38 +34,52 @@ struct Simulate: ParsableCommand {
   @Option(help: "What they are called, before their number.")
   var prefix = "sim-"
 
-  @Option(help: ArgumentHelp("The first vehicle's number.", valueName: "number"))
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("The first vehicle's number.", valueName: "number"))
   var first = 1
 
-  @Option(help: ArgumentHelp("How many connections they share.", valueName: "number"))
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("How many connections they share.", valueName: "number"))
   var connections = 1
 
-  @Option(help: ArgumentHelp("Locations of each vehicle in a second.", valueName: "hertz"))
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("Locations of each vehicle in a second.", valueName: "hertz"))
   var rate = 1.0
 
-  @Option(help: ArgumentHelp("Headings and attitudes of each vehicle in a second.", valueName: "hertz"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Headings and attitudes of each vehicle in a second.", valueName: "hertz"))
   var liveRate = 0.0
 
-  @Option(help: ArgumentHelp("How much faster than life they drive.", valueName: "factor"))
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("How much faster than life they drive.", valueName: "factor"))
   var speed = 1.0
 
-  @Option(help: ArgumentHelp("Motion events of each vehicle in an hour, on average.", valueName: "number"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Motion events of each vehicle in an hour, on average.", valueName: "number"))
   var events = 6.0
 
-  @Option(help: ArgumentHelp("Lost links of each vehicle in an hour, on average.", valueName: "number"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Lost links of each vehicle in an hour, on average.", valueName: "number"))
   var outages = 0.0
 
-  @Option(help: ArgumentHelp("How long a lost link stays lost.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("How long a lost link stays lost.", valueName: "seconds"))
   var outageSeconds = 60.0
 
-  @Option(help: ArgumentHelp("The quality of service of locations: 0 or 1.", valueName: "level"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("The quality of service of locations: 0 or 1.", valueName: "level"))
   var qos: UInt8 = 1
 
-  @Option(help: ArgumentHelp("What places, noise, events and outages are drawn from.", valueName: "number"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("What places, noise, events and outages are drawn from.", valueName: "number"))
   var seed: UInt64 = 1
 
-  @Option(help: ArgumentHelp("End after so long.", valueName: "seconds"))
-  var seconds: Double?
+  @OptionGroup var time: TimeLimitArguments
 
   @Flag(help: "At the end, take back what the broker keeps of the vehicles.")
   var clear = false
@@ -90,7 +105,7 @@ struct Simulate: ParsableCommand {
       options.outageSeconds = outageSeconds
       options.qos = qos
       options.seed = seed
-      options.seconds = seconds
+      options.seconds = try time.limit()
       options.clears = clear
       options.json = json
       return try SimulateCommand.run(options)

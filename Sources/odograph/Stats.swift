@@ -10,13 +10,13 @@ struct Stats: ParsableCommand {
       start. MISSING are numbers of the vehicle's sequence that have not come, LATE those that came after later \
       ones, TWICE repetitions. A vehicle that was away leaves out positions that newer ones replaced, so a missing \
       number need not be a loss. DELAY is the mean from the vehicle's clock to this one. What the broker had kept \
-      from before is counted apart.
+      from before is counted apart, but for UNREADABLE: payloads that are no JSON, or whose time is none.
 
       Examples:
         odograph stats --fleet delivery
         odograph stats --once --seconds 60
         odograph stats --count 100000 --seconds 600
-        odograph stats --json --seconds 10 | jq '.vehicles[] | select(.missing > 0)'
+        odograph stats --json --seconds 10 | jq '.vehicles[] | .missing'
 
       Exit codes: 0 done; 64 usage; 69 broker unavailable, or refuses; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
       """)
@@ -30,10 +30,11 @@ struct Stats: ParsableCommand {
   @Flag(help: "Count for a while (10 s unless --seconds or --count says so), print the table and end.")
   var once = false
 
-  @Option(help: ArgumentHelp("End after so long.", valueName: "seconds"))
-  var seconds: Double?
+  @OptionGroup var time: TimeLimitArguments
 
-  @Option(help: ArgumentHelp("End after so many messages, and print the table.", valueName: "n"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("End after so many messages, and print the table.", valueName: "n"))
   var count: Int?
 
   @OptionGroup var quality: QualityArguments
@@ -56,7 +57,7 @@ struct Stats: ParsableCommand {
       options.profile = selection.profile
       options.qos = try quality.level()
       options.share = share
-      options.seconds = seconds
+      options.seconds = try time.limit()
       options.count = count
       options.once = once
       options.json = json

@@ -6,7 +6,7 @@ struct Tail: ParsableCommand {
     abstract: "Prints messages as JSON lines.",
     discussion: """
       Each line is an object of topic, qos, retain and payload. A payload that is JSON stands there as it came, \
-      other text as a string, and anything else as {"base64":"..."}. retain is true for what the broker had kept \
+      other text as a string, and anything else as {"base64":"..."}; characters that a terminal acts upon are escaped. retain is true for what the broker had kept \
       from before, which may be of any age. With --share it takes all that the broker has for it before it leaves, so \
       that nothing is lost to the group; that may be more than --count.
 
@@ -15,7 +15,7 @@ struct Tail: ParsableCommand {
         odograph tail --kind status --retained --timeout 2      # who is there
         odograph tail --vehicle van-1 --no-retained --count 1 --timeout 60
         odograph tail --topic 'sensors/+/temperature' --qos 0
-        odograph tail --share readers                    # one of many, each with its part
+        odograph tail --share readers             # one of many, with its part
 
       Exit codes: 0 done: the count was reached, the time was over where no count was asked for, or the reader \
       left; 64 usage; 69 broker unavailable, or refuses; 74 the output cannot be written; 75 the time was over \
@@ -34,11 +34,11 @@ struct Tail: ParsableCommand {
       valueName: "group"))
   var share: String?
 
-  @Option(help: ArgumentHelp("End after so many messages.", valueName: "messages"))
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "messages"))
   var count: Int?
 
-  @Option(help: ArgumentHelp("End after so long.", valueName: "seconds"))
-  var timeout: Double?
+  @OptionGroup var time: TimeLimitArguments
 
   @Flag(
     inversion: .prefixedNo,
@@ -47,6 +47,9 @@ struct Tail: ParsableCommand {
 
   @OptionGroup var quality: QualityArguments
 
+  @Flag(help: "Changes nothing, for the lines are JSON anyway.")
+  var json = false
+
   func run() throws {
     try perform { () throws(FleetError) in
       var options = TailOptions(filters: try topics.filters(broker, words))
@@ -54,7 +57,7 @@ struct Tail: ParsableCommand {
       options.qos = try quality.level()
       options.share = share
       options.count = count
-      options.timeout = timeout
+      options.timeout = try time.limit()
       options.retained = retained.map { $0 ? .only : .excluded } ?? .included
       return try TailCommand.run(options)
     }

@@ -8,7 +8,7 @@ import Testing
   @Test(arguments: [
     "{}", "[]", " [ ] ", "0", "-0", "-0.5e+10", "1E5", "\"\"", "\"\\u00e9\\n\\/\"", "true", "null",
     "[1,[2,{\"a\":[]}]]",
-    "{\"a\":1,\"b\":{\"c\":null}}", "\"漢🚚\"", "{\"\":\"\"}", "[[[[]]]]", " 1",
+    "{\"a\":1,\"b\":{\"c\":null}}", "\"漢🚚\"", "\"a\u{200D}\u{A0}é\u{3000}\"", "{\"\":\"\"}", "[[[[]]]]", " 1",
   ])
   func accepts(text: String) { #expect(JSONScan(Array(text.utf8)) == .valid) }
 
@@ -28,7 +28,10 @@ import Testing
   ])
   func refusesBrokenUTF8(bytes: [UInt8]) { #expect(JSONScan(bytes) == .invalid) }
 
-  @Test(arguments: ["{\n\"a\": 1\r\n}", "[1,\n2]", "1\n", "\t1", "\"\u{7F}\"", "\"\u{9B}31m\""])
+  @Test(arguments: [
+    "{\n\"a\": 1\r\n}", "[1,\n2]", "1\n", "\t1", "\"\u{7F}\"", "\"\u{9B}31m\"", "\"\u{202E}\"",
+    "[\"漢\u{2066}\"]", "{\"\u{61C}\":1}", "\"\u{200E}\"", "\"\u{200F}\"", "\"\u{2028}\"", "\"\u{E0041}\"",
+  ])
   func marksWhatALineCannotHold(text: String) { #expect(JSONScan(Array(text.utf8)) == .validAfterEscaping) }
 
   @Test func nestingHasABound() {

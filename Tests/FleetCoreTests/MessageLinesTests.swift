@@ -17,12 +17,48 @@ import Testing
     ("{\n\"a\":\n1}", #"{ "a": 1}"#),
     ("say \"hi\"\\", #""say \"hi\"\\""#), ("\u{1B}[2J", #""\u001b[2J""#),
     ("{\"n\":\"\u{9B}x\"}", #"{"n":"\u009bx"}"#),
+    ("{\"a\u{202E}\":\"\u{2066}漢\u{200F}\u{2028}\u{FEFF}\"}", #"{"a\u202e":"\u2066漢\u200f\u2028\ufeff"}"#),
+    ("\u{61C}\u{E0041}🚚é", #""\u061c\udb40\udc41🚚é""#),
     ("[1,2", #""[1,2""#), ("ü漢", #""ü漢""#), ("a\u{7F}\u{85}b", #""a\u007f\u0085b""#),
   ])
   func passesPayloadsOn(payload: String, written: String) throws {
     let text = line("t", Array(payload.utf8))
     #expect(text == #"{"topic":"t","qos":1,"retain":false,"payload":"# + written + "}\n")
-    _ = try JSONValue(parsing: Array(text.utf8))
+    // Another way of writing the same.
+    let line = try JSONValue(parsing: Array(text.utf8))
+    let parsed = try? JSONValue(parsing: Array(payload.utf8))
+    #expect(line["payload"] == parsed ?? .string(payload))
+  }
+
+  /// Text of any characters stays what it was, as JSON and as what is none, and nothing of it acts on a terminal.
+  @Test func anyTextStaysItself() throws {
+    let seed = UInt64.random(in: 0 ... .max)
+    print("seed \(seed)")
+    var generator = SplitMix(seed: seed)
+    let ranges: [ClosedRange<UInt32>] = [
+      0...0xFF, 0x600...0x620, 0x2000...0x2070, 0xFEF0...0xFFFF, 0...0x10_FFFF,
+    ]
+    for _ in 0..<2000 {
+      var text = ""
+      for _ in 0..<Int.random(in: 0...12, using: &generator) {
+        let range = ranges.randomElement(using: &generator) ?? 0...0xFF
+        if let scalar = Unicode.Scalar(UInt32.random(in: range, using: &generator)) {
+          text.unicodeScalars.append(scalar)
+        }
+      }
+      // As JSON it holds its characters raw, as far as JSON lets it.
+      let inner = text.unicodeScalars.filter { $0.value >= 0x20 && $0 != "\"" && $0 != "\\" }
+      let json = "{\"x\":\"" + String(String.UnicodeScalarView(inner)) + "\"}"
+      let cases: [(String, String?)] = [
+        (json, String(String.UnicodeScalarView(inner))), ("no JSON " + text, nil),
+      ]
+      for (payload, value) in cases {
+        let line = line("t", Array(payload.utf8))
+        #expect(!line.dropLast().unicodeScalars.contains { $0.isUnseen })
+        let read = try JSONValue(parsing: Array(line.utf8))["payload"]
+        #expect(read?["x"]?.string == value && (value != nil || read?.string == payload))
+      }
+    }
   }
 
   @Test func binaryIsBase64() {

@@ -59,7 +59,7 @@ import Testing
       van-2       ◐ asleep   10 min  ~-33.86000  151.20900           –       –       –                       –  –
       漢字 truck  ○ offline    10 s                      –           –       –       –                       –  lost 8 s
 
-      142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s                           q quit  / filter  s sort  r reverse  ⏎ details  m map
+      142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s                   ? keys  q quit  / filter  s sort  r reverse  ⏎ details  m map
       """)
   }
 
@@ -90,7 +90,7 @@ import Testing
 
 
 
-      142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s  q quit  / filter  ⏎ details  m map
+      142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s    ? keys  q quit  ⏎ details  m map
       """)
   }
 
@@ -103,7 +103,7 @@ import Testing
       �[31mevil�  · unknown     9 s  ↑   0°
       van-1       ● online      1 s  ↗  43°
       van-2       ◐ asleep   10 min       –
-      1–3 of 4  142 msg/s  31.2 kB/s  delay 0…
+      1–3 of 4  142 msg/s       ? keys  q quit
       """)
   }
 
@@ -115,7 +115,7 @@ import Testing
       VEHICLE ▴      AGE
       �[31mevil�     9 s
       van-1          1 s
-      1–2 of 4  142 msg/s…
+            ? keys  q quit
       """)
   }
 
@@ -124,7 +124,7 @@ import Testing
       screen(3, 3),
       """
       od…
-      VE…
+      VE▴
       �[…
       """)
   }
@@ -137,7 +137,7 @@ import Testing
       VEHICLE     STATE         AGE               POSITION     SPEED ▴  COURSE    HEAD  LAST EVENT
       �[31mevil�  · unknown     9 s     1.00000    2.00000  120.2 km/h  ↑   0°       –  –
       van-1       ● online      1 s    48.16351   11.50000   47.7 km/h  ↗  43°  ↗  44°  enter depot 6 s
-      1–2 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s            q quit  / filter  ⏎ details  m map
+      1–2 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s    ? keys  q quit  / filter  ⏎ details  m map
       """)
   }
 
@@ -149,7 +149,7 @@ import Testing
       VEHICLE     STATE       AGE ▾               POSITION       SPEED  COURSE    HEAD  LAST EVENT
       van-2       ◐ asleep   10 min  ~-33.86000  151.20900           –       –       –  –
       漢字 truck  ○ offline    10 s                      –           –       –       –  lost 8 s
-      1–2 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s            q quit  / filter  ⏎ details  m map
+      1–2 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s    ? keys  q quit  / filter  ⏎ details  m map
       """)
   }
 
@@ -173,7 +173,7 @@ import Testing
       VEHICLE ▴  STATE         AGE               POSITION       SPEED  COURSE    HEAD  LAST EVENT
       no vehicle matches the filter
 
-      none of 0 like "z"  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s  q quit  / filter  ⏎ details  m map
+      none of 0 like "z"  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s    ? keys  q quit  ⏎ details  m map
       """)
   }
 
@@ -186,7 +186,7 @@ import Testing
       waiting for the first vehicle
 
 
-      142 msg/s  31.2 kB/s                           q quit  / filter  s sort  r reverse  ⏎ details  m map
+      142 msg/s  31.2 kB/s                   ? keys  q quit  / filter  s sort  r reverse  ⏎ details  m map
       """)
   }
 
@@ -198,7 +198,7 @@ import Testing
       VEHICLE ▴   STATE         AGE               POSITION       SPEED  COURSE    HEAD  LAST EVENT
       �[31mevil�  · unknown     9 s     1.00000    2.00000  120.2 km/h  ↑   0°       –  –
       van-1       ● online      1 s    48.16351   11.50000   47.7 km/h  ↗  43°  ↗  44°  enter depot 6 s
-      not connected: refused                         q quit  / filter  s sort  r reverse  ⏎ details  m map
+      not connected: refused                 ? keys  q quit  / filter  s sort  r reverse  ⏎ details  m map
       """)
   }
 
@@ -210,7 +210,7 @@ import Testing
       VEHICLE ▴   STATE         AGE               POSITION       SPEED  COURSE    HEAD  LAST EVENT
       van-2       ◐ asleep   10 min  ~-33.86000  151.20900           –       –       –  –
       漢字 truck  ○ offline    10 s                      –           –       –       –  lost 8 s
-      3–4 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s            q quit  / filter  ⏎ details  m map
+      3–4 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s    ? keys  q quit  / filter  ⏎ details  m map
       """)
   }
 

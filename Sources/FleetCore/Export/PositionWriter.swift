@@ -55,8 +55,8 @@ struct TrackBreaks {
 
 /// Text inside of XML.
 enum XMLText {
-  /// Escapes what XML gives a meaning to. Characters that XML 1.0 cannot hold become U+FFFD, and so do other control
-  /// characters, which nobody who reads such a file expects in a name.
+  /// Escapes what XML gives a meaning to. Characters that XML 1.0 cannot hold become U+FFFD, and so do others that are not
+  /// shown but acted upon, which nobody who reads such a file expects in a name.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -67,8 +67,7 @@ enum XMLText {
       case "\"": result += "&quot;"
       case "'": result += "&apos;"
       default:
-        let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
-        let isForbidden = isControl || scalar.value == 0xFFFE || scalar.value == 0xFFFF
+        let isForbidden = scalar.isUnseen || scalar.value == 0xFFFE || scalar.value == 0xFFFF
         result.unicodeScalars.append(isForbidden ? "\u{FFFD}" : scalar)
       }
     }

@@ -94,7 +94,8 @@ struct CSVWriter: PositionWriter {
     write(value, decimals: decimals)
   }
 
-  /// In quotes where it has to be. Control characters become U+FFFD: a name is one cell on one line, also on a terminal.
+  /// In quotes where it has to be. What is not shown but acted upon becomes U+FFFD: a name is one cell on one
+  /// line, also on a terminal.
   static func quoted(_ text: String) -> String {
     var result = ""
     var needsQuotes = false
@@ -107,8 +108,7 @@ struct CSVWriter: PositionWriter {
         needsQuotes = true
         result += ","
       default:
-        let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
-        result.unicodeScalars.append(isControl ? "\u{FFFD}" : scalar)
+        result.unicodeScalars.append(scalar.isUnseen ? "\u{FFFD}" : scalar)
       }
     }
     return needsQuotes ? "\"\(result)\"" : result

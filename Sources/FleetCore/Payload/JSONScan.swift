@@ -1,3 +1,5 @@
+internal import Telemetry
+
 /// What is shown the members of an outermost object as a scan passes them.
 protocol JSONMemberVisitor {
   /// - Parameters:
@@ -238,8 +240,12 @@ enum JSONScan: Hashable, Sendable {
       }
       guard bytes.count - position >= length, second.contains(bytes[position]) else { return false }
       for offset in 1..<max(1, length) where bytes[position + offset] & 0xC0 != 0x80 { return false }
-      // U+0080 to U+009F are control characters too.
-      if lead == 0xC2, bytes[position] < 0xA0 { needsEscaping = true }
+      // Control characters are not only those of ASCII.
+      if !needsEscaping {
+        var value = UInt32(lead) & (0x3F >> UInt32(length))
+        for offset in 0..<length { value = value << 6 | UInt32(bytes[position + offset] & 0x3F) }
+        needsEscaping = Unicode.Scalar(value)?.isUnseen ?? false
+      }
       position += length
       return true
     }

@@ -12,6 +12,8 @@ struct MessageGlance: Hashable, Sendable {
   var isWill = false
   /// Whether the payload is one whole object, as far as brackets and quotes tell.
   var isObject = false
+  /// Whether it names a time that is none.
+  var hasWrongTime = false
 
   init(_ payload: [UInt8]) {
     var reader = Reader()
@@ -48,7 +50,9 @@ struct MessageGlance: Hashable, Sendable {
         seconds < 9_000_000_000 ? UTCTime(nanoseconds: Int64(seconds) * 1_000_000_000) : nil
       }
     case 5 where Self.equal(bytes, key, "_type"): isWill = Self.equal(bytes, value, "\"lwt\"")
-    case 4 where Self.equal(bytes, key, "time"): time = Self.time(bytes, value)
+    case 4 where Self.equal(bytes, key, "time"):
+      time = Self.time(bytes, value)
+      hasWrongTime = time == nil
     case 4 where Self.equal(bytes, key, "will"): isWill = Self.equal(bytes, value, "true")
     case 5 where Self.equal(bytes, key, "epoch"):
       guard bytes[value.lowerBound] == UInt8(ascii: "\"") else { return }

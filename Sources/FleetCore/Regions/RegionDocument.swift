@@ -19,10 +19,15 @@ struct RegionDocument: Hashable, Sendable {
       case .circle(let center, let radius):
         "circle of \(QuantityText.distance(radius)) around \(QuantityText.position(center))"
       case .rings(let rings):
-        "polygon, \(rings.reduce(0) { $0 + $1.count }) corners"
+        "polygon, \(rings.reduce(0) { $0 + Self.corners(of: $1) }) corners"
           + (rings.count > 1 ? " in \(rings.count) rings" : "")
       case nil: "unreadable"
       }
+    }
+
+    /// A ring that is closed ends where it began.
+    private static func corners(of ring: [Coordinate]) -> Int {
+      ring.count > 1 && ring.first == ring.last ? ring.count - 1 : ring.count
     }
   }
 

@@ -115,6 +115,11 @@ public struct Roster: Sendable {
       }
       return outcome
     } catch {
+      // Somebody speaks for a vehicle: it is shown, with what is wrong.
+      guard let place = place(of: key) else { return .refused }
+      vehicles[place].unreadable += 1
+      revision += 1
+      vehicles[place].revision = revision
       return .malformed(error.description)
     }
   }

@@ -87,6 +87,8 @@ public struct VehicleRecord: Sendable {
   public internal(set) var lastHeard: Moment?
   /// Messages below the vehicle's topic, of any kind.
   public internal(set) var messageCount = 0
+  /// Messages below the vehicle's topic that are not what their topic promises, kept ones among them.
+  public internal(set) var unreadable = 0
   /// Rises with each change, across all vehicles: what changed since a number is what is above it.
   public internal(set) var revision: UInt64 = 0
 

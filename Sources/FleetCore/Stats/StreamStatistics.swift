@@ -24,7 +24,7 @@ struct StreamStatistics: Sendable {
   private(set) var retainedBytes = 0
   /// Live messages.
   private(set) var byKind: [MessageKind: Int] = [:]
-  /// Payloads of this contract's kinds that are no JSON object.
+  /// Payloads of this contract's kinds that are no JSON object or of no time, kept ones among them.
   private(set) var unreadable = 0
   /// Topics that are no vehicle's.
   private(set) var foreign = 0
@@ -72,26 +72,27 @@ struct StreamStatistics: Sendable {
   private mutating func note(
     _ payload: [UInt8], size: Int, retained: Bool, at moment: Moment, _ place: Place
   ) {
-    guard !retained else {
+    if retained {
       vehicles[place.vehicle].retained += 1
-      return
+    } else {
+      vehicles[place.vehicle].messages += 1
+      vehicles[place.vehicle].bytes += size
     }
-    vehicles[place.vehicle].messages += 1
-    vehicles[place.vehicle].bytes += size
     guard let kind = place.kind else { return }
     // An empty payload takes a kept message back.
-    guard !payload.isEmpty else {
-      byKind[kind, default: 0] += 1
-      return
+    let glance = payload.isEmpty ? nil : MessageGlance(payload)
+    if !retained {
+      // An OwnTracks device's will comes on the topic of its locations.
+      byKind[kind == .location && glance?.isWill == true ? .status : kind, default: 0] += 1
     }
-    let glance = MessageGlance(payload)
-    // An OwnTracks device's will comes on the topic of its locations.
-    byKind[kind == .location && glance.isWill ? .status : kind, default: 0] += 1
-    guard glance.isObject else {
+    guard let glance else { return }
+    guard glance.isObject, !glance.hasWrongTime else {
       unreadable += 1
       vehicles[place.vehicle].unreadable += 1
       return
     }
+    // What was kept says nothing of gaps and delays.
+    guard !retained else { return }
     if let epoch = glance.epoch, let seq = glance.seq { vehicles[place.vehicle].note(epoch: epoch, seq: seq) }
     // A will carries the time at which it was left with the broker, and a track that of its first fix.
     guard let time = glance.time, !glance.isWill, kind != .track else { return }

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import MQTT
 internal import Spatial
+internal import Telemetry
 
 /// Writes received messages as JSON lines: `{"topic","qos","retain","payload"}`, the form that the agent prints too.
 ///
@@ -86,18 +87,29 @@ struct MessageLines {
         if quotes { bytes.append(UInt8(ascii: "\\")) }
         bytes.append(byte)
       case 0x09 where !quotes, 0x0A where !quotes, 0x0D where !quotes: bytes.append(UInt8(ascii: " "))
-      case 0..<0x20, 0x7F: appendEscape(byte)
-      case 0xC2 where unsafe index < utf8.count && utf8[index] < 0xA0:
-        unsafe appendEscape(utf8[index])
-        index += 1
+      case 0..<0x20, 0x7F: appendEscape(UInt16(byte))
+      case 0xC2...:
+        // UTF-8 that was found well-formed: a first byte tells how many follow.
+        let length = byte < 0xE0 ? 1 : (byte < 0xF0 ? 2 : 3)
+        let end = min(index + length, utf8.count)
+        var value = UInt32(byte) & (0x3F >> UInt32(length))
+        for place in index..<end { value = unsafe value << 6 | UInt32(utf8[place] & 0x3F) }
+        if let scalar = Unicode.Scalar(value), scalar.isUnseen {
+          for unit in scalar.utf16 { appendEscape(unit) }
+        } else {
+          bytes.append(byte)
+          for place in index..<end { unsafe bytes.append(utf8[place]) }
+        }
+        index = end
       default: bytes.append(byte)
       }
     }
   }
 
-  private mutating func appendEscape(_ value: UInt8) {
-    append("\\u00")
-    for digit in [value >> 4, value & 15] {
+  private mutating func appendEscape(_ unit: UInt16) {
+    append("\\u")
+    for shift in stride(from: 12, through: 0, by: -4) {
+      let digit = UInt8(unit >> UInt16(shift) & 15)
       bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
     }
   }

@@ -4,14 +4,17 @@ internal import Telemetry
 
 /// By what the table is sorted.
 struct VehicleOrder: Hashable, Sendable {
+  /// In the order of the columns.
   enum Criterion: Int, CaseIterable, Hashable, Sendable {
     case vehicle
     case state
     case age
-    case speed
     case position
+    case within
+    case speed
     case course
     case heading
+    case attitude
     case event
     case missing
 
@@ -24,16 +27,24 @@ struct VehicleOrder: Hashable, Sendable {
       case .vehicle: .vehicle
       case .state: .state
       case .age: .age
-      case .speed: .speed
       case .position: .position
+      case .within: .within
+      case .speed: .speed
       case .course: .course
       case .heading: .heading
+      case .attitude: .attitude
       case .event: .event
       case .missing: nil
       }
     }
 
-    var next: Criterion { Criterion(rawValue: rawValue + 1) ?? .vehicle }
+    init(_ column: WatchColumn) { self = Self.allCases.first { $0.column == column } ?? .vehicle }
+
+    /// The next one that has a column among these, or has none in any table.
+    func next(among columns: [WatchColumn]) -> Criterion {
+      let offered = Self.allCases.filter { $0.column.map(columns.contains) ?? true }
+      return offered.first { $0.rawValue > rawValue } ?? offered.first ?? .vehicle
+    }
   }
 
   var criterion: Criterion = .vehicle
@@ -59,11 +70,26 @@ struct VehicleOrder: Hashable, Sendable {
     // From north to south, as on a map.
     case .position:
       return sort(places, vehicles) { $0.location.map { -$0.message.location.coordinate.latitude } }
+    // The least certain first.
+    case .within:
+      return sort(places, vehicles) { record in
+        (record.predictedPosition(at: now)?.bound ?? record.location?.message.location.horizontalAccuracy).map
+        { -$0 }
+      }
     case .course:
       return sort(places, vehicles) { $0.isLocationStale ? nil : $0.location?.message.location.course }
     case .heading:
       return sort(places, vehicles) {
         $0.heading.map { $0.message.trueHeading ?? $0.message.magneticHeading }
+      }
+    // The most tilted first: one that lies on its side is what one looks for.
+    case .attitude:
+      return sort(places, vehicles) { record in
+        guard let attitude = record.attitude, record.state != .offline, !attitude.isRetained else {
+          return nil
+        }
+        let value = attitude.message.attitude
+        return -max(abs(value.roll), abs(value.pitch))
       }
     // The newest first.
     case .event: return sort(places, vehicles) { $0.event.map { now.seconds(since: $0.receivedAt) } }

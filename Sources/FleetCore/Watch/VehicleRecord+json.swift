@@ -12,6 +12,7 @@ extension VehicleRecord {
       json.field("age", age(at: now), decimals: 1)
       json.field("messages", messageCount)
       json.field("missing", missing)
+      json.field("unreadable", unreadable)
       if let location = location?.message.location, let shown = shownPosition(at: now) {
         json.field("latitude", shown.coordinate.latitude, decimals: 7)
         json.field("longitude", shown.coordinate.longitude, decimals: 7)

@@ -88,10 +88,16 @@ struct WatchPrinter {
     var view = WatchView(size: TerminalSize(columns: width, rows: 1), title: "")
     view.order = options.order
     view.filter.text = options.filter
-    let text = model.withState { state in
-      options.json
+    let (text, unreadable) = model.withState { state in
+      let text =
+        options.json
         ? Self.json(of: state.roster, at: now, &view)
         : Self.table(of: state.roster, at: now, &view, styles: isTerminal && options.usesColor)
+      return (text, state.roster.counters.malformed)
+    }
+    // Beside the table, which scripts read, and not in it.
+    if unreadable > 0 {
+      StandardError.say("\(unreadable) message\(unreadable == 1 ? "" : "s") could not be read")
     }
     return write(text) ?? .done
   }

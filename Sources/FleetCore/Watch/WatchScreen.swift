@@ -21,8 +21,8 @@ struct WatchScreen {
     var view = WatchView(size: .usual, title: options.broker.address.description)
     view.order = options.order
     view.filter.text = options.filter
-    view.showsDetail = options.showsDetail
-    view.showsMap = options.showsMap
+    if options.showsDetail { view.panes.append(.detail) }
+    if options.showsMap { view.panes.append(.map) }
     var meter = RateMeter()
     let screen = LiveScreen(
       signals: signals, news: model.changed, interval: options.interval ?? 0.08, timeout: options.timeout,

@@ -12,22 +12,30 @@ extension WatchView {
   func frame(of snapshot: Snapshot, at now: Moment, rates: Rates, trouble: String?) -> Frame {
     var frame = Frame(size: size)
     frame.put(head(of: snapshot), row: 0)
-    let layout = WatchColumn.layout(width: size.columns, longestName: snapshot.longestName)
-    frame.put(titles(layout), row: 1)
-    for (place, record) in snapshot.visible.enumerated() {
+    let layout = layout
+    if layout.tableRows > 0 { drawTable(of: snapshot, at: now, rows: layout.tableRows, on: &frame) }
+    drawPanes(of: snapshot, layout, at: now, on: &frame)
+    if size.rows > 3 {
+      frame.put(foot(of: snapshot, layout, rates: rates, trouble: trouble), row: size.rows - 1)
+    }
+    if showsKeys { WatchKeys.draw(on: &frame) }
+    return frame
+  }
+
+  private func drawTable(of snapshot: Snapshot, at now: Moment, rows: Int, on frame: inout Frame) {
+    let columns = WatchColumn.layout(width: size.columns, longestName: snapshot.longestName)
+    frame.put(titles(columns), row: 1)
+    for (place, record) in snapshot.visible.prefix(rows).enumerated() {
       let row = VehicleRow(record: record, now: now, namesFleet: snapshot.fleets.count > 1)
-      let line = Self.line(row, layout)
+      let line = Self.line(row, columns)
       let isChosen = place == snapshot.selectedRow
       frame.put(
         isChosen ? line.fitted(to: size.columns).styled(TextStyle(reversed: true)) : line, row: 2 + place)
     }
-    drawPanes(of: snapshot, at: now, on: &frame)
     if snapshot.visible.isEmpty, size.rows > 4 {
       let hint = snapshot.total > 0 ? "no vehicle matches the filter" : "waiting for the first vehicle"
       frame.put(StyledText(hint, style: .dim), row: 2)
     }
-    if size.rows > 3 { frame.put(foot(of: snapshot, rates: rates, trouble: trouble), row: size.rows - 1) }
-    return frame
   }
 
   /// One vehicle in the columns given.
@@ -45,8 +53,14 @@ extension WatchView {
     for (place, (column, width)) in layout.enumerated() {
       if place > 0 { line.append(String(repeating: " ", count: WatchColumn.gap)) }
       let isSorted = order.criterion.column == column
-      let mark = isSorted ? (order.isReversed ? " ▾" : " ▴") : ""
-      let title = StyledText(column.title + mark, style: TextStyle(.cyan, bold: isSorted))
+      let style = TextStyle(.cyan, bold: isSorted)
+      var title = StyledText(column.title, style: style)
+      if isSorted {
+        // The mark is there in the narrowest column too.
+        let gap = title.width + 2 <= width ? " " : ""
+        title = title.width >= width ? StyledText(cells: Array(title.cells.prefix(width - 1))) : title
+        title.append(gap + (order.isReversed ? "▾" : "▴"), style: style)
+      }
       line.append(title.fitted(to: width, alignment: column.alignment))
     }
     return line
@@ -77,65 +91,36 @@ extension WatchView {
     return text
   }
 
-  private func foot(of snapshot: Snapshot, rates: Rates, trouble: String?) -> StyledText {
-    if isEditingFilter {
-      var line = StyledText("filter: ", style: TextStyle(.cyan))
-      line.append(filter.text)
-      line.append(" ", style: TextStyle(reversed: true))
-      line.append("  \(snapshot.matching) of \(snapshot.total)", style: .dim)
-      return spread(line, [StyledText("enter keep  esc clear", style: .dim)])
+  /// Details and map, where the layout has them.
+  private func drawPanes(of snapshot: Snapshot, _ layout: WatchLayout, at now: Moment, on frame: inout Frame)
+  {
+    if let row = layout.ruleRow {
+      frame.put(StyledText(String(repeating: "─", count: size.columns), style: .dim), row: row)
     }
-    let all = "q quit  / filter  s sort  r reverse  ⏎ details  m map" + (showsMap ? "  +- zoom" : "")
-    let keys = [all, "q quit  / filter  ⏎ details  m map", "q quit  / filter", "q quit"].map {
-      StyledText($0, style: .dim)
+    if let area = layout.detail {
+      let nobody = snapshot.total > 0 ? "no vehicle is chosen: ↑ and ↓ do" : "waiting for the first vehicle"
+      let lines =
+        snapshot.selected.map {
+          DetailPane(record: $0, now: now).lines(
+            columns: area.columns, rows: area.rows, offset: detailOffset)
+        } ?? [StyledText(nobody, style: .dim)]
+      draw(lines, in: area, on: &frame)
     }
-    if let trouble { return spread(StyledText(trouble, style: TextStyle(.red)), keys) }
-    var parts = ["\(QuantityText.fixed(rates.messages, decimals: 0) ?? "0") msg/s"]
-    parts.append(QuantityText.byteRate(rates.bytes))
-    if let median = snapshot.medianDelay, let tail = snapshot.tailDelay {
-      parts.append("delay \(QuantityText.delay(median)), 95 % \(QuantityText.delay(tail))")
+    if let area = layout.map {
+      draw(snapshot.map.lines(columns: area.columns, rows: area.rows), in: area, on: &frame)
     }
-    let counters = snapshot.counters
-    if snapshot.missing > 0 { parts.append("\(snapshot.missing) missing") }
-    if counters.malformed > 0 { parts.append("\(counters.malformed) unreadable") }
-    if counters.refused > 0 { parts.append("\(counters.refused) without room") }
-    if snapshot.matching > snapshot.visible.count || !filter.text.isEmpty {
-      let last = offset + snapshot.visible.count
-      var place = snapshot.visible.isEmpty ? "none" : "\(offset + 1)–\(last)"
-      place += " of \(snapshot.matching)"
-      if !filter.text.isEmpty { place += " like \"\(filter.text)\"" }
-      parts.insert(place, at: 0)
-    }
-    return spread(StyledText(parts.joined(separator: "  ")), keys)
   }
 
-  /// Details at the left, the map at the right, or either alone.
-  private func drawPanes(of snapshot: Snapshot, at now: Moment, on frame: inout Frame) {
-    guard paneRows > 1 else { return }
-    let top = 2 + pageRows
-    frame.put(StyledText(String(repeating: "─", count: size.columns), style: .dim), row: top)
-    let rows = paneRows - 1
-    var column = 0
-    if showsDetail {
-      let columns = showsMap ? min(size.columns / 2, 60) : size.columns
-      let lines =
-        snapshot.selected.map { DetailPane(record: $0, now: now).lines(columns: columns, rows: rows) }
-        ?? [StyledText("choose a vehicle with ↑ and ↓", style: .dim)]
-      for (row, line) in lines.prefix(rows).enumerated() {
-        frame.put(line.fitted(to: columns), row: top + 1 + row)
-      }
-      column = columns + 1
-    }
-    guard showsMap, size.columns - column >= 8 else { return }
-    for (row, line) in snapshot.map.lines(columns: size.columns - column, rows: rows).enumerated() {
-      frame.put(line, row: top + 1 + row, column: column)
+  private func draw(_ lines: [StyledText], in area: WatchLayout.Area, on frame: inout Frame) {
+    for (row, line) in lines.prefix(area.rows).enumerated() {
+      frame.put(line.fitted(to: area.columns), row: area.row + row, column: area.column)
     }
   }
 
   /// One text at either edge. On the right stands the first of several that there is room for, or none.
-  private func spread(_ left: StyledText, _ right: [StyledText]) -> StyledText {
+  func spread(_ left: StyledText, _ right: [StyledText]) -> StyledText {
     let room = size.columns - left.width
-    guard let right = right.first(where: { $0.width + 2 <= room }) else {
+    guard let right = right.first(where: { $0.width + (left.width > 0 ? 2 : 0) <= room }) else {
       return left.fitted(to: size.columns)
     }
     var line = left

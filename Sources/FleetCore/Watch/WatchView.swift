@@ -29,16 +29,24 @@ struct WatchView: Sendable {
 
   var order = VehicleOrder()
   var filter = VehicleFilter()
-  private(set) var isEditingFilter = false
-  private(set) var offset = 0
+  var isEditingFilter = false
+  var offset = 0
   var size: TerminalSize
-  var showsDetail = false
-  var showsMap = false
-  private(set) var zoom = 0
+  /// What is open beside the table, the last one opened last.
+  var panes: [WatchPane] = []
+  /// Lines of the details that were scrolled away.
+  var detailOffset = 0
+  var zoom = 0
+  /// Whether the keys are shown over all else.
+  var showsKeys = false
+  /// What the last key could not do; gone with the next.
+  var notice: String?
+  /// The columns of the table as it was last drawn, which keys are counted by.
+  var columns: [WatchColumn] = []
   /// The vehicle that details and map are about. It stays chosen wherever the sort puts it.
-  private(set) var selection: VehicleKey?
+  var selection: VehicleKey?
   /// Rows by which the choice is to move, once the rows are known.
-  private var move: Int?
+  var move: Int?
   /// Whether all vehicles are taken, however small the screen.
   var isUnbounded = false
   /// What is watched, for the head: a broker and what part of it.
@@ -49,13 +57,21 @@ struct WatchView: Sendable {
     self.title = title
   }
 
-  /// Rows of the screen that show vehicles.
-  var pageRows: Int { isUnbounded ? Int.max / 4 : max(1, size.rows - 3 - paneRows) }
+  /// Where things stand. Who types a filter sees what it finds.
+  var layout: WatchLayout {
+    let layout = WatchLayout(size: size, panes: panes)
+    return isEditingFilter && layout.tableRows == 0 ? WatchLayout(size: size, panes: []) : layout
+  }
 
-  /// Rows of the screen below the table, a line between them included; 0 without a pane, or room for one.
-  var paneRows: Int {
-    guard showsDetail || showsMap, size.rows >= 12 else { return 0 }
-    return size.rows - 3 - max(3, (size.rows - 4) * 3 / 10)
+  /// Rows by which the table is turned.
+  var pageRows: Int { isUnbounded ? Int.max / 4 : max(1, layout.tableRows) }
+
+  /// Opens a pane; one that is open but behind another comes to the front, and one that is seen is closed.
+  mutating func toggle(_ pane: WatchPane) {
+    let layout = WatchLayout(size: size, panes: panes)
+    let isSeen = pane == .detail ? layout.detail != nil : layout.map != nil
+    panes.removeAll { $0 == pane }
+    if !isSeen { panes.append(pane) }
   }
 
   /// Takes what is to be shown, and corrects the offset where there is less than before.
@@ -70,6 +86,7 @@ struct WatchView: Sendable {
       if snapshot.fleets.count < 2 { snapshot.fleets.insert(record.key.fleet) }
       snapshot.missing = Int(clamping: Int64(snapshot.missing) + Int64(min(record.missing, 1 << 40)))
     }
+    let pageRows = pageRows
     let places = roster.vehicles.indices.filter { filter.matches(roster.vehicles[$0]) }
     let matching = order.sorted(places, of: roster.vehicles, at: now)
     snapshot.matching = matching.count
@@ -79,7 +96,12 @@ struct WatchView: Sendable {
       snapshot.selected = roster.vehicles[matching[chosen]]
       if (offset..<(offset + pageRows)).contains(chosen) { snapshot.selectedRow = chosen - offset }
     }
-    if showsMap, paneRows > 0 { snapshot.map = map(of: matching, roster.vehicles, at: now) }
+    let layout = layout
+    if layout.map != nil { snapshot.map = map(of: matching, roster.vehicles, at: now) }
+    if let area = layout.detail, let record = snapshot.selected {
+      let most = DetailPane(record: record, now: now).mostOffset(columns: area.columns, rows: area.rows)
+      detailOffset = min(detailOffset, most)
+    }
     snapshot.visible = matching[offset..<min(matching.count, offset + pageRows)].map { roster.vehicles[$0] }
     // Of all, not of those on the screen: columns do not jump while one scrolls.
     let namesFleet = snapshot.fleets.count > 1
@@ -87,92 +109,15 @@ struct WatchView: Sendable {
       let widths = roster.vehicles[place].nameWidths
       snapshot.longestName = max(snapshot.longestName, widths.vehicle + (namesFleet ? widths.fleet + 1 : 0))
     }
+    columns = WatchColumn.layout(width: size.columns, longestName: snapshot.longestName).map(\.column)
     return snapshot
-  }
-
-  mutating func handle(_ key: Key) -> LiveAction {
-    isEditingFilter ? handleInFilter(key) : handleInTable(key)
-  }
-
-  private mutating func handleInTable(_ key: Key) -> LiveAction {
-    switch key {
-    case .character("q"), .character("Q"), .control("c"): return .quit
-    case .up, .character("k"): choose(by: -1)
-    case .down, .character("j"): choose(by: 1)
-    case .pageUp: scroll(by: -pageRows)
-    case .pageDown, .character(" "): scroll(by: pageRows)
-    case .home, .character("g"):
-      offset = 0
-      if selection != nil { choose(by: -Int.max / 4) }
-    // Beyond the end: the snapshot brings it back to the last page.
-    case .end, .character("G"):
-      offset = Int.max / 2
-      if selection != nil { choose(by: Int.max / 4) }
-    case .enter:
-      showsDetail.toggle()
-      if showsDetail, selection == nil { choose(by: 0) }
-    case .character("m"): showsMap.toggle()
-    case .character("+"), .character("="): zoom = min(zoom + 1, 20)
-    case .character("-"): zoom = max(zoom - 1, -20)
-    case .character("0"): zoom = 0
-    case .character("s"):
-      order.criterion = order.criterion.next
-      order.isReversed = false
-    case .character(let digit) where ("1"..."9").contains(digit):
-      guard let number = digit.wholeNumberValue, let criterion = VehicleOrder.Criterion(rawValue: number - 1)
-      else { return .none }
-      order.isReversed = order.criterion == criterion && !order.isReversed
-      order.criterion = criterion
-    case .character("r"), .character("S"): order.isReversed.toggle()
-    case .character("/"): isEditingFilter = true
-    case .escape: leave()
-    default: return .none
-    }
-    return .redraw
-  }
-
-  /// One step back: panes, the choice, the filter.
-  private mutating func leave() {
-    if showsDetail || showsMap {
-      (showsDetail, showsMap, zoom) = (false, false, 0)
-    } else if selection != nil {
-      selection = nil
-    } else {
-      filter.text = ""
-      offset = 0
-    }
-  }
-
-  private mutating func handleInFilter(_ key: Key) -> LiveAction {
-    switch key {
-    case .enter: isEditingFilter = false
-    case .escape:
-      filter.text = ""
-      isEditingFilter = false
-    case .backspace:
-      if filter.text.isEmpty { isEditingFilter = false } else { filter.text.removeLast() }
-    case .control("u"): filter.text = ""
-    case .control("c"): return .quit
-    case .character(let character):
-      if filter.text.utf8.count < 200 { filter.text.append(character) }
-    default: return .none
-    }
-    offset = 0
-    return .redraw
-  }
-
-  private mutating func scroll(by rows: Int) {
-    offset = max(0, min(offset, Int.max / 4) + rows)
-  }
-
-  /// Several keys may come before the rows are known.
-  private mutating func choose(by rows: Int) {
-    move = max(-Int.max / 4, min((move ?? 0) + rows, Int.max / 4))
   }
 
   /// The place of the chosen vehicle in the table, after the keys pressed; nil when none is chosen or it is filtered out.
   private mutating func choose(among places: [Int], of vehicles: [VehicleRecord]) -> Int? {
     defer { move = nil }
+    // Details without a vehicle would be empty.
+    let move = move ?? (selection == nil && layout.detail != nil ? 0 : nil)
     guard !places.isEmpty, selection != nil || move != nil else { return nil }
     let current = selection.flatMap { key in places.firstIndex { vehicles[$0].key == key } }
     guard let move else { return current }

@@ -146,19 +146,33 @@ public struct JSONWriter: Sendable {
 
   private mutating func quote(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+    defer { bytes.append(UInt8(ascii: "\"")) }
+    // Nearly all text needs no escape, and is then copied in one go.
+    if text.utf8.allSatisfy(Self.isPlain) {
+      bytes.append(contentsOf: text.utf8)
+      return
+    }
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\":
         bytes.append(UInt8(ascii: "\\"))
-        bytes.append(byte)
-      case 0..<0x20, 0x7F:
-        bytes.append(contentsOf: "\\u00".utf8)
-        bytes.append(Self.hexDigit(byte >> 4))
-        bytes.append(Self.hexDigit(byte & 15))
-      default: bytes.append(byte)
+        bytes.append(UInt8(ascii: scalar))
+      case _ where scalar.isUnseen: for unit in scalar.utf16 { escape(unit) }
+      case _ where scalar.isASCII: bytes.append(UInt8(ascii: scalar))
+      default: bytes.append(contentsOf: scalar.utf8)
       }
     }
-    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+  }
+
+  private mutating func escape(_ unit: UInt16) {
+    bytes.append(contentsOf: "\\u".utf8)
+    for shift in stride(from: 12, through: 0, by: -4) {
+      bytes.append(Self.hexDigit(UInt8(unit >> UInt16(shift) & 15)))
+    }
   }
 
   private static func hexDigit(_ value: UInt8) -> UInt8 {

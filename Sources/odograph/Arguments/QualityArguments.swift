@@ -5,6 +5,7 @@ internal import MQTT
 /// How hard the broker is asked to try.
 struct QualityArguments: ParsableArguments {
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
   var qos: UInt8 = 1
 

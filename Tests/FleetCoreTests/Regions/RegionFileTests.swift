@@ -90,6 +90,15 @@ import Testing
     #expect(error.description.contains(cause), "\(error)")
   }
 
+  @Test(arguments: [
+    ("a: POLYGON ((0 0, 1 0, 1 1))", "polygon, 3 corners"),
+    ("a: POLYGON ((0 0, 1 0, 1 1, 0 0))", "polygon, 3 corners"),
+    ("a: POLYGON ((0 0, 9 0, 9 9, 0 9),(1 1, 2 1, 2 2))", "polygon, 7 corners in 2 rings"),
+  ])
+  func aSummaryCountsCorners(text: String, summary: String) throws {
+    #expect(try read(text).features.first?.summary == summary)
+  }
+
   @Test func differences() throws {
     let wanted = try read(
       "a: POLYGON ((0 0, 1 0, 1 1))\nb: POLYGON ((0 0, 1 0, 1 1))\nc: POLYGON ((0 0, 1 0, 1 1))")

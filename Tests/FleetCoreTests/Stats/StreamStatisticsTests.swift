@@ -43,6 +43,18 @@ import Testing
     #expect(statistics.delays.count == 1 && statistics.delays.longest == 1)
   }
 
+  @Test func whatWasKeptAndCannotBeReadIsCounted() {
+    let statistics = counted([
+      ("location", "\u{7}garbage", true), ("location", #"{"time":5}"#, true), ("status", "", true),
+      ("regions/desired", "[]", true), ("location", locationJSON(48, at: -5, epoch: "e", seq: 1), true),
+    ])
+    #expect(statistics.unreadable == 2 && statistics.retained == 5 && statistics.vehicles[0].unreadable == 2)
+    #expect(statistics.byKind.isEmpty && statistics.vehicles[0].messages == 0)
+    let text = StatsView(title: "").text(of: statistics, seconds: 1, width: 120, styles: false)
+    #expect(text.contains("2 unreadable"))
+    #expect(text.split(separator: "\n").last?.hasSuffix(" 2") == true)
+  }
+
   @Test func delaysToTheirPrecision() throws {
     var histogram = DelayHistogram()
     for milliseconds in 1...1000 { histogram.add(Double(milliseconds) / 1000) }
@@ -63,13 +75,13 @@ import Testing
         topic: "odograph/v1/demo/\u{1B}[2Jvan/location", payload: Array(payload.utf8), retained: false,
         at: moment(0))
     }
-    #expect(statistics.unreadable == 3)
+    #expect(statistics.unreadable == 4)
     statistics.note(topic: "odograph/v1/demo/van", payload: [], retained: false, at: moment(0))
     statistics.note(topic: "elsewhere", payload: [0xFF], retained: false, at: moment(0))
     #expect(statistics.foreign == 2 && statistics.messages == payloads.count + 2)
     let text = StatsView(title: "").text(of: statistics, seconds: 1, width: 80, styles: false)
-    #expect(!text.contains("\u{1B}") && text.contains("3 unreadable"))
-    #expect(try JSONValue(parsing: statistics.json(seconds: 1))["unreadable"]?.integer == 3)
+    #expect(!text.contains("\u{1B}") && text.contains("4 unreadable"))
+    #expect(try JSONValue(parsing: statistics.json(seconds: 1))["unreadable"]?.integer == 4)
   }
 
   /// A broker with a million made-up topics takes no more memory than one with as many vehicles as there is room for.

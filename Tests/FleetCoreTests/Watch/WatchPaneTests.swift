@@ -77,6 +77,47 @@ import Testing
     #expect(text.contains("3 missing") && screen(80, 24, [.down, .enter]).count == 24)
   }
 
+  /// With the map beside them as without it, the details are whole, and the rose is there.
+  @Test(arguments: [(80, 24), (90, 30), (100, 24), (120, 40)], [[], [Key.character("m")]])
+  func nothingOfTheDetailsIsCut(size: (Int, Int), keys: [Key]) {
+    let lines = screen(size.0, size.1, [.down, .enter] + keys)
+    let text = lines.dropLast().joined(separator: "\n")
+    for part in [
+      "demo/van-1", "● online", "heard 1 s ago", "up 1 h", "48.11560   11.50780", "50.0 km/h",
+      "course ↑  20°",
+      "heading ↗  24°", "roll -3.7°", "pitch 1.9°", "yaw 13.9°", "83 %", "charging", "1.5 GB free",
+      "3 missing", "inside depot", "(watches 1)", "impact", "enter depot",
+    ] { #expect(text.contains(part), "\(part) in\n\(text)") }
+    #expect(!text.contains("…"))
+    for sign in ["N", "W", "E", "S"] { #expect(text.contains(sign)) }
+    #expect(text.contains("W⢨") && text.contains("E"))
+    #expect(text.contains("┤") == !keys.isEmpty)
+  }
+
+  /// What there is no room for is counted, and scrolled to.
+  @Test func detailsScroll() {
+    let short = screen(40, 10, [.down, .enter])
+    #expect(short[8].hasPrefix("… ") && short[8].hasSuffix("lines more: J, back: K"))
+    let end = screen(40, 10, [.down, .enter] + Array(repeating: .character("J"), count: 40))
+    // The first that was heard of it stands last.
+    #expect(end[7].contains("enter depot") && end[8].contains("online"), "\(end)")
+    #expect(!end.joined().contains("demo/van-1"))
+    let back = screen(
+      40, 10,
+      [.down, .enter] + Array(repeating: .character("J"), count: 40)
+        + Array(repeating: .character("K"), count: 40))
+    #expect(back == short)
+  }
+
+  @Test func longNamesAreWrapped() {
+    var text = WrappedText { $0 == 0 ? 20 : 12 }
+    let parts = ["abcdefghijklmnopqrstuvwxyz", "one two three four", "漢字漢字漢字漢字"].map { StyledText($0) }
+    text.append(StyledText("name"), indent: 6, parts: parts)
+    #expect(text.lines.allSatisfy { $0.width <= 20 } && text.lines.dropFirst().allSatisfy { $0.width <= 12 })
+    let plain = text.lines.map(\.plain).joined(separator: "").filter { $0 != " " }
+    #expect(plain == "nameabcdefghijklmnopqrstuvwxyzonetwothreefour漢字漢字漢字漢字")
+  }
+
   @Test func theChoiceStaysWithTheVehicle() {
     let chosen = screen(80, 24, [.down, .down, .enter]).joined(separator: "\n")
     #expect(chosen.contains("demo/van-2  ●"))
@@ -157,12 +198,7 @@ import Testing
     #expect(view.snapshot(of: fleet(), at: moment(45)).selected?.key.vehicle == "van-1")
   }
 
-  @Test func sortKeysByDigit() {
-    var view = WatchView(size: .usual, title: "")
-    _ = view.handle(.character("4"))
-    #expect(view.order.criterion == .speed && !view.order.isReversed)
-    _ = view.handle(.character("4"))
-    #expect(view.order.isReversed)
+  @Test func sortKeysOfTheCommandLine() {
     var options = WatchOptions()
     #expect(throws: FleetError.self) { try options.sort(by: "colour") }
     #expect(throws: Never.self) { try options.sort(by: "-age") }

@@ -22,7 +22,7 @@ import Testing
   @Test(
     .timeLimit(.minutes(6)),
     arguments: [
-      ["stats"], ["record"], ["export"], ["replay"], ["check"], ["command"], ["config"],
+      ["watch"], ["tail"], ["stats"], ["record"], ["export"], ["replay"], ["check"], ["command"], ["config"],
       ["config", "show"], ["config", "set"], ["config", "diff"], ["regions"], ["regions", "list"],
       ["regions", "push"], ["regions", "remove"], ["regions", "diff"], ["simulate"],
     ])

@@ -1,0 +1,74 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the commands make of their options.
+@Suite struct FleetOptionTests {
+  /// A number below zero is a number, and is refused as what it is.
+  @Test(
+    .timeLimit(.minutes(6)),
+    arguments: [
+      ("watch", "--interval"), ("watch", "--timeout"), ("tail", "--timeout"), ("tail", "--count"),
+      ("tail", "--qos"), ("stats", "--seconds"), ("stats", "--count"), ("record", "--timeout"),
+      ("record", "--commit-count"), ("record", "--commit-interval"), ("record", "--buffer"),
+      ("record", "--session-expiry"), ("record", "--count"), ("simulate", "--rate"),
+      ("simulate", "--vehicles"), ("simulate", "--seconds"), ("simulate", "--seed"), ("replay", "--speed"),
+      ("replay", "--longest-pause"),
+    ])
+  func negativeNumbersAreRefused(command: String, option: String) async throws {
+    let directory = try TemporaryDirectory()
+    let store = ["record", "replay"].contains(command) ? [directory.file("store.sqlite")] : []
+    let run = try await OdographProcess.run([command, option, "-1"] + store)
+    #expect(run.status == 64, "\(run.output)")
+    #expect(!run.output.contains("Missing value") && run.output.contains("-1"), "\(run.output)")
+    let name = option == "--seconds" ? "--timeout" : option
+    #expect(run.output.contains(name), "\(run.output)")
+  }
+
+  /// What ends a command after a while has two names, in each that has it.
+  @Test(.timeLimit(.minutes(6)), arguments: ["watch", "tail", "stats", "record", "simulate"])
+  func bothNamesOfTheTimeLimit(command: String) async throws {
+    for name in ["--timeout", "--seconds"] {
+      let run = try await OdographProcess.run([command, name, "1e9"])
+      #expect(run.status == 64 && run.output.contains("--timeout 1000000000.0"), "\(run.output)")
+    }
+    let help = try await OdographProcess.run([command, "--help"])
+    #expect(help.output.contains("--timeout, --seconds <seconds>"))
+  }
+
+  @Test(.timeLimit(.minutes(6))) func tailTakesJSON() async throws {
+    let broker = try BrokerFixture()
+    try await publish(broker, "a", "{\"x\":\"\u{202E}1\"}", retain: true)
+    let run = try await OdographProcess.run([
+      "tail", "--json", "--topic", "a", "--count", "1", "--seconds", "60", "--port", "\(broker.port)",
+    ])
+    #expect(run.status == 0 && run.output.contains(#""payload":{"x":"\u202e1"}"#), "\(run.output)")
+  }
+
+  /// Garbage that the broker keeps is counted, named and a field.
+  @Test(.timeLimit(.minutes(6))) func unreadableMessagesAreTold() async throws {
+    let broker = try BrokerFixture()
+    try await publish(broker, "odograph/v1/demo/van/location", #"{"time":5}"#, retain: true)
+    let at = ["--once", "--port", "\(broker.port)"]
+    let table = try await OdographProcess.run(["watch"] + at)
+    #expect(
+      table.output.contains("van") && table.output.contains("1 message could not be read"), "\(table.output)")
+    let objects = try await OdographProcess.run(["watch", "--json"] + at)
+    #expect(objects.output.contains(#""unreadable":1"#), "\(objects.output)")
+    let counts = try await OdographProcess.run(["stats", "--seconds", "1"] + at)
+    #expect(counts.output.contains("1 unreadable"), "\(counts.output)")
+  }
+
+  /// In 80 columns an example is one line, to be copied.
+  @Test(.timeLimit(.minutes(6)), arguments: ["watch", "tail", "stats", "record", "simulate"])
+  func examplesAreLines(command: String) async throws {
+    let help = try await OdographProcess.run([command, "--help"]).output
+    let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
+      .drop { $0 != "Examples:" }.dropFirst().prefix { !$0.isEmpty }
+    #expect(lines.count > 2)
+    for line in lines {
+      #expect(line.count < 78 && line.hasPrefix("  "), "\(line)")
+      #expect(["odograph", "#", "mosquitto"].contains(line.split(separator: " ").first ?? ""), "\(line)")
+    }
+  }
+}
