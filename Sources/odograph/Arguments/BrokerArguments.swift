@@ -26,7 +26,7 @@ struct BrokerArguments: ParsableArguments {
   @Option(help: "The broker's host name or address, instead of --broker.")
   var host: String?
 
-  @Option(help: "The broker's port (default: 1883, with TLS 8883).")
+  @Option(parsing: .unconditional, help: "The broker's port (default: 1883, with TLS 8883).")
   var port: Int?
 
   @Option(help: "User name at the broker (ODOGRAPH_USER).")

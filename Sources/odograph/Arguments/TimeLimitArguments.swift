@@ -12,7 +12,8 @@ struct TimeLimitArguments: ParsableArguments {
     guard let timeout else { return nil }
     guard (0...1e8).contains(timeout) else {
       throw FleetError(
-        operation: "use", object: "--timeout \(timeout)", cause: "it is 0 or more seconds", exit: .usage)
+        operation: "go on", object: "for \(timeout) s", cause: "--timeout and --seconds are 0 to 100000000",
+        exit: .usage)
     }
     return timeout
   }

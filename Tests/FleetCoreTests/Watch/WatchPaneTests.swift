@@ -1,4 +1,5 @@
 import Spatial
+import Telemetry
 import Testing
 
 @testable import FleetCore
@@ -107,6 +108,20 @@ import Testing
       [.down, .enter] + Array(repeating: .character("J"), count: 40)
         + Array(repeating: .character("K"), count: 40))
     #expect(back == short)
+  }
+
+  /// What could not be read is counted at the foot and in the vehicle's details, whoever kept it.
+  @Test(arguments: [(40, 10), (80, 24), (120, 40)])
+  func unreadableMessagesAreCounted(columns: Int, rows: Int) throws {
+    var roster = Roster()
+    roster.receive("location", #"{"time":5}"#, retained: true, at: 0, vehicle: "van-9")
+    roster.receive("status", "\u{7}", at: 0, vehicle: "van-9")
+    let lines = screen(columns, rows, [.enter], roster: roster)
+    #expect(lines.last?.contains("2 unreadable") == true, "\(lines)")
+    #expect(lines.dropLast().joined().contains("queue     2 unreadable"), "\(lines)")
+    let record = try #require(roster.vehicles.first)
+    let json = try JSONValue(parsing: record.json(at: moment(1)))
+    #expect(json["unreadable"]?.integer == 2 && json["vehicle"]?.string == "van-9")
   }
 
   @Test func longNamesAreWrapped() {
