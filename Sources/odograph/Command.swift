@@ -18,7 +18,7 @@ struct Command: ParsableCommand {
       Examples:
         odograph command locate --fleet delivery --vehicle van-1
         odograph command status --fleet delivery --json | jq .state
-        odograph command reload --every-vehicle
+        odograph command reload --fleet delivery
         odograph command track --vehicle van-1 --from 2026-11-21T08:00:00Z
 
       Exit codes: 0 all have done it; 64 usage; 69 broker unavailable, or one of them refused or failed; 74 output \

@@ -26,6 +26,22 @@ import Testing
     #expect(roster.counters.malformed == 5000 && roster.counters.messages == 5000)
   }
 
+  @Test func whatIsNotShownIsSaid() {
+    var roster = Roster(capacity: 2)
+    #expect(WatchPrinter.remarks(on: roster).isEmpty)
+    for number in 1...5 {
+      roster.apply(
+        topic: "odograph/v1/demo/van-\(number)/location", payload: Array(locationJSON(48, at: 0).utf8),
+        retained: true, at: moment(0))
+    }
+    roster.apply(topic: "odograph/v1/demo/van-1/location", payload: [1], retained: false, at: moment(0))
+    #expect(
+      WatchPrinter.remarks(on: roster) == [
+        "1 message could not be read",
+        "3 messages came of vehicles beyond 2, which are not shown; choose some with --fleet or --vehicle",
+      ])
+  }
+
   /// A message of each kind with each of its values replaced by each of the wrong ones.
   @Test func wrongTypesMissingFieldsAndEnormousNumbers() throws {
     let good: [(String, String)] = [

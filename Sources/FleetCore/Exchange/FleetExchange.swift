@@ -38,7 +38,8 @@ final class FleetExchange: Sendable {
   /// - Parameters:
   ///   - filters: for what comes while the command runs, at QoS 1.
   ///   - kept: for what the broker keeps, at QoS 0. At QoS 1 a broker sends no more of it than it lets be under way and wait
-  ///     (mosquitto: 20 and 1000 messages), and drops the rest without a word; at QoS 0 the connection's own pace counts.
+  ///     (mosquitto: 500 and 1000 messages, under 3.1.1 20 and 1000), and drops the rest without a word; at QoS 0 the
+  ///     connection's own pace counts.
   /// - Throws: `FleetError` when options or filters are wrong.
   init(_ broker: BrokerOptions, filters: [String] = [], kept: [String] = []) throws(FleetError) {
     self.filters = filters + kept

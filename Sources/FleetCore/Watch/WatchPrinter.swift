@@ -88,18 +88,30 @@ struct WatchPrinter {
     var view = WatchView(size: TerminalSize(columns: width, rows: 1), title: "")
     view.order = options.order
     view.filter.text = options.filter
-    let (text, unreadable) = model.withState { state in
+    let (text, remarks) = model.withState { state in
       let text =
         options.json
         ? Self.json(of: state.roster, at: now, &view)
         : Self.table(of: state.roster, at: now, &view, styles: isTerminal && options.usesColor)
-      return (text, state.roster.counters.malformed)
+      return (text, Self.remarks(on: state.roster))
     }
     // Beside the table, which scripts read, and not in it.
-    if unreadable > 0 {
-      StandardError.say("\(unreadable) message\(unreadable == 1 ? "" : "s") could not be read")
-    }
+    for remark in remarks { StandardError.say(remark) }
     return write(text) ?? .done
+  }
+
+  /// What came and is not in the table.
+  static func remarks(on roster: Roster) -> [String] {
+    func messages(_ count: Int) -> String { "\(count) message\(count == 1 ? "" : "s")" }
+    var remarks: [String] = []
+    let counters = roster.counters
+    if counters.malformed > 0 { remarks.append("\(messages(counters.malformed)) could not be read") }
+    if counters.refused > 0 {
+      remarks.append(
+        "\(messages(counters.refused)) came of vehicles beyond \(roster.capacity), which are not shown; "
+          + "choose some with --fleet or --vehicle")
+    }
+    return remarks
   }
 
   /// The whole table as text, with its titles and without a head.

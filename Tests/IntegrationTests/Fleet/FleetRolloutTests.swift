@@ -36,20 +36,43 @@ import Testing
     #expect(reading.status == 69, "\(reading.output)")
   }
 
-  /// More than a broker lets wait for a client at QoS 1, which is 1020 messages for mosquitto as it comes.
+  /// More than a broker lets be under way and wait for a client at QoS 1: 500 and 1000 messages with mosquitto as it comes.
   @Test(.timeLimit(.minutes(8))) func whatABrokerKeepsIsReadWhole() async throws {
     let broker = try BrokerFixture()
     let load = try await OdographProcess.run(
-      ["simulate", "--vehicles", "1500", "--seconds", "1", "--rate", "0.1"] + at(broker))
+      ["simulate", "--vehicles", "2500", "--seconds", "1", "--rate", "0.1"] + at(broker))
     #expect(load.status == 0, "\(load.output)")
     let set = try await OdographProcess.run(
       ["config", "set", "status.interval=30", "--every-vehicle", "--timeout", "0", "--json"] + at(broker))
-    #expect(set.status == 0 && set.lines.count == 1500, "\(set.lines.count) \(set.output.suffix(300))")
+    #expect(set.status == 0 && set.lines.count == 2500, "\(set.lines.count) \(set.output.suffix(300))")
     #expect(set.lines.allSatisfy { $0.contains(#""state":"sent""#) })
     let shown = try await OdographProcess.run(["config", "show", "--json"] + at(broker))
     #expect(
-      shown.lines.filter { $0.contains(#""status.interval":30"#) }.count == 1500,
+      shown.lines.filter { $0.contains(#""status.interval":30"#) }.count == 2500,
       "\(shown.lines.count) \(shown.output.suffix(300))")
+  }
+
+  /// A broker that thinks for a while before it sends what it keeps.
+  @Test(.timeLimit(.minutes(6))) func aSlowBrokerIsWaitedFor() async throws {
+    let slow = try FakeBroker { connection, _ in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0)
+      while let packet = connection.read() {
+        guard packet.type == 8 else { continue }
+        if String(decoding: packet.body, as: UTF8.self).contains("config/reported/end") {
+          Thread.sleep(forTimeInterval: 2)
+          let topic = Array("odograph/v1/demo/van/config/reported".utf8)
+          let payload = Array(#"{"state":"applied","settings":{"status.interval":30}}"#.utf8)
+          connection.send(
+            [0x31, UInt8(3 + topic.count + payload.count), 0, UInt8(topic.count)] + topic + [0] + payload)
+        }
+        connection.send([0x90, 4, packet.body[0], packet.body[1], 0, 0])
+      }
+    }
+    let shown = try await OdographProcess.run(
+      ["config", "show", "--fleet", "demo", "--host", "127.0.0.1", "--port", "\(slow.port)"])
+    #expect(shown.status == 0 && shown.output.contains("status.interval = 30"), "\(shown.output)")
+    withExtendedLifetime(slow) {}
   }
 
   @Test(.timeLimit(.minutes(6))) func ctrlCTellsWhoHasAnswered() async throws {
