@@ -21,7 +21,7 @@ public enum ExportFormat: String, Hashable, Sendable, CaseIterable {
     if let format = ExportFormat(end: end.lowercased()) { return format }
     throw FleetError(
       operation: "write", object: path,
-      cause: ".\(end.prefix(20)) is none of the forms; name a file that ends with \(forms), or say which with --format",
+      cause: ".\(end.prefix(20)) is none of the forms; name a file that ends with \(forms), or use --format",
       exit: .usage)
   }
 

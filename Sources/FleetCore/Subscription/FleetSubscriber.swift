@@ -83,6 +83,9 @@ public final class FleetSubscriber: Sendable {
     let session = SubscriberSession(share: share)
     var configuration = try broker.configuration()
     configuration.endsSession = share != nil
+    // A broker that keeps something of thousands of vehicles sends it at once, and drops what goes beyond this and its
+    // queue (mosquitto, unless told otherwise: 1000). The members of a group rather leave it to one another.
+    if share == nil { configuration.receiveMaximum = .max }
     try self.init(configuration, try session.filters(filters), qos, handlers, queue: nil)
   }
 
