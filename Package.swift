@@ -79,7 +79,9 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
-    .target(name: "TestSupport", dependencies: ["CLinux", "CSQLite", "Platform", "Sensors"]),
+    .target(
+      name: "TestSupport", dependencies: ["CLinux", "CSQLite", "Platform", "Sensors"],
+      path: "Tests/TestSupport"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial", "TestSupport"]),
     .testTarget(name: "SensorsTests", dependencies: ["Platform", "Sensors", "Spatial", "TestSupport"]),

@@ -21,7 +21,7 @@ class Compiler:
         postgres = subprocess.check_output(["pkg-config", "--cflags", "libpq"], text=True).split()
         libraries = subprocess.check_output(
             "pkg-config --libs expat libgps libiio jansson libmosquitto libpq sqlite3".split(), text=True).split()
-        modules = {path.name for path in (REPOSITORY / "Sources").iterdir()} - {"odograph", "odographd", "TestSupport"}
+        modules = {path.name for path in (REPOSITORY / "Sources").iterdir()} - {"odograph", "odographd"}
         objects = [path for module in sorted(modules | {"GRDB", "TOMLKit", "CTOML"})
                    for path in (build / f"{module}.build").rglob("*.o")]
         self.archive = pathlib.Path(folder) / "libmodules.a"

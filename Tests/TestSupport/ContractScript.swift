@@ -5,7 +5,7 @@ public enum ContractScript {
   /// Not the first python3 on the path: that may be one without the system's packages.
   public static let python = "/usr/bin/python3"
 
-  /// This file lies in <repository>/Sources/TestSupport.
+  /// This file lies in <repository>/Tests/TestSupport.
   public static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().path
 

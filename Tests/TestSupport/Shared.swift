@@ -6,7 +6,7 @@ public enum Shared {
   /// The folder; nil when it is absent.
   public static let folder: String? = {
     if let path = ProcessInfo.processInfo.environment["ODOGRAPH_SHARED"] { return existing(path) }
-    // This file lies in <repository>/Sources/TestSupport.
+    // This file lies in <repository>/Tests/TestSupport.
     let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     return existing(repository.deletingLastPathComponent().appendingPathComponent("shared").path)

@@ -57,7 +57,7 @@ public final class RigFixture: Sendable {
     return missing.isEmpty
   }()
 
-  // This file lies in <repository>/Sources/TestSupport.
+  // This file lies in <repository>/Tests/TestSupport.
   private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("Tests/SensorRig/rig.sh").path
