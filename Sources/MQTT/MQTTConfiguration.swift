@@ -77,60 +77,46 @@ public struct MQTTConfiguration: Sendable {
   }
 }
 
-/// A password or key: where it comes from, not printed with its value. A file is read anew for every
-/// connection, so a renewed one is picked up without a restart.
-public enum MQTTSecret: Hashable, Sendable, CustomStringConvertible {
-  case value(String)
-  /// The path of a file with the secret in its first line; a systemd credential is one such file.
-  case file(String)
-
-  public var description: String {
-    switch self {
-    case .value: "(secret)"
-    case .file(let path): "(secret from \(path))"
-    }
-  }
+/// When a session keeps a connection.
+public enum MQTTLinkPolicy: Hashable, Sendable {
+  /// Always, as far as the network lets it.
+  case standing
+  /// Only for bursts, so that a modem sleeps in between: `MQTTSession.wakeUp()` opens the link, and so does the end of
+  /// `interval` seconds since it was last opened (nil: nothing else does). All that is due is carried, and after `linger`
+  /// seconds without anything under way (time for commands to come in) the link is closed in good order, with the
+  /// messages of `Handlers.farewell`. Values of `publishNow` keep no link open, and are dropped between bursts.
+  case bursts(linger: Double, interval: Double? = nil)
 }
 
-/// What the session demands of a TLS connection, and shows of itself. Files are read anew for every
-/// connection. The certificate and the name in it are always checked: there is no insecure mode.
-public struct MQTTTLS: Hashable, Sendable {
-  public enum Version: String, Hashable, Sendable {
-    case tls12 = "tlsv1.2"
-    case tls13 = "tlsv1.3"
-  }
-
-  /// Whom to believe.
-  public enum Trust: Hashable, Sendable {
-    /// The certificate authorities of the operating system.
-    case system
-    /// The authorities in a PEM file.
-    case file(String)
-    /// The authorities in a directory prepared by `openssl rehash`.
-    case directory(String)
-    /// No certificates at all: both sides know a key (hexadecimal digits) under a name.
-    case preSharedKey(identity: String, key: MQTTSecret)
-  }
-
-  /// This client's own certificate chain and private key, PEM files.
-  public struct Identity: Hashable, Sendable {
-    public var certificateFile: String
-    public var keyFile: String
-
-    public init(certificateFile: String, keyFile: String) {
-      self.certificateFile = certificateFile
-      self.keyFile = keyFile
+extension MQTTConfiguration {
+  /// Checks every bound that this page states.
+  /// - Throws: `MQTTError` naming the setting and what it accepts.
+  public func validate() throws(MQTTError) {
+    try check(!brokers.isEmpty, "brokers", "none is given; name at least one host and port")
+    for broker in brokers {
+      try check(!broker.host.isEmpty, "broker \(broker)", "the host is empty")
+      try check((1...65_535).contains(broker.port), "broker \(broker)", "the port has to be 1...65535")
+    }
+    try check((1...65_535).contains(clientID.utf8.count), "clientID", "it has to be 1...65535 bytes")
+    try check(!clientID.utf8.contains(0), "clientID", "it contains a zero byte")
+    try check((5...65_535).contains(keepAlive), "keepAlive", "\(keepAlive) s is outside 5...65535")
+    try check(receiveMaximum > 0, "receiveMaximum", "it has to be 1...65535")
+    try check((1...1000).contains(publishWindow), "publishWindow", "\(publishWindow) is outside 1...1000")
+    try check((1...300).contains(connectTimeout), "connectTimeout", "\(connectTimeout) s is outside 1...300")
+    try check(backoffBase > 0, "backoffBase", "it has to be above 0 s")
+    try check(backoffLimit >= backoffBase, "backoffLimit", "it is below backoffBase")
+    if case .bursts(let linger, let interval) = linkPolicy {
+      try check((0...3600).contains(linger), "linkPolicy", "a linger of \(linger) s is outside 0...3600")
+      try check((interval ?? 1) > 0, "linkPolicy", "an interval has to be above 0 s")
+    }
+    try check(password == nil || userName != nil, "password", "3.1.1 forbids one without a user name")
+    if let will {
+      try check(MQTTTopic.isValidName(will.topic), "will", "\"\(will.topic)\" is not a topic name")
+      try check(will.payload.count <= 65_535, "will", "its payload is above 65535 bytes")
     }
   }
 
-  public var trust: Trust
-  public var identity: Identity?
-  /// The application protocol to ask for, at most 254 bytes, as in `x-amzn-mqtt-ca` or `mqtt`.
-  public var alpn: String?
-  public var minimumVersion: Version = .tls12
-
-  public init(trust: Trust = .system, identity: Identity? = nil) {
-    self.trust = trust
-    self.identity = identity
+  private func check(_ holds: Bool, _ setting: String, _ cause: String) throws(MQTTError) {
+    if !holds { throw MQTTError(operation: "configure", object: setting, cause: cause) }
   }
 }

@@ -83,3 +83,23 @@ public struct MQTTMessageProperties: Hashable, Sendable {
       && userProperties.isEmpty
   }
 }
+
+extension MQTTMessage {
+  /// Bytes of the PUBLISH packet in MQTT 5 (section 3.3).
+  var packetSize: Int {
+    var list = 0
+    if let text = properties.contentType { list += 3 + text.utf8.count }
+    if properties.messageExpiryInterval != nil { list += 5 }
+    if let text = properties.responseTopic { list += 3 + text.utf8.count }
+    if let data = properties.correlationData { list += 3 + data.count }
+    for pair in properties.userProperties { list += 5 + pair.key.utf8.count + pair.value.utf8.count }
+    let remaining =
+      2 + topic.utf8.count + (qos == .atMostOnce ? 0 : 2) + Self.lengthBytes(list) + list + payload.count
+    return 1 + Self.lengthBytes(remaining) + remaining
+  }
+
+  /// Bytes of a variable byte integer (section 1.5.5).
+  private static func lengthBytes(_ value: Int) -> Int {
+    value < 128 ? 1 : value < 16_384 ? 2 : value < 2_097_152 ? 3 : 4
+  }
+}

@@ -172,7 +172,7 @@ public final class MQTTSession: Sendable {
     // A name lookup cannot be interrupted. It ends by itself, and the thread with it; it is not waited for.
     guard mailbox.finished.wait(seconds: drain + 2) else { return false }
     mailbox.finished.signal()
-    if mailbox.takeJoin() { thread.join() }
+    if mailbox.claimJoin() { thread.join() }
     return mailbox.leftCleanly
   }
 

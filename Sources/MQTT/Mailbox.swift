@@ -6,7 +6,7 @@ struct StopRequest {
   var drain: Double
 }
 
-/// What other threads leave for the session's thread, and what they read of it.
+/// What other threads ask of the session's thread, and what they read of its state.
 final class Mailbox: Sendable {
   /// Requests since the thread last looked.
   struct Requests {
@@ -80,7 +80,7 @@ final class Mailbox: Sendable {
   }
 
   /// Takes everything but the stop request, which stays for every later look.
-  func take() -> (requests: Requests, immediate: [MQTTMessage]) {
+  func drain() -> (requests: Requests, immediate: [MQTTMessage]) {
     contents.withLock { contents in
       let requests = contents.requests
       contents.requests = Requests(stop: requests.stop)
@@ -114,7 +114,7 @@ final class Mailbox: Sendable {
   var leftCleanly: Bool { contents.withLock { $0.leftCleanly } }
 
   /// True for the first caller: a thread is joined once.
-  func takeJoin() -> Bool {
+  func claimJoin() -> Bool {
     contents.withLock { contents in
       defer { contents.joined = true }
       return !contents.joined

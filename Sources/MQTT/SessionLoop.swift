@@ -5,21 +5,18 @@ internal import Platform
 /// that thread alone.
 final class SessionLoop {
   private(set) var configuration: MQTTConfiguration
-  let provider: (any OutboundProvider)?
+  let outflow: Outflow
   let handlers: MQTTSession.Handlers
   let mailbox: Mailbox
   let heartbeat: Heartbeat
-  var flow: PublishFlow
-  var ledger: SubscriptionLedger
-  var meter: LinkMeter
-  var hold: AcknowledgementHold
+  private var meter: LinkMeter
   private var planner: ConnectionPlanner
   private var generator = SystemRandomNumberGenerator()
   private var lastReported: MQTTDisconnection.Cause?
   /// Whether the next attempt was planned for settings that do not hold any more.
   private var hasNewBrokers = false
   /// Between bursts: whether there is a reason to open the link.
-  var isWanted = true
+  private var isWanted = true
   /// When the last burst began, on the clock that runs in the machine's sleep; nil before the first.
   private var burstBegan: Int64?
   /// What the files of the credentials looked like when the connection was made.
@@ -30,17 +27,13 @@ final class SessionLoop {
     handlers: MQTTSession.Handlers, mailbox: Mailbox, heartbeat: Heartbeat
   ) {
     self.configuration = configuration
-    self.provider = provider
     self.handlers = handlers
     self.mailbox = mailbox
     self.heartbeat = heartbeat
-    flow = PublishFlow(window: configuration.publishWindow)
-    ledger = SubscriptionLedger(subscriptions)
+    outflow = Outflow(
+      configuration: configuration, subscriptions: subscriptions, provider: provider, handlers: handlers,
+      mailbox: mailbox)
     meter = LinkMeter(tail: configuration.radioTail)
-    hold = AcknowledgementHold(
-      .init(
-        portion: configuration.heldPortion, count: configuration.heldMessages,
-        bytes: configuration.heldBytes))
     planner = ConnectionPlanner(
       brokerCount: configuration.brokers.count, protocolVersion: configuration.protocolVersion,
       backoffBase: configuration.backoffBase, backoffLimit: configuration.backoffLimit)
@@ -55,7 +48,10 @@ final class SessionLoop {
       }
       let broker = configuration.brokers[attempt.broker]
       let ending = connect(attempt, to: broker)
-      if ending.phase == .established { afterConnection(ending) }
+      if ending.phase == .established {
+        mailbox.setConnected(false)
+        outflow.end(ending.cause)
+      }
       guard !mailbox.stopRequested else { break }
       switch ending.cause {
       // These ends are of our own making and teach nothing about the broker.
@@ -83,13 +79,27 @@ final class SessionLoop {
   }
 
   /// Seconds to the next burst, 0 for one that is overdue; nil when only a call brings one.
-  var secondsToBurst: Double? {
+  private var secondsToBurst: Double? {
     guard case .bursts(_, let interval?) = configuration.linkPolicy, let burstBegan else { return nil }
     return max(0, interval - Double(SystemClock.boottime - burstBegan) * 1e-9)
   }
 
-  /// 0...1, for pauses.
-  func jitter() -> Double { Double.random(in: 0...1, using: &generator) }
+  /// The burst is over; returns what to say before the link is closed.
+  func endBurst() -> [MQTTMessage] {
+    isWanted = false
+    return handlers.farewell(secondsToBurst)
+  }
+
+  /// The kernel counts the bytes of each connection from zero.
+  func beginMeter() { meter.begin() }
+
+  /// Books what the connection has carried since the last look.
+  func measureLink(_ socket: Int32) {
+    guard let carried = bytesCarried(by: socket), meter.observe(carried: carried, at: SystemClock.boottime)
+    else { return }
+    let use = meter.use
+    mailbox.count { $0.link = use }
+  }
 
   private func connect(
     _ attempt: ConnectionPlanner.Attempt, to broker: MQTTConfiguration.Broker
@@ -120,21 +130,6 @@ final class SessionLoop {
     }
   }
 
-  private func afterConnection(_ ending: ConnectionPlanner.Ending) {
-    mailbox.setConnected(false)
-    var blamed: MQTTReasonCode?
-    if case .disconnectedByServer(let reason) = ending.cause, PublishFlow.blamesPacket(reason) {
-      blamed = reason
-    }
-    if case .rejected(let token, let reason)? = flow.ended(
-      blamed: blamed, closedByPeer: ending.cause == .closedByPeer)
-    {
-      mailbox.count { $0.rejected += 1 }
-      provider?.rejected(token, reason: reason)
-    }
-    provider?.offerAgain()
-  }
-
   private func report(
     _ ending: ConnectionPlanner.Ending, at broker: MQTTConfiguration.Broker, retryIn: Double?
   ) {
@@ -150,8 +145,8 @@ final class SessionLoop {
     let end = SystemClock.monotonic + Int64(seconds * 1e9)
     while true {
       heartbeat.beat()
-      let requests = mailbox.take().requests
-      note(requests)
+      let requests = mailbox.drain().requests
+      apply(requests)
       if requests.stop != nil { return false }
       let left = Double(end - SystemClock.monotonic) * 1e-9
       let toBurst = secondsToBurst
@@ -162,8 +157,8 @@ final class SessionLoop {
     }
   }
 
-  /// Takes in changes of subscriptions and of the link.
-  func note(_ requests: Mailbox.Requests) {
+  /// Takes over changes of the settings, of the link and of subscriptions.
+  func apply(_ requests: Mailbox.Requests) {
     if let new = requests.configuration?.settings {
       configuration = new
       planner = ConnectionPlanner(
@@ -175,12 +170,6 @@ final class SessionLoop {
     if let policy = requests.linkPolicy { configuration.linkPolicy = policy }
     if let keepAlive = requests.keepAlive { configuration.keepAlive = keepAlive }
     if requests.providerHasMore { isWanted = true }
-    if let number = requests.settled { hold.settled(through: number) }
-    for change in requests.subscriptionChanges {
-      switch change {
-      case .subscribe(let subscription): ledger.add(subscription)
-      case .unsubscribe(let filter): ledger.remove(filter)
-      }
-    }
+    for change in requests.subscriptionChanges { outflow.apply(change) }
   }
 }

@@ -12,14 +12,14 @@ import Testing
       (6, 160, true, 1, 15), (16, 161, true, 1, 25), (27, 200, true, 2, 35),
     ]
     for step in steps {
-      let isNew = meter.note(carried: step.carried, at: second(step.at))
+      let isNew = meter.observe(carried: step.carried, at: second(step.at))
       #expect(isNew == step.isNew, "at \(step.at) s")
       #expect(meter.use.bursts == step.bursts && abs(meter.use.seconds - step.seconds) < 1e-9, "\(step)")
     }
     #expect(meter.use.bytes == 200)
     // The next connection counts from zero again.
     meter.begin()
-    let isNew = meter.note(carried: 50, at: second(100))
+    let isNew = meter.observe(carried: 50, at: second(100))
     #expect(isNew)
     #expect(meter.use.bytes == 250 && meter.use.bursts == 3)
   }

@@ -34,3 +34,56 @@ enum TLSDiagnosis {
     return unsafe String(cString: text)
   }
 }
+
+extension TLSDiagnosis {
+  private typealias Getter = @convention(c) (UnsafeRawPointer?) -> UnsafeMutableRawPointer?
+  private typealias Release = @convention(c) (UnsafeMutableRawPointer?) -> Void
+  private typealias Text = @convention(c) (UnsafeRawPointer?) -> UnsafePointer<CChar>?
+  private typealias OneLine =
+    @convention(c) (UnsafeMutableRawPointer?, UnsafeMutablePointer<CChar>?, CInt) -> UnsafeMutablePointer<
+      CChar
+    >?
+  private typealias Difference =
+    @convention(c) (
+      UnsafeMutablePointer<CInt>?, UnsafeMutablePointer<CInt>?, UnsafeRawPointer?, UnsafeRawPointer?
+    ) -> CInt
+
+  /// The peer's certificate; nil without one, or where this is unknown. The corresponding C functions are
+  /// `SSL_get1_peer_certificate`, `X509_get0_notAfter`, `ASN1_TIME_diff` and `X509_NAME_oneline`.
+  static func peerCertificate(_ ssl: UnsafeRawPointer?) -> MQTTPeerCertificate? {
+    guard let ssl = unsafe ssl, let get = unsafe dlsym(nil, "SSL_get1_peer_certificate"),
+      let free = unsafe dlsym(nil, "X509_free"), let end = unsafe dlsym(nil, "X509_get0_notAfter"),
+      let difference = unsafe dlsym(nil, "ASN1_TIME_diff"),
+      let certificate = unsafe unsafeBitCast(get, to: Getter.self)(ssl)
+    else { return nil }
+    defer { unsafe unsafeBitCast(free, to: Release.self)(certificate) }
+    var (days, seconds): (CInt, CInt) = (0, 0)
+    let time = unsafe unsafeBitCast(end, to: Getter.self)(certificate)
+    // A nil start means now.
+    guard unsafe unsafeBitCast(difference, to: Difference.self)(&days, &seconds, nil, time) == 1 else {
+      return nil
+    }
+    var version = "TLS"
+    if let symbol = unsafe dlsym(nil, "SSL_get_version"),
+      let text = unsafe unsafeBitCast(symbol, to: Text.self)(ssl)
+    {
+      version = unsafe String(cString: text)
+    }
+    return unsafe MQTTPeerCertificate(
+      tlsVersion: version, subject: name(certificate, "X509_get_subject_name"),
+      issuer: name(certificate, "X509_get_issuer_name"), secondsLeft: Double(days) * 86_400 + Double(seconds))
+  }
+
+  private static func name(_ certificate: UnsafeMutableRawPointer, _ getter: String) -> String {
+    guard let get = unsafe dlsym(nil, getter), let line = unsafe dlsym(nil, "X509_NAME_oneline") else {
+      return "?"
+    }
+    let name = unsafe unsafeBitCast(get, to: Getter.self)(certificate)
+    var buffer = [CChar](repeating: 0, count: 512)
+    guard unsafe unsafeBitCast(line, to: OneLine.self)(name, &buffer, CInt(buffer.count)) != nil else {
+      return "?"
+    }
+    let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

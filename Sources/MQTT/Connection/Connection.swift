@@ -114,18 +114,98 @@ final class Connection {
   }
 }
 
-extension MQTTServerProperties {
-  init(broker: MQTTConfiguration.Broker, version311: Bool, _ answer: ClientEvents.ConnectAnswer) {
-    self.init(broker: broker, protocolLevel: version311 ? 4 : 5, sessionPresent: answer.flags & 1 != 0)
-    let grants = answer.grants
-    receiveMaximum = grants.receiveMaximum ?? .max
-    maximumPacketSize = grants.maximumPacketSize
-    maximumQoS = grants.maximumQoS.flatMap(QoS.init(rawValue:)) ?? .exactlyOnce
-    retainAvailable = grants.retainAvailable != 0
-    sharedSubscriptionsAvailable = grants.sharedSubscriptionsAvailable != 0
-    keepAlive = grants.keepAlive
-    assignedClientID = grants.assignedClientID
-    reasonString = grants.reasonString
-    serverReference = grants.serverReference
+extension Connection {
+  /// Waits for the socket or for word from another thread.
+  /// - Parameters:
+  ///   - deadline: monotonic nanoseconds.
+  /// - Returns: the socket's `poll(2)` result, and whether `wake` was signalled (it is drained).
+  func wait(for events: Int32, until deadline: Int64) -> (socket: Int16, woken: Bool) {
+    unsafe withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { entries in
+      unsafe entries.initialize(repeating: pollfd(fd: client.socket, events: Int16(events), revents: 0))
+      unsafe entries[1] = pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)
+      // Rounded up: a wait that ends early would spin through its last millisecond.
+      let left = max(0, deadline - SystemClock.monotonic) / 1_000_000 + 1
+      let count = unsafe poll(entries.baseAddress, 2, Int32(clamping: left))
+      guard count > 0 else { return (0, false) }
+      let woken = unsafe entries[1].revents != 0
+      if woken { wake.drain() }
+      return unsafe (entries[0].revents, woken)
+    }
+  }
+
+  /// Waits for word from another thread, which stays to be seen by `wait`, or until the time is over.
+  func pause(milliseconds: Int32) {
+    var entry = pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)
+    _ = unsafe poll(&entry, 1, milliseconds)
+  }
+
+  /// Whether the other side has closed and nothing is left to read. (Inside a TLS handshake the library
+  /// takes this for "try again" and would do so for ever.)
+  var isClosedByPeer: Bool {
+    var byte: UInt8 = 0
+    return unsafe recv(client.socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
+  }
+
+  /// While corked, the kernel gathers the library's many small writes into full segments.
+  func setCorked(_ isCorked: Bool) {
+    var value: Int32 = isCorked ? 1 : 0
+    unsafe setsockopt(
+      client.socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  var usesIPv6: Bool {
+    var address = sockaddr_storage()
+    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        unsafe getsockname(client.socket, generic, &size)
+      }
+    }
+    return result == 0 && address.ss_family == sa_family_t(AF_INET6)
+  }
+
+  /// Why the library's connect call failed at once.
+  func ending(connectCall outcome: Client.Outcome) -> Ending {
+    switch outcome.code {
+    case MOSQ_ERR_EAI.code: Ending(cause: .unreachable(outcome.message), phase: .lookup)
+    case MOSQ_ERR_ERRNO.code: Ending(cause: .unreachable(outcome.message), phase: .tcp)
+    case MOSQ_ERR_TLS.code:
+      Ending(cause: .tls(tlsProblem ?? outcome.message), phase: .tls)
+    default: Ending(cause: .configuration(outcome.message), phase: .lookup)
+    }
+  }
+
+  /// Why a call of the library's loop failed.
+  func ending(_ outcome: Client.Outcome, phase: MQTTDisconnection.Phase) -> Ending {
+    if configuration.tls != nil, let problem = tlsProblem {
+      // What reads like an end without a word is one for which OpenSSL has words.
+      let isSilent = problem.contains("unexpected eof")
+      return Ending(cause: isSilent ? .closedByPeer : .tls(problem), phase: phase)
+    }
+    let cause: MQTTDisconnection.Cause =
+      switch outcome.code {
+      case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code: .closedByPeer
+      case MOSQ_ERR_ERRNO.code where outcome.errno == EPIPE || outcome.errno == ECONNRESET: .closedByPeer
+      case MOSQ_ERR_ERRNO.code: .networkError(outcome.message)
+      case MOSQ_ERR_KEEPALIVE.code: .keepAliveExpired
+      case MOSQ_ERR_TLS.code: .tls(outcome.message)
+      default: .protocolViolation(outcome.message)
+      }
+    return Ending(cause: cause, phase: phase)
+  }
+
+  /// What OpenSSL says is wrong, as far as it says.
+  private var tlsProblem: String? {
+    let complaints = client.events.complaints
+    if complaints.contains(where: { $0.contains("host name verification failed") }) {
+      return "the broker's certificate is not for the name \(broker.host)"
+    }
+    if let problem = client.certificateProblem { return "the broker's certificate was refused: \(problem)" }
+    guard let complaint = complaints.first else { return nil }
+    // "OpenSSL Error[0]: error:0A00010B:SSL routines::wrong version number": the last part is for people.
+    guard complaint.hasPrefix("OpenSSL Error"), let last = complaint.split(separator: ":").last else {
+      return complaint
+    }
+    return String(last)
   }
 }

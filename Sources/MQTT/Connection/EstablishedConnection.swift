@@ -9,53 +9,68 @@ internal import Platform
 final class EstablishedConnection {
   typealias Ending = ConnectionPlanner.Ending
 
-  let connection: Connection
-  let loop: SessionLoop
-  let properties: MQTTServerProperties
-  var providerHasMore: Bool
-  var leaving: Leaving?
+  private let connection: Connection
+  private let loop: SessionLoop
+  private let outflow: Outflow
+  private let properties: MQTTServerProperties
   private let established = SystemClock.monotonic
   private let sleptBefore = SystemClock.boottime - SystemClock.monotonic
-  private(set) var lastRead = SystemClock.monotonic
+  private var lastRead = SystemClock.monotonic
   private var lastWrite = SystemClock.monotonic
   private var nextLook: Int64 = 0
   private var credentials: CredentialWatch
-  private(set) var credentialsAreRenewed = false
+  private var credentialsAreRenewed = false
   /// When something was last under way, for bursts.
-  private(set) var lastBusy = SystemClock.monotonic
-  var unwrittenNow = 0
+  private var lastBusy = SystemClock.monotonic
+  /// What was handed over and is not stored yet.
+  private var hold: AcknowledgementHold
   /// Whether the last write ended in the middle of a packet.
-  private(set) var hasHalfWritten = false
+  private var hasHalfWritten = false
   /// When the broker is to be shown a sign of life, while nothing else may be written.
-  var pingDue: Int64 = 0
+  private var pingDue: Int64 = 0
   /// Messages received on this connection.
-  private(set) var receivedCount = 0
+  private var receivedCount = 0
   /// Whether the last read ended before all was read. What TLS has decrypted does not show at the socket.
-  private(set) var hasUnread = false
+  private var hasUnread = false
   /// Whether messages come so fast that it pays to wait for several.
-  private(set) var isStreaming = false
+  private var isStreaming = false
+  private var leaving: Leaving?
+
+  /// What is left to do before a clean end.
+  private struct Leaving {
+    /// How the connection's end is reported.
+    let cause: MQTTDisconnection.Cause
+    /// Monotonic nanoseconds after which the end comes regardless.
+    let deadline: Int64
+    var unsubscribed = false
+    /// How many messages had come when the broker was last asked whether there are more.
+    var receivedBefore = 0
+  }
 
   /// A batch ends with this many messages or bytes, so that memory stays small however fast they come.
   private static let batchCount = 1000
   private static let batchBytes = 1 << 20
   /// Milliseconds to wait while messages stream in: a turn of the loop for each costs more than the message itself.
-  static let gathering: Int32 = 1
-  /// How many `publishNow` messages may wait in the library for a slow socket.
-  static let unwrittenNowLimit = 100
+  private static let gathering: Int32 = 1
+  /// Seconds for an end that nobody set a limit to.
+  private static let leavingLimit = 5.0
 
   init(_ connection: Connection, _ properties: MQTTServerProperties, loop: SessionLoop) {
     self.connection = connection
     self.properties = properties
     self.loop = loop
-    providerHasMore = loop.provider != nil
+    outflow = loop.outflow
+    let configuration = loop.configuration
+    hold = AcknowledgementHold(
+      .init(
+        portion: configuration.heldPortion, count: configuration.heldMessages, bytes: configuration.heldBytes)
+    )
     credentials = CredentialWatch(loop.usedCredentials)
   }
 
   func run() -> Ending {
-    loop.meter.begin()
-    loop.flow.begin(receiveMaximum: properties.receiveMaximum)
-    loop.ledger.begin()
-    loop.hold.begin()
+    outflow.begin(properties)
+    loop.beginMeter()
     loop.reportConnected(properties)
     while true {
       if let ending = turn() {
@@ -68,14 +83,15 @@ final class EstablishedConnection {
 
   private func turn() -> Ending? {
     loop.heartbeat.beat()
-    let (requests, immediate) = loop.mailbox.take()
-    loop.note(requests)
-    if requests.providerHasMore || requests.providerMayHaveMore { providerHasMore = true }
+    let (requests, immediate) = loop.mailbox.drain()
+    loop.apply(requests)
+    if let number = requests.settled { hold.settled(through: number) }
+    if requests.providerHasMore || requests.providerMayHaveMore { outflow.providerAdded() }
     considerLeaving(requests)
-    if loop.hold.isHolding { return turnWhileHolding() }
-    sendNow(immediate)
-    sendSubscriptions()
-    sendRecords()
+    if hold.isHolding { return turnWhileHolding() }
+    outflow.sendNow(immediate, through: connection.client)
+    outflow.sendSubscriptions(through: connection.client)
+    outflow.sendRecords(through: connection.client, takesRecords: leaving == nil)
     if let done = leave() { return done }
     if idleEnd == nil { lastBusy = SystemClock.monotonic }
     if connection.client.wantsToWrite, let ending = write() { return ending }
@@ -89,7 +105,7 @@ final class EstablishedConnection {
   private var nextDeadline: Int64 {
     var deadline = keepAliveDue
     if let idleEnd { deadline = min(deadline, idleEnd) }
-    if let pause = loop.flow.deadline { deadline = min(deadline, pause) }
+    if let pause = outflow.deadline { deadline = min(deadline, pause) }
     if let leaving { deadline = min(deadline, leaving.deadline) }
     return deadline
   }
@@ -100,12 +116,12 @@ final class EstablishedConnection {
     if connection.client.socket >= 0 { connection.setCorked(false) }
     hasHalfWritten = connection.client.wantsToWrite
     lastWrite = SystemClock.monotonic
-    meter()
-    settlePublished()
+    loop.measureLink(connection.client.socket)
+    outflow.settlePublished(connection.client.events)
     return check(outcome)
   }
 
-  func read() -> Ending? {
+  private func read() -> Ending? {
     var failure: Ending?
     let events = connection.client.events
     var isExhausted = false
@@ -124,25 +140,17 @@ final class EstablishedConnection {
     }
     lastRead = SystemClock.monotonic
     hasUnread = !isExhausted
-    meter()
+    loop.measureLink(connection.client.socket)
     // A message that waits for its acknowledgement must not be made to wait for others: a broker that lets few be under
     // way would send no more meanwhile. One that is held waits anyway.
     isStreaming =
       isExhausted && events.inbound.count > 1
-      && (events.inbound.last?.qos == .atMostOnce || loop.hold.isHolding)
+      && (events.inbound.last?.qos == .atMostOnce || hold.isHolding)
     // What came before the end counts: it was received, and acknowledgements stand.
     let refusal = handOver()
-    settlePublished()
-    settleSubscriptions()
+    outflow.settlePublished(events)
+    outflow.settleSubscriptions(events)
     return refusal ?? failure
-  }
-
-  private func meter() {
-    guard let carried = bytesCarried(by: connection.client.socket),
-      loop.meter.note(carried: carried, at: SystemClock.boottime)
-    else { return }
-    let use = loop.meter.use
-    loop.mailbox.count { $0.link = use }
   }
 
   private func check(_ outcome: Client.Outcome) -> Ending? {
@@ -167,15 +175,15 @@ final class EstablishedConnection {
     case .kept: return nil
     case .notKept(let why): return Ending(cause: .notCommitted(why), phase: .established)
     case .held(let number):
-      if !loop.hold.isHolding { pingDue = SystemClock.monotonic + keepAliveInterval / 3 }
-      loop.hold.held(number, count: batch.count, bytes: bytes, at: SystemClock.monotonic)
+      if !hold.isHolding { pingDue = SystemClock.monotonic + keepAliveInterval / 3 }
+      hold.held(number, count: batch.count, bytes: bytes, at: SystemClock.monotonic)
       return nil
     }
   }
 
   // MARK: Keep-alive
 
-  var keepAliveInterval: Int64 {
+  private var keepAliveInterval: Int64 {
     let seconds = properties.keepAlive.map(Int.init) ?? connection.configuration.keepAlive
     return Int64(max(1, seconds)) * 1_000_000_000
   }
@@ -197,5 +205,117 @@ final class EstablishedConnection {
     if connection.client.wantsToWrite { lastRead = now }
     nextLook = now + 1_000_000_000
     return check(outcome)
+  }
+
+  // MARK: While batches are held
+
+  /// One turn while batches are held: nothing is written that would carry their acknowledgements, but the broker
+  /// sees that somebody is there.
+  private func turnWhileHolding() -> Ending? {
+    let now = SystemClock.monotonic
+    if let leaving, now >= leaving.deadline {
+      // Only an end without DISCONNECT acknowledges nothing: a lasting session brings it all again.
+      loop.mailbox.setLeftCleanly(false)
+      return Ending(cause: leaving.cause, phase: .established)
+    }
+    if now >= pingDue {
+      pingDue = now + keepAliveInterval / 3
+      // Behind a packet that is half written, a ping would be read as a part of it.
+      if !hasHalfWritten, !connection.client.pingDirectly() {
+        return Ending(cause: .closedByPeer, phase: .established)
+      }
+    }
+    let isReading = hold.mayRead(at: now) && leaving == nil
+    if isReading, Double(now - lastRead) > 1.5 * Double(keepAliveInterval) {
+      return Ending(cause: .keepAliveExpired, phase: .established)
+    }
+    if isReading, isStreaming { connection.pause(milliseconds: Self.gathering) }
+    let isAwaited = isReading && hasUnread
+    let deadline = isAwaited ? 0 : hold.deadline(after: now) ?? .max
+    let ready = connection.wait(
+      for: isReading ? POLLIN : 0, until: min(pingDue, deadline, leaving?.deadline ?? .max))
+    // What is closed shows also when reading is paused; what was sent before the end can wait no longer then.
+    if isAwaited || ready.socket != 0, let ending = read() { return ending }
+    return nil
+  }
+
+  // MARK: Leaving
+
+  /// Whether this is the time to leave, and why.
+  private func considerLeaving(_ requests: Mailbox.Requests) {
+    if let stop = requests.stop {
+      // A stop overtakes every other reason.
+      if leaving?.cause != .stopped { beginLeaving(.stopped, final: stop.final, drain: stop.drain) }
+    } else if let change = requests.configuration {
+      beginLeaving(.renewing, final: change.final)
+    } else if leaving == nil, requests.renew || credentialsAreRenewed {
+      beginLeaving(.renewing)
+    } else if let idleEnd, SystemClock.monotonic >= idleEnd {
+      // Whoever wakes the session from here on means the next burst.
+      beginLeaving(.asleep, final: loop.endBurst())
+    }
+  }
+
+  private func beginLeaving(
+    _ cause: MQTTDisconnection.Cause, final: [MQTTMessage] = [], drain: Double = leavingLimit
+  ) {
+    outflow.setFinal(final)
+    leaving = Leaving(
+      cause: cause, deadline: SystemClock.monotonic + Int64(max(0, min(drain, 3600)) * 1e9))
+  }
+
+  /// When the burst is over, as things stand; nil while something is under way or the link is to stand.
+  private var idleEnd: Int64? {
+    guard case .bursts(let linger, _) = loop.configuration.linkPolicy, outflow.isQuiet, leaving == nil else {
+      return nil
+    }
+    return lastBusy + Int64(linger * 1e9)
+  }
+
+  /// One step towards the end; a value when it is reached.
+  private func leave() -> Ending? {
+    guard let leaving else { return nil }
+    let isLate = SystemClock.monotonic >= leaving.deadline
+    outflow.sendFinal(through: connection.client)
+    if !isLate, !outflow.isFinalAcknowledged || !outflow.isIdle { return nil }
+    if !leaving.unsubscribed {
+      self.leaving?.unsubscribed = true
+      stopInflow()
+    }
+    if !isLate && !outflow.isSettled { return nil }
+    if !isLate && mayHaveMore {
+      stopInflow()
+      return nil
+    }
+    loop.mailbox.setLeftCleanly(!isLate && outflow.isIdle)
+    connection.client.disconnect(endsSession: loop.configuration.endsSession)
+    _ = connection.client.loopWrite()
+    return Ending(cause: leaving.cause, phase: .established)
+  }
+
+  /// Whether the broker may still hold messages for this client alone. An unsubscription that is asked for again is
+  /// answered after everything that the acknowledgements before it have set free: when nothing came in between,
+  /// there is nothing left.
+  private var mayHaveMore: Bool { !filtersToLeave.isEmpty && leaving?.receivedBefore != receivedCount }
+
+  private var filtersToLeave: [String] {
+    let configuration = loop.configuration
+    let isRemembered = configuration.sessionExpiryInterval > 0 || !configuration.cleanStart
+    guard isRemembered, !configuration.endsSession else { return outflow.filters }
+    return outflow.filters.filter { $0.hasPrefix("$share/") }
+  }
+
+  /// Stops the inflow, so that nothing unread is left in the socket: leaving with unread input resets the
+  /// connection and loses what was sent last. A session that the broker is to remember keeps its
+  /// subscriptions, shared ones excepted: the broker would hand an absent member what others could take.
+  private func stopInflow() {
+    leaving?.receivedBefore = receivedCount
+    let filters = filtersToLeave
+    for filter in filters { outflow.suspend(filter) }
+    // An answer to anything at all says that the acknowledgements before it have arrived, so that the next to come
+    // under this name is not sent again what was stored.
+    if filters.isEmpty, receivedCount > 0 { outflow.suspend("odograph/leaving") }
+    outflow.sendSubscriptions(through: connection.client)
+    _ = connection.client.loopWrite()
   }
 }

@@ -59,11 +59,5 @@ struct AcknowledgementHold {
     if !isHolding { empty() }
   }
 
-  /// A new connection: the broker sends again what was not acknowledged, under new numbers.
-  mutating func begin() {
-    (last, isDraining) = (0, false)
-    empty()
-  }
-
   private mutating func empty() { (count, bytes, pauseEnd) = (0, 0, nil) }
 }

@@ -1,12 +1,3 @@
-/// What a session's handler is told, once per change.
-public enum MQTTConnectionState: Hashable, Sendable {
-  /// The broker accepted, and what it granted.
-  case connected(MQTTServerProperties)
-  /// There is no connection, or attempts fail for another reason than the last one reported.
-  /// - Parameter willRetryIn: seconds to the next attempt; nil when the session is stopped.
-  case disconnected(MQTTDisconnection, willRetryIn: Double?)
-}
-
 /// Why there is no connection to a broker.
 public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConvertible {
   /// How far the attempt had come.

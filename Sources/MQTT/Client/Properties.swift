@@ -1,6 +1,54 @@
 internal import CMosquitto
 internal import Glibc
 
+/// A list of MQTT 5 properties on its way to the library. The corresponding C type is `mosquitto_property`.
+@safe struct PropertyList: ~Copyable {
+  /// nil is the empty list.
+  private(set) var head: OpaquePointer?
+
+  init() {}
+
+  init(_ properties: MQTTMessageProperties) {
+    if let text = properties.contentType { add(MQTT_PROP_CONTENT_TYPE, text) }
+    if let seconds = properties.messageExpiryInterval { add(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL, seconds) }
+    if let topic = properties.responseTopic { add(MQTT_PROP_RESPONSE_TOPIC, topic) }
+    if let data = properties.correlationData {
+      unsafe data.withUnsafeBufferPointer { bytes in
+        _ = unsafe mosquitto_property_add_binary(
+          &head, Int32(MQTT_PROP_CORRELATION_DATA.rawValue), bytes.baseAddress, UInt16(clamping: bytes.count))
+      }
+    }
+    for pair in properties.userProperties {
+      _ = unsafe mosquitto_property_add_string_pair(
+        &head, Int32(MQTT_PROP_USER_PROPERTY.rawValue), pair.key, pair.value)
+    }
+  }
+
+  deinit {
+    var list = unsafe head
+    unsafe mosquitto_property_free_all(&list)
+  }
+
+  mutating func add(_ identifier: mqtt5_property, _ value: UInt32) {
+    _ = unsafe mosquitto_property_add_int32(&head, Int32(identifier.rawValue), value)
+  }
+
+  mutating func add(_ identifier: mqtt5_property, _ value: UInt16) {
+    _ = unsafe mosquitto_property_add_int16(&head, Int32(identifier.rawValue), value)
+  }
+
+  mutating func add(_ identifier: mqtt5_property, _ value: String) {
+    _ = unsafe mosquitto_property_add_string(&head, Int32(identifier.rawValue), value)
+  }
+
+  /// Gives the list to a C function that takes ownership of it.
+  consuming func release() -> OpaquePointer? {
+    let list = unsafe head
+    unsafe head = nil
+    return unsafe list
+  }
+}
+
 /// A borrowed list of MQTT 5 properties, valid during one callback of the library.
 @safe struct PropertyReader {
   private let head: OpaquePointer?
@@ -98,5 +146,34 @@ internal import Glibc
     }
     guard let key = unsafe key, let value = unsafe value else { return nil }
     return unsafe MQTTMessageProperties.UserProperty(key: String(cString: key), value: String(cString: value))
+  }
+}
+
+/// Turns C strings that come again and again (topics, content types) into Swift strings without allocating
+/// each time. Direct-mapped: a newcomer evicts whoever has its place.
+struct StringCache {
+  private var entries: [String?]
+
+  /// - Parameter capacity: a power of two.
+  init(capacity: Int = 4096) { entries = Array(repeating: nil, count: capacity) }
+
+  mutating func string(_ pointer: UnsafePointer<CChar>) -> String {
+    let count = unsafe strlen(pointer)
+    let bytes = unsafe UnsafeRawBufferPointer(start: pointer, count: count)
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for index in 0..<count { hash = unsafe (hash ^ UInt64(bytes[index])) &* 0x100_0000_01b3 }
+    let place = Int(truncatingIfNeeded: hash ^ (hash >> 32)) & (entries.count - 1)
+    if let entry = entries[place], entry.utf8.count == count, unsafe Self.equal(entry, bytes) { return entry }
+    let string = unsafe String(decoding: bytes, as: UTF8.self)
+    entries[place] = string
+    return string
+  }
+
+  private static func equal(_ entry: String, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    var entry = entry
+    return entry.withUTF8 { utf8 in
+      guard let a = utf8.baseAddress, let b = bytes.baseAddress else { return true }
+      return unsafe memcmp(a, b, bytes.count) == 0
+    }
   }
 }

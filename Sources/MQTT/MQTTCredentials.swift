@@ -1,0 +1,141 @@
+internal import Glibc
+internal import Platform
+
+/// A password or key: where it comes from, not printed with its value. A file is read anew for every
+/// connection, so a renewed one is picked up without a restart.
+public enum MQTTSecret: Hashable, Sendable, CustomStringConvertible {
+  case value(String)
+  /// The path of a file with the secret in its first line; a systemd credential is one such file.
+  case file(String)
+
+  public var description: String {
+    switch self {
+    case .value: "(secret)"
+    case .file(let path): "(secret from \(path))"
+    }
+  }
+}
+
+/// What the session demands of a TLS connection, and shows of itself. Files are read anew for every
+/// connection. The certificate and the name in it are always checked: there is no insecure mode.
+public struct MQTTTLS: Hashable, Sendable {
+  public enum Version: String, Hashable, Sendable {
+    case tls12 = "tlsv1.2"
+    case tls13 = "tlsv1.3"
+  }
+
+  /// Whom to believe.
+  public enum Trust: Hashable, Sendable {
+    /// The certificate authorities of the operating system.
+    case system
+    /// The authorities in a PEM file.
+    case file(String)
+    /// The authorities in a directory prepared by `openssl rehash`.
+    case directory(String)
+    /// No certificates at all: both sides know a key (hexadecimal digits) under a name.
+    case preSharedKey(identity: String, key: MQTTSecret)
+  }
+
+  /// This client's own certificate chain and private key, PEM files.
+  public struct Identity: Hashable, Sendable {
+    public var certificateFile: String
+    public var keyFile: String
+
+    public init(certificateFile: String, keyFile: String) {
+      self.certificateFile = certificateFile
+      self.keyFile = keyFile
+    }
+  }
+
+  public var trust: Trust
+  public var identity: Identity?
+  /// The application protocol to ask for, at most 254 bytes, as in `x-amzn-mqtt-ca` or `mqtt`.
+  public var alpn: String?
+  public var minimumVersion: Version = .tls12
+
+  public init(trust: Trust = .system, identity: Identity? = nil) {
+    self.trust = trust
+    self.identity = identity
+  }
+}
+
+extension MQTTSecret {
+  /// The secret itself: of a file the first line, without its end.
+  func read() throws(MQTTError) -> String {
+    switch self {
+    case .value(let text): return text
+    case .file(let path):
+      let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else {
+        throw MQTTError(operation: "read secret", object: path, cause: SystemError.message(for: errno))
+      }
+      defer { close(descriptor) }
+      var bytes = [UInt8](repeating: 0, count: 4096)
+      let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
+      guard count > 0 else {
+        throw MQTTError(operation: "read secret", object: path, cause: "the file is empty or unreadable")
+      }
+      return String(decoding: bytes.prefix(count).prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
+    }
+  }
+}
+
+/// Notices that the files a connection was made with were replaced. A change counts only once two looks in a
+/// row saw the same, because files are not always replaced in one step.
+struct CredentialWatch {
+  /// What tells a file from its successor.
+  struct Stamp: Equatable {
+    var inode: UInt64
+    var size: Int64
+    var seconds: Int64
+    var nanoseconds: Int64
+  }
+
+  private var used: [Stamp?]
+  private var pending: [Stamp?]?
+
+  /// - Parameter stamps: of the files at the time they were read.
+  init(_ stamps: [Stamp?]) { used = stamps }
+
+  /// Whether the files are others now, and have come to rest.
+  mutating func isRenewed(_ stamps: [Stamp?]) -> Bool {
+    guard stamps != used, !stamps.contains(nil) else {
+      pending = nil
+      return false
+    }
+    if stamps == pending {
+      used = stamps
+      pending = nil
+      return true
+    }
+    pending = stamps
+    return false
+  }
+
+  /// Looks at the files; nil stands for one that cannot be seen.
+  static func stamps(of paths: [String]) -> [Stamp?] {
+    paths.map { path in
+      var status = stat()
+      guard unsafe stat(path, &status) == 0 else { return nil }
+      return Stamp(
+        inode: UInt64(status.st_ino), size: Int64(status.st_size), seconds: Int64(status.st_mtim.tv_sec),
+        nanoseconds: Int64(status.st_mtim.tv_nsec))
+    }
+  }
+}
+
+extension MQTTConfiguration {
+  /// The files that a connection is made with.
+  var credentialFiles: [String] {
+    var files: [String] = []
+    if case .file(let path)? = password { files.append(path) }
+    guard let tls else { return files }
+    switch tls.trust {
+    case .file(let path): files.append(path)
+    case .preSharedKey(_, .file(let path)): files.append(path)
+    case .system, .directory, .preSharedKey: break
+    }
+    if let identity = tls.identity { files += [identity.certificateFile, identity.keyFile] }
+    return files
+  }
+}

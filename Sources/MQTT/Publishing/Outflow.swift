@@ -1,0 +1,214 @@
+internal import CMosquitto
+internal import Platform
+
+/// What a session sends: the provider's records within the broker's window, messages that are sent now or never, the last
+/// messages of a connection, and requests for subscriptions. It outlives a connection, because what a broker refused
+/// counts beyond it. Belongs to the session's thread.
+final class Outflow {
+  private let provider: (any OutboundProvider)?
+  private let mailbox: Mailbox
+  private let subscriptionAnswered: @Sendable (String, MQTTReasonCode) -> Void
+  private var flow: PublishFlow
+  private var subscriptions: SubscriptionLedger
+  /// What the present connection's broker takes.
+  private var grants: MQTTServerProperties?
+  private var providerHasMore = false
+  /// How many messages of `publishNow` wait in the library for the socket.
+  private var unwrittenNow = 0
+  /// The last messages of the connection: those to send, and the packets that carry those sent.
+  private var final: (waiting: [MQTTMessage], underWay: Set<Int32>) = ([], [])
+  private var generator = SystemRandomNumberGenerator()
+
+  /// How many `publishNow` messages may wait in the library for a slow socket.
+  private static let unwrittenNowLimit = 100
+
+  init(
+    configuration: MQTTConfiguration, subscriptions: [MQTTSubscription], provider: (any OutboundProvider)?,
+    handlers: MQTTSession.Handlers, mailbox: Mailbox
+  ) {
+    self.provider = provider
+    self.mailbox = mailbox
+    subscriptionAnswered = handlers.subscriptionAnswered
+    flow = PublishFlow(window: configuration.publishWindow)
+    self.subscriptions = SubscriptionLedger(subscriptions)
+  }
+
+  // MARK: A connection's beginning and end
+
+  /// A connection stands: the provider is asked, and every subscription is asked for again.
+  func begin(_ properties: MQTTServerProperties) {
+    grants = properties
+    providerHasMore = provider != nil
+    unwrittenNow = 0
+    final = ([], [])
+    flow.begin(receiveMaximum: properties.receiveMaximum)
+    subscriptions.begin()
+  }
+
+  /// The connection has ended: what was under way is the provider's again.
+  func end(_ cause: MQTTDisconnection.Cause) {
+    var blamed: MQTTReasonCode?
+    if case .disconnectedByServer(let reason) = cause, PublishFlow.blamesPacket(reason) { blamed = reason }
+    if case .rejected(let token, let reason)? = flow.ended(
+      blamed: blamed, closedByPeer: cause == .closedByPeer)
+    {
+      reject(token, reason)
+    }
+    provider?.offerAgain()
+  }
+
+  /// The provider has records again.
+  func providerAdded() { providerHasMore = provider != nil }
+
+  /// Replaces the last messages of the connection, of which those of before are not waited for any more.
+  func setFinal(_ messages: [MQTTMessage]) { final = (messages, []) }
+
+  // MARK: What is left
+
+  /// Whether no record is under way.
+  var isIdle: Bool { flow.isIdle }
+
+  /// Whether the last messages have arrived.
+  var isFinalAcknowledged: Bool { final.waiting.isEmpty && final.underWay.isEmpty }
+
+  /// Whether every request for a subscription was answered.
+  var isSettled: Bool { subscriptions.isSettled }
+
+  /// Whether nothing is under way and nothing is due.
+  var isQuiet: Bool { !providerHasMore && flow.isIdle && flow.deadline == nil && subscriptions.isSettled }
+
+  /// When a pause that the broker asked for is over; monotonic nanoseconds.
+  var deadline: Int64? { flow.deadline }
+
+  // MARK: Sending
+
+  /// `publishNow`: into the library if the socket keeps up, else dropped.
+  func sendNow(_ messages: [MQTTMessage], through client: borrowing Client) {
+    for message in messages {
+      guard unwrittenNow < Self.unwrittenNowLimit, client.publish(message).outcome.isSuccess else {
+        mailbox.count { $0.droppedNow += 1 }
+        continue
+      }
+      unwrittenNow += 1
+    }
+  }
+
+  /// Takes from the provider what there is room for.
+  /// - Parameter takesRecords: false when the connection is about to end.
+  func sendRecords(through client: borrowing Client, takesRecords: Bool) {
+    guard let provider else { return }
+    if flow.tick(now: SystemClock.monotonic, jitter: Double.random(in: 0...1, using: &generator)) {
+      provider.offerAgain()
+      providerHasMore = true
+    }
+    guard providerHasMore, takesRecords else { return }
+    let room = flow.room()
+    guard room > 0 else { return }
+    let records = provider.next(limit: room)
+    if records.count < room { providerHasMore = false }
+    for record in records { send(record, through: client) }
+  }
+
+  /// Sends the last messages, within the window.
+  func sendFinal(through client: borrowing Client) {
+    while let message = final.waiting.first {
+      if message.qos > .atMostOnce, flow.room() <= final.underWay.count { return }
+      final.waiting.removeFirst()
+      let (outcome, packet) = client.publish(message)
+      if outcome.isSuccess { final.underWay.insert(packet) }
+    }
+  }
+
+  private func send(_ record: OutboundRecord, through client: borrowing Client) {
+    if let reason = refusal(of: record.message) { return reject(record.token, reason) }
+    let (outcome, packet) = client.publish(record.message)
+    switch outcome.code {
+    case MOSQ_ERR_SUCCESS.code: flow.sent(packet: packet, token: record.token)
+    case MOSQ_ERR_OVERSIZE_PACKET.code, MOSQ_ERR_PAYLOAD_SIZE.code: reject(record.token, .packetTooLarge)
+    case MOSQ_ERR_INVAL.code, MOSQ_ERR_MALFORMED_UTF8.code: reject(record.token, .topicNameInvalid)
+    case MOSQ_ERR_QOS_NOT_SUPPORTED.code: reject(record.token, .qosNotSupported)
+    // The connection is gone, which the next read or write finds out; the record is offered again then.
+    default: break
+    }
+  }
+
+  /// What this broker said it would not take. The library's own check of the size is a byte short.
+  private func refusal(of message: MQTTMessage) -> MQTTReasonCode? {
+    if !MQTTTopic.isValidName(message.topic) { return .topicNameInvalid }
+    guard let grants else { return nil }
+    if message.qos > grants.maximumQoS { return .qosNotSupported }
+    if let limit = grants.maximumPacketSize, message.packetSize > Int(limit) { return .packetTooLarge }
+    return nil
+  }
+
+  private func reject(_ token: UInt64, _ reason: MQTTReasonCode) {
+    mailbox.count { $0.rejected += 1 }
+    provider?.rejected(token, reason: reason)
+  }
+
+  // MARK: Subscriptions
+
+  func apply(_ change: SubscriptionLedger.Request) {
+    switch change {
+    case .subscribe(let subscription): subscriptions.add(subscription)
+    case .unsubscribe(let filter): subscriptions.remove(filter)
+    }
+  }
+
+  /// Every filter that is wanted.
+  var filters: [String] { subscriptions.filters }
+
+  /// Ends a subscription for this connection; the next one asks for it again.
+  func suspend(_ filter: String) { subscriptions.suspend(filter) }
+
+  func sendSubscriptions(through client: borrowing Client) {
+    while let request = subscriptions.next() {
+      let (outcome, packet) =
+        switch request {
+        case .subscribe(let subscription): client.subscribe(subscription)
+        case .unsubscribe(let filter): client.unsubscribe(filter)
+        }
+      if outcome.isSuccess {
+        subscriptions.sent(packet: packet, request)
+      } else if case .subscribe(let subscription) = request {
+        subscriptionAnswered(subscription.filter, .topicFilterInvalid)
+      }
+    }
+  }
+
+  // MARK: Answers
+
+  /// Passes on what the broker answered to publications.
+  func settlePublished(_ events: ClientEvents) {
+    guard !events.published.isEmpty else { return }
+    var acknowledged: [UInt64] = []
+    var now = 0
+    for answer in events.published {
+      switch flow.answered(packet: answer.packet, reason: answer.reason) {
+      case .acknowledged(let token): acknowledged.append(token)
+      case .rejected(let token, let reason): reject(token, reason)
+      case .postponed: mailbox.count { $0.postponed += 1 }
+      case nil: if final.underWay.remove(answer.packet) == nil { now += 1 }
+      }
+    }
+    events.published.removeAll(keepingCapacity: true)
+    unwrittenNow = max(0, unwrittenNow - now)
+    if now > 0 { mailbox.count { $0.sentNow += now } }
+    if !acknowledged.isEmpty {
+      mailbox.count { $0.acknowledged += acknowledged.count }
+      provider?.acknowledged(acknowledged)
+    }
+  }
+
+  /// Passes on what the broker answered to subscriptions.
+  func settleSubscriptions(_ events: ClientEvents) {
+    for answer in events.subscribed {
+      if case .subscribe(let subscription)? = subscriptions.answered(packet: answer.packet) {
+        subscriptionAnswered(subscription.filter, answer.reason)
+      }
+    }
+    for packet in events.unsubscribed { _ = subscriptions.answered(packet: packet) }
+    events.subscribed.removeAll()
+    events.unsubscribed.removeAll()
+  }
+}
