@@ -22,10 +22,8 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
   ],
   targets: [
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
@@ -45,6 +43,9 @@ let package = Package(
         Context.environment[name].map { .define(name, to: "\"\($0)\"") }
       }),
     .target(name: "Platform", dependencies: ["CBuild", "CLinux"]),
+    // Debian's toml++ (libtomlplusplus-dev) is headers only, so that nothing is linked or loaded for it.
+    .target(name: "CTOML"),
+    .target(name: "TOML", dependencies: ["CTOML", "Platform"]),
     .target(name: "Spatial"),
     .target(name: "Sensors", dependencies: ["CExpat", "Platform", "Spatial"]),
     .target(name: "SensorsIIO", dependencies: ["CIIO", "Platform", "Sensors", "Spatial"]),
@@ -58,8 +59,7 @@ let package = Package(
       name: "AgentCore",
       dependencies: [
         "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD", "SensorsIIO", "Spatial",
-        "StoreAndForward", "Telemetry", "TOMLKit",
-        .product(name: "Configuration", package: "swift-configuration"),
+        "StoreAndForward", "Telemetry", "TOML",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
@@ -70,7 +70,7 @@ let package = Package(
       dependencies: [
         "CExpat", "CLinux", "CPostgreSQL", "CSQLite", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
         "Spatial",
-        "Telemetry", "TOMLKit", .product(name: "GRDB", package: "GRDB.swift"),
+        "Telemetry", "TOML", .product(name: "GRDB", package: "GRDB.swift"),
       ]),
     .executableTarget(
       name: "odograph",
@@ -83,6 +83,7 @@ let package = Package(
       name: "TestSupport", dependencies: ["CLinux", "CSQLite", "Platform", "Sensors"],
       path: "Tests/TestSupport"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
+    .testTarget(name: "TOMLTests", dependencies: ["Platform", "TOML"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial", "TestSupport"]),
     .testTarget(name: "SensorsTests", dependencies: ["Platform", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(
@@ -124,12 +125,14 @@ let package = Package(
         "DeliveryChild", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD",
         "SensorsIIO", "Spatial", "Telemetry", "TestSupport", "odograph", "odographd",
       ]),
-  ]
+  ],
+  cxxLanguageStandard: .cxx17
 )
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
   "Platform", "Sensors", "SensorsIIO", "SensorsGPSD", "Telemetry", "StoreAndForward", "MQTT", "FleetCore",
+  "TOML",
 ]
 for target in package.targets where target.type != .system {
   var settings = target.swiftSettings ?? []

@@ -13,14 +13,12 @@ limit_mb=20
 build=.build-static
 if [ "${1:-}" = --build-path ]; then build=${2:?--build-path needs a folder}; fi
 
-# FoundationEssentials alone is allowed, and only where the configuration is read.
-agent_modules=(Platform Spatial Sensors SensorsIIO SensorsGPSD Motion Positioning Telemetry StoreAndForward MQTT AgentCore
+agent_modules=(Platform TOML Spatial Sensors SensorsIIO SensorsGPSD Motion Positioning Telemetry StoreAndForward MQTT AgentCore
   odographd)
 found=
 for module in "${agent_modules[@]}"; do
   if [ ! -d "Sources/$module" ]; then continue; fi
   hits=$(grep -rnE '^[^/]*import (struct |class |enum |func )?Foundation(Essentials)?\b' "Sources/$module" || true)
-  if [ "$module" = AgentCore ]; then hits=$(grep -v 'FoundationEssentials' <<<"$hits" || true); fi
   if [ -n "$hits" ]; then found+="$hits"$'\n'; fi
 done
 if [ -n "$found" ]; then

@@ -41,40 +41,46 @@ import Testing
   @Test(arguments: [
     (
       "[vehicle]\nid = \"v\"\n[gpsd]\nprot = 2947",
-      "test.toml:4: unknown key gpsd.prot; did you mean gpsd.port?"
+      "test.toml:4:1: unknown key gpsd.prot; did you mean gpsd.port?"
     ),
-    ("[vehicle]\nid = \"v\"\n[gps]\nport = 2947", "test.toml:3: unknown key gps; Config/odograph.toml lists"),
+    ("[vehicle]\nid = \"v\"\n[gps]\nport = 2947", "test.toml:3:2: unknown table [gps]; did you mean [gpsd]?"),
     (
       "[vehicle]\nid = \"v\"\n\n[gpsd]\nport = \"x\"",
-      "test.toml:5: key gpsd.port: \"x\" is not an integer from 1 to 65535"
+      "test.toml:5:8: key gpsd.port: \"x\" is not an integer from 1 to 65535"
     ),
-    ("[vehicle]\nid = 5", "test.toml:2: key vehicle.id: 5 is not a string"),
-    ("[vehicle]\nid = \"v\"\n[gpsd]\nport = 0", "test.toml:4: key gpsd.port: 0 is not an integer from 1"),
-    ("[vehicle]\nid = \"v\"\nid = \"w\"", "test.toml:3: not TOML"),
-    ("vehicle = 1", "test.toml:1: unknown key vehicle"),
+    ("[vehicle]\nid = 5", "test.toml:2:6: key vehicle.id: 5 is not a string"),
+    ("[vehicle]\nid = \"v\"\n[gpsd]\nport = 0", "test.toml:4:8: key gpsd.port: 0 is not an integer from 1"),
+    (
+      "[vehicle]\nid = \"v\"\nid = \"w\"",
+      "test.toml:3:6: not TOML: Error while parsing key-value pair: cannot redefine"
+    ),
+    ("vehicle = 1", "test.toml:1:1: unknown key vehicle"),
     ("[vehicle]\nfleet = \"f\"", "test.toml: key vehicle.id is missing; set it to a string"),
-    ("[vehicle]\nid = \"a/b\"", "test.toml:2: the vehicle must not hold \"/\""),
+    ("[vehicle]\nid = \"a/b\"", "test.toml:2:6: the vehicle must not hold \"/\""),
     (
       "[vehicle]\nid = \"v\"\n[input]\nmode = \"magic\"",
-      "test.toml:4: key input.mode: \"magic\" is not one of \"hardware\", \"replay\", \"simulation\""
+      "test.toml:4:8: key input.mode: \"magic\" is not one of \"hardware\", \"replay\", \"simulation\""
     ),
-    ("[vehicle]\nid = \"v\"\n[input]\nmode = \"replay\"", "test.toml:4: a replay needs replay.position"),
+    ("[vehicle]\nid = \"v\"\n[input]\nmode = \"replay\"", "test.toml:4:8: a replay needs replay.position"),
     (
       "[vehicle]\nid = \"v\"\n[mqtt]\nbroker = \"http://x\"",
-      "test.toml:4: key mqtt.broker: \"http://x\" is not mqtt://HOST"
+      "test.toml:4:10: key mqtt.broker: \"http://x\" is not mqtt://HOST"
     ),
     (
       "[vehicle]\nid = \"v\"\n[mqtt]\nkey_file = \"k\"\nbroker = \"mqtts://h\"",
-      "test.toml:4: mqtt.certificate_file and mqtt.key_file"
+      "test.toml:4:12: mqtt.certificate_file and mqtt.key_file"
     ),
-    ("[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"a = 1,2\"]", "test.toml:4: \"a = 1,2\" is not"),
-    ("[vehicle]\nid = \"v\"\n[iio]\ncontexts = [1]", "test.toml:4: key iio.contexts: a value of type"),
+    ("[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"a = 1,2\"]", "test.toml:4:16: \"a = 1,2\" is not"),
+    (
+      "[vehicle]\nid = \"v\"\n[iio]\ncontexts = [1]",
+      "test.toml:4:12: key iio.contexts: [1] is not an array of strings"
+    ),
     (
       "[vehicle]\nid = \"v\"\n[motion]\nevents = [\"jump\"]",
-      "test.toml:4: key motion.events: \"jump\" is not one of \"shake\", \"impact\""
+      "test.toml:4:10: key motion.events: \"jump\" is not one of \"shake\", \"impact\""
     ),
-    ("[vehicle", "test.toml:1: not TOML"), ("[=]", "test.toml:1: not TOML"),
-    ("a = 1\n[[ .x", "test.toml:2: not TOML"),
+    ("[vehicle", "test.toml:1:9: not TOML"), ("[=]", "test.toml:1:2: not TOML: a name is missing here"),
+    ("a = 1\n[[ .x", "test.toml:2:4: not TOML: a name is missing here"),
   ])
   func errorsNamePlaceKeyAndRemedy(toml: String, expected: String) {
     let message = problem(toml)
@@ -106,9 +112,9 @@ import Testing
     for key in ConfigurationKey.all {
       let name = key.path.split(separator: ".").last.map(String.init) ?? key.path
       if let value = key.defaultValue {
-        #expect(layer.values[key.path] == value, "\(key.path)")
+        #expect(layer[key.path]?.value == value, "\(key.path)")
       } else {
-        let isShown = layer.values[key.path] != nil || commented.contains { $0.hasPrefix("\(name) =") }
+        let isShown = layer[key.path] != nil || commented.contains { $0.hasPrefix("\(name) =") }
         #expect(isShown, "\(key.path)")
       }
     }

@@ -87,8 +87,8 @@ import Testing
     "nan 11 100",
   ])
   func zonesThatAreNone(text: String) {
-    var layer = ConfigurationLayer()
-    layer.values = ["vehicle.id": .text("v"), "privacy.zones": .texts([text])]
+    let layer = ConfigurationLayer(
+      ["vehicle.id": .text("v"), "privacy.zones": .texts([text])], place: "test.toml:1")
     do {
       _ = try AgentConfiguration(layers: [layer], file: "test.toml")
       Issue.record("accepted")
@@ -99,11 +99,11 @@ import Testing
   }
 
   @Test func zonesOfAllForms() throws {
-    var layer = ConfigurationLayer()
-    layer.values = [
-      "vehicle.id": .text("v"),
-      "privacy.zones": .texts(["48.5 -11 100", "-48, 11.25, 200, blur", "0 0 1e3 withhold"]),
-    ]
+    let layer = ConfigurationLayer(
+      [
+        "vehicle.id": .text("v"),
+        "privacy.zones": .texts(["48.5 -11 100", "-48, 11.25, 200, blur", "0 0 1e3 withhold"]),
+      ], place: "test.toml:1")
     let zones = try AgentConfiguration(layers: [layer], file: nil).privacy.zones
     #expect(zones.map(\.treatment) == [.withhold, .blur, .withhold])
     let circles = [(48.5, -11.0, 100.0), (-48, 11.25, 200), (0, 0, 1000)].map { latitude, longitude, radius in

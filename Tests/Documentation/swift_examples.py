@@ -22,7 +22,7 @@ class Compiler:
         libraries = subprocess.check_output(
             "pkg-config --libs expat libgps libiio jansson libmosquitto libpq sqlite3".split(), text=True).split()
         modules = {path.name for path in (REPOSITORY / "Sources").iterdir()} - {"odograph", "odographd"}
-        objects = [path for module in sorted(modules | {"GRDB", "TOMLKit", "CTOML"})
+        objects = [path for module in sorted(modules | {"GRDB"})
                    for path in (build / f"{module}.build").rglob("*.o")]
         self.archive = pathlib.Path(folder) / "libmodules.a"
         subprocess.run(["ar", "rcs", self.archive, *objects], check=True)

@@ -1,4 +1,3 @@
-internal import Configuration
 internal import Motion
 internal import Positioning
 internal import Sensors
@@ -20,14 +19,15 @@ extension AgentConfiguration {
   }
 
   init(layers: [ConfigurationLayer], file: String?) throws(ConfigurationError) {
-    let reader = Reader(layers: layers, file: file)
+    let reader = ConfigurationReader(layers: layers, file: file)
     fleet = try reader.text("vehicle.fleet")
     vehicle = try reader.text("vehicle.id")
     topicRoot = try reader.text("mqtt.topic_root")
     do {
       _ = try TopicScheme(root: topicRoot, fleet: fleet, vehicle: vehicle)
     } catch {
-      throw ConfigurationError(place: reader.place(of: "vehicle.id"), problem: error.description)
+      throw ConfigurationError(
+        .invalidValue, place: reader.place(of: "vehicle.id"), problem: error.description)
     }
     let speed = try reader.number("input.speed")
     self.speed = speed > 0 ? speed : nil
@@ -77,7 +77,7 @@ extension AgentConfiguration {
 }
 
 extension AgentConfiguration.Input {
-  fileprivate init(_ reader: Reader) throws(ConfigurationError) {
+  fileprivate init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     switch try reader.text("input.mode") {
     case "replay":
       let replay = AgentConfiguration.Replay(
@@ -85,7 +85,7 @@ extension AgentConfiguration.Input {
         date: try reader.time("replay.date"))
       guard replay.position != nil || replay.sensors != nil else {
         throw ConfigurationError(
-          place: reader.place(of: "input.mode"),
+          .missingKey, place: reader.place(of: "input.mode"),
           problem: "a replay needs replay.position, replay.sensors or both")
       }
       self = .replay(replay)
@@ -102,7 +102,7 @@ extension AgentConfiguration.Input {
 }
 
 extension AgentConfiguration.IIO {
-  fileprivate init(_ reader: Reader) throws(ConfigurationError) {
+  fileprivate init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     isEnabled = try reader.flag("iio.enabled")
     contexts = try reader.texts("iio.contexts")
     accelerometer = try reader.text("iio.accelerometer")
@@ -125,7 +125,7 @@ extension AgentConfiguration.IIO {
     let halves = entry.split(separator: "=", maxSplits: 1)
     guard halves.count == 2, let matrix = MountMatrix(parsing: halves[1]) else {
       throw ConfigurationError(
-        place: place,
+        .invalidValue, place: place,
         problem:
           "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with rows that span space")
     }
@@ -134,7 +134,7 @@ extension AgentConfiguration.IIO {
 }
 
 extension EnergyFigures {
-  fileprivate init(_ reader: Reader) throws(ConfigurationError) {
+  fileprivate init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     self.init()
     let keys: [EnergyComponent: String] = [
       .receiver: "receiver", .accelerometer: "accelerometer", .gyroscope: "gyroscope",
@@ -145,91 +145,5 @@ extension EnergyFigures {
     burst = try reader.number("energy.radio_burst_mj") * 1e-3
     byte = try reader.number("energy.radio_byte_uj") * 1e-6
     sensorLinger = try reader.number("energy.sensor_linger")
-  }
-}
-
-/// Reads keys through the configuration library's layers; every value was checked when its layer was made.
-struct Reader {
-  private let reader: ConfigReader
-  private let layers: [ConfigurationLayer]
-  private let file: String?
-
-  init(layers: [ConfigurationLayer], file: String?) {
-    self.layers = layers
-    self.file = file
-    reader = ConfigReader(providers: layers.map(\.provider) + [Self.defaults])
-  }
-
-  private static let defaults: InMemoryProvider = {
-    var layer = ConfigurationLayer()
-    for key in ConfigurationKey.all { layer.values[key.path] = key.defaultValue }
-    return layer.provider
-  }()
-
-  func text(_ path: String) throws(ConfigurationError) -> String {
-    guard let value = optionalText(path) else { throw missing(path) }
-    return value
-  }
-
-  /// Nil when the key is not set, or set to nothing.
-  func optionalText(_ path: String) -> String? {
-    reader.string(forKey: ConfigKey(path)).flatMap { $0.isEmpty ? nil : $0 }
-  }
-
-  func texts(_ path: String) throws(ConfigurationError) -> [String] {
-    guard let value = reader.stringArray(forKey: ConfigKey(path)) else { throw missing(path) }
-    return value
-  }
-
-  /// An array of strings, each a case of the type.
-  func choices<Choice: RawRepresentable & CaseIterable & Hashable>(
-    _ path: String, of type: Choice.Type
-  ) throws(ConfigurationError) -> Set<Choice> where Choice.RawValue == String {
-    var chosen: Set<Choice> = []
-    for text in try texts(path) {
-      guard let choice = Choice(rawValue: text) else {
-        let names = Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-        throw ConfigurationError(
-          place: place(of: path), problem: "key \(path): \"\(text.prefix(40))\" is not one of \(names)")
-      }
-      chosen.insert(choice)
-    }
-    return chosen
-  }
-
-  func integer(_ path: String) throws(ConfigurationError) -> Int {
-    guard let value = reader.int(forKey: ConfigKey(path)) else { throw missing(path) }
-    return value
-  }
-
-  func number(_ path: String) throws(ConfigurationError) -> Double {
-    guard let value = reader.double(forKey: ConfigKey(path)) else { throw missing(path) }
-    return value
-  }
-
-  func flag(_ path: String) throws(ConfigurationError) -> Bool {
-    guard let value = reader.bool(forKey: ConfigKey(path)) else { throw missing(path) }
-    return value
-  }
-
-  func time(_ path: String) throws(ConfigurationError) -> UTCTime? {
-    guard let text = optionalText(path) else { return nil }
-    guard let time = UTCTime(rfc3339: text) ?? UTCTime(rfc3339: text + "T00:00:00Z") else {
-      throw ConfigurationError(
-        place: place(of: path), problem: "key \(path): \"\(text.prefix(40))\" is not an RFC 3339 date or time"
-      )
-    }
-    return time
-  }
-
-  /// Where the value in force was set.
-  func place(of path: String) -> String {
-    layers.lazy.compactMap { $0.places[path] }.first ?? file ?? "configuration"
-  }
-
-  private func missing(_ path: String) -> ConfigurationError {
-    ConfigurationError(
-      place: file ?? "configuration",
-      problem: "key \(path) is missing; set it to \(ConfigurationKey.byPath[path]?.accepted ?? "a value")")
   }
 }

@@ -33,7 +33,7 @@ extension AgentConfiguration {
 }
 
 extension AgentConfiguration.LocationSettings {
-  init(_ reader: Reader) throws(ConfigurationError) {
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     func positive(_ path: String) throws(ConfigurationError) -> Double? {
       let number = try reader.number(path)
       return number > 0 ? number : nil
@@ -55,7 +55,7 @@ extension AgentConfiguration.LocationSettings {
     deferral = Deferral(distance: distance, timeout: timeout, error: try positive("location.track_error"))
     guard let problem = deferralProblem else { return }
     let key = distance == nil ? "location.deferral_timeout" : "location.deferral_distance"
-    throw ConfigurationError(place: reader.place(of: key), problem: "key \(key): \(problem)")
+    throw reader.problem(key, problem, .conflict)
   }
 
   /// Why the settings leave nothing to defer.

@@ -62,7 +62,7 @@ extension AgentConfiguration {
 }
 
 extension AgentConfiguration.MQTT {
-  init(_ reader: Reader, fleet: String, vehicle: String) throws(ConfigurationError) {
+  init(_ reader: ConfigurationReader, fleet: String, vehicle: String) throws(ConfigurationError) {
     let addresses = try Self.addresses(reader)
     brokers = addresses.map { Broker(host: $0.host, port: $0.port) }
     clientID = reader.optionalText("mqtt.client_id") ?? "odographd-\(fleet)-\(vehicle)"
@@ -97,7 +97,7 @@ extension AgentConfiguration.MQTT {
   }
 
   /// At least one, all with TLS or all without.
-  private static func addresses(_ reader: Reader) throws(ConfigurationError) -> [BrokerAddress] {
+  private static func addresses(_ reader: ConfigurationReader) throws(ConfigurationError) -> [BrokerAddress] {
     var addresses: [BrokerAddress] = []
     for text in try reader.texts("mqtt.broker") {
       guard let address = BrokerAddress(text) else {
@@ -120,7 +120,7 @@ extension AgentConfiguration.MQTT {
 
 extension AgentConfiguration.MQTT.TLS {
   /// Nil without TLS; a key that only TLS gives a meaning to is then an error, because whoever set it relies on it.
-  fileprivate init?(_ reader: Reader, isUsed: Bool) throws(ConfigurationError) {
+  fileprivate init?(_ reader: ConfigurationReader, isUsed: Bool) throws(ConfigurationError) {
     let keys = ["ca_file", "certificate_file", "key_file", "alpn", "psk_identity", "psk_file"]
     guard isUsed else {
       if let key = keys.first(where: { reader.optionalText("mqtt.\($0)") != nil }) {
@@ -129,12 +129,13 @@ extension AgentConfiguration.MQTT.TLS {
       }
       return nil
     }
-    (certificateFile, keyFile) = try reader.pair("mqtt.certificate_file", "mqtt.key_file")
+    let identity = try reader.pair("mqtt.certificate_file", "mqtt.key_file")
+    (certificateFile, keyFile) = (identity?.0, identity?.1)
     alpn = reader.optionalText("mqtt.alpn")
     minimumVersion = try reader.text("mqtt.tls_minimum")
-    let (identity, secretFile) = try reader.pair("mqtt.psk_identity", "mqtt.psk_file")
+    let secret = try reader.pair("mqtt.psk_identity", "mqtt.psk_file")
     let authorities = reader.optionalText("mqtt.ca_file")
-    guard let identity, let secretFile else {
+    guard let (identity, secretFile) = secret else {
       trust = authorities.map(Trust.file) ?? .system
       return
     }
@@ -144,22 +145,5 @@ extension AgentConfiguration.MQTT.TLS {
       )
     }
     trust = .preSharedKey(identity: identity, keyFile: secretFile)
-  }
-}
-
-extension Reader {
-  /// An error about a key, with the place where it was set.
-  func problem(_ path: String, _ what: String) -> ConfigurationError {
-    ConfigurationError(place: place(of: path), problem: "key \(path): \(what)")
-  }
-
-  /// Two keys that are set together or not at all.
-  fileprivate func pair(_ a: String, _ b: String) throws(ConfigurationError) -> (String?, String?) {
-    let (first, second) = (optionalText(a), optionalText(b))
-    if (first == nil) != (second == nil) {
-      throw ConfigurationError(
-        place: place(of: first == nil ? b : a), problem: "\(a) and \(b) go together; set both or neither")
-    }
-    return (first, second)
   }
 }

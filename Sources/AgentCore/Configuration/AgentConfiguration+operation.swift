@@ -12,7 +12,7 @@ extension AgentConfiguration {
 }
 
 extension AgentConfiguration.Operation {
-  init(_ reader: Reader) throws(ConfigurationError) {
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     let socket = reader.optionalText("control.socket")
     hasControlSocket = socket != "none"
     controlSocket = hasControlSocket ? socket : nil

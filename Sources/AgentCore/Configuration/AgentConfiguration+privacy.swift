@@ -2,7 +2,7 @@ internal import Positioning
 internal import Spatial
 
 extension PrivacyPolicy {
-  init(_ reader: Reader) throws(ConfigurationError) {
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     let accuracy = try reader.number("privacy.accuracy")
     self.init(accuracy: accuracy > 0 ? accuracy : nil)
     for text in try reader.texts("privacy.zones") {

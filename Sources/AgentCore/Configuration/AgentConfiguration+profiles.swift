@@ -28,13 +28,10 @@ extension AgentConfiguration.Profiles {
     case owntracks
   }
 
-  init(_ reader: Reader, fleet: String, vehicle: String) throws(ConfigurationError) {
+  init(_ reader: ConfigurationReader, fleet: String, vehicle: String) throws(ConfigurationError) {
     let names = try reader.choices("mqtt.profile", of: Name.self)
     guard !names.isEmpty else {
-      throw ConfigurationError(
-        place: reader.place(of: "mqtt.profile"),
-        problem: "key mqtt.profile: name at least one, as [\"native\"]"
-      )
+      throw reader.problem("mqtt.profile", "name at least one, as [\"native\"]")
     }
     isNative = names.contains(.native)
     if names.contains(.owntracks) {
@@ -42,12 +39,11 @@ extension AgentConfiguration.Profiles {
       let device = reader.optionalText("owntracks.device") ?? vehicle
       let trackerID = reader.optionalText("owntracks.tid") ?? String(device.suffix(2))
       guard (1...2).contains(trackerID.count) else {
-        throw ConfigurationError(
-          place: reader.place(of: "owntracks.tid"), problem: "key owntracks.tid: it has one or two characters"
-        )
+        throw reader.problem("owntracks.tid", "it has one or two characters")
       }
       do throws(TopicError) { _ = try OwnTracksTopics(user: user, device: device) } catch {
-        throw ConfigurationError(place: reader.place(of: "owntracks.user"), problem: error.description)
+        throw ConfigurationError(
+          .invalidValue, place: reader.place(of: "owntracks.user"), problem: error.description)
       }
       ownTracks = AgentConfiguration.OwnTracks(user: user, device: device, trackerID: trackerID)
     }
@@ -55,12 +51,12 @@ extension AgentConfiguration.Profiles {
     let prefix = try reader.text("homeassistant.prefix")
     guard isNative else {
       throw ConfigurationError(
-        place: reader.place(of: "homeassistant.enabled"),
+        .conflict, place: reader.place(of: "homeassistant.enabled"),
         problem: "Home Assistant reads the native topics; add \"native\" to mqtt.profile")
     }
     guard !prefix.contains(where: { "+#".contains($0) }), prefix.first != "/", prefix.last != "/" else {
       throw ConfigurationError(
-        place: reader.place(of: "homeassistant.prefix"),
+        .invalidValue, place: reader.place(of: "homeassistant.prefix"),
         problem: "\"\(prefix.prefix(80))\" cannot begin a topic; leave out +, # and a slash at either end")
     }
     homeAssistantPrefix = prefix

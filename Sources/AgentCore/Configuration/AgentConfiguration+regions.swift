@@ -9,7 +9,7 @@ extension AgentConfiguration {
 }
 
 extension AgentConfiguration.Regions {
-  init(_ reader: Reader) throws(ConfigurationError) {
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     path = reader.optionalText("regions.path")
     statePath = try reader.text("regions.state")
   }

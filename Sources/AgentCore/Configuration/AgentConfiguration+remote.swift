@@ -16,13 +16,12 @@ extension AgentConfiguration {
 }
 
 extension AgentConfiguration.Remote {
-  init(_ reader: Reader) throws(ConfigurationError) {
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     isEnabled = try reader.flag("remote.enabled")
     keys = []
     for path in try reader.texts("remote.keys") {
       if let problem = RemoteKeys.problem(with: path) {
-        throw ConfigurationError(
-          place: reader.place(of: "remote.keys"), problem: "key remote.keys: \(problem)")
+        throw reader.problem("remote.keys", problem)
       }
       keys.insert(path)
     }

@@ -30,7 +30,7 @@ extension AgentConfiguration {
 }
 
 extension AgentConfiguration.Store {
-  init(_ reader: Reader) throws(ConfigurationError) {
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     path = try reader.text("store.path")
     sync = Sync(rawValue: try reader.text("store.sync")) ?? .events
     events = try Lane(reader, "events")
@@ -43,14 +43,14 @@ extension AgentConfiguration.Store {
 }
 
 extension AgentConfiguration.Store.Lane {
-  fileprivate init(_ reader: Reader, _ name: String) throws(ConfigurationError) {
+  fileprivate init(_ reader: ConfigurationReader, _ name: String) throws(ConfigurationError) {
     bytes = try reader.megabytes("store.\(name)_megabytes")
     let days = try reader.number("store.\(name)_days")
     age = days > 0 ? max(1, Int(days * 86_400)) : nil
   }
 }
 
-extension Reader {
+extension ConfigurationReader {
   /// A number of megabytes (of 1,048,576 bytes), in bytes.
   fileprivate func megabytes(_ path: String) throws(ConfigurationError) -> Int {
     Int(try number(path) * 1_048_576)

@@ -45,18 +45,16 @@ public struct ConfigurationLayers: Sendable {
   func configuration(
     remote: [String: ConfigurationKey.Value]
   ) throws(ConfigurationError) -> AgentConfiguration {
-    var layer = ConfigurationLayer()
-    layer.values = remote
-    for path in remote.keys { layer.places[path] = "config/desired" }
+    let layer = ConfigurationLayer(remote, place: "config/desired")
     return try AgentConfiguration(
       layers: [flags, environment, layer] + (file.map { [$0] } ?? []), file: fileName)
   }
 
   /// Where a key is set so that nothing remote can change it; nil when nothing stands over it.
-  func override(of path: String) -> String? { flags.places[path] ?? environment.places[path] }
+  func override(of path: String) -> String? { flags[path]?.place ?? environment[path]?.place }
 
   private static func read(_ file: String?) throws(ConfigurationError) -> ConfigurationLayer? {
     guard let file else { return nil }
-    return try ConfigurationLayer(toml: ConfigurationFile.read(file), name: file)
+    return try ConfigurationLayer(file: file)
   }
 }

@@ -15,7 +15,7 @@ extension PrivacyPolicy.Zone {
       bytes = try WholeFile.read(path)
     } catch {
       throw ConfigurationError(
-        place: place,
+        .unreadable, place: place,
         problem:
           "key privacy.path: \(path) cannot be read: \(SystemError.message(for: error.code)); correct it or remove it"
       )
@@ -23,7 +23,7 @@ extension PrivacyPolicy.Zone {
     do throws(JSONError) {
       return try zones(in: JSONValue(parsing: bytes))
     } catch {
-      throw ConfigurationError(place: path, problem: error.description)
+      throw ConfigurationError(.invalidValue, place: path, problem: error.description)
     }
   }
 

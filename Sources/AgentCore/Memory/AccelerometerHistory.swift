@@ -23,7 +23,7 @@ struct AccelerometerHistory: ~Copyable {
       recorder = try SensorRecorder(path: settings.path, boot: boot, settings: limits)
     } catch {
       throw ConfigurationError(
-        place: "recorder.path",
+        .unreadable, place: "recorder.path",
         problem: error.code == EWOULDBLOCK
           ? "another process writes \(settings.path); give each agent a file of its own"
           : "\(error); make its folder writable, or set recorder.enabled to false")

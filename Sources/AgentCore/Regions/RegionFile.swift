@@ -17,7 +17,7 @@ struct RegionFile {
       bytes = try WholeFile.read(path)
     } catch {
       throw ConfigurationError(
-        place: path,
+        .unreadable, place: path,
         problem: "cannot be read: \(SystemError.message(for: error.code)); correct regions.path or remove it")
     }
     do {
@@ -25,7 +25,7 @@ struct RegionFile {
         json: JSONValue(parsing: bytes), definedAt: WholeFile.modificationTime(of: path))
     } catch {
       throw ConfigurationError(
-        place: path, problem: "not a GeoJSON FeatureCollection: \(error.description)")
+        .unreadable, place: path, problem: "not a GeoJSON FeatureCollection: \(error.description)")
     }
   }
 

@@ -155,13 +155,12 @@ struct RemoteManager: Sendable {
     // The file with only those of its changes that can be in force at once.
     var file = self.layers.file ?? ConfigurationLayer()
     let differing = ConfigurationKey.all.map(\.path).filter {
-      file.values[$0] != layers.file?.values[$0] && layers.override(of: $0) == nil && listed[$0] == nil
+      file[$0]?.value != layers.file?[$0]?.value && layers.override(of: $0) == nil && listed[$0] == nil
     }
     let isLive: (String) -> Bool = { RemoteKeys.isApplicable($0) && !RemoteKeys.ofConnection.contains($0) }
     let (changed, needsRestart) = (differing.filter(isLive), differing.filter { !isLive($0) })
     for key in changed {
-      file.values[key] = layers.file?.values[key]
-      file.places[key] = layers.file?.places[key]
+      file[key] = layers.file?[key]
     }
     let applicable = ConfigurationLayers(
       flags: layers.flags, environment: layers.environment, file: file, fileName: layers.fileName)
@@ -245,7 +244,7 @@ struct RemoteManager: Sendable {
   /// Bounds that only the client knows.
   private static func check(_ configuration: AgentConfiguration) throws(ConfigurationError) {
     do throws(MQTTError) { try MQTTConfiguration(configuration.mqtt).validate() } catch {
-      throw ConfigurationError(place: "config/desired", problem: error.description)
+      throw ConfigurationError(.invalidValue, place: "config/desired", problem: error.description)
     }
   }
 }

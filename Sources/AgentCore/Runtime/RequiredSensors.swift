@@ -19,7 +19,7 @@ struct RequiredSensors {
     guard !configuration.requiredSensors.isEmpty else { return }
     let check = CapabilityCheck(required: configuration.requiredSensors, present: present(in: feed))
     if let complaint = check.complaint {
-      throw ConfigurationError(place: "sensors.required", problem: complaint)
+      throw ConfigurationError(.conflict, place: "sensors.required", problem: complaint)
     }
     for output in check.unavailableOutputs {
       log.notice(.outputUnavailable, "output unavailable", metadata: ["output": "\(output)"])

@@ -35,7 +35,8 @@ extension SensorFeed {
     }
     guard !sources.isEmpty else {
       throw ConfigurationError(
-        place: "configuration", problem: "gpsd and iio are both off; enable one, or set input.mode")
+        .conflict, place: "configuration", problem: "gpsd and iio are both off; enable one, or set input.mode"
+      )
     }
     return sources
   }
@@ -57,7 +58,8 @@ extension SensorFeed {
     case "nmea", "txt", "gga", "ubx": return try NMEARecording(path: path, startDate: date)
     default:
       throw ConfigurationError(
-        place: path, problem: "the ending says no format; name it .nmea, .gpx or .json (gpsd's reports)")
+        .invalidValue, place: path,
+        problem: "the ending says no format; name it .nmea, .gpx or .json (gpsd's reports)")
     }
   }
 

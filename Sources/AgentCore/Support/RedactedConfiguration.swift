@@ -18,10 +18,10 @@ struct RedactedConfiguration {
   var lines: [String] {
     let all = [layers.flags, layers.environment] + (layers.file.map { [$0] } ?? [])
     return ConfigurationKey.all.compactMap { key in
-      let setter = all.first { $0.values[key.path] != nil }
-      guard let value = setter?.values[key.path] ?? key.defaultValue else { return nil }
+      let setting = all.lazy.compactMap { $0[key.path] }.first
+      guard let value = setting?.value ?? key.defaultValue else { return nil }
       let shown = Self.secret.contains(key.path) ? Self.hidden(value) : Redaction.text(Self.plain(value))
-      return "\(key.path) = \(shown)" + (setter == nil ? "" : "  # set")
+      return "\(key.path) = \(shown)" + (setting == nil ? "" : "  # set")
     }
   }
 

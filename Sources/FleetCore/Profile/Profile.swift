@@ -24,6 +24,8 @@ public struct Profile: Hashable, Sendable {
   public var fleets: [String] = []
 
   public init() {}
+
+  init(place: String) { self.place = place }
 }
 
 extension Profile {

@@ -1,7 +1,5 @@
-internal import FoundationEssentials
-internal import Glibc
-internal import Platform
-internal import TOMLKit
+internal import TOML
+internal import Telemetry
 
 /// The file with a person's profiles: TOML, a table for each, of which `[default]` is used when none is named.
 ///
@@ -32,57 +30,54 @@ public struct ProfileFile: Sendable {
 
   /// Reads a file; nil when there is none.
   /// - Parameter home: the home folder, for paths that begin with `~/`.
-  /// - Throws: `FleetError` with file and line for what is wrong in it.
+  /// - Throws: `FleetError` with file, line and column for what is wrong in it.
   public init?(path: String, home: String?) throws(FleetError) {
-    guard FileManager.default.fileExists(atPath: path) else { return nil }
-    guard let data = FileManager.default.contents(atPath: path) else {
+    let text: String
+    do throws(TOMLError) {
+      text = try TOMLFile.read(path)
+    } catch {
+      if error.kind == .missing { return nil }
       throw FleetError(
-        operation: "read", object: path, cause: SystemError.message(for: errno) + "; check its permissions",
-        exit: .usage)
-    }
-    guard data.count <= 1 << 20, let text = String(validating: data, as: UTF8.self) else {
-      throw FleetError(
-        operation: "read", object: path, cause: "it is no UTF-8 text, or larger than 1 MB", exit: .usage)
+        operation: "read", object: path, cause: error.problem, exit: .usage)
     }
     try self.init(text: text, path: path, home: home)
   }
 
-  /// - Throws: `FleetError` with file and line for what is wrong in the text.
+  /// - Throws: `FleetError` with file, line and column for what is wrong in the text.
   init(text: String, path: String, home: String?) throws(FleetError) {
     self.path = path
-    let lines = TOMLLines(text)
-    func wrong(_ line: Int?, _ cause: String) -> FleetError {
-      FleetError(
-        operation: "use", object: line.map { "\(path):\($0)" } ?? path, cause: cause, exit: .usage)
+    func wrong(_ place: String, _ cause: String) -> FleetError {
+      FleetError(operation: "use", object: "\(path):\(place)", cause: cause, exit: .usage)
     }
-    if let problem = TOMLSyntax.fatalProblem(in: text) { throw wrong(problem.line, problem.text) }
-    let root: TOMLTable
-    do {
-      root = try TOMLTable(string: text)
-    } catch let error as TOMLParseError {
-      throw wrong(error.source.begin.line, "not TOML: \(error.description)")
+    let document: TOMLDocument
+    do throws(TOMLError) {
+      document = try TOMLDocument(parsing: text)
     } catch {
-      throw wrong(nil, "not TOML: \(error)")
+      throw wrong(error.place, error.problem)
     }
+    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     var profiles: [String: Profile] = [:]
-    for name in root.keys {
-      guard let table = root[name]?.table else {
-        throw wrong(lines.line(of: name), "key \(name) stands outside of a table; put [default] above it")
-      }
-      var profile = Profile()
-      profile.place = "\(path) [\(name)]"
-      for key in table.keys {
-        let line = lines.line(of: "\(name).\(key)") ?? lines.line(of: name)
-        guard let known = Profile.keys.first(where: { $0.name == key }) else {
-          let names = Profile.keys.map(\.name).joined(separator: ", ")
-          throw wrong(line, "unknown key \(key); there are \(names)")
+    for entry in document.entries {
+      let name = entry.path[0]
+      guard entry.path.count > 1 else {
+        guard entry.value == .table else {
+          throw wrong(
+            "\(entry.keyPosition)", "key \(name) stands outside of a table; put [default] above it")
         }
-        guard let value = table[key] else { continue }
-        if let problem = profile.take(value, for: known, folder: Self.folder(of: path), home: home) {
-          throw wrong(line, "key \(key): \(problem)")
-        }
+        profiles[name] = Profile(place: "\(path) [\(name)]")
+        continue
       }
-      profiles[name] = profile
+      let key = entry.path.dropFirst().joined(separator: ".")
+      guard let known = Profile.keys.first(where: { $0.name == key }) else {
+        let names = Profile.keys.map(\.name)
+        let hint =
+          Spelling.nearest(to: key, among: names).map { "did you mean \($0)?" }
+          ?? "there are \(names.joined(separator: ", "))"
+        throw wrong("\(entry.keyPosition)", "unknown key \(key.prefix(80)); \(hint)")
+      }
+      if let problem = profiles[name]?.set(known, to: entry.value, folder: folder, home: home) {
+        throw wrong("\(entry.position)", "key \(key): \(problem)")
+      }
     }
     self.profiles = profiles
   }
@@ -98,28 +93,24 @@ public struct ProfileFile: Sendable {
       cause: "\(path) has no [\(name.prefix(80))]; it has \(names.isEmpty ? "no profiles" : names)",
       exit: .usage)
   }
-
-  private static func folder(of path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-  }
 }
 
 extension Profile {
-  /// Takes a value in; says what is wrong with it when it does not fit.
-  fileprivate mutating func take(
-    _ value: any TOMLValueConvertible, for key: Key, folder: String, home: String?
-  ) -> String? {
+  /// Sets a key; returns what is wrong with the value when it does not fit.
+  fileprivate mutating func set(_ key: Key, to value: TOMLValue, folder: String, home: String?) -> String? {
+    let texts = value.texts ?? []
+    var text: String? { if case .text(let text) = value, !text.isEmpty { text } else { nil } }
     switch key.target {
     case .text(let path):
-      guard let text = value.string, !text.isEmpty else { return "it is a text in quotes" }
+      guard let text else { return "it is a text in quotes" }
       self[keyPath: path] = text
     case .choice(let path, let choices):
-      guard let text = value.string, choices.contains(text) else {
+      guard let text, choices.contains(text) else {
         return "it is " + choices.map { "\"\($0)\"" }.joined(separator: " or ")
       }
       self[keyPath: path] = text
     case .file(let path):
-      guard let text = value.string, !text.isEmpty else { return "it is the path of a file, in quotes" }
+      guard let text else { return "it is the path of a file, in quotes" }
       if text.hasPrefix("~/") {
         guard let home else { return "~ is not known here; write the whole path" }
         self[keyPath: path] = home + text.dropFirst()
@@ -127,15 +118,8 @@ extension Profile {
         self[keyPath: path] = text.hasPrefix("/") ? text : folder + "/" + text
       }
     case .texts(let path):
-      if let text = value.string, !text.isEmpty {
-        self[keyPath: path] = [text]
-      } else {
-        let texts = value.array?.map(\.string)
-        guard let texts, !texts.isEmpty, !texts.contains(nil) else {
-          return "it is a text in quotes, or a list of them"
-        }
-        self[keyPath: path] = texts.compactMap { $0 }
-      }
+      guard !texts.isEmpty, texts != [""] else { return "it is a text in quotes, or a list of them" }
+      self[keyPath: path] = texts
     }
     return nil
   }

@@ -161,23 +161,12 @@ extension ConfigurationKey {
 
   /// The key that a misspelt one probably meant; nil when none is near.
   package static func nearest(to path: String) -> String? {
-    let best = all.map { ($0.path, editDistance($0.path, path)) }.min { $0.1 < $1.1 }
-    return best.flatMap { $0.1 <= 3 ? $0.0 : nil }
+    Spelling.nearest(to: path, among: all.map(\.path))
   }
 
-  /// Levenshtein's distance between two short words.
-  private static func editDistance(_ a: String, _ b: String) -> Int {
-    let (a, b) = (Array(a.utf8.prefix(64)), Array(b.utf8.prefix(64)))
-    var row = Array(0...b.count)
-    for (i, x) in a.enumerated() {
-      var diagonal = row[0]
-      row[0] = i + 1
-      for (j, y) in b.enumerated() {
-        let substitution = diagonal + (x == y ? 0 : 1)
-        diagonal = row[j + 1]
-        row[j + 1] = min(substitution, row[j] + 1, row[j + 1] + 1)
-      }
-    }
-    return row[b.count]
+  /// The table that a misspelt one probably meant, in brackets; nil when none is near.
+  package static func nearestSection(to name: String) -> String? {
+    let sections = Set(all.map { $0.path.prefix { $0 != "." } }).map(String.init).sorted()
+    return Spelling.nearest(to: name, among: sections).map { "[\($0)]" }
   }
 }

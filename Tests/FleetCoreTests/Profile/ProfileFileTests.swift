@@ -47,20 +47,21 @@ import Testing
     #expect(error.description.contains("has no [wrok]; it has default") && error.exit == .usage)
   }
 
-  /// Each names the file, the line and what to do.
+  /// Each names the file, the line, the column and what to do.
   @Test(arguments: [
-    ("[a]\nbrokr = \"x\"", ":2", "unknown key brokr; there are broker, user"),
-    ("[a]\n\nbroker = 5", ":3", "key broker: it is a text in quotes"),
-    ("broker = \"x\"", ":1", "stands outside of a table; put [default] above it"),
-    ("[a]\ntls_minimum = \"1.1\"", ":2", #"it is "1.2" or "1.3""#),
-    ("[a]\nfleet = [1]", ":2", "or a list of them"),
-    ("[a]\nbroker = \"x", ":2", "not TOML"), ("[.a]", ":1", "a table header needs a name"),
-    ("[[", ":1", "a table header needs a name"),
-    ("[a]\nuser = \"\"", ":2", "it is a text in quotes"),
+    ("[a]\nbrokr = \"x\"", ":2:1", "unknown key brokr; did you mean broker?"),
+    ("[a]\nsomething = \"x\"", ":2:1", "unknown key something; there are broker, user"),
+    ("[a]\n\nbroker = 5", ":3:10", "key broker: it is a text in quotes"),
+    ("broker = \"x\"", ":1:1", "stands outside of a table; put [default] above it"),
+    ("[a]\ntls_minimum = \"1.1\"", ":2:15", #"it is "1.2" or "1.3""#),
+    ("[a]\nfleet = [1]", ":2:9", "or a list of them"),
+    ("[a]\nbroker = \"x", ":2:12", "not TOML"), ("[.a]", ":1:2", "a name is missing here"),
+    ("[[", ":1:3", "not TOML"),
+    ("[a]\nuser = \"\"", ":2:8", "it is a text in quotes"),
   ])
-  func errorsSayWhere(text: String, line: String, cause: String) throws {
+  func errorsSayWhere(text: String, place: String, cause: String) throws {
     let error = try #require(throws: FleetError.self) { try file(text) }
-    #expect(error.object == "/home/ann/.config/odograph/profile.toml" + line)
+    #expect(error.object == "/home/ann/.config/odograph/profile.toml" + place)
     #expect(error.cause.contains(cause), "\(error)")
     #expect(error.exit == .usage)
   }

@@ -39,7 +39,7 @@ import Testing
       (empty, "\(empty): is empty"), (binary, "\(binary): is not UTF-8 text"),
       (huge, "\(huge): is 1073741824 bytes"),
       ("/nonexistent.toml", "/nonexistent.toml: cannot be read: No such file"),
-      (directory.path, "\(directory.path): is a directory"), (wrong, "\(wrong):4: key gpsd.port"),
+      (directory.path, "\(directory.path): is a directory"), (wrong, "\(wrong):4:8: key gpsd.port"),
     ] {
       for command in ["run", "check", "sensors"] {
         let outcome = try run([command, "--config", path])

@@ -50,7 +50,7 @@ import Testing
     try directory.write("agent.toml", "[vehicle")
     let broken = controller.command("reload")
     #expect(broken?["state"] as? String == "failed")
-    #expect(problem(of: broken).contains("agent.toml:1: not TOML"))
+    #expect(problem(of: broken).contains("agent.toml:1:9: not TOML"))
     #expect(controller.command("locate")?["state"] as? String == "done")
     agent.child.terminate()
   }

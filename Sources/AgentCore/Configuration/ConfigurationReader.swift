@@ -1,0 +1,118 @@
+internal import Spatial
+internal import Telemetry
+
+/// The value of each key from the first layer that sets it, or its default. Values were checked when their layer was made.
+struct ConfigurationReader: Sendable {
+  /// The first goes before the others.
+  let layers: [ConfigurationLayer]
+  let file: String?
+
+  private func value(_ path: String) -> ConfigurationKey.Value? {
+    for layer in layers { if let setting = layer[path] { return setting.value } }
+    return ConfigurationKey.byPath[path]?.defaultValue
+  }
+
+  func text(_ path: String) throws(ConfigurationError) -> String {
+    guard let value = optionalText(path) else { throw missing(path) }
+    return value
+  }
+
+  /// Nil when the key is not set, or set to nothing.
+  func optionalText(_ path: String) -> String? {
+    guard case .text(let text)? = value(path), !text.isEmpty else { return nil }
+    return text
+  }
+
+  func texts(_ path: String) throws(ConfigurationError) -> [String] {
+    guard case .texts(let texts)? = value(path) else { throw missing(path) }
+    return texts
+  }
+
+  func integer(_ path: String) throws(ConfigurationError) -> Int {
+    guard case .integer(let number)? = value(path) else { throw missing(path) }
+    return number
+  }
+
+  func number(_ path: String) throws(ConfigurationError) -> Double {
+    guard case .number(let number)? = value(path) else { throw missing(path) }
+    return number
+  }
+
+  /// Nil for 0, of keys to which that is none.
+  func positive(_ path: String) throws(ConfigurationError) -> Double? {
+    let number = try number(path)
+    return number > 0 ? number : nil
+  }
+
+  /// Nil for 0, of keys to which that is none.
+  func positive(_ path: String) throws(ConfigurationError) -> Int? {
+    let number = try integer(path)
+    return number > 0 ? number : nil
+  }
+
+  func flag(_ path: String) throws(ConfigurationError) -> Bool {
+    guard case .flag(let flag)? = value(path) else { throw missing(path) }
+    return flag
+  }
+
+  /// A string that is a case of the type.
+  func choice<Choice: RawRepresentable>(
+    _ path: String, as type: Choice.Type = Choice.self
+  ) throws(ConfigurationError) -> Choice where Choice.RawValue == String {
+    guard let choice = Choice(rawValue: try text(path)) else { throw missing(path) }
+    return choice
+  }
+
+  /// An array of strings, each a case of the type.
+  func choices<Choice: RawRepresentable & CaseIterable & Hashable>(
+    _ path: String, of type: Choice.Type = Choice.self
+  ) throws(ConfigurationError) -> Set<Choice> where Choice.RawValue == String {
+    var chosen: Set<Choice> = []
+    for text in try texts(path) {
+      guard let choice = Choice(rawValue: text) else {
+        let names = Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+        throw problem(path, "\"\(text.prefix(40))\" is not one of \(names)")
+      }
+      chosen.insert(choice)
+    }
+    return chosen
+  }
+
+  func time(_ path: String) throws(ConfigurationError) -> UTCTime? {
+    guard let text = optionalText(path) else { return nil }
+    guard let time = UTCTime(rfc3339: text) ?? UTCTime(rfc3339: text + "T00:00:00Z") else {
+      throw problem(path, "\"\(text.prefix(40))\" is not an RFC 3339 date or time")
+    }
+    return time
+  }
+
+  /// Two keys that are set together or not at all.
+  func pair(_ a: String, _ b: String) throws(ConfigurationError) -> (String, String)? {
+    switch (optionalText(a), optionalText(b)) {
+    case (let first?, let second?): return (first, second)
+    case (nil, nil): return nil
+    case (let first, _):
+      throw ConfigurationError(
+        .conflict, place: place(of: first == nil ? b : a),
+        problem: "\(a) and \(b) go together; set both or neither")
+    }
+  }
+
+  /// Where the value in force was set.
+  func place(of path: String) -> String {
+    layers.lazy.compactMap { $0[path]?.place }.first ?? file ?? "configuration"
+  }
+
+  /// An error about a key, with the place where it was set.
+  func problem(
+    _ path: String, _ what: String, _ kind: ConfigurationError.Kind = .invalidValue
+  ) -> ConfigurationError {
+    ConfigurationError(kind, place: place(of: path), problem: "key \(path): \(what)")
+  }
+
+  private func missing(_ path: String) -> ConfigurationError {
+    ConfigurationError(
+      .missingKey, place: file ?? "configuration",
+      problem: "key \(path) is missing; set it to \(ConfigurationKey.byPath[path]?.accepted ?? "a value")")
+  }
+}

@@ -1,0 +1,123 @@
+internal import CTOML
+
+/// What a TOML text sets, in the order of the text, each with the place where it stands.
+///
+/// The parser is toml++ behind `CTOML`, because TOML's rules are many and it keeps the position of every node. Hostile text
+/// ends in a `TOMLError`: nesting and the parts of a key are bounded, and what the parser only asserts is an error.
+package struct TOMLDocument: Sendable {
+  /// A table, or a key with its value.
+  package struct Entry: Sendable, Hashable {
+    /// The names of the tables around it, and its own.
+    package let path: [String]
+    package let keyPosition: TOMLPosition
+    package let value: TOMLValue
+    /// Where the value begins; of a table, its header.
+    package let position: TOMLPosition
+
+    /// The path as it is written: `mqtt.broker`.
+    package var name: String { path.joined(separator: ".") }
+  }
+
+  /// Tables come before their members. What is in tables that are elements of an array is left out.
+  package let entries: [Entry]
+
+  /// - Throws: `TOMLError` without a file, for what is not TOML.
+  package init(parsing text: String) throws(TOMLError) {
+    var text = text
+    let parsed = text.withUTF8 { utf8 in
+      unsafe utf8.withMemoryRebound(to: CChar.self) { unsafe ctoml_parse($0.baseAddress, $0.count) }
+    }
+    guard let document = unsafe parsed else {
+      throw TOMLError(kind: .unreadable, problem: "there is no memory to read it")
+    }
+    defer { unsafe ctoml_free(document) }
+    if let problem = unsafe document.pointee.problem {
+      throw TOMLError(
+        kind: .syntax,
+        position: unsafe TOMLPosition(line: document.pointee.line, column: document.pointee.column),
+        problem: unsafe "not TOML: \(String(cString: problem))")
+    }
+    let nodes = unsafe UnsafeBufferPointer(start: document.pointee.nodes, count: document.pointee.count)
+    var entries: [Entry] = []
+    var path: [String] = []
+    var index = 0
+    while index < nodes.count {
+      let node = unsafe nodes[index]
+      unsafe path.removeLast(path.count - Int(node.depth))
+      unsafe path.append(Self.text(node.key, node.key_length))
+      let value = unsafe Self.value(of: nodes, at: &index)
+      entries.append(
+        Entry(
+          path: path,
+          keyPosition: unsafe TOMLPosition(line: node.key_line, column: node.key_column),
+          value: value, position: unsafe TOMLPosition(line: node.line, column: node.column)))
+    }
+    self.entries = entries
+  }
+
+  /// The value at an index, which moves behind it and, of an array, behind its elements.
+  private static func value(
+    of nodes: UnsafeBufferPointer<ctoml_node>, at index: inout Int
+  ) -> TOMLValue {
+    let node = unsafe nodes[index]
+    index += 1
+    switch unsafe node.kind {
+    case CTOML_STRING: return unsafe .text(text(node.text, node.text_length))
+    case CTOML_INTEGER: return unsafe .integer(Int(node.integer))
+    case CTOML_NUMBER: return unsafe .number(node.number)
+    case CTOML_FLAG: return unsafe .flag(node.integer != 0)
+    case CTOML_TIME: return .time
+    case CTOML_ARRAY:
+      var elements: [TOMLValue] = []
+      while unsafe index < nodes.count && nodes[index].depth > node.depth {
+        let isElement = unsafe nodes[index].depth == node.depth + 1
+        let element = unsafe value(of: nodes, at: &index)
+        if isElement { elements.append(element) }
+      }
+      return .array(elements)
+    default: return .table
+    }
+  }
+
+  private static func text(_ start: UnsafePointer<CChar>?, _ length: Int) -> String {
+    let bytes = unsafe UnsafeRawBufferPointer(start: start, count: length)
+    return unsafe String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+package enum TOMLValue: Sendable, Hashable, CustomStringConvertible {
+  case text(String)
+  case integer(Int)
+  case number(Double)
+  case flag(Bool)
+  case array([TOMLValue])
+  /// A date, a time or both; none of ours is written as one.
+  case time
+  case table
+
+  /// The text, or the texts of an array; nil for anything else.
+  package var texts: [String]? {
+    switch self {
+    case .text(let text): return [text]
+    case .array(let elements):
+      var texts: [String] = []
+      for case .text(let text) in elements { texts.append(text) }
+      return texts.count == elements.count ? texts : nil
+    default: return nil
+    }
+  }
+
+  /// For a message about it.
+  package var description: String {
+    switch self {
+    case .text(let text): "\"\(text.prefix(80))\""
+    case .integer(let number): "\(number)"
+    case .number(let number): "\(number)"
+    case .flag(let flag): "\(flag)"
+    case .array(let elements):
+      elements.count > 3 ? "an array" : "[" + elements.map(\.description).joined(separator: ", ") + "]"
+    case .time: "a date or time without quotes"
+    case .table: "a table"
+    }
+  }
+}

@@ -1,0 +1,45 @@
+internal import Glibc
+internal import Platform
+
+/// Reads the text of a TOML file. What people write is small, so that anything large is a mistake.
+package enum TOMLFile {
+  package static let sizeLimit = 1 << 20
+
+  /// - Throws: `TOMLError` when the file cannot be read, is too large or not text.
+  package static func read(_ path: String) throws(TOMLError) -> String {
+    func unreadable(_ problem: String) -> TOMLError {
+      TOMLError(kind: .unreadable, file: path, problem: problem)
+    }
+    func failed() -> TOMLError {
+      TOMLError(
+        kind: errno == ENOENT ? .missing : .unreadable, file: path,
+        problem: "cannot be read: \(SystemError.message(for: errno))")
+    }
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failed() }
+    defer { close(descriptor) }
+    var information = stat()
+    guard unsafe fstat(descriptor, &information) == 0 else { throw failed() }
+    guard information.st_mode & S_IFMT != S_IFDIR else { throw unreadable("is a directory; name a file") }
+    guard information.st_size <= sizeLimit else {
+      throw unreadable("is \(information.st_size) bytes; at most \(sizeLimit) are read")
+    }
+    // The size of a pipe or a device is not known beforehand, so the limit is watched while reading too.
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = unsafe Glibc.read(descriptor, &chunk, chunk.count)
+      if count == 0 { break }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw failed()
+      }
+      bytes.append(contentsOf: chunk[..<count])
+      guard bytes.count <= sizeLimit else { throw unreadable("has more than \(sizeLimit) bytes") }
+    }
+    guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
+      throw unreadable("is not UTF-8 text, as a TOML file is")
+    }
+    return text
+  }
+}
