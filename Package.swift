@@ -129,6 +129,20 @@ let package = Package(
   cxxLanguageStandard: .cxx17
 )
 
+// Deploy/test.sh names test targets here, to build them and what they need in another configuration, and nothing else.
+if let tested = Context.environment["ODOGRAPH_TESTED"] {
+  var kept = Set(tested.split(separator: " ").map(String.init))
+  var count = 0
+  while count < kept.count {
+    count = kept.count
+    for target in package.targets where kept.contains(target.name) {
+      for case .byNameItem(let name, _) in target.dependencies { kept.insert(name) }
+    }
+  }
+  package.targets.removeAll { !kept.contains($0.name) }
+  package.products = []
+}
+
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
   "Platform", "Sensors", "SensorsIIO", "SensorsGPSD", "Telemetry", "StoreAndForward", "MQTT", "FleetCore",

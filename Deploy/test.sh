@@ -5,7 +5,12 @@
 #   --full   also the long forms: the rig's half minute of recording at full rate, the whole chaos suites, the packages in a
 #            fresh Debian and in containers (needs root)
 # Environment:
-#   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; tests that need it say what they skipped
+#   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; without it, tests are skipped
+#
+# What waits (the tests that talk to daemons) and what computes (all others, the documentation, the static build) go on side
+# by side; the sensor rig has the machine for itself. The modules that do nothing but compute are built and tested optimized,
+# as they are shipped. At the end stands which tests were skipped and why, and as the last line how many passed, failed and
+# were skipped; it fails where what was skipped needs no more than the packages that this script installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -17,80 +22,118 @@ case "${1:-}" in
   '') ;;
   *) echo "usage: Deploy/test.sh [--full]" >&2; exit 64 ;;
 esac
+export ODOGRAPH_FULL=$full NO_COLOR=1
+if [ -n "$full" ]; then export ODOGRAPH_CHAOS_CYCLES=${ODOGRAPH_CHAOS_CYCLES:-200}; fi
+
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
+
+results=$(mktemp -d)
+beside=
+# shellcheck disable=SC2317 # reached through the trap
+finish() {
+  local status=$?
+  trap - EXIT
+  if [ -n "$beside" ]; then kill -- "-$beside" 2>/dev/null || true; fi
+  step "done"
+  python3 Deploy/test-results.py summary "$results" || status=1
+  rm -rf "$results"
+  exit $status
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# check NAME COMMAND...: counts it as one test. What it skips it says in a line "skipped: REASON".
+check() {
+  local name=$1 status=0
+  shift
+  "$@" >"$results/said" 2>&1 || status=$?
+  cat "$results/said"
+  sed -n "s,^skipped: ,skipped part of $name: ,p" "$results/said" >>"$results/checks"
+  if [ "$status" -eq 0 ]; then echo "passed $name" >>"$results/checks"; else echo "failed $name" >>"$results/checks"; fi
+  return $status
+}
+
+# run_tests NAME CONFIGURATION ARGUMENT...: the chosen tests one after the other. What failed gets one more try by itself,
+# said aloud and again at the end: the tests talk to real daemons and an emulated machine, and an overloaded host starves
+# those. A fault of ours fails twice. After a crash all of them are tried once more.
+run_tests() {
+  local name=$1 again
+  local -a runner=(".build/$2/odographPackageTests.xctest" --testing-library swift-testing --no-parallel
+    --event-stream-version 0)
+  shift 2
+  if "${runner[@]}" --event-stream-output-path "$results/$name.1" "$@" 2>&1 | grep --line-buffered -v '^◇'; then return; fi
+  if again=$(python3 Deploy/test-results.py again "$results/$name.1"); then
+    echo "== once more, by themselves: $again"
+    set -- --filter "$again"
+  else
+    echo "== the test process ended before its time; once more, all of them"
+  fi
+  "${runner[@]}" --event-stream-output-path "$results/$name.2" "$@" 2>&1 | grep --line-buffered -v '^◇'
+}
 
 step "packages"
 install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]}" "${rig_packages[@]}" \
   "${packaging_test_packages[@]}"
 
+# shellcheck disable=SC2317 # called by its name
+formatting() {
+  local -a scripts
+  swift format lint --strict -r Sources Tests Package.swift &&
+    mapfile -t scripts < <(git ls-files 'Deploy/*.sh' 'Config/*.sh' 'Tests/**/*.sh' .ci/run Deploy/systemd/back-off Deploy/udev/iio-access) &&
+    shellcheck -x "${scripts[@]}"
+}
 step "formatting"
-swift format lint --strict -r Sources Tests Package.swift
-mapfile -t scripts < <(git ls-files 'Deploy/*.sh' 'Config/*.sh' 'Tests/**/*.sh' .ci/run Deploy/systemd/back-off Deploy/udev/iio-access)
-shellcheck -x "${scripts[@]}"
+check formatting formatting
 
 step "build"
-swift build --build-tests
+check build swift build --build-tests
 
-# run_tests ARGUMENT...: the chosen tests one after the other. What failed gets one more try by itself, said aloud and
-# again at the end: the tests talk to real daemons and an emulated machine, and an overloaded host starves those. A fault
-# of ours fails twice. After a crash all of them are tried once more.
-once_failed=$(mktemp)
-trap 'rm -f "$once_failed"' EXIT
-run_tests() {
-  local log status=0
-  log=$(mktemp)
-  swift test --skip-build --no-parallel "$@" 2>&1 | tee "$log" | grep --line-buffered -v '^◇' || status=$?
-  if [ "$status" -ne 0 ]; then
-    local failed
-    failed=$(sed -nE 's/^✘ Test ([A-Za-z0-9_]+)\(.*\).* (recorded an issue|failed after).*/\1/p' "$log" | sort -u | paste -sd '|')
-    grep -E '^✘ Test [A-Za-z0-9_]+\(.* recorded an issue' "$log" | sed 's,^✘,failed:,' | tee -a "$once_failed" || true
-    local ended
-    # No brackets: without a locale these are several characters each.
-    ended=$(grep -cE '^(✘|✔) Test run with' "$log" || true)
-    rm -f "$log"
-    if [ "$ended" -eq 0 ]; then
-      echo "failed: the test process ended before its time" | tee -a "$once_failed"
-      echo "== once more, all of them"
-      swift test --skip-build --no-parallel "$@" | grep --line-buffered -v '^◇'
-      return
-    fi
-    if [ -z "$failed" ]; then return "$status"; fi
-    echo "== once more, by themselves: $failed"
-    swift test --skip-build --no-parallel --filter "/($failed)\\(" | grep --line-buffered -v '^◇'
-    return
-  fi
-  rm -f "$log"
+computing=(SpatialTests SensorsTests MotionTests PositioningTests)
+some_of() { local IFS='|'; echo "^($*)\\."; }
+documentation() {
+  local pages=$results/pages
+  check Deploy/documentation.sh Deploy/documentation.sh "$pages"
+}
+# One function, so that all of it can be left to go on beside, with the lowest priority.
+compute() {
+  local status=0
+  renice -n 19 "$BASHPID" >/dev/null
+  step "optimized build of what computes"
+  ODOGRAPH_TESTED="${computing[*]}" check "optimized build" \
+    swift build --build-tests -c release -Xswiftc -enable-testing || return
+  step "tests of what computes, optimized"
+  run_tests optimized release || status=1
+  step "unit tests"
+  run_tests unit debug --skip '^IntegrationTests\.' --skip "$(some_of "${computing[@]}")" || status=1
+  step "documentation"
+  documentation || status=1
+  step "footprint"
+  check Deploy/footprint.sh Deploy/footprint.sh || status=1
+  step "unit, rules, broker kit"
+  check Deploy/unit-check.sh Deploy/unit-check.sh || status=1
+  check Deploy/kit-check.sh Deploy/kit-check.sh || status=1
+  return $status
 }
 
-step "tests"
-export ODOGRAPH_FULL=$full
-if [ -n "$full" ]; then export ODOGRAPH_CHAOS_CYCLES=${ODOGRAPH_CHAOS_CYCLES:-200}; fi
-run_tests --skip SensorRigTests
+failed=
+set -m
+compute >"$results/beside" 2>&1 &
+beside=$!
+set +m
+step "integration tests"
+run_tests integration debug --filter '^IntegrationTests\.' --skip SensorRigTests || failed=1
+wait "$beside" || failed=1
+beside=
+cat "$results/beside"
 
 step "sensor rig"
-run_tests --filter SensorRigTests
-
-step "documentation"
-pages=$(mktemp -d)
-Deploy/documentation.sh "$pages"
-rm -rf "$pages"
-
-step "footprint"
-Deploy/footprint.sh
-
-step "unit, rules, broker kit"
-Deploy/unit-check.sh
-Deploy/kit-check.sh
+run_tests rig debug --filter SensorRigTests || failed=1
 
 if [ -n "$full" ]; then
   step "installation"
-  Deploy/package.sh
-  Deploy/install-check.sh --packages .build-packages
-  Deploy/container-check.sh --build --packages .build-packages
+  check Deploy/package.sh Deploy/package.sh
+  check Deploy/install-check.sh Deploy/install-check.sh --packages .build-packages || failed=1
+  check Deploy/container-check.sh Deploy/container-check.sh --build --packages .build-packages || failed=1
 fi
-
-step "done"
-if [ -s "$once_failed" ]; then
-  echo "passed at the second try:"
-  cat "$once_failed"
-fi
+[ -z "$failed" ]

@@ -105,7 +105,9 @@ import Testing
         "input.mode=simulation", "input.speed=0", "simulation.scenario=\(scenario)",
         "simulation.duration=\(end)", "simulation.start=2026-11-21T00:00:00Z",
       ])
-    guard case .recorded(var recording) = try SensorFeed(configuration) else { return Use() }
+    guard case .recorded(var recording) = try SensorFeed(configuration) else {
+      throw RecordingError(file: scenario, problem: "is not played as a recording", remedy: "")
+    }
     var pipeline = AgentPipeline(
       configuration: configuration, start: Timestamp(nanoseconds: 0),
       time: try #require(UTCTime(rfc3339: "2026-11-21T00:00:00Z")), version: "1")

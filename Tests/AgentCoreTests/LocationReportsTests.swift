@@ -85,9 +85,11 @@ import Testing
     #expect(kinds == [.track, .location])
   }
 
-  @Test(arguments: [10.0, 20, 50], ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"])
+  @Test(
+    .needs(.recordings("tracks")), arguments: [10.0, 20, 50],
+    ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"])
   func aThinnedTrackKeepsItsBound(bound: Double, track: String) throws {
-    guard let fixes = try recorded(track) else { return }
+    let fixes = try recorded(track)
     var pipeline = try pipeline(
       "location.deferral_timeout=300", "location.track_error=\(bound)", "location.pauses_automatically=false",
       "input.mode=replay", "replay.position=x.nmea")
@@ -250,10 +252,11 @@ import Testing
   /// time and the device's. A fix that is in doubt when its moment is shown belongs to that track from when it is believed:
   /// one who keeps the reports then finds its moment within the bound, too.
   @Test(
+    .needs(.recordings("tracks")),
     arguments: [(10.0, 0.0), (10, 2.5), (10, 5), (20, 5), (50, 10)],
     ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"])
   func whatASubscriberShowsIsNeverMoreThanTheBoundWrong(bounds: (Double, Double), track: String) throws {
-    guard let fixes = try recorded(track) else { return }
+    let fixes = try recorded(track)
     var random = SeededGenerator.announced()
     let (bound, delay) = bounds
     var pipeline = try pipeline(
@@ -349,9 +352,16 @@ import Testing
 
   // MARK: Helpers
 
-  private func recorded(_ name: String) throws -> [PositionFix]? {
-    guard let path = Shared.file("data/tracks/\(name)") else { return nil }
-    var recording = try NMEARecording(path: path)
+  private func recorded(_ name: String) throws -> [PositionFix] { try #require(Self.drives[name]).get() }
+
+  /// Each is read once for all tests.
+  private static let drives = Dictionary(
+    uniqueKeysWithValues: ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"].map { name in
+      (name, Result { try read(name) })
+    })
+
+  private static func read(_ name: String) throws -> [PositionFix] {
+    var recording = try NMEARecording(path: Shared.file("data/tracks/\(name)"))
     var fixes: [PositionFix] = []
     while case .position(let block)? = try recording.next() { fixes += block }
     return fixes

@@ -1,6 +1,6 @@
 """Runs every command, configuration and piece of Swift that the documentation shows.
 
-usage: examples.py PROGRAMS-DIR [POSTGRES-URL]   prints "language,count" lines; faults go to standard error, status 1
+usage: examples.py PROGRAMS-DIR POSTGRES-URL   prints "language,count" lines; faults go to standard error, status 1
 """
 
 import concurrent.futures
@@ -183,7 +183,7 @@ class Examples:
         return faults
 
 
-def main(programs, postgres=None):
+def main(programs, postgres):
     found, faults = [], []
     for path in blocks.pages():
         more, wrong = blocks.of_page(path)
@@ -193,8 +193,6 @@ def main(programs, postgres=None):
         more, wrong = blocks.of_help(os.path.join(programs, program))
         found += more
         faults += wrong
-    if postgres is None:
-        found = [block for block in found if "postgres://" not in block.text]
     with tempfile.TemporaryDirectory(prefix="odograph-examples-") as folder:
         here = world.World(folder, programs, postgres)
         try:
@@ -210,6 +208,6 @@ def main(programs, postgres=None):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit("usage: examples.py PROGRAMS-DIR [POSTGRES-URL]")
+    if len(sys.argv) != 3:
+        sys.exit("usage: examples.py PROGRAMS-DIR POSTGRES-URL")
     sys.exit(main(*sys.argv[1:]))

@@ -149,9 +149,9 @@ class World:
             # Nobody signs a certificate for this machine that its system believes.
             ("mqtts://ann@broker.example", f"mqtts://ann@{tls} --ca {self.folder}/ca.pem"),
             ("mqtts://broker.example", f"mqtts://{tls}"),
-            ("postgres://fleet@db.example/fleet", self.postgres or "postgres://fleet@db.example/fleet"),
+            ("postgres://fleet@db.example/fleet", self.postgres),
             ("/etc/odographd/odograph.toml", f"{self.folder}/etc/odograph.toml"),
-            ("postgres://…", self.postgres or "postgres://…"),
+            ("postgres://…", self.postgres),
             ("localhost:1883", plain),
             ('host: "localhost", port: 1883', f'host: "127.0.0.1", port: {self.port}'),
         ):

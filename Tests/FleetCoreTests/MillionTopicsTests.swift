@@ -11,8 +11,7 @@ import Testing
 @Suite(.serialized) struct MillionTopicsTests {
   private static let count = 1_000_000
   /// Of what takes longer.
-  private static let shorter =
-    ProcessInfo.processInfo.environment["ODOGRAPH_FULL"] == "1" ? count : 300_000
+  private static let shorter = Shared.isFullRun ? count : 300_000
 
   /// Megabytes that are resident now.
   private var resident: Double {

@@ -1,6 +1,5 @@
 import Positioning
 import Sensors
-import SensorsGPSD
 import Spatial
 import TestSupport
 import Testing
@@ -8,10 +7,9 @@ import Testing
 /// The stated accuracy the way the agent gets its fixes: gpsd states an error of its own making, and that must not be taken
 /// for the receiver's.
 @Suite struct AccuracyThroughGPSDTests {
-  @Test(.timeLimit(.minutes(6))) func theStatedAccuracyHoldsTheTrueError() throws {
-    guard GPSDFixture.isInstalled, let path = Shared.file("data/tracks/mtv_ublox_f9k_slim2025.nmea"),
-      let truthPath = Shared.file("data/tracks/mtv_span_truth.gga")
-    else { return }
+  @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("tracks")))
+  func theStatedAccuracyHoldsTheTrueError() throws {
+    let truthPath = try Shared.file("data/tracks/mtv_span_truth.gga")
     let day: Int64 = 86_400_000_000_000
     var truth: [Int64: Coordinate] = [:]
     // The truth counts by time of day.
@@ -20,18 +18,10 @@ import Testing
     while case .position(let block)? = try reference.next() {
       for fix in block { if let time = fix.time { truth[time.nanoseconds % day] = fix.coordinate } }
     }
-    let listener = GPSDListener()
-    let gpsd = try GPSDFixture(log: path, leadIn: 600, secondsPerSentence: 0.005)
-    let source = try GPSDSource(GPSDAddress(port: gpsd.port))
-    source.setDemand(.rate(hertz: 1, latency: .seconds(1)), for: .positioning)
-    try source.start(listener.sink)
-    listener.waitForSilence(seconds: 3, atMost: 120)
-    source.stop()
-    gpsd.stop()
 
     var screen = FixScreen()
     var (inside, all) = (0, 0)
-    for location in listener.fixes.flatMap({ screen.process($0) }) {
+    for location in try DriveThroughGPSD.mountainView.get().listener.fixes.flatMap({ screen.process($0) }) {
       // gpsd's first report has no error yet.
       guard let time = location.time, let place = truth[time.nanoseconds % day],
         let radius = location.horizontalAccuracy

@@ -48,7 +48,10 @@ import Testing
       handlers: recorder.handlers)
     try session.start()
     try await eventually { store.isEmpty && recorder.payloads == ["x"] }
-    guard case .connected(let properties)? = recorder.states.first else { return }
+    guard case .connected(let properties)? = recorder.states.first else {
+      Issue.record("\(recorder.states)")
+      return
+    }
     #expect(properties.protocolLevel == 4)
     #expect(session.stop())
   }
@@ -150,7 +153,10 @@ import Testing
     broker.freeze()
     try await eventually { recorder.states.count > 1 }
     broker.thaw()
-    guard case .disconnected(let end, _)? = recorder.states.dropFirst().first else { return }
+    guard case .disconnected(let end, _)? = recorder.states.dropFirst().first else {
+      Issue.record("\(recorder.states)")
+      return
+    }
     #expect(end.cause == .keepAliveExpired)
     try await eventually { session.statistics.connections == 2 }
     session.stop()
@@ -176,7 +182,10 @@ import Testing
     let session = try MQTTSession(configuration: settings, handlers: recorder.handlers)
     try session.start()
     try await eventually { session.statistics.connections == 1 }
-    guard case .disconnected(let end, let retry)? = recorder.states.first else { return }
+    guard case .disconnected(let end, let retry)? = recorder.states.first else {
+      Issue.record("\(recorder.states)")
+      return
+    }
     #expect(end.broker == settings.brokers[0])
     #expect(end.cause == .unreachable("Connection refused"))
     #expect(retry == 0)

@@ -96,7 +96,11 @@ import Testing
     let broker = try tlsBroker(authority.issue("broker"))
     var settings = tlsConfiguration(broker)
     settings.earliestPlausibleTime = 4_000_000_000
-    guard case .disconnected(let end, let retry) = try await firstState(settings) else { return }
+    let state = try await firstState(settings)
+    guard case .disconnected(let end, let retry) = state else {
+      Issue.record("must be refused: \(state)")
+      return
+    }
     #expect(end.cause == .clockNotSet)
     #expect(retry == 5)
   }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Clocks that jump by days, stand still or were never set: order and delivery hold, since no clock decides them.
-@Suite(.serialized) struct DeliveryClockTests {
+@Suite(.serialized, .needs(.fakeClock)) struct DeliveryClockTests {
   /// Days off the right time, one after the other; in between the link is cut or the process killed.
   @Test(
     .timeLimit(.minutes(6)),
@@ -13,7 +13,7 @@ import Testing
     ])
   func jumpsOfTenDaysChangeNothing(reach: FakeClock.Reach, days: [Int]) async throws {
     let directory = try TemporaryDirectory()
-    guard let clock = try FakeClock(in: directory, reach: reach) else { return }
+    let clock = try FakeClock(in: directory, reach: reach)
     let scene = try await Scene(directory, clock)
     for (index, offset) in days.enumerated() {
       try await scene.acceptMore()
@@ -33,7 +33,7 @@ import Testing
   @Test(.timeLimit(.minutes(6)), arguments: ["2026-11-21 12:00:00", "1970-01-01 00:00:30"])
   func aClockThatStandsStillAtTheStart(time: String) async throws {
     let directory = try TemporaryDirectory()
-    guard let clock = try FakeClock(in: directory) else { return }
+    let clock = try FakeClock(in: directory)
     try clock.stop(at: time)
     let scene = try await Scene(directory, clock)
     try await scene.acceptMore()
@@ -50,7 +50,7 @@ import Testing
   /// Certificates cannot be judged before the clock is set. Until then TLS is put off; then it works, without a restart.
   @Test(.timeLimit(.minutes(6))) func tlsWaitsForTheClock() async throws {
     let directory = try TemporaryDirectory()
-    guard let clock = try FakeClock(in: directory) else { return }
+    let clock = try FakeClock(in: directory)
     let authority = try CertificateAuthority()
     let identity = try authority.issue("broker")
     let broker = try BrokerFixture([
@@ -75,7 +75,7 @@ import Testing
     async throws
   {
     let directory = try TemporaryDirectory()
-    guard let clock = try FakeClock(in: directory) else { return }
+    let clock = try FakeClock(in: directory)
     let broker = try BrokerFixture()
     let link = try LinkProxy(to: broker.port)
     let watch = try ChildProcess(

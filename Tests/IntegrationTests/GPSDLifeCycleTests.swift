@@ -21,8 +21,9 @@ import Testing
   }
 
   /// gpsd is not there yet, comes, is killed, and comes again: each change is said once.
-  @Test(.timeLimit(.minutes(6))) func aRestartIsSurvivedAndSaidOnce() throws {
-    guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
+  @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("gpsd-logs")))
+  func aRestartIsSurvivedAndSaidOnce() throws {
+    let log = try Shared.file(Self.log)
     let listener = GPSDListener()
     let port: UInt16 = try FreePort.next()
     let source = try GPSDSource(GPSDAddress(port: port))
@@ -33,7 +34,10 @@ import Testing
     // Several attempts fail in this time; none but the first is said.
     usleep(2_500_000)
     #expect(Self.kinds(listener.states) == ["unavailable"])
-    guard case .unavailable(let reason)? = listener.states.first else { return }
+    guard case .unavailable(let reason)? = listener.states.first else {
+      Issue.record("what is missing was not said: \(listener.states)")
+      return
+    }
     #expect(reason.contains("127.0.0.1:\(port)") && reason.contains("is gpsd running?"))
 
     let first = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true, port: port)
@@ -49,8 +53,9 @@ import Testing
   }
 
   /// Reports that may wait come together, all of them, and what waits when the watch is left comes too.
-  @Test(.timeLimit(.minutes(3))) func reportsThatMayWaitComeTogether() throws {
-    guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
+  @Test(.timeLimit(.minutes(3)), .needs(.gpsd), .needs(.recordings("gpsd-logs")))
+  func reportsThatMayWaitComeTogether() throws {
+    let log = try Shared.file(Self.log)
     let gpsd = try GPSDFixture(log: log, secondsPerSentence: 0.05, repeats: true)
     defer { gpsd.stop() }
     let (listener, patient) = (GPSDListener(), GPSDListener())
@@ -73,8 +78,9 @@ import Testing
   }
 
   /// While nothing is wanted nobody watches, so gpsd closes the receiver; then the watch is taken up again.
-  @Test(.timeLimit(.minutes(6))) func demandOffLeavesTheWatch() throws {
-    guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
+  @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("gpsd-logs")))
+  func demandOffLeavesTheWatch() throws {
+    let log = try Shared.file(Self.log)
     let gpsd = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true)
     defer { gpsd.stop() }
     let listener = GPSDListener()
@@ -100,8 +106,9 @@ import Testing
     #expect(waitUntil(atMost: 60) { Self.watchers(gpsd.port) == 0 })
   }
 
-  @Test(.timeLimit(.minutes(6))) func aProbeNamesVersionAndDevices() throws {
-    guard GPSDFixture.isInstalled, let log = Shared.file(Self.log) else { return }
+  @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("gpsd-logs")))
+  func aProbeNamesVersionAndDevices() throws {
+    let log = try Shared.file(Self.log)
     let gpsd = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true)
     defer { gpsd.stop() }
     var probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))

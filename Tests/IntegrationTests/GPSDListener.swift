@@ -1,5 +1,6 @@
 import Platform
 import Sensors
+import SensorsGPSD
 import TestSupport
 
 /// Collects what a source hands over.
@@ -40,11 +41,31 @@ final class GPSDListener: Sendable {
     var count = -1
     var quiet = 0.0
     _ = waitUntil(atMost: limit) {
-      let now = fixes.count
+      let now = blocks.reduce(0, +)
       quiet = now == count && now > 0 ? quiet + 0.01 : 0
       count = now
       return quiet >= seconds
     }
+  }
+}
+
+/// A whole recorded drive as it came through a real gpsd, played once for all tests.
+struct DriveThroughGPSD {
+  let path: String
+  let listener = GPSDListener()
+
+  static let munich = Result { try DriveThroughGPSD("munich_2025") }
+  static let mountainView = Result { try DriveThroughGPSD("mtv_ublox_f9k_slim2025") }
+
+  private init(_ track: String) throws {
+    path = try Shared.file("data/tracks/\(track).nmea")
+    let gpsd = try GPSDFixture(log: path, leadIn: 600, secondsPerSentence: 0.005)
+    let source = try GPSDSource(GPSDAddress(port: gpsd.port))
+    source.setDemand(always, for: .positioning)
+    try source.start(listener.sink)
+    listener.waitForSilence(seconds: 3, atMost: 120)
+    source.stop()
+    gpsd.stop()
   }
 }
 

@@ -8,24 +8,17 @@ import Testing
 /// Recorded logs through a real gpsd.
 @Suite(.serialized) struct GPSDReplayTests {
   /// Every fix of the drive comes through gpsd once, in order, where the log has it.
-  @Test(.timeLimit(.minutes(6)), arguments: ["munich_2025", "mtv_ublox_f9k_slim2025"])
+  @Test(
+    .timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("tracks")),
+    arguments: ["munich_2025", "mtv_ublox_f9k_slim2025"])
   func aDriveComesThroughWhole(track: String) throws {
-    guard GPSDFixture.isInstalled, let path = Shared.file("data/tracks/\(track).nmea") else { return }
-    let listener = GPSDListener()
-    let gpsd = try GPSDFixture(log: path, leadIn: 600, secondsPerSentence: 0.005)
-    let source = try GPSDSource(GPSDAddress(port: gpsd.port))
-    source.setDemand(always, for: .positioning)
-    try source.start(listener.sink)
-    listener.waitForSilence(seconds: 3, atMost: 120)
-    source.stop()
-    gpsd.stop()
-
+    let drive = try (track == "munich_2025" ? DriveThroughGPSD.munich : DriveThroughGPSD.mountainView).get()
     var recorded: [PositionFix] = []
-    var recording = try NMEARecording(path: path)
+    var recording = try NMEARecording(path: drive.path)
     while case .position(let block)? = try recording.next() { recorded += block }
     // Until gpsd has learnt which sentence ends an epoch it reports the first one in two parts, of which the
     // earlier may have no time yet.
-    var live = listener.fixes
+    var live = drive.listener.fixes
     if live.count > 1, live[0].time == nil || live[0].time == live[1].time { live.removeFirst() }
     #expect(live.map(\.time) == recorded.map(\.time))
     for (a, b) in zip(live, recorded) {
@@ -33,18 +26,18 @@ import Testing
       #expect(abs(a.latitude - b.latitude) < 1e-7 && abs(a.longitude - b.longitude) < 1e-7)
     }
     for (a, b) in zip(live, live.dropFirst()) { #expect(a.timestamp <= b.timestamp) }
-    #expect(listener.states.first.map(Self.isActiveOrIdle) == true)
+    #expect(drive.listener.states.first.map(Self.isActiveOrIdle) == true)
   }
 
   /// What gpsd leaves out of its JSON is nil, and no report without a fix has a position.
   @Test(
-    .timeLimit(.minutes(6)),
+    .timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("gpsd-logs")),
     arguments: [
       "bundg_zeus_9", "haicom-305N", "humminbird-M37", "nl2008u", "quectel-eg25-g", "rst39", "sirf2",
       "ublox-neo-m8l",
     ])
   func receiversLogsSayNothingThatGpsdDoesNot(log: String) throws {
-    guard GPSDFixture.isInstalled, let path = Shared.file("data/gpsd-logs/\(log).log") else { return }
+    let path = try Shared.file("data/gpsd-logs/\(log).log")
     let listener = GPSDListener()
     // Played over and over: the shortest log is gone before the first watcher is there.
     let gpsd = try GPSDFixture(log: path, secondsPerSentence: 0.004, repeats: true)

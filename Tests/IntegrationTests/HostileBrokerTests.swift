@@ -23,7 +23,10 @@ import Testing
     }
     let states = try await statesUntilConnected(broker)
     #expect(states.count == 2, "\(states)")
-    guard case .disconnected(let end, let retry)? = states.first else { return }
+    guard case .disconnected(let end, let retry)? = states.first else {
+      Issue.record("\(states)")
+      return
+    }
     #expect(end.cause == .refused(MQTTReasonCode(rawValue: reason), nil))
     #expect(retry != nil)
   }
@@ -60,7 +63,10 @@ import Testing
       connection.waitForEnd()
     }
     let states = try await statesUntilConnected(broker)
-    guard case .connected(let properties)? = states.last else { return }
+    guard case .connected(let properties)? = states.last else {
+      Issue.record("\(states)")
+      return
+    }
     #expect(properties.protocolLevel == 4)
   }
 
@@ -72,7 +78,10 @@ import Testing
       connection.waitForEnd()
     }
     let states = try await statesUntilConnected(broker)
-    guard case .connected(let properties)? = states.last else { return }
+    guard case .connected(let properties)? = states.last else {
+      Issue.record("\(states)")
+      return
+    }
     #expect(properties.protocolLevel == 4)
   }
 
@@ -107,7 +116,10 @@ import Testing
     var settings = fakeConfiguration(broker)
     settings.connectTimeout = 1
     let states = try await statesUntilConnected(broker, settings)
-    guard case .disconnected(let end, _)? = states.first else { return }
+    guard case .disconnected(let end, _)? = states.first else {
+      Issue.record("\(states)")
+      return
+    }
     #expect(end.cause == .timedOut(seconds: 1))
     #expect(end.phase == .connect)
   }

@@ -6,9 +6,7 @@ import TestSupport
 import Testing
 
 /// The IIO source on the real libiio's local backend, over hand-made hardware.
-@Suite struct IIOLocalTests {
-  private static let skipped: Comment = "skipped: this machine gives no mount namespace (needs CAP_SYS_ADMIN)"
-
+@Suite(.needs(.mounting)) struct IIOLocalTests {
   struct Capture: Sendable {
     var accelerometer: [AccelerometerData] = []
     var gyroscope: [GyroData] = []
@@ -59,10 +57,6 @@ import Testing
       capture.take(recorder)
       return capture
     }
-    guard let result else {
-      print(Self.skipped)
-      return
-    }
     #expect(result.steps.allSatisfy { $0 }, "\(result)")
     #expect(
       result.files == [
@@ -109,10 +103,6 @@ import Testing
       capture.take(recorder)
       return capture
     }
-    guard let result else {
-      print(Self.skipped)
-      return
-    }
     #expect(result.steps.allSatisfy { $0 }, "\(result)")
     #expect(result.files == ["buffer/enable": "0"])
     #expect(
@@ -148,10 +138,6 @@ import Testing
         capture.magnetometer.allSatisfy { (before...after).contains($0.timestamp.nanoseconds) })
       return capture
     }
-    guard let result else {
-      print(Self.skipped)
-      return
-    }
     #expect(result.steps.allSatisfy { $0 }, "\(result)")
     // Gauss to µT; kilopascals to Pa; thousandths of a degree to degrees.
     #expect(
@@ -176,10 +162,6 @@ import Testing
       source.stop()
       capture.take(recorder)
       return capture
-    }
-    guard let result else {
-      print(Self.skipped)
-      return
     }
     #expect(result.steps.allSatisfy { $0 }, "\(result)")
     let expected = IIOChips.specificForce(1000, -2000, 8192)
@@ -215,10 +197,6 @@ import Testing
       capture.take(recorder)
       return capture
     }
-    guard let result else {
-      print(Self.skipped)
-      return
-    }
     #expect(result.steps.allSatisfy { $0 }, "\(result)")
     let states = result.statuses.map(\.state)
     #expect(states.count == 3)
@@ -248,10 +226,7 @@ import Testing
         return (inventory, "\(error)")
       }
     }
-    guard let (inventory, refusal) = result else {
-      print(Self.skipped)
-      return
-    }
+    let (inventory, refusal) = result
     #expect(refusal.contains("ip:127.0.0.1:1") && refusal.contains("start iiod"), "\(refusal)")
     #expect(inventory.kinds == SensorKind.iioKinds)
     #expect(inventory.triggers == ["testimu-dev0"])

@@ -5,9 +5,8 @@ import TestSupport
 import Testing
 
 /// The receiver that power is measured with: what gpsd's log says of watches is what happened.
-@Suite(.serialized) struct LiveReceiverTests {
+@Suite(.serialized, .needs(.gpsd)) struct LiveReceiverTests {
   @Test(.timeLimit(.minutes(2))) func aWatchIsInTheLogForAsLongAsItLasted() async throws {
-    guard GPSDFixture.isInstalled else { return }
     let receiver = try LiveReceiver(at: .init(latitude: 48, longitude: 11, speed: 0, course: 0))
     let listener = GPSDListener()
     let source = try GPSDSource(GPSDAddress(port: receiver.port))

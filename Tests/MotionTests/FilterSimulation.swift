@@ -40,12 +40,36 @@ struct FilterSimulation {
     var isMoving: Bool
   }
 
+  /// One of the sines that make up a motion: rad/s and rad.
+  private struct Wave {
+    var frequency: Double
+    var phase: Double
+
+    func callAsFunction(_ t: Double) -> Double { FilterSimulation.sine(frequency * t + phase) }
+  }
+
   private let random: SplitMix
-  private let phases: [Double]
+  // Not in arrays and loops: this is most of what these tests do, and in a debug build those are slow.
+  private let turns: (x: (Wave, Wave, Wave), y: (Wave, Wave, Wave), z: (Wave, Wave, Wave))
+  private let sways: (x: (Wave, Wave), y: (Wave, Wave), z: (Wave, Wave))
 
   init(seed: UInt64) {
     var random = SplitMix(seed: seed)
-    phases = (0..<24).map { _ in Double.random(in: 0..<6.28, using: &random) }
+    let phases = (0..<24).map { _ in Double.random(in: 0..<6.28, using: &random) }
+    func turn(_ axis: Int) -> (Wave, Wave, Wave) {
+      let waves = zip([0.21, 0.53, 1.1], phases[(3 * axis)...]).map { frequency, phase in
+        Wave(frequency: frequency * (1 + 0.13 * Double(axis)) * 6.283_185, phase: phase)
+      }
+      return (waves[0], waves[1], waves[2])
+    }
+    func sway(_ axis: Int) -> (Wave, Wave) {
+      let waves = zip([0.6, 1.3], phases[(12 + 2 * axis)...]).map { frequency, phase in
+        Wave(frequency: 6.283_185 * frequency * (1 + 0.11 * Double(axis)), phase: phase)
+      }
+      return (waves[0], waves[1])
+    }
+    turns = (turn(0), turn(1), turn(2))
+    sways = (sway(0), sway(1), sway(2))
     self.random = random
   }
 
@@ -53,29 +77,21 @@ struct FilterSimulation {
   private func trueRate(_ time: Double) -> Vector3 {
     let t = time - restTime
     guard t > 0 else { return .zero }
-    let fade = min(1, t)
-    var w = Vector3.zero
-    for axis in 0..<3 {
-      for k in 0..<3 {
-        let frequency = [0.21, 0.53, 1.1][k] * (1 + 0.13 * Double(axis))
-        w[axis] += rotation * Self.sine(frequency * 6.283_185 * t + phases[3 * axis + k])
-      }
+    func rate(_ waves: (Wave, Wave, Wave)) -> Double {
+      min(1, t) * (rotation * waves.0(t) + rotation * waves.1(t) + rotation * waves.2(t))
     }
-    return fade * w
+    return Vector3(rate(turns.x), rate(turns.y), rate(turns.z))
   }
 
   /// Acceleration in east-north-up, of a position that is a sum of sines.
   private func acceleration(_ time: Double) -> Vector3 {
     let t = time - restTime
     guard t > 0 else { return .zero }
-    var a = Vector3.zero
-    for axis in 0..<3 {
-      for k in 0..<2 {
-        let w = 6.283_185 * [0.6, 1.3][k] * (1 + 0.11 * Double(axis))
-        a[axis] -= reach / Double(k + 1) * w * w * Self.sine(w * t + phases[12 + 2 * axis + k])
-      }
+    func acceleration(_ waves: (Wave, Wave)) -> Double {
+      let (slow, fast) = (waves.0.frequency, waves.1.frequency)
+      return -min(1, t) * (reach * slow * slow * waves.0(t) + reach / 2 * fast * fast * waves.1(t))
     }
-    return min(1, t) * a
+    return Vector3(acceleration(sways.x), acceleration(sways.y), acceleration(sways.z))
   }
 
   /// A sine without a mathematics library: 1e-9 is plenty.
@@ -93,12 +109,7 @@ struct FilterSimulation {
   func samples(_ duration: Double) -> [Sample] {
     var random = self.random
     func noise(_ deviation: Double) -> Vector3 {
-      var v = Vector3.zero
-      for k in 0..<3 {
-        // The sum of twelve uniform numbers is normal enough.
-        v[k] = (0..<12).reduce(-6.0) { sum, _ in sum + Double.random(in: 0..<1, using: &random) } * deviation
-      }
-      return v
+      Vector3(random.normal() * deviation, random.normal() * deviation, random.normal() * deviation)
     }
     let period = 1 / rate
     let steps = 10

@@ -63,7 +63,7 @@ import Testing
 
   /// 50,000 samples a seed; a quarter of a million with ODOGRAPH_FULL.
   @Test(arguments: [61, 62, 63, 64] as [UInt64]) func randomEvents(seed: UInt64) throws {
-    let count = ProcessInfo.processInfo.environment["ODOGRAPH_FULL"] == "1" ? 250_000 : 50_000
+    let count = Shared.isFullRun ? 250_000 : 50_000
     var source = Source(random: SplitMix(seed: seed))
     var manager = MotionManager(frame: AttitudeReferenceFrame.allCases[Int(seed % 4)])
     for index in 0..<count {

@@ -201,28 +201,22 @@ import Testing
     }
   }
 
-  /// A file system of 40 kB, really full. Mounting one takes privileges.
-  @Test func aFullDiskShortensTheRing() throws {
-    try withFolder { folder in
-      guard mount("tmpfs", folder, "tmpfs", 0, "size=40k") == 0 else {
-        print("skipped: mounting a small file system needs privileges")
-        return
-      }
-      defer { umount2(folder, Int32(MNT_DETACH)) }
-      var recorder = try SensorRecorder(path: folder + "/a", boot: Self.boot, settings: settings(slots: 1000))
-      try recorder.record((0..<30 * Self.perSlot).map(sample), utcOffset: Self.offset)
-      let (isShort, limit) = (recorder.isShortOfSpace, recorder.segmentLimit)
-      #expect(isShort)
-      #expect(limit == 10)
-      let history = try all(recorder)
-      #expect(history.samples.count == 10 * Self.perSlot)
-      #expect(history.gaps.isEmpty)
-      #expect(
-        abs(
-          (history.samples.last?.timestamp ?? Timestamp(nanoseconds: 0)).seconds
-            - sample(30 * 504 - 1).timestamp.seconds)
-          < 1e-5)
-    }
+  /// A file system of 40 kB, really full.
+  @Test(.needs(.mounting)) func aFullDiskShortensTheRing() throws {
+    let disk = try SmallFileSystem(size: "40k")
+    var recorder = try SensorRecorder(path: disk.file("a"), boot: Self.boot, settings: settings(slots: 1000))
+    try recorder.record((0..<30 * Self.perSlot).map(sample), utcOffset: Self.offset)
+    let (isShort, limit) = (recorder.isShortOfSpace, recorder.segmentLimit)
+    #expect(isShort)
+    #expect(limit == 10)
+    let history = try all(recorder)
+    #expect(history.samples.count == 10 * Self.perSlot)
+    #expect(history.gaps.isEmpty)
+    #expect(
+      abs(
+        (history.samples.last?.timestamp ?? Timestamp(nanoseconds: 0)).seconds
+          - sample(30 * 504 - 1).timestamp.seconds)
+        < 1e-5)
   }
 
   @Test func bootIdentities() {

@@ -33,10 +33,9 @@ import Testing
   }
 
   @Test(arguments: [(0.03, 0.0, 0.002), (0.03, 0.1, 0.002), (0.06, 0.05, 0.004)], [false, true])
-  func standsMovesAndStands(motion: (sway: Double, engine: Double, noise: Double), useGyro: Bool) {
+  func standsMovesAndStands(motion: (sway: Double, engine: Double, noise: Double), useGyro: Bool) throws {
     let changes = run(sway: motion.sway, engine: motion.engine, noise: motion.noise, useGyro: useGyro)
-    #expect(changes.map(\.1) == [.stationary, .moving, .stationary])
-    guard changes.count == 3 else { return }
+    try #require(changes.map(\.1) == [.stationary, .moving, .stationary])
     #expect(changes[0].0 < 6)
     #expect((20.3..<23).contains(changes[1].0))
     #expect((42..<47).contains(changes[2].0))
@@ -60,15 +59,10 @@ import Testing
   }
 
   /// A recorded drive of nine minutes with centimetre-accurate speed beside it.
-  @Test(arguments: [false, true])
+  @Test(.needs(.recordings("gnss-imu-drive")), arguments: [false, true])
   func agreesWithARealDrive(useGyro: Bool) throws {
-    let folder = SharedData.url("gnss-imu-drive")
-    guard let imu = Self.rows(folder.appendingPathComponent("imu.csv")),
-      let gnss = Self.rows(folder.appendingPathComponent("gnss.csv"))
-    else {
-      print("skipped: \(folder.path) is not there; synthetic motion is covered by the other tests")
-      return
-    }
+    let imu = try Self.rows("imu.csv")
+    let gnss = try Self.rows("gnss.csv")
     var detector = StationaryDetector()
     var next = 0
     var (agreed, judged, falseRest) = (0, 0, 0)
@@ -100,9 +94,8 @@ import Testing
     #expect(Double(agreed) > 0.97 * Double(judged))
   }
 
-  private static func rows(_ url: URL) -> [[Double]]? {
-    guard let text = try? String(contentsOf: url, encoding: .utf8) else { return nil }
-    return text.utf8.split(separator: 10).dropFirst().map { line in
+  private static func rows(_ name: String) throws -> [[Double]] {
+    try Shared.text("data/gnss-imu-drive/\(name)").utf8.split(separator: 10).dropFirst().map { line in
       line.split(separator: 44).compactMap { Double(Substring($0)) }
     }
   }

@@ -2,6 +2,7 @@ import Foundation
 import Positioning
 import Sensors
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct AccuracyModelTests {
@@ -59,10 +60,9 @@ import Testing
   }
 
   /// The stated 68 % hold the true error 60 to 80 % of the time, against an independent reference.
-  @Test func containsTheTrueErrorAtItsConfidence() throws {
-    guard let fixes = try Place.recordedFixes(Place.tracks[0]),
-      let reference = try Place.recordedFixes(Place.tracks[2])
-    else { return }
+  @Test(.needs(.recordings("tracks"))) func containsTheTrueErrorAtItsConfidence() throws {
+    let fixes = try Place.recordedFixes(Place.tracks[0])
+    let reference = try Place.recordedFixes(Place.tracks[2])
     let day: Int64 = 86_400_000_000_000
     let truth = Dictionary(
       reference.compactMap { fix in fix.time.map { ($0.nanoseconds % day, fix.coordinate) } },

@@ -1,5 +1,6 @@
 import Positioning
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct BoundedReporterTests {
@@ -88,13 +89,13 @@ import Testing
 
   /// The figures that this policy is there for: at most this share of linear dead reckoning's reports (303, 209 and
   /// 118 on both tracks) at 10, 20 and 50 m.
-  @Test(arguments: [(0.0, [1.0, 1.0, 1.0]), (5.0, [0.64, 0.72, 0.86]), (10.0, [0.51, 0.58, 0.76])])
+  @Test(
+    .needs(.recordings("tracks")),
+    arguments: [(0.0, [1.0, 1.0, 1.0]), (5.0, [0.64, 0.72, 0.86]), (10.0, [0.51, 0.58, 0.76])])
   func realDrivesNeedFewReports(delay: Double, shares: [Double]) throws {
-    guard let drive = try PlaneTrack.recorded("mtv_ublox_f9k_slim2025.nmea"),
-      let other = try PlaneTrack.recorded("munich_2025.nmea")
-    else { return }
+    let drives = try ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"].map(PlaneTrack.recorded)
     for ((epsilon, linear), share) in zip([(10.0, 303.0), (20, 209), (50, 118)], shares) {
-      let runs = [drive, other].map { ReportingRun($0, epsilon: epsilon, delay: delay) }
+      let runs = drives.map { ReportingRun($0, epsilon: epsilon, delay: delay) }
       #expect(runs.allSatisfy { $0.errors.allSatisfy { $0 <= epsilon } })
       #expect(Double(runs.reduce(0) { $0 + $1.reports.count }) <= share * linear, "\(epsilon) m, \(delay) s")
     }

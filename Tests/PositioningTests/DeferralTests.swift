@@ -1,5 +1,6 @@
 import Positioning
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct DeferralTests {
@@ -215,8 +216,10 @@ import Testing
   }
 
   /// On a real drive: every fix is in exactly one batch, in order.
-  @Test(arguments: Place.tracks.prefix(2)) func losesNothingOnARealDrive(track: String) throws {
-    guard let locations = try Place.recordedFixes(track)?.compactMap({ Location(fix: $0) }) else { return }
+  @Test(.needs(.recordings("tracks")), arguments: Place.tracks.prefix(2)) func losesNothingOnARealDrive(
+    track: String
+  ) throws {
+    let locations = try Place.recordedFixes(track).compactMap { Location(fix: $0) }
     var manager = LocationManager.updating()
     var told: [Location] = []
     var batches = 0

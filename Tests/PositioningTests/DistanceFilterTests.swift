@@ -1,6 +1,7 @@
 import Positioning
 import Sensors
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct DistanceFilterTests {
@@ -35,9 +36,9 @@ import Testing
 
   /// The definition, on every recorded track: each location is told if and only if no shorter way than the filter lies
   /// between it and the last one told.
-  @Test(arguments: Place.tracks, [5.0, 20, 100, 1000])
+  @Test(.needs(.recordings("tracks")), arguments: Place.tracks, [5.0, 20, 100, 1000])
   func equalsTheDefinitionOnRecordedTracks(track: String, filter: Double) throws {
-    guard let locations = try Place.recordedFixes(track)?.compactMap({ Location(fix: $0) }) else { return }
+    let locations = try Place.recordedFixes(track).compactMap { Location(fix: $0) }
     var expected: [Location] = []
     for location in locations {
       let isFar = expected.last.map { $0.coordinate.distance(to: location.coordinate) >= filter } ?? true

@@ -106,8 +106,10 @@ import Testing
   }
 
   /// Munich holds one jump that stays; nothing of either drive is lost, and nothing is told out of order.
-  @Test(arguments: Place.tracks.prefix(2)) func everyFixOfARealDriveIsTold(track: String) throws {
-    guard let fixes = try Place.recordedFixes(track) else { return }
+  @Test(.needs(.recordings("tracks")), arguments: Place.tracks.prefix(2)) func everyFixOfARealDriveIsTold(
+    track: String
+  ) throws {
+    let fixes = try Place.recordedFixes(track)
     var screen = FixScreen()
     let told = fixes.flatMap { screen.process($0) }
     #expect(told.map(\.coordinate) == fixes.compactMap(\.coordinate))
@@ -116,8 +118,8 @@ import Testing
   }
 
   /// Spikes planted into a real drive are never told, whatever their size and place, if nothing could make them.
-  @Test func plantedSpikesAreNeverTold() throws {
-    guard let fixes = try Place.recordedFixes(Place.tracks[0]) else { return }
+  @Test(.needs(.recordings("tracks"))) func plantedSpikesAreNeverTold() throws {
+    let fixes = try Place.recordedFixes(Place.tracks[0])
     var random = SeededGenerator.announced()
     var spiked = fixes
     var planted: Set<Int> = []

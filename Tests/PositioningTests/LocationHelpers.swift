@@ -2,6 +2,7 @@ import Positioning
 import Sensors
 import Spatial
 import TestSupport
+import Testing
 
 /// Fixes and locations around a place: metres east and north of it, seconds since the start.
 enum Place {
@@ -35,11 +36,17 @@ enum Place {
     return location
   }
 
-  /// The reports of a recording in `../shared`; nil when it is absent.
-  static func recordedFixes(_ name: String) throws -> [PositionFix]? {
-    guard let path = Shared.file("data/tracks/\(name)") else { return nil }
+  /// The reports of one of the `tracks`.
+  static func recordedFixes(_ name: String) throws -> [PositionFix] { try #require(recorded[name]).get() }
+
+  /// Each is read once for all tests.
+  private static let recorded = Dictionary(
+    uniqueKeysWithValues: tracks.map { name in (name, Result { try read(name) }) })
+
+  private static func read(_ name: String) throws -> [PositionFix] {
     // The dates in the truth's sentences have broken checksums; its times of day are what counts.
-    var recording = try NMEARecording(path: path, startDate: start, toleratingBrokenSentences: true)
+    var recording = try NMEARecording(
+      path: Shared.file("data/tracks/\(name)"), startDate: start, toleratingBrokenSentences: true)
     var fixes: [PositionFix] = []
     while case .position(let block)? = try recording.next() { fixes += block }
     return fixes

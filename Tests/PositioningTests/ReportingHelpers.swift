@@ -3,6 +3,7 @@ import Positioning
 import Sensors
 import Spatial
 import TestSupport
+import Testing
 
 /// Fixes in a plane: metres east and north of a place, seconds since the start.
 struct PlaneTrack {
@@ -49,10 +50,15 @@ struct PlaneTrack {
     }
   }
 
-  /// The fixes of a recorded drive in `../shared`; nil when it is absent.
-  static func recorded(_ name: String) throws -> [Location]? {
-    guard let path = Shared.file("data/tracks/\(name)") else { return nil }
-    var recording = try NMEARecording(path: path)
+  /// The fixes of a recorded drive in `../shared`.
+  static func recorded(_ name: String) throws -> [Location] { try #require(drives[name]).get() }
+
+  /// Each is read once for all tests.
+  private static let drives = Dictionary(
+    uniqueKeysWithValues: Place.tracks.prefix(2).map { name in (name, Result { try read(name) }) })
+
+  private static func read(_ name: String) throws -> [Location] {
+    var recording = try NMEARecording(path: Shared.file("data/tracks/\(name)"))
     var track: [Location] = []
     while let event = try recording.next() {
       guard case .position(let fixes) = event else { continue }
@@ -88,9 +94,9 @@ struct ReportingRun {
     while let deadline = reporter.nextDeadline { take(reporter.advance(to: deadline), at: deadline) }
     errors = track.map { fix in
       let due = fix.timestamp.advanced(bySeconds: delay)
-      let known = zip(reports, decidedAt).filter { $0.1 <= due && $0.0.moment <= fix.timestamp }
-      guard let report = known.last?.0 else { return .infinity }
-      return report.error(of: fix.coordinate, at: fix.timestamp)
+      var latest = reports.count - 1
+      while latest >= 0, decidedAt[latest] > due || reports[latest].moment > fix.timestamp { latest -= 1 }
+      return latest < 0 ? .infinity : reports[latest].error(of: fix.coordinate, at: fix.timestamp)
     }
   }
 

@@ -1,6 +1,7 @@
 import Motion
 import Positioning
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct SignificantChangeTests {
@@ -48,8 +49,9 @@ import Testing
   }
 
   /// On the recorded drives: by the definition.
-  @Test(arguments: Place.tracks) func equalsTheDefinition(track: String) throws {
-    guard let locations = try Place.recordedFixes(track)?.compactMap({ Location(fix: $0) }) else { return }
+  @Test(.needs(.recordings("tracks")), arguments: Place.tracks) func equalsTheDefinition(track: String) throws
+  {
+    let locations = try Place.recordedFixes(track).compactMap { Location(fix: $0) }
     var expected: [Location] = []
     for location in locations {
       guard let last = expected.last else {

@@ -1,5 +1,6 @@
 import Positioning
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct TrackThinnerTests {
@@ -97,11 +98,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("mtv_ublox_f9k_slim2025.nmea", [98, 65, 33]), ("munich_2025.nmea", [78, 52, 32]),
-  ])
+  @Test(
+    .needs(.recordings("tracks")),
+    arguments: [("mtv_ublox_f9k_slim2025.nmea", [98, 65, 33]), ("munich_2025.nmea", [78, 52, 32])])
   func realDrivesAreThinnedToTheOptimum(name: String, optima: [Int]) throws {
-    guard let track = try PlaneTrack.recorded(name) else { return }
+    let track = try PlaneTrack.recorded(name)
     for (epsilon, optimum) in zip([10.0, 20, 50], optima) {
       let kept = thin(track, epsilon)
       #expect(worstError(of: kept, for: track) <= epsilon)

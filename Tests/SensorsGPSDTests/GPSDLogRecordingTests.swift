@@ -52,10 +52,11 @@ import Testing
     #expect(throws: RecordingError.self) { _ = try fixes(text) }
   }
 
-  @Test(arguments: ["bundg_zeus_9", "haicom-305N", "humminbird-M37", "nl2008u", "ublox-neo-m8l"])
+  @Test(
+    .needs(.recordings("gpsd-logs")),
+    arguments: ["bundg_zeus_9", "haicom-305N", "humminbird-M37", "nl2008u", "ublox-neo-m8l"])
   func gpsdsOwnExpectedReportsAreRead(log: String) throws {
-    guard let path = Shared.file("data/gpsd-logs/\(log).log.chk") else { return }
-    var recording = try GPSDLogRecording(path: path)
+    var recording = try GPSDLogRecording(path: Shared.file("data/gpsd-logs/\(log).log.chk"))
     var count = 0
     while let event = try recording.next() {
       guard case .position(let block) = event else { continue }

@@ -65,9 +65,8 @@ import Testing
     #expect(try events(of: recording).compactMap(\.kind) == [.gyroscope, .gyroscope])
   }
 
-  @Test func aRealDriveIsReadWhole() throws {
-    guard let path = Shared.file("data/gnss-imu-drive/imu.csv") else { return }
-    var recording = try CSVSensorRecording(path: path)
+  @Test(.needs(.recordings("gnss-imu-drive"))) func aRealDriveIsReadWhole() throws {
+    var recording = try CSVSensorRecording(path: Shared.file("data/gnss-imu-drive/imu.csv"))
     #expect(recording.kinds == [.accelerometer, .gyroscope])
     var counts: [SensorKind: Int] = [:]
     var last = Timestamp(nanoseconds: 0)

@@ -175,8 +175,8 @@ import Testing
 
   // MARK: Real drives
 
-  @Test func munichIsReadWholeAndInOrder() throws {
-    guard let path = Shared.file("data/tracks/munich_2025.nmea") else { return }
+  @Test(.needs(.recordings("tracks"))) func munichIsReadWholeAndInOrder() throws {
+    let path = try Shared.file("data/tracks/munich_2025.nmea")
     let fixes = try fixes(of: NMEARecording(path: path))
     #expect(fixes.count == 1194)
     #expect(fixes.allSatisfy { $0.coordinate != nil && $0.mode == .threeDimensional && $0.speed != nil })
@@ -184,8 +184,8 @@ import Testing
     for (a, b) in zip(fixes, fixes.dropFirst()) { #expect(a.timestamp < b.timestamp) }
   }
 
-  @Test func mountainViewHasOneFixForEachMoment() throws {
-    guard let path = Shared.file("data/tracks/mtv_ublox_f9k_slim2025.nmea") else { return }
+  @Test(.needs(.recordings("tracks"))) func mountainViewHasOneFixForEachMoment() throws {
+    let path = try Shared.file("data/tracks/mtv_ublox_f9k_slim2025.nmea")
     let fixes = try fixes(of: NMEARecording(path: path))
     #expect(fixes.count == 1653)
     #expect(fixes.allSatisfy { $0.coordinate != nil && $0.horizontalDilution != nil })

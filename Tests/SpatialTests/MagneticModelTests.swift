@@ -1,5 +1,6 @@
 import Foundation
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct MagneticModelTests {
@@ -29,12 +30,8 @@ import Testing
     for row in Self.officialRows { try Self.check(row) }
   }
 
-  @Test func matchesAllTwelveOfficialValues() throws {
-    let url = SharedData.url("wmm/test-values-12.txt")
-    guard let text = try? String(contentsOf: url, encoding: .utf8) else {
-      print("skipped: \(url.path) is not there; three of its twelve rows are checked by another test")
-      return
-    }
+  @Test(.needs(.recordings("wmm"))) func matchesAllTwelveOfficialValues() throws {
+    let text = try Shared.text("data/wmm/test-values-12.txt")
     let rows = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map {
       $0.split(separator: " ").compactMap { Double($0) }
     }

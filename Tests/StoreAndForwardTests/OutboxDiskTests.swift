@@ -81,17 +81,10 @@ import Testing
     #expect(outbox.drain().suffix(1).map(\.text) == ["track 499"])
   }
 
-  /// A real full file system: a small tmpfs, mounted by
-  /// the test; where that is not allowed it says so.
-  @Test func aFullFileSystemIsSurvived() throws {
-    let place = directory.file("small")
-    mkdir(place, 0o700)
-    guard mount("tmpfs", place, "tmpfs", 0, "size=4m") == 0 else {
-      print("skipped: mounting a small tmpfs is not allowed here")
-      return
-    }
-    defer { umount2(place, 2) }
-    let outbox = try Outbox(path: place + "/outbox.sqlite", notice: recorder.handler)
+  /// A real full file system.
+  @Test(.needs(.mounting)) func aFullFileSystemIsSurvived() throws {
+    let disk = try SmallFileSystem(size: "4m")
+    let outbox = try Outbox(path: disk.file("outbox.sqlite"), notice: recorder.handler)
     var accepted: [String] = []
     while outbox.status.mode == .durable {
       let text = "record \(accepted.count) \(String(repeating: "y", count: 2000))"

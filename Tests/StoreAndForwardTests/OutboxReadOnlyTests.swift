@@ -12,20 +12,14 @@ import Testing
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// A real file system that is made read-only under the store; where mounting is not allowed it says so.
-  @Test func aReadOnlyFileSystemIsSurvivedAndSaid() throws {
-    let place = directory.file("card")
-    mkdir(place, 0o700)
-    guard mount("tmpfs", place, "tmpfs", 0, "size=8m") == 0 else {
-      print("skipped: mounting a small tmpfs is not allowed here")
-      return
-    }
-    defer { umount2(place, 2) }
-    var outbox = try Outbox(path: place + "/outbox.sqlite", notice: recorder.handler)
+  /// A real file system that is made read-only under the store.
+  @Test(.needs(.mounting)) func aReadOnlyFileSystemIsSurvivedAndSaid() throws {
+    let card = try SmallFileSystem(size: "8m")
+    var outbox = try Outbox(path: card.file("outbox.sqlite"), notice: recorder.handler)
     outbox.append((0..<5).map { draft(.events, "before \($0)") })
     outbox.close()
-    try #require(mount("tmpfs", place, "tmpfs", UInt(MS_REMOUNT) | UInt(MS_RDONLY), "size=8m") == 0)
-    outbox = try Outbox(path: place + "/outbox.sqlite", notice: recorder.handler)
+    try card.setReadOnly(true)
+    outbox = try Outbox(path: card.file("outbox.sqlite"), notice: recorder.handler)
     outbox.append((0..<5).map { draft(.events, "during \($0)") })
     guard case .memory(let cause) = outbox.status.mode else {
       Issue.record("expected memory, got \(outbox.status)")
@@ -34,7 +28,7 @@ import Testing
     #expect(!cause.isEmpty)
     #expect(recorder.kinds == ["degraded"])
     #expect(outbox.status.records >= 5)
-    try #require(mount("tmpfs", place, "tmpfs", UInt(MS_REMOUNT), "size=8m") == 0)
+    try card.setReadOnly(false)
     outbox.flush()
     #expect(outbox.status.mode == .durable)
     #expect(recorder.kinds == ["degraded", "recovered"])

@@ -57,10 +57,9 @@ import Testing
     }
   }
 
-  @Test(arguments: ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"])
+  @Test(.needs(.recordings("tracks")), arguments: ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"])
   func aRealDriveTakesAtMostTwelveBytesAFix(name: String) throws {
-    guard let path = Shared.file("data/tracks/\(name)") else { return }
-    var recording = try NMEARecording(path: path)
+    var recording = try NMEARecording(path: Shared.file("data/tracks/\(name)"))
     var fixes: [TrackMessage.Fix] = []
     while let event = try recording.next() {
       guard case .position(let block) = event else { continue }

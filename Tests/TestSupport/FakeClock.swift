@@ -26,12 +26,14 @@ public final class FakeClock: Sendable {
     return withUnsafeBytes(of: &name.machine) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 
-  /// The clock runs, and is right. Nil, and says so, where libfaketime is not installed.
-  public init?(in directory: TemporaryDirectory, reach: Reach = .wallClock) throws {
-    guard let library = Self.libraries.first(where: FileManager.default.fileExists(atPath:)) else {
-      print("skipped: libfaketime is not installed (Debian package faketime)")
-      return nil
-    }
+  private static let installed = libraries.first(where: FileManager.default.fileExists(atPath:))
+
+  /// Whether libfaketime is installed (Debian: faketime).
+  static var isInstalled: Bool { installed != nil }
+
+  /// The clock runs, and is right.
+  public init(in directory: TemporaryDirectory, reach: Reach = .wallClock) throws {
+    guard let library = Self.installed else { throw CocoaError(.fileNoSuchFile) }
     self.library = library
     self.reach = reach
     file = directory.file("clock")

@@ -36,15 +36,6 @@ public final class GPSDFixture: Sendable {
   /// Ends gpsfake and its gpsd.
   public func stop() { process.terminate() }
 
-  /// Whether all programs that this test needs are installed; says so when not.
-  public static var isInstalled: Bool {
-    let missing = ["gpsd", "gpsfake", "gpspipe"].filter { ChildProcess.find($0) == nil }
-    if !missing.isEmpty {
-      print("skipped: needs \(missing.joined(separator: ", ")) (apt: gpsd gpsd-tools gpsd-clients)")
-    }
-    return missing.isEmpty
-  }
-
   /// An NMEA sentence with its checksum and line end.
   public static func sentence(_ body: String) -> String {
     let hex = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)

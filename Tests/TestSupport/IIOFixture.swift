@@ -20,21 +20,35 @@ public struct IIOFixture: Sendable {
 
   /// Runs `body` on a thread that sees the fixture, and gives back what it returns.
   ///
-  /// - Returns: nil where this machine does not let a process have a mount namespace (it takes CAP_SYS_ADMIN): the
-  ///   test says then that it was skipped.
+  /// A mount namespace takes privileges: `.needs(.mounting)`.
   public static func run<Value: Sendable>(
     _ body: @escaping @Sendable (IIOFixture) throws -> Value
-  ) async throws -> Value? {
+  ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       do {
         _ = try DedicatedThread.start(name: "iio-fixture", stackSize: 4 << 20) {
-          guard enterNamespace() else { return continuation.resume(returning: nil) }
-          continuation.resume(with: Result { try body(IIOFixture()) })
+          continuation.resume(
+            with: Result {
+              guard enterNamespace() else {
+                throw SystemError(operation: "enter", object: "mount namespace", code: errno)
+              }
+              return try body(IIOFixture())
+            })
         }
       } catch {
         continuation.resume(throwing: error)
       }
     }
+  }
+
+  /// Whether this machine lets a process have a mount namespace, and mount file systems in it.
+  static func isAllowed() throws -> Bool {
+    let isAllowed = Locked(false)
+    try DedicatedThread.start(name: "iio-fixture") {
+      let hasEntered = enterNamespace()
+      isAllowed.withLock { $0 = hasEntered }
+    }.join()
+    return isAllowed.withLock { $0 }
   }
 
   private static func enterNamespace() -> Bool {

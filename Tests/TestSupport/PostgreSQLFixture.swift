@@ -11,7 +11,7 @@ public final class PostgreSQLFixture: Sendable {
   private let settings: [String]
 
   /// Whether the server is installed (Debian: postgresql-15).
-  public static var isInstalled: Bool { program("initdb") != nil }
+  static var isInstalled: Bool { program("initdb") != nil }
 
   /// Makes a database cluster, starts the server and waits until it answers.
   /// - Parameter settings: further settings as in `shared_buffers=64MB`.

@@ -42,25 +42,7 @@ public final class RigFixture: Sendable {
     }
   }
 
-  /// Whether this machine has the programs that it needs; says so when not.
-  public static let isAvailable: Bool = {
-    let programs = [
-      "qemu-system-x86_64", "busybox", "cpio", "iiod", "iio_readdev", "gcc", "python3", "xz", "dpkg",
-      "apt-get",
-    ]
-    let missing = programs.filter { ChildProcess.find($0) == nil }
-    if !missing.isEmpty {
-      print(
-        "skipped: the sensor rig needs \(missing.joined(separator: ", ")); Tests/SensorRig/packages.txt names the packages"
-      )
-    }
-    return missing.isEmpty
-  }()
-
-  // This file lies in <repository>/Tests/TestSupport.
-  private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent()
-    .deletingLastPathComponent().appendingPathComponent("Tests/SensorRig/rig.sh").path
+  private static let script = "\(ContractScript.repository)/Tests/SensorRig/rig.sh"
 
   /// Gives a command of the protocol; returns the lines of its answer.
   @discardableResult

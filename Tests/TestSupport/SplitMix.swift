@@ -25,8 +25,16 @@ public struct SplitMix: RandomNumberGenerator, Sendable {
     range.lowerBound + Double(next() >> 11) * 0x1p-53 * (range.upperBound - range.lowerBound)
   }
 
-  /// Mean zero, standard deviation one (sum of twelve uniform numbers).
+  /// Uniform in 0 ..< 1.
+  public mutating func uniform() -> Double { Double(next() & 0x1F_FFFF_FFFF_FFFF) * 0x1p-53 }
+
+  /// Mean zero, standard deviation one (sum of twelve uniform numbers, which is normal enough).
   public mutating func normal() -> Double {
-    (0..<12).reduce(-6) { sum, _ in sum + uniform(0...1) }
+    var (sum, count) = (-6.0, 0)
+    while count < 12 {
+      sum += uniform()
+      count += 1
+    }
+    return sum
   }
 }

@@ -96,7 +96,6 @@ import Testing
 
   /// The broker's port is taken by something that speaks another protocol.
   @Test func aPortThatIsInUseByAnotherProgram() throws {
-    guard GPSDFixture.isInstalled else { return }
     let directory = try TemporaryDirectory()
     let log = try directory.write("a.nmea", GPSDFixture.sentence("GPTXT,01,01,02,none"))
     let gpsd = try GPSDFixture(log: log, repeats: true)

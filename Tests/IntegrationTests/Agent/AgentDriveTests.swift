@@ -6,8 +6,9 @@ import Testing
 
 /// Whole drives through the whole chain.
 @Suite(.serialized) struct AgentDriveTests {
-  @Test(.timeLimit(.minutes(6))) func everyFixArrivesOnceAndInOrder() throws {
-    guard GPSDFixture.isInstalled, let path = Shared.file("data/tracks/munich_2025.nmea") else { return }
+  @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("tracks")))
+  func everyFixArrivesOnceAndInOrder() throws {
+    let path = try Shared.file("data/tracks/munich_2025.nmea")
     var recorded: [Coordinate] = []
     var recording = try NMEARecording(path: path)
     while case .position(let block)? = try recording.next() { recorded += block.compactMap(\.coordinate) }

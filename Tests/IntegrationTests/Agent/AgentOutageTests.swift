@@ -32,8 +32,10 @@ import Testing
     #expect(agent.log.contains("broker unreachable") && agent.log.contains("broker connected"))
   }
 
-  @Test(.timeLimit(.minutes(6))) func gpsdIsKilledAndComesBack() throws {
-    guard GPSDFixture.isInstalled, let path = Shared.file("data/tracks/munich_2025.nmea") else { return }
+  @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("tracks"))) func gpsdIsKilledAndComesBack()
+    throws
+  {
+    let path = try Shared.file("data/tracks/munich_2025.nmea")
     let broker = try BrokerFixture()
     let gpsd = try GPSDFixture(log: path, secondsPerSentence: 0.02, repeats: true)
     let tail = try TailProcess(broker)

@@ -8,7 +8,7 @@ import Testing
   /// A day of driving, some hundred thousand messages. An unoptimized build takes minutes for a day of inertial samples, so
   /// unless the full run is wanted these are there for an hour of it only.
   @Test(.timeLimit(.minutes(20))) func everyMessageOfADayValidates() throws {
-    let isFull = ProcessInfo.processInfo.environment["ODOGRAPH_FULL"]?.isEmpty == false
+    let isFull = Shared.isFullRun
     let inertial = [
       "iio.rate": "4", "heading.interval": "10", "attitude.interval": "10",
       "motion.events": "shake,impact,orientation,activity",

@@ -5,10 +5,9 @@ import Testing
 /// What people read, held against what the programs do: every command and configuration that is shown is run.
 @Suite(.serialized) struct DocumentationTests {
   /// Shell commands, TOML, JSON and Swift of README, CONTRIBUTING, `Config`, the DocC articles and each `--help`.
-  @Test(.timeLimit(.minutes(30))) func everyExampleRuns() async throws {
-    let database = PostgreSQLFixture.isInstalled ? try PostgreSQLFixture() : nil
-    if database == nil { print("skipped: examples with postgres://, as PostgreSQL is not installed") }
-    let run = try await script("examples.py", database.map { [$0.url] } ?? [])
+  @Test(.timeLimit(.minutes(30)), .needs(.postgreSQL)) func everyExampleRuns() async throws {
+    let database = try PostgreSQLFixture()
+    let run = try await script("examples.py", [database.url])
     #expect(run.status == 0, "\(run.output)")
     let counts = ContractScript.counts(run.output)
     print("examples run: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })")

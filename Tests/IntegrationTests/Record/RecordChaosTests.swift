@@ -79,7 +79,7 @@ import Testing
   }
 
   /// SIGKILL of PostgreSQL under load: the recorder waits for it.
-  @Test(.timeLimit(.minutes(20)), .enabled(if: PostgreSQLFixture.isInstalled, "needs postgresql-15"))
+  @Test(.timeLimit(.minutes(20)), .needs(.postgreSQL))
   func theDatabaseIsKilled() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()

@@ -49,7 +49,7 @@ import Testing
     #expect(try SQLiteReader(path).rows("SELECT seq FROM messages ORDER BY id") == [["1"], ["2"]])
   }
 
-  @Test(.timeLimit(.minutes(6)), .enabled(if: PostgreSQLFixture.isInstalled, "needs postgresql-15"))
+  @Test(.timeLimit(.minutes(6)), .needs(.postgreSQL))
   func postgreSQLHoldsTheSame() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()
@@ -80,7 +80,7 @@ import Testing
     #expect(try database.query("SELECT count(*) FROM odograph.messages_default") == [["2"]])
   }
 
-  @Test(.timeLimit(.minutes(6)), .enabled(if: PostgreSQLFixture.isInstalled, "needs postgresql-15"))
+  @Test(.timeLimit(.minutes(6)), .needs(.postgreSQL))
   func aDatabaseOfTheFirstSchemaIsBroughtUpToDate() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()

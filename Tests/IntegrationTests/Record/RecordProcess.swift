@@ -45,8 +45,7 @@ final class RecordProcess {
 /// How often the long forms repeat what the short ones do a few times.
 enum ChaosExtent {
   static func cycles(short: Int, full: Int) -> Int {
-    let environment = ProcessInfo.processInfo.environment
-    if let own = environment["ODOGRAPH_CHAOS_CYCLES"].flatMap(Int.init) { return own }
-    return environment["ODOGRAPH_FULL"] == "1" ? full : short
+    let own = ProcessInfo.processInfo.environment["ODOGRAPH_CHAOS_CYCLES"].flatMap(Int.init)
+    return own ?? (Shared.isFullRun ? full : short)
   }
 }

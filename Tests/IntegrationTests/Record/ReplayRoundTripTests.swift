@@ -126,7 +126,7 @@ import Testing
     #expect(nobody.status == 69 && nobody.output.contains("cannot reach the broker"))
   }
 
-  @Test(.timeLimit(.minutes(8)), .enabled(if: PostgreSQLFixture.isInstalled, "needs postgresql-15"))
+  @Test(.timeLimit(.minutes(8)), .needs(.postgreSQL))
   func fromPostgreSQLToo() async throws {
     let drive = try RecordedDrive()
     let database = try PostgreSQLFixture()

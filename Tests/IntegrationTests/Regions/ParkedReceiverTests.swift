@@ -9,8 +9,9 @@ import Testing
 @Suite struct ParkedReceiverTests {
   /// A real receiver's log of a vehicle that stands, through a real gpsd: wherever a fence's edge runs through its fixes,
   /// it crosses it once at most.
-  @Test(.timeLimit(.minutes(5))) func aParkedReceiverCrossesAFenceOnceAtMost() throws {
-    guard GPSDFixture.isInstalled, let path = Shared.file("data/gpsd-logs/sirf2.log") else { return }
+  @Test(.timeLimit(.minutes(5)), .needs(.gpsd), .needs(.recordings("gpsd-logs")))
+  func aParkedReceiverCrossesAFenceOnceAtMost() throws {
+    let path = try Shared.file("data/gpsd-logs/sirf2.log")
     let listener = GPSDListener()
     let gpsd = try GPSDFixture(log: path, secondsPerSentence: 0.004, repeats: true)
     let source = try GPSDSource(GPSDAddress(port: gpsd.port))

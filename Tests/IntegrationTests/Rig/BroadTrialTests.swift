@@ -8,17 +8,17 @@ import Testing
 
 /// The way of samples through the kernel, iiod and `IIOSource` costs the attitude next to nothing.
 extension SensorRigTests {
+  private static let broadSeconds = ProcessInfo.processInfo.environment["ODOGRAPH_BROAD_SECONDS"]
+  private static let wantsBroadTrial = Need("Deploy/test.sh --full, or ODOGRAPH_BROAD_SECONDS=28") {
+    Shared.isFullRun || broadSeconds != nil
+  }
+
   /// A trial with fast rotation, where an error in time is an error in attitude. It wants the processor for itself for as
   /// long as it plays, so it belongs to the full run; ODOGRAPH_BROAD_SECONDS plays less of it.
-  @Test(.timeLimit(.minutes(8))) func attitudeThroughRealDevices() async throws {
-    let environment = ProcessInfo.processInfo.environment
-    guard environment["ODOGRAPH_FULL"] == "1" || environment["ODOGRAPH_BROAD_SECONDS"] != nil else {
-      print("skipped: a BROAD trial through the rig (Deploy/test.sh --full, or ODOGRAPH_BROAD_SECONDS=28)")
-      return
-    }
-    guard let path = Shared.file("data/broad/07_undisturbed_fast_rotation_B.f32") else { return }
-    var trial = try BroadRecording(contentsOf: path)
-    if let seconds = environment["ODOGRAPH_BROAD_SECONDS"].flatMap(Double.init) {
+  @Test(.timeLimit(.minutes(8)), .needs(wantsBroadTrial), .needs(.recordings("broad")))
+  func attitudeThroughRealDevices() async throws {
+    var trial = try BroadRecording(contentsOf: Shared.file("data/broad/07_undisturbed_fast_rotation_B.f32"))
+    if let seconds = Self.broadSeconds.flatMap(Double.init) {
       trial.crop(rest: 6, length: max(10, min(seconds, 180)))
     }
 

@@ -9,11 +9,9 @@ struct DriveRecording {
   var csv = "t,ax,ay,az,gx,gy,gz,mx,my,mz"
   var duration: Double { Double(epochs.count - 1) }
 
-  /// Nil, with a word of it, when the recording is absent.
-  static func shared(seconds: Double) throws -> DriveRecording? {
-    guard let gnss = Shared.file("data/gnss-imu-drive/gnss.csv"),
-      let imu = Shared.file("data/gnss-imu-drive/imu.csv")
-    else { return nil }
+  static func shared(seconds: Double) throws -> DriveRecording {
+    let gnss = try Shared.file("data/gnss-imu-drive/gnss.csv")
+    let imu = try Shared.file("data/gnss-imu-drive/imu.csv")
     // The short form takes a piece in which it drives; the long one all that there is.
     let begin = seconds < 300 ? 60.0 : 30.0
     return try DriveRecording(gnss: gnss, imu: imu, from: begin, to: begin + seconds)

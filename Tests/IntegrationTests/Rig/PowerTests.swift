@@ -12,12 +12,12 @@ import Testing
 extension SensorRigTests {
   private static var seconds: Double {
     let environment = ProcessInfo.processInfo.environment
-    let full: Double = environment["ODOGRAPH_FULL"] == "1" ? 600 : 80
+    let full: Double = Shared.isFullRun ? 600 : 80
     return environment["ODOGRAPH_POWER_SECONDS"].flatMap(Double.init).map { max(60, $0) } ?? full
   }
 
-  @Test(.timeLimit(.minutes(30))) func parkedAndDrivingSavesPowerAndTheLedgerSaysSo() async throws {
-    guard GPSDFixture.isInstalled else { return }
+  @Test(.timeLimit(.minutes(30)), .needs(.gpsd), .needs(.recordings("gnss-imu-drive")))
+  func parkedAndDrivingSavesPowerAndTheLedgerSaysSo() async throws {
     let vehicle = try PoweredVehicle()
     let seconds = Self.seconds
 
@@ -28,7 +28,7 @@ extension SensorRigTests {
     #expect(settled.gyroscope <= 0.02 && settled.magnetometer <= 0.02, "\(parked)")
     #expect(parked.wakeupsPerSecond <= 2, "\(parked)")
 
-    guard let drive = try DriveRecording.shared(seconds: seconds) else { return }
+    let drive = try DriveRecording.shared(seconds: seconds)
     let driving = try await vehicle.run("driving", seconds: drive.duration, recording: drive)
     let measured = seconds < 300 ? driving.afterSettling : driving.whole
     #expect(measured.receiver <= 1 / 3.0, "\(driving)")

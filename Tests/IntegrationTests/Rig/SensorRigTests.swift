@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Real kernel IIO devices in the sensor rig: the source on its own, and the agent as a user runs it.
-@Suite(.serialized, .enabled(if: RigFixture.isAvailable)) struct SensorRigTests {
+@Suite(.serialized, .needs(.sensorRig)) struct SensorRigTests {
   /// One machine for all, because it takes seconds to boot; it watches this process and ends with it.
   static let shared = Result { try RigFixture() }
 
@@ -18,7 +18,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(4))) func everySampleWithTheHardwaresTimeAndThenPowerOff() async throws {
     let rig = try Self.rig()
-    let seconds = ProcessInfo.processInfo.environment["ODOGRAPH_FULL"] == "1" ? 30 : 8
+    let seconds = Shared.isFullRun ? 30 : 8
     let ramp = RampRecording(rows: seconds * 100)
     let recorder = EventRecorder()
     let source = try IIOSource(IIOConfiguration(uri: rig.uri))

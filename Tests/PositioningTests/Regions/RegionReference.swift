@@ -6,13 +6,67 @@ import Spatial
 /// taken for points, in double precision on the earth's own plane sections. No index but a grid in degrees, none of the
 /// library's geometry.
 struct RegionReference {
-  private var polygons: [[SIMD3<Double>]] = []
+  private struct Place {
+    var x: Double
+    var y: Double
+    var z: Double
+
+    /// The earth-centred position by the textbook's formula, with the transverse radius of curvature.
+    init(_ coordinate: Coordinate) {
+      let (phi, lambda) = (coordinate.latitude * .pi / 180, coordinate.longitude * .pi / 180)
+      let (a, f) = (6_378_137.0, 1 / 298.257223563)
+      let e2 = f * (2 - f)
+      let n = a / (1 - e2 * sin(phi) * sin(phi)).squareRoot()
+      (x, y, z) = (n * cos(phi) * cos(lambda), n * cos(phi) * sin(lambda), n * (1 - e2) * sin(phi))
+    }
+
+    func distance(to other: Place) -> Double {
+      let (dx, dy, dz) = (x - other.x, y - other.y, z - other.z)
+      return (dx * dx + dy * dy + dz * dz).squareRoot()
+    }
+  }
+
+  /// Positions as seen from the earth's centre on the plane through a place and across the line to it.
+  private struct Plane {
+    private let origin: Place
+    private let square: Double
+    private let east: (x: Double, y: Double)
+    private let north: (x: Double, y: Double, z: Double)
+
+    init(_ origin: Place) {
+      self.origin = origin
+      square = origin.x * origin.x + origin.y * origin.y + origin.z * origin.z
+      let across = (origin.x * origin.x + origin.y * origin.y).squareRoot()
+      east = (-origin.y / across, origin.x / across)
+      let length = square.squareRoot()
+      let up = (x: origin.x / length, y: origin.y / length, z: origin.z / length)
+      north = (-up.z * east.y, up.z * east.x, up.x * east.y - up.y * east.x)
+    }
+
+    func point(_ place: Place) -> (x: Double, y: Double) {
+      let scale = square / (place.x * origin.x + place.y * origin.y + place.z * origin.z)
+      return (
+        scale * (place.x * east.x + place.y * east.y),
+        scale * (place.x * north.x + place.y * north.y + place.z * north.z)
+      )
+    }
+  }
+
+  private struct Ring {
+    var corners: [Place]
+    /// Metres; nothing of the polygon is farther from its first corner.
+    var reach: Double
+  }
+
+  private var polygons: [Ring] = []
   private var cells: [SIMD2<Int>: [Int]] = [:]
   private static let cellsPerDegree = 500.0
 
   init(_ rings: [[Coordinate]]) {
     for (index, ring) in rings.enumerated() {
-      polygons.append(ring.map(Self.earthCentred))
+      let corners = ring.map(Place.init)
+      polygons.append(
+        Ring(corners: corners, reach: 1 + (corners.map { $0.distance(to: corners[0]) }.max() ?? 0)))
       for cell in Self.cells(of: ring) { cells[cell, default: []].append(index) }
     }
   }
@@ -22,31 +76,27 @@ struct RegionReference {
     var told: [String] = []
     var inside: Set<Int> = []
     for (step, place) in track.enumerated() {
-      let here = Self.earthCentred(place)
       let before = step > 0 ? track[step - 1] : place
+      let (start, here) = (Place(before), Place(place))
+      let (startPlane, herePlane) = (Plane(start), Plane(here))
+      let way = startPlane.point(here)
+      let length = start.distance(to: here)
       let near = Set(Self.cells(of: [before, place]).flatMap { cells[$0] ?? [] })
       for polygon in near.union(inside) {
-        let isInside = contains(polygon, here)
+        let ring = polygons[polygon]
+        let away = ring.corners[0].distance(to: here)
+        let isInside = away <= ring.reach && Self.contains(ring, herePlane)
         let wasInside = inside.contains(polygon)
         if isInside { inside.insert(polygon) } else { inside.remove(polygon) }
         guard step > 0 else { continue }
         if isInside != wasInside {
           told.append("\(step) \(isInside ? "enter" : "exit") \(polygon)")
-        } else if !isInside, crossings(polygon, Self.earthCentred(before), here) >= 2 {
+        } else if !isInside, away <= ring.reach + length, Self.crossings(ring, startPlane, way) >= 2 {
           told += ["\(step) enter \(polygon)", "\(step) exit \(polygon)"]
         }
       }
     }
     return told.sorted()
-  }
-
-  /// The earth-centred position by the textbook's formula, with the transverse radius of curvature.
-  private static func earthCentred(_ coordinate: Coordinate) -> SIMD3<Double> {
-    let (phi, lambda) = (coordinate.latitude * .pi / 180, coordinate.longitude * .pi / 180)
-    let (a, f) = (6_378_137.0, 1 / 298.257223563)
-    let e2 = f * (2 - f)
-    let n = a / (1 - e2 * sin(phi) * sin(phi)).squareRoot()
-    return SIMD3(n * cos(phi) * cos(lambda), n * cos(phi) * sin(lambda), n * (1 - e2) * sin(phi))
   }
 
   private static func cells(of places: [Coordinate]) -> [SIMD2<Int>] {
@@ -58,37 +108,35 @@ struct RegionReference {
     return range(places.map(\.latitude)).flatMap { row in columns.map { SIMD2($0, row) } }
   }
 
-  /// Seen from the earth's centre onto the plane through a position and across the line to it.
-  private func flat(_ position: SIMD3<Double>, from origin: SIMD3<Double>) -> SIMD2<Double> {
-    let square = (origin * origin).sum()
-    let onPlane = position * (square / (position * origin).sum())
-    let east = SIMD3(-origin.y, origin.x, 0) / (origin.x * origin.x + origin.y * origin.y).squareRoot()
-    let up = origin / square.squareRoot()
-    let north = SIMD3(
-      up.y * east.z - up.z * east.y, up.z * east.x - up.x * east.z, up.x * east.y - up.y * east.x)
-    return SIMD2((onPlane * east).sum(), (onPlane * north).sum())
-  }
-
-  private func contains(_ polygon: Int, _ place: SIMD3<Double>) -> Bool {
-    let ring = polygons[polygon].map { flat($0, from: place) }
+  private static func contains(_ ring: Ring, _ plane: Plane) -> Bool {
     var isInside = false
-    for (index, a) in ring.enumerated() {
-      let b = ring[(index + 1) % ring.count]
+    forEachEdge(of: ring, on: plane) { a, b in
       if (a.y > 0) != (b.y > 0), a.x - a.y * (b.x - a.x) / (b.y - a.y) > 0 { isInside.toggle() }
     }
     return isInside
   }
 
-  private func crossings(_ polygon: Int, _ start: SIMD3<Double>, _ end: SIMD3<Double>) -> Int {
-    let way = flat(end, from: start)
-    let ring = polygons[polygon].map { flat($0, from: start) }
-    func side(_ p: SIMD2<Double>, _ a: SIMD2<Double>, _ b: SIMD2<Double>) -> Bool {
+  private static func crossings(_ ring: Ring, _ plane: Plane, _ way: (x: Double, y: Double)) -> Int {
+    func side(_ p: (x: Double, y: Double), _ a: (x: Double, y: Double), _ b: (x: Double, y: Double)) -> Bool {
       (b.x - a.x) * (p.y - a.y) > (p.x - a.x) * (b.y - a.y)
     }
-    let origin = SIMD2(0.0, 0.0)
-    return ring.indices.count { index in
-      let (a, b) = (ring[index], ring[(index + 1) % ring.count])
-      return side(a, origin, way) != side(b, origin, way) && side(origin, a, b) != side(way, a, b)
+    let origin = (x: 0.0, y: 0.0)
+    var count = 0
+    forEachEdge(of: ring, on: plane) { a, b in
+      if side(a, origin, way) != side(b, origin, way), side(origin, a, b) != side(way, a, b) { count += 1 }
+    }
+    return count
+  }
+
+  private static func forEachEdge(
+    of ring: Ring, on plane: Plane, _ body: ((x: Double, y: Double), (x: Double, y: Double)) -> Void
+  ) {
+    guard let last = ring.corners.last else { return }
+    var a = plane.point(last)
+    for corner in ring.corners {
+      let b = plane.point(corner)
+      body(a, b)
+      a = b
     }
   }
 }

@@ -6,14 +6,11 @@ import TestSupport
 import Testing
 
 /// 100,000 polygons around two recorded drives.
-@Suite(.serialized) struct RegionReplayTests {
+@Suite(.serialized, .needs(.recordings("tracks"))) struct RegionReplayTests {
   private static let tracks = ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"]
   private static let seed: UInt64 = 20_261_121
 
-  private static let recorded: [[Location]]? = {
-    let found = tracks.compactMap { try? PlaneTrack.recorded($0) }
-    return found.count == tracks.count ? found : nil
-  }()
+  private static let recorded = Result { try tracks.map(PlaneTrack.recorded) }
 
   /// Stars of 5 to 9 corners, 20 to 150 m large, up to 3 km from a fix of one of the drives.
   private static func plant(_ count: Int, around tracks: [[Location]]) -> [[Coordinate]] {
@@ -38,7 +35,7 @@ import Testing
   /// With fixes that are believed to the micrometre and straight ways between them, the probabilities come down to plain
   /// geometry, which the reference does by brute force.
   @Test func accurateFixesMakeTheExactTransitions() throws {
-    guard let tracks = Self.recorded else { return }
+    let tracks = try Self.recorded.get()
     let rings = Self.plant(100_000, around: tracks)
     var settings = RegionMonitor.Settings()
     (settings.leastAccuracy, settings.bend) = (0, 0)
@@ -66,7 +63,7 @@ import Testing
   /// With the accuracy that receivers have, the answer for a region does not depend on the others: each alone, where the
   /// index has nothing to leave out, makes the same events.
   @Test func theIndexChangesNothing() throws {
-    guard let tracks = Self.recorded else { return }
+    let tracks = try Self.recorded.get()
     let regions = Self.plant(600, around: tracks).enumerated().map {
       Region(identifier: "\($0.offset)", rings: [$0.element], dwell: 20)
     }

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Reads what test runs recorded in their event streams, for Deploy/test.sh.
+
+usage: test-results.py again EVENTS        prints a filter that chooses the failed tests of a run; status 1 when the process
+                                           ended before its time, so that all of them are to be tried once more
+       test-results.py summary FOLDER      prints what was skipped and why, what failed or passed at the second try only, and
+                                           as the last line "N passed, N failed, N skipped"; status 1 when something failed,
+                                           or was skipped although Deploy/test.sh installs what it needs
+
+FOLDER holds RUN.1, the events of a run, RUN.2, those of its second try, and "checks": lines "passed|failed|skipped NAME:
+REASON" of what is no Swift test.
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+# As Tests/TestSupport/Need.swift says it.
+INSTALLED_HERE = "needs the Debian packages"
+
+
+class Run:
+    """The tests of one run, by name: "Module.Suite/function()"."""
+
+    def __init__(self, path):
+        self.results = {}  # passed, failed or skipped
+        self.reasons = {}
+        self.has_ended = False
+        functions, suites = [], {}
+        for line in path.read_text().splitlines():
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue  # the last line of a process that crashed
+            payload = record["payload"]
+            if record["kind"] == "test":
+                if payload["kind"] == "function":
+                    functions.append(self.name(payload["id"]))
+                continue
+            self.has_ended |= payload["kind"] == "runEnded"
+            name = self.name(payload.get("testID", ""))
+            if payload["kind"] == "testSkipped":
+                suites[name] = self.reasons[name] = " ".join(payload.get("_comments") or ["no reason given"])
+                self.results[name] = "skipped"
+            elif payload["kind"] == "testEnded":
+                has_failed = any(message["symbol"] == "fail" for message in payload["messages"])
+                self.results[name] = "failed" if has_failed else "passed"
+        for name in functions:
+            if name in self.results:
+                continue
+            above = [reason for suite, reason in suites.items() if name.startswith(suite + "/")]
+            # What has not ended went down with the process, or never had its turn.
+            self.results[name] = "skipped" if above else "failed"
+            if above:
+                self.reasons[name] = above[0]
+        self.results = {name: self.results[name] for name in functions}
+
+    @staticmethod
+    def name(identity):
+        return re.sub(r"/[^/]*\.swift:\d+:\d+$", "", identity)
+
+
+def again(path):
+    run = Run(path)
+    failed = sorted({name.rpartition("/")[2].partition("(")[0] for name, result in run.results.items() if result == "failed"})
+    if failed:
+        print(f"/({'|'.join(failed)})\\(")
+    return 0 if run.has_ended else 1
+
+
+def summary(folder):
+    results, reasons, second = {}, {}, []
+    for path in sorted(folder.glob("*.[12]")):
+        run = Run(path)
+        if not run.has_ended:
+            print(f"the process of the {path.stem} tests ended before its time{' again' * (path.suffix == '.2')}")
+        for name, result in run.results.items():
+            # A test may be skipped in one build and run in another.
+            if result == "skipped" and name in results:
+                continue
+            if results.get(name) == "failed" and result == "passed":
+                second.append(name)
+            results[name] = result
+            reasons[name] = run.reasons.get(name, "")
+    for line in (folder / "checks").read_text().splitlines() if (folder / "checks").exists() else []:
+        result, _, rest = line.partition(" ")
+        name, _, reasons[name] = rest.partition(": ")
+        results[name] = result
+
+    def chosen(result):
+        return sorted(name for name in results if results[name] == result)
+
+    by_reason = {}
+    for name in chosen("skipped"):
+        by_reason.setdefault(reasons[name], []).append(name)
+    missing = [reason for reason in by_reason if reason.startswith(INSTALLED_HERE)]
+    for reason, names in sorted(by_reason.items()):
+        print(f"skipped, as it {reason}:" if reason.startswith("needs ") else f"skipped: {reason}:")
+        print("".join(f"  {name}\n" for name in names), end="")
+    for title, names in (("passed at the second try", second), ("failed", chosen("failed"))):
+        if names:
+            print(f"{title}:\n" + "".join(f"  {name}\n" for name in names), end="")
+    for reason in missing:
+        print(f"fails, as this script installs what was missing: {reason}")
+    print(", ".join(f"{len(chosen(result))} {result}" for result in ("passed", "failed", "skipped")))
+    return 1 if missing or chosen("failed") else 0
+
+
+def main(arguments):
+    match arguments:
+        case ["again", path]:
+            return again(pathlib.Path(path))
+        case ["summary", folder]:
+            return summary(pathlib.Path(folder))
+        case _:
+            print(__doc__.split("\n\n")[1], file=sys.stderr)
+            return 64
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,35 @@
+internal import CLinux
+internal import Glibc
+public import Platform
+
+/// A file system of a few kilobytes, really full or read-only when a test says so. Mounting takes privileges: `.needs(.mounting)`.
+public final class SmallFileSystem: Sendable {
+  public let path: String
+  private let directory: TemporaryDirectory
+  private let size: String
+
+  /// - Parameter size: as in "4m".
+  public init(size: String) throws {
+    directory = try TemporaryDirectory()
+    self.size = size
+    path = directory.file("disk")
+    mkdir(path, 0o700)
+    try mount(0, "mount")
+  }
+
+  deinit { umount2(path, Int32(MNT_DETACH)) }
+
+  /// Makes it read-only, or takes that back.
+  public func setReadOnly(_ isReadOnly: Bool) throws(SystemError) {
+    try mount(UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0), "remount")
+  }
+
+  /// The path of a file in it.
+  public func file(_ name: String) -> String { "\(path)/\(name)" }
+
+  private func mount(_ flags: UInt, _ operation: String) throws(SystemError) {
+    guard unsafe Glibc.mount("tmpfs", path, "tmpfs", flags, "size=\(size)") == 0 else {
+      throw SystemError(operation: operation, object: "tmpfs at \(path)", code: errno)
+    }
+  }
+}
