@@ -1,17 +1,3 @@
-/// What is owed to a message once it is accepted. Lanes come before one another in this order.
-public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
-  /// Region transitions and motion events: in order, each one.
-  case event
-  /// Last-known state: only the newest of a topic matters.
-  case state
-  /// Tracks and single fixes of a history: each one, after the others.
-  case track
-  /// Live values worth nothing later: dropped, and counted, when there is no connection.
-  case live
-
-  public static func < (a: DeliveryLane, b: DeliveryLane) -> Bool { a.rawValue < b.rawValue }
-}
-
 /// One message ready for a broker or for a line of output.
 public struct WireMessage: Hashable, Sendable {
   public var topic: String
@@ -43,18 +29,5 @@ public struct WireMessage: Hashable, Sendable {
       json.key("payload")
       json.raw(payload)
     }
-  }
-}
-
-/// Identifies a durable message among all that a vehicle ever sent.
-public struct MessageIdentity: Hashable, Sendable {
-  /// Random, made together with the vehicle's store: a new store starts a new epoch.
-  public var epoch: String
-  /// Never used twice within an epoch.
-  public var seq: UInt64
-
-  public init(epoch: String, seq: UInt64) {
-    self.epoch = epoch
-    self.seq = seq
   }
 }

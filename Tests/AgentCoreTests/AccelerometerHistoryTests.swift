@@ -4,6 +4,7 @@ import Motion
 import Platform
 import Sensors
 import Spatial
+import Telemetry
 import Testing
 
 @testable import AgentCore
@@ -11,8 +12,8 @@ import Testing
 /// The recorder as the agent runs it: on the pipeline's thread, from what the sensors say.
 @Suite struct AccelerometerHistoryTests {
   private final class NoDelivery: MessageDelivery {
-    func accept(_ drafts: [MessageDraft]) throws {}
-    func stop(farewell: MessageDraft) throws {}
+    func accept(_ messages: [VehicleMessage]) throws {}
+    func stop(farewell: VehicleMessage) throws {}
     var counters: [String: Int] { [:] }
   }
 

@@ -37,65 +37,68 @@ import Testing
     ]
   }
 
-  private func run(_ pipeline: inout AgentPipeline, _ events: [SensorEvent]) -> [MessageDraft] {
-    var drafts: [MessageDraft] = []
-    for event in events { pipeline.process(event) { drafts.append($0) } }
-    return drafts
+  private func run(_ pipeline: inout AgentPipeline, _ events: [SensorEvent]) -> [VehicleMessage] {
+    var messages: [VehicleMessage] = []
+    for event in events { pipeline.process(event) { messages.append($0) } }
+    return messages
   }
 
-  private func json(_ draft: MessageDraft) throws -> JSONValue {
-    try JSONValue(parsing: draft.encode(MessageIdentity(epoch: "e", seq: 1)))
+  private func json(_ message: VehicleMessage) throws -> JSONValue {
+    try JSONValue(parsing: message.encode(identity: MessageIdentity(epoch: "e", seq: 1)))
   }
 
   @Test func everyFixIsToldAndStatusComesFirstAndThenAtItsInterval() throws {
     var pipeline = try pipeline("status.interval=10", "heading.enabled=false", "attitude.enabled=false")
-    let drafts = run(&pipeline, (0...25).map { fix(at: Double($0), latitude: 48 + Double($0) * 1e-5) })
-    #expect(drafts.count { $0.kind == .location } == 26)
-    let statuses = try drafts.filter { $0.kind == .status }.map { try StatusMessage(json: json($0)) }
+    let messages = run(&pipeline, (0...25).map { fix(at: Double($0), latitude: 48 + Double($0) * 1e-5) })
+    #expect(messages.count { $0.kind == .location } == 26)
+    let statuses = try messages.filter { $0.kind == .status }.map { try StatusMessage(json: json($0)) }
     #expect(statuses.map(\.uptime) == [0, 10, 20])
     #expect(statuses.allSatisfy { $0.state == .online && $0.sessionStart == Self.start })
-    let first = try #require(drafts.first { $0.kind == .location })
-    #expect(first.retain && first.qos == 1 && first.lane == .track)
+    let first = try #require(messages.first { $0.kind == .location })
+    #expect(first.isRetained && first.qos == 1 && first.lane == .tracks)
     #expect(try LocationMessage(json: json(first)).time == Self.start)
   }
 
   @Test func theDistanceFilterHolds() throws {
     var pipeline = try pipeline("location.distance_filter=50")
     // A hundred-thousandth of a degree of latitude is 1.11 m here.
-    let drafts = run(&pipeline, (0...100).map { fix(at: Double($0), latitude: 48 + Double($0) * 1e-5) })
-    #expect(drafts.count { $0.kind == .location } == 3)
+    let messages = run(&pipeline, (0...100).map { fix(at: Double($0), latitude: 48 + Double($0) * 1e-5) })
+    #expect(messages.count { $0.kind == .location } == 3)
   }
 
   @Test func aFixWithoutATimeTakesItFromTheTimeBase() throws {
     var pipeline = try pipeline()
-    let drafts = run(&pipeline, [fix(at: 0, latitude: 48), fix(at: 5, latitude: 48.0001, time: false)])
-    let last = try #require(drafts.last { $0.kind == .location })
+    let messages = run(&pipeline, [fix(at: 0, latitude: 48), fix(at: 5, latitude: 48.0001, time: false)])
+    let last = try #require(messages.last { $0.kind == .location })
     #expect(try LocationMessage(json: json(last)).time == Self.start.advanced(bySeconds: 5))
   }
 
   @Test func attitudeAndHeadingComeAtTheirIntervals() throws {
     var pipeline = try pipeline("attitude.interval=0.5", "heading.interval=1", "heading.filter=0")
-    let drafts = run(&pipeline, (0...500).flatMap { rest(at: Double($0) / 100) })
+    let messages = run(&pipeline, (0...500).flatMap { rest(at: Double($0) / 100) })
     // The north frame needs a moment to be found.
-    let attitudes = try drafts.filter { $0.kind == .attitude }.map { try AttitudeMessage(json: json($0)) }
+    let attitudes = try messages.filter { $0.kind == .attitude }.map { try AttitudeMessage(json: json($0)) }
     #expect((9...11).contains(attitudes.count))
     for (a, b) in zip(attitudes, attitudes.dropFirst()) {
       #expect(abs(b.time.seconds(since: a.time) - 0.5) < 0.011)
     }
     #expect(attitudes.allSatisfy { abs($0.attitude.yaw + .pi / 2) < 0.02 && abs($0.attitude.pitch) < 0.01 })
-    let headings = try drafts.filter { $0.kind == .heading }.map { try HeadingMessage(json: json($0)) }
+    let headings = try messages.filter { $0.kind == .heading }.map { try HeadingMessage(json: json($0)) }
     #expect((4...6).contains(headings.count))
     #expect(
       headings.allSatisfy { abs(signedDegrees(from: 0, to: $0.magneticHeading)) < 1 && $0.trueHeading == nil }
     )
     #expect(
-      drafts.filter { $0.kind == .attitude || $0.kind == .heading }.allSatisfy { $0.qos == 0 && !$0.retain })
+      messages.filter { $0.kind == .attitude || $0.kind == .heading }.allSatisfy {
+        $0.qos == 0 && !$0.isRetained
+      })
   }
 
   @Test func trueHeadingNeedsAPlace() throws {
     var pipeline = try pipeline("heading.interval=0.1", "heading.filter=0")
-    let drafts = run(&pipeline, [fix(at: 0, latitude: 48)] + (0...100).flatMap { rest(at: Double($0) / 100) })
-    let heading = try HeadingMessage(json: json(#require(drafts.last { $0.kind == .heading })))
+    let messages = run(
+      &pipeline, [fix(at: 0, latitude: 48)] + (0...100).flatMap { rest(at: Double($0) / 100) })
+    let heading = try HeadingMessage(json: json(#require(messages.last { $0.kind == .heading })))
     // The declination at 48° north, 11° east is some four degrees east in 2026.
     let turn = signedDegrees(from: heading.magneticHeading, to: try #require(heading.trueHeading))
     #expect((3.5...5).contains(turn))
@@ -117,10 +120,10 @@ import Testing
         SourceStatus(
           timestamp: Timestamp(seconds: seconds), source: "gpsd", kinds: [.positioning], state: state))
     }
-    var drafts = run(&pipeline, [status(0, .active(rates: [:])), status(5, .unavailable(reason: "gone"))])
-    drafts += run(
+    var messages = run(&pipeline, [status(0, .active(rates: [:])), status(5, .unavailable(reason: "gone"))])
+    messages += run(
       &pipeline, [status(6, .unavailable(reason: "gone")), status(7, .unavailable(reason: "gone"))])
-    let statuses = try drafts.map { try StatusMessage(json: json($0)) }
+    let statuses = try messages.map { try StatusMessage(json: json($0)) }
     #expect(statuses.map { $0.sources.first?.state } == ["active", "unavailable"])
     #expect(statuses.last?.sources.first?.reason == "gone")
     let farewell = try StatusMessage(json: json(pipeline.farewell(at: Timestamp(seconds: 9))))

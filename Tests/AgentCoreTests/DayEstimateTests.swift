@@ -137,7 +137,7 @@ import Testing
           return
         }
         use.bytes +=
-          Double(draft.encode(MessageIdentity(epoch: "0123456789", seq: 12_345)).count)
+          Double(draft.encode(identity: MessageIdentity(epoch: "0123456789", seq: 12_345)).count)
           + DayEstimate.overhead
       }
     }

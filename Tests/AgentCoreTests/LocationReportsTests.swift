@@ -40,33 +40,33 @@ import Testing
     return .position([fix])
   }
 
-  private func run(_ pipeline: inout AgentPipeline, _ events: [SensorEvent]) -> [MessageDraft] {
-    var drafts: [MessageDraft] = []
-    for event in events { pipeline.process(event) { drafts.append($0) } }
-    return drafts.filter { $0.kind != .status }
+  private func run(_ pipeline: inout AgentPipeline, _ events: [SensorEvent]) -> [VehicleMessage] {
+    var messages: [VehicleMessage] = []
+    for event in events { pipeline.process(event) { messages.append($0) } }
+    return messages.filter { $0.kind != .status }
   }
 
-  private func json(_ draft: MessageDraft) throws -> JSONValue {
-    try JSONValue(parsing: draft.encode(MessageIdentity(epoch: "e", seq: 1)))
+  private func json(_ message: VehicleMessage) throws -> JSONValue {
+    try JSONValue(parsing: message.encode(identity: MessageIdentity(epoch: "e", seq: 1)))
   }
 
-  private func finish(_ pipeline: inout AgentPipeline) -> [MessageDraft] {
-    var drafts: [MessageDraft] = []
-    pipeline.finish { drafts.append($0) }
-    return drafts
+  private func finish(_ pipeline: inout AgentPipeline) -> [VehicleMessage] {
+    var messages: [VehicleMessage] = []
+    pipeline.finish { messages.append($0) }
+    return messages
   }
 
   // MARK: Deferral
 
   @Test func aDeferralTellsOneTrackWithEveryFixAndTheLastKnown() throws {
     var pipeline = try pipeline("location.deferral_timeout=60", "location.deferral_distance=1000")
-    let drafts = run(&pipeline, (0...60).map { fix(Double($0), 10 * Double($0), speed: 10) })
-    #expect(drafts.map(\.kind) == [.track, .location])
-    let track = try TrackMessage(json: json(drafts[0]))
-    #expect(drafts[0].qos == 1 && !drafts[0].retain && drafts[1].retain)
+    let messages = run(&pipeline, (0...60).map { fix(Double($0), 10 * Double($0), speed: 10) })
+    #expect(messages.map(\.kind) == [.track, .location])
+    let track = try TrackMessage(json: json(messages[0]))
+    #expect(messages[0].qos == 1 && !messages[0].isRetained && messages[1].isRetained)
     #expect(track.fixes.map(\.time) == (0...60).map { Self.start.advanced(bySeconds: Double($0)) })
     #expect(track.bound == nil && track.fixes.allSatisfy { $0.horizontalAccuracy != nil })
-    #expect(try LocationMessage(json: json(drafts[1])).time == Self.start.advanced(bySeconds: 60))
+    #expect(try LocationMessage(json: json(messages[1])).time == Self.start.advanced(bySeconds: 60))
     // The next batch begins at once.
     #expect(run(&pipeline, (61...100).map { fix(Double($0), 10 * Double($0), speed: 10) }).isEmpty)
     #expect(pipeline.nextDeadline.map { $0 <= Timestamp(seconds: 120) } == true)
@@ -80,7 +80,7 @@ import Testing
     var pipeline = try pipeline("location.deferral_timeout=10", "status.interval=3600")
     _ = run(&pipeline, (0...3).map { fix(Double($0), 0) })
     #expect(pipeline.nextDeadline == Timestamp(seconds: 10))
-    var kinds: [MessageKind] = []
+    var kinds: [MessageKind?] = []
     pipeline.advance(to: Timestamp(seconds: 10)) { kinds.append($0.kind) }
     #expect(kinds == [.track, .location])
   }
@@ -93,8 +93,8 @@ import Testing
     var pipeline = try pipeline(
       "location.deferral_timeout=300", "location.track_error=\(bound)", "location.pauses_automatically=false",
       "input.mode=replay", "replay.position=x.nmea")
-    let drafts = run(&pipeline, fixes.map { .position([$0]) }) + finish(&pipeline)
-    let tracks = try drafts.filter { $0.kind == .track }.map { try TrackMessage(json: json($0)) }
+    let messages = run(&pipeline, fixes.map { .position([$0]) }) + finish(&pipeline)
+    let tracks = try messages.filter { $0.kind == .track }.map { try TrackMessage(json: json($0)) }
     let points = tracks.flatMap(\.fixes)
     #expect(tracks.count >= 4 && points.count < 160)
     // The rest at the end, and a fix alone after a silence, leave nothing out.
@@ -121,25 +121,26 @@ import Testing
 
   @Test func significantChangesAreFarAndRare() throws {
     var pipeline = try pipeline("location.reporting=significant")
-    let drafts = run(&pipeline, (0...1000).map { fix(Double($0), 20 * Double($0), speed: 20) })
-    let times = try drafts.map { try LocationMessage(json: json($0)).time.seconds(since: Self.start) }
+    let messages = run(&pipeline, (0...1000).map { fix(Double($0), 20 * Double($0), speed: 20) })
+    let times = try messages.map { try LocationMessage(json: json($0)).time.seconds(since: Self.start) }
     #expect(times == [0, 300, 600, 900])
   }
 
   @Test func aParkedVehicleIsToldWhereAndThenNoMore() throws {
     var pipeline = try pipeline("location.distance_filter=50")
-    let drafts = run(
+    let messages = run(
       &pipeline, [fix(0, 0, speed: 9)] + (1...600).map { fix(Double($0), 30) })
     #expect(
-      try drafts.map { try LocationMessage(json: json($0)).time.seconds(since: Self.start) } == [0, 181])
+      try messages.map { try LocationMessage(json: json($0)).time.seconds(since: Self.start) } == [0, 181])
     #expect(run(&pipeline, [fix(601, 35, speed: 4)]).isEmpty)
     #expect(run(&pipeline, [fix(610, 81, speed: 9)]).count == 1)
   }
 
   @Test func reducedAccuracyTellsNoAddress() throws {
     var pipeline = try pipeline("location.desired_accuracy=reduced")
-    let drafts = run(&pipeline, (0...20).map { fix(Double($0), Double($0), speed: 1) })
-    let messages = try drafts.map { try LocationMessage(json: json($0)).location }
+    let messages = try run(&pipeline, (0...20).map { fix(Double($0), Double($0), speed: 1) }).map {
+      try LocationMessage(json: json($0)).location
+    }
     #expect(Set(messages.map(\.coordinate)).count == 1)
     #expect(messages.allSatisfy { $0.speed == nil && (2500...3600).contains($0.horizontalAccuracy ?? 0) })
   }
@@ -147,10 +148,10 @@ import Testing
   @Test func theSwitchTurnsEverythingOff() throws {
     var pipeline = try pipeline("location.enabled=false", "motion.events=")
     #expect(pipeline.demands[.positioning]?.isOn != true)
-    var drafts: [MessageDraft] = []
-    pipeline.process(fix(0, 0)) { drafts.append($0) }
-    #expect(drafts.map(\.kind) == [.status])
-    let status = try StatusMessage(json: json(drafts[0]))
+    var messages: [VehicleMessage] = []
+    pipeline.process(fix(0, 0)) { messages.append($0) }
+    #expect(messages.map(\.kind) == [.status])
+    let status = try StatusMessage(json: json(messages[0]))
     #expect(status.authorization == "denied")
     #expect(status.services["location"]?.contains("location.enabled") == true)
   }
@@ -158,23 +159,23 @@ import Testing
   @Test func theStatusSaysWhatIsAvailable() throws {
     var pipeline = try pipeline()
     pipeline.note(deniedNodes: [:])
-    var drafts: [MessageDraft] = []
+    var messages: [VehicleMessage] = []
     func status(_ seconds: Double, _ kinds: Set<SensorKind>, _ state: SourceStatus.State) {
       pipeline.process(
         .status(
           SourceStatus(
             timestamp: Timestamp(seconds: seconds), source: "s\(kinds.count)", kinds: kinds, state: state)
         )
-      ) { drafts.append($0) }
+      ) { messages.append($0) }
     }
     status(0, [.positioning], .active(rates: [:]))
-    let first = try StatusMessage(json: json(drafts[0]))
+    let first = try StatusMessage(json: json(messages[0]))
     #expect(first.authorization == "authorized" && first.services["location"] == "available")
     #expect(first.services["heading"] == "no source has it yet")
     status(1, [.accelerometer, .magnetometer], .active(rates: [:]))
     status(2, [.positioning], .unavailable(reason: "unplugged"))
-    pipeline.advance(to: Timestamp(seconds: 3)) { drafts.append($0) }
-    let last = try StatusMessage(json: json(#require(drafts.last)))
+    pipeline.advance(to: Timestamp(seconds: 3)) { messages.append($0) }
+    let last = try StatusMessage(json: json(#require(messages.last)))
     #expect(last.services["heading"] == "available")
     #expect(last.services["location"]?.contains("unplugged") == true)
   }
@@ -206,16 +207,16 @@ import Testing
     var missing = 0
     var reports = 0
 
-    mutating func take(_ drafts: [MessageDraft], at time: UTCTime) {
-      for draft in drafts where draft.kind == .location || draft.kind == .status {
+    mutating func take(_ messages: [VehicleMessage], at time: UTCTime) {
+      for message in messages where message.kind == .location || message.kind == .status {
         seq += 1
-        let payload = draft.encode(MessageIdentity(epoch: "e", seq: seq))
-        if draft.kind == .location {
+        let payload = message.encode(identity: MessageIdentity(epoch: "e", seq: seq))
+        if message.kind == .location {
           reports += 1
           (try? LocationMessage(json: JSONValue(parsing: payload)))?.predictor.map { kept.receive($0) }
         }
         roster.apply(
-          topic: "odograph/v1/default/v/\(draft.kind.rawValue)", payload: payload, retained: false,
+          topic: "odograph/v1/default/v/\(message.path)", payload: payload, retained: false,
           at: Self.moment(time))
       }
     }
@@ -272,11 +273,11 @@ import Testing
     // The receiver's reports take up to this long, never twice equally, and the device's time line is its own.
     let latency = 0.3
     func civil(_ timestamp: Timestamp) -> UTCTime { first.advanced(bySeconds: timestamp.seconds - 1000) }
-    func take(at timestamp: Timestamp, _ body: (inout AgentPipeline, (MessageDraft) -> Void) -> Void) {
+    func take(at timestamp: Timestamp, _ body: (inout AgentPipeline, (VehicleMessage) -> Void) -> Void) {
       subscriber.look(before: civil(timestamp).advanced(bySeconds: -latency))
-      var drafts: [MessageDraft] = []
-      body(&pipeline) { drafts.append($0) }
-      subscriber.take(drafts, at: civil(timestamp))
+      var messages: [VehicleMessage] = []
+      body(&pipeline) { messages.append($0) }
+      subscriber.take(messages, at: civil(timestamp))
     }
     for fix in fixes where fix.coordinate != nil {
       var event = fix
@@ -316,10 +317,10 @@ import Testing
     var subscriber = Subscriber()
     for second in 0...400 {
       let east = min(100, 5.1 * Double(second)) + Double(second % 7) * 0.3
-      let drafts = run(&pipeline, [fix(Double(second), east, speed: second < 20 ? 5.1 : 0.05)])
-      subscriber.take(drafts, at: Self.start.advanced(bySeconds: Double(second)))
+      let messages = run(&pipeline, [fix(Double(second), east, speed: second < 20 ? 5.1 : 0.05)])
+      subscriber.take(messages, at: Self.start.advanced(bySeconds: Double(second)))
     }
-    subscriber.take([pipeline.statusDraft], at: Self.start.advanced(bySeconds: 400))
+    subscriber.take([pipeline.statusMessage], at: Self.start.advanced(bySeconds: 400))
     let vehicle = try #require(subscriber.roster[VehicleKey(fleet: "default", vehicle: "v")])
     let place = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11)).coordinate(at: SIMD2(100, 0))
     for later in [500.0, 5000, 80_000] {
@@ -332,10 +333,10 @@ import Testing
   @Test func reportsGoWithTracks() throws {
     var pipeline = try pipeline(
       "location.reporting=bounded", "location.deferral_timeout=60", "location.pauses_automatically=false")
-    let drafts = run(&pipeline, (0...60).map { fix(Double($0), 10 * Double($0), speed: 10) })
-    #expect(drafts.count { $0.kind == .location } == 1)
-    #expect(drafts.count { $0.kind == .track } == 1)
-    let report = try LocationMessage(json: json(#require(drafts.first { $0.kind == .location })))
+    let messages = run(&pipeline, (0...60).map { fix(Double($0), 10 * Double($0), speed: 10) })
+    #expect(messages.count { $0.kind == .location } == 1)
+    #expect(messages.count { $0.kind == .track } == 1)
+    let report = try LocationMessage(json: json(#require(messages.first { $0.kind == .location })))
     #expect(report.prediction?.bound == 20 && report.prediction?.delay == 5 && report.time == Self.start)
   }
 
@@ -376,11 +377,11 @@ import Testing
 
 extension AgentPipeline {
   /// An `online` status.
-  fileprivate var statusDraft: MessageDraft {
+  fileprivate var statusMessage: VehicleMessage {
     var copy = self
-    var drafts: [MessageDraft] = []
+    var messages: [VehicleMessage] = []
     copy.beginSession(at: nil)
-    copy.advance(to: Timestamp(seconds: 1e6)) { drafts.append($0) }
-    return drafts.last { $0.kind == .status } ?? copy.farewell(at: Timestamp(seconds: 1e6))
+    copy.advance(to: Timestamp(seconds: 1e6)) { messages.append($0) }
+    return messages.last { $0.kind == .status } ?? copy.farewell(at: Timestamp(seconds: 1e6))
   }
 }

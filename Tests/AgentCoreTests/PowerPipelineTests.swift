@@ -77,7 +77,8 @@ import Testing
 
     let status = try StatusMessage(
       json: JSONValue(
-        parsing: pipeline.farewell(at: Timestamp(seconds: 313)).encode(MessageIdentity(epoch: "e", seq: 1))))
+        parsing: pipeline.farewell(at: Timestamp(seconds: 313)).encode(
+          identity: MessageIdentity(epoch: "e", seq: 1))))
     let energy = try #require(status.energy)
     #expect((9...17).contains(try #require(energy.accounts[.receiver]).seconds))
     #expect(try #require(energy.accounts[.accelerometer]).seconds == 313)
@@ -136,9 +137,10 @@ import Testing
         "replay.position=x.nmea")
       var tracks: [[UTCTime]] = []
       var waiting: [PositionFix] = []
-      func take(_ draft: MessageDraft) throws {
-        guard draft.kind == .track else { return }
-        tracks.append(try TrackMessage(json: JSONValue(parsing: draft.encode(nil))).fixes.map(\.time))
+      func take(_ message: VehicleMessage) throws {
+        guard message.kind == .track else { return }
+        tracks.append(
+          try TrackMessage(json: JSONValue(parsing: message.encode(identity: nil))).fixes.map(\.time))
       }
       for second in 0..<200 {
         guard case .position(var fixes) = fix(at: Double(second), speed: 12) else { continue }
@@ -146,9 +148,9 @@ import Testing
         waiting += fixes
         let isPatient = pipeline.demands[.positioning] != .rate(hertz: 1, latency: .seconds(1))
         if isPatient, waiting.count < size { continue }
-        var drafts: [MessageDraft] = []
-        pipeline.process(.position(waiting)) { drafts.append($0) }
-        for draft in drafts { try take(draft) }
+        var messages: [VehicleMessage] = []
+        pipeline.process(.position(waiting)) { messages.append($0) }
+        for message in messages { try take(message) }
         waiting = []
       }
       return tracks

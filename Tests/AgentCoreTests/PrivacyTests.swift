@@ -18,16 +18,16 @@ import Testing
   }
 
   /// Drives north at 11 m/s through 48.02° for 200 s, and returns all payloads as text with their kinds.
-  private func drive(_ configuration: AgentConfiguration) -> [(kind: MessageKind, text: String)] {
+  private func drive(_ configuration: AgentConfiguration) -> [(kind: MessageKind?, text: String)] {
     var pipeline = AgentPipeline(
       configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
-    var messages: [(kind: MessageKind, text: String)] = []
+    var messages: [(kind: MessageKind?, text: String)] = []
     drive(&pipeline) { messages.append(($0, $1)) }
     return messages
   }
 
   private func drive(
-    _ pipeline: inout AgentPipeline, _ take: (MessageKind, String) throws -> Void
+    _ pipeline: inout AgentPipeline, _ take: (MessageKind?, String) throws -> Void
   ) rethrows {
     for second in 0..<400 {
       let time = Timestamp(seconds: Double(second))
@@ -35,16 +35,16 @@ import Testing
         timestamp: time, time: Self.start.advanced(bySeconds: Double(second)), mode: .threeDimensional,
         coordinate: Coordinate(latitude: 48 + Double(second) * 1e-4, longitude: 11.00777))
       (fix.speed, fix.course, fix.altitudeMeanSeaLevel) = (11, 0, 513.25)
-      var drafts: [MessageDraft] = []
-      pipeline.process(.position([fix])) { drafts.append($0) }
-      for draft in drafts {
-        let payload = draft.encode(MessageIdentity(epoch: "e", seq: 1))
-        try take(draft.kind, String(decoding: payload, as: UTF8.self))
+      var messages: [VehicleMessage] = []
+      pipeline.process(.position([fix])) { messages.append($0) }
+      for message in messages {
+        let payload = message.encode(identity: MessageIdentity(epoch: "e", seq: 1))
+        try take(message.kind, String(decoding: payload, as: UTF8.self))
       }
     }
   }
 
-  private func latitudes(_ messages: [(kind: MessageKind, text: String)]) throws -> [Double] {
+  private func latitudes(_ messages: [(kind: MessageKind?, text: String)]) throws -> [Double] {
     try messages.filter { $0.kind == .location }.map {
       try LocationMessage(json: JSONValue(parsing: Array($0.text.utf8))).location.coordinate.latitude
     }

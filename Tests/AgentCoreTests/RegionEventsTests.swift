@@ -49,13 +49,13 @@ import Testing
   }
 
   private func messages(_ pipeline: inout AgentPipeline, _ events: [SensorEvent]) throws -> [RegionMessage] {
-    var drafts: [MessageDraft] = []
-    for event in events { pipeline.process(event) { drafts.append($0) } }
-    let regions = drafts.filter { $0.kind == .region }
-    #expect(regions.allSatisfy { $0.lane == .event && !$0.retain && $0.qos == 1 })
-    return try regions.enumerated().map { index, draft in
+    var messages: [VehicleMessage] = []
+    for event in events { pipeline.process(event) { messages.append($0) } }
+    let regions = messages.filter { $0.kind == .region }
+    #expect(regions.allSatisfy { $0.lane == .events && !$0.isRetained && $0.qos == 1 })
+    return try regions.enumerated().map { index, message in
       try RegionMessage(
-        json: JSONValue(parsing: draft.encode(MessageIdentity(epoch: "e", seq: UInt64(index)))))
+        json: JSONValue(parsing: message.encode(identity: MessageIdentity(epoch: "e", seq: UInt64(index)))))
     }
   }
 
@@ -101,7 +101,7 @@ import Testing
     #expect(try messages(&pipeline, drive(0...25)).count == 1)
     let deadline = try #require(pipeline.nextDeadline)
     #expect(abs(deadline.seconds - 30) < 0.2)
-    var kinds: [MessageKind] = []
+    var kinds: [MessageKind?] = []
     pipeline.advance(to: deadline) { kinds.append($0.kind) }
     #expect(kinds.contains(.region))
   }

@@ -9,7 +9,7 @@ internal import Telemetry
 
 /// Delivers to a broker: what must arrive goes through the durable queue first, live values straight to the connection.
 final class BrokerDelivery: MessageDelivery {
-  private let topics: TopicScheme
+  private let formats: Locked<MessageFormats>
   private let outbox: Outbox
   private let session: MQTTSession
   private let presence: Presence
@@ -30,11 +30,11 @@ final class BrokerDelivery: MessageDelivery {
   ///   - connected: called after each connection, on the session's thread.
   /// - Throws: an error naming the store or the setting that cannot be used.
   init(
-    configuration: AgentConfiguration, topics: TopicScheme, log: Logger,
+    configuration: AgentConfiguration, formats: MessageFormats, log: Logger,
     remote: RemoteInbox? = nil,
     connected: @escaping @Sendable () -> Void
   ) throws {
-    self.topics = topics
+    self.formats = Locked(formats)
     self.log = log
     try Self.makeFolder(of: configuration.store.path)
     let outbox = try Outbox(
@@ -46,17 +46,8 @@ final class BrokerDelivery: MessageDelivery {
     let linkState = Locked(LinkReport(configuration.mqtt))
     self.linkState = linkState
     messageExpiry = Locked(configuration.mqtt.messageExpiry)
-    let topic = topics.topic(.status)
-    let isNative = configuration.profiles.isNative
-    // One connection has one will. The native one says more, so it is the other's only where it stands alone.
-    let ownTracksTopic = isNative ? nil : configuration.profiles.ownTracks?.topics?.base
     let lastWill: @Sendable () -> MQTTMessage = {
-      let native = Self.status(presence.will(), topic: topic)
-      return ownTracksTopic.map {
-        MQTTMessage(
-          topic: $0, payload: OwnTracksStatus.lastWill(at: UTCTime(nanoseconds: SystemClock.realtime)),
-          qos: .atLeastOnce, properties: MQTTMessageProperties(contentType: WireMessage.contentType))
-      } ?? native
+      Self.message(formats.lastWill(presence.will()), expiry: nil)
     }
     self.lastWill = lastWill
     var settings = MQTTConfiguration(configuration.mqtt)
@@ -87,28 +78,36 @@ final class BrokerDelivery: MessageDelivery {
             .remoteRefused, "no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
         },
         farewell: { seconds in
-          guard isNative else { return [] }
+          guard let asleep = presence.asleep(nextContactIn: seconds).flatMap(formats.asleep) else {
+            return []
+          }
           let identity = outbox.makeIdentity()
-          let asleep = presence.asleep(
-            nextContactIn: seconds, identity: MessageIdentity(epoch: identity.epoch, seq: identity.seq))
-          return asleep.map { [Self.status($0, topic: topic)] } ?? []
+          return [
+            Self.message(
+              asleep, identity: MessageIdentity(epoch: identity.epoch, seq: identity.seq), expiry: nil)
+          ]
         },
         will: lastWill))
     try session.start()
   }
 
-  func accept(_ drafts: [MessageDraft]) {
+  func accept(_ messages: [VehicleMessage]) {
+    for case .status(let status) in messages { presence.observe(status) }
+    publish(formats.withLock { formats in messages.flatMap { formats.encode($0) } })
+  }
+
+  private func publish(_ publications: [Publication]) {
     var durable: [RecordDraft] = []
     var isUrgent = false
     var belongsToBurst = plan.withLock { $0.choice.policy == .standing }
-    for draft in drafts {
-      if draft.lane == .live {
-        session.publishNow(live(draft))
+    for publication in publications {
+      if let lane = publication.lane {
+        durable.append(record(publication, lane))
       } else {
-        durable.append(record(draft))
+        session.publishNow(Self.message(publication, expiry: publication.expiry))
       }
-      isUrgent = isUrgent || draft.lane == .event
-      belongsToBurst = belongsToBurst || draft.lane == .state
+      isUrgent = isUrgent || publication.lane == .events
+      belongsToBurst = belongsToBurst || publication.lane == .state
     }
     guard !durable.isEmpty else { return }
     outbox.append(durable)
@@ -125,8 +124,6 @@ final class BrokerDelivery: MessageDelivery {
   }
 
   var sessionStart: UTCTime? { presence.sessionStart }
-
-  func note(_ status: StatusMessage) { presence.note(status) }
 
   func note(isAtRest: Bool, at timestamp: Timestamp) {
     let (before, wanted) = plan.withLock { ($0.choice, $0.note(isAtRest: isAtRest, at: timestamp)) }
@@ -164,10 +161,12 @@ final class BrokerDelivery: MessageDelivery {
     return EnergyLedger.Usage(seconds: link.seconds, starts: link.bursts, bytes: link.bytes)
   }
 
-  func stop(farewell: MessageDraft) {
-    // The farewell is the last word: it follows what is still due, as far as that goes.
+  func stop(farewell: VehicleMessage) {
+    let last = formats.withLock { $0.encode(farewell) }
+    // The native farewell is the last word: it follows what is still due, as far as that goes.
+    publish(last.dropLast())
     drain()
-    accept([farewell])
+    publish(last.suffix(1))
     session.wakeUp()
     drain()
     session.stop(drain: Self.stallLimit)
@@ -187,40 +186,30 @@ final class BrokerDelivery: MessageDelivery {
     }
   }
 
-  private func live(_ draft: MessageDraft) -> MQTTMessage {
+  private static func message(
+    _ publication: Publication, identity: MessageIdentity? = nil, expiry: Int?
+  ) -> MQTTMessage {
     MQTTMessage(
-      topic: draft.topic(in: topics), payload: draft.encode(nil), qos: .atMostOnce, retain: draft.retain,
+      topic: publication.topic, payload: publication.payload(identity: identity),
+      qos: publication.qos == 0 ? .atMostOnce : .atLeastOnce, retain: publication.retain,
       properties: MQTTMessageProperties(
-        contentType: WireMessage.contentType,
-        messageExpiryInterval: draft.expirySeconds.map { UInt32(clamping: $0) }))
+        contentType: Publication.contentType, messageExpiryInterval: expiry.map { UInt32(clamping: $0) },
+        correlationData: publication.correlation))
   }
 
-  private func record(_ draft: MessageDraft) -> RecordDraft {
-    let lane: Lane =
-      switch draft.lane {
-      case .event: .events
-      case .state: .state
-      case .track: .tracks
-      case .live: .other
-      }
-    return RecordDraft(
-      lane: lane, topic: draft.topic(in: topics), qos: UInt8(draft.qos), retain: draft.retain,
-      contentType: WireMessage.contentType, expiry: expiry(of: draft).map { UInt32(clamping: $0) },
-      createdAt: SystemClock.realtime
+  private func record(_ publication: Publication, _ lane: DeliveryLane) -> RecordDraft {
+    RecordDraft(
+      lane: Lane(rawValue: lane.rawValue) ?? .other, topic: publication.topic, qos: UInt8(publication.qos),
+      retain: publication.retain, contentType: Publication.contentType,
+      expiry: expiry(of: publication).map { UInt32(clamping: $0) }, createdAt: SystemClock.realtime
     ) { identity in
-      draft.encode(MessageIdentity(epoch: identity.epoch, seq: identity.seq))
+      publication.payload(identity: MessageIdentity(epoch: identity.epoch, seq: identity.seq))
     }
   }
 
   /// What is kept by the broker as the last known does not expire with what nobody took.
-  private func expiry(of draft: MessageDraft) -> Int? {
-    draft.expirySeconds ?? (draft.retain ? nil : messageExpiry.withLock { $0 })
-  }
-
-  private static func status(_ payload: [UInt8], topic: String) -> MQTTMessage {
-    MQTTMessage(
-      topic: topic, payload: payload, qos: .atLeastOnce, retain: true,
-      properties: MQTTMessageProperties(contentType: WireMessage.contentType))
+  private func expiry(of publication: Publication) -> Int? {
+    publication.expiry ?? (publication.retain ? nil : messageExpiry.withLock { $0 })
   }
 
   private static func report(_ state: MQTTConnectionState, to log: Logger) {
@@ -244,13 +233,7 @@ final class BrokerDelivery: MessageDelivery {
 }
 
 extension BrokerDelivery: RemoteLink {
-  func answer(_ answer: RemoteAnswer) {
-    session.publishNow(
-      MQTTMessage(
-        topic: answer.topic, payload: answer.payload, qos: .atLeastOnce,
-        properties: MQTTMessageProperties(
-          contentType: WireMessage.contentType, correlationData: answer.correlation)))
-  }
+  func answer(_ answer: OwnTracksAnswer) { publish(formats.withLock { $0.encode(answer) }) }
 
   func reconnect(_ settings: AgentConfiguration.MQTT) {
     do {
@@ -262,4 +245,27 @@ extension BrokerDelivery: RemoteLink {
       log.warning(.reconnectRefused, "connection not changed", metadata: ["reason": "\(error)"])
     }
   }
+}
+
+/// Lets the MQTT session draw on the durable queue. A record's `seq` is its token.
+private struct OutboxProvider: OutboundProvider {
+  let outbox: Outbox
+
+  func next(limit: Int) -> [OutboundRecord] {
+    outbox.next(limit: limit).map { record in
+      OutboundRecord(
+        token: record.seq,
+        message: MQTTMessage(
+          topic: record.topic, payload: record.payload, qos: QoS(rawValue: record.qos) ?? .atLeastOnce,
+          retain: record.retain,
+          properties: MQTTMessageProperties(
+            contentType: record.contentType, messageExpiryInterval: record.expiry)))
+    }
+  }
+
+  func acknowledged(_ tokens: [UInt64]) { outbox.remove(tokens) }
+
+  func rejected(_ token: UInt64, reason: MQTTReasonCode) { outbox.reject(token, reason: "\(reason)") }
+
+  func offerAgain() { outbox.offerAgain() }
 }

@@ -7,7 +7,7 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// Takes messages in order. When it returns, what must not be lost is stored.
   ///
   /// - Throws: an error that ends the agent, when nothing can be taken in any more.
-  func accept(_ drafts: [MessageDraft]) throws
+  func accept(_ messages: [VehicleMessage]) throws
 
   /// Counts for `status`, by name.
   var counters: [String: Int] { get }
@@ -23,14 +23,11 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// The civil time that the will of the last session with a broker carries; nil before the first.
   var sessionStart: UTCTime? { get }
 
-  /// Learns the last `status`, for what has to be said when the pipeline is not asked.
-  func note(_ status: StatusMessage)
-
   /// Learns whether the vehicle rests, for what a link may cost.
   func note(isAtRest: Bool, at timestamp: Timestamp)
 
   /// Says farewell, hands over what is due as far as that goes in a bounded time, and returns when all has ended.
-  func stop(farewell: MessageDraft) throws
+  func stop(farewell: VehicleMessage) throws
 }
 
 extension MessageDelivery {
@@ -39,6 +36,31 @@ extension MessageDelivery {
   var storeProblem: String? { nil }
   var link: LinkReport? { nil }
   var sessionStart: UTCTime? { nil }
-  func note(_ status: StatusMessage) {}
   func note(isAtRest: Bool, at timestamp: Timestamp) {}
+}
+
+/// What remote management needs of the connection.
+protocol RemoteLink: AnyObject, Sendable {
+  /// Answers a command of the OwnTracks format.
+  func answer(_ answer: OwnTracksAnswer)
+
+  /// Goes over to these settings, and leaves the present broker in good order.
+  func reconnect(_ settings: AgentConfiguration.MQTT)
+}
+
+extension MessageFormats {
+  /// The formats that the agent's configuration wants.
+  /// - Parameter version: of the program.
+  init(_ profiles: AgentConfiguration.Profiles, topics: TopicScheme, version: String) throws(TopicError) {
+    var ownTracks: OwnTracksFormat?
+    if let names = profiles.ownTracks {
+      ownTracks = OwnTracksFormat(
+        topics: try OwnTracksTopics(user: names.user, device: names.device), trackerID: names.trackerID)
+    }
+    self.init(
+      topics: topics, isNative: profiles.isNative, ownTracks: ownTracks,
+      homeAssistant: profiles.homeAssistantPrefix.map {
+        HomeAssistantDiscovery(prefix: $0, topics: topics, version: version)
+      })
+  }
 }

@@ -11,8 +11,8 @@ final class Presence: Sendable {
     /// The same of the newest attempt that led to a session.
     var session: UTCTime?
     var lastStatus: StatusMessage?
-    /// When that was noted, on the clock that runs in the machine's sleep.
-    var notedAt: Int64 = 0
+    /// When that was observed, on the clock that runs in the machine's sleep.
+    var observedAt: Int64 = 0
   }
 
   private let state = Locked(State())
@@ -20,34 +20,33 @@ final class Presence: Sendable {
   /// When the last session began; nil before the first.
   var sessionStart: UTCTime? { state.withLock { $0.session } }
 
-  /// The payload of the will for a session that begins now: `offline`, with the session's start, so that the will of an
+  /// The will for a session that begins now: `offline`, with the session's start, so that the will of an
   /// old session, which a broker may publish after the new one has begun, is told from it.
-  func will() -> [UInt8] {
+  func will() -> StatusMessage {
     let now = UTCTime(nanoseconds: SystemClock.realtime)
     state.withLock { $0.attempt = now }
-    return StatusMessage(state: .offline, time: now, sessionStart: now, isWill: true).payload
+    return StatusMessage(state: .offline, time: now, sessionStart: now, isWill: true)
   }
 
   func connected() { state.withLock { $0.session = $0.attempt } }
 
-  func note(_ status: StatusMessage) {
+  func observe(_ status: StatusMessage) {
     state.withLock {
       $0.lastStatus = status
-      $0.notedAt = SystemClock.boottime
+      $0.observedAt = SystemClock.boottime
     }
   }
 
-  /// The payload of `asleep`: the last `status` again, with the time now and that of the next contact.
+  /// `asleep`: the last `status` again, with the time now and that of the next contact.
   /// - Parameter seconds: until the next contact; nil when only an event brings one.
   /// - Returns: nil before the first `status`.
-  func asleep(nextContactIn seconds: Double?, identity: MessageIdentity) -> [UInt8]? {
-    let (last, notedAt, session) = state.withLock { ($0.lastStatus, $0.notedAt, $0.session) }
+  func asleep(nextContactIn seconds: Double?) -> StatusMessage? {
+    let (last, observedAt, session) = state.withLock { ($0.lastStatus, $0.observedAt, $0.session) }
     guard var message = last else { return nil }
-    message.identity = identity
     message.state = .asleep
-    message.time = message.time.advanced(bySeconds: Double(SystemClock.boottime - notedAt) * 1e-9)
+    message.time = message.time.advanced(bySeconds: Double(SystemClock.boottime - observedAt) * 1e-9)
     message.sessionStart = session ?? message.sessionStart
     message.nextContact = seconds.map { message.time.advanced(bySeconds: $0) }
-    return message.payload
+    return message
   }
 }

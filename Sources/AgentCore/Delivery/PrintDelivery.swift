@@ -7,32 +7,29 @@ internal import Telemetry
 /// There is no store, so the epoch is all zeros and `seq` counts from 1: the same input gives the same output.
 final class PrintDelivery: MessageDelivery {
   private struct State {
+    var formats: MessageFormats
     var seq: UInt64 = 0
     var printed = 0
   }
 
-  private let topics: TopicScheme
   private let descriptor: Int32
-  private let state = Locked(State())
+  private let state: Locked<State>
 
-  init(topics: TopicScheme, descriptor: Int32 = STDOUT_FILENO) {
-    self.topics = topics
+  init(formats: MessageFormats, descriptor: Int32 = STDOUT_FILENO) {
+    state = Locked(State(formats: formats))
     self.descriptor = descriptor
   }
 
-  func accept(_ drafts: [MessageDraft]) throws {
+  func accept(_ messages: [VehicleMessage]) throws {
     var lines: [UInt8] = []
     state.withLock { state in
-      for draft in drafts {
+      for publication in messages.flatMap({ state.formats.encode($0) }) {
         var identity: MessageIdentity?
-        if draft.lane != .live {
+        if publication.lane != nil {
           state.seq += 1
           identity = MessageIdentity(epoch: "0000000000000000", seq: state.seq)
         }
-        let message = WireMessage(
-          topic: draft.topic(in: topics), payload: draft.encode(identity), qos: draft.qos,
-          retain: draft.retain)
-        lines += message.line
+        lines += publication.line(identity: identity)
         lines.append(UInt8(ascii: "\n"))
         state.printed += 1
       }
@@ -42,7 +39,7 @@ final class PrintDelivery: MessageDelivery {
 
   var counters: [String: Int] { ["messages.printed": state.withLock { $0.printed }] }
 
-  func stop(farewell: MessageDraft) throws { try accept([farewell]) }
+  func stop(farewell: VehicleMessage) throws { try accept([farewell]) }
 
   private func write(_ bytes: [UInt8]) throws(SystemError) {
     var rest = bytes[...]

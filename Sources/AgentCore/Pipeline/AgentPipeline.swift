@@ -6,7 +6,7 @@ public import Telemetry
 
 /// From sensor events to messages: the whole of the agent's decisions, as a value without I/O.
 ///
-/// Events go in with their time, drafts of messages come out. The same value therefore runs live, in a replay as fast as
+/// Events go in with their time, messages come out. The same value therefore runs live, in a replay as fast as
 /// the machine can, and in a test with exact answers.
 public struct AgentPipeline: Sendable {
   private(set) var configuration: AgentConfiguration
@@ -58,7 +58,8 @@ public struct AgentPipeline: Sendable {
 
   /// Goes on under another configuration: times, sources and a settled attitude filter are kept, and what has not changed
   /// goes on as if nothing were. What was collected under the old one is told first.
-  mutating func reconfigure(_ new: AgentConfiguration, at now: Timestamp, into send: (MessageDraft) -> Void) {
+  mutating func reconfigure(_ new: AgentConfiguration, at now: Timestamp, into send: (VehicleMessage) -> Void)
+  {
     let hasOtherLocations =
       new.location != configuration.location || new.isLocationEnabled != configuration.isLocationEnabled
       || new.privacy != configuration.privacy
@@ -66,6 +67,7 @@ public struct AgentPipeline: Sendable {
     var next = AgentPipeline(configuration: new, start: now, time: timeBase.utc(at: now), version: "")
     (next.timeBase, next.status, next.externalCounters) = (timeBase, status, externalCounters)
     next.status.interval = new.statusInterval
+    (next.lastStatus, next.statusCount) = (lastStatus, statusCount)
     next.regions = regions
     (next.power, next.lastSeen) = (power, lastSeen)
     next.location.adopt(location)
@@ -94,7 +96,7 @@ public struct AgentPipeline: Sendable {
   }
 
   /// Takes one event in; hands out the messages that follow from it, in order.
-  public mutating func process(_ event: SensorEvent, into send: (MessageDraft) -> Void) {
+  public mutating func process(_ event: SensorEvent, into send: (VehicleMessage) -> Void) {
     switch event {
     case .accelerometer(let block):
       motion.process(block)
@@ -133,7 +135,7 @@ public struct AgentPipeline: Sendable {
   func utcOffset(at timestamp: Timestamp) -> Int64? { timeBase.knownOffset(at: timestamp) }
 
   /// Lets time pass without an event.
-  public mutating func advance(to timestamp: Timestamp, into send: (MessageDraft) -> Void) {
+  public mutating func advance(to timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
     // What is over has been waited for no longer.
     if let due = location.nextDeadline, due <= timestamp { power.needsChanged() }
     location.advance(to: timestamp, timeBase, into: send)
@@ -144,7 +146,8 @@ public struct AgentPipeline: Sendable {
     message.services = location.services
     message.energy = EnergyReport(power.accounts(at: timestamp))
     lastStatus = message
-    send(Self.draft(message))
+    statusCount += 1
+    send(.status(message))
   }
 
   /// When `advance` has something to do, if no event comes before.
@@ -154,7 +157,7 @@ public struct AgentPipeline: Sendable {
   }
 
   /// Tells what is pending, before the farewell of a clean stop.
-  public mutating func finish(into send: (MessageDraft) -> Void) { location.finish(timeBase, into: send) }
+  public mutating func finish(into send: (VehicleMessage) -> Void) { location.finish(timeBase, into: send) }
 
   /// Takes which device nodes may not be opened, with the kind of sensor behind each where that is known.
   public mutating func note(deniedNodes: [String: SensorKind?]) { location.note(deniedNodes: deniedNodes) }
@@ -179,10 +182,12 @@ public struct AgentPipeline: Sendable {
 
   /// The last `status` that came out; nil before the first.
   public private(set) var lastStatus: StatusMessage?
+  /// How often a `status` came out.
+  private(set) var statusCount = 0
 
   /// The last word of a clean stop.
-  public mutating func farewell(at timestamp: Timestamp) -> MessageDraft {
-    Self.draft(report(.offline, at: timestamp))
+  public mutating func farewell(at timestamp: Timestamp) -> VehicleMessage {
+    .status(report(.offline, at: timestamp))
   }
 
   /// What would be told as `status`, without telling it.
@@ -212,7 +217,7 @@ public struct AgentPipeline: Sendable {
     externalCounters.merging(location.counters) { $1 }.merging(motion.refusals) { $1 }
   }
 
-  private mutating func process(_ fix: PositionFix, into send: (MessageDraft) -> Void) {
+  private mutating func process(_ fix: PositionFix, into send: (VehicleMessage) -> Void) {
     for location in location.process(fix, &timeBase, into: send) {
       lastSeen = location
       motion.update(
@@ -229,22 +234,20 @@ public struct AgentPipeline: Sendable {
   }
 
   /// Passes on what the accelerometer says of rest and motion, when that changes.
-  private mutating func noteActivity(at timestamp: Timestamp?, into send: (MessageDraft) -> Void) {
+  private mutating func noteActivity(at timestamp: Timestamp?, into send: (VehicleMessage) -> Void) {
     guard let timestamp, motionEvents.activity != activity else { return }
     activity = motionEvents.activity
     location.note(activity, at: timestamp, timeBase, into: send)
   }
 
-  private mutating func tellMotion(at timestamp: Timestamp, into send: (MessageDraft) -> Void) {
+  private mutating func tellMotion(at timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
     if configuration.isHeadingEnabled, headingGate.isOpen(at: timestamp),
       let magneticHeading = motion.magneticHeading,
       let heading = heading.process(
         magneticHeading: magneticHeading, accuracy: motion.headingAccuracy,
         calibration: motion.deviceMotion?.magneticField?.accuracy, at: timestamp)
     {
-      let message = HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)
-      send(
-        MessageDraft(kind: .heading, lane: .live, retain: false, expirySeconds: 60) { _ in message.payload })
+      send(.heading(HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)))
     }
     if configuration.isAttitudeEnabled, attitudeGate.isOpen(at: timestamp), let motion = motion.deviceMotion,
       let attitude = motion.attitude
@@ -254,28 +257,14 @@ public struct AgentPipeline: Sendable {
       message.rotationRate = motion.rotationRate
       message.gravity = motion.gravity
       message.userAcceleration = motion.userAcceleration
-      let final = message
-      send(
-        MessageDraft(kind: .attitude, lane: .live, retain: false, expirySeconds: 60) { _ in final.payload })
+      send(.attitude(message))
     }
   }
 
-  private mutating func tell(_ events: [MotionEvents.Event], into send: (MessageDraft) -> Void) {
+  private mutating func tell(_ events: [MotionEvents.Event], into send: (VehicleMessage) -> Void) {
     for (timestamp, event) in events {
       if case .activity(let state) = event { isAtRest = state == .stationary }
-      let time = timeBase.utc(at: timestamp)
-      send(
-        MessageDraft(kind: .motion, lane: .event, retain: false) { identity in
-          MotionMessage(identity: identity, time: time, event: event).payload
-        })
-    }
-  }
-
-  private static func draft(_ message: StatusMessage) -> MessageDraft {
-    MessageDraft(kind: .status, lane: .state, retain: true) { identity in
-      var message = message
-      message.identity = identity
-      return message.payload
+      send(.motion(MotionMessage(time: timeBase.utc(at: timestamp), event: event)))
     }
   }
 }

@@ -21,8 +21,8 @@ struct LocationReports: Sendable {
   private var isWithholding = false
   private let tracks: TrackBatches?
 
-  /// Where drafts go, and how civil time is told.
-  typealias Send = (MessageDraft) -> Void
+  /// Where messages go, and how civil time is told.
+  typealias Send = (VehicleMessage) -> Void
 
   init(_ configuration: AgentConfiguration, start: Timestamp) {
     let settings = configuration.location
@@ -205,33 +205,21 @@ struct LocationReports: Sendable {
   }
 
   private func tell(_ location: Location, _ timeBase: TimeBase, into send: Send) {
-    let time = Self.time(of: location, timeBase)
     send(
-      MessageDraft(kind: .location, lane: .track, retain: true) { identity in
-        LocationMessage(identity: identity, time: time, location: location).payload
-      })
+      .location(LocationMessage(identity: nil, time: Self.time(of: location, timeBase), location: location)))
   }
 
   /// A batch, and with it the last known location, unless bounded reports tell that.
   private func tell(_ fixes: [Location], _ timeBase: TimeBase, into send: Send) {
     guard let tracks, let last = fixes.last else { return }
-    let message = tracks.message(fixes) { Self.time(of: $0, timeBase) }
-    send(
-      MessageDraft(kind: .track, lane: .track, retain: false) { identity in
-        var message = message
-        message.identity = identity
-        return message.payload
-      })
+    send(.track(tracks.message(fixes) { Self.time(of: $0, timeBase) }))
     if bounded == nil { tell(last, timeBase, into: send) }
   }
 
   private func tell(_ reports: [BoundedReports.Report]?, into send: Send) {
     for (predictor, location) in reports ?? [] {
       let time = UTCTime(nanoseconds: predictor.moment.nanoseconds)
-      send(
-        MessageDraft(kind: .location, lane: .track, retain: true) { identity in
-          LocationMessage(identity: identity, time: time, location: location, report: predictor).payload
-        })
+      send(.location(LocationMessage(identity: nil, time: time, location: location, report: predictor)))
     }
   }
 

@@ -7,13 +7,11 @@ struct PendingCommands: Sendable {
   struct Sender: Hashable, Sendable {
     var command: String
     var id: String?
-    var responseTopic: String?
-    var correlation: [UInt8]?
+    var replyTo: CommandResponseMessage.ReplyAddress?
 
     init(command: String, request: RemoteRequest) {
       self.command = command
-      responseTopic = request.responseTopic
-      correlation = request.correlation
+      replyTo = request.replyTo
     }
   }
 

@@ -1,5 +1,6 @@
 internal import MQTT
 internal import Platform
+internal import Telemetry
 
 /// Hands what the connection's thread receives to the pipeline's thread.
 final class RemoteInbox: Sendable {
@@ -38,8 +39,9 @@ final class RemoteInbox: Sendable {
           .request(
             RemoteRequest(
               subject: subject, payload: Array(message.payload.prefix(Self.payloadLimit)),
-              isRetained: message.retain, responseTopic: message.properties.responseTopic,
-              correlation: message.properties.correlationData)))
+              isRetained: message.retain,
+              replyTo: CommandResponseMessage.ReplyAddress(
+                topic: message.properties.responseTopic, correlation: message.properties.correlationData))))
       }
     }
     wake()

@@ -15,15 +15,7 @@ struct RemoteRequest: Hashable, Sendable {
   /// Whether the broker had kept it from before.
   var isRetained = false
   /// Where its sender wants the answer; nil for the command's own topic.
-  var responseTopic: String?
-  var correlation: [UInt8]?
-}
-
-/// An answer, ready to be sent to whoever waits for it now.
-struct RemoteAnswer: Hashable, Sendable {
-  var topic: String
-  var payload: [UInt8]
-  var correlation: [UInt8]?
+  var replyTo: CommandResponseMessage.ReplyAddress?
 }
 
 /// What a vehicle listens to.

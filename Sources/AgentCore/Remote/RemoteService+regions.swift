@@ -5,16 +5,17 @@ internal import Telemetry
 /// Regions that are wanted remotely.
 extension RemoteService {
   /// A `regions/desired` document. A feature that is no region is left out and named; one document replaces the other.
-  func takeRegions(_ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft])
-  {
+  func takeRegions(
+    _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ messages: inout [VehicleMessage]
+  ) {
     guard let memory = manager.regionsDesired(request.payload, isRetained: request.isRetained) else { return }
-    watch(request.payload, &pipeline, &drafts)
+    watch(request.payload, &pipeline, &messages)
     // Last: a loss of power before this decides on the same document again.
     keep(memory)
   }
 
   /// Watches the regions of a document and no others, if it can be read, and says what became of it.
-  func watch(_ document: [UInt8], _ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft]) {
+  func watch(_ document: [UInt8], _ pipeline: inout AgentPipeline, _ messages: inout [VehicleMessage]) {
     var message = RegionsReportedMessage(time: Self.time, state: .applied)
     do {
       let before = regions?.features ?? []
@@ -22,7 +23,7 @@ extension RemoteService {
       message.version = wanted.version
       try plan.folder.save(regions: RemoteRegions.document(wanted.features))
       regions = wanted
-      drafts += announce(wanted.features, before: before)
+      announce(wanted.features, before: before)
       let (accepted, problems) = wanted.collection.watch(in: &pipeline.regions.monitor)
       message.accepted = accepted
       message.refused = problems.map {
@@ -38,14 +39,7 @@ extension RemoteService {
         "accepted": "\(message.accepted.count)", "refused": "\(message.refused.count)",
         "problem": "\(message.problem ?? message.refused.first?.reason ?? "-")",
       ])
-    let final = message
-    let topic = plan.inbox.topics.topics.topic(path: TopicScheme.regionsReported)
-    drafts.append(
-      MessageDraft(kind: .status, topic: topic, lane: .state, retain: true) { identity in
-        var message = final
-        message.identity = identity
-        return message.payload
-      })
+    messages.append(.regionsReported(message))
   }
 
   /// Forgets what was set remotely and watches the configuration's regions again.

@@ -14,7 +14,6 @@ final class RemoteService {
     var folder: RemoteFolder
     var inbox: RemoteInbox
     var link: any RemoteLink
-    var profiles: ProfileDelivery
     var statusRequested: Flag
     var log: Logger
   }
@@ -29,6 +28,8 @@ final class RemoteService {
   private var lastNoted: Timestamp?
   /// Seconds for which a location is to be looked for.
   private var wantsLocation: Double?
+  /// To those who wait for one, until the end of a turn.
+  private var answers: [VehicleMessage] = []
 
   /// More fixes than this are not sent at once; the answer says from where to ask on.
   static let trackLimit = 20_000
@@ -55,7 +56,7 @@ final class RemoteService {
 
   /// Does what has come and what is due.
   /// - Returns: whether the pipeline goes on under another configuration, and may want other things of its sensors.
-  func turn(_ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft]) -> Bool {
+  func turn(_ pipeline: inout AgentPipeline, _ messages: inout [VehicleMessage]) -> Bool {
     var isReconfigured = false
     var decisions = hasBegun ? [] : manager.begin()
     hasBegun = true
@@ -63,7 +64,7 @@ final class RemoteService {
       switch item {
       case .connection(let isConnected, let problem):
         decisions += manager.connectionChanged(isConnected: isConnected, problem: problem, at: Self.now)
-      case .request(let request): decisions += take(request, &pipeline, &drafts)
+      case .request(let request): decisions += take(request, &pipeline, &messages)
       case .reload: decisions += reload(answering: nil)
       }
     }
@@ -72,8 +73,10 @@ final class RemoteService {
       pipeline.requestLocation(timeLimit: timeLimit, at: Self.now)
       wantsLocation = nil
     }
-    for decision in decisions { isReconfigured = carryOut(decision, &pipeline, &drafts) || isReconfigured }
-    answerPending()
+    for decision in decisions { isReconfigured = carryOut(decision, &pipeline, &messages) || isReconfigured }
+    answerPending(pipeline)
+    messages += answers
+    answers.removeAll()
     return isReconfigured
   }
 
@@ -98,13 +101,13 @@ final class RemoteService {
   // MARK: Decisions
 
   private func carryOut(
-    _ decision: RemoteManager.Decision, _ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft]
+    _ decision: RemoteManager.Decision, _ pipeline: inout AgentPipeline, _ messages: inout [VehicleMessage]
   ) -> Bool {
     switch decision {
     case .remember(let memory): keep(memory)
     case .apply(let configuration):
       let isNewConnection = pipeline.configuration.mqtt != configuration.mqtt
-      pipeline.reconfigure(configuration, at: Self.now) { drafts.append($0) }
+      pipeline.reconfigure(configuration, at: Self.now) { messages.append($0) }
       if isNewConnection { plan.link.reconnect(configuration.mqtt) }
       return true
     case .report(let report):
@@ -115,7 +118,7 @@ final class RemoteService {
           "keys": "\(report.settings.keys.sorted().joined(separator: " "))",
           "problem": "\(report.problem ?? report.refused.first.map { "\($0.key): \($0.reason)" } ?? "-")",
         ])
-      drafts.append(draft(report))
+      messages.append(.configReported(message(report)))
     }
     return false
   }
@@ -129,43 +132,35 @@ final class RemoteService {
     }
   }
 
-  private func draft(_ report: RemoteManager.Report) -> MessageDraft {
-    let message = ConfigReportedMessage(
+  private func message(_ report: RemoteManager.Report) -> ConfigReportedMessage {
+    ConfigReportedMessage(
       time: Self.time, state: ConfigReportedMessage.State(rawValue: report.state.rawValue) ?? .refused,
       version: report.version, problem: report.problem, accepted: report.accepted,
       refused: report.refused.map { ConfigReportedMessage.Refusal(key: $0.key, reason: $0.reason) },
       settings: report.settings.mapValues(\.json), changeable: manager.active.remote.keys.sorted())
-    return MessageDraft(
-      kind: .status, topic: plan.inbox.topics.topics.topic(path: TopicScheme.configReported), lane: .state,
-      retain: true
-    ) { identity in
-      var message = message
-      message.identity = identity
-      return message.payload
-    }
   }
 
   // MARK: Requests
 
   private func take(
-    _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ drafts: inout [MessageDraft]
+    _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ messages: inout [VehicleMessage]
   ) -> [RemoteManager.Decision] {
     switch request.subject {
     case .configuration:
       return manager.desired(request.payload, isRetained: request.isRetained, at: Self.now)
     case .regions:
-      takeRegions(request, &pipeline, &drafts)
+      takeRegions(request, &pipeline, &messages)
       return []
     case .command(let name):
       // A command that the broker kept is one that somebody gave long ago.
-      return request.isRetained ? [] : take(name, request, &pipeline, &drafts)
-    case .ownTracks: return request.isRetained ? [] : takeOwnTracks(request, &pipeline, &drafts)
+      return request.isRetained ? [] : take(name, request, &pipeline, &messages)
+    case .ownTracks: return request.isRetained ? [] : takeOwnTracks(request, &pipeline, &messages)
     }
   }
 
   private func take(
     _ name: String, _ request: RemoteRequest, _ pipeline: inout AgentPipeline,
-    _ drafts: inout [MessageDraft]
+    _ messages: inout [VehicleMessage]
   ) -> [RemoteManager.Decision] {
     var sender = PendingCommands.Sender(command: name, request: request)
     do throws(JSONError) {
@@ -175,17 +170,17 @@ final class RemoteService {
       case .locate(let timeout):
         commands.locate(sender, until: Self.now.advanced(bySeconds: timeout))
         wantsLocation = timeout
-      case .status: requestStatus(sender)
+      case .status: requestStatus(sender, after: pipeline.statusCount)
       case .reload: return reload(answering: sender)
-      case .track(let from, let to): sendTrack(from, to, sender, &drafts)
+      case .track(let from, let to): sendTrack(from, to, sender, &messages)
       case .resetRegions: resetRegions(sender, &pipeline)
       }
     } catch { answer(sender, .refused, error.description) }
     return []
   }
 
-  private func requestStatus(_ sender: PendingCommands.Sender) {
-    commands.awaitStatus(sender, after: plan.profiles.lastStatus?.number ?? 0)
+  private func requestStatus(_ sender: PendingCommands.Sender, after count: Int) {
+    commands.awaitStatus(sender, after: count)
     plan.statusRequested.raise()
     // So that the loop does not wait before it hands the message over, and looks here again after it.
     plan.inbox.wakeUp()
@@ -218,7 +213,7 @@ final class RemoteService {
   }
 
   private func sendTrack(
-    _ from: UTCTime, _ to: UTCTime?, _ sender: PendingCommands.Sender, _ drafts: inout [MessageDraft]
+    _ from: UTCTime, _ to: UTCTime?, _ sender: PendingCommands.Sender, _ messages: inout [VehicleMessage]
   ) {
     guard let history else {
       return answer(sender, .failed, "this vehicle keeps no history of fixes (remote.history_mb)")
@@ -227,19 +222,16 @@ final class RemoteService {
     var fixes = history.fixes(from: from, to: to ?? UTCTime(nanoseconds: .max), limit: Self.trackLimit + 1)
     var next: UTCTime?
     if fixes.count > Self.trackLimit { next = fixes.removeLast().time }
-    var messages = 0
+    var count = 0
     var rest = fixes[...]
     while !rest.isEmpty {
       let part = Array(rest.prefix(Self.fixesPerMessage))
       rest = rest.dropFirst(Self.fixesPerMessage)
-      messages += 1
-      drafts.append(
-        MessageDraft(kind: .track, lane: .track, retain: false) { identity in
-          TrackMessage(identity: identity, fixes: part).payload
-        })
+      count += 1
+      messages.append(.track(TrackMessage(identity: nil, fixes: part)))
     }
     var result: [String: JSONValue] = [
-      "fixes": .integer(Int64(fixes.count)), "messages": .integer(Int64(messages)),
+      "fixes": .integer(Int64(fixes.count)), "messages": .integer(Int64(count)),
     ]
     if let next { result["next"] = .string(next.rfc3339) }
     answer(sender, .done, result: .object(result))
@@ -247,7 +239,7 @@ final class RemoteService {
 
   // MARK: Answers
 
-  private func answerPending() {
+  private func answerPending(_ pipeline: AgentPipeline) {
     for (sender, location, isFresh) in commands.located(at: Self.now) {
       guard let location, let json = try? JSONValue(parsing: location.payload) else {
         answer(sender, .failed, "no position is known")
@@ -255,8 +247,8 @@ final class RemoteService {
       }
       answer(sender, .done, result: .object(["location": json, "fresh": .bool(isFresh)]))
     }
-    guard let status = plan.profiles.lastStatus else { return }
-    for sender in commands.told(status: status.number) {
+    guard let status = pipeline.lastStatus else { return }
+    for sender in commands.told(status: pipeline.statusCount) {
       answer(sender, .done, result: try? JSONValue(parsing: status.payload))
     }
   }
@@ -265,17 +257,14 @@ final class RemoteService {
     _ sender: PendingCommands.Sender, _ state: CommandResponseMessage.State, _ problem: String? = nil,
     result: JSONValue? = nil
   ) {
-    let message = CommandResponseMessage(
+    var message = CommandResponseMessage(
       command: String(sender.command.prefix(128)), id: sender.id, time: Self.time, state: state,
       problem: problem, result: result)
+    message.replyTo = sender.replyTo
     plan.log.info(
       .commandAnswered, "command \(state)",
       metadata: ["command": "\(message.command)", "problem": "\(problem ?? "-")"])
-    plan.link.answer(
-      RemoteAnswer(
-        topic: sender.responseTopic
-          ?? plan.inbox.topics.topics.responseTopic(command: message.command), payload: message.payload,
-        correlation: sender.correlation))
+    answers.append(.commandResponse(message))
   }
 }
 

@@ -78,24 +78,24 @@ public final class Agent: Sendable {
     let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
     let statusRequested = Flag()
     let inbox = start.map { RemoteInbox(topics: $0.topics) { queue.wake() } }
-    let end: any MessageDelivery =
+    let formats = try MessageFormats(configuration.profiles, topics: topics, version: version)
+    let delivery: any MessageDelivery =
       switch output {
-      case .print: PrintDelivery(topics: topics)
+      case .print: PrintDelivery(formats: formats)
       case .broker:
         try BrokerDelivery(
-          configuration: configuration, topics: topics, log: log, remote: inbox,
+          configuration: configuration, formats: formats, log: log, remote: inbox,
           connected: {
             // The broker may have published the will of the connection before.
             statusRequested.raise()
             queue.wake()
           })
       }
-    let delivery = try ProfileDelivery(end, configuration: configuration, topics: topics, version: version)
     var remote: RemoteService.Plan?
-    if let start, let inbox, let link = end as? any RemoteLink {
+    if let start, let inbox, let link = delivery as? any RemoteLink {
       remote = RemoteService.Plan(
         manager: start.manager, regions: start.regions, folder: start.folder, inbox: inbox, link: link,
-        profiles: delivery, statusRequested: statusRequested, log: log)
+        statusRequested: statusRequested, log: log)
     }
     // What is printed depends on the input alone.
     let probe = output == .broker ? SystemProbe(store: configuration.store.path) : nil

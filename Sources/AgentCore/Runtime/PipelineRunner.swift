@@ -79,7 +79,7 @@ final class PipelineRunner: Sendable {
     var asleep = DemandFilter()
     Self.demand(clock == nil ? pipeline.fullDemands : pipeline.demands, of: sources)
     for source in sources { try source.start { queue.push($0) } }
-    var drafts: [MessageDraft] = []
+    var messages: [VehicleMessage] = []
     let remote = remote.map(RemoteService.init)
     defer { remote?.close() }
     var activity = SensorActivity()
@@ -87,7 +87,7 @@ final class PipelineRunner: Sendable {
       heartbeat.beat()
       // Taken before what was asked for is done, so that what is left then shows it.
       let isAsked = desk?.takeWish() ?? false
-      if let remote, remote.turn(&pipeline, &drafts), clock == nil {
+      if let remote, remote.turn(&pipeline, &messages), clock == nil {
         Self.demand(pipeline.fullDemands, of: sources)
       }
       if clock != nil, let changed = pipeline.takeChangedDemands() { Self.demand(changed, of: sources) }
@@ -96,7 +96,7 @@ final class PipelineRunner: Sendable {
         pipeline.beginSession(at: delivery.sessionStart)
         let now = clock?() ?? last
         inform(&pipeline, at: now, dropped: queue.overflowCount)
-        pipeline.advance(to: now) { drafts.append($0) }
+        pipeline.advance(to: now) { messages.append($0) }
       }
       let deadlines = [deadline(of: pipeline, clock: clock), remote?.deadline]
       switch queue.pop(until: deadlines.compactMap { $0 }.min()) {
@@ -109,7 +109,7 @@ final class PipelineRunner: Sendable {
         if desk != nil { activity.note(event) }
         inform(&pipeline, at: last, dropped: queue.overflowCount)
         if let event = awake(event, &asleep, &pipeline, isLive: clock != nil) {
-          pipeline.process(event) { drafts.append($0) }
+          pipeline.process(event) { messages.append($0) }
           memory.take(event, pipeline)
         }
         // Samples tell of a moment ago, and more so when the processor is behind.
@@ -119,12 +119,12 @@ final class PipelineRunner: Sendable {
         if let clock {
           last = clock()
           inform(&pipeline, at: last, dropped: queue.overflowCount)
-          pipeline.advance(to: last) { drafts.append($0) }
+          pipeline.advance(to: last) { messages.append($0) }
         }
       case .closed: finished = .max
       }
       delivery.note(isAtRest: pipeline.isAtRest, at: last)
-      try handOver(&drafts, of: pipeline)
+      try handOver(&messages, of: pipeline)
     }
     heartbeat.expectPause(seconds: Self.farewellLimit)
     for source in sources { source.stop() }
@@ -154,9 +154,9 @@ final class PipelineRunner: Sendable {
 
   /// What is pending goes out before the farewell.
   private func finish(_ pipeline: inout AgentPipeline, at timestamp: Timestamp, dropped: Int = 0) throws {
-    var drafts: [MessageDraft] = []
-    pipeline.finish { drafts.append($0) }
-    try handOver(&drafts, of: pipeline)
+    var messages: [VehicleMessage] = []
+    pipeline.finish { messages.append($0) }
+    try handOver(&messages, of: pipeline)
     inform(&pipeline, at: nil, dropped: dropped)
     try delivery.stop(farewell: pipeline.farewell(at: timestamp))
   }
@@ -176,10 +176,10 @@ final class PipelineRunner: Sendable {
     for kind in recording.kinds { recording.setDemand(demands[kind] ?? .off, for: kind) }
     var asleep = DemandFilter()
     var last = Timestamp(nanoseconds: 0)
-    var drafts: [MessageDraft] = []
+    var messages: [VehicleMessage] = []
     let active = SourceStatus(
       timestamp: last, source: recording.name, kinds: recording.kinds, state: .active(rates: [:]))
-    pipeline.process(.status(active)) { drafts.append($0) }
+    pipeline.process(.status(active)) { messages.append($0) }
     var activity = SensorActivity()
     while !stopRequested.isRaised, let event = try recording.next() {
       heartbeat.beat()
@@ -191,10 +191,10 @@ final class PipelineRunner: Sendable {
       if statusRequested.take() { pipeline.beginSession(at: delivery.sessionStart) }
       inform(&pipeline, at: last)
       if let event = awake(event, &asleep, &pipeline, isLive: false) {
-        pipeline.process(event) { drafts.append($0) }
+        pipeline.process(event) { messages.append($0) }
         memory.take(event, pipeline)
       }
-      try handOver(&drafts, of: pipeline)
+      try handOver(&messages, of: pipeline)
     }
     heartbeat.expectPause(seconds: Self.farewellLimit)
     memory.close(pipeline, at: last)
@@ -229,13 +229,10 @@ final class PipelineRunner: Sendable {
     if probe != nil { pipeline.note(usage: MachineUsage(radio: delivery.radio)) }
   }
 
-  private func handOver(_ drafts: inout [MessageDraft], of pipeline: AgentPipeline) throws {
-    if !drafts.isEmpty {
-      if drafts.contains(where: { $0.kind == .status }), let status = pipeline.lastStatus {
-        delivery.note(status)
-      }
-      try delivery.accept(drafts)
-      drafts.removeAll(keepingCapacity: true)
+  private func handOver(_ messages: inout [VehicleMessage], of pipeline: AgentPipeline) throws {
+    if !messages.isEmpty {
+      try delivery.accept(messages)
+      messages.removeAll(keepingCapacity: true)
     }
     // Only now: the states go with events that are safe.
     regionStates?.keep(pipeline.regions.monitor)

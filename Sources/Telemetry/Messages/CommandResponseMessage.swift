@@ -19,6 +19,21 @@ public struct CommandResponseMessage: Hashable, Sendable {
   public var problem: String?
   /// A JSON object, by command; nil for none.
   public var result: JSONValue?
+  /// Where whoever gave the command wants the answer, and what comes back with it; nil for the command's own topic. They
+  /// travel beside the payload.
+  public var replyTo: ReplyAddress?
+
+  /// What a request of MQTT 5 says of its answer.
+  public struct ReplyAddress: Hashable, Sendable {
+    /// Nil for the command's own topic.
+    public var topic: String?
+    public var correlation: [UInt8]?
+
+    public init(topic: String?, correlation: [UInt8]?) {
+      self.topic = topic
+      self.correlation = correlation
+    }
+  }
 
   public init(
     command: String, id: String? = nil, time: UTCTime, state: State, problem: String? = nil,

@@ -1,3 +1,5 @@
+public import Spatial
+
 /// `_type` cmd of the OwnTracks format: what a device is told to do.
 public enum OwnTracksCommand: Hashable, Sendable {
   case reportLocation
@@ -41,4 +43,21 @@ public enum OwnTracksCommand: Hashable, Sendable {
           + "setWaypoints, clearWaypoints, setConfiguration")
     }
   }
+}
+
+/// What a vehicle answers to the commands of the OwnTracks format.
+public enum OwnTracksAnswer: Hashable, Sendable {
+  /// The last location that was told; nothing before the first.
+  case location
+  /// - Parameter status: the last status message; nil before the first.
+  case status(StatusMessage?, at: UTCTime)
+  /// The configuration in the format's own words.
+  /// - Parameters:
+  ///   - displacement: metres between locations; nil when every fix is told.
+  ///   - settings: the keys that can be set remotely with their values, a JSON object.
+  case dump(displacement: Double?, keepAlive: Int, settings: JSONValue)
+  /// A circle that is new or was changed.
+  case waypoint(OwnTracksWaypoint)
+  /// All circles.
+  case waypoints([OwnTracksWaypoint])
 }

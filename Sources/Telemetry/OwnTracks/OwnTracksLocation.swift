@@ -57,17 +57,6 @@ public struct OwnTracksLocation: Hashable, Sendable {
     self.trigger = trigger
   }
 
-  /// What a native message says, in this format.
-  public init(_ message: LocationMessage, trackerID: String, trigger: Trigger = .moving) {
-    self.init(
-      time: message.time, coordinate: message.location.coordinate, trackerID: trackerID, trigger: trigger)
-    horizontalAccuracy = message.location.horizontalAccuracy
-    altitude = message.location.altitude
-    verticalAccuracy = message.location.verticalAccuracy
-    speed = message.location.speed
-    course = message.location.course
-  }
-
   /// The wire form. Whole numbers throughout but for the coordinate, as the format's readers expect; accuracies are
   /// rounded up.
   public var payload: [UInt8] {
@@ -91,6 +80,58 @@ public struct OwnTracksLocation: Hashable, Sendable {
       }
       if let createdAt { json.field("created_at", createdAt.wholeSeconds) }
     }
+  }
+}
+
+extension OwnTracksLocation {
+  /// Reads a location, of whatever device.
+  /// - Throws: `JSONError` naming the key that is missing or out of range.
+  public init(json: JSONValue) throws(JSONError) {
+    guard json["_type"]?.string == "location" else {
+      throw JSONError("key \"_type\": must be \"location\"")
+    }
+    self.init(
+      time: try json.ownTracksTime("tst"), coordinate: try json.ownTracksCoordinate(),
+      trackerID: json["tid"]?.string ?? "",
+      trigger: json["t"]?.string.flatMap(Trigger.init(rawValue:)) ?? .moving)
+    horizontalAccuracy = try json.optional("acc", in: 0...1e8)
+    altitude = try json.optional("alt", in: -1e8...1e8)
+    verticalAccuracy = try json.optional("vac", in: 0...1e8)
+    // Devices write -1 for what they do not know.
+    speed = json["vel"]?.double.flatMap { (0...1e5).contains($0) ? $0 / 3.6 : nil }
+    course = json["cog"]?.double.flatMap { (0...360).contains($0) ? $0 : nil }
+    battery = json["batt"]?.double.flatMap { (0...100).contains($0) ? $0 : nil }
+    batteryStatus = json["bs"]?.integer.flatMap { Int(exactly: $0) }.flatMap(BatteryStatus.init(rawValue:))
+    let names = json["inregions"]?.array?.compactMap(\.string) ?? []
+    let identifiers = json["inrids"]?.array?.compactMap(\.string) ?? []
+    regions = names.enumerated().map { index, name in
+      (name, index < identifiers.count ? identifiers[index] : name)
+    }
+    createdAt = try? json.ownTracksTime("created_at")
+  }
+
+  /// The location in the native vocabulary. It has no number: the format knows none.
+  public var native: LocationMessage {
+    var location = Location(timestamp: Timestamp(nanoseconds: time.nanoseconds), coordinate: coordinate)
+    location.time = time
+    location.horizontalAccuracy = horizontalAccuracy
+    location.altitude = altitude
+    location.verticalAccuracy = verticalAccuracy
+    location.speed = speed
+    location.course = course
+    return LocationMessage(identity: nil, time: time, location: location)
+  }
+}
+
+extension JSONValue {
+  /// The format's clock: seconds since 1970.
+  func ownTracksTime(_ name: String) throws(JSONError) -> UTCTime {
+    UTCTime(secondsSince1970: try required(name, in: 0...9e9))
+  }
+
+  func ownTracksCoordinate() throws(JSONError) -> Coordinate {
+    Coordinate(
+      latitude: try required("lat", in: -90...90), longitude: try required("lon", in: -180...180))
   }
 }
 

@@ -26,7 +26,7 @@ public enum OwnTracksStatus {
   ///   - displacement: metres between locations; nil when every fix is told.
   ///   - settings: the keys that can be set remotely with their values, a JSON object.
   public static func dump(
-    trackerID: String, displacement: Double?, keepAlive: Int, settings: [UInt8]
+    trackerID: String, displacement: Double?, keepAlive: Int, settings: JSONValue
   ) -> [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "dump")
@@ -38,7 +38,7 @@ public enum OwnTracksStatus {
         json.field("cmd", true)
       }
       json.key("odograph")
-      json.raw(settings)
+      json.value(settings)
     }
   }
 }

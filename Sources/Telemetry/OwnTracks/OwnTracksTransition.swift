@@ -49,4 +49,26 @@ public struct OwnTracksTransition: Hashable, Sendable {
       json.field("rid", regionID)
     }
   }
+
+  /// - Throws: `JSONError` naming the key that is missing or wrong.
+  public init(json: JSONValue) throws(JSONError) {
+    guard json["_type"]?.string == "transition" else {
+      throw JSONError("key \"_type\": must be \"transition\"")
+    }
+    let name = json["event"]?.string ?? ""
+    guard let event = Event(rawValue: name) else {
+      throw JSONError("key \"event\": \"\(name.prefix(40))\" is not one of enter, leave")
+    }
+    let identifier = json["rid"]?.string
+    guard let description = json["desc"]?.string ?? identifier, !description.isEmpty else {
+      throw JSONError("key \"desc\": missing or not a name")
+    }
+    self.init(
+      event: event, time: try json.ownTracksTime("tst"), description: description,
+      regionID: identifier ?? description,
+      waypointTime: (try? json.ownTracksTime("wtst")) ?? UTCTime(nanoseconds: 0),
+      trackerID: json["tid"]?.string ?? "")
+    coordinate = try? json.ownTracksCoordinate()
+    horizontalAccuracy = try json.optional("acc", in: 0...1e8)
+  }
 }

@@ -1,21 +1,25 @@
+import Spatial
 import Telemetry
 import Testing
-
-@testable import AgentCore
 
 @Suite struct HomeAssistantTests {
   @Test func eachEntityIsAnnouncedWithItsDevice() throws {
     let topics = try TopicScheme(fleet: "ö 1", vehicle: "van.1")
-    let drafts = HomeAssistantDiscovery(prefix: "ha", topics: topics, version: "9").drafts
+    var formats = MessageFormats(
+      topics: topics, homeAssistant: HomeAssistantDiscovery(prefix: "ha", topics: topics, version: "9"))
+    let first = StatusMessage(
+      state: .online, time: UTCTime(nanoseconds: 0), sessionStart: UTCTime(nanoseconds: 0))
+    // What is announced goes before the first message, and once.
+    let publications = formats.encode(.status(first)).dropLast()
+    #expect(formats.encode(.status(first)).count == 1)
     var identifiers: Set<String> = []
-    for draft in drafts {
-      let topic = try #require(draft.topic)
+    for publication in publications {
       // Letters, digits, _ and - are all that Home Assistant takes here.
-      let parts = topic.split(separator: "/")
+      let parts = publication.topic.split(separator: "/")
       #expect(
         parts.count == 5 && parts[0] == "ha" && parts[2] == "odograph___1_van_1" && parts[4] == "config")
-      #expect(draft.retain && draft.qos == 1)
-      let json = try JSONValue(parsing: draft.encode(nil))
+      #expect(publication.retain && publication.qos == 1 && publication.lane == .state)
+      let json = try JSONValue(parsing: publication.payload(identity: nil))
       identifiers.insert(try #require(json["unique_id"]?.string))
       #expect(json["name"]?.string?.isEmpty == false)
       #expect(json["availability_topic"]?.string == "odograph/v1/ö 1/van.1/status")
@@ -31,20 +35,6 @@ import Testing
         #expect(json["value_template"]?.string?.isEmpty == false)
       }
     }
-    #expect(drafts.count >= 5 && identifiers.count == drafts.count)
-  }
-
-  @Test(arguments: [
-    ("mqtt.profile=", "name at least one"), ("mqtt.profile=traccar", "is not one of"),
-    ("owntracks.tid=abc", "one or two characters"), ("owntracks.user=a/b", "must not hold \"/\""),
-    ("homeassistant.enabled=true", "add \"native\""),
-  ])
-  func profilesThatCannotBeAreRefused(flag: String, problem: String) throws {
-    let flags = ["vehicle.id=v"] + (flag.hasPrefix("mqtt") ? [] : ["mqtt.profile=owntracks"]) + [flag]
-    let layers = try ConfigurationLayers(file: nil, environment: [:], assignments: flags)
-    do throws(ConfigurationError) {
-      _ = try layers.configuration()
-      Issue.record("accepted \(flag)")
-    } catch { #expect(error.problem.contains(problem), "\(error)") }
+    #expect(publications.count >= 5 && identifiers.count == publications.count)
   }
 }

@@ -1,24 +1,27 @@
-internal import Telemetry
-
 /// Announces the vehicle to Home Assistant: a tracker on the map, and what else is worth a line on a dashboard. The
 /// values themselves are the native messages; templates pick them out.
-struct HomeAssistantDiscovery {
-  let prefix: String
-  let topics: TopicScheme
-  let version: String
+public struct HomeAssistantDiscovery: Sendable {
+  private let prefix: String
+  private let topics: TopicScheme
+  private let version: String
 
-  /// One retained message for each entity.
-  var drafts: [MessageDraft] {
-    Entity.all.map { entity in
-      let payload = self.payload(of: entity)
-      // Known as Home Assistant's own: each has a topic, of which the newest message replaces the one before.
-      return MessageDraft(kind: .status, topic: topic(of: entity), lane: .state, retain: true) { _ in payload
-      }
-    }
+  /// - Parameters:
+  ///   - prefix: of Home Assistant's discovery topics.
+  ///   - version: of the program.
+  public init(prefix: String, topics: TopicScheme, version: String) {
+    self.prefix = prefix
+    self.topics = topics
+    self.version = version
   }
 
-  func topic(of entity: Entity) -> String {
-    "\(prefix)/\(entity.component)/\(identifier)/\(entity.key)/config"
+  /// One retained message for each entity.
+  public var publications: [Publication] {
+    Entity.all.map { entity in
+      Publication(
+        topic: "\(prefix)/\(entity.component)/\(identifier)/\(entity.key)/config",
+        payload: payload(of: entity),
+        lane: .state, retain: true)
+    }
   }
 
   /// Home Assistant takes letters, digits, `_` and `-` in these.
@@ -64,7 +67,7 @@ struct HomeAssistantDiscovery {
 
 extension HomeAssistantDiscovery {
   /// One thing that Home Assistant shows.
-  struct Entity {
+  private struct Entity {
     var component: String
     var key: String
     var name: String

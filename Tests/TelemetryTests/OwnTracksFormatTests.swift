@@ -3,26 +3,19 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import AgentCore
-
-@Suite struct OwnTracksProfileTests {
+@Suite struct OwnTracksFormatTests {
   private static let time = UTCTime(nanoseconds: 1_795_248_930_925_000_000)
 
-  private func profile() throws -> OwnTracksProfile {
-    try OwnTracksProfile(AgentConfiguration.OwnTracks(user: "fleet", device: "van-1", trackerID: "v1"))
+  private func format() throws -> OwnTracksFormat {
+    OwnTracksFormat(topics: try OwnTracksTopics(user: "fleet", device: "van-1"), trackerID: "v1")
   }
 
-  private func draft(_ kind: MessageKind, _ payload: String) -> MessageDraft {
-    let bytes = Array(payload.utf8)
-    return MessageDraft(kind: kind, lane: .event, retain: false) { _ in bytes }
-  }
-
-  private func text(_ draft: MessageDraft?) -> String {
-    draft.map { String(decoding: $0.encode(nil), as: UTF8.self) } ?? "nothing"
+  private func text(_ publication: Publication?) -> String {
+    publication.map { String(decoding: $0.payload(identity: nil), as: UTF8.self) } ?? "nothing"
   }
 
   @Test func aLocationBecomesOne() throws {
-    var profile = try profile()
+    var format = try format()
     var location = Location(
       timestamp: Timestamp(nanoseconds: 0),
       coordinate: Coordinate(latitude: 48.16350684, longitude: -11.5643883))
@@ -32,16 +25,15 @@ import Testing
     location.verticalAccuracy = 4
     location.altitude = 517.4
     let message = LocationMessage(identity: nil, time: Self.time, location: location)
-    let drafts = profile.translate(
-      MessageDraft(kind: .location, lane: .track, retain: true) { _ in message.payload })
-    #expect(drafts.count == 1 && drafts.first?.topic == "owntracks/fleet/van-1")
-    #expect(drafts.first?.qos == 1 && drafts.first?.retain == true)
+    let publications = format.encode(.location(message))
+    #expect(publications.count == 1 && publications.first?.topic == "owntracks/fleet/van-1")
+    #expect(publications.first?.qos == 1 && publications.first?.retain == true)
     // 13.25 m/s are 47.7 km/h; an accuracy is rounded up; 359.7° is nearer to 0 than to 359.
     #expect(
-      text(drafts.first)
+      text(publications.first)
         == #"{"_type":"location","lat":48.1635068,"lon":-11.5643883,"tst":1795248930,"acc":3,"#
         + #""alt":517,"vac":4,"vel":48,"cog":0,"tid":"v1","t":"t"}"#)
-    #expect(text(profile.report()).contains(#""t":"r""#))
+    #expect(text(format.encode(.location).first).contains(#""t":"r""#))
   }
 
   /// A recorder crashes on a transition without `desc`.
@@ -55,40 +47,44 @@ import Testing
   func aCrossingBecomesATransitionWithItsName(
     fields: String, event: String, name: String, waypointTime: Int
   ) throws {
-    var profile = try profile()
-    let region = draft(
-      .region,
-      #"{"time":"2026-11-21T08:15:30.925Z",\#(fields),"latitude":48.5,"longitude":11.5,"horizontalAccuracy":7.2}"#
-    )
-    let drafts = profile.translate(region)
-    #expect(drafts.first?.topic == "owntracks/fleet/van-1/event" && drafts.first?.retain == false)
+    var format = try format()
+    let json =
+      #"{"time":"2026-11-21T08:15:30.925Z",\#(fields),"latitude":48.5,"longitude":11.5,"#
+      + #""horizontalAccuracy":7.2}"#
+    let publications = format.encode(.region(try RegionMessage(json: JSONValue(parsing: Array(json.utf8)))))
+    #expect(publications.first?.topic == "owntracks/fleet/van-1/event" && publications.first?.retain == false)
     #expect(
-      text(drafts.first)
+      text(publications.first)
         == #"{"_type":"transition","wtst":\#(waypointTime),"tst":1795248930,"event":"\#(event)","acc":8,"#
         + #""desc":"\#(name)","lat":48.5,"lon":11.5,"tid":"v1","t":"c","rid":"depot"}"#)
-    let after = profile.translate(
-      draft(.location, #"{"time":"2026-11-21T08:15:31.000Z","latitude":48.5,"longitude":11.5}"#))
+    let location = Location(
+      timestamp: Timestamp(nanoseconds: 0), coordinate: Coordinate(latitude: 48.5, longitude: 11.5))
+    let after = format.encode(
+      .location(LocationMessage(identity: nil, time: Self.time.advanced(bySeconds: 1), location: location)))
     let names = #""inregions":["The depot"],"inrids":["depot"]"#
     #expect(text(after.first).contains(names) == (event == "enter"))
   }
 
   @Test func aBatchBecomesItsPointsNoneOfThemRetained() throws {
-    var profile = try profile()
+    var format = try format()
     let fixes = (0..<3).map {
       TrackMessage.Fix(
         time: Self.time.advanced(bySeconds: Double($0)), coordinate: Coordinate(latitude: 48, longitude: 11))
     }
-    let payload = TrackMessage(identity: nil, fixes: fixes).payload
-    let drafts = profile.translate(MessageDraft(kind: .track, lane: .track, retain: false) { _ in payload })
-    #expect(drafts.count == 3 && drafts.allSatisfy { !$0.retain && $0.topic == "owntracks/fleet/van-1" })
-    #expect(text(drafts.last).contains(#""tst":1795248932"#))
+    let publications = format.encode(.track(TrackMessage(identity: nil, fixes: fixes)))
+    #expect(
+      publications.count == 3 && publications.allSatisfy { !$0.retain && $0.topic == "owntracks/fleet/van-1" }
+    )
+    #expect(text(publications.last).contains(#""tst":1795248932"#))
   }
 
   @Test func theLastStatusBecomesTheLastWill() throws {
-    var profile = try profile()
-    #expect(
-      profile.translate(draft(.status, #"{"state":"online","time":"2026-11-21T08:15:30.000Z"}"#)).isEmpty)
-    let last = profile.translate(draft(.status, #"{"state":"offline","time":"2026-11-21T08:15:30.000Z"}"#))
+    var format = try format()
+    func status(_ state: StatusMessage.State) -> VehicleMessage {
+      .status(StatusMessage(state: state, time: Self.time, sessionStart: Self.time))
+    }
+    #expect(format.encode(status(.online)).isEmpty)
+    let last = format.encode(status(.offline))
     #expect(text(last.first) == #"{"_type":"lwt","tst":1795248930}"#)
     #expect(last.first?.topic == "owntracks/fleet/van-1" && last.first?.retain == false)
   }

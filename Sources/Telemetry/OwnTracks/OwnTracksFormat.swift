@@ -1,0 +1,166 @@
+internal import Positioning
+internal import Spatial
+
+/// Says in the OwnTracks format what a vehicle's messages say, as far as it has words for it.
+public struct OwnTracksFormat: Sendable {
+  public let topics: OwnTracksTopics
+  private let trackerID: String
+  private var battery: Double?
+  private var batteryStatus: OwnTracksLocation.BatteryStatus?
+  /// Identifier and name of the regions that the vehicle is in, in the order in which it entered.
+  private var inside: [(name: String, identifier: String)] = []
+  private var lastLocation: LocationMessage?
+
+  /// - Parameter trackerID: two characters that a map shows.
+  public init(topics: OwnTracksTopics, trackerID: String) {
+    self.topics = topics
+    self.trackerID = trackerID
+  }
+
+  /// The messages that a vehicle's message becomes; none for what the format does not know.
+  public mutating func encode(_ message: VehicleMessage) -> [Publication] {
+    switch message {
+    case .location(let message):
+      lastLocation = message
+      return [location(message, trigger: .moving, lane: .tracks)]
+    case .track(let message): return message.fixes.map(point)
+    case .region(let message): return transition(message)
+    case .status(let message): return status(message)
+    case .heading, .attitude, .motion, .commandResponse, .configReported, .regionsReported: return []
+    }
+  }
+
+  /// The messages that answer a command of the format.
+  public func encode(_ answer: OwnTracksAnswer) -> [Publication] {
+    switch answer {
+    case .location: lastLocation.map { [location($0, trigger: .response, lane: .events)] } ?? []
+    case .status(let status, let time):
+      [
+        publication(
+          topics.status, OwnTracksStatus.status(at: time, native: status?.payload ?? Array("{}".utf8)))
+      ]
+    case .dump(let displacement, let keepAlive, let settings):
+      [
+        publication(
+          topics.dump,
+          OwnTracksStatus.dump(
+            trackerID: trackerID, displacement: displacement, keepAlive: keepAlive, settings: settings))
+      ]
+    case .waypoint(let waypoint): [publication(topics.waypoint, waypoint.payload, lane: nil)]
+    case .waypoints(let waypoints):
+      [publication(topics.waypoints, OwnTracksWaypoint.payload(of: waypoints), lane: nil)]
+    }
+  }
+
+  /// What the broker publishes when a connection ends without a word, and the last word of a clean end.
+  func lastWill(at time: UTCTime) -> Publication {
+    publication(topics.base, OwnTracksStatus.lastWill(at: time))
+  }
+
+  private func publication(
+    _ topic: String, _ payload: [UInt8], lane: DeliveryLane? = .events, retain: Bool = false
+  ) -> Publication {
+    Publication(topic: topic, payload: payload, lane: lane, retain: retain)
+  }
+
+  private func location(
+    _ message: LocationMessage, trigger: OwnTracksLocation.Trigger, lane: DeliveryLane
+  ) -> Publication {
+    var point = OwnTracksLocation(message, trackerID: trackerID, trigger: trigger)
+    point.battery = battery
+    point.batteryStatus = batteryStatus
+    point.regions = inside
+    return publication(topics.base, point.payload, lane: lane, retain: true)
+  }
+
+  /// A point of the history. It is not retained: a broker must not take it for the last known one.
+  private func point(_ fix: TrackMessage.Fix) -> Publication {
+    var point = OwnTracksLocation(time: fix.time, coordinate: fix.coordinate, trackerID: trackerID)
+    point.horizontalAccuracy = fix.horizontalAccuracy
+    return publication(topics.base, point.payload, lane: .tracks)
+  }
+
+  private mutating func transition(_ message: RegionMessage) -> [Publication] {
+    let event: OwnTracksTransition.Event
+    switch message.event {
+    case .enter: event = .enter
+    case .exit: event = .leave
+    case .dwell: return []
+    }
+    let name = message.name ?? message.region
+    inside.removeAll { $0.identifier == message.region }
+    if event == .enter { inside.append((name, message.region)) }
+    // With a waypoint's name, the time at which it was made says which one it is. Nothing but 1970 stays the same otherwise.
+    var transition = OwnTracksTransition(
+      event: event, time: message.time, description: name, regionID: message.region,
+      waypointTime: message.definedAt ?? UTCTime(nanoseconds: 0), trackerID: trackerID)
+    transition.coordinate = message.coordinate.rounded
+    transition.horizontalAccuracy = message.horizontalAccuracy?.rounded(toPlaces: 2)
+    return [publication(topics.event, transition.payload)]
+  }
+
+  /// Takes from a status what locations carry. The last one before a clean end, which no will follows, becomes the word
+  /// that the format has for it.
+  private mutating func status(_ message: StatusMessage) -> [Publication] {
+    if let reported = message.device?.battery {
+      let level = reported.level?.rounded(toPlaces: 3)
+      battery = level.map { $0 * 100 }
+      batteryStatus = reported.isCharging.map { isCharging in
+        !isCharging ? .unplugged : level ?? 0 >= 0.995 ? .full : .charging
+      }
+    }
+    return message.state == .offline ? [lastWill(at: message.time)] : []
+  }
+}
+
+extension OwnTracksLocation {
+  /// What a native message says, in this format, from the same rounded numbers: whoever reads both reads the same.
+  init(_ message: LocationMessage, trackerID: String, trigger: Trigger = .moving) {
+    let location = message.location
+    self.init(
+      time: message.time, coordinate: location.coordinate.rounded, trackerID: trackerID, trigger: trigger)
+    horizontalAccuracy = location.horizontalAccuracy?.rounded(toPlaces: 2)
+    altitude = location.altitude?.rounded(toPlaces: 2)
+    verticalAccuracy = location.verticalAccuracy?.rounded(toPlaces: 2)
+    speed = location.speed?.rounded(toPlaces: 3)
+    course = location.course?.rounded(toPlaces: 2)
+  }
+}
+
+extension Coordinate {
+  /// To a millimetre, as a location has it.
+  fileprivate var rounded: Coordinate {
+    Coordinate(latitude: latitude.rounded(toPlaces: 8), longitude: longitude.rounded(toPlaces: 8))
+  }
+}
+
+extension Double {
+  /// The number that the native format writes with so many decimals.
+  fileprivate func rounded(toPlaces places: Int) -> Double {
+    let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }
+    return (self * scale).rounded() / scale
+  }
+}
+
+/// The topics of one vehicle in the OwnTracks profile: `owntracks/{user}/{device}` and what lies below.
+public struct OwnTracksTopics: Hashable, Sendable {
+  public static let root = "owntracks"
+
+  /// Locations, and the will.
+  public let base: String
+
+  /// - Throws: `TopicError` for a name that is empty or holds a character that MQTT gives a meaning to.
+  public init(user: String, device: String) throws(TopicError) {
+    try TopicError.check(name: user, of: "OwnTracks user", separatorAllowed: false)
+    try TopicError.check(name: device, of: "OwnTracks device", separatorAllowed: false)
+    base = "\(Self.root)/\(user)/\(device)"
+  }
+
+  public var event: String { base + "/event" }
+  public var waypoint: String { base + "/waypoint" }
+  public var waypoints: String { base + "/waypoints" }
+  public var status: String { base + "/status" }
+  public var dump: String { base + "/dump" }
+  /// To the device.
+  public var command: String { base + "/cmd" }
+}

@@ -1,0 +1,177 @@
+/// What a vehicle says: one case for every message of the contract, as a value, from the decision to say it until a format
+/// writes it, and again at whoever reads it.
+public enum VehicleMessage: Hashable, Sendable {
+  case status(StatusMessage)
+  case location(LocationMessage)
+  case track(TrackMessage)
+  case heading(HeadingMessage)
+  case attitude(AttitudeMessage)
+  case motion(MotionMessage)
+  case region(RegionMessage)
+  case commandResponse(CommandResponseMessage)
+  case configReported(ConfigReportedMessage)
+  case regionsReported(RegionsReportedMessage)
+}
+
+/// The queue in which a message waits for the broker. Lanes come before one another in this order, and within a lane the
+/// oldest message comes first. The raw values are on disk.
+public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
+  /// Region transitions and motion events: each one, and synced one by one.
+  case events = 0
+  /// What is: only the newest of a topic matters.
+  case state = 1
+  /// Where it went, tracks and single locations: each one, after the others.
+  case tracks = 2
+  case other = 3
+
+  public static func < (a: DeliveryLane, b: DeliveryLane) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// Identifies a durable message among all that a vehicle ever sent: no two share both numbers, also not across power cuts
+/// and restored backups.
+public struct MessageIdentity: Hashable, Sendable {
+  /// Random, made together with the vehicle's store: a new store starts a new epoch.
+  public var epoch: String
+  /// Grows from message to message within an epoch; gaps mean nothing.
+  public var seq: UInt64
+
+  public init(epoch: String, seq: UInt64) {
+    self.epoch = epoch
+    self.seq = seq
+  }
+}
+
+// MARK: Delivery
+
+extension VehicleMessage {
+  /// What the last part of its topic says; nil for an answer to a remote request, which has a path of several levels.
+  public var kind: MessageKind? { MessageKind(rawValue: path) }
+
+  /// Its topic below that of its vehicle, as in "location" or "config/reported".
+  public var path: String {
+    switch self {
+    case .status: MessageKind.status.rawValue
+    case .location: MessageKind.location.rawValue
+    case .track: MessageKind.track.rawValue
+    case .heading: MessageKind.heading.rawValue
+    case .attitude: MessageKind.attitude.rawValue
+    case .motion: MessageKind.motion.rawValue
+    case .region: MessageKind.region.rawValue
+    case .commandResponse(let message): TopicScheme.responsePath(command: message.command)
+    case .configReported: TopicScheme.configReported
+    case .regionsReported: TopicScheme.regionsReported
+    }
+  }
+
+  /// Where it waits until the broker has acknowledged it; nil for what is worth nothing later, which is sent now or never.
+  public var lane: DeliveryLane? {
+    switch self {
+    case .motion, .region: .events
+    case .status, .configReported, .regionsReported: .state
+    case .location, .track: .tracks
+    case .heading, .attitude, .commandResponse: nil
+    }
+  }
+
+  /// The level of MQTT at which it is published.
+  public var qos: Int {
+    switch self {
+    case .heading, .attitude: 0
+    default: 1
+    }
+  }
+
+  /// Whether the broker keeps it as the last known of its topic.
+  public var isRetained: Bool {
+    switch self {
+    case .status, .location, .configReported, .regionsReported: true
+    case .track, .heading, .attitude, .motion, .region, .commandResponse: false
+    }
+  }
+
+  /// Seconds after which it is worth nothing; nil is for ever.
+  public var expiry: Int? {
+    switch self {
+    case .heading, .attitude: 60
+    default: nil
+    }
+  }
+}
+
+// MARK: The wire
+
+extension VehicleMessage {
+  /// The payload in the native format.
+  /// - Parameter identity: of a message that waits in a lane; nil for one that is sent now.
+  public func encode(identity: MessageIdentity?) -> [UInt8] {
+    switch self {
+    case .status(var message):
+      message.identity = identity
+      return message.payload
+    case .location(var message):
+      message.identity = identity
+      return message.payload
+    case .track(var message):
+      message.identity = identity
+      return message.payload
+    case .heading(let message): return message.payload
+    case .attitude(let message): return message.payload
+    case .motion(var message):
+      message.identity = identity
+      return message.payload
+    case .region(var message):
+      message.identity = identity
+      return message.payload
+    case .commandResponse(let message): return message.payload
+    case .configReported(var message):
+      message.identity = identity
+      return message.payload
+    case .regionsReported(var message):
+      message.identity = identity
+      return message.payload
+    }
+  }
+
+  /// Reads a payload as what its topic says it is.
+  /// - Parameter path: the topic below the vehicle's, as in `TopicAddress.path`.
+  /// - Returns: nil for a path on which no vehicle of this version says anything.
+  /// - Throws: `JSONError` naming what is wrong with the payload.
+  public static func decode(path: String, json: JSONValue) throws(JSONError) -> VehicleMessage? {
+    switch path {
+    case TopicScheme.configReported: return .configReported(try ConfigReportedMessage(json: json))
+    case TopicScheme.regionsReported: return .regionsReported(try RegionsReportedMessage(json: json))
+    case _ where TopicScheme.isResponse(path: path):
+      return .commandResponse(try CommandResponseMessage(json: json))
+    default: break
+    }
+    switch MessageKind(rawValue: path) {
+    case .status: return .status(try StatusMessage(json: json))
+    case .location: return .location(try LocationMessage(json: json))
+    case .track: return .track(try TrackMessage(json: json))
+    case .heading: return .heading(try HeadingMessage(json: json))
+    case .attitude: return .attitude(try AttitudeMessage(json: json))
+    case .motion: return .motion(try MotionMessage(json: json))
+    case .region: return .region(try RegionMessage(json: json))
+    case nil: return nil
+    }
+  }
+
+  /// Reads a payload as what its topic says it is.
+  public static func decode(path: String, payload: [UInt8]) throws(JSONError) -> VehicleMessage? {
+    try decode(path: path, json: JSONValue(parsing: payload))
+  }
+
+  /// Its number among all that the vehicle ever sent, as it was read; nil before it has one, and for what is sent now.
+  public var identity: MessageIdentity? {
+    switch self {
+    case .status(let message): message.identity
+    case .location(let message): message.identity
+    case .track(let message): message.identity
+    case .motion(let message): message.identity
+    case .region(let message): message.identity
+    case .configReported(let message): message.identity
+    case .regionsReported(let message): message.identity
+    case .heading, .attitude, .commandResponse: nil
+    }
+  }
+}

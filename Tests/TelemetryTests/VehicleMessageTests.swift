@@ -1,0 +1,112 @@
+import Motion
+import Positioning
+import Spatial
+import Telemetry
+import Testing
+
+/// What all messages of the contract have in common.
+@Suite struct VehicleMessageTests {
+  private static let time = UTCTime(nanoseconds: 1_795_248_930_925_000_000)
+  private static let identity = MessageIdentity(epoch: "a1b2", seq: 7)
+
+  /// One of each, with what is owed to it on the way.
+  private static let messages:
+    [(message: VehicleMessage, path: String, lane: DeliveryLane?, retained: Bool)] = {
+      var location = Location(
+        timestamp: Timestamp(nanoseconds: time.nanoseconds),
+        coordinate: Coordinate(latitude: 48.5, longitude: 11))
+      location.time = time
+      return [
+        (.status(StatusMessage(state: .online, time: time, sessionStart: time)), "status", .state, true),
+        (
+          .location(LocationMessage(identity: nil, time: time, location: location)), "location", .tracks, true
+        ),
+        (
+          .track(TrackMessage(identity: nil, fixes: [.init(time: time, coordinate: location.coordinate)])),
+          "track", .tracks, false
+        ),
+        (.heading(HeadingMessage(time: time, magneticHeading: 12.5)), "heading", nil, false),
+        (
+          .attitude(
+            AttitudeMessage(
+              time: time, frame: .xTrueNorthZVertical, attitude: Attitude(quaternion: .identity))),
+          "attitude", nil, false
+        ),
+        (.motion(MotionMessage(time: time, event: .activity(.moving))), "motion", .events, false),
+        (
+          .region(
+            RegionMessage(
+              time: time,
+              event: RegionEvent(
+                kind: .enter, identifier: "depot", timestamp: Timestamp(nanoseconds: 0),
+                coordinate: location.coordinate, confidence: 1))), "region", .events, false
+        ),
+        (
+          .commandResponse(CommandResponseMessage(command: "locate", id: "4", time: time, state: .done)),
+          "command/locate/response", nil, false
+        ),
+        (
+          .configReported(ConfigReportedMessage(time: time, state: .applied)), "config/reported", .state, true
+        ),
+        (
+          .regionsReported(RegionsReportedMessage(time: time, state: .refused)), "regions/reported", .state,
+          true
+        ),
+      ]
+    }()
+
+  @Test(arguments: messages.indices) func eachIsReadBackFromItsPathWithItsIdentity(index: Int) throws {
+    let (message, path, lane, retained) = Self.messages[index]
+    #expect(message.path == path && message.lane == lane && message.isRetained == retained)
+    #expect((message.qos == 0) == (path == "heading" || path == "attitude"))
+    #expect((message.expiry == nil) == (message.qos == 1))
+    let identity = lane == nil ? nil : Self.identity
+    let decoded = try VehicleMessage.decode(path: path, payload: message.encode(identity: identity))
+    let read = try #require(decoded)
+    #expect(read.identity == identity)
+    #expect(try VehicleMessage.decode(path: path, payload: message.encode(identity: nil)) == message)
+    // Writing it again changes nothing.
+    #expect(read.encode(identity: identity) == message.encode(identity: identity))
+  }
+
+  @Test func everyKindHasAMessage() {
+    let paths = Set(Self.messages.map(\.path))
+    for kind in MessageKind.allCases { #expect(paths.contains(kind.rawValue), "\(kind)") }
+    #expect(Self.messages.count { $0.message.kind == nil } == 3)
+  }
+
+  @Test(arguments: ["", "config/desired", "regions/desired", "command/locate", "locations", "status/x"])
+  func whatNoVehicleSaysIsNoMessage(path: String) throws {
+    #expect(try VehicleMessage.decode(path: path, payload: Array("{}".utf8)) == nil)
+  }
+
+  @Test func anAnswerGoesWhereItsSenderWantsIt() throws {
+    let topics = try TopicScheme(fleet: "f", vehicle: "v")
+    var response = CommandResponseMessage(command: "status", time: Self.time, state: .done)
+    #expect(
+      Publication(.commandResponse(response), in: topics).topic == "odograph/v1/f/v/command/status/response")
+    response.replyTo = .init(topic: nil, correlation: [1])
+    #expect(
+      Publication(.commandResponse(response), in: topics).topic == "odograph/v1/f/v/command/status/response")
+    response.replyTo = .init(topic: "me/answers", correlation: [1, 2])
+    let publication = Publication(.commandResponse(response), in: topics)
+    #expect(publication.topic == "me/answers" && publication.correlation == [1, 2])
+    #expect(publication.lane == nil && publication.qos == 1 && !publication.retain)
+  }
+
+  /// What became of remote settings is told natively, whatever else is spoken.
+  @Test func aFormatSpokenAloneLeavesTheAnswersNative() throws {
+    var formats = MessageFormats(
+      topics: try TopicScheme(fleet: "f", vehicle: "v"), isNative: false,
+      ownTracks: OwnTracksFormat(topics: try OwnTracksTopics(user: "f", device: "v"), trackerID: "v"))
+    for (message, path, _, _) in Self.messages {
+      let topics = formats.encode(message).map(\.topic)
+      switch path {
+      case "location", "track": #expect(topics == ["owntracks/f/v"])
+      case "region": #expect(topics == ["owntracks/f/v/event"])
+      case "status", "heading", "attitude", "motion": #expect(topics.isEmpty)
+      default: #expect(topics == ["odograph/v1/f/v/\(path)"])
+      }
+    }
+  }
+}
