@@ -11,6 +11,8 @@ let package = Package(
     .executable(name: "odograph", targets: ["odograph"]),
     .library(name: "Spatial", targets: ["Spatial"]),
     .library(name: "Sensors", targets: ["Sensors"]),
+    .library(name: "Recordings", targets: ["Recordings"]),
+    .library(name: "Simulation", targets: ["Simulation"]),
     .library(name: "SensorsIIO", targets: ["SensorsIIO"]),
     .library(name: "SensorsGPSD", targets: ["SensorsGPSD"]),
     .library(name: "Motion", targets: ["Motion"]),
@@ -47,9 +49,11 @@ let package = Package(
     .target(name: "CTOML"),
     .target(name: "TOML", dependencies: ["CTOML", "Platform"]),
     .target(name: "Spatial"),
-    .target(name: "Sensors", dependencies: ["CExpat", "Platform", "Spatial"]),
+    .target(name: "Sensors", dependencies: ["Spatial"]),
+    .target(name: "Recordings", dependencies: ["CExpat", "Platform", "Sensors", "Spatial"]),
+    .target(name: "Simulation", dependencies: ["Sensors", "Spatial"]),
     .target(name: "SensorsIIO", dependencies: ["CIIO", "Platform", "Sensors", "Spatial"]),
-    .target(name: "SensorsGPSD", dependencies: ["CGPS", "Platform", "Sensors", "Spatial"]),
+    .target(name: "SensorsGPSD", dependencies: ["CGPS", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(name: "Motion", dependencies: ["Platform", "Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Motion", "Sensors", "Spatial"]),
     .target(name: "Telemetry", dependencies: ["CJansson", "Motion", "Positioning", "Spatial"]),
@@ -58,8 +62,8 @@ let package = Package(
     .target(
       name: "AgentCore",
       dependencies: [
-        "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD", "SensorsIIO", "Spatial",
-        "StoreAndForward", "Telemetry", "TOML",
+        "Motion", "MQTT", "Platform", "Positioning", "Recordings", "Sensors", "SensorsGPSD", "SensorsIIO",
+        "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TOML",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
@@ -69,8 +73,7 @@ let package = Package(
       name: "FleetCore",
       dependencies: [
         "CExpat", "CLinux", "CPostgreSQL", "CSQLite", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
-        "Spatial",
-        "Telemetry", "TOML", .product(name: "GRDB", package: "GRDB.swift"),
+        "Simulation", "Spatial", "Telemetry", "TOML", .product(name: "GRDB", package: "GRDB.swift"),
       ]),
     .executableTarget(
       name: "odograph",
@@ -80,15 +83,22 @@ let package = Package(
       ]),
 
     .target(
-      name: "TestSupport", dependencies: ["CLinux", "CSQLite", "Platform", "Sensors"],
+      name: "TestSupport", dependencies: ["CLinux", "CSQLite", "Platform", "Sensors", "Simulation"],
       path: "Tests/TestSupport"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "TOMLTests", dependencies: ["Platform", "TOML"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial", "TestSupport"]),
-    .testTarget(name: "SensorsTests", dependencies: ["Platform", "Sensors", "Spatial", "TestSupport"]),
+    .testTarget(name: "SensorsTests", dependencies: ["Sensors", "Spatial"]),
     .testTarget(
-      name: "SensorsGPSDTests", dependencies: ["Sensors", "SensorsGPSD", "Spatial", "TestSupport"]),
-    .testTarget(name: "SensorsIIOTests", dependencies: ["Sensors", "SensorsIIO", "Spatial", "TestSupport"]),
+      name: "RecordingsTests",
+      dependencies: ["Platform", "Recordings", "Sensors", "Simulation", "Spatial", "TestSupport"]),
+    .testTarget(name: "SimulationTests", dependencies: ["Sensors", "Simulation", "Spatial", "TestSupport"]),
+    .testTarget(
+      name: "SensorsGPSDTests",
+      dependencies: ["Recordings", "Sensors", "SensorsGPSD", "Simulation", "Spatial", "TestSupport"]),
+    .testTarget(
+      name: "SensorsIIOTests",
+      dependencies: ["Sensors", "SensorsIIO", "Simulation", "Spatial", "TestSupport"]),
     // The C library's allocator, counted.
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(
@@ -96,13 +106,18 @@ let package = Package(
       dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(
       name: "PositioningTests",
-      dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "TestSupport"]),
+      dependencies: [
+        "Motion", "Positioning", "Recordings", "Sensors", "Simulation", "Spatial", "TestSupport",
+      ]),
     .testTarget(
       name: "TelemetryTests",
-      dependencies: ["Motion", "Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport"]),
+      dependencies: [
+        "Motion", "Positioning", "Recordings", "Sensors", "Spatial", "Telemetry", "TestSupport",
+      ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
     .testTarget(
-      name: "StoreAndForwardTests", dependencies: ["Platform", "Sensors", "StoreAndForward", "TestSupport"]),
+      name: "StoreAndForwardTests",
+      dependencies: ["Platform", "Simulation", "StoreAndForward", "TestSupport"]),
     .testTarget(
       name: "FleetCoreTests",
       dependencies: [
@@ -115,15 +130,16 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial",
-        "StoreAndForward",
-        "Telemetry", "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "AgentCore", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Recordings", "Sensors",
+        "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "DeliveryChild", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "SensorsGPSD",
-        "SensorsIIO", "Spatial", "Telemetry", "TestSupport", "odograph", "odographd",
+        "DeliveryChild", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Recordings", "Sensors",
+        "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "Telemetry", "TestSupport", "odograph",
+        "odographd",
       ]),
   ],
   cxxLanguageStandard: .cxx17
@@ -145,7 +161,7 @@ if let tested = Context.environment["ODOGRAPH_TESTED"] {
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
-  "Platform", "Sensors", "SensorsIIO", "SensorsGPSD", "Telemetry", "StoreAndForward", "MQTT", "FleetCore",
+  "Platform", "Recordings", "SensorsIIO", "SensorsGPSD", "Telemetry", "StoreAndForward", "MQTT", "FleetCore",
   "TOML",
 ]
 for target in package.targets where target.type != .system {

@@ -1,3 +1,4 @@
+public import Recordings
 public import Sensors
 public import Spatial
 

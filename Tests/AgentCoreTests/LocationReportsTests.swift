@@ -1,6 +1,8 @@
 import FleetCore
 import Positioning
+import Recordings
 import Sensors
+import Simulation
 import Spatial
 import Telemetry
 import TestSupport

@@ -40,8 +40,8 @@ let package = Package(
     .executableTarget(
       name: "report-benchmark",
       dependencies: [
-        .product(name: "Positioning", package: "odograph"), .product(name: "Sensors", package: "odograph"),
-        .product(name: "Spatial", package: "odograph"),
+        .product(name: "Positioning", package: "odograph"), .product(name: "Recordings", package: "odograph"),
+        .product(name: "Sensors", package: "odograph"), .product(name: "Spatial", package: "odograph"),
       ],
       path: "Sources/ReportBenchmark"),
   ]

@@ -1,4 +1,5 @@
 import Positioning
+import Recordings
 import Sensors
 import Spatial
 import TestSupport

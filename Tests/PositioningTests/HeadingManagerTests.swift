@@ -1,6 +1,7 @@
 import Motion
 import Positioning
 import Sensors
+import Simulation
 import Spatial
 import TestSupport
 import Testing

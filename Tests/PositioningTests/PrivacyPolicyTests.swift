@@ -1,5 +1,6 @@
 import Positioning
 import Sensors
+import Simulation
 import Spatial
 import TestSupport
 import Testing

@@ -1,6 +1,8 @@
 import Foundation
 import Positioning
+import Recordings
 import Sensors
+import Simulation
 import Spatial
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import Recordings
 import Sensors
 import SensorsGPSD
 import Spatial

@@ -1,4 +1,5 @@
 import Sensors
+import Simulation
 import Spatial
 import TestSupport
 import Testing

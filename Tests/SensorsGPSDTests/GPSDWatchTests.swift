@@ -1,5 +1,6 @@
 import Platform
 import Sensors
+import Simulation
 import TestSupport
 import Testing
 

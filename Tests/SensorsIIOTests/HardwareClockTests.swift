@@ -1,5 +1,6 @@
 import Sensors
 import SensorsIIO
+import Simulation
 import Spatial
 import TestSupport
 import Testing

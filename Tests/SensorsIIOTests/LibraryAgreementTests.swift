@@ -1,5 +1,6 @@
 import Sensors
 import SensorsIIO
+import Simulation
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Glibc
 import Sensors
+import Simulation
 import TestSupport
 import Testing
 

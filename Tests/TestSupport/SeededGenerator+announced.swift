@@ -1,4 +1,4 @@
-public import Sensors
+public import Simulation
 
 extension SeededGenerator {
   /// A generator with a new seed, which is printed, so that a failure can be played again.

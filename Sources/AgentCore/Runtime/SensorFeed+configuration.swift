@@ -1,8 +1,10 @@
 internal import Logging
 internal import Platform
+internal import Recordings
 internal import Sensors
 internal import SensorsGPSD
 internal import SensorsIIO
+internal import Simulation
 internal import Spatial
 
 extension SensorFeed {

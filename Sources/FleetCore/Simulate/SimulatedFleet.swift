@@ -1,4 +1,5 @@
 internal import Sensors
+internal import Simulation
 internal import Spatial
 internal import Telemetry
 

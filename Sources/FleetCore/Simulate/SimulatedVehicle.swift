@@ -1,6 +1,7 @@
 internal import Motion
 internal import Positioning
 internal import Sensors
+internal import Simulation
 internal import Spatial
 internal import Telemetry
 
@@ -74,7 +75,7 @@ struct SimulatedVehicle: Sendable {
   ///   - state: of the shared route at `lapTime(after:)`.
   ///   - seconds: since the start.
   mutating func report(
-    _ state: Sensors.VehicleState, after seconds: Double, at time: UTCTime, options: SimulateOptions,
+    _ state: Simulation.VehicleState, after seconds: Double, at time: UTCTime, options: SimulateOptions,
     into messages: inout [WireMessage]
   ) {
     let location = location(state, at: time, speed: options.speed)
@@ -103,7 +104,7 @@ struct SimulatedVehicle: Sendable {
   }
 
   /// Heading and attitude, which are worth nothing later.
-  func live(_ state: Sensors.VehicleState, at time: UTCTime, into messages: inout [WireMessage]) {
+  func live(_ state: Simulation.VehicleState, at time: UTCTime, into messages: inout [WireMessage]) {
     guard outageEnd == nil else { return }
     // The simulation's x axis points east, that of a frame with north northward.
     let attitude = Attitude(quaternion: state.motion.quaternion).rotatedReference(by: .pi / 2)
@@ -118,7 +119,7 @@ struct SimulatedVehicle: Sendable {
   /// Where on the route it is, seconds from the route's beginning.
   func lapTime(after seconds: Double, speed: Double) -> Double { phase + seconds * speed }
 
-  private mutating func location(_ state: Sensors.VehicleState, at time: UTCTime, speed: Double) -> Location {
+  private mutating func location(_ state: Simulation.VehicleState, at time: UTCTime, speed: Double) -> Location {
     let fresh = Self.receiverError * (1 - Self.receiverMemory * Self.receiverMemory).squareRoot()
     error = Self.receiverMemory * error + fresh * SIMD2(generator.nextNormal(), generator.nextNormal())
     // Metres to degrees on a sphere: it is noise.

@@ -1,6 +1,7 @@
 import Foundation
 import Positioning
 import Sensors
+import Simulation
 import Spatial
 import TestSupport
 import Testing

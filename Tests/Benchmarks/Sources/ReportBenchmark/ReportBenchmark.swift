@@ -1,5 +1,6 @@
 import Foundation
 import Positioning
+import Recordings
 import Sensors
 import Spatial
 

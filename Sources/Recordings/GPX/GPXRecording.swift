@@ -1,0 +1,78 @@
+internal import Platform
+public import Sensors
+public import Spatial
+
+/// Position fixes from a GPX 1.0 or 1.1 file: its track points; without any its route points; without those its
+/// way points.
+///
+/// - `PositionFix.time` is as recorded; `timestamp` is the time since the first point, plus `startingAt`, and
+///   stands still while the recorded time runs backwards (`RecordingClock`).
+/// - A file whose first point has no time is played at one point a second, `time` is nil. A file in which only some
+///   points have a time is an error, because no guess would be right.
+/// - `ele` is taken as the height above mean sea level, as GPX says. Speed and course are those that the file
+///   gives (GPX 1.0 elements, or extensions by whatever prefix); otherwise they are nil, never derived.
+/// - Expat reads the file in blocks. Copies of a recording share the reading position.
+public struct GPXRecording: SensorRecording {
+  public let name: String
+  public let kinds: Set<SensorKind> = [.positioning]
+
+  private let reader: Locked<GPXReader>
+  private var gate = DemandGate()
+  private var clock: RecordingClock
+  private let origin: Timestamp
+  private var count: Int64 = 0
+  private var isTimed: Bool?
+  private var lastTimestamp: Timestamp?
+
+  /// - Parameters:
+  ///   - path: the file.
+  ///   - startingAt: the time of the first point on the device's time line.
+  /// - Throws: `RecordingError` when the file cannot be opened, is no GPX up to its first track point, or holds no
+  ///   point.
+  public init(path: String, startingAt: Timestamp = Timestamp(nanoseconds: 0)) throws(RecordingError) {
+    name = path
+    origin = startingAt
+    clock = RecordingClock(origin: startingAt)
+    let file = try RecordingFile(path: path)
+    guard let element = try GPXReader(file: file, wanted: nil).preferredElement() else {
+      throw RecordingError(
+        file: path, problem: "holds no track, route or way point", remedy: "give a GPX file with a track")
+    }
+    reader = Locked(try GPXReader(file: file, wanted: element))
+  }
+
+  public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
+    if kind == .positioning { gate.setDemand(demand, at: lastTimestamp) }
+  }
+
+  /// The next fix, alone in its block.
+  /// - Throws: `RecordingError` with the line.
+  public mutating func next() throws(RecordingError) -> SensorEvent? {
+    while let point = try reader.withLock({ (reader) throws(RecordingError) in try reader.next() }) {
+      let timestamp = try timestamp(of: point)
+      lastTimestamp = timestamp
+      count += 1
+      guard gate.admits(timestamp) else { continue }
+      var fix = point.fix(at: timestamp)
+      fix.receiver = name
+      return .position([fix])
+    }
+    return nil
+  }
+
+  private mutating func timestamp(of point: GPXPoint) throws(RecordingError) -> Timestamp {
+    let expectsTime = isTimed ?? (point.time != nil)
+    isTimed = expectsTime
+    guard expectsTime == (point.time != nil) else {
+      throw RecordingError(
+        file: name, line: point.line,
+        problem: expectsTime
+          ? "the point has no time, the first one has" : "the point has a time, the first has none",
+        remedy: "give all points a time, or none")
+    }
+    guard expectsTime else {
+      return Timestamp(nanoseconds: origin.nanoseconds &+ count &* 1_000_000_000)
+    }
+    return clock.timestamp(for: point.time)
+  }
+}

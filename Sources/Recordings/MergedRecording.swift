@@ -1,0 +1,54 @@
+public import Sensors
+internal import Spatial
+
+/// Several recordings as one, their events in order of time: the fixes of one file with the samples of another.
+///
+/// Each recording keeps its own time line; start them so that they agree (`startingAt`). A tie goes to the
+/// recording that was named first. Demands are met here rather than in the parts, because a part that is asked
+/// for nothing would run to its end while the others stand still.
+public struct MergedRecording: SensorRecording {
+  public let name: String
+  public let kinds: Set<SensorKind>
+
+  private var parts: [any SensorRecording]
+  private var heads: [SensorEvent?]
+  private var hasBegun = false
+  private var filter = DemandFilter()
+
+  /// - Parameter parts: the recordings; the times within each must not run back, as their contract says.
+  public init(_ parts: [any SensorRecording]) {
+    self.parts = parts
+    name = parts.map(\.name).joined(separator: " + ")
+    kinds = parts.reduce(into: []) { $0.formUnion($1.kinds) }
+    heads = Array(repeating: nil, count: parts.count)
+  }
+
+  public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
+    filter.setDemand(demand, for: kind)
+  }
+
+  public mutating func next() throws -> SensorEvent? {
+    if !hasBegun {
+      hasBegun = true
+      for index in parts.indices { heads[index] = try parts[index].next() }
+    }
+    while let index = earliest, let event = heads[index] {
+      heads[index] = nil
+      heads[index] = try parts[index].next()
+      if let rest = filter.admit(event) { return rest }
+    }
+    return nil
+  }
+
+  private var earliest: Int? {
+    var best: (index: Int, time: Int64)?
+    for (index, head) in heads.enumerated() {
+      guard let head else { continue }
+      // Blocks are ordered by their newest sample; an empty one is over at once.
+      let time = head.timestamp?.nanoseconds ?? .min
+      if let least = best, least.time <= time { continue }
+      best = (index, time)
+    }
+    return best?.index
+  }
+}

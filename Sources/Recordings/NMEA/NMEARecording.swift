@@ -1,0 +1,131 @@
+public import Sensors
+public import Spatial
+
+/// Position fixes from a receiver's NMEA 0183 log, one for each moment that its sentences speak of.
+///
+/// - RMC, GGA, GNS, GLL, GSA, GSV, VTG and ZDA of any talker are read; other sentences, comments and binary are
+///   passed over. RMC status V, GLL status V and GGA quality 0 mean that there is no fix: such a moment has no
+///   position, whatever the sentences repeat.
+/// - `PositionFix.time` is as recorded. `timestamp` is the receiver's time since its first one, plus
+///   `startingAt`; when the receiver's time runs backwards it stands still (`RecordingClock`).
+/// - The date comes from RMC or ZDA. While there was none, it is the one given, and later days are counted as the
+///   time of day passes midnight; without that either, `time` is nil and the time line still runs.
+/// - A sentence with a wrong or missing checksum is an error that names its line, except a last line without an
+///   end, which a recorder that was cut off leaves. With `toleratingBrokenSentences` such sentences are counted
+///   instead, and only a file without any sound sentence is an error.
+public struct NMEARecording: SensorRecording {
+  public let name: String
+  public let kinds: Set<SensorKind> = [.positioning]
+  /// How many sentences were passed over because of their checksum.
+  public private(set) var brokenSentenceCount = 0
+
+  private var lines: LineReader
+  private let toleratesBrokenSentences: Bool
+  private var gate = DemandGate()
+  private var clock: RecordingClock
+  private var calendar: NMEACalendar
+  private var satellites = NMEASatelliteCount()
+  private var epoch = NMEAEpoch()
+  private var soundSentenceCount = 0
+  private var lastTimestamp: Timestamp?
+  private var isFinished = false
+
+  /// - Parameters:
+  ///   - path: the log.
+  ///   - startDate: any time on the day on which the log starts (UTC); needed only for logs without RMC and ZDA.
+  ///   - startingAt: the time of the first fix on the device's time line.
+  ///   - toleratingBrokenSentences: whether sentences with a bad checksum are counted rather than an error.
+  /// - Throws: `RecordingError` when the file cannot be opened.
+  public init(
+    path: String, startDate: UTCTime? = nil, startingAt: Timestamp = Timestamp(nanoseconds: 0),
+    toleratingBrokenSentences: Bool = false
+  ) throws(RecordingError) {
+    name = path
+    lines = try LineReader(path: path)
+    toleratesBrokenSentences = toleratingBrokenSentences
+    clock = RecordingClock(origin: startingAt)
+    calendar = NMEACalendar(startDate: startDate)
+  }
+
+  public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
+    if kind == .positioning { gate.setDemand(demand, at: lastTimestamp) }
+  }
+
+  /// The next fix, alone in its block.
+  /// - Throws: `RecordingError` for a broken sentence, a line that is too long, and at the end of a file that
+  ///   held no sentence at all. After a broken sentence the recording can be read on.
+  public mutating func next() throws(RecordingError) -> SensorEvent? {
+    while !isFinished {
+      guard let sentence = try nextSentence() else {
+        isFinished = true
+        guard soundSentenceCount > 0 else {
+          throw RecordingError(
+            file: name, problem: "holds no NMEA sentence with a right checksum",
+            remedy: "give a receiver's NMEA log")
+        }
+        return closeEpoch().map { .position([$0]) }
+      }
+      guard epoch.isEnded(by: sentence) else {
+        epoch.take(sentence)
+        continue
+      }
+      let fix = closeEpoch()
+      epoch.take(sentence)
+      if let fix { return .position([fix]) }
+    }
+    return nil
+  }
+
+  private mutating func nextSentence() throws(RecordingError) -> NMEASentence? {
+    while let line = try lines.next() {
+      do {
+        if let sentence = try NMEASentence(line: line) {
+          soundSentenceCount += 1
+          return sentence
+        }
+      } catch {
+        guard lines.lineWasTerminated else { continue }
+        brokenSentenceCount += 1
+        if !toleratesBrokenSentences {
+          throw RecordingError(
+            file: name, line: lines.lineNumber, problem: "\(error.description) (\(excerpt(line)))",
+            remedy: "the recording is damaged here; record it again or allow broken sentences")
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Ends the epoch. Its fix is nil when it spoke of no position or nobody wants one.
+  private mutating func closeEpoch() -> PositionFix? {
+    let ended = epoch
+    epoch = NMEAEpoch()
+    satellites.take(ended.satellitesVisible)
+    guard ended.speaksOfPosition else { return nil }
+    let moment = calendar.moment(timeOfDay: ended.timeOfDay, date: ended.date, shifting: &clock)
+    let timestamp = clock.timestamp(for: moment?.time)
+    lastTimestamp = timestamp
+    guard gate.admits(timestamp) else { return nil }
+    var fix = ended.fix(at: timestamp)
+    fix.time = moment.flatMap { $0.isDated ? $0.time : nil }
+    fix.satellitesVisible = satellites.visible
+    fix.receiver = name
+    return fix
+  }
+}
+
+/// How many satellites are in view, over all talkers. GSV comes more rarely than fixes, so a count holds for a
+/// while, but not for ever.
+private struct NMEASatelliteCount: Sendable {
+  private static let lifetimeInEpochs = 30
+  private var counts: [String: (count: Int, age: Int)] = [:]
+
+  var visible: Int? { counts.isEmpty ? nil : counts.values.reduce(0) { $0 + $1.count } }
+
+  mutating func take(_ fresh: [String: Int]) {
+    for (talker, entry) in counts {
+      counts[talker] = entry.age < Self.lifetimeInEpochs ? (entry.count, entry.age + 1) : nil
+    }
+    for (talker, count) in fresh { counts[talker] = (count, 0) }
+  }
+}

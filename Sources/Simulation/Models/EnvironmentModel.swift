@@ -1,0 +1,115 @@
+internal import Glibc
+internal import Sensors
+public import Spatial
+
+extension SimulatedDrive {
+  /// What surrounds the vehicle: the earth's field, the air, and the errors of the sensors that feel them.
+  public struct Environment: Hashable, Sendable {
+    /// Degrees east of true north to which the horizontal field points.
+    public var declination = 4.4
+    /// Degrees by which the field dips below the horizon.
+    public var inclination = 64.3
+    /// Strength of the field, µT.
+    public var fieldStrength = 48.8
+    /// Field of the vehicle's own magnetised parts, µT, device frame: what is left after a rough calibration.
+    public var hardIron = Vector3(1.2, -0.8, 2)
+    /// White noise of the magnetometer, µT, standard deviation of a sample.
+    public var magnetometerNoise = 0.3
+    /// Air pressure at sea level, Pa.
+    public var seaLevelPressure = 101_325.0
+    /// White noise of the barometer, Pa.
+    public var barometerNoise = 1.5
+    /// Standard deviation by which the weather changes the pressure, Pa, over about an hour.
+    public var weather = 60.0
+    /// Outside temperature, °C.
+    public var temperature = 17.0
+    /// By how much the electronics warm up in use, °C, in about ten minutes.
+    public var warmUp = 14.0
+    /// White noise of the thermometer, °C.
+    public var thermometerNoise = 0.05
+
+    public init() {}
+
+    /// The same surroundings, felt by sensors that tell the truth.
+    public static var ideal: Environment {
+      var environment = Environment()
+      environment.hardIron = .zero
+      environment.magnetometerNoise = 0
+      environment.barometerNoise = 0
+      environment.weather = 0
+      environment.thermometerNoise = 0
+      return environment
+    }
+
+    /// The earth's field, µT, east-north-up.
+    public var magneticField: Vector3 {
+      let (d, i) = (declination.radians, inclination.radians)
+      return fieldStrength * Vector3(cos(i) * sin(d), cos(i) * cos(d), -sin(i))
+    }
+
+    /// Pressure (Pa) at an altitude (m above mean sea level) in the ICAO standard atmosphere below 11 km.
+    public func pressure(altitude: Double) -> Double {
+      seaLevelPressure * pow(max(0.01, 1 - 0.0065 / 288.15 * altitude), 5.25588)
+    }
+  }
+}
+
+struct MagnetometerModel: Sendable {
+  private let field: Vector3
+  private let hardIron: Vector3
+  private let noise: Double
+  private var generator: SeededGenerator
+
+  init(_ environment: SimulatedDrive.Environment, generator: SeededGenerator) {
+    field = environment.magneticField
+    hardIron = environment.hardIron
+    noise = environment.magnetometerNoise
+    self.generator = generator
+  }
+
+  mutating func sample(_ motion: VehicleMotion, at timestamp: Timestamp) -> MagnetometerData {
+    MagnetometerData(
+      timestamp: timestamp,
+      magneticField: motion.quaternion.conjugate.rotate(field) + hardIron
+        + noise * generator.nextNormalVector())
+  }
+}
+
+struct BarometerModel: Sendable {
+  private let environment: SimulatedDrive.Environment
+  private var generator: SeededGenerator
+  private var weather: GaussMarkov
+
+  init(_ environment: SimulatedDrive.Environment, generator: SeededGenerator) {
+    self.environment = environment
+    self.generator = generator
+    weather = GaussMarkov(correlationTime: 3600, generator: &self.generator)
+  }
+
+  /// The sample at an altitude (m above mean sea level), `elapsed` seconds after the last one.
+  mutating func sample(altitude: Double, at timestamp: Timestamp, elapsed: Double) -> PressureData {
+    weather.advance(by: elapsed, generator: &generator)
+    return PressureData(
+      timestamp: timestamp,
+      pressure: environment.pressure(altitude: altitude) + environment.weather * weather.value
+        + environment.barometerNoise * generator.nextNormal())
+  }
+}
+
+struct ThermometerModel: Sendable {
+  private let environment: SimulatedDrive.Environment
+  private var generator: SeededGenerator
+
+  init(_ environment: SimulatedDrive.Environment, generator: SeededGenerator) {
+    self.environment = environment
+    self.generator = generator
+  }
+
+  /// The sample taken `seconds` after the electronics were switched on.
+  mutating func sample(after seconds: Double, at timestamp: Timestamp) -> TemperatureData {
+    TemperatureData(
+      timestamp: timestamp,
+      temperature: environment.temperature + environment.warmUp * (1 - exp(-seconds / 600))
+        + environment.thermometerNoise * generator.nextNormal())
+  }
+}

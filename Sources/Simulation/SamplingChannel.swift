@@ -1,0 +1,147 @@
+internal import Sensors
+internal import Spatial
+
+/// When one sensor samples, and in which blocks it hands its samples over.
+///
+/// Samples lie on a fixed grid of the sensor's highest rate, whatever is demanded: a lower rate takes every
+/// n-th, so a change of demand never moves a sample.
+struct SamplingChannel: Sendable {
+  /// Which samples the next event holds.
+  struct Block {
+    /// Nanoseconds since the start.
+    var first: Int64
+    var interval: Int64
+    var count: Int
+    /// Whether the sensor was asleep before the first sample.
+    var wakes: Bool
+
+    var end: Int64 { first + Int64(count - 1) * interval }
+  }
+
+  private struct DutyCycle: Sendable {
+    var on: Int64
+    var period: Int64
+    /// When the first "on" began.
+    var since: Int64
+  }
+
+  let kind: SensorKind
+  /// The highest rate, Hz.
+  let highestRate: Double
+  private let gridInterval: Int64
+  private let lastTime: Int64
+  private let usualLatency: Int64
+
+  private(set) var demand: SensorDemand
+  private var stride: Int64 = 1
+  private var latency: Int64
+  private var dutyCycle: DutyCycle?
+  private var nextIndex: Int64 = 0
+  private var isAwake = false
+  /// No event may end before this.
+  private var now: Int64 = 0
+  /// Nil when asleep, or when the recording is over.
+  private(set) var nextBlock: Block?
+
+  /// More samples than this are never held back, as in a chip's buffer.
+  private static let deepestBuffer = 1024
+
+  /// - Parameters:
+  ///   - blockDuration: nanoseconds that a block spans until somebody demands otherwise.
+  ///   - lastTime: nanoseconds since the start after which no sample is taken.
+  init(kind: SensorKind, rate: Double, blockDuration: Int64, lastTime: Int64) {
+    self.kind = kind
+    highestRate = rate
+    gridInterval = max(1, Int64((1e9 / rate).rounded()))
+    usualLatency = blockDuration
+    latency = blockDuration
+    self.lastTime = lastTime
+    demand = .rate(hertz: rate, latency: .nanoseconds(blockDuration))
+    plan()
+  }
+
+  /// Samples per second while awake; nil while nobody wants any.
+  var rate: Double? { demand.isOn ? highestRate / Double(stride) : nil }
+
+  /// Takes effect after `now`, nanoseconds since the start, -1 before anything was handed over.
+  ///
+  /// A sensor that stays on at its rate or a higher one loses no sample; one that slows down or sleeps drops
+  /// what it has not handed over.
+  mutating func setDemand(_ demand: SensorDemand, now: Int64) {
+    guard demand != self.demand else { return }
+    let (wasContinuous, strideBefore) = (self.demand.isOn && dutyCycle == nil, stride)
+    self.demand = demand
+    self.now = now
+    (dutyCycle, stride, latency) = (nil, 1, usualLatency)
+    switch demand {
+    case .off:
+      break
+    case .dutyCycle(let on, let period):
+      let (on, period) = (max(1, on.clampedNanoseconds), period.clampedNanoseconds)
+      if on < period { dutyCycle = DutyCycle(on: on, period: period, since: max(0, now)) }
+    case .rate(let hertz, let latency):
+      // A rate that divides the highest one and is not below what is wanted.
+      let slowest = Double(Duration.seconds(31_536_000).clampedNanoseconds / gridInterval)
+      let ratio = hertz > 0 ? min(slowest, highestRate / hertz * (1 + 1e-9)) : slowest
+      stride = max(1, Int64(ratio.rounded(.down)))
+      self.latency = max(0, latency.clampedNanoseconds)
+    }
+    if !demand.isOn { isAwake = false }
+    let continues = wasContinuous && dutyCycle == nil && stride <= strideBefore
+    if !continues { nextIndex = max(nextIndex, (now + gridInterval) / gridInterval) }
+    plan()
+  }
+
+  /// The block has been handed over.
+  mutating func advance() {
+    guard let block = nextBlock else { return }
+    nextIndex = block.end / gridInterval + stride
+    now = block.end
+    isAwake = true
+    plan()
+  }
+
+  private mutating func plan() {
+    nextBlock = nil
+    guard demand.isOn else { return }
+    var first = nextIndex.quotientRoundedUp(by: stride) * stride * gridInterval
+    var last = Int64.max
+    var wakes = !isAwake
+    if let dutyCycle {
+      let phase = (first - dutyCycle.since) % dutyCycle.period
+      if phase >= dutyCycle.on {
+        first = (first - phase + dutyCycle.period).quotientRoundedUp(by: gridInterval) * gridInterval
+      }
+      let since = dutyCycle.since
+      if (first - since) / dutyCycle.period > max(0, now - since) / dutyCycle.period { wakes = true }
+      // Even an "on" too short for the grid yields a sample.
+      last = max(first, first - (first - since) % dutyCycle.period + dutyCycle.on - 1)
+    }
+    guard first <= lastTime else { return }
+    let interval = stride * gridInterval
+    var count = min(Int64(Self.deepestBuffer), max(1, latency / interval))
+    // Samples that a shorter block would have handed over before now come late, but come.
+    if now > first { count = max(count, (now - first).quotientRoundedUp(by: interval) + 1) }
+    count = min(count, (min(last, lastTime) - first) / interval + 1)
+    let block = Block(first: first, interval: interval, count: Int(count), wakes: wakes)
+    // The recording's end leaves no later sample for the ones before now to come with.
+    if block.end >= now { nextBlock = block }
+  }
+}
+
+extension Int64 {
+  fileprivate func quotientRoundedUp(by step: Int64) -> Int64 {
+    self / step + (self % step > 0 ? 1 : 0)
+  }
+}
+
+extension Duration {
+  /// Whole nanoseconds, clamped to ten years either way.
+  var clampedNanoseconds: Int64 {
+    let limit: Int64 = 315_360_000
+    let (seconds, attoseconds) = components
+    if seconds >= limit { return limit * 1_000_000_000 }
+    if seconds <= -limit { return -limit * 1_000_000_000 }
+    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+  }
+}

@@ -1,0 +1,102 @@
+import Recordings
+import Sensors
+import Spatial
+import TestSupport
+import Testing
+
+@Suite struct GPXRecordingTests {
+  let scratch: ScratchFolder
+
+  init() throws { scratch = try ScratchFolder() }
+
+  private func recording(_ body: String) throws -> GPXRecording {
+    try GPXRecording(
+      path: scratch.write("<?xml version=\"1.0\"?>\n<gpx version=\"1.1\">\n\(body)\n</gpx>", to: "track.gpx"))
+  }
+
+  @Test func readsWhatThePointsSay() throws {
+    let fixes = try fixes(
+      of: recording(
+        """
+        <wpt lat="1" lon="2"><name>A place</name></wpt>
+        <trk><name>Drive &amp; back</name><trkseg>
+        <trkpt lat="48.1" lon="11.5"><ele> 519.5 </ele><time>2025-06-02T04:54:07.250Z</time>
+        <sat>9</sat><hdop>0.8</hdop>
+        <extensions><x:TrackPointExtension><x:speed>12.5</x:speed><x:course>-10</x:course></x:TrackPointExtension>
+        </extensions></trkpt>
+        <trkpt lat="48.2" lon="11.6"><time>2025-06-02T04:54:09+00:00</time></trkpt>
+        <trkpt lat="48.3" lon="11.7"><time>2025-06-02T04:54:10Z</time><fix>none</fix></trkpt>
+        </trkseg></trk>
+        """))
+    #expect(fixes.count == 3)
+    #expect(fixes[0].coordinate == Coordinate(latitude: 48.1, longitude: 11.5))
+    #expect(fixes[0].altitudeMeanSeaLevel == 519.5 && fixes[0].altitudeEllipsoidal == nil)
+    #expect(fixes[0].speed == 12.5 && fixes[0].course == 350)
+    #expect(fixes[0].satellitesUsed == 9 && fixes[0].horizontalDilution == 0.8)
+    #expect(fixes[0].time == UTCTime(rfc3339: "2025-06-02T04:54:07.250Z"))
+    #expect(fixes[1].speed == nil && fixes[1].course == nil && fixes[1].altitudeMeanSeaLevel == nil)
+    #expect(fixes[1].mode == .twoDimensional)
+    #expect(fixes[2].mode == .noFix && fixes[2].coordinate == nil)
+    #expect(fixes.map(\.timestamp.seconds) == [0, 1.75, 2.75])
+  }
+
+  @Test func pointsWithoutTimeComeOnceASecond() throws {
+    let fixes = try fixes(of: recording("<rte><rtept lat='1' lon='2'/><rtept lat='3' lon='4'/></rte>"))
+    #expect(fixes.map(\.timestamp.seconds) == [0, 1])
+    #expect(fixes.map(\.time) == [nil, nil])
+  }
+
+  @Test func timeThatRunsBackwardsHoldsTheTimeLine() throws {
+    let point = { (time: String) in "<wpt lat='1' lon='2'><time>2025-06-02T04:54:\(time)Z</time></wpt>" }
+    let fixes = try fixes(of: recording(point("10") + point("05") + point("11")))
+    #expect(fixes.map(\.timestamp.seconds) == [0, 0, 1])
+  }
+
+  @Test(arguments: [
+    ("<trk><trkseg>\n<trkpt lat='1'/></trkseg></trk>", 4),
+    ("<trk><trkseg>\n<trkpt lat='91' lon='2'/></trkseg></trk>", 4),
+    ("<trk><trkseg><trkpt lat='nan' lon='2'/></trkseg></trk>", 3),
+    ("<trk><trkseg><trkpt lat='1' lon='2'><ele>high</ele></trkpt></trkseg></trk>", 3),
+    ("<trk><trkseg><trkpt lat='1' lon='2'><time>noon</time></trkpt></trkseg></trk>", 3),
+    ("<trk><trkseg><trkpt lat='1' lon='2'></trkseg></trk>", 3),
+    ("<wpt lat='1' lon='2'/>\n<wpt lat='1' lon='2'><time>2025-06-02T04:54:10Z</time></wpt>", 4),
+    (String(repeating: "<a>", count: 100), 3), ("<metadata/>", nil as Int?),
+    ("&undefined;", 3),
+  ])
+  func brokenFilesNameTheLine(body: String, line: Int?) throws {
+    let error = try #require(recordingError { try fixes(of: recording(body)) })
+    #expect(error.line == line, "\(error)")
+    #expect(error.file.hasSuffix("track.gpx"))
+  }
+
+  @Test(arguments: ["", "not XML", "<html></html>", "<gpx><trk>", "\u{0}\u{1}\u{2}"])
+  func otherFilesAreErrors(text: String) throws {
+    let path = try scratch.write(text, to: "other.gpx")
+    #expect(throws: RecordingError.self) { _ = try fixes(of: GPXRecording(path: path)) }
+  }
+
+  /// Entities that multiply themselves must not fill the memory.
+  @Test func entitiesThatMultiplyAreRefused() throws {
+    let entities = (1...12).map { level in
+      "<!ENTITY e\(level) \"\(String(repeating: "&e\(level - 1);", count: 10))\">"
+    }
+    let text =
+      "<!DOCTYPE gpx [<!ENTITY e0 \"0123456789\">\(entities.joined())]>"
+      + "<gpx><wpt lat='1' lon='2'><name>&e12;</name></wpt></gpx>"
+    let path = try scratch.write(text, to: "laughs.gpx")
+    #expect(throws: RecordingError.self) { _ = try fixes(of: GPXRecording(path: path)) }
+  }
+
+  @Test func aTagWithoutEndIsRefused() throws {
+    let path = try scratch.write(
+      Array("<gpx a='".utf8) + [UInt8](repeating: 65, count: 3_000_000), to: "tag.gpx")
+    #expect(throws: RecordingError.self) { _ = try fixes(of: GPXRecording(path: path)) }
+  }
+
+  @Test func demandIsMetOnTheRecordingsTimeLine() throws {
+    let points = (10..<40).map { "<wpt lat='1' lon='2'><time>2025-06-02T04:54:\($0)Z</time></wpt>" }
+    var recording = try self.recording(points.joined())
+    recording.setDemand(.rate(hertz: 0.1, latency: .zero), for: .positioning)
+    #expect(try fixes(of: recording).map(\.timestamp.seconds) == [0, 10, 20])
+  }
+}

@@ -1,0 +1,31 @@
+import Recordings
+import Sensors
+import TestSupport
+
+/// Every event of a recording.
+func events(of recording: some SensorRecording) throws -> [SensorEvent] {
+  var recording = recording
+  var events: [SensorEvent] = []
+  while let event = try recording.next() { events.append(event) }
+  return events
+}
+
+/// Every fix of a recording.
+func fixes(of recording: some SensorRecording) throws -> [PositionFix] {
+  try events(of: recording).flatMap { event -> [PositionFix] in
+    if case .position(let block) = event { block } else { [] }
+  }
+}
+
+/// An NMEA log of sentences without `$` and checksum.
+func nmea(_ bodies: [String]) -> String { bodies.map(GPSDFixture.sentence).joined() }
+
+/// The error of a recording when it is read to its end; nil when there was none.
+func recordingError(_ read: () throws -> some Any) -> RecordingError? {
+  do {
+    _ = try read()
+    return nil
+  } catch {
+    return error as? RecordingError
+  }
+}

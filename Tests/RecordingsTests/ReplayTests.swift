@@ -1,0 +1,116 @@
+import Platform
+import Recordings
+import Sensors
+import Simulation
+import Spatial
+import TestSupport
+import Testing
+
+@Suite struct ReplayTests {
+  let scratch: ScratchFolder
+
+  init() throws { scratch = try ScratchFolder() }
+
+  private func samples(_ times: [Double], origin: Double = 0) throws -> CSVSensorRecording {
+    let rows = times.map { "\($0),1,2,3" }.joined(separator: "\n")
+    return try CSVSensorRecording(
+      path: scratch.write("t,gx,gy,gz\n" + rows, to: "\(times.count).csv"),
+      startingAt: Timestamp(seconds: origin))
+  }
+
+  @Test func mergedEventsAreInOrderOfTime() throws {
+    let merged = MergedRecording([
+      try samples([0, 0.5, 1.5, 2.5], origin: 0.25), NoLocation(duration: .seconds(3)),
+    ])
+    #expect(merged.kinds == [.gyroscope, .positioning])
+    let times = try events(of: merged).compactMap { $0.timestamp?.seconds }
+    #expect(times == [0, 0.25, 0.75, 1, 1.75, 2, 2.75])
+  }
+
+  @Test func aPartThatIsOffDoesNotRunAhead() throws {
+    var merged = MergedRecording([
+      try samples([0, 1, 2, 3, 4, 5].map { $0 + 0.5 }), NoLocation(duration: .seconds(6)),
+    ])
+    merged.setDemand(.off, for: .positioning)
+    for _ in 0..<3 { #expect(try merged.next()?.kind == .gyroscope) }
+    merged.setDemand(.rate(hertz: 1, latency: .zero), for: .positioning)
+    #expect(try merged.next()?.timestamp == Timestamp(seconds: 3))
+  }
+
+  @Test func noLocationNeverHasAPosition() throws {
+    let fixes = try fixes(of: NoLocation(duration: .seconds(3)))
+    #expect(fixes.map(\.timestamp.seconds) == [0, 1, 2])
+    #expect(fixes.allSatisfy { $0.mode == .noFix && $0.coordinate == nil })
+    var endless = NoLocation()
+    endless.setDemand(.off, for: .positioning)
+    #expect(endless.next() == .position([]))
+  }
+
+  @Test func aPacedReplaySaysAllAndThatItIsOver() throws {
+    let heard = Locked<[SensorEvent]>([])
+    let done = try EventDescriptor()
+    let replay = try PacedReplay(samples([5, 6, 7]), speed: .infinity)
+    replay.setDemand(.rate(hertz: 100, latency: .zero), for: .gyroscope)
+    try replay.start { event in
+      heard.withLock { $0.append(event) }
+      if case .status(let status) = event, status.state == .finished { done.signal() }
+    }
+    #expect(done.wait(seconds: 30))
+    replay.stop()
+    let events = heard.withLock { $0 }
+    let times = events.compactMap { $0.kind == .gyroscope ? $0.timestamp : nil }
+    #expect(times.count == 3)
+    // The intervals are the recording's; the first sample happens at the start, on the device's time line.
+    #expect(times.map { $0.seconds(since: times[0]) } == [0, 1, 2])
+    #expect(times.allSatisfy { $0.nanoseconds <= SystemClock.boottime + 3_000_000_000 })
+    guard case .status(let first)? = events.first, case .active = first.state else {
+      Issue.record("the first event is not that it is active: \(events.first as Any)")
+      return
+    }
+  }
+
+  @Test func aReplayThatIsNotWantedIsSilent() throws {
+    let heard = Locked<[SensorEvent]>([])
+    let done = try EventDescriptor()
+    let replay = try PacedReplay(samples([5, 6, 7]), speed: .infinity)
+    try replay.start { event in
+      heard.withLock { $0.append(event) }
+      if case .status(let status) = event, status.state == .finished { done.signal() }
+    }
+    #expect(done.wait(seconds: 30))
+    replay.stop()
+    #expect(heard.withLock { $0.allSatisfy { $0.kind == nil } })
+  }
+
+  @Test func stoppingALifeSpeedReplayDoesNotWaitForItsEnd() throws {
+    let replay = try PacedReplay(samples([0, 100_000]))
+    let started = try EventDescriptor()
+    try replay.start { _ in started.signal() }
+    #expect(started.wait(seconds: 30))
+    replay.stop()
+    let count = Locked(0)
+    try replay.start { _ in count.withLock { $0 += 1 } }
+    #expect(count.withLock { $0 } == 0)
+  }
+
+  @Test func anUnreadableRecordingIsSaidAndThenFinished() throws {
+    let path = try scratch.write("t,gx,gy,gz\n0,1,2,3\n1,1,2,x\n", to: "broken.csv")
+    let heard = Locked<[SourceStatus.State]>([])
+    let done = try EventDescriptor()
+    let replay = try PacedReplay(CSVSensorRecording(path: path), speed: .infinity)
+    try replay.start { event in
+      guard case .status(let status) = event else { return }
+      heard.withLock { $0.append(status.state) }
+      if status.state == .finished { done.signal() }
+    }
+    #expect(done.wait(seconds: 30))
+    replay.stop()
+    let states = heard.withLock { $0 }
+    #expect(states.count == 3)
+    guard case .unavailable(let reason)? = states.dropFirst().first else {
+      Issue.record("the fault was not said: \(states)")
+      return
+    }
+    #expect(reason.contains("broken.csv:3: column gz"))
+  }
+}
