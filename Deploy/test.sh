@@ -89,7 +89,7 @@ check formatting formatting
 step "build"
 check build swift build --build-tests
 
-computing=(SpatialTests SensorsTests MotionTests PositioningTests)
+computing=(SpatialTests SensorsTests RecordingsTests SimulationTests MotionTests PositioningTests)
 some_of() { local IFS='|'; echo "^($*)\\."; }
 documentation() {
   local pages=$results/pages

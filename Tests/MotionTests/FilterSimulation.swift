@@ -108,8 +108,17 @@ struct FilterSimulation {
   /// `duration` s of samples, all sensors at once. The gyroscope is late by one sample, as its own filter makes it.
   func samples(_ duration: Double) -> [Sample] {
     var random = self.random
+    // As SplitMix's own, but of the lower bits, as Double.random(in: 0..<1) takes them.
+    func normal() -> Double {
+      var (sum, count) = (-6.0, 0)
+      while count < 12 {
+        sum += Double(random.next() & 0x1F_FFFF_FFFF_FFFF) * 0x1p-53
+        count += 1
+      }
+      return sum
+    }
     func noise(_ deviation: Double) -> Vector3 {
-      Vector3(random.normal() * deviation, random.normal() * deviation, random.normal() * deviation)
+      Vector3(normal() * deviation, normal() * deviation, normal() * deviation)
     }
     let period = 1 / rate
     let steps = 10

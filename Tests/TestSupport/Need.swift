@@ -29,6 +29,12 @@ public struct Need: Sendable {
     Need("the Debian packages \(names)") { programs.allSatisfy { ChildProcess.find($0) != nil } }
   }
 
+  static func python(_ module: String, package: String) -> Need {
+    Need("the Debian packages \(package)") {
+      try ChildProcess(ContractScript.python, ["-c", "import \(module)"]).waitForExit() == 0
+    }
+  }
+
   public static let gpsd = packages("gpsd gpsd-tools gpsd-clients", programs: "gpsd", "gpsfake", "gpspipe")
   public static let gpsbabel = packages("gpsbabel", programs: "gpsbabel")
   public static let postgreSQL = Need("the Debian packages postgresql-15") {
@@ -36,9 +42,8 @@ public struct Need: Sendable {
   }
   /// A wall clock that a test may set.
   public static let fakeClock = Need("the Debian packages faketime") { FakeClock.isInstalled }
-  public static let prometheusClient = Need("the Debian packages python3-prometheus-client") {
-    try ChildProcess(ContractScript.python, ["-c", "import prometheus_client"]).waitForExit() == 0
-  }
+  public static let prometheusClient = python("prometheus_client", package: "python3-prometheus-client")
+  public static let gpxpy = python("gpxpy", package: "python3-gpxpy")
   /// The machine with virtual IIO hardware.
   public static let sensorRig = packages(
     "of Tests/SensorRig/packages.txt", programs: "qemu-system-x86_64", "busybox", "cpio", "iiod",

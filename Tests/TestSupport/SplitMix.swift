@@ -25,14 +25,11 @@ public struct SplitMix: RandomNumberGenerator, Sendable {
     range.lowerBound + Double(next() >> 11) * 0x1p-53 * (range.upperBound - range.lowerBound)
   }
 
-  /// Uniform in 0 ..< 1.
-  public mutating func uniform() -> Double { Double(next() & 0x1F_FFFF_FFFF_FFFF) * 0x1p-53 }
-
   /// Mean zero, standard deviation one (sum of twelve uniform numbers, which is normal enough).
   public mutating func normal() -> Double {
     var (sum, count) = (-6.0, 0)
     while count < 12 {
-      sum += uniform()
+      sum += Double(next() >> 11) * 0x1p-53
       count += 1
     }
     return sum

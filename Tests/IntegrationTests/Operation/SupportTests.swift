@@ -93,7 +93,7 @@ import Testing
   }
 
   /// The file for Prometheus, by its own parser where PyPI's is installed.
-  @Test(.timeLimit(.minutes(6))) func theMetricsAreReadByPrometheus() throws {
+  @Test(.timeLimit(.minutes(6)), .needs(.prometheusClient)) func theMetricsAreReadByPrometheus() throws {
     let directory = try TemporaryDirectory()
     let broker = try BrokerFixture()
     let path = directory.file("odograph.prom")

@@ -41,7 +41,9 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(8)), .needs(.gpsbabel)) func othersReadTheSamePoints() async throws {
+  @Test(.timeLimit(.minutes(8)), .needs(.gpsbabel), .needs(.gpxpy)) func othersReadTheSamePoints()
+    async throws
+  {
     let (drive, store) = try await recording()
     let expected = try expected(store)
     #expect(expected.count > 50)
@@ -83,11 +85,6 @@ import Testing
   }
 
   private func gpxpy(_ drive: RecordedDrive, _ expected: [Point]) async throws {
-    let probe = try ChildProcess(ContractScript.python, ["-c", "import gpxpy"])
-    guard probe.waitForExit() == 0 else {
-      print("gpxpy is not installed: its half of the round trip is left out")
-      return
-    }
     let script = try ContractScript.start("gpx_points.py", [drive.state.file("out.gpx")])
     #expect(script.waitForExit() == 0, "\(script.output)")
     let read = script.output.split(separator: "\n").map { line in
