@@ -25,7 +25,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
@@ -57,7 +56,8 @@ let package = Package(
     .target(name: "Motion", dependencies: ["Platform", "Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Motion", "Sensors", "Spatial"]),
     .target(name: "Telemetry", dependencies: ["CJansson", "Motion", "Positioning", "Spatial"]),
-    .target(name: "StoreAndForward", dependencies: ["CSQLite", "Platform"]),
+    .target(name: "SQLite", dependencies: ["CSQLite"]),
+    .target(name: "StoreAndForward", dependencies: ["Platform", "SQLite"]),
     .target(name: "MQTT", dependencies: ["CMosquitto", "Platform"]),
     .target(
       name: "AgentCore",
@@ -72,8 +72,8 @@ let package = Package(
     .target(
       name: "FleetCore",
       dependencies: [
-        "CExpat", "CLinux", "CPostgreSQL", "CSQLite", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
-        "Simulation", "Spatial", "Telemetry", "TOML", .product(name: "GRDB", package: "GRDB.swift"),
+        "CExpat", "CLinux", "CPostgreSQL", "Motion", "MQTT", "Platform", "Positioning", "SQLite",
+        "Sensors", "Simulation", "Spatial", "Telemetry", "TOML",
       ]),
     .executableTarget(
       name: "odograph",
@@ -86,6 +86,7 @@ let package = Package(
       name: "TestSupport", dependencies: ["CLinux", "CSQLite", "Platform", "Sensors", "Simulation"],
       path: "Tests/TestSupport"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
+    .testTarget(name: "SQLiteTests", dependencies: ["CSQLite", "SQLite", "TestSupport"]),
     .testTarget(name: "TOMLTests", dependencies: ["Platform", "TOML"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial", "TestSupport"]),
     .testTarget(name: "SensorsTests", dependencies: ["Sensors", "Spatial"]),
@@ -115,13 +116,18 @@ let package = Package(
         "Motion", "Positioning", "Recordings", "Sensors", "Spatial", "Telemetry", "TestSupport",
       ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
+    // SQLite's files, failing on demand.
+    .target(name: "FaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
     .testTarget(
       name: "StoreAndForwardTests",
-      dependencies: ["Platform", "Simulation", "StoreAndForward", "TestSupport"]),
+      dependencies: [
+        "FaultyDisk", "Platform", "SQLite", "Simulation", "StoreAndForward", "TestSupport",
+      ]),
     .testTarget(
       name: "FleetCoreTests",
       dependencies: [
-        "FleetCore", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "Telemetry", "TestSupport",
+        "FleetCore", "MQTT", "Platform", "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry",
+        "TestSupport",
       ]),
     // A process for delivery tests to kill.
     .executableTarget(
@@ -161,8 +167,8 @@ if let tested = Context.environment["ODOGRAPH_TESTED"] {
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
-  "Platform", "Recordings", "SensorsIIO", "SensorsGPSD", "Telemetry", "StoreAndForward", "MQTT", "FleetCore",
-  "TOML",
+  "Platform", "Recordings", "SensorsIIO", "SensorsGPSD", "SQLite", "Telemetry",
+  "StoreAndForward", "MQTT", "FleetCore", "TOML",
 ]
 for target in package.targets where target.type != .system {
   var settings = target.swiftSettings ?? []

@@ -56,7 +56,7 @@ mapfile -t libraries < <(swift package describe --type json |
 for product in json.load(sys.stdin)["products"]:
   if "library" in product["type"]: print(product["name"])')
 headers=()
-for folder in Sources/C*/ .build/checkouts/GRDB.swift/Sources/*/; do headers+=(-I "$folder"); done
+for folder in Sources/C*/; do headers+=(-I "$folder"); done
 # Of modules in C the package manager writes the map itself.
 for map in "$built"/C*.build/module.modulemap; do headers+=(-Xcc "-fmodule-map-file=$map"); done
 read -ra flags < <(pkg-config --cflags libpq)

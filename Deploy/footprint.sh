@@ -13,7 +13,7 @@ limit_mb=20
 build=.build-static
 if [ "${1:-}" = --build-path ]; then build=${2:?--build-path needs a folder}; fi
 
-agent_modules=(Platform TOML Spatial Sensors Recordings Simulation SensorsIIO SensorsGPSD Motion Positioning Telemetry
+agent_modules=(Platform TOML SQLite Spatial Sensors Recordings Simulation SensorsIIO SensorsGPSD Motion Positioning Telemetry
   StoreAndForward MQTT AgentCore odographd)
 found=
 for module in "${agent_modules[@]}"; do

@@ -1,191 +1,226 @@
-internal import CSQLite
-internal import Glibc
 internal import Platform
+internal import SQLite
 
-/// What the outbox's lock guards: the store, or what stands in for it, and how far draining has come.
+/// What the outbox's lock guards: the store, or what stands in for it while the disk takes nothing.
 final class Keeper {
-  /// Seconds between a write and the sync that makes it safe, and between an acknowledgement and the
-  /// deletion of its record.
-  static let patience = 0.5
   /// How many acknowledged records are deleted in one commit at most.
-  static let removalGroup = 1024
+  private static let removalGroup = 1024
   /// Seconds between attempts to write to a disk that took nothing.
-  static let retryInterval = 5.0
-  /// Seconds over which drops are gathered into one notice.
-  static let dropNoticeInterval = 60.0
-  /// Numbers that memory gives out when none are left below the store's mark: above any that a store gives
-  /// out, and small enough for a JavaScript number.
-  static let firstTemporarySeq: UInt64 = 1 << 52
+  private static let retryInterval = 5.0
 
-  /// Why a record is to be deleted.
-  enum RemovalCause { case acknowledged, expired, damaged }
-
-  /// Where a handed-out record is.
-  struct Held {
-    var lane: Lane
-    var place: UInt64
-    var cost: Int
-    /// Counts the records of a lane as they are handed out: what is between two neighbours by this number is
-    /// nothing.
-    var turn: Int
-  }
-
-  let path: String
-  let configuration: OutboxConfiguration
-  var store: Store?
-  var memory: MemoryLanes
+  private let path: String
+  private let configuration: OutboxConfiguration
+  private(set) var store: Store?
+  private var memory: MemoryLanes
+  private var drain = Drain()
+  private var agenda = Agenda()
+  private var temporary = TemporarySequence()
   /// Why the disk takes nothing; nil when it does.
-  var degradation: String?
-  var order = DrainOrder()
-  var lastKnown = LastKnown()
-  /// Of what was handed out ahead of its history: the topic, by place.
-  var overtakers: [UInt64: String] = [:]
-  /// Handed out and not answered, by the number under which they were.
-  var held: [UInt64: Held] = [:]
-  /// After a rewind, the places that reading comes across again: of those in `held`, and of those that are
-  /// still to be deleted.
-  var passed: Set<UInt64> = []
-  /// Records that were read and not handed out yet, per lane: one statement serves many small requests.
-  var readAhead = nothingAhead
-  static let nothingAhead: [ArraySlice<LaneTable.Row>] = Lane.allCases.map { _ in [] }
-  static let readAheadCount = 128
-  var turns = Array(repeating: 0, count: Lane.allCases.count)
-  /// Done with, and still to be deleted.
-  var removals: [(record: Held, cause: RemovalCause)] = []
-  var temporary: (epoch: String, next: UInt64)
-  var memoryDrops = Array(repeating: 0, count: Lane.allCases.count)
-  var closed = false
+  private var degradation: String?
   private var lock: StoreLock?
   private let reserve: SpaceReserve
   /// False where there never was room for a reserve.
   private var hasReserve = false
-  private var notices: [OutboxNotice] = []
-  private var reportedDrops: [Int]?
-  private var dueAt: Int64?
-  private var hurry = false
-  private var unsyncedSince: Int64?
-  private var lastExpiry: Int64 = 0
+  private var isClosed = false
 
   init(path: String, configuration: OutboxConfiguration) throws(OutboxError) {
     self.path = path
     self.configuration = configuration
     memory = MemoryLanes(limit: configuration.memoryBytes)
-    temporary = (Store.newEpoch(), Self.firstTemporarySeq)
     lock = try StoreLock.acquire(path)
     reserve = SpaceReserve(store: path)
     openStore()
+    agenda.ignoreDrops(drops)
   }
 
-  // MARK: Telling
+  // MARK: Accepting
 
-  func tell(_ notice: OutboxNotice) { notices.append(notice) }
-
-  func takeNotices() -> [OutboxNotice] {
-    defer { notices = [] }
-    return notices
+  /// Accepts the drafts of several calls in one commit.
+  func commit(_ batches: [Batch]) {
+    expire()
+    let records = batches.flatMap { batch in accept(batch) }
+    for record in records { drain.accepted(record) }
+    if write(records) { return }
+    for record in records {
+      for dropped in memory.insert(record) { drain.droppedFromMemory(dropped) }
+    }
+    agenda.observeDrops(drops)
   }
 
-  /// Whether the housekeeping thread has to be woken, because something is due that it does not know of.
-  func takeHurry() -> Bool {
-    defer { hurry = false }
-    return hurry
-  }
-
-  /// Has the housekeeping thread come by within so many seconds.
-  func schedule(seconds: Double) {
-    let time = SystemClock.monotonic + Int64(seconds * 1e9)
-    if let dueAt, dueAt <= time { return }
-    dueAt = time
-    hurry = true
-  }
-
-  /// Does what is due. Returns the seconds until something may be again; nil after `close`.
-  func housekeep() -> Double? {
-    if closed { return nil }
-    guard let due = dueAt else { return 86_400 }
-    let now = SystemClock.monotonic
-    guard now >= due else { return Double(due - now) * 1e-9 }
-    dueAt = nil
-    if degradation != nil { retry() }
-    tidy(everything: false)
-    reportDrops()
-    guard let due = dueAt else { return 86_400 }
-    return max(0, Double(due - SystemClock.monotonic) * 1e-9)
-  }
-
-  private var drops: [Int] {
-    Lane.allCases.map { lane in
-      let stored = store?.lanes[lane.rawValue]
-      return (stored?.droppedForSpace ?? 0) + (stored?.droppedForAge ?? 0) + memoryDrops[lane.rawValue]
+  /// Names the records of a batch and makes their payloads.
+  private func accept(_ batch: Batch) -> [Record] {
+    reserveNumbers(batch.drafts.count)
+    return batch.drafts.map { draft in
+      let identity = temporary.nextIdentity(store)
+      batch.identities.append(identity)
+      return Record(
+        lane: draft.lane, seq: identity.seq, topic: draft.topic, payload: draft.payload(identity),
+        qos: min(draft.qos, 2), retain: draft.retain, contentType: draft.contentType, expiry: draft.expiry,
+        createdAt: draft.createdAt, storedAt: store?.clock.now ?? 0)
     }
   }
 
-  /// Tells of drops: of the first at once, of later ones in sums.
-  func noticeDrops() {
-    if reportedDrops == nil { reportedDrops = drops }
-    if drops != reportedDrops { schedule(seconds: Self.dropNoticeInterval) }
+  /// A name that no record has or will have.
+  func makeIdentity() -> RecordIdentity {
+    reserveNumbers(1)
+    return temporary.nextIdentity(store)
   }
 
-  private func reportDrops() {
-    let now = drops
-    for lane in Lane.allCases {
-      let count = now[lane.rawValue] - (reportedDrops?[lane.rawValue] ?? 0)
-      if count > 0 {
-        tell(.dropped(lane, records: count, cause: "the lane's limits of bytes or age were reached"))
+  private func reserveNumbers(_ count: Int) {
+    guard degradation == nil, let store, let mark = store.sequence.markNeeded(for: count) else { return }
+    attempt { () throws(SQLiteError) in try store.reserve(mark) }
+  }
+
+  /// Returns whether the disk took them.
+  private func write(_ records: [Record]) -> Bool {
+    guard degradation == nil, let store else { return false }
+    let lanes = Set(records.map(\.lane))
+    let isSynced = lanes.contains { configuration.limits(of: $0).durability == .beforeAccepting }
+    let isWritten = attempt { () throws(SQLiteError) in
+      try transact(store, isSynced: isSynced) { () throws(SQLiteError) in
+        for record in records { try store.insert(record) }
+        try store.makeRoom(in: lanes, configuration)
       }
     }
-    reportedDrops = now
+    if isWritten, !isSynced { agenda.written() }
+    // After damage there is a new store, which has nothing against these.
+    guard !isWritten, degradation == nil, let fresh = self.store, fresh !== store else { return isWritten }
+    return attempt { () throws(SQLiteError) in try move(records, to: fresh) }
+  }
+
+  // MARK: Handing out, and answers
+
+  func next(limit: Int) -> [Record] {
+    expire()
+    var result: [Record] = []
+    result.reserveCapacity(limit)
+    attempt { () throws(SQLiteError) in
+      try drain.next(limit: limit, store: store, memory: memory, limits: configuration, into: &result)
+    }
+    if !drain.removals.isEmpty { agenda.schedule(seconds: Agenda.patience) }
+    return result
+  }
+
+  func offerAgain() {
+    tidy()
+    drain.offerAgain()
+  }
+
+  func remove(_ seqs: [UInt64]) {
+    for seq in seqs {
+      guard let record = drain.answer(seq) else { continue }
+      if record.isInMemory { memory.remove(record.place, from: record.lane) }
+      drain.acknowledge(record)
+    }
+    // Few commits while a backlog drains, and none of them more than half a second late.
+    if drain.removals.count >= Self.removalGroup {
+      tidy()
+    } else {
+      agenda.schedule(seconds: Agenda.patience)
+    }
+  }
+
+  func reject(_ seq: UInt64, reason: String) {
+    guard let place = drain.answer(seq) else { return }
+    // From memory it goes either way; on a disk that fails it stays, and is not offered again before the next connection.
+    let fromMemory = memory.find(place.place, in: place.lane)
+    let isKept = attempt { () throws(SQLiteError) in
+      guard let store else { return }
+      guard let record = fromMemory != nil ? fromMemory : try store.find(place.place, in: place.lane) else {
+        return
+      }
+      let letter = DeadLetter(record: record, reason: reason, refusedAt: SystemClock.realtime)
+      try transact(store) { () throws(SQLiteError) in
+        if fromMemory == nil { try store.remove(place.place, cost: place.cost, from: place.lane) }
+        try store.insert(letter, limit: configuration.deadLetters)
+      }
+      agenda.written()
+    }
+    if fromMemory == nil { return }
+    if isKept, store != nil {
+      memory.remove(place.place, from: place.lane)
+    } else {
+      memory.drop(place.place, from: place.lane)
+    }
+  }
+
+  // MARK: Dead letters
+
+  func deadLetters(limit: Int) -> [DeadLetter] {
+    var letters: [DeadLetter] = []
+    attempt { () throws(SQLiteError) in letters = try store?.deadLetters(limit: limit) ?? [] }
+    return letters
+  }
+
+  /// Puts all dead letters back into their lanes. Returns how many.
+  func retryDeadLetters() -> Int {
+    // Oldest first, as they were accepted.
+    let records = deadLetters(limit: .max).reversed().map(\.record)
+    guard let store, !records.isEmpty else { return 0 }
+    let isDone = attempt { () throws(SQLiteError) in
+      try move(records, to: store) { () throws(SQLiteError) in try store.clearDeadLetters() }
+    }
+    return isDone ? records.count : 0
+  }
+
+  func clearDeadLetters() -> Int {
+    guard let store else { return 0 }
+    let count = store.deadCount
+    let isDone = attempt { () throws(SQLiteError) in
+      try transact(store, isSynced: true) { () throws(SQLiteError) in try store.clearDeadLetters() }
+    }
+    return isDone ? count : 0
   }
 
   // MARK: The disk
 
   /// Opens the store; a damaged one is set aside and salvaged, an unwilling disk leaves the keeper in memory.
-  func openStore() {
-    do throws(SQLiteFailure) {
-      adopt(try Store(path: path))
-    } catch {
-      if error.isDamage { replaceStore(error) } else { degrade(error) }
-    }
+  private func openStore() {
+    attempt { () throws(SQLiteError) in adopt(try Store(path: path)) }
   }
 
   private func adopt(_ opened: Store) {
     store = opened
-    degradation = nil
-    hasReserve = reserve.take()
-    learnLastKnown(opened)
-    if opened.isCopy { tell(.newEpoch(opened.epoch)) }
-    if reportedDrops == nil { reportedDrops = drops }
+    hasReserve = reserve.allocate()
+    if opened.isCopy { agenda.report(.newEpoch(opened.epoch)) }
+    attempt { () throws(SQLiteError) in try drain.learn(from: opened) }
   }
 
-  /// Decides what a failure of the store means, and goes on.
-  func handle(_ failure: SQLiteFailure) {
+  /// Goes on whatever the store does. Returns whether `body` was done.
+  @discardableResult
+  private func attempt(_ body: () throws(SQLiteError) -> Void) -> Bool {
+    do throws(SQLiteError) {
+      try body()
+      return true
+    } catch {
+      handle(error)
+      return false
+    }
+  }
+
+  /// Decides what a failure of the store means.
+  private func handle(_ failure: SQLiteError) {
     if failure.isDamage { replaceStore(failure) } else { degrade(failure) }
   }
 
-  private func degrade(_ failure: SQLiteFailure) {
-    let cause = failure.message.isEmpty ? "SQLite code \(failure.code)" : failure.message
-    if degradation == nil { tell(.degraded("\(path): \(cause)")) }
-    degradation = cause
-    if failure.primaryCode == SQLITE_FULL { reserve.release() }
-    schedule(seconds: Self.retryInterval)
+  private func degrade(_ failure: SQLiteError) {
+    if degradation == nil { agenda.report(.degraded("\(path): \(failure.message)")) }
+    degradation = failure.message
+    if failure.code.primary == .full { reserve.release() }
+    agenda.schedule(seconds: Self.retryInterval)
   }
 
-  private func replaceStore(_ failure: SQLiteFailure) {
+  private func replaceStore(_ failure: SQLiteError) {
     store = nil
-    held = [:]
-    passed = []
-    overtakers = [:]
-    lastKnown = LastKnown()
-    removals = []
-    rewind()
+    drain = Drain()
     let place = Recovery.setAside(path)
     var salvaged = 0
-    do throws(SQLiteFailure) {
+    do throws(SQLiteError) {
       let fresh = try Store(path: path)
       adopt(fresh)
       Recovery.salvage(place) { records in
-        do throws(SQLiteFailure) {
-          try moveIn(records, to: fresh)
+        do throws(SQLiteError) {
+          try move(records, to: fresh)
           salvaged += records.count
         } catch {
           degrade(error)
@@ -194,149 +229,166 @@ final class Keeper {
     } catch {
       degrade(error)
     }
-    tell(.setAside(path: place, cause: failure.message, salvaged: salvaged))
+    agenda.report(.setAside(path: place, cause: failure.message, salvaged: salvaged))
   }
 
-  /// Writes records under new numbers. Returns where each went.
-  @discardableResult
-  func moveIn(_ records: [Record], to store: Store) throws(SQLiteFailure) -> [UInt64] {
-    guard !records.isEmpty else { return [] }
-    if let mark = store.sequence.markNeeded(for: records.count) { try store.reserve(mark) }
-    var places: [UInt64] = []
+  /// Writes records under new numbers, with what else is to happen in the same transaction.
+  /// - Parameter overtakings: what was delivered ahead of some of them; each gets a number in its turn.
+  private func move(
+    _ records: [Record], overtakings: [Overtaking] = [], to store: Store,
+    _ body: () throws(SQLiteError) -> Void = {}
+  ) throws(SQLiteError) {
+    let count = records.count + overtakings.count
+    if let mark = store.sequence.markNeeded(for: count) { try store.reserve(mark) }
     var moved: [(record: Record, old: UInt64)] = []
-    try store.transaction(synced: true) { () throws(SQLiteFailure) in
+    var overtaken: [(Overtaking, place: UInt64)] = []
+    try transact(store, isSynced: true) { () throws(SQLiteError) in
+      var rest = overtakings.sorted { $0.place < $1.place }
       for var record in records {
-        guard let seq = store.sequence.take() else { continue }
+        while let index = rest.firstIndex(where: { $0.lane == record.lane && $0.place < record.seq }) {
+          overtaken.append((rest.remove(at: index), store.sequence.next() ?? 0))
+        }
         let old = record.seq
-        record.seq = seq
-        record.storedAt = store.clock.now
-        try store.insert(record)
-        places.append(seq)
+        // A commit whose sync failed may be there all the same.
+        if try store.find(old, in: record.lane)?.payload != record.payload {
+          record.seq = store.sequence.next() ?? old
+          record.storedAt = store.clock.now
+          try store.insert(record)
+        }
         moved.append((record, old))
       }
-      for lane in Lane.allCases { try store.makeRoom(in: lane, bytes: configuration.limits(of: lane).bytes) }
+      for overtaking in rest { overtaken.append((overtaking, store.sequence.next() ?? 0)) }
+      for (overtaking, place) in overtaken {
+        try store.insert(Overtaking(topic: overtaking.topic, lane: overtaking.lane, place: place))
+      }
+      try store.makeRoom(in: Set(Lane.allCases), configuration)
+      try body()
     }
-    for (record, old) in moved { lastKnown.move(record, from: old) }
-    return places
+    for (record, old) in moved { drain.moved(record, from: old) }
+    for (overtaking, place) in overtaken { drain.moved(overtaking, to: place) }
+    drain.dropped(by: store)
   }
 
   /// Tries the disk again, and when it takes records moves those in memory there.
   private func retry() {
-    if store == nil {
-      openStore()
-      guard degradation == nil else { return }
-    }
+    if store == nil { openStore() }
     guard let store else { return }
-    do throws(SQLiteFailure) {
+    do throws(SQLiteError) {
       try makeSpace(store)
-      let moved = memory.records
-      let places = try moveIn(moved, to: store)
-      if moved.isEmpty { try store.transaction(synced: true) { () throws(SQLiteFailure) in } }
-      for (record, place) in zip(moved, places) where held[record.seq] != nil {
-        held[record.seq]?.place = place
-      }
+      let records = memory.records
+      try move(records, overtakings: drain.overtakings, to: store)
       memory.removeAll()
-      rewind()
+      drain.rewind()
       degradation = nil
-      temporary.epoch = Store.newEpoch()
-      tell(.recovered(records: moved.count))
+      temporary.end()
+      agenda.report(.recovered(records: records.count))
     } catch {
       // A handle that outlived its file system never works again; a new one may.
-      if error.primaryCode != SQLITE_FULL { self.store = nil }
+      if error.code.primary != .full { self.store = nil }
       handle(error)
     }
   }
 
-  /// Gives what was deleted back to the disk, and takes the reserve again.
-  private func makeSpace(_ store: Store) throws(SQLiteFailure) {
-    try store.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    try store.transaction(synced: true) { () throws(SQLiteFailure) in try delete(removals, from: store) }
-    forgetRemovals()
-    try store.database.execute("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
-    if hasReserve, !reserve.take() {
-      throw SQLiteFailure(code: SQLITE_FULL, message: "the disk is full", operation: "take the reserve")
+  /// Gives what was deleted back to the disk, and allocates the reserve again.
+  private func makeSpace(_ store: Store) throws(SQLiteError) {
+    try store.database.checkpoint()
+    try transact(store, isSynced: true) { () throws(SQLiteError) in }
+    try store.database.execute("PRAGMA incremental_vacuum")
+    try store.database.checkpoint()
+    if hasReserve, !reserve.allocate() {
+      throw SQLiteError(code: .full, message: "the disk is full", sql: "reserve", file: path)
     }
   }
 
-  // MARK: Keeping tidy
-
-  /// Something was written that a power cut may still undo.
-  func noteUnsynced() {
-    if unsyncedSince == nil { unsyncedSince = SystemClock.monotonic }
-    schedule(seconds: Self.patience)
+  /// Runs `body` in a transaction that first deletes what is done with: were it replaced or pushed out instead, it would be
+  /// counted twice.
+  private func transact(
+    _ store: Store, isSynced: Bool = false, _ body: () throws(SQLiteError) -> Void
+  ) throws(SQLiteError) {
+    let removals = drain.removals
+    try store.transaction(synced: isSynced) { () throws(SQLiteError) in
+      try store.delete(removals)
+      try body()
+    }
+    drain.removalsDeleted()
+    drain.dropped(by: store)
+    if isSynced { agenda.synced() }
+    agenda.observeDrops(drops)
   }
 
-  func noteSynced() { unsyncedSince = nil }
+  // MARK: Housekeeping
 
-  /// Makes everything safe, if the disk lets it.
-  func flush() {
-    if degradation != nil, !closed { retry() }
-    tidy(everything: true)
+  /// Does what is due. Returns the seconds until something may be again; nil after `close`.
+  func housekeep() -> Double? {
+    if isClosed { return nil }
+    guard agenda.begin() else { return agenda.pause }
+    if degradation != nil { retry() }
+    tidy()
+    agenda.reportDrops(drops)
+    return agenda.pause
   }
+
+  /// The notices since the last call, and whether the housekeeping thread sleeps past what is due.
+  func removeNews() -> (notices: [OutboxNotice], needsWake: Bool) { agenda.removeNews() }
 
   /// Deletes what was acknowledged and makes what was written safe.
-  func tidy(everything: Bool) {
+  /// - Parameter everything: also what was written less than half a second ago.
+  private func tidy(everything: Bool = false) {
     guard let store else { return }
-    let overdue = unsyncedSince.map { SystemClock.monotonic - $0 >= Int64(Self.patience * 0.9e9) } ?? false
-    let sync = overdue || (everything && unsyncedSince != nil)
-    guard sync || !removals.isEmpty else { return }
-    do throws(SQLiteFailure) {
-      try store.transaction(synced: sync) { () throws(SQLiteFailure) in
-        try delete(removals, from: store)
-        if sync { try store.setMeta("clock", String(store.clock.now)) }
+    let isSynced = everything ? agenda.isUnsynced : agenda.isSyncDue
+    guard isSynced || !drain.removals.isEmpty else { return }
+    attempt { () throws(SQLiteError) in
+      try transact(store, isSynced: isSynced) { () throws(SQLiteError) in
+        if isSynced { try store.setMeta("clock", String(store.clock.now)) }
       }
-      forgetRemovals()
-      if sync { noteSynced() }
-      noticeDrops()
-    } catch {
-      handle(error)
     }
-  }
-
-  func forgetRemovals() {
-    if !passed.isEmpty { for removal in removals { forgetPassed(removal.record) } }
-    if !overtakers.isEmpty { for removal in removals { overtakers[removal.record.place] = nil } }
-    removals.removeAll(keepingCapacity: true)
-  }
-
-  /// What was read ahead is met once more, though it is deleted by now.
-  private func forgetPassed(_ record: Held) {
-    if let end = readAhead[record.lane.rawValue].last?.seq, end >= record.place { return }
-    passed.remove(record.place)
   }
 
   /// Drops what is too old, now and then.
-  func expire() {
-    guard let store, degradation == nil, SystemClock.monotonic - lastExpiry > 60_000_000_000 else { return }
-    lastExpiry = SystemClock.monotonic
-    do throws(SQLiteFailure) {
-      try store.transaction(synced: false) { () throws(SQLiteFailure) in
-        for lane in Lane.allCases {
-          if let age = configuration.limits(of: lane).age { try store.expire(lane, age: age, limit: 1000) }
-        }
-      }
-      noticeDrops()
-    } catch {
-      handle(error)
+  private func expire() {
+    guard let store, degradation == nil, agenda.beginExpiry() else { return }
+    attempt { () throws(SQLiteError) in
+      try transact(store) { () throws(SQLiteError) in try store.expire(configuration, limit: 1000) }
     }
+  }
+
+  /// Makes everything safe, if the disk lets it.
+  func flush() {
+    if degradation != nil, !isClosed { retry() }
+    tidy(everything: true)
   }
 
   /// Returns whether it was open.
   func close() -> Bool {
-    guard !closed else { return false }
+    guard !isClosed else { return false }
     flush()
     if let store {
       // In good order nothing is lost between the last number and the mark.
-      try? store.transaction(synced: true) { () throws(SQLiteFailure) in
-        try store.setMeta("reserved", String(store.sequence.next))
+      try? store.transaction(synced: true) { () throws(SQLiteError) in
+        try store.setMeta("reserved", String(store.sequence.upcoming))
         try store.setMeta("clock", String(store.clock.now))
       }
-      try? store.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+      try? store.database.checkpoint()
     }
     store = nil
     lock = nil
     degradation = "closed"
-    closed = true
+    isClosed = true
     return true
+  }
+
+  // MARK: Counters
+
+  /// Records dropped for their lane's limits, per lane.
+  private var drops: [Int] {
+    OutboxStatus.lanes(store, memory, removals: []).map { $0.droppedForSpace + $0.droppedForAge }
+  }
+
+  var status: OutboxStatus {
+    OutboxStatus(
+      mode: degradation.map(OutboxStatus.Mode.memory) ?? .durable,
+      epoch: store?.epoch ?? temporary.identity.epoch,
+      lanes: OutboxStatus.lanes(store, memory, removals: drain.removals), deadLetters: store?.deadCount ?? 0,
+      commits: store?.commits ?? 0)
   }
 }

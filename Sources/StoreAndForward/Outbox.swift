@@ -129,12 +129,12 @@ public final class Outbox: Sendable {
 
   /// Runs `body` alone, then passes on what there is to tell.
   private func use<Result>(_ body: (Keeper) -> Result) -> Result {
-    let (result, hurry, notices) = keeper.withLock { keeper in
+    let (result, news) = keeper.withLock { keeper in
       let result = body(keeper)
-      return (result, keeper.takeHurry(), keeper.takeNotices())
+      return (result, keeper.removeNews())
     }
-    if hurry { wake.signal() }
-    for item in notices { notice(item) }
+    if news.needsWake { wake.signal() }
+    for item in news.notices { notice(item) }
     return result
   }
 
@@ -147,7 +147,7 @@ public final class Outbox: Sendable {
         { heartbeat in
           while let pause = keeper.withLock({ $0.housekeep() }) {
             heartbeat.beat()
-            for item in keeper.withLock({ $0.takeNotices() }) { notice(item) }
+            for item in keeper.withLock({ $0.removeNews() }).notices { notice(item) }
             _ = wake.wait(seconds: pause)
           }
           ended.signal()

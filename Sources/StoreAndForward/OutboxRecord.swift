@@ -75,12 +75,3 @@ public struct Record: Hashable, Sendable {
   /// What the record counts for in a lane's limit: its payload, its topic and an allowance for the rest.
   var cost: Int { payload.count + topic.utf8.count + 48 }
 }
-
-/// A record that the broker will never take, and why.
-public struct DeadLetter: Hashable, Sendable {
-  public var record: Record
-  /// The reason in words, as given to `reject`.
-  public var reason: String
-  /// Nanoseconds since 1970 UTC, as the device's clock said when it was refused.
-  public var refusedAt: Int64
-}

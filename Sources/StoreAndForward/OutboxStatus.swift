@@ -32,6 +32,22 @@ public struct OutboxStatus: Hashable, Sendable {
 
   public subscript(lane: Lane) -> LaneStatus { lanes[lane.rawValue] }
 
+  /// The counters of a store, which may be closed, and of what waits in memory beside it.
+  /// - Parameter removals: records that the store still counts.
+  static func lanes(_ store: Store?, _ memory: MemoryLanes, removals: [Removal]) -> [LaneStatus] {
+    var lanes = store?.lanes ?? Lane.allCases.map { _ in LaneStatus() }
+    for lane in Lane.allCases {
+      lanes[lane.rawValue].records += memory.count(lane)
+      lanes[lane.rawValue].bytes += memory.bytes(lane)
+      lanes[lane.rawValue].droppedForSpace += memory.drops[lane.rawValue]
+    }
+    for removal in removals where store != nil {
+      lanes[removal.record.lane.rawValue].records -= 1
+      lanes[removal.record.lane.rawValue].bytes -= removal.record.cost
+    }
+    return lanes
+  }
+
   /// Records that wait in all lanes.
   public var records: Int { lanes.reduce(0) { $0 + $1.records } }
 }
@@ -60,4 +76,23 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
       "outbox dropped \(records) of the oldest records of lane \(lane): \(cause)"
     }
   }
+}
+
+/// Why an outbox cannot be opened at all. What happens to it later (a full disk, a damaged file) is not
+/// thrown: the outbox goes on and says so in an `OutboxNotice` and in its status.
+public struct OutboxError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What was being done, as in "open".
+  public var operation: String
+  /// What it was done to: a file, a setting.
+  public var object: String
+  /// The cause, and where there is one the remedy, in a sentence.
+  public var cause: String
+
+  public init(operation: String, object: String, cause: String) {
+    self.operation = operation
+    self.object = object
+    self.cause = cause
+  }
+
+  public var description: String { "outbox: cannot \(operation) \(object): \(cause)" }
 }

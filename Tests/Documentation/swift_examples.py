@@ -14,15 +14,14 @@ class Compiler:
     def __init__(self, programs, folder):
         build = pathlib.Path(programs)
         target = json.loads(subprocess.check_output(["swift", "-print-target-info"]))["target"]["unversionedTriple"]
-        checkouts = build.parents[1] / "checkouts"
-        headers = [*REPOSITORY.glob("Sources/C*/"), *checkouts.glob("GRDB.swift/Sources/*/")]
+        headers = [*REPOSITORY.glob("Sources/C*/")]
         # Of modules in C the package manager writes the map itself.
         maps = sorted(build.glob("C*.build/module.modulemap"))
         postgres = subprocess.check_output(["pkg-config", "--cflags", "libpq"], text=True).split()
         libraries = subprocess.check_output(
             "pkg-config --libs expat libgps libiio jansson libmosquitto libpq sqlite3".split(), text=True).split()
         modules = {path.name for path in (REPOSITORY / "Sources").iterdir()} - {"odograph", "odographd"}
-        objects = [path for module in sorted(modules | {"GRDB"})
+        objects = [path for module in sorted(modules)
                    for path in (build / f"{module}.build").rglob("*.o")]
         self.archive = pathlib.Path(folder) / "libmodules.a"
         subprocess.run(["ar", "rcs", self.archive, *objects], check=True)

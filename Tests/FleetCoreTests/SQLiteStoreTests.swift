@@ -1,7 +1,7 @@
-import GRDB
 import Glibc
 import MQTT
 import Platform
+import SQLite
 import Spatial
 import Telemetry
 import TestSupport
@@ -83,23 +83,66 @@ import Testing
     #expect(try SQLiteReader(path).rows("SELECT seq FROM messages") == [["2"]])
   }
 
-  @Test func aRecordingOfTheFirstSchemaIsBroughtUpToDate() throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.file("fleet.sqlite")
-    try SQLiteSchema.migrator.migrate(DatabaseQueue(path: path), upTo: "1 messages")
+  /// What GRDB, which released versions used, wrote: its table of migrations, and no `user_version`.
+  private func oldRecording(_ path: String, migrations: [String]) throws -> SQLiteReader {
     let reader = try SQLiteReader(path)
-    try reader.run("PRAGMA application_id = \(SQLiteStore.applicationID)")
+    try reader.run("PRAGMA journal_mode = WAL")
+    try reader.run("PRAGMA application_id = \(SQLiteSchema.applicationID)")
+    try reader.run("CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
+    let database = try Database(path: path, access: .readWrite)
+    for (migration, step) in zip(migrations, SQLiteSchema.steps) {
+      try database.execute(step)
+      try reader.run("INSERT INTO grdb_migrations VALUES ('\(migration)')")
+    }
     try reader.run(
       """
       INSERT INTO messages (received, time, topic, fleet, vehicle, kind, qos, retain, epoch, seq, payload)
         VALUES (0, \(noon.milliseconds), '\(location)', 'demo', 'van', 'location', 1, 0, 'e', 1, '{}')
       """)
+    return reader
+  }
+
+  @Test(arguments: [["1 messages"], ["1 messages", "2 identity with time"]])
+  func aRecordingOfAnOldVersionGoesOn(migrations: [String]) throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("fleet.sqlite")
+    let reader = try oldRecording(path, migrations: migrations)
     let store = SQLiteStore(path: path)
     try store.open()
     #expect(try store.store(rows([(location, locationJSON(48, at: 0, epoch: "e", seq: 1))])) == 0)
     #expect(try store.store(rows([(location, locationJSON(48, at: 1, epoch: "e", seq: 2))])) == 1)
     store.close()
     #expect(try reader.rows("SELECT seq FROM messages ORDER BY id") == [["1"], ["2"]])
+    let indexes = try reader.rows("SELECT name FROM sqlite_master WHERE name LIKE 'messages_%' ORDER BY name")
+    #expect(indexes == [["messages_content"], ["messages_identity"], ["messages_timeless"]])
+  }
+
+  @Test func aRecordingOfAnOldVersionIsRead() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("fleet.sqlite")
+    _ = try oldRecording(path, migrations: ["1 messages", "2 identity with time"])
+    let recording = SQLiteRecording(path: path)
+    try recording.open()
+    #expect(try recording.extent(.init()).count == 1)
+    let first = directory.file("first.sqlite")
+    _ = try oldRecording(first, migrations: ["1 messages"])
+    #expect { try SQLiteRecording(path: first).open() } throws: { "\($0)".contains("an older odograph") }
+  }
+
+  @Test func aRecordingOfANewerVersionIsLeftAlone() throws {
+    let directory = try TemporaryDirectory()
+    let old = directory.file("old.sqlite")
+    try oldRecording(old, migrations: ["1 messages", "2 identity with time"])
+      .run("INSERT INTO grdb_migrations VALUES ('3 more')")
+    let new = directory.file("new.sqlite")
+    let store = SQLiteStore(path: new)
+    try store.open()
+    store.close()
+    try SQLiteReader(new).run("PRAGMA user_version = \(SQLiteSchema.steps.count + 1)")
+    for path in [old, new] {
+      #expect { try SQLiteStore(path: path).open() } throws: { "\($0)".contains("a newer odograph") }
+      #expect { try SQLiteRecording(path: path).open() } throws: { "\($0)".contains("a newer odograph") }
+    }
   }
 
   @Test func columnsHoldWhatTheMessageSays() throws {

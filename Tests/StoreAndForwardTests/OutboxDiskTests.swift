@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Platform
+import SQLite
 import TestSupport
 import Testing
 
@@ -62,7 +63,7 @@ import Testing
     #expect(outbox.status.mode == .durable)
     let late = outbox.append(draft(.events, "late"))
     #expect(late.epoch != early[0].epoch)
-    #expect(late.seq < Keeper.firstTemporarySeq)
+    #expect(late.seq < TemporarySequence.first)
     outbox.remove(handed.map(\.seq))
     #expect(outbox.drain().map(\.text).sorted() == ["early 1", "late"])
     #expect(recorder.kinds == ["degraded", "recovered"])

@@ -1,5 +1,6 @@
 import Glibc
 import Platform
+import SQLite
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Glibc
 import Platform
+import SQLite
 import TestSupport
 
 @testable import StoreAndForward
@@ -60,7 +61,7 @@ func afterCrash(_ directory: TemporaryDirectory, syncedLength: Int? = nil) throw
   // Only here is the file a copy: SQLite shares its index among a process's users of one inode.
   var status = stat()
   stat(place, &status)
-  let database = try Database(path: place, mode: .existing)
+  let database = try Database(path: place, access: .readWrite)
   try database.execute("UPDATE meta SET value = '\(status.st_ino)' WHERE key = 'inode'")
   return place
 }

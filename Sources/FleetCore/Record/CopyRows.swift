@@ -2,7 +2,7 @@ internal import Spatial
 
 /// Rows in PostgreSQL's binary COPY format (its manual's page on COPY, "Binary Format"): the server takes them without
 /// parsing text.
-struct CopyRows {
+struct CopyRows: RowWriter {
   private(set) var bytes: [UInt8]
   private(set) var count = 0
 

@@ -23,6 +23,9 @@ struct FleetStoreError: Error, Hashable, Sendable, CustomStringConvertible {
   var object: String
   var cause: String
 
+  /// The cause where a recording has a schema that this program does not know.
+  static let newerVersion = "a newer odograph made it; use that or a newer one"
+
   var description: String { "cannot \(operation) \(object): \(cause)" }
 }
 

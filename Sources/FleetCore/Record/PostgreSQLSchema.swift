@@ -10,12 +10,9 @@ enum PostgreSQLSchema {
   /// Any number, the same in every odograph: who changes the schema holds it.
   static let lock = 7_236_472_018
 
-  static let messageColumns = """
-    day, received, time, topic, fleet, vehicle, kind, qos, retain, epoch, seq, hash, event, latitude, longitude, \
-    altitude, accuracy, speed, course, payload, payload_binary
-    """
+  static let messageColumns = "day, \(RecordingColumns.messages), payload, payload_binary"
 
-  static let fixColumns = "day, fleet, vehicle, time, latitude, longitude, accuracy, epoch, seq, place"
+  static let fixColumns = "day, \(RecordingColumns.fixes)"
 
   /// - Parameter isHypertable: TimescaleDB does the partitions.
   static func creation(isHypertable: Bool) -> String {

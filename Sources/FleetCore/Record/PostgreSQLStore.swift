@@ -117,7 +117,7 @@ final class PostgreSQLStore: FleetStore {
       let row = try connection?.run("SELECT version, hypertables FROM odograph.schema_version").values.first
       guard let version = row?.first?.flatMap(Int.init), (1...PostgreSQLSchema.version).contains(version)
       else {
-        throw PostgreSQLError(state: "odograph", message: "a newer odograph made it; use that or a newer one")
+        throw PostgreSQLError(state: "odograph", message: FleetStoreError.newerVersion)
       }
       isHypertable = row?.last == "t"
       for former in version..<PostgreSQLSchema.version {
@@ -190,27 +190,9 @@ extension RecordedMessage {
 extension CopyRows {
   /// In the order of `PostgreSQLSchema.messageColumns`.
   mutating func append(_ message: RecordedMessage) {
-    let fields = message.fields
     beginRow(columns: 21)
     date(message.day)
-    timestamp(message.received)
-    timestamp(fields.time)
-    text(message.topic)
-    text(message.fleet)
-    text(message.vehicle)
-    text(message.kind)
-    smallint(Int16(message.qos.rawValue))
-    bool(message.retain)
-    text(fields.epoch)
-    bigint(fields.seq)
-    bigint(message.hash)
-    text(fields.event)
-    double(fields.latitude)
-    double(fields.longitude)
-    double(fields.altitude)
-    double(fields.accuracy)
-    double(fields.speed)
-    double(fields.course)
+    columns(of: message)
     if message.isText {
       raw(message.payload)
       null()
@@ -225,15 +207,7 @@ extension CopyRows {
     for (place, fix) in message.fixes.enumerated() {
       beginRow(columns: 10)
       date(Day(fix.time))
-      text(message.fleet)
-      text(message.vehicle)
-      timestamp(fix.time)
-      double(fix.coordinate.latitude)
-      double(fix.coordinate.longitude)
-      double(fix.horizontalAccuracy)
-      text(message.fields.epoch)
-      bigint(message.fields.seq)
-      integer(Int32(clamping: place))
+      columns(of: fix, at: place, in: message)
     }
   }
 }

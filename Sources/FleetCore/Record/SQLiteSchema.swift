@@ -1,18 +1,27 @@
-internal import GRDB
+internal import SQLite
 
 /// The tables of a recording in SQLite. Times are milliseconds since 1970-01-01 UTC.
 ///
-/// A change of the schema is a further migration; those that were released stay as they are.
+/// A change of the schema is a further step; those that were released stay as they are.
 enum SQLiteSchema {
-  static var migrator: DatabaseMigrator {
-    var migrator = DatabaseMigrator()
-    migrator.registerMigration("1 messages") { db in
-      try db.execute(sql: Self.messages)
-    }
-    migrator.registerMigration("2 identity with time") { db in
-      try db.execute(sql: Self.identityWithTime)
-    }
-    return migrator
+  /// "odog": what `file(1)` and this program know the file by.
+  static let applicationID: Int64 = 0x6F64_6F67
+
+  /// What leads from each version to the next.
+  static let steps = [messages, identityWithTime]
+
+  static func isRecording(_ database: borrowing Database) throws(SQLiteError) -> Bool {
+    try database.integer("PRAGMA application_id") == applicationID
+  }
+
+  /// The version of a recording: `user_version`, or in files made before that was used the number that the last of GRDB's
+  /// migrations ("1 messages", "2 identity with time") begins with.
+  static func version(_ database: borrowing Database) throws(SQLiteError) -> Int {
+    let version = try database.userVersion()
+    guard version == 0,
+      try database.integer("SELECT 1 FROM sqlite_master WHERE name = 'grdb_migrations'") != nil
+    else { return version }
+    return Int(try database.integer("SELECT max(CAST(identifier AS INTEGER)) FROM grdb_migrations") ?? 0)
   }
 
   private static let messages = """
@@ -63,14 +72,13 @@ enum SQLiteSchema {
       WHERE time IS NULL AND epoch IS NOT NULL;
     """
 
-  static let insertMessage = """
-    INSERT INTO messages (received, time, topic, fleet, vehicle, kind, qos, retain, epoch, seq, hash, event, latitude,
-      longitude, altitude, accuracy, speed, course, payload)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
-    """
+  static let insertMessage =
+    insertion("messages", RecordingColumns.messages + ", payload") + " ON CONFLICT DO NOTHING"
 
-  static let insertFix = """
-    INSERT INTO fixes (fleet, vehicle, time, latitude, longitude, accuracy, epoch, seq, place)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-    """
+  static let insertFix = insertion("fixes", RecordingColumns.fixes)
+
+  private static func insertion(_ table: String, _ columns: String) -> String {
+    let marks = columns.split(separator: ",").map { _ in "?" }.joined(separator: ", ")
+    return "INSERT INTO \(table) (\(columns)) VALUES (\(marks))"
+  }
 }

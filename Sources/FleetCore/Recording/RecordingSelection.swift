@@ -56,7 +56,7 @@ public struct RecordingSelection: Sendable {
 }
 
 extension RecordingSelection {
-  /// A condition in SQL, with `?` where a value goes.
+  /// A condition in SQL with numbered parameters: where it stands twice in a statement, its values are bound once.
   struct Condition {
     enum Value {
       case text(String)
@@ -68,19 +68,39 @@ extension RecordingSelection {
   }
 
   /// What a row must fulfil; regions are looked at afterwards.
-  /// - Parameter time: the SQL of its time.
-  func condition(time: String) -> Condition {
+  /// - Parameters:
+  ///   - time: the SQL of its time.
+  ///   - parameter: the SQL of a parameter by its number, from 1.
+  func condition(time: String, _ parameter: (Int, Condition.Value) -> String) -> Condition {
     var condition = Condition(sql: "true", values: [])
+    func bind(_ value: Condition.Value) -> String {
+      condition.values.append(value)
+      return parameter(condition.values.count, value)
+    }
     for (column, names) in [("fleet", fleets), ("vehicle", vehicles)] where !names.isEmpty {
-      let marks = names.map { _ in "?" }.joined(separator: ", ")
-      condition.sql += " AND \(column) IN (\(marks))"
-      condition.values += names.map { .text($0) }
+      condition.sql += " AND \(column) IN (\(names.map { bind(.text($0)) }.joined(separator: ", ")))"
     }
-    for (comparison, limit) in [(">=", from), ("<", to)] {
-      guard let limit else { continue }
-      condition.sql += " AND \(time) \(comparison) ?"
-      condition.values.append(.time(limit))
-    }
+    if let from { condition.sql += " AND \(time) >= \(bind(.time(from)))" }
+    if let to { condition.sql += " AND \(time) < \(bind(.time(to)))" }
     return condition
+  }
+}
+
+extension UTCTime {
+  init(milliseconds: Int64) {
+    // Within what nanoseconds can say; times beyond were not recorded by this program.
+    self.init(nanoseconds: min(max(milliseconds, -9_223_372_036_854), 9_223_372_036_854) * 1_000_000)
+  }
+
+  /// Milliseconds since 1970, rounded down.
+  var milliseconds: Int64 {
+    let (quotient, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
+    return rest < 0 ? quotient - 1 : quotient
+  }
+
+  /// Milliseconds since 1970, rounded up: of times that are kept to the millisecond, those from here on.
+  var ceiledMilliseconds: Int64 {
+    let floor = milliseconds
+    return floor * 1_000_000 == nanoseconds ? floor : floor + 1
   }
 }

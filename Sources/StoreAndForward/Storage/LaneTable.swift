@@ -1,3 +1,5 @@
+internal import SQLite
+
 /// The statements of one lane's table.
 final class LaneTable {
   /// A record as it stands in the table; nil when its checksum is wrong.
@@ -11,15 +13,15 @@ final class LaneTable {
   private static let portionBytes = 256 << 10
 
   let lane: Lane
-  private let insertion: Statement
-  private let reading: Statement
-  private let removal: Statement
-  private let rangeRemoval: Statement
-  private let front: Statement
-  private let single: Statement
-  private let sameTopic: Statement
+  private var insertion: Statement
+  private var reading: Statement
+  private var removal: Statement
+  private var rangeRemoval: Statement
+  private var front: Statement
+  private var single: Statement
+  private var sameTopic: Statement
 
-  init(_ lane: Lane, _ database: borrowing Database) throws(SQLiteFailure) {
+  init(_ lane: Lane, _ database: borrowing Database) throws(SQLiteError) {
     self.lane = lane
     let table = Schema.table(lane)
     insertion = try database.prepare(
@@ -34,31 +36,21 @@ final class LaneTable {
     sameTopic = try database.prepare("SELECT seq, \(cost) FROM \(table) WHERE topic = ?1")
   }
 
-  func insert(_ record: Record) throws(SQLiteFailure) {
-    insertion.bind(1, Int64(record.seq))
-    insertion.bind(2, record.topic)
-    insertion.bind(3, record.payload)
-    insertion.bind(4, Int64(record.qos))
-    insertion.bind(5, record.retain ? 1 : 0)
-    insertion.bind(6, record.contentType)
-    insertion.bind(7, record.expiry.map(Int64.init))
-    insertion.bind(8, record.createdAt)
-    insertion.bind(9, record.storedAt)
-    insertion.bind(10, Checksum.of(topic: record.topic, payload: record.payload))
+  func insert(_ record: Record) throws(SQLiteError) {
+    insertion.bind(record)
     try insertion.run()
   }
 
   /// Reads on from a place, in order: at most `limit` records, and at least one where there is one.
-  func read(after seq: UInt64, limit: Int) throws(SQLiteFailure) -> [Row] {
+  func read(after seq: UInt64, limit: Int) throws(SQLiteError) -> [Row] {
     var rows: [Row] = []
     var bytes = 0
     reading.bind(1, Int64(clamping: seq))
     reading.bind(2, Int64(limit))
     while try reading.step() {
-      let record = Self.record(reading, lane)
-      let isSound = Checksum.of(topic: record.topic, payload: record.payload) == reading.integer(9)
-      rows.append(Row(seq: record.seq, cost: record.cost, record: isSound ? record : nil))
-      bytes += record.cost
+      let row = Self.row(reading, lane)
+      rows.append(row)
+      bytes += row.cost
       if bytes > Self.portionBytes {
         reading.reset()
         break
@@ -67,46 +59,73 @@ final class LaneTable {
     return rows
   }
 
-  /// One record; nil when it is not there (any more).
-  func find(_ seq: UInt64) throws(SQLiteFailure) -> Record? {
+  /// One record; nil when it is not there (any more), or its checksum is wrong.
+  func find(_ seq: UInt64) throws(SQLiteError) -> Record? {
     single.bind(1, Int64(clamping: seq))
     guard try single.step() else { return nil }
     defer { single.reset() }
-    return Self.record(single, lane)
+    return Self.row(single, lane).record
   }
 
   /// The oldest record's place, cost and time; nil when the lane is empty.
-  func oldest() throws(SQLiteFailure) -> (seq: UInt64, cost: Int, storedAt: Int64)? {
+  func oldest() throws(SQLiteError) -> (seq: UInt64, cost: Int, storedAt: Int64)? {
     guard try front.step() else { return nil }
     defer { front.reset() }
-    return (UInt64(clamping: front.integer(0)), Int(front.integer(1)), front.integer(2))
+    return (UInt64(clamping: front.int64(0)), Int(front.int64(1)), front.int64(2))
   }
 
   /// The place and cost of the record of a topic (in the state lane there is one at most).
-  func place(of topic: String) throws(SQLiteFailure) -> (seq: UInt64, cost: Int)? {
+  func place(of topic: String) throws(SQLiteError) -> (seq: UInt64, cost: Int)? {
     sameTopic.bind(1, topic)
     guard try sameTopic.step() else { return nil }
     defer { sameTopic.reset() }
-    return (UInt64(clamping: sameTopic.integer(0)), Int(sameTopic.integer(1)))
+    return (UInt64(clamping: sameTopic.int64(0)), Int(sameTopic.int64(1)))
   }
 
-  func remove(_ seq: UInt64) throws(SQLiteFailure) {
+  func remove(_ seq: UInt64) throws(SQLiteError) {
     removal.bind(1, Int64(clamping: seq))
     try removal.run()
   }
 
-  func remove(_ range: ClosedRange<UInt64>) throws(SQLiteFailure) {
+  func remove(_ range: ClosedRange<UInt64>) throws(SQLiteError) {
     rangeRemoval.bind(1, Int64(clamping: range.lowerBound))
     rangeRemoval.bind(2, Int64(clamping: range.upperBound))
     try rangeRemoval.run()
   }
 
+  private static func row(_ statement: borrowing Statement, _ lane: Lane) -> Row {
+    let record = Record(statement, lane)
+    return Row(seq: record.seq, cost: record.cost, record: statement.isSound(record) ? record : nil)
+  }
+}
+
+extension Record {
   /// Reads the columns of `Schema.columns`.
-  static func record(_ row: borrowing Statement, _ lane: Lane) -> Record {
-    Record(
-      lane: lane, seq: UInt64(clamping: row.integer(0)), topic: row.text(1) ?? "", payload: row.blob(2),
-      qos: UInt8(clamping: row.integer(3)), retain: row.integer(4) != 0, contentType: row.text(5),
-      expiry: row.optionalInteger(6).map { UInt32(clamping: $0) }, createdAt: row.integer(7),
-      storedAt: row.integer(8))
+  init(_ row: borrowing Statement, _ lane: Lane) {
+    self.init(
+      lane: lane, seq: UInt64(clamping: row.int64(0)), topic: row.text(1) ?? "", payload: row.bytes(2),
+      qos: UInt8(clamping: row.int64(3)), retain: row.int64(4) != 0, contentType: row.text(5),
+      expiry: row.integer(6).map { UInt32(clamping: $0) }, createdAt: row.int64(7), storedAt: row.int64(8))
+  }
+}
+
+extension Statement {
+  /// Binds the columns of `Schema.columns` to the first ten parameters.
+  mutating func bind(_ record: Record) {
+    bind(1, Int64(record.seq))
+    bind(2, record.topic)
+    bind(3, blob: record.payload)
+    bind(4, Int64(record.qos))
+    bind(5, record.retain)
+    bind(6, record.contentType)
+    bind(7, record.expiry.map(Int64.init))
+    bind(8, record.createdAt)
+    bind(9, record.storedAt)
+    bind(10, Checksum.of(topic: record.topic, payload: record.payload))
+  }
+
+  /// Whether the checksum of the current row is that of its record.
+  func isSound(_ record: Record) -> Bool {
+    Checksum.of(topic: record.topic, payload: record.payload) == int64(9)
   }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+internal import SQLite
 
 /// What is done about a damaged store: it is renamed, so that a person can look into it, and every record that
 /// can still be read is taken over into a new one.
@@ -19,37 +20,37 @@ enum Recovery {
 
   /// Reads what can be read of a damaged store: each lane from its front to the damage, from its end back to
   /// it, and in between number by number.
-  /// - Parameter take: is given the records of one lane after the other, in portions, in order.
-  static func salvage(_ path: String, take: ([Record]) -> Void) {
-    guard let database = try? Database(path: path, mode: .existing) else { return }
-    for lane in Lane.allCases { salvage(lane, of: database, take: take) }
+  /// - Parameter body: is given the records of one lane after the other, in portions, in order.
+  static func salvage(_ path: String, _ body: ([Record]) -> Void) {
+    guard let database = try? Database(path: path, access: .readWrite) else { return }
+    for lane in Lane.allCases { salvage(lane, of: database, body) }
   }
 
   private static let portion = 256
   /// How many numbers are tried one by one between the readable ends.
   private static let probes: UInt64 = 100_000
 
-  private static func salvage(_ lane: Lane, of database: borrowing Database, take: ([Record]) -> Void) {
+  private static func salvage(_ lane: Lane, of database: borrowing Database, _ body: ([Record]) -> Void) {
     guard let table = try? LaneTable(lane, database) else { return }
     var last: UInt64 = 0
     while true {
       guard let rows = try? table.read(after: last, limit: portion) else { break }
       guard let end = rows.last?.seq else { return }
-      take(rows.compactMap(\.record))
+      body(rows.compactMap(\.record))
       last = end
     }
     // A portion that fails as a whole may begin with rows that do not.
     while let row = try? table.read(after: last, limit: 1).first {
-      if let record = row.record { take([record]) }
+      if let record = row.record { body([record]) }
       last = row.seq
     }
     let tail = readBackwards(lane, database, downTo: last)
     if let first = tail.first?.seq, first > last + 1 {
       for seq in (last + 1)..<min(first, last + probes) {
-        if let record = try? table.find(seq), record.payload.isEmpty == false { take([record]) }
+        if let record = try? table.find(seq) { body([record]) }
       }
     }
-    take(tail)
+    body(tail)
   }
 
   /// The records from the end of a lane down to the damage, oldest first.
@@ -57,14 +58,12 @@ enum Recovery {
     _ lane: Lane, _ database: borrowing Database, downTo limit: UInt64
   ) -> [Record] {
     let sql = "SELECT \(Schema.columns) FROM \(Schema.table(lane)) WHERE seq > ?1 ORDER BY seq DESC"
-    guard let statement = try? database.prepare(sql) else { return [] }
+    guard var statement = try? database.prepare(sql) else { return [] }
     statement.bind(1, Int64(clamping: limit))
     var records: [Record] = []
     while (try? statement.step()) == true {
-      let record = LaneTable.record(statement, lane)
-      if Checksum.of(topic: record.topic, payload: record.payload) == statement.integer(9) {
-        records.append(record)
-      }
+      let record = Record(statement, lane)
+      if statement.isSound(record) { records.append(record) }
     }
     return records.reversed()
   }

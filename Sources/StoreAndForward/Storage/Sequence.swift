@@ -1,3 +1,5 @@
+internal import Platform
+
 /// Hands out sequence numbers that never repeat. Pure.
 ///
 /// A number is given out only below a mark that is already safe on the disk. So whatever a power cut undoes,
@@ -6,27 +8,70 @@ struct Sequence: Equatable {
   /// How far ahead the mark is set: one sync for so many records.
   static let block: UInt64 = 1 << 16
 
-  private(set) var next: UInt64
+  /// The number that is given out next.
+  private(set) var upcoming: UInt64
   private(set) var reserved: UInt64
 
   /// Goes on from what the store says.
   init(reserved: UInt64) {
-    next = max(1, reserved)
-    self.reserved = next
+    upcoming = max(1, reserved)
+    self.reserved = upcoming
   }
 
-  /// The mark that has to be made safe before `count` more numbers can be taken; nil when they can.
+  /// The mark that has to be made safe before `count` more numbers can be given out; nil when they can.
   func markNeeded(for count: Int) -> UInt64? {
-    let end = next + UInt64(count)
+    let end = upcoming + UInt64(count)
     return end <= reserved ? nil : end + Self.block
   }
 
   mutating func reserved(upTo mark: UInt64) { reserved = max(reserved, mark) }
 
   /// The next number; nil above the mark.
-  mutating func take() -> UInt64? {
-    guard next < reserved else { return nil }
-    defer { next += 1 }
-    return next
+  mutating func next() -> UInt64? {
+    guard upcoming < reserved else { return nil }
+    defer { upcoming += 1 }
+    return upcoming
   }
+}
+
+/// Names for what is accepted while the store gives out no numbers: of an epoch that lives in memory only.
+struct TemporarySequence {
+  /// Above any number that a store gives out, and small enough for a JavaScript number.
+  static let first: UInt64 = 1 << 52
+
+  private var epoch = Store.newEpoch()
+  private var upcoming = first
+  /// Once one was given out, no others are until the store has what is in memory: places in memory only grow.
+  private(set) var isInUse = false
+
+  /// What is named next without a store.
+  var identity: RecordIdentity { RecordIdentity(epoch: epoch, seq: upcoming) }
+
+  /// The store's next number as long as there are numbers below its mark.
+  mutating func nextIdentity(_ store: Store?) -> RecordIdentity {
+    if !isInUse, let store, let seq = store.sequence.next() {
+      return RecordIdentity(epoch: store.epoch, seq: seq)
+    }
+    isInUse = true
+    defer { upcoming += 1 }
+    return identity
+  }
+
+  /// Begins another epoch: what was named in this one is in the store.
+  mutating func end() {
+    epoch = Store.newEpoch()
+    isInUse = false
+  }
+}
+
+/// The store's own clock, in seconds: runs while the machine is powered on, sleep included, goes on after a
+/// restart from where the store last saw it, and is never set. So an age is right however the wall clock
+/// jumps; time spent switched off does not count.
+struct StoreClock {
+  private let offset: Int64
+
+  /// - Parameter lastSeen: the largest reading in the store.
+  init(lastSeen: Int64) { offset = lastSeen - SystemClock.boottime / 1_000_000_000 }
+
+  var now: Int64 { offset + SystemClock.boottime / 1_000_000_000 }
 }

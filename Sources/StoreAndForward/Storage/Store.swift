@@ -1,5 +1,5 @@
-internal import CSQLite
 internal import Glibc
+internal import SQLite
 
 /// The open database with its counters. A call that throws has changed nothing, neither on disk nor here.
 final class Store {
@@ -12,30 +12,34 @@ final class Store {
   private(set) var lanes: [OutboxStatus.LaneStatus] = []
   /// The largest seq ever put into each lane.
   private(set) var newest: [UInt64] = []
+  /// The largest seq of each lane that was dropped for its limits since opening.
+  private(set) var dropped: [UInt64] = Lane.allCases.map { _ in 0 }
+  /// What was replaced in the state lane by the last transaction.
+  private(set) var replaced: [UInt64] = []
   private(set) var deadCount = 0
   private(set) var commits = 0
   let database: Database
-  let tables: [LaneTable]
-  private let counters: Statement
-  private let meta: Statement
-  private let burial: Statement
+  private let tables: [LaneTable]
+  private var counters: Statement
+  private var meta: Statement
+  private let deadLetterTable: DeadLetterTable
   private var isSynchronous = false
 
   /// Opens a store, and makes it where there is none.
-  /// - Throws: `SQLiteFailure`; see `isDamage`.
-  init(path: String) throws(SQLiteFailure) {
+  /// - Throws: `SQLiteError`; see `isDamage`.
+  init(path: String) throws(SQLiteError) {
     self.path = path
-    database = try Database(path: path, mode: .create)
+    database = try Database(path: path, access: .create)
     try database.execute(Schema.pragmas)
     // A large store is not worth the wait: damage in it shows when it is met, and is dealt with then.
     if try Self.isSmall(database), try database.text("PRAGMA quick_check(1)") != "ok" {
-      throw SQLiteFailure(code: SQLITE_CORRUPT, message: "quick_check failed", operation: "open \(path)")
+      throw SQLiteError(code: .corrupt, message: "quick_check failed", sql: "open", file: path)
     }
     try database.execute("BEGIN IMMEDIATE;" + Schema.creation + "COMMIT;")
     let format = try database.integer("SELECT value FROM meta WHERE key = 'format'")
     guard format == nil || format == Schema.format else {
-      throw SQLiteFailure(
-        code: SQLITE_NOTADB, message: "the store is of format \(format ?? 0)", operation: "open \(path)")
+      throw SQLiteError(
+        code: .notADatabase, message: "the store is of format \(format ?? 0)", sql: "open", file: path)
     }
     let known = try database.text("SELECT value FROM meta WHERE key = 'epoch'")
     let inode = Self.inode(of: path)
@@ -50,11 +54,7 @@ final class Store {
       UPDATE lanes SET records = ?2, bytes = ?3, dropped_space = ?4, dropped_age = ?5, damaged = ?6
       WHERE lane = ?1
       """)
-    burial = try database.prepare(
-      """
-      INSERT OR REPLACE INTO dead (\(Schema.columns), lane, reason, refused)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-      """)
+    deadLetterTable = try DeadLetterTable(database)
     var tables: [LaneTable] = []
     var lastSeen = try database.integer("SELECT value FROM meta WHERE key = 'clock'") ?? 0
     for lane in Lane.allCases {
@@ -71,8 +71,8 @@ final class Store {
     try setUp(inode: inode)
   }
 
-  private func setUp(inode: Int64) throws(SQLiteFailure) {
-    try transaction(synced: true) { () throws(SQLiteFailure) in
+  private func setUp(inode: Int64) throws(SQLiteError) {
+    try transaction(synced: true) { () throws(SQLiteError) in
       try setMeta("format", String(Schema.format))
       try setMeta("epoch", epoch)
       try setMeta("inode", String(inode))
@@ -84,37 +84,38 @@ final class Store {
   /// Runs `body` in a transaction, with the counters of all lanes that it changed.
   /// - Parameter synced: whether a power cut after this returns may undo it.
   func transaction(
-    synced: Bool, _ body: () throws(SQLiteFailure) -> Void
-  ) throws(SQLiteFailure) {
+    synced: Bool, _ body: () throws(SQLiteError) -> Void
+  ) throws(SQLiteError) {
     if synced != isSynchronous {
       try database.execute(synced ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
       isSynchronous = synced
     }
-    let (lanesBefore, newestBefore, deadBefore) = (lanes, newest, deadCount)
-    do throws(SQLiteFailure) {
-      try database.execute("BEGIN IMMEDIATE")
-      try body()
-      for lane in Lane.allCases where lanes[lane.rawValue] != lanesBefore[lane.rawValue] {
-        try writeCounters(lane)
+    let before = (lanes, newest, dropped, deadCount)
+    replaced = []
+    do throws(SQLiteError) {
+      try database.transaction { () throws(SQLiteError) in
+        try body()
+        for lane in Lane.allCases where lanes[lane.rawValue] != before.0[lane.rawValue] {
+          try writeCounters(lane)
+        }
       }
-      try database.execute("COMMIT")
       commits += 1
     } catch {
-      if database.isInTransaction { try? database.execute("ROLLBACK") }
-      (lanes, newest, deadCount) = (lanesBefore, newestBefore, deadBefore)
+      (lanes, newest, dropped, deadCount) = before
+      replaced = []
       throw error
     }
   }
 
   /// Makes a mark safe below which numbers are given out.
-  func reserve(_ mark: UInt64) throws(SQLiteFailure) {
-    try transaction(synced: true) { () throws(SQLiteFailure) in
+  func reserve(_ mark: UInt64) throws(SQLiteError) {
+    try transaction(synced: true) { () throws(SQLiteError) in
       try setMeta("reserved", String(mark))
     }
     sequence.reserved(upTo: mark)
   }
 
-  func setMeta(_ key: String, _ value: String) throws(SQLiteFailure) {
+  func setMeta(_ key: String, _ value: String) throws(SQLiteError) {
     meta.bind(1, key)
     meta.bind(2, value)
     try meta.run()
@@ -123,36 +124,87 @@ final class Store {
   // MARK: Inside a transaction
 
   /// Puts a record into its lane; in the state lane it replaces the one of its topic.
-  func insert(_ record: Record) throws(SQLiteFailure) {
+  func insert(_ record: Record) throws(SQLiteError) {
     let table = tables[record.lane.rawValue]
     if record.lane == .state, let older = try table.place(of: record.topic) {
       try remove(older.seq, cost: older.cost, from: .state)
+      replaced.append(older.seq)
     }
     try table.insert(record)
-    change(record.lane) {
-      $0.records += 1
-      $0.bytes += record.cost
-    }
+    lanes[record.lane.rawValue].records += 1
+    lanes[record.lane.rawValue].bytes += record.cost
     newest[record.lane.rawValue] = max(newest[record.lane.rawValue], record.seq)
   }
 
   /// Removes a record of known cost. Returns false when it is not there (any more).
   @discardableResult
-  func remove(_ seq: UInt64, cost: Int, from lane: Lane) throws(SQLiteFailure) -> Bool {
+  func remove(_ seq: UInt64, cost: Int, from lane: Lane) throws(SQLiteError) -> Bool {
     try tables[lane.rawValue].remove(seq)
     guard database.changes > 0 else { return false }
-    change(lane) {
-      $0.records -= 1
-      $0.bytes -= cost
-    }
+    lanes[lane.rawValue].records -= 1
+    lanes[lane.rawValue].bytes -= cost
     return true
   }
 
-  /// Removes all records of a range, if there are as many as the caller believes. Returns false, and removes
-  /// none, otherwise.
-  func removeRow(
+  /// Deletes what is done with. What was handed out in a row stands in a row, with nothing in between, and goes with one
+  /// statement.
+  func delete(_ removals: [Removal]) throws(SQLiteError) {
+    var rest = removals.sorted { a, b in
+      (a.record.lane, a.record.place) < (b.record.lane, b.record.place)
+    }[...]
+    while let first = rest.first {
+      let row = rest.enumerated().prefix { index, removal in
+        removal.record.lane == first.record.lane && removal.record.turn == first.record.turn + index
+          && removal.cause == first.cause
+      }.map(\.element)
+      rest = rest.dropFirst(row.count)
+      let count = try delete(row: row.map(\.record))
+      switch first.cause {
+      case .acknowledged: break
+      case .expired: lanes[first.record.lane.rawValue].droppedForAge += count
+      case .damaged: lanes[first.record.lane.rawValue].damaged += count
+      }
+    }
+    // So that after a restart no older record is taken for what is last known.
+    for removal in removals {
+      guard let topic = removal.overtook else { continue }
+      try insert(Overtaking(topic: topic, lane: removal.record.lane, place: removal.record.place))
+    }
+  }
+
+  /// Remembers that a record was delivered ahead of its history.
+  func insert(_ overtaking: Overtaking) throws(SQLiteError) {
+    var statement = try database.prepare(
+      """
+      INSERT INTO overtaken (topic, lane, seq) VALUES (?1, ?2, ?3)
+      ON CONFLICT (topic) DO UPDATE SET lane = excluded.lane, seq = excluded.seq WHERE excluded.seq > seq
+      """)
+    statement.bind(1, overtaking.topic)
+    statement.bind(2, Int64(overtaking.lane.rawValue))
+    statement.bind(3, Int64(clamping: overtaking.place))
+    try statement.run()
+  }
+
+  /// Deletes records that stand in a row. Returns how many were there.
+  private func delete(row: [HandedOut]) throws(SQLiteError) -> Int {
+    guard let first = row.first, let last = row.last else { return 0 }
+    if row.count > 1 {
+      let cost = row.reduce(0) { $0 + $1.cost }
+      if try delete(first.place...last.place, of: first.lane, count: row.count, cost: cost) {
+        return row.count
+      }
+    }
+    // Some made room or were replaced meanwhile: only single deletions tell which.
+    var count = 0
+    for record in row where try remove(record.place, cost: record.cost, from: record.lane) { count += 1 }
+    return count
+  }
+
+  /// Deletes all records of a range, if there are as many as the caller believes. Returns false, and deletes none,
+  /// otherwise.
+  private func delete(
     _ range: ClosedRange<UInt64>, of lane: Lane, count: Int, cost: Int
-  ) throws(SQLiteFailure) -> Bool {
+  ) throws(SQLiteError) -> Bool {
     try database.execute("SAVEPOINT row")
     try tables[lane.rawValue].remove(range)
     guard database.changes == count else {
@@ -160,61 +212,52 @@ final class Store {
       return false
     }
     try database.execute("RELEASE row")
-    change(lane) {
-      $0.records -= count
-      $0.bytes -= cost
-    }
+    lanes[lane.rawValue].records -= count
+    lanes[lane.rawValue].bytes -= cost
     return true
   }
 
-  func find(_ seq: UInt64, in lane: Lane) throws(SQLiteFailure) -> Record? {
+  func find(_ seq: UInt64, in lane: Lane) throws(SQLiteError) -> Record? {
     try tables[lane.rawValue].find(seq)
   }
 
   /// Reads on in a lane. Records whose checksum is wrong come back by their seq and cost alone.
   func read(
     _ lane: Lane, after seq: UInt64, limit: Int
-  ) throws(SQLiteFailure) -> [LaneTable.Row] {
+  ) throws(SQLiteError) -> [LaneTable.Row] {
     try tables[lane.rawValue].read(after: seq, limit: limit)
   }
 
-  /// Removes the oldest records of a lane while it holds more than `bytes`.
-  func makeRoom(in lane: Lane, bytes: Int) throws(SQLiteFailure) {
-    while lanes[lane.rawValue].bytes > bytes, let oldest = try tables[lane.rawValue].oldest() {
-      try remove(oldest.seq, cost: oldest.cost, from: lane)
-      change(lane) { $0.droppedForSpace += 1 }
-    }
-  }
-
-  /// Removes records from the front of a lane that are older than `age` seconds, at most `limit` of them.
-  func expire(_ lane: Lane, age: Int, limit: Int) throws(SQLiteFailure) {
-    for _ in 0..<limit {
-      guard let oldest = try tables[lane.rawValue].oldest(), clock.now - oldest.storedAt > Int64(age) else {
-        return
+  /// Drops the oldest records of lanes that hold more than they may.
+  func makeRoom(in lanes: Set<Lane>, _ limits: OutboxConfiguration) throws(SQLiteError) {
+    for lane in lanes {
+      let bytes = limits.limits(of: lane).bytes
+      while self.lanes[lane.rawValue].bytes > bytes, let oldest = try tables[lane.rawValue].oldest() {
+        try remove(oldest.seq, cost: oldest.cost, from: lane)
+        self.lanes[lane.rawValue].droppedForSpace += 1
+        dropped[lane.rawValue] = oldest.seq
       }
-      try remove(oldest.seq, cost: oldest.cost, from: lane)
-      change(lane) { $0.droppedForAge += 1 }
     }
   }
 
-  func change(_ lane: Lane, _ body: (inout OutboxStatus.LaneStatus) -> Void) { body(&lanes[lane.rawValue]) }
+  /// Drops records from the fronts of the lanes that are older than these keep them, at most `limit` of each.
+  func expire(_ limits: OutboxConfiguration, limit: Int) throws(SQLiteError) {
+    for lane in Lane.allCases {
+      guard let age = limits.limits(of: lane).age else { continue }
+      for _ in 0..<limit {
+        guard let oldest = try tables[lane.rawValue].oldest(), clock.now - oldest.storedAt > Int64(age) else {
+          break
+        }
+        try remove(oldest.seq, cost: oldest.cost, from: lane)
+        lanes[lane.rawValue].droppedForAge += 1
+        dropped[lane.rawValue] = oldest.seq
+      }
+    }
+  }
 
-  /// Moves a record to the dead letters, of which `limit` are kept.
-  func bury(_ record: Record, reason: String, at time: Int64, limit: Int) throws(SQLiteFailure) {
-    burial.bind(1, Int64(record.seq))
-    burial.bind(2, record.topic)
-    burial.bind(3, record.payload)
-    burial.bind(4, Int64(record.qos))
-    burial.bind(5, record.retain ? 1 : 0)
-    burial.bind(6, record.contentType)
-    burial.bind(7, record.expiry.map(Int64.init))
-    burial.bind(8, record.createdAt)
-    burial.bind(9, record.storedAt)
-    burial.bind(10, Checksum.of(topic: record.topic, payload: record.payload))
-    burial.bind(11, Int64(record.lane.rawValue))
-    burial.bind(12, reason)
-    burial.bind(13, time)
-    try burial.run()
+  /// Adds a dead letter, of which `limit` are kept.
+  func insert(_ letter: DeadLetter, limit: Int) throws(SQLiteError) {
+    try deadLetterTable.insert(letter)
     deadCount += 1
     if deadCount > limit {
       try database.execute("DELETE FROM dead WHERE seq = (SELECT min(seq) FROM dead)")
@@ -222,9 +265,16 @@ final class Store {
     }
   }
 
-  func deadLettersCleared() { deadCount = 0 }
+  func deadLetters(limit: Int) throws(SQLiteError) -> [DeadLetter] {
+    try DeadLetterTable.read(database, limit: limit)
+  }
 
-  private func writeCounters(_ lane: Lane) throws(SQLiteFailure) {
+  func clearDeadLetters() throws(SQLiteError) {
+    try database.execute("DELETE FROM dead")
+    deadCount = 0
+  }
+
+  private func writeCounters(_ lane: Lane) throws(SQLiteError) {
     let status = lanes[lane.rawValue]
     counters.bind(1, Int64(lane.rawValue))
     counters.bind(2, Int64(status.records))
@@ -233,6 +283,37 @@ final class Store {
     counters.bind(5, Int64(status.droppedForAge))
     counters.bind(6, Int64(status.damaged))
     try counters.run()
+  }
+}
+
+extension Store {
+  /// How many of the last records of a lane are looked at for retained ones.
+  private static let depth = 1024
+
+  /// The retained topics among the last records of a lane, each with its newest place.
+  func lastRetained(_ lane: Lane) throws(SQLiteError) -> [(topic: String, place: UInt64)] {
+    var statement = try database.prepare(
+      """
+      SELECT topic, max(seq) FROM
+        (SELECT seq, topic, retain FROM \(Schema.table(lane)) ORDER BY seq DESC LIMIT \(Self.depth))
+      WHERE retain GROUP BY topic
+      """)
+    var places: [(topic: String, place: UInt64)] = []
+    while try statement.step() {
+      places.append((statement.text(0) ?? "", UInt64(clamping: statement.int64(1))))
+    }
+    return places
+  }
+
+  /// Records that were delivered ahead of their history, by topic.
+  func overtakers() throws(SQLiteError) -> [(topic: String, lane: Lane, place: UInt64)] {
+    var statement = try database.prepare("SELECT topic, lane, seq FROM overtaken")
+    var places: [(topic: String, lane: Lane, place: UInt64)] = []
+    while try statement.step() {
+      let lane = Lane(rawValue: Int(statement.int64(1))) ?? .other
+      places.append((statement.text(0) ?? "", lane, UInt64(clamping: statement.int64(2))))
+    }
+    return places
   }
 }
 
@@ -249,24 +330,24 @@ extension Store {
   }
 
   /// Whether a full check on opening takes no noticeable time.
-  fileprivate static func isSmall(_ database: borrowing Database) throws(SQLiteFailure) -> Bool {
+  fileprivate static func isSmall(_ database: borrowing Database) throws(SQLiteError) -> Bool {
     let pages = try database.integer("PRAGMA page_count") ?? 0
     return try pages * (database.integer("PRAGMA page_size") ?? 4096) <= 8 << 20
   }
 
   fileprivate static func readCounters(
     _ database: borrowing Database
-  ) throws(SQLiteFailure) -> [OutboxStatus.LaneStatus] {
-    let statement = try database.prepare(
+  ) throws(SQLiteError) -> [OutboxStatus.LaneStatus] {
+    var statement = try database.prepare(
       "SELECT records, bytes, dropped_space, dropped_age, damaged FROM lanes ORDER BY lane")
     var result: [OutboxStatus.LaneStatus] = []
     while try statement.step() {
       var status = OutboxStatus.LaneStatus()
-      status.records = Int(statement.integer(0))
-      status.bytes = Int(statement.integer(1))
-      status.droppedForSpace = Int(statement.integer(2))
-      status.droppedForAge = Int(statement.integer(3))
-      status.damaged = Int(statement.integer(4))
+      status.records = Int(statement.int64(0))
+      status.bytes = Int(statement.int64(1))
+      status.droppedForSpace = Int(statement.int64(2))
+      status.droppedForAge = Int(statement.int64(3))
+      status.damaged = Int(statement.int64(4))
       result.append(status)
     }
     return result

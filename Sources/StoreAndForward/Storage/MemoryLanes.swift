@@ -5,12 +5,11 @@
 struct MemoryLanes {
   private var lanes: [[Record]] = Lane.allCases.map { _ in [] }
   private(set) var bytes = 0
+  /// Records per lane that made room.
+  private(set) var drops = Lane.allCases.map { _ in 0 }
   private let limit: Int
 
   init(limit: Int) { self.limit = limit }
-
-  /// A record is never without a cost; this is asked for each one that the broker acknowledges.
-  var isEmpty: Bool { bytes == 0 }
 
   /// All records, in the order in which they were accepted within each lane.
   var records: [Record] { lanes.flatMap { $0 } }
@@ -21,8 +20,8 @@ struct MemoryLanes {
 
   func newest(_ lane: Lane) -> UInt64 { lanes[lane.rawValue].last?.seq ?? 0 }
 
-  /// Takes a record in. Returns the lanes of the records that made room.
-  mutating func insert(_ record: Record) -> [Lane] {
+  /// Adds a record; in the state lane it replaces the one of its topic. Returns the records that made room.
+  mutating func insert(_ record: Record) -> [Record] {
     if record.lane == .state,
       let index = lanes[Lane.state.rawValue].firstIndex(where: { $0.topic == record.topic })
     {
@@ -30,12 +29,19 @@ struct MemoryLanes {
     }
     lanes[record.lane.rawValue].append(record)
     bytes += record.cost
-    var dropped: [Lane] = []
+    var dropped: [Record] = []
     while bytes > limit, let lane = Lane.allCases.last(where: { !lanes[$0.rawValue].isEmpty }) {
-      bytes -= lanes[lane.rawValue].removeFirst().cost
-      dropped.append(lane)
+      dropped.append(drop(lanes[lane.rawValue][0].seq, from: lane) ?? record)
     }
     return dropped
+  }
+
+  /// Removes a record that is lost, and counts it; nil when it is not here.
+  @discardableResult
+  mutating func drop(_ seq: UInt64, from lane: Lane) -> Record? {
+    guard let record = remove(seq, from: lane) else { return nil }
+    drops[lane.rawValue] += 1
+    return record
   }
 
   func read(_ lane: Lane, after seq: UInt64, limit: Int) -> ArraySlice<Record> {
@@ -44,15 +50,26 @@ struct MemoryLanes {
   }
 
   /// Removes a record; nil when it is not here.
+  @discardableResult
   mutating func remove(_ seq: UInt64, from lane: Lane) -> Record? {
-    let place = index(of: seq, in: lane)
-    guard place < lanes[lane.rawValue].count, lanes[lane.rawValue][place].seq == seq else { return nil }
-    let record = lanes[lane.rawValue].remove(at: place)
+    guard let record = find(seq, in: lane) else { return nil }
+    lanes[lane.rawValue].remove(at: index(of: seq, in: lane))
     bytes -= record.cost
     return record
   }
 
-  mutating func removeAll() { self = MemoryLanes(limit: limit) }
+  /// What is on disk now is no longer here; what was dropped stays counted.
+  mutating func removeAll() {
+    lanes = Lane.allCases.map { _ in [] }
+    bytes = 0
+  }
+
+  /// A record; nil when it is not here.
+  func find(_ seq: UInt64, in lane: Lane) -> Record? {
+    let place = index(of: seq, in: lane)
+    guard place < lanes[lane.rawValue].count, lanes[lane.rawValue][place].seq == seq else { return nil }
+    return lanes[lane.rawValue][place]
+  }
 
   /// The first place whose record has at least this seq.
   private func index(of seq: UInt64, in lane: Lane) -> Int {

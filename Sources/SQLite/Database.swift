@@ -1,0 +1,141 @@
+internal import CSQLite
+
+/// A connection to one database file, used by one thread at a time. The corresponding C type is `sqlite3`.
+@safe package struct Database: ~Copyable {
+  package enum Access {
+    /// An existing file, which stays as it is.
+    case readOnly
+    /// An existing file.
+    case readWrite
+    /// A missing file is created.
+    case create
+  }
+
+  package enum TransactionKind: String {
+    /// Begins as a reader, and waits for the write lock at the first change.
+    case deferred = "BEGIN"
+    /// Waits for the write lock at once.
+    case immediate = "BEGIN IMMEDIATE"
+  }
+
+  package let path: String
+  private let handle: OpaquePointer
+
+  /// The library's memory statistics cost a lock for every allocation, and nobody asks for them.
+  private static let withoutMemoryStatistics = odograph_sqlite_without_memory_statistics()
+
+  /// Opens a database file.
+  /// - Parameter busyTimeout: how long a call waits for locks of other connections before it fails with `busy`.
+  package init(
+    path: String, access: Access, busyTimeout: Duration = .seconds(2)
+  ) throws(SQLiteError) {
+    _ = Self.withoutMemoryStatistics
+    self.path = path
+    let flags =
+      switch access {
+      case .readOnly: SQLITE_OPEN_READONLY
+      case .readWrite: SQLITE_OPEN_READWRITE
+      case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      }
+    var handle: OpaquePointer?
+    let code = unsafe sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
+    guard code == SQLITE_OK, let opened = unsafe handle else {
+      let error = SQLiteError(
+        code: .init(rawValue: unsafe handle.map { unsafe sqlite3_extended_errcode($0) } ?? code),
+        message: unsafe handle.map { unsafe String(cString: sqlite3_errmsg($0)) }, sql: "open", file: path)
+      unsafe sqlite3_close_v2(handle)
+      throw error
+    }
+    unsafe self.handle = unsafe opened
+    unsafe sqlite3_extended_result_codes(opened, 1)
+    let (seconds, attoseconds) = busyTimeout.components
+    let milliseconds =
+      seconds.multipliedReportingOverflow(by: 1000).partialValue + attoseconds / 1_000_000_000_000_000
+    unsafe sqlite3_busy_timeout(opened, Int32(clamping: milliseconds))
+  }
+
+  // Statements that outlive this keep it open until they are finalized.
+  deinit { unsafe sqlite3_close_v2(handle) }
+
+  /// Runs statements that return nothing, or whose rows do not matter.
+  package func execute(_ sql: String) throws(SQLiteError) {
+    guard unsafe sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw error(sql) }
+  }
+
+  /// Compiles a statement.
+  /// - Parameter isPersistent: whether it is used again and again.
+  package func prepare(_ sql: String, isPersistent: Bool = true) throws(SQLiteError) -> Statement {
+    var statement: OpaquePointer?
+    let flags = isPersistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
+    let code = unsafe sqlite3_prepare_v3(handle, sql, -1, flags, &statement, nil)
+    guard code == SQLITE_OK, let statement = unsafe statement else { throw error(sql) }
+    return unsafe Statement(handle: statement, sql: sql, file: path)
+  }
+
+  /// The first column of the first row as a number; nil when there is no row or it is null.
+  package func integer(_ sql: String) throws(SQLiteError) -> Int64? {
+    var statement = try prepare(sql, isPersistent: false)
+    return try statement.step() ? statement.integer(0) : nil
+  }
+
+  /// The first column of the first row as text; nil when there is no row or it is null.
+  package func text(_ sql: String) throws(SQLiteError) -> String? {
+    var statement = try prepare(sql, isPersistent: false)
+    return try statement.step() ? statement.text(0) : nil
+  }
+
+  /// How many rows the last statement changed.
+  package var changes: Int { Int(unsafe sqlite3_changes(handle)) }
+
+  /// Runs `body` in a transaction: all of it happens, or, when `body` throws or the commit fails, nothing.
+  package func transaction<Result>(
+    _ kind: TransactionKind = .immediate, _ body: () throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try execute(kind.rawValue)
+    do throws(SQLiteError) {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      // Some failures, as of a full disk, have ended the transaction already.
+      if unsafe sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+
+  /// Moves what is in the write-ahead log into the database and empties the log, as far as other connections allow.
+  package func checkpoint() throws(SQLiteError) { try execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+
+  /// The number that a program keeps in the file for its schema; 0 in a new file.
+  package func userVersion() throws(SQLiteError) -> Int { Int(try integer("PRAGMA user_version") ?? 0) }
+
+  /// Brings the schema up to date, one transaction for each step.
+  /// - Parameters:
+  ///   - steps: the SQL that leads from version 0 to 1, from 1 to 2, …. Released steps never change.
+  ///   - version: says which version a file has; called inside the transaction. `userVersion` unless told otherwise.
+  /// - Returns: false, and changes nothing, when the file's version is above the last step's.
+  package func migrate(
+    _ steps: [String], version: (borrowing Database) throws(SQLiteError) -> Int
+  ) throws(SQLiteError) -> Bool {
+    while true {
+      let found = try version(self)
+      guard found < steps.count else { return found == steps.count }
+      try transaction { () throws(SQLiteError) in
+        // Another process may have been quicker.
+        guard try version(self) == found else { return }
+        try execute(steps[found])
+        try execute("PRAGMA user_version = \(found + 1)")
+      }
+    }
+  }
+
+  package func migrate(_ steps: [String]) throws(SQLiteError) -> Bool {
+    try migrate(steps) { database throws(SQLiteError) in try database.userVersion() }
+  }
+
+  private func error(_ sql: String) -> SQLiteError {
+    SQLiteError(
+      code: .init(rawValue: unsafe sqlite3_extended_errcode(handle)),
+      message: unsafe String(cString: sqlite3_errmsg(handle)), sql: sql, file: path)
+  }
+}

@@ -1,0 +1,61 @@
+internal import SQLite
+
+/// A record that the broker will never take, and why.
+public struct DeadLetter: Hashable, Sendable {
+  public var record: Record
+  /// The reason in words, as given to `reject`.
+  public var reason: String
+  /// Nanoseconds since 1970 UTC, as the device's clock said when it was refused.
+  public var refusedAt: Int64
+}
+
+extension DeadLetter {
+  /// Reads the newest dead letters of a store, newest first, also while an agent has it open.
+  /// - Parameter path: of the store.
+  /// - Throws: `OutboxError` when there is no store that can be read.
+  public static func read(path: String, limit: Int) throws(OutboxError) -> [DeadLetter] {
+    do throws(SQLiteError) {
+      let database = try Database(path: path, access: .readWrite)
+      try database.execute("PRAGMA query_only = ON")
+      return try DeadLetterTable.read(database, limit: limit)
+    } catch {
+      throw OutboxError(operation: "read", object: path, cause: "\(error)")
+    }
+  }
+}
+
+/// The dead letters of a store.
+final class DeadLetterTable {
+  private var insertion: Statement
+
+  init(_ database: borrowing Database) throws(SQLiteError) {
+    insertion = try database.prepare(
+      """
+      INSERT OR REPLACE INTO dead (\(Schema.columns), lane, reason, refused)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+      """)
+  }
+
+  func insert(_ letter: DeadLetter) throws(SQLiteError) {
+    insertion.bind(letter.record)
+    insertion.bind(11, Int64(letter.record.lane.rawValue))
+    insertion.bind(12, letter.reason)
+    insertion.bind(13, letter.refusedAt)
+    try insertion.run()
+  }
+
+  /// The newest, newest first.
+  static func read(_ database: borrowing Database, limit: Int) throws(SQLiteError) -> [DeadLetter] {
+    var statement = try database.prepare(
+      "SELECT \(Schema.columns), lane, reason, refused FROM dead ORDER BY seq DESC LIMIT ?1")
+    statement.bind(1, Int64(limit))
+    var letters: [DeadLetter] = []
+    while try statement.step() {
+      let lane = Lane(rawValue: Int(statement.int64(10))) ?? .other
+      letters.append(
+        DeadLetter(
+          record: Record(statement, lane), reason: statement.text(11) ?? "", refusedAt: statement.int64(12)))
+    }
+    return letters
+  }
+}
