@@ -57,7 +57,7 @@ let package = Package(
     .target(name: "Positioning", dependencies: ["Motion", "Sensors", "Spatial"]),
     .target(name: "Telemetry", dependencies: ["CJansson", "Motion", "Positioning", "Spatial"]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
-    .target(name: "StoreAndForward", dependencies: ["Platform", "SQLite"]),
+    .target(name: "StoreAndForward", dependencies: ["Platform", "SQLite", "Telemetry"]),
     .target(name: "MQTT", dependencies: ["CMosquitto", "Platform"]),
     .target(
       name: "AgentCore",
@@ -121,7 +121,7 @@ let package = Package(
     .testTarget(
       name: "StoreAndForwardTests",
       dependencies: [
-        "FaultyDisk", "Platform", "SQLite", "Simulation", "StoreAndForward", "TestSupport",
+        "FaultyDisk", "Platform", "SQLite", "Simulation", "StoreAndForward", "Telemetry", "TestSupport",
       ]),
     .testTarget(
       name: "FleetCoreTests",
@@ -131,7 +131,7 @@ let package = Package(
       ]),
     // A process for delivery tests to kill.
     .executableTarget(
-      name: "DeliveryChild", dependencies: ["MQTT", "Platform", "StoreAndForward"],
+      name: "DeliveryChild", dependencies: ["MQTT", "Platform", "StoreAndForward", "Telemetry"],
       path: "Tests/DeliveryChild"),
     .testTarget(
       name: "AgentCoreTests",

@@ -1,4 +1,5 @@
 internal import Platform
+internal import Telemetry
 
 /// What the outbox has to report, and when its housekeeping has something to do.
 struct Agenda {
@@ -80,7 +81,8 @@ struct Agenda {
   }
 
   mutating func reportDrops(_ drops: [Int]) {
-    for (lane, (now, before)) in zip(Lane.allCases, zip(drops, reportedDrops ?? drops)) where now > before {
+    for (lane, (now, before)) in zip(DeliveryLane.allCases, zip(drops, reportedDrops ?? drops))
+    where now > before {
       report(.dropped(lane, records: now - before, cause: "the lane's limits of bytes or age were reached"))
     }
     reportedDrops = drops

@@ -1,8 +1,9 @@
 internal import SQLite
+internal import Telemetry
 
 /// A record that the broker will never take, and why.
 public struct DeadLetter: Hashable, Sendable {
-  public var record: Record
+  public var record: OutboxRecord
   /// The reason in words, as given to `reject`.
   public var reason: String
   /// Nanoseconds since 1970 UTC, as the device's clock said when it was refused.
@@ -51,10 +52,11 @@ final class DeadLetterTable {
     statement.bind(1, Int64(limit))
     var letters: [DeadLetter] = []
     while try statement.step() {
-      let lane = Lane(rawValue: Int(statement.int64(10))) ?? .other
+      let lane = DeliveryLane(rawValue: Int(statement.int64(10))) ?? .other
       letters.append(
         DeadLetter(
-          record: Record(statement, lane), reason: statement.text(11) ?? "", refusedAt: statement.int64(12)))
+          record: OutboxRecord(statement, lane), reason: statement.text(11) ?? "",
+          refusedAt: statement.int64(12)))
     }
     return letters
   }

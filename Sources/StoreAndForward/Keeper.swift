@@ -1,5 +1,6 @@
 internal import Platform
 internal import SQLite
+internal import Telemetry
 
 /// What the outbox's lock guards: the store, or what stands in for it while the disk takes nothing.
 final class Keeper {
@@ -35,7 +36,7 @@ final class Keeper {
 
   // MARK: Accepting
 
-  /// Accepts the drafts of several calls in one commit.
+  /// Accepts the messages of several calls in one commit.
   func commit(_ batches: [Batch]) {
     expire()
     let records = batches.flatMap { batch in accept(batch) }
@@ -48,20 +49,21 @@ final class Keeper {
   }
 
   /// Names the records of a batch and makes their payloads.
-  private func accept(_ batch: Batch) -> [Record] {
-    reserveNumbers(batch.drafts.count)
-    return batch.drafts.map { draft in
+  private func accept(_ batch: Batch) -> [OutboxRecord] {
+    reserveNumbers(batch.messages.count)
+    return batch.messages.map { message in
       let identity = temporary.nextIdentity(store)
       batch.identities.append(identity)
-      return Record(
-        lane: draft.lane, seq: identity.seq, topic: draft.topic, payload: draft.payload(identity),
-        qos: min(draft.qos, 2), retain: draft.retain, contentType: draft.contentType, expiry: draft.expiry,
-        createdAt: draft.createdAt, storedAt: store?.clock.now ?? 0)
+      var record = message.record(as: identity)
+      record.seq = identity.seq
+      record.qos = min(record.qos, 2)
+      record.storedAt = store?.clock.now ?? 0
+      return record
     }
   }
 
   /// A name that no record has or will have.
-  func makeIdentity() -> RecordIdentity {
+  func makeIdentity() -> MessageIdentity {
     reserveNumbers(1)
     return temporary.nextIdentity(store)
   }
@@ -72,7 +74,7 @@ final class Keeper {
   }
 
   /// Returns whether the disk took them.
-  private func write(_ records: [Record]) -> Bool {
+  private func write(_ records: [OutboxRecord]) -> Bool {
     guard degradation == nil, let store else { return false }
     let lanes = Set(records.map(\.lane))
     let isSynced = lanes.contains { configuration.limits(of: $0).durability == .beforeAccepting }
@@ -90,9 +92,9 @@ final class Keeper {
 
   // MARK: Handing out, and answers
 
-  func next(limit: Int) -> [Record] {
+  func next(limit: Int) -> [OutboxRecord] {
     expire()
-    var result: [Record] = []
+    var result: [OutboxRecord] = []
     result.reserveCapacity(limit)
     attempt { () throws(SQLiteError) in
       try drain.next(limit: limit, store: store, memory: memory, limits: configuration, into: &result)
@@ -235,12 +237,12 @@ final class Keeper {
   /// Writes records under new numbers, with what else is to happen in the same transaction.
   /// - Parameter overtakings: what was delivered ahead of some of them; each gets a number in its turn.
   private func move(
-    _ records: [Record], overtakings: [Overtaking] = [], to store: Store,
+    _ records: [OutboxRecord], overtakings: [Overtaking] = [], to store: Store,
     _ body: () throws(SQLiteError) -> Void = {}
   ) throws(SQLiteError) {
     let count = records.count + overtakings.count
     if let mark = store.sequence.markNeeded(for: count) { try store.reserve(mark) }
-    var moved: [(record: Record, old: UInt64)] = []
+    var moved: [(record: OutboxRecord, old: UInt64)] = []
     var overtaken: [(Overtaking, place: UInt64)] = []
     try transact(store, isSynced: true) { () throws(SQLiteError) in
       var rest = overtakings.sorted { $0.place < $1.place }
@@ -261,7 +263,7 @@ final class Keeper {
       for (overtaking, place) in overtaken {
         try store.insert(Overtaking(topic: overtaking.topic, lane: overtaking.lane, place: place))
       }
-      try store.makeRoom(in: Set(Lane.allCases), configuration)
+      try store.makeRoom(in: Set(DeliveryLane.allCases), configuration)
       try body()
     }
     for (record, old) in moved { drain.moved(record, from: old) }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+public import Telemetry
 
 /// The durable queue between what a vehicle decides and what its broker has acknowledged.
 ///
@@ -57,12 +58,12 @@ public final class Outbox: Sendable {
 
   deinit { close() }
 
-  /// Accepts records, all in one commit; with other threads' that arrive meanwhile.
+  /// Accepts messages, all in one commit; with other threads' that arrive meanwhile.
   /// - Returns: their identities, in the same order.
   @discardableResult
-  public func append(_ drafts: [RecordDraft]) -> [RecordIdentity] {
-    guard !drafts.isEmpty else { return [] }
-    let batch = Batch(drafts)
+  public func append(_ messages: [some OutboxMessage]) -> [MessageIdentity] {
+    guard !messages.isEmpty else { return [] }
+    let batch = Batch(messages)
     arrivals.withLock { $0.append(batch) }
     return use { keeper in
       // Whoever comes first commits for all who came while the commit before was under way.
@@ -77,18 +78,18 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Accepts one record: one commit, and for the events lane one sync.
+  /// Accepts one message: one commit, and for the events lane one sync.
   @discardableResult
-  public func append(_ draft: RecordDraft) -> RecordIdentity {
-    append([draft]).first ?? RecordIdentity(epoch: "", seq: 0)
+  public func append(_ message: some OutboxMessage) -> MessageIdentity {
+    append([message]).first ?? MessageIdentity(epoch: "", seq: 0)
   }
 
   /// A name for a message that does not go through the store, as the last word before a link is closed.
-  public func makeIdentity() -> RecordIdentity { use { $0.makeIdentity() } }
+  public func makeIdentity() -> MessageIdentity { use { $0.makeIdentity() } }
 
   /// The records to send next, at most `limit`, each handed out once until `offerAgain`. Fewer than `limit`
   /// means that no more wait for now.
-  public func next(limit: Int) -> [Record] { use { $0.next(limit: limit) } }
+  public func next(limit: Int) -> [OutboxRecord] { use { $0.next(limit: limit) } }
 
   /// Everything that was handed out and is neither removed nor rejected is to be handed out again: what is last
   /// known and the state lane first, then lane by lane, oldest first.
@@ -159,12 +160,12 @@ public final class Outbox: Sendable {
   }
 }
 
-/// The drafts of one `append` call. Its results are written and read under the keeper's lock alone.
+/// The messages of one `append` call. Its results are written and read under the keeper's lock alone.
 final class Batch {
-  let drafts: [RecordDraft]
-  var identities: [RecordIdentity] = []
+  let messages: [any OutboxMessage]
+  var identities: [MessageIdentity] = []
 
-  init(_ drafts: [RecordDraft]) { self.drafts = drafts }
+  init(_ messages: [any OutboxMessage]) { self.messages = messages }
 
   var isCommitted: Bool { !identities.isEmpty }
 }

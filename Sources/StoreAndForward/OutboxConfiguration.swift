@@ -1,3 +1,5 @@
+public import Telemetry
+
 /// The limits of an outbox. Every default is written here.
 public struct OutboxConfiguration: Hashable, Sendable {
   /// When a record of a lane is safe from a power cut.
@@ -36,7 +38,7 @@ public struct OutboxConfiguration: Hashable, Sendable {
 
   public init() {}
 
-  public func limits(of lane: Lane) -> LaneLimits {
+  public func limits(of lane: DeliveryLane) -> LaneLimits {
     switch lane {
     case .events: events
     case .state: state
@@ -46,7 +48,7 @@ public struct OutboxConfiguration: Hashable, Sendable {
   }
 
   func validate() throws(OutboxError) {
-    for lane in Lane.allCases {
+    for lane in DeliveryLane.allCases {
       let limits = limits(of: lane)
       guard limits.bytes >= 1024, (limits.age ?? 1) > 0 else {
         throw OutboxError(

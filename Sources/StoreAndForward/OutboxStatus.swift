@@ -1,3 +1,5 @@
+public import Telemetry
+
 /// What an outbox says about itself.
 public struct OutboxStatus: Hashable, Sendable {
   public struct LaneStatus: Hashable, Sendable {
@@ -24,19 +26,19 @@ public struct OutboxStatus: Hashable, Sendable {
 
   public var mode: Mode
   public var epoch: String
-  /// By `Lane.rawValue`.
+  /// By `DeliveryLane.rawValue`.
   public var lanes: [LaneStatus]
   public var deadLetters: Int
   /// Transactions committed since the outbox was opened.
   public var commits: Int
 
-  public subscript(lane: Lane) -> LaneStatus { lanes[lane.rawValue] }
+  public subscript(lane: DeliveryLane) -> LaneStatus { lanes[lane.rawValue] }
 
   /// The counters of a store, which may be closed, and of what waits in memory beside it.
   /// - Parameter removals: records that the store still counts.
   static func lanes(_ store: Store?, _ memory: MemoryLanes, removals: [Removal]) -> [LaneStatus] {
-    var lanes = store?.lanes ?? Lane.allCases.map { _ in LaneStatus() }
-    for lane in Lane.allCases {
+    var lanes = store?.lanes ?? DeliveryLane.allCases.map { _ in LaneStatus() }
+    for lane in DeliveryLane.allCases {
       lanes[lane.rawValue].records += memory.count(lane)
       lanes[lane.rawValue].bytes += memory.bytes(lane)
       lanes[lane.rawValue].droppedForSpace += memory.drops[lane.rawValue]
@@ -63,7 +65,7 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
   /// The store is a copy of one that went on elsewhere: it goes on under another epoch.
   case newEpoch(String)
   /// A lane was full or a record too old: the oldest made room.
-  case dropped(Lane, records: Int, cause: String)
+  case dropped(DeliveryLane, records: Int, cause: String)
 
   public var description: String {
     switch self {

@@ -1,5 +1,6 @@
 import MQTT
 import StoreAndForward
+import Telemetry
 import Testing
 
 @testable import AgentCore
@@ -62,7 +63,7 @@ import Testing
     #expect(outbox.other == .init(bytes: 4 << 20, age: nil, durability: .beforeAccepting))
     #expect(outbox.deadLetters == 5 && outbox.memoryBytes == 6 << 20)
     let relaxed = OutboxConfiguration(try load("store.sync=second").store)
-    #expect(Lane.allCases.allSatisfy { relaxed.limits(of: $0).durability == .withinASecond })
+    #expect(DeliveryLane.allCases.allSatisfy { relaxed.limits(of: $0).durability == .withinASecond })
   }
 
   @Test(arguments: [

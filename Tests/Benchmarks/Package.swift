@@ -17,7 +17,7 @@ let package = Package(
       name: "delivery-benchmark",
       dependencies: [
         "CPeers", "Support", .product(name: "MQTT", package: "odograph"),
-        .product(name: "StoreAndForward", package: "odograph"),
+        .product(name: "StoreAndForward", package: "odograph"), .product(name: "Telemetry", package: "odograph"),
       ],
       path: "Sources/DeliveryBenchmark"),
     .executableTarget(
@@ -29,7 +29,10 @@ let package = Package(
       path: "Sources/FleetBenchmark"),
     .executableTarget(
       name: "outbox-benchmark",
-      dependencies: ["Support", .product(name: "StoreAndForward", package: "odograph")],
+      dependencies: [
+        "Support", .product(name: "StoreAndForward", package: "odograph"),
+        .product(name: "Telemetry", package: "odograph"),
+      ],
       path: "Sources/OutboxBenchmark"),
     .executableTarget(
       name: "region-benchmark",

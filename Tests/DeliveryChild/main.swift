@@ -2,6 +2,7 @@ import Glibc
 import MQTT
 import Platform
 import StoreAndForward
+import Telemetry
 
 // A process for tests to kill. Modes:
 //   agent  STORE PORT CLIENT LOG PAUSE   accepts records for ever; each accepted one is a line of LOG;
@@ -27,6 +28,19 @@ struct Provider: OutboundProvider {
   func rejected(_ token: UInt64, reason: MQTTReasonCode) { outbox.reject(token, reason: reason.description) }
 
   func offerAgain() { outbox.offerAgain() }
+}
+
+/// A message whose payload is its identity.
+struct Numbered: OutboxMessage {
+  var lane: DeliveryLane
+  var topic: String
+  var retain: Bool
+
+  func record(as identity: MessageIdentity) -> OutboxRecord {
+    OutboxRecord(
+      lane: lane, topic: topic, payload: Array("\(identity.epoch) \(identity.seq)".utf8), retain: retain,
+      createdAt: SystemClock.realtime)
+  }
 }
 
 func append(_ line: String, to descriptor: Int32) {
@@ -57,20 +71,16 @@ func agent(store: String, port: String, client: String, log: String, pause: UInt
   try session.start()
   var lanes = SystemRandomNumberGenerator()
   while access(log + ".end", F_OK) != 0 {
-    let lane = [Lane.events, .events, .tracks, .other].randomElement(using: &lanes) ?? .events
+    let lane = [DeliveryLane.events, .events, .tracks, .other].randomElement(using: &lanes) ?? .events
     // Some of the tracks are last-known values, as locations are.
     let isRetained = lane == .tracks && Bool.random(using: &lanes)
     let name = isRetained ? "last" : "\(lane)"
-    let drafts = (0..<Int.random(in: 1...5)).map { _ in
-      RecordDraft(
-        lane: lane, topic: "records/\(name)", retain: isRetained, createdAt: SystemClock.realtime
-      ) {
-        Array("\($0.epoch) \($0.seq)".utf8)
-      }
+    let messages = (0..<Int.random(in: 1...5)).map { _ in
+      Numbered(lane: lane, topic: "records/\(name)", retain: isRetained)
     }
     // Accepted is what `append` returned for: only then is it a line of the log. What is in memory alone may
     // die with the process, and is marked.
-    let identities = outbox.append(drafts)
+    let identities = outbox.append(messages)
     let mark = outbox.status.mode == .durable ? "" : "?"
     for identity in identities { append("\(name)\(mark) \(identity.epoch) \(identity.seq)", to: descriptor) }
     session.wakeUp()

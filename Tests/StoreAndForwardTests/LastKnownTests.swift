@@ -1,6 +1,7 @@
 import Glibc
 import Sensors
 import Simulation
+import Telemetry
 import TestSupport
 import Testing
 
@@ -16,12 +17,14 @@ import Testing
     path = directory.file("outbox.sqlite")
   }
 
-  private func locations(_ range: Range<Int>) -> [RecordDraft] {
+  private func locations(_ range: Range<Int>) -> [TextMessage] {
     range.map { draft(.tracks, "l\($0)", topic: "location", retain: true) }
   }
 
   /// As in `l3*`, with a star for a record that is retained.
-  private func shown(_ records: [Record]) -> [String] { records.map { $0.text + ($0.retain ? "*" : "") } }
+  private func shown(_ records: [OutboxRecord]) -> [String] {
+    records.map { $0.text + ($0.retain ? "*" : "") }
+  }
 
   @Test func theNewestGoesBeforeEventsAndHistoryFollowsWithoutRetain() throws {
     let outbox = try Outbox(path: path)

@@ -1,5 +1,6 @@
 import Glibc
 import StoreAndForward
+import Telemetry
 import TestSupport
 import Testing
 
@@ -15,7 +16,7 @@ import Testing
   @Test func aKilledProcessLosesNothingThatWasAccepted() throws {
     let victim = try Outbox(path: path)
     let accepted = victim.append(
-      Lane.allCases.flatMap { lane in (0..<50).map { draft(lane, "\(lane) \($0)", topic: "\($0)") } })
+      DeliveryLane.allCases.flatMap { lane in (0..<50).map { draft(lane, "\(lane) \($0)", topic: "\($0)") } })
     let survivor = try Outbox(path: afterCrash(directory))
     #expect(survivor.status.records == 200)
     let next = survivor.append(draft(.events, "next"))

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Platform
 import SQLite
+import Telemetry
 import TestSupport
 import Testing
 

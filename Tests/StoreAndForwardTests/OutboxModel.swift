@@ -1,11 +1,12 @@
 import StoreAndForward
+import Telemetry
 
 /// What an outbox must hold, by the simplest means: lists, searched from end to end.
 struct OutboxModel {
   struct Entry: Hashable {
     /// In the order of acceptance.
     var id: Int
-    var lane: Lane
+    var lane: DeliveryLane
     var topic: String
     var retain: Bool
     var expiry: UInt32?
@@ -20,12 +21,12 @@ struct OutboxModel {
   }
 
   let configuration: OutboxConfiguration
-  private(set) var disk: [[Entry]] = Lane.allCases.map { _ in [] }
-  private(set) var memory: [[Entry]] = Lane.allCases.map { _ in [] }
+  private(set) var disk: [[Entry]] = DeliveryLane.allCases.map { _ in [] }
+  private(set) var memory: [[Entry]] = DeliveryLane.allCases.map { _ in [] }
   private(set) var dead: [Entry] = []
-  private(set) var spaceDrops = Lane.allCases.map { _ in 0 }
-  private(set) var memoryDrops = Lane.allCases.map { _ in 0 }
-  private(set) var ageDrops = Lane.allCases.map { _ in 0 }
+  private(set) var spaceDrops = DeliveryLane.allCases.map { _ in 0 }
+  private(set) var memoryDrops = DeliveryLane.allCases.map { _ in 0 }
+  private(set) var ageDrops = DeliveryLane.allCases.map { _ in 0 }
   /// Handed out and not answered: the entry by the number under which it was handed out.
   private(set) var held: [UInt64: Int] = [:]
   /// Made room since reading last began, perhaps after they were read.
@@ -38,13 +39,13 @@ struct OutboxModel {
   private var takenBefore: [String: Int] = [:]
   private var turn = 0
   /// The last turn that was handed out of each lane since reading began.
-  private var lastTurn = Lane.allCases.map { _ in -1 }
+  private var lastTurn = DeliveryLane.allCases.map { _ in -1 }
   private(set) var problems: [String] = []
 
   init(_ configuration: OutboxConfiguration) { self.configuration = configuration }
 
   var live: [Entry] { disk.flatMap { $0 } + memory.flatMap { $0 } }
-  func live(_ lane: Lane) -> [Entry] { disk[lane.rawValue] + memory[lane.rawValue] }
+  func live(_ lane: DeliveryLane) -> [Entry] { disk[lane.rawValue] + memory[lane.rawValue] }
   var isInMemory: Bool { memory.contains { !$0.isEmpty } }
 
   mutating func expect(_ holds: Bool, _ message: String) {
@@ -83,9 +84,9 @@ struct OutboxModel {
   /// What was in memory is on disk now.
   mutating func recover() {
     store(memory.flatMap { $0 })
-    memory = Lane.allCases.map { _ in [] }
+    memory = DeliveryLane.allCases.map { _ in [] }
     takenBefore = [:]
-    makeRoom(in: Set(Lane.allCases))
+    makeRoom(in: Set(DeliveryLane.allCases))
     answered = []
     beginReading()
   }
@@ -97,7 +98,7 @@ struct OutboxModel {
     }
   }
 
-  private mutating func makeRoom(in lanes: Set<Lane>) {
+  private mutating func makeRoom(in lanes: Set<DeliveryLane>) {
     for lane in lanes {
       while disk[lane.rawValue].reduce(0, { $0 + $1.cost }) > configuration.limits(of: lane).bytes {
         dropped.insert(disk[lane.rawValue].removeFirst().id)
@@ -109,7 +110,7 @@ struct OutboxModel {
   // MARK: Reading
 
   private mutating func beginReading() {
-    lastTurn = Lane.allCases.map { _ in -1 }
+    lastTurn = DeliveryLane.allCases.map { _ in -1 }
     dropped = []
   }
 
@@ -122,14 +123,14 @@ struct OutboxModel {
   /// - Parameters:
   ///   - canReadAll: whether nothing keeps the outbox from reading what waits.
   ///   - isDiskAway: the store is not open.
-  mutating func handOut(_ records: [Record], limit: Int, canReadAll: Bool, isDiskAway: Bool) {
+  mutating func handOut(_ records: [OutboxRecord], limit: Int, canReadAll: Bool, isDiskAway: Bool) {
     for record in records { handOut(record, canReadAll: canReadAll) }
     guard canReadAll, records.count < limit else { return }
     let waiting = Set((isDiskAway ? memory.flatMap { $0 } : live).map(\.id)).subtracting(held.values)
     expect(waiting.isEmpty, "never handed out: \(waiting.sorted())")
   }
 
-  private mutating func handOut(_ record: Record, canReadAll: Bool) {
+  private mutating func handOut(_ record: OutboxRecord, canReadAll: Bool) {
     guard let id = record.id else { return expect(false, "unknown record \(record.text)") }
     expect(!held.values.contains(id), "\(id) handed out twice")
     expect(held[record.seq] == nil, "number \(record.seq) given twice")
@@ -149,13 +150,13 @@ struct OutboxModel {
     expect(entry.turn > lastTurn[entry.lane.rawValue], "\(id) out of turn in lane \(entry.lane)")
     lastTurn[entry.lane.rawValue] = entry.turn
     guard canReadAll, entry.lane > .state else { return }
-    for lane in Lane.allCases where lane < entry.lane {
+    for lane in DeliveryLane.allCases where lane < entry.lane {
       let before = live(lane).filter { other in !held.values.contains(other.id) }
       expect(before.isEmpty, "\(id) of lane \(entry.lane) before \(before.map(\.id)) of lane \(lane)")
     }
   }
 
-  private mutating func checkRetain(_ record: Record, _ entry: Entry) {
+  private mutating func checkRetain(_ record: OutboxRecord, _ entry: Entry) {
     guard entry.retain, entry.lane > .state else {
       return expect(record.retain == entry.retain, "\(entry.id): the retain flag was changed")
     }
@@ -212,7 +213,7 @@ struct OutboxModel {
     }
     dead = []
     store(entries)
-    makeRoom(in: Set(Lane.allCases))
+    makeRoom(in: Set(DeliveryLane.allCases))
   }
 
   private mutating func removeLive(_ id: Int) -> Entry? {
@@ -247,15 +248,15 @@ struct OutboxModel {
       taken[entry.topic] = nil
     }
     takenBefore = [:]
-    memory = Lane.allCases.map { _ in [] }
-    memoryDrops = Lane.allCases.map { _ in 0 }
+    memory = DeliveryLane.allCases.map { _ in [] }
+    memoryDrops = DeliveryLane.allCases.map { _ in 0 }
     answered = []
     offerAgain()
   }
 
   /// Time went by, and what is too old was met.
   mutating func advance(seconds: UInt32) {
-    for lane in Lane.allCases {
+    for lane in DeliveryLane.allCases {
       let limit = configuration.limits(of: lane).age ?? .max
       for index in disk[lane.rawValue].indices { disk[lane.rawValue][index].age += seconds }
       let old = disk[lane.rawValue].filter { Int($0.age) > limit || $0.age >= $0.expiry ?? .max }
@@ -268,7 +269,7 @@ struct OutboxModel {
 
   /// - Parameter isDiskAway: the store is not open.
   mutating func check(_ status: OutboxStatus, isDiskAway: Bool) {
-    for lane in Lane.allCases {
+    for lane in DeliveryLane.allCases {
       let entries = isDiskAway ? memory[lane.rawValue] : live(lane)
       let (one, index) = (status[lane], lane.rawValue)
       expect(one.records == entries.count, "lane \(lane): \(one.records) records, not \(entries.count)")
@@ -286,7 +287,7 @@ struct OutboxModel {
   }
 }
 
-extension Record {
+extension OutboxRecord {
   /// The number that the text begins with.
   var id: Int? { Int(text.prefix { $0 != " " }) }
 }

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Platform
 import SQLite
+import Telemetry
 import TestSupport
 import Testing
 
@@ -59,7 +60,7 @@ private struct OutboxRun {
   private var hasUncertainCommit = false
   private var accepted = 0
   private var generation = 0
-  private var identities: Set<RecordIdentity> = []
+  private var identities: Set<MessageIdentity> = []
   private let directory: TemporaryDirectory
   private let recorder = NoticeRecorder()
 
@@ -100,8 +101,8 @@ private struct OutboxRun {
   private mutating func append() {
     let count = Int.random(in: 1...6, using: &random)
     let turns = (0..<count).map { _ in model.nextTurn() }
-    let drafts = turns.map { _ -> (RecordDraft, String) in
-      let lane = Lane.allCases[Int.random(in: 0..<4, using: &random)]
+    let drafts = turns.map { _ -> (TextMessage, String) in
+      let lane = DeliveryLane.allCases[Int.random(in: 0..<4, using: &random)]
       let retain = Bool.random(using: &random)
       let topic = "\(lane)/\(Int.random(in: 0..<3, using: &random))\(retain ? "r" : "")"
       let text = "\(accepted) " + String(repeating: "x", count: Int.random(in: 0...400, using: &random))
@@ -274,7 +275,7 @@ private struct OutboxRun {
   /// What is in the file, per lane in order.
   private func onDisk() throws -> [[Int]] {
     let reader = try SQLiteReader(path)
-    return try Lane.allCases.map { lane in
+    return try DeliveryLane.allCases.map { lane in
       try reader.rows("SELECT CAST(payload AS TEXT) FROM \(lane) ORDER BY seq")
         .compactMap { $0[0].flatMap { Int($0.prefix { $0 != " " }) } }
     }

@@ -1,6 +1,7 @@
 import Glibc
 import Platform
 import SQLite
+import Telemetry
 import TestSupport
 import Testing
 

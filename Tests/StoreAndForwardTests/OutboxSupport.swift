@@ -1,6 +1,7 @@
 import Glibc
 import Platform
 import SQLite
+import Telemetry
 import TestSupport
 
 @testable import StoreAndForward
@@ -16,18 +17,30 @@ final class NoticeRecorder: Sendable {
   }
 }
 
-func draft(
-  _ lane: Lane, _ text: String, topic: String = "t", retain: Bool = false, expiry: UInt32? = nil
-) -> RecordDraft {
-  RecordDraft(
-    lane: lane, topic: topic, retain: retain, contentType: "text/plain", expiry: expiry, createdAt: 1
-  ) { identity in
-    Array("\(text) \(identity.epoch) \(identity.seq)".utf8)
+/// A message whose payload is a text and its identity.
+struct TextMessage: OutboxMessage {
+  var lane: DeliveryLane
+  var text: String
+  var topic: String
+  var retain: Bool
+  var expiry: UInt32?
+
+  func record(as identity: MessageIdentity) -> OutboxRecord {
+    OutboxRecord(
+      lane: lane, topic: topic, payload: Array("\(text) \(identity.epoch) \(identity.seq)".utf8),
+      retain: retain,
+      contentType: "text/plain", expiry: expiry, createdAt: 1)
   }
 }
 
-extension Record {
-  /// The text that the draft was made with.
+func draft(
+  _ lane: DeliveryLane, _ text: String, topic: String = "t", retain: Bool = false, expiry: UInt32? = nil
+) -> TextMessage {
+  TextMessage(lane: lane, text: text, topic: topic, retain: retain, expiry: expiry)
+}
+
+extension OutboxRecord {
+  /// The text that the message was made with.
   var text: String {
     String(decoding: payload, as: UTF8.self).split(separator: " ").dropLast(2).joined(separator: " ")
   }
@@ -40,8 +53,8 @@ extension Record {
 
 extension Outbox {
   /// Hands out and removes everything.
-  func drain(portion: Int = 100) -> [Record] {
-    var all: [Record] = []
+  func drain(portion: Int = 100) -> [OutboxRecord] {
+    var all: [OutboxRecord] = []
     while true {
       let records = next(limit: portion)
       if records.isEmpty { return all }

@@ -1,5 +1,6 @@
 import Platform
 import StoreAndForward
+import Telemetry
 import TestSupport
 import Testing
 
@@ -77,7 +78,7 @@ import Testing
   }
 
   @Test func survivesClosingAndReopening() throws {
-    let identities: [RecordIdentity]
+    let identities: [MessageIdentity]
     do {
       let outbox = try Outbox(path: path)
       identities = outbox.append((0..<100).map { draft(.tracks, "t\($0)") })

@@ -81,11 +81,7 @@ final class BrokerDelivery: MessageDelivery {
           guard let asleep = presence.asleep(nextContactIn: seconds).flatMap(formats.asleep) else {
             return []
           }
-          let identity = outbox.makeIdentity()
-          return [
-            Self.message(
-              asleep, identity: MessageIdentity(epoch: identity.epoch, seq: identity.seq), expiry: nil)
-          ]
+          return [Self.message(asleep, identity: outbox.makeIdentity(), expiry: nil)]
         },
         will: lastWill))
     try session.start()
@@ -97,14 +93,15 @@ final class BrokerDelivery: MessageDelivery {
   }
 
   private func publish(_ publications: [Publication]) {
-    var durable: [RecordDraft] = []
+    var durable: [Publication] = []
     var isUrgent = false
     var belongsToBurst = plan.withLock { $0.choice.policy == .standing }
-    for publication in publications {
-      if let lane = publication.lane {
-        durable.append(record(publication, lane))
-      } else {
+    for var publication in publications {
+      if publication.lane == nil {
         session.publishNow(Self.message(publication, expiry: publication.expiry))
+      } else {
+        publication.expiry = expiry(of: publication)
+        durable.append(publication)
       }
       isUrgent = isUrgent || publication.lane == .events
       belongsToBurst = belongsToBurst || publication.lane == .state
@@ -145,7 +142,7 @@ final class BrokerDelivery: MessageDelivery {
       "dropped.age": store.lanes.reduce(0) { $0 + $1.droppedForAge },
       "dropped.damaged": store.lanes.reduce(0) { $0 + $1.damaged },
     ]
-    for lane in Lane.allCases { counters["queue.\(lane)"] = store[lane].records }
+    for lane in DeliveryLane.allCases { counters["queue.\(lane)"] = store[lane].records }
     return counters
   }
 
@@ -195,16 +192,6 @@ final class BrokerDelivery: MessageDelivery {
       properties: MQTTMessageProperties(
         contentType: Publication.contentType, messageExpiryInterval: expiry.map { UInt32(clamping: $0) },
         correlationData: publication.correlation))
-  }
-
-  private func record(_ publication: Publication, _ lane: DeliveryLane) -> RecordDraft {
-    RecordDraft(
-      lane: Lane(rawValue: lane.rawValue) ?? .other, topic: publication.topic, qos: UInt8(publication.qos),
-      retain: publication.retain, contentType: Publication.contentType,
-      expiry: expiry(of: publication).map { UInt32(clamping: $0) }, createdAt: SystemClock.realtime
-    ) { identity in
-      publication.payload(identity: MessageIdentity(epoch: identity.epoch, seq: identity.seq))
-    }
   }
 
   /// What is kept by the broker as the last known does not expire with what nobody took.

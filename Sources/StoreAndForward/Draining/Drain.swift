@@ -1,10 +1,11 @@
 internal import SQLite
+internal import Telemetry
 
 /// Reads what waits, in the order in which it is to be sent, and knows what became of what was handed out.
 struct Drain {
   /// Records that are read at once: one statement serves many small requests.
   private static let readAheadCount = 128
-  private static let nothingAhead: [ArraySlice<LaneTable.Row>] = Lane.allCases.map { _ in [] }
+  private static let nothingAhead: [ArraySlice<LaneTable.Row>] = DeliveryLane.allCases.map { _ in [] }
 
   /// Handed out and not answered, by the number under which they were.
   private var handedOut: [UInt64: HandedOut] = [:]
@@ -21,14 +22,14 @@ struct Drain {
   private var passed: Set<UInt64> = []
   /// Rows that were read and not handed out yet, per lane.
   private var readAhead = nothingAhead
-  private var turns = Array(repeating: 0, count: Lane.allCases.count)
+  private var turns = Array(repeating: 0, count: DeliveryLane.allCases.count)
 
   // MARK: What is accepted and what is gone
 
-  mutating func accepted(_ record: Record) { lastKnown.observe(record) }
+  mutating func accepted(_ record: OutboxRecord) { lastKnown.observe(record) }
 
   /// A record got another place in the store; one that is handed out keeps its number towards the broker.
-  mutating func moved(_ record: Record, from old: UInt64) {
+  mutating func moved(_ record: OutboxRecord, from old: UInt64) {
     lastKnown.observe(record, movedFrom: old)
     handedOut[old]?.place = record.seq
     handedOut[old]?.isInMemory = false
@@ -44,7 +45,7 @@ struct Drain {
   /// Records made room for newer ones, were replaced or too old: they are not handed out any more, and an answer to one
   /// that was says nothing.
   mutating func dropped(by store: Store) {
-    for lane in Lane.allCases where store.dropped[lane.rawValue] > 0 {
+    for lane in DeliveryLane.allCases where store.dropped[lane.rawValue] > 0 {
       dropped(lane, through: store.dropped[lane.rawValue])
     }
     for place in store.replaced {
@@ -53,7 +54,7 @@ struct Drain {
     }
   }
 
-  private mutating func dropped(_ lane: Lane, through place: UInt64) {
+  private mutating func dropped(_ lane: DeliveryLane, through place: UInt64) {
     readAhead[lane.rawValue] = readAhead[lane.rawValue].drop { $0.seq <= place }
     func isGone(_ record: HandedOut) -> Bool {
       record.lane == lane && record.place <= place && !record.isInMemory
@@ -62,7 +63,7 @@ struct Drain {
   }
 
   /// A record in memory made room for others.
-  mutating func droppedFromMemory(_ record: Record) { handedOut[record.seq] = nil }
+  mutating func droppedFromMemory(_ record: OutboxRecord) { handedOut[record.seq] = nil }
 
   /// Learns what is last known from a store that was just opened: of each topic among the last records of a lane, and
   /// what had overtaken records that still wait.
@@ -70,7 +71,7 @@ struct Drain {
     for (topic, lane, place) in try store.overtakers() {
       lastKnown.observe(topic: topic, lane: lane, place: place, isDue: false)
     }
-    for lane in Lane.allCases where LastKnown.concerns(lane) {
+    for lane in DeliveryLane.allCases where LastKnown.concerns(lane) {
       for (topic, place) in try store.lastRetained(lane) {
         lastKnown.observe(topic: topic, lane: lane, place: place, isDue: true)
       }
@@ -82,10 +83,11 @@ struct Drain {
   /// Hands out the records to send next.
   /// - Throws: when the store could not be read; what else there was has been handed out.
   mutating func next(
-    limit: Int, store: Store?, memory: MemoryLanes, limits: OutboxConfiguration, into result: inout [Record]
+    limit: Int, store: Store?, memory: MemoryLanes, limits: OutboxConfiguration,
+    into result: inout [OutboxRecord]
   ) throws(SQLiteError) {
     var failure: SQLiteError?
-    let newest = { (lane: Lane) in max(store?.newest[lane.rawValue] ?? 0, memory.newest(lane)) }
+    let newest = { (lane: DeliveryLane) in max(store?.newest[lane.rawValue] ?? 0, memory.newest(lane)) }
     order.begin(newest: newest)
     while result.count < limit, let step = order.next(newest: newest, lastKnownIsDue: isLastKnownDue) {
       do throws(SQLiteError) {
@@ -107,7 +109,8 @@ struct Drain {
   }
 
   private mutating func readFromDisk(
-    _ lane: Lane, _ limit: Int, _ store: Store?, _ limits: OutboxConfiguration, _ result: inout [Record]
+    _ lane: DeliveryLane, _ limit: Int, _ store: Store?, _ limits: OutboxConfiguration,
+    _ result: inout [OutboxRecord]
   ) throws(SQLiteError) {
     while result.count < limit, let store, store.newest[lane.rawValue] > order.cursor(lane) {
       if readAhead[lane.rawValue].isEmpty {
@@ -133,7 +136,7 @@ struct Drain {
   }
 
   private mutating func readFromMemory(
-    _ lane: Lane, _ limit: Int, _ memory: MemoryLanes, _ result: inout [Record]
+    _ lane: DeliveryLane, _ limit: Int, _ memory: MemoryLanes, _ result: inout [OutboxRecord]
   ) {
     for record in memory.read(lane, after: order.cursor(lane), limit: limit - result.count) {
       order.advance(lane, to: record.seq)
@@ -151,7 +154,7 @@ struct Drain {
   /// Hands out the newest record of each topic that is due, ahead of its history.
   private mutating func readLastKnown(
     _ limit: Int, _ store: Store?, _ memory: MemoryLanes, _ limits: OutboxConfiguration,
-    _ result: inout [Record]
+    _ result: inout [OutboxRecord]
   ) throws(SQLiteError) {
     for (topic, entry) in lastKnown.entries.filter({ isDue($0.value) }).sorted(by: { $0.key < $1.key })
     where result.count < limit {
@@ -174,7 +177,7 @@ struct Drain {
   }
 
   /// What the broker keeps must not go back behind what has overtaken it.
-  private mutating func handOut(_ record: Record, isInMemory: Bool) -> Record {
+  private mutating func handOut(_ record: OutboxRecord, isInMemory: Bool) -> OutboxRecord {
     handedOut[record.seq] = HandedOut(
       lane: record.lane, place: record.seq, cost: record.cost, turn: nextTurn(record.lane),
       isInMemory: isInMemory)
@@ -184,21 +187,21 @@ struct Drain {
     return record
   }
 
-  private mutating func discard(_ row: LaneTable.Row, _ lane: Lane, _ cause: Removal.Cause) {
+  private mutating func discard(_ row: LaneTable.Row, _ lane: DeliveryLane, _ cause: Removal.Cause) {
     let record = HandedOut(
       lane: lane, place: row.seq, cost: row.cost, turn: nextTurn(lane), isInMemory: false)
     removals.append(Removal(record: record, cause: cause))
   }
 
   /// Whether a place was met before the rewind.
-  private mutating func isPassed(_ place: UInt64, _ lane: Lane) -> Bool {
+  private mutating func isPassed(_ place: UInt64, _ lane: DeliveryLane) -> Bool {
     guard !passed.isEmpty, passed.remove(place) != nil else { return false }
     // The neighbours of what is skipped are no neighbours of each other.
     turns[lane.rawValue] += 1
     return true
   }
 
-  private mutating func nextTurn(_ lane: Lane) -> Int {
+  private mutating func nextTurn(_ lane: DeliveryLane) -> Int {
     turns[lane.rawValue] += 1
     return turns[lane.rawValue]
   }
@@ -247,7 +250,7 @@ struct Drain {
 
 /// Where a record is that was handed out.
 struct HandedOut {
-  var lane: Lane
+  var lane: DeliveryLane
   var place: UInt64
   var cost: Int
   /// Counts the records of a lane as they are handed out: what is between two neighbours by this number is nothing.
@@ -258,7 +261,7 @@ struct HandedOut {
 /// A record that was delivered ahead of the history of its topic.
 struct Overtaking {
   var topic: String
-  var lane: Lane
+  var lane: DeliveryLane
   var place: UInt64
 }
 
@@ -272,9 +275,9 @@ struct Removal {
   var overtook: String?
 }
 
-extension Record {
+extension OutboxRecord {
   /// The record with what is left of its usefulness; nil when nothing is, or its lane's age is over.
-  fileprivate func withRemainingExpiry(at now: Int64, _ limits: OutboxConfiguration) -> Record? {
+  fileprivate func withRemainingExpiry(at now: Int64, _ limits: OutboxConfiguration) -> OutboxRecord? {
     let age = max(0, now - storedAt)
     if let limit = limits.limits(of: lane).age, age > Int64(limit) { return nil }
     guard let expiry else { return self }

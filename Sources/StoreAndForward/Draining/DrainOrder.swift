@@ -1,13 +1,15 @@
+internal import Telemetry
+
 /// What is read next, and from where. Pure.
 struct DrainOrder {
   enum Step: Equatable {
-    case lane(Lane)
+    case lane(DeliveryLane)
     /// The newest of each retained topic, ahead of the history that it belongs to.
     case lastKnown
   }
 
   /// The largest seq handed out of each lane.
-  private var cursors: [UInt64] = Array(repeating: 0, count: Lane.allCases.count)
+  private var cursors: [UInt64] = Array(repeating: 0, count: DeliveryLane.allCases.count)
   /// What waited in each lane when reading began: the backlog, which live state overtakes. Nil before reading begins.
   private var backlogs: [UInt64]?
   private var stateFirst = true
@@ -15,20 +17,20 @@ struct DrainOrder {
   /// Everything is to be handed out again, what is last known and the state lane first.
   mutating func rewind() { self = DrainOrder() }
 
-  func cursor(_ lane: Lane) -> UInt64 { cursors[lane.rawValue] }
+  func cursor(_ lane: DeliveryLane) -> UInt64 { cursors[lane.rawValue] }
 
-  mutating func advance(_ lane: Lane, to seq: UInt64) {
+  mutating func advance(_ lane: DeliveryLane, to seq: UInt64) {
     cursors[lane.rawValue] = max(cursors[lane.rawValue], seq)
   }
 
   /// Learns what waits, at the first reading after a rewind.
   /// - Parameter newest: the largest seq ever put into a lane.
-  mutating func begin(newest: (Lane) -> UInt64) {
-    if backlogs == nil { backlogs = Lane.allCases.map(newest) }
+  mutating func begin(newest: (DeliveryLane) -> UInt64) {
+    if backlogs == nil { backlogs = DeliveryLane.allCases.map(newest) }
   }
 
   /// Whether the record at a place would wait behind a backlog.
-  func isBehindBacklog(_ lane: Lane, _ place: UInt64) -> Bool {
+  func isBehindBacklog(_ lane: DeliveryLane, _ place: UInt64) -> Bool {
     place > cursor(lane) && cursor(lane) < backlogs?[lane.rawValue] ?? 0
   }
 
@@ -36,13 +38,13 @@ struct DrainOrder {
   /// - Parameters:
   ///   - newest: the largest seq ever put into a lane: one that has nothing new is passed over without a look at the disk.
   ///   - lastKnownIsDue: whether the newest of some topic waits behind a backlog.
-  mutating func next(newest: (Lane) -> UInt64, lastKnownIsDue: Bool) -> Step? {
+  mutating func next(newest: (DeliveryLane) -> UInt64, lastKnownIsDue: Bool) -> Step? {
     if stateFirst {
       if lastKnownIsDue { return .lastKnown }
       if newest(.state) > cursor(.state) { return .lane(.state) }
       stateFirst = false
     }
-    for lane in Lane.allCases {
+    for lane in DeliveryLane.allCases {
       if lastKnownIsDue, LastKnown.concerns(lane) { return .lastKnown }
       if newest(lane) > cursor(lane) { return .lane(lane) }
     }
@@ -57,7 +59,7 @@ struct DrainOrder {
 /// order they come in, what the broker keeps never goes back.
 struct LastKnown {
   struct Entry {
-    var lane: Lane
+    var lane: DeliveryLane
     var place: UInt64
     /// Whether it is still to be handed out, as far as is known.
     var isDue: Bool
@@ -66,16 +68,16 @@ struct LastKnown {
   private(set) var entries: [String: Entry] = [:]
 
   /// Whether records of a lane make a history. Events stay in order whatever they are, and of a state there is one.
-  static func concerns(_ lane: Lane) -> Bool { lane > .state }
+  static func concerns(_ lane: DeliveryLane) -> Bool { lane > .state }
 
   /// A record was accepted.
-  mutating func observe(_ record: Record) {
+  mutating func observe(_ record: OutboxRecord) {
     guard record.retain, Self.concerns(record.lane) else { return }
     entries[record.topic] = Entry(lane: record.lane, place: record.seq, isDue: true)
   }
 
   /// A record was given another place. What had overtaken it stays the newest.
-  mutating func observe(_ record: Record, movedFrom old: UInt64) {
+  mutating func observe(_ record: OutboxRecord, movedFrom old: UInt64) {
     if let entry = entries[record.topic], entry.place > old { return }
     observe(record)
   }
@@ -86,7 +88,7 @@ struct LastKnown {
   }
 
   /// A place was found in a store.
-  mutating func observe(topic: String, lane: Lane, place: UInt64, isDue: Bool) {
+  mutating func observe(topic: String, lane: DeliveryLane, place: UInt64, isDue: Bool) {
     if let known = entries[topic], known.place >= place { return }
     entries[topic] = Entry(lane: lane, place: place, isDue: isDue)
   }
@@ -94,7 +96,7 @@ struct LastKnown {
   mutating func handedOut(_ topic: String) { entries[topic]?.isDue = false }
 
   /// Whether a newer record of the same topic has been accepted.
-  func isOutdated(_ record: Record) -> Bool {
+  func isOutdated(_ record: OutboxRecord) -> Bool {
     guard record.retain, Self.concerns(record.lane), let entry = entries[record.topic] else { return false }
     return entry.place > record.seq
   }

@@ -1,4 +1,5 @@
 internal import SQLite
+internal import Telemetry
 
 /// The statements of one lane's table.
 final class LaneTable {
@@ -6,13 +7,13 @@ final class LaneTable {
   struct Row {
     var seq: UInt64
     var cost: Int
-    var record: Record?
+    var record: OutboxRecord?
   }
 
   /// Bytes after which a portion ends, however few its records.
   private static let portionBytes = 256 << 10
 
-  let lane: Lane
+  let lane: DeliveryLane
   private var insertion: Statement
   private var reading: Statement
   private var removal: Statement
@@ -21,7 +22,7 @@ final class LaneTable {
   private var single: Statement
   private var sameTopic: Statement
 
-  init(_ lane: Lane, _ database: borrowing Database) throws(SQLiteError) {
+  init(_ lane: DeliveryLane, _ database: borrowing Database) throws(SQLiteError) {
     self.lane = lane
     let table = Schema.table(lane)
     insertion = try database.prepare(
@@ -36,7 +37,7 @@ final class LaneTable {
     sameTopic = try database.prepare("SELECT seq, \(cost) FROM \(table) WHERE topic = ?1")
   }
 
-  func insert(_ record: Record) throws(SQLiteError) {
+  func insert(_ record: OutboxRecord) throws(SQLiteError) {
     insertion.bind(record)
     try insertion.run()
   }
@@ -60,7 +61,7 @@ final class LaneTable {
   }
 
   /// One record; nil when it is not there (any more), or its checksum is wrong.
-  func find(_ seq: UInt64) throws(SQLiteError) -> Record? {
+  func find(_ seq: UInt64) throws(SQLiteError) -> OutboxRecord? {
     single.bind(1, Int64(clamping: seq))
     guard try single.step() else { return nil }
     defer { single.reset() }
@@ -93,25 +94,27 @@ final class LaneTable {
     try rangeRemoval.run()
   }
 
-  private static func row(_ statement: borrowing Statement, _ lane: Lane) -> Row {
-    let record = Record(statement, lane)
+  private static func row(_ statement: borrowing Statement, _ lane: DeliveryLane) -> Row {
+    let record = OutboxRecord(statement, lane)
     return Row(seq: record.seq, cost: record.cost, record: statement.isSound(record) ? record : nil)
   }
 }
 
-extension Record {
+extension OutboxRecord {
   /// Reads the columns of `Schema.columns`.
-  init(_ row: borrowing Statement, _ lane: Lane) {
+  init(_ row: borrowing Statement, _ lane: DeliveryLane) {
     self.init(
-      lane: lane, seq: UInt64(clamping: row.int64(0)), topic: row.text(1) ?? "", payload: row.bytes(2),
-      qos: UInt8(clamping: row.int64(3)), retain: row.int64(4) != 0, contentType: row.text(5),
-      expiry: row.integer(6).map { UInt32(clamping: $0) }, createdAt: row.int64(7), storedAt: row.int64(8))
+      lane: lane, topic: row.text(1) ?? "", payload: row.bytes(2), qos: UInt8(clamping: row.int64(3)),
+      retain: row.int64(4) != 0, contentType: row.text(5),
+      expiry: row.integer(6).map { UInt32(clamping: $0) }, createdAt: row.int64(7))
+    seq = UInt64(clamping: row.int64(0))
+    storedAt = row.int64(8)
   }
 }
 
 extension Statement {
   /// Binds the columns of `Schema.columns` to the first ten parameters.
-  mutating func bind(_ record: Record) {
+  mutating func bind(_ record: OutboxRecord) {
     bind(1, Int64(record.seq))
     bind(2, record.topic)
     bind(3, blob: record.payload)
@@ -125,7 +128,7 @@ extension Statement {
   }
 
   /// Whether the checksum of the current row is that of its record.
-  func isSound(_ record: Record) -> Bool {
+  func isSound(_ record: OutboxRecord) -> Bool {
     Checksum.of(topic: record.topic, payload: record.payload) == int64(9)
   }
 }

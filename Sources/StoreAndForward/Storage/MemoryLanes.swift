@@ -1,36 +1,38 @@
+internal import Telemetry
+
 /// Where records wait while the disk takes none: bounded, and lost with the process. Pure.
 ///
 /// All lanes share the bound. When it is reached, the oldest record of the least important lane that has any
 /// makes room.
 struct MemoryLanes {
-  private var lanes: [[Record]] = Lane.allCases.map { _ in [] }
+  private var lanes: [[OutboxRecord]] = DeliveryLane.allCases.map { _ in [] }
   private(set) var bytes = 0
   /// Records per lane that made room.
-  private(set) var drops = Lane.allCases.map { _ in 0 }
+  private(set) var drops = DeliveryLane.allCases.map { _ in 0 }
   private let limit: Int
 
   init(limit: Int) { self.limit = limit }
 
   /// All records, in the order in which they were accepted within each lane.
-  var records: [Record] { lanes.flatMap { $0 } }
+  var records: [OutboxRecord] { lanes.flatMap { $0 } }
 
-  func count(_ lane: Lane) -> Int { lanes[lane.rawValue].count }
+  func count(_ lane: DeliveryLane) -> Int { lanes[lane.rawValue].count }
 
-  func bytes(_ lane: Lane) -> Int { lanes[lane.rawValue].reduce(0) { $0 + $1.cost } }
+  func bytes(_ lane: DeliveryLane) -> Int { lanes[lane.rawValue].reduce(0) { $0 + $1.cost } }
 
-  func newest(_ lane: Lane) -> UInt64 { lanes[lane.rawValue].last?.seq ?? 0 }
+  func newest(_ lane: DeliveryLane) -> UInt64 { lanes[lane.rawValue].last?.seq ?? 0 }
 
   /// Adds a record; in the state lane it replaces the one of its topic. Returns the records that made room.
-  mutating func insert(_ record: Record) -> [Record] {
+  mutating func insert(_ record: OutboxRecord) -> [OutboxRecord] {
     if record.lane == .state,
-      let index = lanes[Lane.state.rawValue].firstIndex(where: { $0.topic == record.topic })
+      let index = lanes[DeliveryLane.state.rawValue].firstIndex(where: { $0.topic == record.topic })
     {
-      bytes -= lanes[Lane.state.rawValue].remove(at: index).cost
+      bytes -= lanes[DeliveryLane.state.rawValue].remove(at: index).cost
     }
     lanes[record.lane.rawValue].append(record)
     bytes += record.cost
-    var dropped: [Record] = []
-    while bytes > limit, let lane = Lane.allCases.last(where: { !lanes[$0.rawValue].isEmpty }) {
+    var dropped: [OutboxRecord] = []
+    while bytes > limit, let lane = DeliveryLane.allCases.last(where: { !lanes[$0.rawValue].isEmpty }) {
       dropped.append(drop(lanes[lane.rawValue][0].seq, from: lane) ?? record)
     }
     return dropped
@@ -38,20 +40,20 @@ struct MemoryLanes {
 
   /// Removes a record that is lost, and counts it; nil when it is not here.
   @discardableResult
-  mutating func drop(_ seq: UInt64, from lane: Lane) -> Record? {
+  mutating func drop(_ seq: UInt64, from lane: DeliveryLane) -> OutboxRecord? {
     guard let record = remove(seq, from: lane) else { return nil }
     drops[lane.rawValue] += 1
     return record
   }
 
-  func read(_ lane: Lane, after seq: UInt64, limit: Int) -> ArraySlice<Record> {
+  func read(_ lane: DeliveryLane, after seq: UInt64, limit: Int) -> ArraySlice<OutboxRecord> {
     let start = index(of: seq + 1, in: lane)
     return lanes[lane.rawValue][start...].prefix(limit)
   }
 
   /// Removes a record; nil when it is not here.
   @discardableResult
-  mutating func remove(_ seq: UInt64, from lane: Lane) -> Record? {
+  mutating func remove(_ seq: UInt64, from lane: DeliveryLane) -> OutboxRecord? {
     guard let record = find(seq, in: lane) else { return nil }
     lanes[lane.rawValue].remove(at: index(of: seq, in: lane))
     bytes -= record.cost
@@ -60,19 +62,19 @@ struct MemoryLanes {
 
   /// What is on disk now is no longer here; what was dropped stays counted.
   mutating func removeAll() {
-    lanes = Lane.allCases.map { _ in [] }
+    lanes = DeliveryLane.allCases.map { _ in [] }
     bytes = 0
   }
 
   /// A record; nil when it is not here.
-  func find(_ seq: UInt64, in lane: Lane) -> Record? {
+  func find(_ seq: UInt64, in lane: DeliveryLane) -> OutboxRecord? {
     let place = index(of: seq, in: lane)
     guard place < lanes[lane.rawValue].count, lanes[lane.rawValue][place].seq == seq else { return nil }
     return lanes[lane.rawValue][place]
   }
 
   /// The first place whose record has at least this seq.
-  private func index(of seq: UInt64, in lane: Lane) -> Int {
+  private func index(of seq: UInt64, in lane: DeliveryLane) -> Int {
     let records = lanes[lane.rawValue]
     var (low, high) = (0, records.count)
     while low < high {

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import Platform
 internal import SQLite
+internal import Telemetry
 
 /// What is done about a damaged store: it is renamed, so that a person can look into it, and every record that
 /// can still be read is taken over into a new one.
@@ -21,16 +22,18 @@ enum Recovery {
   /// Reads what can be read of a damaged store: each lane from its front to the damage, from its end back to
   /// it, and in between number by number.
   /// - Parameter body: is given the records of one lane after the other, in portions, in order.
-  static func salvage(_ path: String, _ body: ([Record]) -> Void) {
+  static func salvage(_ path: String, _ body: ([OutboxRecord]) -> Void) {
     guard let database = try? Database(path: path, access: .readWrite) else { return }
-    for lane in Lane.allCases { salvage(lane, of: database, body) }
+    for lane in DeliveryLane.allCases { salvage(lane, of: database, body) }
   }
 
   private static let portion = 256
   /// How many numbers are tried one by one between the readable ends.
   private static let probes: UInt64 = 100_000
 
-  private static func salvage(_ lane: Lane, of database: borrowing Database, _ body: ([Record]) -> Void) {
+  private static func salvage(
+    _ lane: DeliveryLane, of database: borrowing Database, _ body: ([OutboxRecord]) -> Void
+  ) {
     guard let table = try? LaneTable(lane, database) else { return }
     var last: UInt64 = 0
     while true {
@@ -55,14 +58,14 @@ enum Recovery {
 
   /// The records from the end of a lane down to the damage, oldest first.
   private static func readBackwards(
-    _ lane: Lane, _ database: borrowing Database, downTo limit: UInt64
-  ) -> [Record] {
+    _ lane: DeliveryLane, _ database: borrowing Database, downTo limit: UInt64
+  ) -> [OutboxRecord] {
     let sql = "SELECT \(Schema.columns) FROM \(Schema.table(lane)) WHERE seq > ?1 ORDER BY seq DESC"
     guard var statement = try? database.prepare(sql) else { return [] }
     statement.bind(1, Int64(clamping: limit))
-    var records: [Record] = []
+    var records: [OutboxRecord] = []
     while (try? statement.step()) == true {
-      let record = Record(statement, lane)
+      let record = OutboxRecord(statement, lane)
       if statement.isSound(record) { records.append(record) }
     }
     return records.reversed()

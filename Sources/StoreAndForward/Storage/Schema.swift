@@ -1,3 +1,5 @@
+internal import Telemetry
+
 /// The tables, and the pragmas under which they are used.
 ///
 /// `meta` holds single values by key: `format` (1), `epoch`, `reserved` (no seq at or above it was ever
@@ -12,7 +14,7 @@ enum Schema {
   /// find room there when the disk is full.
   static let checkpointPages = 256
 
-  static func table(_ lane: Lane) -> String {
+  static func table(_ lane: DeliveryLane) -> String {
     switch lane {
     case .events: "events"
     case .state: "state"
@@ -35,7 +37,7 @@ enum Schema {
     """
 
   static var creation: String {
-    let lanes = Lane.allCases.map { lane in
+    let lanes = DeliveryLane.allCases.map { lane in
       """
       CREATE TABLE IF NOT EXISTS \(table(lane)) (seq INTEGER PRIMARY KEY, \(body));
       INSERT OR IGNORE INTO lanes (lane) VALUES (\(lane.rawValue));

@@ -1,4 +1,5 @@
 internal import Platform
+internal import Telemetry
 
 /// Hands out sequence numbers that never repeat. Pure.
 ///
@@ -45,12 +46,12 @@ struct TemporarySequence {
   private(set) var isInUse = false
 
   /// What is named next without a store.
-  var identity: RecordIdentity { RecordIdentity(epoch: epoch, seq: upcoming) }
+  var identity: MessageIdentity { MessageIdentity(epoch: epoch, seq: upcoming) }
 
   /// The store's next number as long as there are numbers below its mark.
-  mutating func nextIdentity(_ store: Store?) -> RecordIdentity {
+  mutating func nextIdentity(_ store: Store?) -> MessageIdentity {
     if !isInUse, let store, let seq = store.sequence.next() {
-      return RecordIdentity(epoch: store.epoch, seq: seq)
+      return MessageIdentity(epoch: store.epoch, seq: seq)
     }
     isInUse = true
     defer { upcoming += 1 }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import SQLite
+internal import Telemetry
 
 /// The open database with its counters. A call that throws has changed nothing, neither on disk nor here.
 final class Store {
@@ -13,7 +14,7 @@ final class Store {
   /// The largest seq ever put into each lane.
   private(set) var newest: [UInt64] = []
   /// The largest seq of each lane that was dropped for its limits since opening.
-  private(set) var dropped: [UInt64] = Lane.allCases.map { _ in 0 }
+  private(set) var dropped: [UInt64] = DeliveryLane.allCases.map { _ in 0 }
   /// What was replaced in the state lane by the last transaction.
   private(set) var replaced: [UInt64] = []
   private(set) var deadCount = 0
@@ -57,7 +58,7 @@ final class Store {
     deadLetterTable = try DeadLetterTable(database)
     var tables: [LaneTable] = []
     var lastSeen = try database.integer("SELECT value FROM meta WHERE key = 'clock'") ?? 0
-    for lane in Lane.allCases {
+    for lane in DeliveryLane.allCases {
       tables.append(try LaneTable(lane, database))
       let table = Schema.table(lane)
       newest.append(UInt64(try database.integer("SELECT max(seq) FROM \(table)") ?? 0))
@@ -95,7 +96,7 @@ final class Store {
     do throws(SQLiteError) {
       try database.transaction { () throws(SQLiteError) in
         try body()
-        for lane in Lane.allCases where lanes[lane.rawValue] != before.0[lane.rawValue] {
+        for lane in DeliveryLane.allCases where lanes[lane.rawValue] != before.0[lane.rawValue] {
           try writeCounters(lane)
         }
       }
@@ -124,7 +125,7 @@ final class Store {
   // MARK: Inside a transaction
 
   /// Puts a record into its lane; in the state lane it replaces the one of its topic.
-  func insert(_ record: Record) throws(SQLiteError) {
+  func insert(_ record: OutboxRecord) throws(SQLiteError) {
     let table = tables[record.lane.rawValue]
     if record.lane == .state, let older = try table.place(of: record.topic) {
       try remove(older.seq, cost: older.cost, from: .state)
@@ -138,7 +139,7 @@ final class Store {
 
   /// Removes a record of known cost. Returns false when it is not there (any more).
   @discardableResult
-  func remove(_ seq: UInt64, cost: Int, from lane: Lane) throws(SQLiteError) -> Bool {
+  func remove(_ seq: UInt64, cost: Int, from lane: DeliveryLane) throws(SQLiteError) -> Bool {
     try tables[lane.rawValue].remove(seq)
     guard database.changes > 0 else { return false }
     lanes[lane.rawValue].records -= 1
@@ -203,7 +204,7 @@ final class Store {
   /// Deletes all records of a range, if there are as many as the caller believes. Returns false, and deletes none,
   /// otherwise.
   private func delete(
-    _ range: ClosedRange<UInt64>, of lane: Lane, count: Int, cost: Int
+    _ range: ClosedRange<UInt64>, of lane: DeliveryLane, count: Int, cost: Int
   ) throws(SQLiteError) -> Bool {
     try database.execute("SAVEPOINT row")
     try tables[lane.rawValue].remove(range)
@@ -217,19 +218,19 @@ final class Store {
     return true
   }
 
-  func find(_ seq: UInt64, in lane: Lane) throws(SQLiteError) -> Record? {
+  func find(_ seq: UInt64, in lane: DeliveryLane) throws(SQLiteError) -> OutboxRecord? {
     try tables[lane.rawValue].find(seq)
   }
 
   /// Reads on in a lane. Records whose checksum is wrong come back by their seq and cost alone.
   func read(
-    _ lane: Lane, after seq: UInt64, limit: Int
+    _ lane: DeliveryLane, after seq: UInt64, limit: Int
   ) throws(SQLiteError) -> [LaneTable.Row] {
     try tables[lane.rawValue].read(after: seq, limit: limit)
   }
 
   /// Drops the oldest records of lanes that hold more than they may.
-  func makeRoom(in lanes: Set<Lane>, _ limits: OutboxConfiguration) throws(SQLiteError) {
+  func makeRoom(in lanes: Set<DeliveryLane>, _ limits: OutboxConfiguration) throws(SQLiteError) {
     for lane in lanes {
       let bytes = limits.limits(of: lane).bytes
       while self.lanes[lane.rawValue].bytes > bytes, let oldest = try tables[lane.rawValue].oldest() {
@@ -242,7 +243,7 @@ final class Store {
 
   /// Drops records from the fronts of the lanes that are older than these keep them, at most `limit` of each.
   func expire(_ limits: OutboxConfiguration, limit: Int) throws(SQLiteError) {
-    for lane in Lane.allCases {
+    for lane in DeliveryLane.allCases {
       guard let age = limits.limits(of: lane).age else { continue }
       for _ in 0..<limit {
         guard let oldest = try tables[lane.rawValue].oldest(), clock.now - oldest.storedAt > Int64(age) else {
@@ -274,7 +275,7 @@ final class Store {
     deadCount = 0
   }
 
-  private func writeCounters(_ lane: Lane) throws(SQLiteError) {
+  private func writeCounters(_ lane: DeliveryLane) throws(SQLiteError) {
     let status = lanes[lane.rawValue]
     counters.bind(1, Int64(lane.rawValue))
     counters.bind(2, Int64(status.records))
@@ -291,7 +292,7 @@ extension Store {
   private static let depth = 1024
 
   /// The retained topics among the last records of a lane, each with its newest place.
-  func lastRetained(_ lane: Lane) throws(SQLiteError) -> [(topic: String, place: UInt64)] {
+  func lastRetained(_ lane: DeliveryLane) throws(SQLiteError) -> [(topic: String, place: UInt64)] {
     var statement = try database.prepare(
       """
       SELECT topic, max(seq) FROM
@@ -306,11 +307,11 @@ extension Store {
   }
 
   /// Records that were delivered ahead of their history, by topic.
-  func overtakers() throws(SQLiteError) -> [(topic: String, lane: Lane, place: UInt64)] {
+  func overtakers() throws(SQLiteError) -> [(topic: String, lane: DeliveryLane, place: UInt64)] {
     var statement = try database.prepare("SELECT topic, lane, seq FROM overtaken")
-    var places: [(topic: String, lane: Lane, place: UInt64)] = []
+    var places: [(topic: String, lane: DeliveryLane, place: UInt64)] = []
     while try statement.step() {
-      let lane = Lane(rawValue: Int(statement.int64(1))) ?? .other
+      let lane = DeliveryLane(rawValue: Int(statement.int64(1))) ?? .other
       places.append((statement.text(0) ?? "", lane, UInt64(clamping: statement.int64(2))))
     }
     return places

@@ -4,6 +4,7 @@ import MQTT
 import StoreAndForward
 import Support
 import Synchronization
+import Telemetry
 
 func configuration(_ port: Int, _ client: String, window: Int = 100) -> MQTTConfiguration {
   var configuration = MQTTConfiguration(
@@ -74,7 +75,7 @@ func drainOutbox(_ port: Int, _ window: Int, _ count: Int, _ size: Int) -> Doubl
   for start in stride(from: 0, to: count, by: 1000) {
     outbox.append(
       (start..<min(start + 1000, count)).map { _ in
-        RecordDraft(lane: .events, topic: "benchmark/agent", createdAt: 0) { _ in payload }
+        Publication(topic: "benchmark/agent", payload: payload, lane: .events, retain: false)
       })
   }
   return run(port, window, OutboxProvider(outbox: outbox)) { outbox.status.records == 0 }

@@ -1,6 +1,7 @@
 import Glibc
 import StoreAndForward
 import Support
+import Telemetry
 
 // Prints CSV to stdout: how fast records are accepted and drained, at what number of commits and peak memory.
 //
@@ -51,12 +52,12 @@ func runCase(_ name: String, _ count: Int, _ group: Int, folder: String) {
   limits.events.bytes = 1 << 40
   limits.tracks.bytes = 1 << 40
   let payload = [UInt8](repeating: 0x78, count: 200)
-  let lane: Lane = name.contains("tracks") ? .tracks : .events
+  let lane: DeliveryLane = name.contains("tracks") ? .tracks : .events
   let fill = { (outbox: Outbox) in
     for start in stride(from: 0, to: count, by: group) {
       outbox.append(
         (start..<min(start + group, count)).map { _ in
-          RecordDraft(lane: lane, topic: "odograph/v1/fleet/vehicle/motion", createdAt: 0) { _ in payload }
+          Publication(topic: "odograph/v1/fleet/vehicle/motion", payload: payload, lane: lane, retain: false)
         })
     }
   }
