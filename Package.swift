@@ -24,6 +24,7 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.2.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [
@@ -43,7 +44,9 @@ let package = Package(
       cSettings: ["ODOGRAPH_COMMIT", "ODOGRAPH_BUILD_DATE"].compactMap { name in
         Context.environment[name].map { .define(name, to: "\"\($0)\"") }
       }),
-    .target(name: "Platform", dependencies: ["CBuild", "CLinux"]),
+    .target(
+      name: "Platform",
+      dependencies: ["CBuild", "CLinux", .product(name: "DequeModule", package: "swift-collections")]),
     // Debian's toml++ (libtomlplusplus-dev) is headers only, so that nothing is linked or loaded for it.
     .target(name: "CTOML"),
     .target(name: "TOML", dependencies: ["CTOML", "Platform"]),
@@ -56,14 +59,21 @@ let package = Package(
     .target(name: "Motion", dependencies: ["Platform", "Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Motion", "Sensors", "Spatial"]),
     .target(name: "Telemetry", dependencies: ["CJansson", "Motion", "Positioning", "Spatial"]),
+    // Pure: from inputs to messages. It links nothing that does I/O; Deploy/pure.sh fails when it does.
+    .target(
+      name: "Pipeline",
+      dependencies: [
+        "Motion", "Positioning", "Sensors", "Spatial", "Telemetry",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "StoreAndForward", dependencies: ["Platform", "SQLite", "Telemetry"]),
     .target(name: "MQTT", dependencies: ["CMosquitto", "Platform"]),
     .target(
       name: "AgentCore",
       dependencies: [
-        "Motion", "MQTT", "Platform", "Positioning", "Recordings", "Sensors", "SensorsGPSD", "SensorsIIO",
-        "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TOML",
+        "Motion", "MQTT", "Pipeline", "Platform", "Positioning", "Recordings", "Sensors", "SensorsGPSD",
+        "SensorsIIO", "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TOML",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
@@ -115,6 +125,9 @@ let package = Package(
       dependencies: [
         "Motion", "Positioning", "Recordings", "Sensors", "Spatial", "Telemetry", "TestSupport",
       ]),
+    .testTarget(
+      name: "PipelineTests",
+      dependencies: ["AgentCore", "Motion", "Pipeline", "Positioning", "Sensors", "Spatial", "Telemetry"]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
     // SQLite's files, failing on demand.
     .target(name: "FaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
@@ -136,8 +149,8 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Recordings", "Sensors",
-        "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TestSupport",
+        "AgentCore", "FleetCore", "Motion", "MQTT", "Pipeline", "Platform", "Positioning", "Recordings",
+        "Sensors", "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(

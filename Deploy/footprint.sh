@@ -13,7 +13,7 @@ limit_mb=20
 build=.build-static
 if [ "${1:-}" = --build-path ]; then build=${2:?--build-path needs a folder}; fi
 
-agent_modules=(Platform TOML SQLite Spatial Sensors Recordings Simulation SensorsIIO SensorsGPSD Motion Positioning Telemetry
+agent_modules=(Platform TOML SQLite Spatial Sensors Recordings Simulation SensorsIIO SensorsGPSD Motion Positioning Telemetry Pipeline
   StoreAndForward MQTT AgentCore odographd)
 found=
 for module in "${agent_modules[@]}"; do
@@ -30,6 +30,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 binary=$(Deploy/build-static.sh odographd --build-path "$build")
 strip -o "$work/odographd" "$binary"
+Deploy/pure.sh "$(dirname "$binary")/Pipeline.build" >&2
 if nm -C "$binary" 2>/dev/null | grep -q 'icudt[0-9]*_dat\|_FoundationICU'; then
   echo "the whole of Foundation is linked into odographd, with its 44 MB of ICU" >&2
   exit 1

@@ -36,8 +36,8 @@ public struct LinkUse: Hashable, Sendable {
 
 /// Books the use of the link: a radio stays connected for a tail after the last byte, and what comes within it belongs to
 /// the same burst.
-struct LinkMeter: Sendable {
-  private(set) var use = LinkUse()
+package struct LinkMeter: Sendable {
+  package private(set) var use = LinkUse()
   /// Nanoseconds.
   private let tail: Int64
   private var connectedUntil = Int64.min
@@ -45,16 +45,16 @@ struct LinkMeter: Sendable {
   private var carried = 0
 
   /// - Parameter tail: seconds, at least 0.
-  init(tail: Double) {
+  package init(tail: Double) {
     self.tail = Int64(min(max(0, tail), 86_400) * 1e9)
   }
 
   /// A new connection begins its count at zero.
-  mutating func begin() { carried = 0 }
+  package mutating func begin() { carried = 0 }
 
   /// Learns at `now` (ns on a clock that does not step) how many bytes the connection has carried; returns whether there
   /// were any new ones.
-  mutating func observe(carried total: Int, at now: Int64) -> Bool {
+  package mutating func observe(carried total: Int, at now: Int64) -> Bool {
     guard total > carried else { return false }
     use.bytes += total - carried
     carried = total

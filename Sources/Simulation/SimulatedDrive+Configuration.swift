@@ -58,6 +58,8 @@ extension SimulatedDrive {
     public var parkingTime = 60.0
     /// How long a block of samples spans as long as no demand says otherwise, s.
     public var blockDuration = 0.2
+    /// How long nothing is said at the most, s: then the status is said again, so that time passes.
+    public var longestSilence = 1.0
     /// The simulated time of its start, for the fixes' `time`; nil leaves that out, for callers that stamp.
     public var startTime: UTCTime?
     /// Where the device's time line begins.
@@ -93,6 +95,7 @@ extension SimulatedDrive.Configuration {
     try Self.check(steepestGrade, in: 0...0.15, "steepestGrade")
     try Self.check(parkingTime, in: 10...1e9, "parkingTime")
     try Self.check(blockDuration, in: 0...60, "blockDuration")
+    try Self.check(longestSilence, in: 0.01...3600, "longestSilence")
     try Self.check(startTimestamp.seconds, in: 0...1e9, "startTimestamp")
     if let duration { try Self.check(duration, in: 0...1e9, "duration") }
     try check(inertialErrors)

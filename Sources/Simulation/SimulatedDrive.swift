@@ -13,8 +13,8 @@ public import Spatial
 ///
 /// It is a value: a copy drives on independently with the same future. Memory does not grow with the time
 /// driven. Everything is on at its highest rate until a demand says otherwise; what is off is not computed.
-/// Through every second in which no sensor has anything to say, the status is said again, so that time passes
-/// and a caller that plays the drive at life speed can change its demands.
+/// When no sensor has had anything to say for a second (`longestSilence`), the status is said again, so that time passes and
+/// a caller that plays the drive at life speed can change its demands.
 public struct SimulatedDrive: SensorRecording {
   public let configuration: Configuration
   public let kinds: Set<SensorKind>
@@ -37,8 +37,6 @@ public struct SimulatedDrive: SensorRecording {
   private var barometer: BarometerModel
   private var thermometer: ThermometerModel
   private var receiver: GNSSModel
-
-  private static let longestSilence: Int64 = 1_000_000_000
 
   /// - Throws: a `SimulationError` that names the waypoint or the setting which makes no sense.
   public init(_ configuration: Configuration = Configuration()) throws(SimulationError) {
@@ -108,7 +106,7 @@ public struct SimulatedDrive: SensorRecording {
       if let best = soonest, best.block.end <= block.end { continue }
       soonest = (index, block)
     }
-    let silence = max(0, now) + Self.longestSilence
+    let silence = max(0, now) + Int64((configuration.longestSilence * 1e9).rounded())
     if let soonest, soonest.block.end <= silence {
       now = soonest.block.end
       channels[soonest.index].advance()

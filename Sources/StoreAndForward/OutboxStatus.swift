@@ -32,6 +32,11 @@ public struct OutboxStatus: Hashable, Sendable {
   /// Transactions committed since the outbox was opened.
   public var commits: Int
 
+  /// An outbox in which nothing waits.
+  package static let empty = OutboxStatus(
+    mode: .durable, epoch: "", lanes: DeliveryLane.allCases.map { _ in LaneStatus() }, deadLetters: 0,
+    commits: 0)
+
   public subscript(lane: DeliveryLane) -> LaneStatus { lanes[lane.rawValue] }
 
   /// The counters of a store, which may be closed, and of what waits in memory beside it.

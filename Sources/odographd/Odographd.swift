@@ -106,7 +106,7 @@ extension Odographd {
     static let configuration = CommandConfiguration(
       abstract: "Checks the configuration and what it needs, and estimates what a day of it costs.",
       discussion: """
-        A line for each finding, with the remedy; then what a day costs and promises, computed from the configuration.
+        A line for each finding, with the remedy; then what a day costs and promises: the agent's own decisions over a simulated day.
 
         Examples:
           odographd check --config /etc/odographd/odograph.toml

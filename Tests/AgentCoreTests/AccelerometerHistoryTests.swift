@@ -8,6 +8,7 @@ import Telemetry
 import Testing
 
 @testable import AgentCore
+@testable import Pipeline
 
 /// The recorder as the agent runs it: on the pipeline's thread, from what the sensors say.
 @Suite struct AccelerometerHistoryTests {
@@ -29,11 +30,14 @@ import Testing
   private func run(_ configuration: AgentConfiguration) throws {
     let feed = try SensorFeed(configuration)
     let (start, time) = try feed.startOfTime(configuration.input)
-    let pipeline = AgentPipeline(configuration: configuration, start: start, time: time, version: "1")
-    let runner = PipelineRunner(
-      pipeline: pipeline, delivery: NoDelivery(), statusRequested: Flag(),
-      memory: MotionMemory.Plan(configuration, calibration: nil), log: Self.log)
-    try runner.run(feed, queue: BoundedQueue(capacity: 64))
+    let pipeline = AgentPipeline(
+      configuration: configuration.pipeline, start: start, time: time, version: "1")
+    var surroundings = AgentLoop.Surroundings()
+    surroundings.memory = MotionMemory.Plan(configuration, calibration: nil)
+    var loop = try AgentLoop(
+      pipeline: pipeline, sensors: feed, inbox: AgentInbox(), delivery: NoDelivery(),
+      surroundings: surroundings, log: Self.log)
+    try loop.run()
   }
 
   @Test func historyIsReadBackByTimeAcrossARestart() throws {
@@ -82,7 +86,7 @@ import Testing
     let configuration = try configuration(off + ["recorder.enabled=true", "store.path=/tmp/x/outbox"])
     #expect(configuration.recorder?.path == "/tmp/x/accelerometer.history")
     let pipeline = AgentPipeline(
-      configuration: configuration, start: Timestamp(nanoseconds: 0), time: UTCTime(nanoseconds: 0),
+      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: UTCTime(nanoseconds: 0),
       version: "1")
     #expect(pipeline.demands.filter(\.value.isOn).map(\.key) == [.accelerometer])
   }

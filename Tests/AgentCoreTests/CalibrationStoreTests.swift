@@ -6,6 +6,7 @@ import Spatial
 import Testing
 
 @testable import AgentCore
+@testable import Pipeline
 
 @Suite struct CalibrationStoreTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
@@ -20,7 +21,8 @@ import Testing
   private func pipeline(_ calibration: MotionCalibration?) throws -> AgentPipeline {
     AgentPipeline(
       configuration: try AgentConfiguration(
-        layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil),
+        layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil
+      ).pipeline,
       start: Timestamp(nanoseconds: 0), time: Self.start, version: "1", calibration: calibration)
   }
 

@@ -1,19 +1,17 @@
 import Foundation
 import Positioning
-import Recordings
 import Sensors
+import Simulation
 import Spatial
 import Telemetry
 import Testing
 
 @testable import AgentCore
+@testable import Pipeline
 
-/// What `odographd check` estimates, held against measurements, the profiles' own words and a simulated day.
+/// What `odographd check` estimates: the profiles' own words, and what is repeated instead of simulated.
 @Suite struct DayEstimateTests {
   static let profiles = ["car", "truck", "asset-tracker", "person", "test-bench"]
-  /// How far the estimate may be off a simulated day, either way.
-  static let factor = 2.0
-
   private static func text(_ profile: String) throws -> String {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
@@ -40,7 +38,7 @@ import Testing
     let text = try Self.text(profile)
     let hours = try Self.hours(profile)
     #expect(text.contains("odographd check --estimate --driving-hours"))
-    let lines = DayEstimate.lines(try Self.configuration(profile), drivingHours: hours)
+    let lines = try DayEstimate(Self.configuration(profile), drivingHours: hours).lines
     let comment = text.split(separator: "\n").prefix { $0.hasPrefix("#") }
       .map { $0.dropFirst(4) }.filter { line in
         line.hasPrefix("a day with") || line.hasPrefix("  ")
@@ -48,122 +46,53 @@ import Testing
     #expect(comment == lines, "write:\n\(lines.map { "#   \($0)" }.joined(separator: "\n"))")
   }
 
-  /// Reports an hour on nine recorded drives, by a distance filter.
-  @Test(arguments: [(20, 1810), (50, 819), (75, 566), (100, 433)] as [(Double, Double)])
-  func distanceFiltersAsMeasured(filter: Double, perHour: Double) throws {
-    var settings = try Self.configuration("car").location
-    settings.policy = .distance(filter)
-    #expect(abs(ReportRate.moving(settings) * 3600 / perHour - 1) < 0.1)
-  }
-
-  /// Reports on two recorded drives of 2848 s, by the bounded policy.
-  @Test(
-    arguments: [
-      (10, 0, 285), (10, 5, 168), (10, 10, 139), (20, 0, 209), (20, 5, 137), (20, 10, 104), (50, 0, 115),
-      (50, 5, 94), (50, 10, 79),
-    ] as [(Double, Double, Double)])
-  func boundedReportsAsMeasured(error: Double, delay: Double, reports: Double) throws {
-    var settings = try Self.configuration("car").location
-    settings.policy = .bounded(error: error, delay: delay)
-    #expect(abs(ReportRate.moving(settings) * 2848 - reports) < 0.001)
+  private static func use(_ profile: String, _ settings: [String] = [], hours: Double) throws
+    -> SimulatedDay.Use
+  {
+    try SimulatedDay.use(configuration(profile, settings), drivingHours: hours)
   }
 
   @Test func aRadioThatIsNeverAskedSleeps() throws {
-    let configuration = try Self.configuration("asset-tracker", ["mqtt.burst_interval=86400"])
-    let frequent = try Self.configuration("asset-tracker")
-    let (a, b) = (
-      DayEstimate(configuration, drivingHours: 0), DayEstimate(frequent, drivingHours: 0)
-    )
-    #expect(try #require(a.energy[.radio]) * 20 < (try #require(b.energy[.radio])))
-    // More on the way costs more.
-    let car = try Self.configuration("car")
-    #expect(DayEstimate(car, drivingHours: 8).joules > DayEstimate(car, drivingHours: 1).joules)
-    #expect(DayEstimate(car, drivingHours: -5).joules == DayEstimate(car, drivingHours: 0).joules)
+    let rare = try Self.use("asset-tracker", ["mqtt.burst_interval=86400"], hours: 0)
+    let often = try Self.use("asset-tracker", hours: 0)
+    #expect(try #require(rare.joules[.radio]) * 20 < (try #require(often.joules[.radio])))
+    // Every hour a burst, each with a status at its beginning and one at its end.
+    #expect(try #require(often.messages["status"]) > 20 * (try #require(rare.messages["status"])) / 3)
   }
 
-  // MARK: A simulated day
-
-  /// What a part of a simulated day used.
-  private struct Use {
-    /// Joules of receiver and sensors.
-    var joules = 0.0
-    /// Bytes of messages.
-    var bytes = 0.0
+  @Test func moreOnTheWayCostsMoreAndTheHoursAreThoseOfADay() throws {
+    let (one, three) = (try Self.use("person", hours: 1), try Self.use("person", hours: 3))
+    #expect(three.total > one.total)
+    #expect(three.bytes > one.bytes)
+    let (none, less) = (try Self.use("person", hours: 0), try Self.use("person", hours: -5))
+    #expect(none.joules == less.joules && none.messages == less.messages)
   }
 
-  /// Nobody walks in the simulation: it takes the person along in a car.
-  private static func settings(_ profile: String) -> [String] {
-    profile == "person" ? ["location.activity=automotive"] : []
-  }
+  /// The whole of a day driven and parked sample by sample, at the configured rates, uses what its laps and its settled rest
+  /// say that it uses.
+  @Test(arguments: ["car", "asset-tracker"]) func aRepeatedLapIsAsGoodAsAnotherOne(profile: String) throws {
+    let configuration = try Self.configuration(profile)
+    var stretch = try SimulatedStretch(configuration, .drive)
+    let lap = stretch.lapDuration
+    let (first, second) = (stretch.advance(to: lap), stretch.advance(to: 2 * lap))
+    let fourth = stretch.advance(to: 4 * lap)
+    let guess = second.repeating(since: first, 2)
+    #expect(abs(guess.total / fourth.total - 1) < 0.1)
+    #expect(abs(guess.bytes / fourth.bytes - 1) < 0.2)
 
-  /// Runs the agent's pipeline over a simulation, with its sensors as it demands them; counts from `start` on, per second.
-  private static func simulate(
-    _ profile: String, _ scenario: String, from start: Double, to end: Double
-  ) throws -> Use {
-    let configuration = try configuration(
-      profile,
-      settings(profile) + [
-        "input.mode=simulation", "input.speed=0", "simulation.scenario=\(scenario)",
-        "simulation.duration=\(end)", "simulation.start=2026-11-21T00:00:00Z",
-      ])
-    guard case .recorded(var recording) = try SensorFeed(configuration) else {
-      throw RecordingError(file: scenario, problem: "is not played as a recording", remedy: "")
+    var parked = try SimulatedStretch(configuration, .parked)
+    let settled = parked.advance(to: 600)
+    var silent = parked
+    silent.silenceInertialSensors()
+    let (heard, unheard) = (parked.advance(to: 2400), silent.advance(to: 2400))
+    for (component, joules) in heard.joules {
+      #expect(abs((unheard.joules[component] ?? 0) - joules) <= 0.02 * joules + 0.5, "\(component)")
     }
-    var pipeline = AgentPipeline(
-      configuration: configuration, start: Timestamp(nanoseconds: 0),
-      time: try #require(UTCTime(rfc3339: "2026-11-21T00:00:00Z")), version: "1")
-    var use = Use()
-    var asleep = DemandFilter()
-    for kind in recording.kinds { recording.setDemand(pipeline.fullDemands[kind] ?? .off, for: kind) }
-    pipeline.process(
-      .status(
-        SourceStatus(
-          timestamp: Timestamp(nanoseconds: 0), source: "simulation", kinds: recording.kinds,
-          state: .active(rates: [:])))
-    ) { _ in }
-    func joules(at seconds: Double) -> Double {
-      pipeline.power.accounts(at: Timestamp(seconds: seconds)).values.reduce(0) { $0 + $1.joules }
-    }
-    var before: Double?
-    while let event = try recording.next() {
-      guard let time = event.timestamp else { continue }
-      if time.seconds >= start, before == nil { before = joules(at: start) }
-      pipeline.planPower(at: time)
-      if let changed = pipeline.takeChangedDemands() {
-        for kind in SensorKind.allCases { asleep.setDemand(changed[kind] ?? .off, for: kind) }
-      }
-      guard let rest = asleep.admit(event) else { continue }
-      pipeline.process(rest) { draft in
-        guard time.seconds >= start, draft.kind != .status || configuration.statusInterval < 600 else {
-          return
-        }
-        use.bytes +=
-          Double(draft.encode(identity: MessageIdentity(epoch: "0123456789", seq: 12_345)).count)
-          + DayEstimate.overhead
-      }
-    }
-    use.joules = (joules(at: end) - (before ?? 0)) / (end - start)
-    use.bytes /= end - start
-    return use
+    #expect(heard.bytes >= settled.bytes && abs(unheard.bytes / heard.bytes - 1) < 0.1)
   }
+}
 
-  @Test(.timeLimit(.minutes(10)), arguments: profiles) func aSimulatedDayAgrees(profile: String) throws {
-    let driving = try Self.simulate(profile, "drive", from: 0, to: 900)
-    let parked = try Self.simulate(profile, "parked", from: 600, to: 1200)
-    let hours = try Self.hours(profile)
-    let (way, rest) = (hours * 3600, (24 - hours) * 3600)
-    var estimate = DayEstimate(
-      try Self.configuration(profile, Self.settings(profile)), drivingHours: hours)
-    // What comes once in hours says nothing in minutes; how often it comes is set.
-    if try Self.configuration(profile).statusInterval >= 600 { estimate.messages["status"] = nil }
-    let sensors = estimate.energy.filter { $0.key != .radio && $0.key != .processor }.values.reduce(0, +)
-    let joules = driving.joules * way + parked.joules * rest
-    let bytes = driving.bytes * way + parked.bytes * rest
-    print(
-      "\(profile): sensors estimated \(sensors) J, simulated \(joules) J; "
-        + "messages estimated \(estimate.bytes - estimate.linkBytes) bytes, simulated \(bytes)")
-    #expect(joules <= sensors * Self.factor && sensors <= joules * Self.factor)
-    let messages = estimate.bytes - estimate.linkBytes
-    #expect(bytes <= messages * Self.factor && messages <= bytes * Self.factor)
-  }
+extension SimulatedDay.Use {
+  /// Joules.
+  fileprivate var total: Double { joules.values.reduce(0, +) }
 }

@@ -23,14 +23,14 @@ import Testing
       (600, true, resting), (601, true, nil), (700, false, moving), (701, false, nil), (702, true, nil),
       (1002, true, resting),
     ] {
-      #expect(plan.note(isAtRest: isAtRest, at: Timestamp(seconds: seconds)) == expected, "\(seconds)")
+      #expect(plan.observe(isAtRest: isAtRest, at: Timestamp(seconds: seconds)) == expected, "\(seconds)")
     }
   }
 
   @Test(arguments: ["always", "bursts"]) func withoutAnythingForARestNothingChanges(link: String) throws {
     var plan = try plan("mqtt.link=\(link)")
     for seconds in [0.0, 400, 800] {
-      #expect(plan.note(isAtRest: true, at: Timestamp(seconds: seconds)) == nil)
+      #expect(plan.observe(isAtRest: true, at: Timestamp(seconds: seconds)) == nil)
     }
   }
 }

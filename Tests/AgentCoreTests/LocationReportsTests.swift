@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
+@testable import Pipeline
 
 /// From a receiver's reports to messages, and from messages to what a subscriber shows, in exact virtual time.
 @Suite struct LocationReportsTests {
@@ -28,7 +29,7 @@ import Testing
 
   private func pipeline(_ settings: [String]) throws -> AgentPipeline {
     AgentPipeline(
-      configuration: try configuration(settings), start: Timestamp(nanoseconds: 0), time: Self.start,
+      configuration: try configuration(settings).pipeline, start: Timestamp(nanoseconds: 0), time: Self.start,
       version: "1")
   }
 
@@ -160,7 +161,7 @@ import Testing
 
   @Test func theStatusSaysWhatIsAvailable() throws {
     var pipeline = try pipeline()
-    pipeline.note(deniedNodes: [:])
+    pipeline.observe(deniedNodes: [:])
     var messages: [VehicleMessage] = []
     func status(_ seconds: Double, _ kinds: Set<SensorKind>, _ state: SourceStatus.State) {
       pipeline.process(

@@ -33,7 +33,7 @@ import Testing
         used.insert(String(name.dropFirst()))
       }
       // The outbox's notices have theirs from a table.
-      if file.lastPathComponent == "OutboxNotice+event.swift" {
+      if file.lastPathComponent == "AgentLog.swift" {
         for match in text.matches(of: /: \.([a-zA-Z]+)\n/) { used.insert(String(match.1)) }
       }
     }

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
+@testable import Pipeline
 
 /// The metrics as Prometheus reads them.
 @Suite struct MetricsTextTests {
@@ -29,7 +30,7 @@ import Testing
     ])
     var activity = SensorActivity()
     for second in 0..<12 {
-      activity.note(
+      activity.observe(
         .accelerometer(
           (0..<10).map {
             AccelerometerData(

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
+@testable import Pipeline
 
 /// A drive through a place that is nobody's business: what the agent hands out for the store and the broker.
 @Suite struct PrivacyTests {
@@ -20,7 +21,7 @@ import Testing
   /// Drives north at 11 m/s through 48.02° for 200 s, and returns all payloads as text with their kinds.
   private func drive(_ configuration: AgentConfiguration) -> [(kind: MessageKind?, text: String)] {
     var pipeline = AgentPipeline(
-      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
     var messages: [(kind: MessageKind?, text: String)] = []
     drive(&pipeline) { messages.append(($0, $1)) }
     return messages
@@ -104,7 +105,7 @@ import Testing
         "vehicle.id": .text("v"),
         "privacy.zones": .texts(["48.5 -11 100", "-48, 11.25, 200, blur", "0 0 1e3 withhold"]),
       ], place: "test.toml:1")
-    let zones = try AgentConfiguration(layers: [layer], file: nil).privacy.zones
+    let zones = try AgentConfiguration(layers: [layer], file: nil).pipeline.privacy.zones
     #expect(zones.map(\.treatment) == [.withhold, .blur, .withhold])
     let circles = [(48.5, -11.0, 100.0), (-48, 11.25, 200), (0, 0, 1000)].map { latitude, longitude, radius in
       Circle(center: Coordinate(latitude: latitude, longitude: longitude), radius: radius).map(Area.circle)
@@ -129,7 +130,7 @@ import Testing
       #"{"type":"Feature","id":"yard","properties":null,\#(Self.yard)}"#
         + #",{"type":"Feature","id":"home","properties":{"radius":50,"privacy":"blur"},"geometry":{"type":"Point","coordinates":[12,49]}}"#
     )
-    #expect(configuration.privacy.zones.map(\.treatment) == [.withhold, .withhold, .blur])
+    #expect(configuration.pipeline.privacy.zones.map(\.treatment) == [.withhold, .withhold, .blur])
     let told = try latitudes(drive(configuration))
     #expect(told.count > 350 && told.allSatisfy { $0 <= 48.019 || $0 >= 48.021 })
   }
@@ -161,13 +162,13 @@ import Testing
   @Test(arguments: [false, true]) func regionsTellNothingOfAPrivatePlace(isPrivate: Bool) throws {
     var pipeline = AgentPipeline(
       configuration: try isPrivate
-        ? configuration("privacy.zones=48.02 11.00777 500 withhold") : configuration(),
+        ? configuration("privacy.zones=48.02 11.00777 500 withhold").pipeline : configuration().pipeline,
       start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
     for (name, latitude, radius) in [
       ("within", 48.02, 200.0), ("around", 48.02, 900), ("edge", 48.0245, 100), ("far", 48.035, 200),
     ] {
       let center = Coordinate(latitude: latitude, longitude: 11.00777)
-      try pipeline.regions.monitor.add(
+      try pipeline.regions.add(
         Region(identifier: name, center: center, radius: radius, dwell: name == "around" ? 100 : nil))
     }
     var events: [String: [RegionMessage]] = [:]
@@ -194,7 +195,8 @@ import Testing
   @Test func aBoundedPredictionEndsWhereThePrivatePlaceBegins() throws {
     var pipeline = AgentPipeline(
       configuration: try configuration(
-        "privacy.zones=48.02 11.00777 500 withhold", "location.reporting=bounded", "location.delay_bound=0"),
+        "privacy.zones=48.02 11.00777 500 withhold", "location.reporting=bounded", "location.delay_bound=0"
+      ).pipeline,
       start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
     var reports: [LocationMessage] = []
     try drive(&pipeline) { kind, text in

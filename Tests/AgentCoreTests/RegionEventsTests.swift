@@ -6,6 +6,7 @@ import Telemetry
 import Testing
 
 @testable import AgentCore
+@testable import Pipeline
 
 /// From a GeoJSON file to `region` messages, and across a restart.
 @Suite struct RegionEventsTests {
@@ -27,8 +28,8 @@ import Testing
       layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
       file: nil)
     var pipeline = AgentPipeline(
-      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
-    try RegionFile(path).watch(in: &pipeline.regions.monitor, log: log)
+      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+    try RegionFile(path).watch(in: &pipeline.regions, log: log)
     return pipeline
   }
 
@@ -117,29 +118,29 @@ import Testing
     let path = try file("regions.geojson", geojson)
     let states = folder.appending(path: "regions.state").path
     var first = try pipeline(path: path)
-    RegionStateFile(path: states, log: log).restore(&first.regions.monitor)
+    RegionStateFile(path: states, log: log).restore(&first.regions)
     #expect(try messages(&first, drive(0...40)).map(\.region) == ["yard", "yard"])
-    RegionStateFile(path: states, log: log).keep(first.regions.monitor)
+    RegionStateFile(path: states, log: log).keep(first.regions)
 
     var second = try pipeline(path: path)
-    RegionStateFile(path: states, log: log).restore(&second.regions.monitor)
+    RegionStateFile(path: states, log: log).restore(&second.regions)
     let told = try messages(&second, drive(1000...1010, from: 790, speed: 0))
     #expect(told.map { "\($0.event) \($0.region) \($0.isLate)" } == ["exit yard true", "enter gate true"])
-    RegionStateFile(path: states, log: log).keep(second.regions.monitor)
+    RegionStateFile(path: states, log: log).keep(second.regions)
 
     var third = try pipeline(path: path)
-    RegionStateFile(path: states, log: log).restore(&third.regions.monitor)
+    RegionStateFile(path: states, log: log).restore(&third.regions)
     #expect(try messages(&third, drive(2000...2010, from: 790, speed: 0)).isEmpty)
-    #expect(third.regions.monitor.inside == ["gate"])
+    #expect(third.regions.inside == ["gate"])
   }
 
   @Test func aDamagedStateFileIsNoObstacle() throws {
     var pipeline = try pipeline(path: file("regions.geojson", geojson))
     let states = try file("regions.state", "nonsense")
     let keeper = RegionStateFile(path: states, log: log)
-    keeper.restore(&pipeline.regions.monitor)
+    keeper.restore(&pipeline.regions)
     #expect(try messages(&pipeline, drive(0...30)).first?.event == .enter)
-    keeper.keep(pipeline.regions.monitor)
+    keeper.keep(pipeline.regions)
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == [
         "regions.geojson", "regions.state",
@@ -147,7 +148,7 @@ import Testing
     var again = RegionMonitor()
     try again.restore(WholeFile.read(states))
     // A folder that takes no files is reported, not fatal.
-    RegionStateFile(path: folder.path + "/none/regions.state", log: log).keep(pipeline.regions.monitor)
+    RegionStateFile(path: folder.path + "/none/regions.state", log: log).keep(pipeline.regions)
   }
 
   @Test func badFilesAreNamedWithPlaceAndRemedy() throws {

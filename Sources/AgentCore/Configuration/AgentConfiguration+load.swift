@@ -1,4 +1,5 @@
 internal import Motion
+internal import Pipeline
 internal import Positioning
 internal import Sensors
 internal import Spatial
@@ -36,23 +37,7 @@ extension AgentConfiguration {
       isEnabled: try reader.flag("gpsd.enabled"), host: try reader.text("gpsd.host"),
       port: try reader.integer("gpsd.port"), device: reader.optionalText("gpsd.device"))
     iio = try IIO(reader)
-    isLocationEnabled = try reader.flag("location.enabled")
-    location = try LocationSettings(reader)
-    isHeadingEnabled = try reader.flag("heading.enabled")
-    headingInterval = try reader.number("heading.interval")
-    headingFilter = try reader.number("heading.filter")
-    headingOrientation =
-      DeviceOrientation(rawValue: try reader.text("heading.orientation")) ?? .portrait
-    isAttitudeEnabled = try reader.flag("attitude.enabled")
-    attitudeInterval = try reader.number("attitude.interval")
-    attitudeFrame =
-      AttitudeReferenceFrame(rawValue: try reader.text("attitude.frame")) ?? .xMagneticNorthZVertical
-    privacy = try PrivacyPolicy(reader)
-    motionEvents = try reader.choices("motion.events", of: MotionEvent.self)
-    watchesEventsAtRest = try reader.flag("motion.events_at_rest")
     requiredSensors = try reader.choices("sensors.required", of: SensorKind.self)
-    statusInterval = try reader.number("status.interval")
-    energy = try EnergyFigures(reader)
     radioTail = try reader.number("energy.radio_tail")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     store = try Store(reader)
@@ -64,6 +49,8 @@ extension AgentConfiguration {
         path: reader.optionalText("recorder.path") ?? Self.path("accelerometer.history", beside: store.path),
         megabytes: try reader.integer("recorder.megabytes"))
     }
+    pipeline = try PipelineConfiguration(
+      reader, isRecording: recorder != nil, isVirtual: input != .hardware)
     regions = try Regions(reader)
     logLevel = try reader.text("log.level")
     operation = try Operation(reader)
@@ -109,8 +96,6 @@ extension AgentConfiguration.IIO {
     gyroscope = try reader.text("iio.gyroscope")
     magnetometer = try reader.text("iio.magnetometer")
     barometer = try reader.text("iio.barometer")
-    rate = try reader.number("iio.rate")
-    latency = try reader.number("iio.latency")
     mountMatrices = [:]
     for entry in try reader.texts("iio.mount_matrix") {
       let (device, matrix) = try Self.mountMatrix(entry, place: reader.place(of: "iio.mount_matrix"))
@@ -130,6 +115,29 @@ extension AgentConfiguration.IIO {
           "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with rows that span space")
     }
     return (String(halves[0].trimmingSpaces()), matrix)
+  }
+}
+
+extension PipelineConfiguration {
+  fileprivate init(_ reader: ConfigurationReader, isRecording: Bool, isVirtual: Bool)
+    throws(ConfigurationError)
+  {
+    self.init(
+      location: try Location(reader),
+      heading: Heading(
+        isEnabled: try reader.flag("heading.enabled"), interval: try reader.number("heading.interval"),
+        filter: try reader.number("heading.filter"),
+        orientation: DeviceOrientation(rawValue: try reader.text("heading.orientation")) ?? .portrait),
+      attitude: Attitude(
+        isEnabled: try reader.flag("attitude.enabled"), interval: try reader.number("attitude.interval"),
+        frame: AttitudeReferenceFrame(rawValue: try reader.text("attitude.frame"))
+          ?? .xMagneticNorthZVertical),
+      motion: Motion(
+        events: try reader.choices("motion.events", of: Motion.Event.self),
+        watchesAtRest: try reader.flag("motion.events_at_rest")),
+      privacy: try PrivacyPolicy(reader), statusInterval: try reader.number("status.interval"),
+      inertial: Inertial(rate: try reader.number("iio.rate"), latency: try reader.number("iio.latency")),
+      isRecording: isRecording, energy: try EnergyFigures(reader), isVirtual: isVirtual)
   }
 }
 

@@ -1,47 +1,13 @@
-public import Positioning
+internal import Pipeline
+internal import Positioning
 
-extension AgentConfiguration {
-  /// What is told of locations, and how exactly they are looked for.
-  public struct LocationSettings: Sendable, Hashable {
-    /// Which locations are told as they come.
-    public enum Policy: Sendable, Hashable {
-      /// Those that far from the last one told, in metres; nil tells every one.
-      case distance(Double?)
-      /// What subscribers show is never more than `error` metres wrong, for the moment `delay` seconds ago.
-      case bounded(error: Double, delay: Double)
-      /// Far and rarely: `SignificantChangeMonitor`.
-      case significant
-    }
-
-    /// Fixes are collected and told as a `track`.
-    public struct Deferral: Sendable, Hashable {
-      /// Metres; nil for no limit.
-      public var distance: Double?
-      /// Seconds; nil for no limit.
-      public var timeout: Double?
-      /// Metres that the interpolation of a track may be wrong; nil keeps every fix.
-      public var error: Double?
-    }
-
-    public var desiredAccuracy: DesiredAccuracy
-    public var activity: ActivityType
-    public var pausesAutomatically: Bool
-    public var policy: Policy
-    /// Nil tells every location by itself.
-    public var deferral: Deferral?
-  }
-}
-
-extension AgentConfiguration.LocationSettings {
+extension PipelineConfiguration.Location {
   init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     func positive(_ path: String) throws(ConfigurationError) -> Double? {
       let number = try reader.number(path)
       return number > 0 ? number : nil
     }
-    desiredAccuracy = DesiredAccuracy(rawValue: try reader.text("location.desired_accuracy")) ?? .best
-    activity = ActivityType(rawValue: try reader.text("location.activity")) ?? .automotive
-    pausesAutomatically = try reader.flag("location.pauses_automatically")
-    policy =
+    let policy: Policy =
       switch try reader.text("location.reporting") {
       case "bounded":
         .bounded(
@@ -49,6 +15,11 @@ extension AgentConfiguration.LocationSettings {
       case "significant": .significant
       default: .distance(try positive("location.distance_filter"))
       }
+    self.init(
+      isEnabled: try reader.flag("location.enabled"),
+      desiredAccuracy: DesiredAccuracy(rawValue: try reader.text("location.desired_accuracy")) ?? .best,
+      activity: ActivityType(rawValue: try reader.text("location.activity")) ?? .automotive,
+      pausesAutomatically: try reader.flag("location.pauses_automatically"), policy: policy)
     let distance = try positive("location.deferral_distance")
     let timeout = try positive("location.deferral_timeout")
     guard distance != nil || timeout != nil else { return }

@@ -1,5 +1,4 @@
-public import Motion
-public import Positioning
+package import Pipeline
 public import Sensors
 public import Spatial
 
@@ -29,10 +28,6 @@ public struct AgentConfiguration: Sendable, Hashable {
     public var contexts: [String]
     /// By kind: "auto", "off", or a device's name, label or id.
     public var accelerometer, gyroscope, magnetometer, barometer: String
-    /// Hz wanted of accelerometer, gyroscope and magnetometer while attitude or heading is on.
-    public var rate: Double
-    /// Seconds that samples may wait in the kernel before they are read.
-    public var latency: Double
     /// Mount matrices by device, for devices without one of their own.
     public var mountMatrices: [String: MountMatrix]
   }
@@ -61,15 +56,6 @@ public struct AgentConfiguration: Sendable, Hashable {
     public var start: UTCTime?
   }
 
-  /// Kinds of `motion` messages.
-  public enum MotionEvent: String, Sendable, Hashable, CaseIterable {
-    case shake
-    case impact
-    case orientation
-    /// Stationary and moving.
-    case activity
-  }
-
   /// The accelerometer's history on disk.
   public struct Recorder: Sendable, Hashable {
     public var path: String
@@ -86,36 +72,15 @@ public struct AgentConfiguration: Sendable, Hashable {
   public var gpsd: GPSD
   public var iio: IIO
 
-  public var isLocationEnabled: Bool
-  public var location: LocationSettings
-  public var isHeadingEnabled: Bool
-  /// Seconds between headings at the least.
-  public var headingInterval: Double
-  /// Degrees that the heading must turn to be told again.
-  public var headingFilter: Double
-  /// Which axis of the device is ahead.
-  public var headingOrientation: DeviceOrientation
-  public var isAttitudeEnabled: Bool
-  /// Seconds between attitudes.
-  public var attitudeInterval: Double
-  public var attitudeFrame: AttitudeReferenceFrame
-  /// Where positions are kept to oneself.
-  public var privacy: PrivacyPolicy
-  /// What is told as `motion`.
-  public var motionEvents: Set<MotionEvent>
-  /// Whether blows and shakes are watched for at rest, too, where accuracy lets the sensors sleep.
-  public var watchesEventsAtRest: Bool
+  /// What is decided by the pipeline.
+  package var pipeline: PipelineConfiguration
   /// What a vehicle must have: without one of these the agent does not start.
   public var requiredSensors: Set<SensorKind>
-  /// Seconds between status messages when nothing changes.
-  public var statusInterval: Double
   /// The file that keeps what was learned of the motion sensors; nil keeps nothing.
   public var calibrationPath: String?
   /// Nil records nothing.
   public var recorder: Recorder?
 
-  /// What the parts of the device cost.
-  public var energy: EnergyFigures
   /// Seconds that the radio stays connected after the last byte.
   public var radioTail: Double
 

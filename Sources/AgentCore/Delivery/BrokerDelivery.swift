@@ -1,6 +1,7 @@
 internal import Glibc
 internal import Logging
 internal import MQTT
+internal import Pipeline
 internal import Platform
 internal import Positioning
 internal import Spatial
@@ -26,13 +27,12 @@ final class BrokerDelivery: MessageDelivery {
   /// Opens the store and starts connecting.
   ///
   /// - Parameters:
-  ///   - remote: takes what comes for the vehicle; nil listens to nothing.
-  ///   - connected: called after each connection, on the session's thread.
+  ///   - remote: the topics to subscribe to; nil subscribes to nothing.
+  ///   - inbox: takes requests and changes of the link.
   /// - Throws: an error naming the store or the setting that cannot be used.
   init(
     configuration: AgentConfiguration, formats: MessageFormats, log: Logger,
-    remote: RemoteInbox? = nil,
-    connected: @escaping @Sendable () -> Void
+    remote: RemoteTopics? = nil, inbox: AgentInbox
   ) throws {
     self.formats = Locked(formats)
     self.log = log
@@ -54,19 +54,18 @@ final class BrokerDelivery: MessageDelivery {
     settings.radioTail = configuration.radioTail
     session = try MQTTSession(
       configuration: settings,
-      subscriptions: (remote?.topics.filters ?? []).map { MQTTSubscription($0) },
+      subscriptions: (remote?.filters ?? []).map { MQTTSubscription($0) },
       outbound: OutboxProvider(outbox: outbox),
       handlers: MQTTSession.Handlers(
         connectionChanged: { state in
           Self.report(state, to: log)
-          linkState.withLock { $0.note(state, at: SystemClock.monotonic) }
-          remote?.put(state)
-          guard case .connected = state else { return }
-          presence.connected()
-          connected()
+          linkState.withLock { $0.observe(state, at: SystemClock.monotonic) }
+          if case .connected = state { presence.connected() }
+          if let change = LinkChange(state, sessionStart: presence.sessionStart) { inbox.push(.link(change)) }
         },
         received: { messages in
-          let dropped = remote?.put(messages) ?? 0
+          let requests = messages.compactMap { message in remote.flatMap { RemoteRequest(message, in: $0) } }
+          let dropped = requests.count { !inbox.push(.request($0)) }
           if dropped > 0 {
             log.warning(.commandsDropped, "too many commands at once", metadata: ["dropped": "\(dropped)"])
           }
@@ -120,10 +119,8 @@ final class BrokerDelivery: MessageDelivery {
     if case .memory(let cause) = outbox.status.mode { cause } else { nil }
   }
 
-  var sessionStart: UTCTime? { presence.sessionStart }
-
-  func note(isAtRest: Bool, at timestamp: Timestamp) {
-    let (before, wanted) = plan.withLock { ($0.choice, $0.note(isAtRest: isAtRest, at: timestamp)) }
+  func observe(isAtRest: Bool, at timestamp: Timestamp) {
+    let (before, wanted) = plan.withLock { ($0.choice, $0.observe(isAtRest: isAtRest, at: timestamp)) }
     guard let wanted else { return }
     log.info(
       .linkChanged, "link", metadata: ["at_rest": "\(isAtRest)", "keepalive_s": "\(wanted.keepAlive)"])
@@ -132,8 +129,9 @@ final class BrokerDelivery: MessageDelivery {
     if wanted.policy == .standing, before.policy == .standing { session.renewConnection() }
   }
 
-  var counters: [String: Int] {
-    let (sent, store) = (session.statistics, outbox.status)
+  var counters: [String: Int] { Self.counters(session.statistics, outbox.status) }
+
+  static func counters(_ sent: MQTTStatistics, _ store: OutboxStatus) -> [String: Int] {
     var counters = [
       "messages.acknowledged": sent.acknowledged, "messages.rejected": sent.rejected,
       "dropped.live": sent.droppedNow, "connections": sent.connections, "queue.records": store.records,
@@ -230,6 +228,32 @@ extension BrokerDelivery: RemoteLink {
       messageExpiry.withLock { $0 = settings.messageExpiry }
     } catch {
       log.warning(.reconnectRefused, "connection not changed", metadata: ["reason": "\(error)"])
+    }
+  }
+}
+
+extension RemoteRequest {
+  /// Bytes of a payload that are read: more than any document may have, so that too large a one is known by it.
+  private static let payloadLimit = (1 << 20) + 1
+
+  /// Nil for a message on a topic that was not subscribed to.
+  init?(_ message: MQTTMessage, in topics: RemoteTopics) {
+    guard let subject = topics.subject(of: message.topic) else { return nil }
+    self.init(
+      subject: subject, payload: Array(message.payload.prefix(Self.payloadLimit)),
+      isRetained: message.retain,
+      replyTo: CommandResponseMessage.ReplyAddress(
+        topic: message.properties.responseTopic, correlation: message.properties.correlationData))
+  }
+}
+
+extension LinkChange {
+  /// Nil for a link that was closed for a while, or to be made anew: it was not lost.
+  init?(_ state: MQTTConnectionState, sessionStart: UTCTime?) {
+    switch state {
+    case .connected: self = .connected(sessionStart: sessionStart)
+    case .disconnected(let why, _) where why.cause == .asleep || why.cause == .renewing: return nil
+    case .disconnected(let why, _): self = .lost(reason: why.description)
     }
   }
 }

@@ -30,7 +30,7 @@ struct LinkPlan: Sendable {
 
   /// Takes in whether the vehicle rests.
   /// - Returns: the link wanted from now on, if it is another than before.
-  mutating func note(isAtRest: Bool, at timestamp: Timestamp) -> Choice? {
+  mutating func observe(isAtRest: Bool, at timestamp: Timestamp) -> Choice? {
     restingSince = isAtRest ? restingSince ?? timestamp : nil
     let isSettled = restingSince.map { timestamp.seconds(since: $0) >= Self.patience } ?? false
     let wanted = isSettled ? resting : moving

@@ -20,11 +20,8 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// How the connection to a broker stands; nil where messages do not go to one.
   var link: LinkReport? { get }
 
-  /// The civil time that the will of the last session with a broker carries; nil before the first.
-  var sessionStart: UTCTime? { get }
-
   /// Learns whether the vehicle rests, for what a link may cost.
-  func note(isAtRest: Bool, at timestamp: Timestamp)
+  func observe(isAtRest: Bool, at timestamp: Timestamp)
 
   /// Says farewell, hands over what is due as far as that goes in a bounded time, and returns when all has ended.
   func stop(farewell: VehicleMessage) throws
@@ -35,8 +32,7 @@ extension MessageDelivery {
   var radio: EnergyLedger.Usage { EnergyLedger.Usage(seconds: 0, starts: 0, bytes: 0) }
   var storeProblem: String? { nil }
   var link: LinkReport? { nil }
-  var sessionStart: UTCTime? { nil }
-  func note(isAtRest: Bool, at timestamp: Timestamp) {}
+  func observe(isAtRest: Bool, at timestamp: Timestamp) {}
 }
 
 /// What remote management needs of the connection.

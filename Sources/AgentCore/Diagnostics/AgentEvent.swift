@@ -59,21 +59,21 @@ enum AgentEvent: String, CaseIterable, Sendable {
 extension Logger {
   func info(
     _ event: AgentEvent, _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata = [:]
-  ) { tell(.info, event, message(), metadata()) }
+  ) { log(.info, event, message(), metadata()) }
 
   func notice(
     _ event: AgentEvent, _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata = [:]
-  ) { tell(.notice, event, message(), metadata()) }
+  ) { log(.notice, event, message(), metadata()) }
 
   func warning(
     _ event: AgentEvent, _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata = [:]
-  ) { tell(.warning, event, message(), metadata()) }
+  ) { log(.warning, event, message(), metadata()) }
 
   func error(
     _ event: AgentEvent, _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata = [:]
-  ) { tell(.error, event, message(), metadata()) }
+  ) { log(.error, event, message(), metadata()) }
 
-  private func tell(
+  private func log(
     _ level: Level, _ event: AgentEvent, _ message: @autoclosure () -> Message,
     _ metadata: @autoclosure () -> Metadata
   ) {

@@ -1,5 +1,8 @@
 internal import Glibc
 public import Logging
+internal import Platform
+internal import Spatial
+internal import StoreAndForward
 
 /// The agent's logger.
 public enum AgentLog {
@@ -33,5 +36,49 @@ public enum ProcessEnvironment {
       entry = entry.advanced(by: 1)
     }
     return result
+  }
+}
+
+/// The version of this program.
+public enum AgentVersion {
+  /// As `status` tells it.
+  public static let current = BuildInformation.current.version
+  /// With commit and day of the build, where they are known.
+  public static let description = BuildInformation.current.description
+}
+
+/// The last warnings and errors that this process has logged, for who asks it how it is.
+enum RecentProblems {
+  struct Problem: Sendable, Hashable {
+    var time: UTCTime
+    var text: String
+  }
+
+  private static let capacity = 20
+  private static let lengthLimit = 500
+  private static let kept = Locked<[Problem]>([])
+
+  static func record(_ text: String) {
+    let problem = Problem(
+      time: UTCTime(nanoseconds: SystemClock.realtime), text: String(text.prefix(lengthLimit)))
+    kept.withLock { kept in
+      if kept.count == capacity { kept.removeFirst() }
+      kept.append(problem)
+    }
+  }
+
+  /// Oldest first.
+  static var all: [Problem] { kept.withLock { $0 } }
+}
+
+extension OutboxNotice {
+  var event: AgentEvent {
+    switch self {
+    case .degraded: .storeDegraded
+    case .recovered: .storeRecovered
+    case .setAside: .storeSetAside
+    case .newEpoch: .storeNewEpoch
+    case .dropped: .storeDropped
+    }
   }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import MQTT
+internal import Pipeline
 internal import Platform
 internal import Positioning
 internal import Sensors
@@ -21,11 +22,13 @@ public struct EnvironmentCheck {
       + RegionFile.findings(configuration.regions) + clock() + location() + input() + store() + broker()
   }
 
-  /// What a day of the configuration costs and promises, computed from it: energy, bytes and the error of positions.
+  /// What a day of the configuration costs and promises, by simulating one: energy, bytes and the error of positions.
   ///
   /// - Parameter drivingHours: hours a day between setting off and parking, 0 ... 24.
   public func estimate(drivingHours: Double) -> [String] {
-    DayEstimate.lines(configuration, drivingHours: drivingHours)
+    do {
+      return try DayEstimate(configuration, drivingHours: drivingHours).lines
+    } catch { return ["no estimate: \(error)"] }
   }
 
   private func clock() -> [Finding] {
@@ -44,7 +47,7 @@ public struct EnvironmentCheck {
   /// The local switch, and the right to open the devices that are there.
   private func location() -> [Finding] {
     let services = ServiceAvailability(
-      isLocationEnabled: configuration.isLocationEnabled,
+      isLocationEnabled: configuration.pipeline.location.isEnabled,
       deniedNodes: DevicePermissions().denied(for: configuration))
     let denied = (services.deniedNodes ?? [:]).keys.sorted().map {
       Finding(
@@ -179,5 +182,70 @@ public struct EnvironmentCheck {
     } catch {
       return [Finding(.problem, "broker", "\(error)", remedy: "correct the mqtt keys")]
     }
+  }
+}
+
+/// One line of `odographd check`.
+public struct Finding: Hashable, Sendable {
+  public enum Severity: String, Hashable, Sendable {
+    case ok
+    /// The agent works, but less well.
+    case warning
+    /// The agent does not work.
+    case problem
+  }
+
+  public var severity: Severity
+  /// What was looked at, as in "gpsd".
+  public var subject: String
+  public var message: String
+  /// What to do about it; nil where nothing needs doing.
+  public var remedy: String?
+
+  public init(_ severity: Severity, _ subject: String, _ message: String, remedy: String? = nil) {
+    self.severity = severity
+    self.subject = subject
+    self.message = message
+    self.remedy = remedy
+  }
+
+  /// As in `problem  gpsd: connection refused; start gpsd`.
+  public var line: String {
+    let padding = String(repeating: " ", count: 8 - severity.rawValue.count)
+    return severity.rawValue + padding + " \(subject): \(message)" + (remedy.map { "; \($0)" } ?? "")
+  }
+}
+
+/// Looks at which sensor devices of this machine the agent's user may open.
+///
+/// The receiver is not among them: gpsd has it, and whoever reaches gpsd may ask.
+struct DevicePermissions {
+  /// Where the kernel's device nodes are.
+  var folder = "/dev"
+
+  /// The nodes that are there and may not be read, with the kind of sensor behind each, which a node does not say.
+  func denied(for configuration: AgentConfiguration) -> [String: SensorKind?] {
+    guard configuration.input == .hardware, configuration.iio.isEnabled,
+      configuration.iio.contexts.contains(where: { $0.hasPrefix("local:") })
+    else { return [:] }
+    var denied: [String: SensorKind?] = [:]
+    for name in names where name.hasPrefix("iio:device") {
+      let path = "\(folder)/\(name)"
+      if access(path, R_OK) != 0, errno == EACCES || errno == EPERM { denied[path] = .some(nil) }
+    }
+    return denied
+  }
+
+  private var names: [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      names.append(name)
+    }
+    return names
   }
 }

@@ -25,7 +25,7 @@ public struct JournalLogHandler: LogHandler {
     let name = all.removeValue(forKey: Self.eventKey)
     for (key, value) in all.sorted(by: { $0.key < $1.key }) { text += " \(key)=\(Self.quoted("\(value)"))" }
     if let name { text += " \(Self.eventKey)=\(name)" }
-    if event.level >= .warning { RecentProblems.note(text) }
+    if event.level >= .warning { RecentProblems.record(text) }
     let line = (isUnderSystemd ? "<\(Self.priority(event.level))>" : Self.stamp(event.level)) + text + "\n"
     // One write a line keeps lines of several threads whole; stderr is not buffered.
     var bytes = Array(line.utf8)

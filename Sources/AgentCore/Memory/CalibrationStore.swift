@@ -1,5 +1,6 @@
 internal import Logging
 internal import Motion
+internal import Pipeline
 internal import Platform
 internal import Spatial
 
@@ -13,8 +14,8 @@ struct CalibrationStore: Sendable {
   private var stored: MotionCalibration?
   private var nextLook: Timestamp?
   private var nextSave: Timestamp?
-  private var hasToldDiscard = false
-  private var hasToldFailure = false
+  private var hasLoggedDiscard = false
+  private var hasLoggedFailure = false
 
   /// Seconds between two saves, and between two looks at whether something was discarded.
   static let pace = 900.0
@@ -73,9 +74,9 @@ struct CalibrationStore: Sendable {
     }
     guard timestamp >= look else { return }
     nextLook = timestamp.advanced(bySeconds: Self.look)
-    let isDiscard = pipeline.hasDiscardedCalibration && !hasToldDiscard
+    let isDiscard = pipeline.hasDiscardedCalibration && !hasLoggedDiscard
     if isDiscard {
-      hasToldDiscard = true
+      hasLoggedDiscard = true
       log.notice(
         .calibrationDiscarded, "calibration discarded; it no longer fits these sensors and is learned anew",
         metadata: ["path": "\(path)"])
@@ -94,12 +95,12 @@ struct CalibrationStore: Sendable {
     do {
       try AtomicFile.write(Array(calibration.text.utf8), to: path)
       stored = calibration
-      hasToldFailure = false
+      hasLoggedFailure = false
     } catch {
-      if !hasToldFailure {
+      if !hasLoggedFailure {
         log.warning(.calibrationNotKept, "calibration not kept", metadata: ["reason": "\(error)"])
       }
-      hasToldFailure = true
+      hasLoggedFailure = true
     }
   }
 }

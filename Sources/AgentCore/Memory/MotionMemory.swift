@@ -1,4 +1,8 @@
+internal import Glibc
 internal import Logging
+internal import Motion
+internal import Pipeline
+internal import Platform
 internal import Sensors
 internal import Spatial
 
@@ -34,9 +38,9 @@ struct MotionMemory: ~Copyable {
   }
 
   /// Call it after the pipeline has processed the event.
-  mutating func take(_ event: SensorEvent, _ pipeline: borrowing AgentPipeline) {
+  mutating func process(_ event: SensorEvent, _ pipeline: borrowing AgentPipeline) {
     guard let timestamp = event.timestamp else { return }
-    history?.take(event, utcOffset: pipeline.utcOffset(at: timestamp))
+    history?.record(event, utcOffset: pipeline.utcOffset(at: timestamp))
     calibration?.keep(pipeline, at: timestamp)
   }
 
@@ -44,5 +48,77 @@ struct MotionMemory: ~Copyable {
   mutating func close(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
     history?.close()
     calibration?.save(pipeline, at: timestamp)
+  }
+}
+
+/// Writes the accelerometer's samples to the ring on disk as they come, block by block, on the pipeline's thread.
+///
+/// A disk that fails costs history, never the agent: the failure is told once, and each block tries again.
+struct AccelerometerHistory: ~Copyable {
+  private var recorder: SensorRecorder
+  private let log: Logger
+  private var hasLoggedFailure = false
+
+  /// - Parameter isVirtual: whether the time line is a recording's, which says nothing beyond this run.
+  /// - Throws: `ConfigurationError` when the file cannot be had.
+  init(_ settings: AgentConfiguration.Recorder, isVirtual: Bool, log: Logger) throws(ConfigurationError) {
+    var limits = SensorRecorder.Settings()
+    limits.sizeLimit = settings.megabytes * 1_000_000
+    do throws(SystemError) {
+      let boot = try isVirtual ? Self.ownIdentity() : Self.kernelIdentity()
+      recorder = try SensorRecorder(path: settings.path, boot: boot, settings: limits)
+    } catch {
+      throw ConfigurationError(
+        .unreadable, place: "recorder.path",
+        problem: error.code == EWOULDBLOCK
+          ? "another process writes \(settings.path); give each agent a file of its own"
+          : "\(error); make its folder writable, or set recorder.enabled to false")
+    }
+    self.log = log
+    if recorder.damagedSegments > 0 {
+      log.notice(
+        .recorderRecovered, "recorder found damaged segments",
+        metadata: ["path": "\(settings.path)", "segments": "\(recorder.damagedSegments)"])
+    }
+  }
+
+  /// - Parameter utcOffset: nanoseconds to add to a timestamp for UTC; nil when it is not known.
+  mutating func record(_ event: SensorEvent, utcOffset: Int64?) {
+    guard case .accelerometer(let block) = event else { return }
+    do throws(SystemError) {
+      try recorder.record(block, utcOffset: utcOffset)
+      hasLoggedFailure = false
+    } catch {
+      report(error)
+    }
+  }
+
+  /// Makes everything safe before the end.
+  mutating func close() {
+    do throws(SystemError) {
+      try recorder.synchronize()
+    } catch {
+      report(error)
+    }
+  }
+
+  private mutating func report(_ error: SystemError) {
+    if !hasLoggedFailure {
+      log.error(.recorderFailed, "accelerometer history lost", metadata: ["reason": "\(error)"])
+    }
+    hasLoggedFailure = true
+  }
+
+  private static func kernelIdentity() throws(SystemError) -> BootIdentity {
+    let path = "/proc/sys/kernel/random/boot_id"
+    let bytes = try AtomicFile.read(path, limit: 256) ?? []
+    guard let boot = BootIdentity(String(decoding: bytes, as: UTF8.self)) else {
+      throw SystemError(operation: "read", object: path, code: EINVAL)
+    }
+    return boot
+  }
+
+  private static func ownIdentity() throws(SystemError) -> BootIdentity {
+    BootIdentity(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
   }
 }

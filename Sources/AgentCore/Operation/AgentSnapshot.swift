@@ -1,5 +1,5 @@
 internal import MQTT
-internal import Motion
+internal import Pipeline
 internal import Platform
 internal import Sensors
 internal import Spatial
@@ -23,19 +23,6 @@ struct AgentSnapshot: Sendable {
   var link: LinkReport?
 }
 
-/// Where the attitude filter stands.
-struct MotionReport: Sendable {
-  var frame: AttitudeReferenceFrame
-  /// What cannot be told for want of a sensor.
-  var unavailable: [String]
-  /// Nil before the first sample of an accelerometer.
-  var hasAttitude: Bool?
-  /// Degrees within which a heading is right; nil when it is not known.
-  var headingAccuracy: Double?
-  var calibration: MagneticFieldCalibrationAccuracy?
-  var isAtRest: Bool
-}
-
 /// What became of the connection to the broker.
 struct LinkReport: Sendable {
   var broker: String
@@ -57,7 +44,7 @@ extension LinkReport {
       keepAlive: settings.keepAlive, isInBursts: false)
   }
 
-  mutating func note(_ state: MQTTConnectionState, at now: Int64) {
+  mutating func observe(_ state: MQTTConnectionState, at now: Int64) {
     switch state {
     case .connected(let properties):
       (broker, isConnected, since, problem) = (properties.broker.description, true, now, nil)
@@ -67,4 +54,33 @@ extension LinkReport {
       problem = why.cause == .asleep ? nil : why.description
     }
   }
+}
+
+/// The newest snapshot of the agent, for threads other than the pipeline's.
+///
+/// Whoever asks never waits for the pipeline: it is shown what was published last, and how old that is. Nothing is put
+/// together while nobody asks.
+final class SnapshotBoard: Sendable {
+  /// Signalled with each snapshot that is published.
+  let fresh: EventDescriptor
+  private let newest = Locked<AgentSnapshot?>(nil)
+  private let inbox: AgentInbox
+
+  /// - Parameter inbox: the pipeline's.
+  /// - Throws: `SystemError` when the process has no descriptor left.
+  init(inbox: AgentInbox) throws(SystemError) {
+    fresh = try EventDescriptor()
+    self.inbox = inbox
+  }
+
+  /// Asks the pipeline for a snapshot.
+  func request() { inbox.push(.snapshotRequest) }
+
+  /// The pipeline's to call.
+  func publish(_ snapshot: AgentSnapshot) {
+    newest.withLock { $0 = snapshot }
+    fresh.signal()
+  }
+
+  var latest: AgentSnapshot? { newest.withLock { $0 } }
 }

@@ -11,12 +11,12 @@ struct Caretaker: ~Copyable {
     var notifier: ServiceNotifier?
     var control: ControlSocket?
     var metrics: MetricsFile?
-    /// Where the pipeline leaves word. Needed for any of the others.
-    var desk: SnapshotDesk?
+    /// Needed for any of the others.
+    var snapshots: SnapshotBoard?
   }
 
-  /// What it does on the word of a signal.
-  struct Orders {
+  /// Signal actions.
+  struct SignalActions {
     var stop: () -> Void
     /// Returns whether the configuration is being read again.
     var reload: () -> Bool
@@ -25,7 +25,7 @@ struct Caretaker: ~Copyable {
   private let signals: SignalDescriptor
   private let ended: EventDescriptor
   private let duties: Duties
-  private let orders: Orders
+  private let actions: SignalActions
   private let version: String
   private let log: Logger
 
@@ -49,10 +49,11 @@ struct Caretaker: ~Copyable {
   private static let pause = 0.005
 
   init(
-    signals: SignalDescriptor, ended: EventDescriptor, duties: Duties, orders: Orders, version: String,
+    signals: SignalDescriptor, ended: EventDescriptor, duties: Duties, actions: SignalActions,
+    version: String,
     log: Logger
   ) {
-    (self.signals, self.ended, self.duties, self.orders) = (signals, ended, duties, orders)
+    (self.signals, self.ended, self.duties, self.actions) = (signals, ended, duties, actions)
     (self.version, self.log) = (version, log)
     // sd_watchdog_enabled(3) recommends half of what the manager allows.
     period = (duties.notifier?.watchdog ?? 0) / 2
@@ -61,7 +62,7 @@ struct Caretaker: ~Copyable {
       checkDue = SystemClock.monotonic
     }
     if let metrics = duties.metrics { metricsDue = Self.after(metrics.interval) }
-    duties.desk?.ask()
+    duties.snapshots?.request()
   }
 
   /// Returns when the pipeline's thread has ended.
@@ -69,14 +70,14 @@ struct Caretaker: ~Copyable {
     while true {
       var descriptors = [ended.descriptor]
       if !isStopping { descriptors.append(signals.descriptor) }
-      if let desk = duties.desk { descriptors.append(desk.fresh.descriptor) }
+      if let snapshots = duties.snapshots { descriptors.append(snapshots.fresh.descriptor) }
       let now = SystemClock.monotonic
       if let control = duties.control, now >= admission { descriptors.append(control.descriptor) }
       switch waitUntilReadable(descriptors, seconds: secondsToWait(at: now)) {
       case ended.descriptor?: return
       case signals.descriptor?: obey()
       case let ready?:
-        if ready == duties.desk?.fresh.descriptor { takeSnapshot() } else { admit() }
+        if ready == duties.snapshots?.fresh.descriptor { showSnapshot() } else { admit() }
       case nil: break
       }
       doWhatIsDue()
@@ -96,10 +97,10 @@ struct Caretaker: ~Copyable {
   private mutating func obey() {
     for signal in signals.received() {
       if signal == SIGHUP {
-        if orders.reload() {
+        if actions.reload() {
           duties.notifier?.reloading()
           isReady = false
-          duties.desk?.ask()
+          duties.snapshots?.request()
         } else {
           log.notice(
             .reloadIgnored, "SIGHUP ignored without remote.enabled; restart to read the configuration again")
@@ -108,7 +109,7 @@ struct Caretaker: ~Copyable {
         log.info(.agentStopping, "stopping", metadata: ["signal": signal == SIGTERM ? "SIGTERM" : "SIGINT"])
         duties.notifier?.stopping()
         isStopping = true
-        orders.stop()
+        actions.stop()
         return
       }
     }
@@ -130,15 +131,15 @@ struct Caretaker: ~Copyable {
     guard stuck.isEmpty else { return }
     duties.notifier?.progress()
     // For the line that the manager shows.
-    if !isStopping { duties.desk?.ask() }
+    if !isStopping { duties.snapshots?.request() }
   }
 
-  // MARK: Word of the state
+  // MARK: Snapshots
 
-  private mutating func takeSnapshot() {
-    guard let desk = duties.desk else { return }
-    desk.fresh.drain()
-    if let notifier = duties.notifier, !isStopping, let snapshot = desk.latest {
+  private mutating func showSnapshot() {
+    guard let snapshots = duties.snapshots else { return }
+    snapshots.fresh.drain()
+    if let notifier = duties.notifier, !isStopping, let snapshot = snapshots.latest {
       if !isReady { notifier.ready() }
       isReady = true
       notifier.status(StatusLine.text(snapshot))
@@ -147,18 +148,18 @@ struct Caretaker: ~Copyable {
   }
 
   private mutating func admit() {
-    guard let control = duties.control, let desk = duties.desk else { return }
+    guard let control = duties.control, let snapshots = duties.snapshots else { return }
     control.admit()
     guard !control.waiting.isEmpty, answerDue == nil else { return }
-    if let latest = desk.latest, Self.after(-Self.freshness) < latest.taken { return answer() }
+    if let latest = snapshots.latest, Self.after(-Self.freshness) < latest.taken { return answer() }
     answerDue = Self.after(Self.patience)
-    desk.ask()
+    snapshots.request()
   }
 
   private mutating func answer() {
     answerDue = nil
     guard let control = duties.control, !control.waiting.isEmpty else { return }
-    control.answer(StatusDocument.json(duties.desk?.latest, version: version, stuck: stuck))
+    control.answer(StatusDocument.json(duties.snapshots?.latest, version: version, stuck: stuck))
     admission = Self.after(Self.pause)
   }
 
@@ -168,8 +169,8 @@ struct Caretaker: ~Copyable {
     if let due = answerDue, now >= due { answer() }
     if let due = metricsDue, now >= due, let metrics = duties.metrics {
       // What is written is what was asked for the last time; the time of the file says when.
-      metrics.write(duties.desk?.latest, log: log)
-      duties.desk?.ask()
+      metrics.write(duties.snapshots?.latest, log: log)
+      duties.snapshots?.request()
       metricsDue = Self.after(metrics.interval)
     }
   }

@@ -29,15 +29,15 @@ struct SensorActivity: Sendable {
     }
   }
 
-  mutating func note(_ event: SensorEvent) {
+  mutating func observe(_ event: SensorEvent) {
     guard let kind = event.kind, let time = event.timestamp else { return }
     let count = event.sampleCount
-    kinds[kind, default: Kind()].note(count, at: time)
+    kinds[kind, default: Kind()].observe(count, at: time)
   }
 }
 
 extension SensorActivity.Kind {
-  fileprivate mutating func note(_ count: Int, at time: Timestamp) {
+  fileprivate mutating func observe(_ count: Int, at time: Timestamp) {
     samples += count
     last = time
     guard let start = windowStart, time >= start else {

@@ -1,4 +1,5 @@
 internal import MQTT
+internal import Pipeline
 internal import Spatial
 internal import Telemetry
 

@@ -1,10 +1,11 @@
 internal import Logging
+internal import Pipeline
 internal import Telemetry
 
 /// Commands of the OwnTracks format. They have no answer but the messages they bring about.
 extension RemoteService {
-  func takeOwnTracks(
-    _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ messages: inout [VehicleMessage]
+  func processOwnTracks(
+    _ request: RemoteRequest, _ pipeline: inout AgentPipeline
   ) -> [RemoteManager.Decision] {
     do throws(JSONError) {
       switch try OwnTracksCommand(json: try RemoteCommand.arguments(request.payload)) {
@@ -15,8 +16,8 @@ extension RemoteService {
         plan.link.answer(.waypoints(RemoteRegions.waypoints(in: regions?.features ?? [])))
       case .setWaypoints(let waypoints):
         let features = RemoteRegions.adding(waypoints, to: regions?.features ?? [])
-        watch(RemoteRegions.document(features), &pipeline, &messages)
-      case .clearWaypoints: watch(RemoteRegions.document([]), &pipeline, &messages)
+        watch(RemoteRegions.document(features), &pipeline)
+      case .clearWaypoints: watch(RemoteRegions.document([]), &pipeline)
       case .setConfiguration(let configuration): return set(configuration)
       }
     } catch {
@@ -37,7 +38,7 @@ extension RemoteService {
 
   private var dump: OwnTracksAnswer {
     var displacement: Double?
-    if case .distance(let filter) = manager.active.location.policy { displacement = filter }
+    if case .distance(let filter) = manager.active.pipeline.location.policy { displacement = filter }
     return .dump(
       displacement: displacement, keepAlive: manager.active.mqtt.keepAlive,
       settings: .object(manager.inForce.values.mapValues(\.json)))

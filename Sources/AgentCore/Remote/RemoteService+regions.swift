@@ -1,21 +1,20 @@
 internal import Logging
+internal import Pipeline
 internal import Positioning
 internal import Telemetry
 
 /// Regions that are wanted remotely.
 extension RemoteService {
   /// A `regions/desired` document. A feature that is no region is left out and named; one document replaces the other.
-  func takeRegions(
-    _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ messages: inout [VehicleMessage]
-  ) {
+  func processRegions(_ request: RemoteRequest, _ pipeline: inout AgentPipeline) {
     guard let memory = manager.regionsDesired(request.payload, isRetained: request.isRetained) else { return }
-    watch(request.payload, &pipeline, &messages)
+    watch(request.payload, &pipeline)
     // Last: a loss of power before this decides on the same document again.
     keep(memory)
   }
 
   /// Watches the regions of a document and no others, if it can be read, and says what became of it.
-  func watch(_ document: [UInt8], _ pipeline: inout AgentPipeline, _ messages: inout [VehicleMessage]) {
+  func watch(_ document: [UInt8], _ pipeline: inout AgentPipeline) {
     var message = RegionsReportedMessage(time: Self.time, state: .applied)
     do {
       let before = regions?.features ?? []
@@ -24,7 +23,7 @@ extension RemoteService {
       try plan.folder.save(regions: RemoteRegions.document(wanted.features))
       regions = wanted
       announce(wanted.features, before: before)
-      let (accepted, problems) = wanted.collection.watch(in: &pipeline.regions.monitor)
+      let (accepted, problems) = wanted.collection.watch(in: &pipeline.regions)
       message.accepted = accepted
       message.refused = problems.map {
         RegionsReportedMessage.Refusal(index: $0.index, region: $0.identifier, reason: $0.reason)
@@ -49,11 +48,11 @@ extension RemoteService {
       try plan.folder.save(regions: nil)
       regions = nil
       if let file {
-        file.watch(in: &pipeline.regions.monitor, log: plan.log)
+        file.watch(in: &pipeline.regions, log: plan.log)
       } else {
-        pipeline.regions.monitor.replaceAll([])
+        pipeline.regions.replaceAll([])
       }
-      let count = Int64(pipeline.regions.monitor.count)
+      let count = Int64(pipeline.regions.count)
       answer(sender, .done, result: .object(["regions": .integer(count)]))
     } catch { answer(sender, .failed, "\(error)") }
   }

@@ -1,20 +1,20 @@
 internal import Glibc
 internal import Logging
+internal import Pipeline
 internal import Platform
 internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-/// Remote management on the pipeline's thread: brings what has come to those who decide, and does what they decide.
+/// Remote management on the pipeline's thread: hands requests to those who decide, and carries out what they decide.
 final class RemoteService {
   /// What it is made of.
   struct Plan: Sendable {
     var manager: RemoteManager
     var regions: RemoteRegions?
     var folder: RemoteFolder
-    var inbox: RemoteInbox
+    var topics: RemoteTopics
     var link: any RemoteLink
-    var statusRequested: Flag
     var log: Logger
   }
 
@@ -22,13 +22,14 @@ final class RemoteService {
   var manager: RemoteManager
   var commands = PendingCommands()
   private var history: HistoryBox?
-  private var hasBegun = false
+  private var isReconfigured = false
   /// What was set remotely is watched instead of the configuration's regions; nil when nothing was.
   var regions: RemoteRegions?
   private var lastNoted: Timestamp?
-  /// Seconds for which a location is to be looked for.
-  private var wantsLocation: Double?
-  /// To those who wait for one, until the end of a turn.
+  /// The connection's settings in force.
+  private var connection: AgentConfiguration.MQTT
+  /// To be delivered, and to those who wait for an answer after that.
+  var messages: [VehicleMessage] = []
   private var answers: [VehicleMessage] = []
 
   /// More fixes than this are not sent at once; the answer says from where to ask on.
@@ -39,6 +40,7 @@ final class RemoteService {
     self.plan = plan
     manager = plan.manager
     regions = plan.regions
+    connection = plan.manager.active.mqtt
     guard manager.active.remote.historyLimit > 0 else { return }
     do {
       history = HistoryBox(
@@ -48,43 +50,42 @@ final class RemoteService {
     }
   }
 
-  /// When `turn` has something to do, if nothing comes before: ns on the monotonic clock.
-  var deadline: Int64? {
-    let times = [manager.nextDeadline, commands.nextDeadline].compactMap { $0 }
-    return times.min().map { SystemClock.monotonic &+ max(0, $0.nanoseconds &- Self.now.nanoseconds) }
+  /// When `advance` or `answerPending` has something to do, if nothing comes before; on the machine's clock.
+  var nextDeadline: Timestamp? { [manager.nextDeadline, commands.nextDeadline].compactMap { $0 }.min() }
+
+  /// Carries out what is left to do from the run before.
+  func begin(_ pipeline: inout AgentPipeline) {
+    carryOut(manager.begin(), &pipeline)
   }
 
-  /// Does what has come and what is due.
-  /// - Returns: whether the pipeline goes on under another configuration, and may want other things of its sensors.
-  func turn(_ pipeline: inout AgentPipeline, _ messages: inout [VehicleMessage]) -> Bool {
-    var isReconfigured = false
-    var decisions = hasBegun ? [] : manager.begin()
-    hasBegun = true
-    for item in plan.inbox.take() {
-      switch item {
-      case .connection(let isConnected, let problem):
-        decisions += manager.connectionChanged(isConnected: isConnected, problem: problem, at: Self.now)
-      case .request(let request): decisions += take(request, &pipeline, &messages)
-      case .reload: decisions += reload(answering: nil)
-      }
-    }
-    decisions += manager.advance(to: Self.now)
-    if let timeLimit = wantsLocation {
-      pipeline.requestLocation(timeLimit: timeLimit, at: Self.now)
-      wantsLocation = nil
-    }
-    for decision in decisions { isReconfigured = carryOut(decision, &pipeline, &messages) || isReconfigured }
-    answerPending(pipeline)
-    messages += answers
-    answers.removeAll()
+  /// Carries out what is due.
+  /// - Returns: whether the pipeline was reconfigured since the last call, and may want other things of its sensors.
+  func advance(_ pipeline: inout AgentPipeline) -> Bool {
+    carryOut(manager.advance(to: Self.now), &pipeline)
+    defer { isReconfigured = false }
     return isReconfigured
   }
 
-  /// Learns where the pipeline stands after an event. Only what the pipeline would tell is remembered here.
-  func note(_ pipeline: AgentPipeline) {
+  func observe(_ change: LinkChange, _ pipeline: inout AgentPipeline) {
+    let decisions =
+      switch change {
+      case .connected: manager.connectionChanged(isConnected: true, problem: nil, at: Self.now)
+      case .lost(let reason): manager.connectionChanged(isConnected: false, problem: reason, at: Self.now)
+      }
+    carryOut(decisions, &pipeline)
+  }
+
+  /// What is to be delivered since the last call: first what was decided, then the answers.
+  func drain() -> [VehicleMessage] {
+    defer { (messages, answers) = ([], []) }
+    return messages + answers
+  }
+
+  /// Learns where the pipeline stands after an event. Only what the pipeline would publish is remembered here.
+  func observe(_ pipeline: AgentPipeline) {
     guard let known = pipeline.lastKnown, known.location.timestamp != lastNoted else { return }
     lastNoted = known.location.timestamp
-    commands.note(known)
+    commands.observe(known)
     history?.record(
       TrackMessage.Fix(
         time: known.time, coordinate: known.location.coordinate,
@@ -101,15 +102,22 @@ final class RemoteService {
   // MARK: Decisions
 
   private func carryOut(
-    _ decision: RemoteManager.Decision, _ pipeline: inout AgentPipeline, _ messages: inout [VehicleMessage]
-  ) -> Bool {
+    _ decisions: [RemoteManager.Decision], _ pipeline: inout AgentPipeline
+  ) {
+    for decision in decisions { carryOut(decision, &pipeline) }
+  }
+
+  private func carryOut(
+    _ decision: RemoteManager.Decision, _ pipeline: inout AgentPipeline
+  ) {
     switch decision {
     case .remember(let memory): keep(memory)
     case .apply(let configuration):
-      let isNewConnection = pipeline.configuration.mqtt != configuration.mqtt
-      pipeline.reconfigure(configuration, at: Self.now) { messages.append($0) }
+      let isNewConnection = connection != configuration.mqtt
+      connection = configuration.mqtt
+      pipeline.reconfigure(configuration.pipeline) { messages.append($0) }
       if isNewConnection { plan.link.reconnect(configuration.mqtt) }
-      return true
+      isReconfigured = true
     case .report(let report):
       plan.log.notice(
         .remoteSettings, "remote settings \(report.state)",
@@ -120,7 +128,6 @@ final class RemoteService {
         ])
       messages.append(.configReported(message(report)))
     }
-    return false
   }
 
   func keep(_ memory: RemoteMemory) {
@@ -142,26 +149,22 @@ final class RemoteService {
 
   // MARK: Requests
 
-  private func take(
-    _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ messages: inout [VehicleMessage]
-  ) -> [RemoteManager.Decision] {
+  func process(_ request: RemoteRequest, _ pipeline: inout AgentPipeline) {
     switch request.subject {
     case .configuration:
-      return manager.desired(request.payload, isRetained: request.isRetained, at: Self.now)
-    case .regions:
-      takeRegions(request, &pipeline, &messages)
-      return []
-    case .command(let name):
-      // A command that the broker kept is one that somebody gave long ago.
-      return request.isRetained ? [] : take(name, request, &pipeline, &messages)
-    case .ownTracks: return request.isRetained ? [] : takeOwnTracks(request, &pipeline, &messages)
+      carryOut(
+        manager.desired(request.payload, isRetained: request.isRetained, at: Self.now), &pipeline)
+    case .regions: processRegions(request, &pipeline)
+    // A retained command is one that somebody gave long ago.
+    case .command where request.isRetained, .ownTracks where request.isRetained: break
+    case .command(let name): process(command: name, request, &pipeline)
+    case .ownTracks: carryOut(processOwnTracks(request, &pipeline), &pipeline)
     }
   }
 
-  private func take(
-    _ name: String, _ request: RemoteRequest, _ pipeline: inout AgentPipeline,
-    _ messages: inout [VehicleMessage]
-  ) -> [RemoteManager.Decision] {
+  private func process(
+    command name: String, _ request: RemoteRequest, _ pipeline: inout AgentPipeline
+  ) {
     var sender = PendingCommands.Sender(command: name, request: request)
     do throws(JSONError) {
       let arguments = try RemoteCommand.arguments(request.payload)
@@ -169,24 +172,22 @@ final class RemoteService {
       switch try RemoteCommand(name: name, arguments: arguments) {
       case .locate(let timeout):
         commands.locate(sender, until: Self.now.advanced(bySeconds: timeout))
-        wantsLocation = timeout
-      case .status: requestStatus(sender, after: pipeline.statusCount)
-      case .reload: return reload(answering: sender)
-      case .track(let from, let to): sendTrack(from, to, sender, &messages)
+        pipeline.requestLocation(timeLimit: timeout)
+      case .status:
+        commands.awaitStatus(sender, after: pipeline.statusCount)
+        pipeline.requestStatus()
+      case .reload: reload(answering: sender, &pipeline)
+      case .track(let from, let to): sendTrack(from, to, sender)
       case .resetRegions: resetRegions(sender, &pipeline)
       }
     } catch { answer(sender, .refused, error.description) }
-    return []
   }
 
-  private func requestStatus(_ sender: PendingCommands.Sender, after count: Int) {
-    commands.awaitStatus(sender, after: count)
-    plan.statusRequested.raise()
-    // So that the loop does not wait before it hands the message over, and looks here again after it.
-    plan.inbox.wakeUp()
-  }
-
-  private func reload(answering sender: PendingCommands.Sender?) -> [RemoteManager.Decision] {
+  /// Reads the configuration file again.
+  /// - Parameter sender: who asked remotely; nil when it was the machine's operator.
+  func reload(
+    answering sender: PendingCommands.Sender? = nil, _ pipeline: inout AgentPipeline
+  ) {
     do throws(ConfigurationError) {
       let outcome = try manager.reload(manager.layers.withFileReadAgain())
       plan.log.notice(
@@ -203,17 +204,16 @@ final class RemoteService {
             "needsRestart": .array(outcome.needsRestart.map(JSONValue.string)),
           ]))
       }
-      return outcome.decisions
+      carryOut(outcome.decisions, &pipeline)
     } catch {
       plan.log.warning(
         .configurationNotReloaded, "configuration not read again", metadata: ["reason": "\(error)"])
       if let sender { answer(sender, .failed, error.description) }
-      return []
     }
   }
 
   private func sendTrack(
-    _ from: UTCTime, _ to: UTCTime?, _ sender: PendingCommands.Sender, _ messages: inout [VehicleMessage]
+    _ from: UTCTime, _ to: UTCTime?, _ sender: PendingCommands.Sender
   ) {
     guard let history else {
       return answer(sender, .failed, "this vehicle keeps no history of fixes (remote.history_mb)")
@@ -239,7 +239,8 @@ final class RemoteService {
 
   // MARK: Answers
 
-  private func answerPending(_ pipeline: AgentPipeline) {
+  /// Answers the commands that were waiting for a location or a status.
+  func answerPending(_ pipeline: AgentPipeline) {
     for (sender, location, isFresh) in commands.located(at: Self.now) {
       guard let location, let json = try? JSONValue(parsing: location.payload) else {
         answer(sender, .failed, "no position is known")
@@ -248,7 +249,7 @@ final class RemoteService {
       answer(sender, .done, result: .object(["location": json, "fresh": .bool(isFresh)]))
     }
     guard let status = pipeline.lastStatus else { return }
-    for sender in commands.told(status: pipeline.statusCount) {
+    for sender in commands.published(status: pipeline.statusCount) {
       answer(sender, .done, result: try? JSONValue(parsing: status.payload))
     }
   }

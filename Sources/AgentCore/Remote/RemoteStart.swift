@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Logging
+internal import Pipeline
 internal import Platform
 internal import Spatial
 internal import Telemetry

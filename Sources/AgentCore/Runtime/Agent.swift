@@ -1,5 +1,6 @@
 internal import Glibc
 public import Logging
+internal import Pipeline
 internal import Platform
 internal import Sensors
 internal import Spatial
@@ -7,8 +8,8 @@ internal import Telemetry
 
 /// The agent: sensors in, messages out, until told to stop.
 ///
-/// Threads: one per source, one for the pipeline, one for MQTT; the thread that calls `run` waits for signals. Sources
-/// hand blocks to the pipeline through one bounded queue.
+/// Threads: one per source, one for the pipeline, one for MQTT; the thread that calls `run` waits for signals. All that
+/// happens reaches the pipeline as an `AgentInput` through one bounded queue.
 public final class Agent: Sendable {
   /// Where messages go.
   public enum Output: Sendable {
@@ -23,9 +24,6 @@ public final class Agent: Sendable {
   private let output: Output
   private let version: String
   private let log: Logger
-
-  /// Blocks that may wait for the pipeline: some seconds of all sensors at full rate.
-  private static let queueCapacity = 1024
 
   /// - Parameter layers: where the configuration came from; without it, it can neither be read again nor changed remotely.
   public init(
@@ -62,54 +60,50 @@ public final class Agent: Sendable {
       configuration.input == .hardware
       ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
     var initial = AgentPipeline(
-      configuration: configuration, start: timestamp, time: time, version: version,
+      configuration: configuration.pipeline, start: timestamp, time: time, version: version,
       calibration: calibration?.load(now: UTCTime(nanoseconds: SystemClock.realtime)))
-    initial.note(deniedNodes: DevicePermissions().denied(for: configuration))
+    initial.observe(deniedNodes: DevicePermissions().denied(for: configuration))
     if let regions = start?.regions {
-      regions.watch(in: &initial.regions.monitor, log: log)
+      regions.watch(in: &initial.regions, log: log)
     } else if let path = configuration.regions.path {
-      try RegionFile(path).watch(in: &initial.regions.monitor, log: log)
+      try RegionFile(path).watch(in: &initial.regions, log: log)
     }
     // What is printed depends on the input alone.
     let regionStates =
       output == .broker ? RegionStateFile(path: configuration.regions.statePath, log: log) : nil
-    regionStates?.restore(&initial.regions.monitor)
+    regionStates?.restore(&initial.regions)
     let pipeline = initial
-    let queue = BoundedQueue<SensorEvent>(capacity: Self.queueCapacity)
-    let statusRequested = Flag()
-    let inbox = start.map { RemoteInbox(topics: $0.topics) { queue.wake() } }
+    let inbox = AgentInbox()
     let formats = try MessageFormats(configuration.profiles, topics: topics, version: version)
     let delivery: any MessageDelivery =
       switch output {
       case .print: PrintDelivery(formats: formats)
       case .broker:
         try BrokerDelivery(
-          configuration: configuration, formats: formats, log: log, remote: inbox,
-          connected: {
-            // The broker may have published the will of the connection before.
-            statusRequested.raise()
-            queue.wake()
-          })
+          configuration: configuration, formats: formats, log: log, remote: start?.topics, inbox: inbox)
       }
-    var remote: RemoteService.Plan?
-    if let start, let inbox, let link = delivery as? any RemoteLink {
-      remote = RemoteService.Plan(
-        manager: start.manager, regions: start.regions, folder: start.folder, inbox: inbox, link: link,
-        statusRequested: statusRequested, log: log)
-    }
+    let duties = try duties(inbox)
+    var surroundings = AgentLoop.Surroundings()
+    surroundings.vehicle = "\(configuration.fleet)/\(configuration.vehicle)"
     // What is printed depends on the input alone.
-    let probe = output == .broker ? SystemProbe(store: configuration.store.path) : nil
-    let duties = try duties { queue.wake() }
-    let runner = PipelineRunner(
-      pipeline: pipeline, delivery: delivery, statusRequested: statusRequested, probe: probe,
-      regionStates: regionStates, memory: MotionMemory.Plan(configuration, calibration: calibration),
-      remote: remote, desk: duties.desk, log: log)
+    if output == .broker { surroundings.probe = SystemProbe(store: configuration.store.path) }
+    surroundings.regionStates = regionStates
+    surroundings.memory = MotionMemory.Plan(configuration, calibration: calibration)
+    surroundings.snapshots = duties.snapshots
+    if let start, let link = delivery as? any RemoteLink {
+      surroundings.remote = RemoteService.Plan(
+        manager: start.manager, regions: start.regions, folder: start.folder, topics: start.topics,
+        link: link, log: log)
+    }
     let outcome = Locked<(any Error)?>(nil)
     let worker = try DedicatedThread.startWatched(
-      name: "pipeline", stackSize: 1 << 20, call: { queue.wake() },
-      { heartbeat in
+      name: "pipeline", stackSize: 1 << 20, call: { inbox.push(.tick) },
+      { [surroundings, log] heartbeat in
         do {
-          try runner.run(feed, queue: queue, heartbeat: heartbeat)
+          var loop = try AgentLoop(
+            pipeline: pipeline, sensors: feed, inbox: inbox, delivery: delivery, surroundings: surroundings,
+            log: log)
+          try loop.run(heartbeat: heartbeat)
         } catch {
           outcome.withLock { $0 = error }
         }
@@ -120,14 +114,11 @@ public final class Agent: Sendable {
       metadata: ["vehicle": "\(configuration.fleet)/\(configuration.vehicle)", "version": "\(version)"])
     var caretaker = Caretaker(
       signals: signals, ended: ended, duties: duties,
-      orders: Caretaker.Orders(
-        stop: {
-          runner.requestStop()
-          queue.wake()
-        },
+      actions: Caretaker.SignalActions(
+        stop: { inbox.push(.stop) },
         reload: {
-          inbox?.put(.reload)
-          return inbox != nil
+          guard start != nil else { return false }
+          return inbox.push(.reload)
         }), version: version, log: log)
     caretaker.run()
     worker.join()
@@ -137,7 +128,7 @@ public final class Agent: Sendable {
 
   /// What the main thread looks after. Nothing of it is needed for a vehicle to report, so nothing of it keeps the agent
   /// from starting.
-  private func duties(wake: @escaping @Sendable () -> Void) throws -> Caretaker.Duties {
+  private func duties(_ inbox: AgentInbox) throws -> Caretaker.Duties {
     let environment = ProcessEnvironment.variables
     var duties = Caretaker.Duties()
     duties.notifier = ServiceNotifier(environment: environment)
@@ -154,7 +145,7 @@ public final class Agent: Sendable {
     }
     duties.metrics = settings.metricsFile.map { MetricsFile(path: $0, interval: settings.metricsInterval) }
     if duties.notifier != nil || duties.control != nil || duties.metrics != nil {
-      duties.desk = try SnapshotDesk(wake: wake)
+      duties.snapshots = try SnapshotBoard(inbox: inbox)
     }
     return duties
   }

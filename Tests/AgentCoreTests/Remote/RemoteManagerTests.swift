@@ -1,3 +1,4 @@
+import Pipeline
 import Spatial
 import Telemetry
 import TestSupport
@@ -51,7 +52,7 @@ import Testing
   }
 
   private func filter(_ configuration: AgentConfiguration?) -> Double? {
-    if case .distance(let metres)? = configuration?.location.policy { metres } else { nil }
+    if case .distance(let metres)? = configuration?.pipeline.location.policy { metres } else { nil }
   }
 
   private func remembered(_ decisions: [RemoteManager.Decision]) -> RemoteMemory? {
@@ -69,7 +70,7 @@ import Testing
       Issue.record("not remembered first")
       return
     }
-    #expect(filter(applied(decisions)) == 20 && applied(decisions)?.isHeadingEnabled == false)
+    #expect(filter(applied(decisions)) == 20 && applied(decisions)?.pipeline.heading.isEnabled == false)
     #expect(report(decisions)?.state == .applied && report(decisions)?.version == "a")
     #expect(report(decisions)?.accepted == ["heading.enabled", "location.distance_filter"])
     #expect(remembered(decisions)?.trial?.settings.values.count == 2)
@@ -147,7 +148,8 @@ import Testing
     #expect(manager.nextDeadline == at(160) && manager.advance(to: at(159.9)).isEmpty)
     let back = manager.advance(to: at(160))
     #expect(
-      applied(back)?.mqtt == (try layers().configuration().mqtt) && applied(back)?.isHeadingEnabled == true)
+      applied(back)?.mqtt == (try layers().configuration().mqtt)
+        && applied(back)?.pipeline.heading.isEnabled == true)
     #expect(report(back)?.state == .rolledBack && report(back)?.settings.isEmpty == true)
     #expect(report(back)?.problem?.contains("nobody there") == true)
     #expect(remembered(back)?.trial == nil && manager.nextDeadline == nil)
@@ -187,12 +189,12 @@ import Testing
     for start in 1...RemoteManager.startsOnTrial {
       memory = try RemoteMemory(decoding: memory.encoded)
       var next = try manager(memory: memory, connected: false)
-      #expect(next.active.isHeadingEnabled == false)
+      #expect(next.active.pipeline.heading.isEnabled == false)
       memory = try #require(remembered(next.begin()))
       #expect(memory.trial?.starts == start)
     }
     var last = try manager(memory: memory, connected: false)
-    #expect(last.active.isHeadingEnabled)
+    #expect(last.active.pipeline.heading.isEnabled)
     let decisions = last.begin()
     #expect(report(decisions)?.state == .rolledBack && remembered(decisions)?.trial == nil)
   }
@@ -208,7 +210,7 @@ import Testing
     let read = try RemoteMemory(decoding: memory.encoded)
     #expect(read == memory)
     let manager = try manager(memory: read, flags: ["location.distance_filter=7"])
-    #expect(manager.active.isHeadingEnabled == false && manager.active.iio.rate == 25)
+    #expect(manager.active.pipeline.heading.isEnabled == false && manager.active.pipeline.inertial.rate == 25)
     #expect(filter(manager.active) == 7 && manager.active.vehicle == "v")
   }
 
@@ -220,7 +222,7 @@ import Testing
     let outcome = try manager.reload(layers(changed))
     #expect(outcome.changed == ["location.distance_filter", "status.interval"])
     #expect(outcome.needsRestart == ["mqtt.broker"])
-    #expect(filter(applied(outcome.decisions)) == 50 && manager.active.statusInterval == 7)
+    #expect(filter(applied(outcome.decisions)) == 50 && manager.active.pipeline.statusInterval == 7)
     #expect(manager.active.mqtt == (try layers().configuration().mqtt))
     #expect(throws: ConfigurationError.self) {
       try manager.reload(layers(Self.file.replacing("mqtt://old", with: "ftp://x")))

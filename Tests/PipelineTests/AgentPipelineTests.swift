@@ -4,6 +4,7 @@ import Telemetry
 import Testing
 
 @testable import AgentCore
+@testable import Pipeline
 
 /// The agent's decisions in exact virtual time.
 @Suite struct AgentPipelineTests {
@@ -14,7 +15,7 @@ import Testing
       layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
       file: nil)
     return AgentPipeline(
-      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
   }
 
   private func fix(at seconds: Double, latitude: Double, time: Bool = true) -> SensorEvent {

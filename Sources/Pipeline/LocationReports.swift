@@ -12,11 +12,11 @@ struct LocationReports: Sendable {
 
   private let isEnabled: Bool
   private let isHeadingEnabled: Bool
-  private let policy: AgentConfiguration.LocationSettings.Policy
+  private let policy: PipelineConfiguration.Location.Policy
   private let privacy: PrivacyPolicy
   private var screen: FixScreen
   private var bounded: BoundedReports?
-  /// Locations that privacy kept back, and whether the newest is one.
+  /// Locations that privacy withheld, and whether the newest is one.
   private var withheldCount = 0
   private var isWithholding = false
   private let tracks: TrackBatches?
@@ -24,10 +24,10 @@ struct LocationReports: Sendable {
   /// Where messages go, and how civil time is told.
   typealias Send = (VehicleMessage) -> Void
 
-  init(_ configuration: AgentConfiguration, start: Timestamp) {
+  init(_ configuration: PipelineConfiguration, start: Timestamp) {
     let settings = configuration.location
-    isEnabled = configuration.isLocationEnabled
-    isHeadingEnabled = configuration.isHeadingEnabled
+    isEnabled = settings.isEnabled
+    isHeadingEnabled = configuration.heading.isEnabled
     policy = settings.policy
     privacy = configuration.privacy
     availability = ServiceAvailability(
@@ -38,7 +38,7 @@ struct LocationReports: Sendable {
       pausesLocationUpdatesAutomatically: settings.pausesAutomatically)
     screen = FixScreen(
       activity: settings.activity,
-      clock: ReceiverClock(earliest: configuration.input == .hardware ? ReceiverClock.firstRelease : nil))
+      clock: ReceiverClock(earliest: configuration.isVirtual ? nil : ReceiverClock.firstRelease))
     tracks = settings.deferral.map(TrackBatches.init)
     guard isEnabled else { return }
     switch policy {
@@ -83,30 +83,30 @@ struct LocationReports: Sendable {
     [manager.nextDeadline, bounded?.nextDeadline].compactMap { $0 }.min()
   }
 
-  /// Takes a receiver's report; returns the locations that may be believed now, in order of time.
+  /// Returns the locations that may be believed after a receiver's report, in order of time, each with its civil time.
   mutating func process(_ fix: PositionFix, _ timeBase: inout TimeBase, into send: Send) -> [Location] {
     guard isEnabled else { return [] }
-    let locations = screen.process(fix, reference: timeBase.machineTime(at: fix.timestamp))
+    var locations = screen.process(fix, reference: timeBase.machineTime(at: fix.timestamp))
     if fix.coordinate == nil {
       timeBase.observe(fix.time, at: fix.timestamp)
-      take(manager.noteNoPosition(at: fix.timestamp), timeBase, into: send)
+      process(manager.noteNoPosition(at: fix.timestamp), timeBase, into: send)
     }
-    for location in locations {
-      timeBase.observe(location.time, at: location.timestamp)
-      process(location, timeBase, into: send)
+    for index in locations.indices {
+      timeBase.observe(locations[index].time, at: locations[index].timestamp)
+      locations[index] = timeBase.stamped(locations[index])
+      process(locations[index], timeBase, into: send)
     }
     return locations
   }
 
-  /// Takes what the accelerometer says of rest and motion; nil when it falls silent.
-  mutating func note(
+  /// Learns whether the vehicle rests; nil when nothing tells.
+  mutating func observe(
     _ state: StationaryDetector.State?, at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send
   ) {
-    take(manager.note(state, at: timestamp), timeBase, into: send)
+    process(manager.note(state, at: timestamp), timeBase, into: send)
   }
 
-  /// Takes word of a source's state.
-  mutating func note(_ status: SourceStatus, _ timeBase: TimeBase, into send: Send) {
+  mutating func observe(_ status: SourceStatus, _ timeBase: TimeBase, into send: Send) {
     for kind in status.kinds {
       switch status.state {
       case .active, .idle: availability.unavailable[kind] = nil
@@ -117,22 +117,22 @@ struct LocationReports: Sendable {
     guard isEnabled, case .unavailable(let reason) = status.state, status.kinds.contains(.positioning) else {
       return
     }
-    take(manager.fail(.receiverUnavailable(reason: reason)), timeBase, into: send)
+    process(manager.fail(.receiverUnavailable(reason: reason)), timeBase, into: send)
   }
 
-  /// Takes which device nodes may not be opened; an empty list when all may.
-  mutating func note(deniedNodes: [String: SensorKind?]) { availability.deniedNodes = deniedNodes }
+  /// Learns which device nodes may not be opened; an empty list when all may.
+  mutating func observe(deniedNodes: [String: SensorKind?]) { availability.deniedNodes = deniedNodes }
 
   /// Lets time pass.
   mutating func advance(to timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
-    take(manager.advance(to: timestamp), timeBase, into: send)
-    tell(bounded?.advance(to: timestamp), into: send)
+    process(manager.advance(to: timestamp), timeBase, into: send)
+    publish(bounded?.advance(to: timestamp), into: send)
   }
 
-  /// Tells what is pending, before a stop.
+  /// Publishes what is pending, before a stop.
   mutating func finish(_ timeBase: TimeBase, into send: Send) {
-    take(manager.stopUpdatingLocation(), timeBase, into: send)
-    tell(bounded?.finish(), into: send)
+    process(manager.stopUpdatingLocation(), timeBase, into: send)
+    publish(bounded?.finish(), into: send)
   }
 
   /// Each service by name, for `status`: `available`, or why it is not.
@@ -161,18 +161,18 @@ struct LocationReports: Sendable {
   }
 
   private mutating func process(_ location: Location, _ timeBase: TimeBase, into send: Send) {
-    // The exact position ends here: nothing that is stored or told may come from before this line.
+    // The exact position ends here: nothing that is stored or published may come from before this line.
     guard let location = privacy.shown(location) else {
       withheldCount += 1
       // Subscribers would else go on showing a drive that nobody sees.
-      if !isWithholding { tell(bounded?.stand(), into: send) }
+      if !isWithholding { publish(bounded?.stand(), into: send) }
       isWithholding = true
       return
     }
     isWithholding = false
-    take(manager.process(location), timeBase, into: send)
+    process(manager.process(location), timeBase, into: send)
     if !manager.isPaused, let told = manager.location {
-      tell(bounded?.process(told, time: Self.time(of: told, timeBase)), into: send)
+      publish(bounded?.process(told, time: timeBase.utc(of: told)), into: send)
     }
     beginBatch(at: location.timestamp)
   }
@@ -185,45 +185,76 @@ struct LocationReports: Sendable {
       untilTraveled: deferral.distance, timeout: deferral.timeout, at: timestamp)
   }
 
-  private mutating func take(_ events: [LocationEvent], _ timeBase: TimeBase, into send: Send) {
+  private mutating func process(_ events: [LocationEvent], _ timeBase: TimeBase, into send: Send) {
     for event in events {
       switch event {
       case .location(let location):
         if tracks != nil {
-          tell([location], timeBase, into: send)
+          publish([location], timeBase, into: send)
         } else if bounded == nil {
-          tell(location, timeBase, into: send)
+          publish(location, timeBase, into: send)
         }
-      case .significantChange(let location), .requested(let location): tell(location, timeBase, into: send)
-      case .batch(let fixes): tell(fixes, timeBase, into: send)
+      case .significantChange(let location), .requested(let location): publish(location, timeBase, into: send)
+      case .batch(let fixes): publish(fixes, timeBase, into: send)
       case .paused(let location):
-        if let location, bounded == nil { tell(location, timeBase, into: send) }
-        tell(bounded?.stand(), into: send)
+        if let location, bounded == nil { publish(location, timeBase, into: send) }
+        publish(bounded?.stand(), into: send)
       case .deferredUpdatesFinished, .resumed, .failed: break
       }
     }
   }
 
-  private func tell(_ location: Location, _ timeBase: TimeBase, into send: Send) {
+  private func publish(_ location: Location, _ timeBase: TimeBase, into send: Send) {
     send(
-      .location(LocationMessage(identity: nil, time: Self.time(of: location, timeBase), location: location)))
+      .location(LocationMessage(identity: nil, time: timeBase.utc(of: location), location: location)))
   }
 
   /// A batch, and with it the last known location, unless bounded reports tell that.
-  private func tell(_ fixes: [Location], _ timeBase: TimeBase, into send: Send) {
+  private func publish(_ fixes: [Location], _ timeBase: TimeBase, into send: Send) {
     guard let tracks, let last = fixes.last else { return }
-    send(.track(tracks.message(fixes) { Self.time(of: $0, timeBase) }))
-    if bounded == nil { tell(last, timeBase, into: send) }
+    send(.track(tracks.message(fixes) { timeBase.utc(of: $0) }))
+    if bounded == nil { publish(last, timeBase, into: send) }
   }
 
-  private func tell(_ reports: [BoundedReports.Report]?, into send: Send) {
+  private func publish(_ reports: [BoundedReports.Report]?, into send: Send) {
     for (predictor, location) in reports ?? [] {
       let time = UTCTime(nanoseconds: predictor.moment.nanoseconds)
       send(.location(LocationMessage(identity: nil, time: time, location: location, report: predictor)))
     }
   }
+}
 
-  private static func time(of location: Location, _ timeBase: TimeBase) -> UTCTime {
-    location.time ?? timeBase.utc(at: location.timestamp)
+/// Makes a `track` message of a batch of fixes, lossless or thinned.
+struct TrackBatches: Sendable {
+  let deferral: PipelineConfiguration.Location.Deferral
+
+  /// Decimals of a degree: a centimetre.
+  private static let precision = 7
+
+  /// - Parameter fixes: in order, each with its civil time.
+  func message(_ fixes: [Location], time: (Location) -> UTCTime) -> TrackMessage {
+    let kept = deferral.error.map { thinned(fixes, within: $0, time: time) } ?? fixes
+    return TrackMessage(
+      identity: nil,
+      fixes: kept.map {
+        TrackMessage.Fix(
+          time: time($0), coordinate: $0.coordinate, horizontalAccuracy: $0.horizontalAccuracy)
+      }, precision: Self.precision, bound: kept.count < fixes.count ? deferral.error : nil)
+  }
+
+  /// Readers interpolate by the times of the message, so those decide.
+  private func thinned(
+    _ fixes: [Location], within error: Double, time: (Location) -> UTCTime
+  ) -> [Location] {
+    let rounding = TrackMessage.roundingError(precision: Self.precision)
+    var thinner = TrackThinner(epsilon: error - rounding)
+    var kept: [Location] = []
+    for fix in fixes {
+      var sample = fix
+      sample.timestamp = Timestamp(nanoseconds: time(fix).nanoseconds)
+      sample.time = time(fix)
+      kept += thinner.process(sample)
+    }
+    return kept + thinner.finish()
   }
 }

@@ -5,7 +5,7 @@ internal import Telemetry
 
 /// Watches the samples for what a `motion` message tells: shakes, blows, changes of orientation, rest and movement.
 struct MotionEvents: Sendable {
-  private let enabled: Set<AgentConfiguration.MotionEvent>
+  private let enabled: Set<PipelineConfiguration.Motion.Event>
   private var shakes = ShakeDetector()
   private var impacts = ImpactDetector()
   private var orientation = OrientationDetector()
@@ -13,7 +13,7 @@ struct MotionEvents: Sendable {
   private let watchesActivity: Bool
 
   /// - Parameter watchesActivity: whether `activity` is wanted, told or not.
-  init(_ enabled: Set<AgentConfiguration.MotionEvent>, watchesActivity: Bool = false) {
+  init(_ enabled: Set<PipelineConfiguration.Motion.Event>, watchesActivity: Bool = false) {
     self.enabled = enabled
     self.watchesActivity = watchesActivity || enabled.contains(.activity)
   }

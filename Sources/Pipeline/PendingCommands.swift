@@ -1,15 +1,15 @@
-internal import Spatial
-internal import Telemetry
+package import Spatial
+package import Telemetry
 
 /// Commands that cannot be answered at once. A value without I/O.
-struct PendingCommands: Sendable {
+package struct PendingCommands: Sendable {
   /// Who asked, and where the answer goes.
-  struct Sender: Hashable, Sendable {
-    var command: String
-    var id: String?
-    var replyTo: CommandResponseMessage.ReplyAddress?
+  package struct Sender: Hashable, Sendable {
+    package var command: String
+    package var id: String?
+    package var replyTo: CommandResponseMessage.ReplyAddress?
 
-    init(command: String, request: RemoteRequest) {
+    package init(command: String, request: RemoteRequest) {
       self.command = command
       replyTo = request.replyTo
     }
@@ -23,19 +23,21 @@ struct PendingCommands: Sendable {
   /// More than this many of a kind do not wait: the oldest is answered early.
   private static let capacity = 32
 
+  package init() {}
+
   /// Waits for the next fix until a deadline.
-  mutating func locate(_ sender: Sender, until deadline: Timestamp) {
+  package mutating func locate(_ sender: Sender, until deadline: Timestamp) {
     isFresh = false
     locates.append((sender, deadline))
   }
 
-  mutating func note(_ location: LocationMessage) {
+  package mutating func observe(_ location: LocationMessage) {
     lastLocation = location
     isFresh = true
   }
 
   /// The position at the end, and whether it was measured after the command came.
-  mutating func located(at now: Timestamp) -> [(Sender, LocationMessage?, isFresh: Bool)] {
+  package mutating func located(at now: Timestamp) -> [(Sender, LocationMessage?, isFresh: Bool)] {
     guard !locates.isEmpty else { return [] }
     if isFresh {
       defer { locates = [] }
@@ -48,16 +50,16 @@ struct PendingCommands: Sendable {
   }
 
   /// Waits for the status message after the one of this number.
-  mutating func awaitStatus(_ sender: Sender, after number: Int) {
+  package mutating func awaitStatus(_ sender: Sender, after number: Int) {
     statuses.append((sender, number))
   }
 
-  mutating func told(status number: Int) -> [Sender] {
+  package mutating func published(status number: Int) -> [Sender] {
     guard !statuses.isEmpty else { return [] }
     defer { statuses.removeAll { $0.after < number } }
     return statuses.filter { $0.after < number }.map(\.sender)
   }
 
   /// When a command waits no longer.
-  var nextDeadline: Timestamp? { locates.map(\.deadline).min() }
+  package var nextDeadline: Timestamp? { locates.map(\.deadline).min() }
 }

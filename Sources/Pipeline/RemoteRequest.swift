@@ -1,8 +1,8 @@
-internal import Telemetry
+package import Telemetry
 
 /// A message to the vehicle.
-struct RemoteRequest: Hashable, Sendable {
-  enum Subject: Hashable, Sendable {
+package struct RemoteRequest: Hashable, Sendable {
+  package enum Subject: Hashable, Sendable {
     case configuration
     case regions
     case command(String)
@@ -10,20 +10,35 @@ struct RemoteRequest: Hashable, Sendable {
     case ownTracks
   }
 
-  var subject: Subject
-  var payload: [UInt8]
-  /// Whether the broker had kept it from before.
-  var isRetained = false
+  package var subject: Subject
+  package var payload: [UInt8]
+  /// Whether the broker had retained it.
+  package var isRetained: Bool
   /// Where its sender wants the answer; nil for the command's own topic.
-  var replyTo: CommandResponseMessage.ReplyAddress?
+  package var replyTo: CommandResponseMessage.ReplyAddress?
+
+  package init(
+    subject: Subject, payload: [UInt8], isRetained: Bool = false,
+    replyTo: CommandResponseMessage.ReplyAddress? = nil
+  ) {
+    self.subject = subject
+    self.payload = payload
+    self.isRetained = isRetained
+    self.replyTo = replyTo
+  }
 }
 
-/// What a vehicle listens to.
-struct RemoteTopics: Sendable {
-  let topics: TopicScheme
-  let ownTracks: OwnTracksTopics?
+/// The topics that a vehicle subscribes to.
+package struct RemoteTopics: Sendable {
+  package let topics: TopicScheme
+  package let ownTracks: OwnTracksTopics?
 
-  var filters: [String] {
+  package init(topics: TopicScheme, ownTracks: OwnTracksTopics?) {
+    self.topics = topics
+    self.ownTracks = ownTracks
+  }
+
+  package var filters: [String] {
     [
       topics.topic(path: TopicScheme.configDesired), topics.topic(path: TopicScheme.regionsDesired),
       // One level: our own answers lie below.
@@ -31,8 +46,8 @@ struct RemoteTopics: Sendable {
     ] + (ownTracks.map { [$0.command] } ?? [])
   }
 
-  /// What a topic is about; nil for one that nobody asked for.
-  func subject(of topic: String) -> RemoteRequest.Subject? {
+  /// What a topic is about; nil for one that was not subscribed to.
+  package func subject(of topic: String) -> RemoteRequest.Subject? {
     if topic == ownTracks?.command { return .ownTracks }
     let base = topics.topic(path: "")
     guard topic.hasPrefix(base) else { return nil }

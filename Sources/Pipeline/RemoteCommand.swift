@@ -1,8 +1,8 @@
-internal import Spatial
-internal import Telemetry
+package import Spatial
+package import Telemetry
 
 /// A command with its arguments, checked.
-enum RemoteCommand: Hashable, Sendable {
+package enum RemoteCommand: Hashable, Sendable {
   /// - Parameter timeout: seconds to wait for a new fix.
   case locate(timeout: Double)
   case status
@@ -11,12 +11,12 @@ enum RemoteCommand: Hashable, Sendable {
   case track(from: UTCTime, to: UTCTime?)
   case resetRegions
 
-  static let names = ["locate", "status", "reload", "track", "reset-regions"]
+  package static let names = ["locate", "status", "reload", "track", "reset-regions"]
   /// Bytes of a request.
-  static let sizeLimit = 65_536
+  package static let sizeLimit = 65_536
 
   /// - Throws: `JSONError` saying what is wrong with the request.
-  init(name: String, arguments json: JSONValue) throws(JSONError) {
+  package init(name: String, arguments json: JSONValue) throws(JSONError) {
     switch name {
     case "locate": self = .locate(timeout: try json.number("timeout", in: 0...300) ?? 30)
     case "status": self = .status
@@ -34,7 +34,7 @@ enum RemoteCommand: Hashable, Sendable {
   }
 
   /// The arguments of a request: a JSON object, or nothing at all.
-  static func arguments(_ payload: [UInt8]) throws(JSONError) -> JSONValue {
+  package static func arguments(_ payload: [UInt8]) throws(JSONError) -> JSONValue {
     if payload.isEmpty { return .object([:]) }
     guard payload.count <= sizeLimit else { throw JSONError("more than \(sizeLimit) bytes") }
     let json = try JSONValue(parsing: payload)

@@ -23,16 +23,16 @@ struct PowerControl: Sendable {
   /// When `plan` has something to do, if nothing happens before.
   var nextDeadline: Timestamp? { planner.nextDeadline }
 
-  /// Takes in what an event says of motion, of the receiver and of the sources.
-  mutating func note(_ event: SensorEvent) {
+  /// Learns what an event says of motion, of the receiver and of the sources.
+  mutating func observe(_ event: SensorEvent) {
     switch event {
     case .accelerometer(let block):
       for sample in block {
-        note(motion: detector.process(acceleration: sample.acceleration, at: sample.timestamp))
+        observe(motion: detector.process(acceleration: sample.acceleration, at: sample.timestamp))
       }
     case .gyroscope(let block):
       for sample in block {
-        note(motion: detector.process(rotationRate: sample.rotationRate, at: sample.timestamp))
+        observe(motion: detector.process(rotationRate: sample.rotationRate, at: sample.timestamp))
       }
     case .position: hasNews = true
     case .status(let status):
@@ -47,7 +47,7 @@ struct PowerControl: Sendable {
     }
   }
 
-  private mutating func note(motion state: StationaryDetector.State?) {
+  private mutating func observe(motion state: StationaryDetector.State?) {
     guard let state, let since = detector.since else { return }
     planner.note(isAtRest: state == .stationary, since: since)
     hasNews = true
@@ -68,18 +68,19 @@ struct PowerControl: Sendable {
     ledger.note(demands, at: time)
   }
 
-  /// Says that somebody waits for something else.
+  /// Marks the plan stale.
   mutating func needsChanged() { hasNews = true }
 
   /// The demands, once after each change.
-  mutating func takeChangedDemands() -> [SensorKind: SensorDemand]? {
+  mutating func drainDemands() -> [SensorKind: SensorDemand]? {
     defer { isChanged = false }
     return isChanged ? demands : nil
   }
 
   /// Takes over what was measured of the processor and the radio.
-  mutating func note(usage: MachineUsage) {
-    (ledger.processor, ledger.radio) = (usage.processor, usage.radio)
+  mutating func observe(_ environment: AgentEnvironment) {
+    ledger.processor = environment.processor ?? ledger.processor
+    ledger.radio = environment.radio ?? ledger.radio
   }
 
   func accounts(at time: Timestamp) -> [EnergyComponent: EnergyAccount] { ledger.accounts(at: time) }

@@ -5,6 +5,7 @@ import Telemetry
 import Testing
 
 @testable import AgentCore
+@testable import Pipeline
 
 /// The agent's demands as it runs, in exact virtual time.
 @Suite struct PowerPipelineTests {
@@ -14,7 +15,7 @@ import Testing
     let configuration = try AgentConfiguration(
       layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
     return AgentPipeline(
-      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
   }
 
   private func fix(at seconds: Double, speed: Double) -> SensorEvent {
@@ -39,7 +40,7 @@ import Testing
       }
       index += 5
       pipeline.process(.accelerometer(block)) { _ in }
-      if let changed = pipeline.takeChangedDemands(), changed[.positioning] != .off {
+      if let changed = pipeline.drainDemands(), changed[.positioning] != .off {
         wakes.append(Double(index) / 25)
       }
     }
@@ -48,9 +49,9 @@ import Testing
 
   @Test func aParkedVehicleSleepsUntilItSetsOff() throws {
     var pipeline = try pipeline("location.desired_accuracy=hundredMeters")
-    let first = pipeline.takeChangedDemands()
+    let first = pipeline.drainDemands()
     #expect(first?[.positioning]?.isOn == true && first?[.gyroscope]?.isOn == true)
-    let again = pipeline.takeChangedDemands()
+    let again = pipeline.drainDemands()
     #expect(again == nil)
     pipeline.process(
       .status(

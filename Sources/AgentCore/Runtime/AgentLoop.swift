@@ -1,0 +1,193 @@
+internal import Logging
+internal import Pipeline
+internal import Platform
+internal import Positioning
+internal import Sensors
+internal import Spatial
+internal import Telemetry
+
+/// The agent's one loop, on the pipeline's thread: takes the next input, lets the pipeline decide, hands over what comes out.
+struct AgentLoop: ~Copyable {
+  /// What surrounds the pipeline.
+  struct Surroundings: Sendable {
+    /// Fleet and vehicle, for snapshots.
+    var vehicle = ""
+    /// Reads the computer's health for `status`; nil leaves that out.
+    var probe: SystemProbe?
+    /// Preserves across restarts which regions the vehicle is in.
+    var regionStates: RegionStateFile?
+    /// What is preserved of the motion sensors.
+    var memory = MotionMemory.Plan()
+    /// Nil is not managed remotely.
+    var remote: RemoteService.Plan?
+    /// Nil where nobody asks for snapshots.
+    var snapshots: SnapshotBoard?
+  }
+
+  private var pipeline: AgentPipeline
+  private var feed: InputFeed
+  private let inbox: AgentInbox
+  private let delivery: any MessageDelivery
+  private var memory: MotionMemory
+  private let remote: RemoteService?
+  private let surroundings: Surroundings
+  private let log: Logger
+  private var activity = SensorActivity()
+  private var messages: [VehicleMessage] = []
+
+  /// Seconds that the end may take: sources that have to be waited for, and a broker that is slow to take the rest.
+  private static let farewellLimit = 60.0
+
+  /// - Throws: `ConfigurationError` when a file that is written all the time cannot be had.
+  init(
+    pipeline: AgentPipeline, sensors: SensorFeed, inbox: AgentInbox, delivery: any MessageDelivery,
+    surroundings: Surroundings = Surroundings(), log: Logger
+  ) throws(ConfigurationError) {
+    self.pipeline = pipeline
+    feed = InputFeed(sensors, inbox: inbox)
+    self.inbox = inbox
+    self.delivery = delivery
+    self.surroundings = surroundings
+    self.log = log
+    memory = try MotionMemory(surroundings.memory, log: log)
+    remote = surroundings.remote.map(RemoteService.init)
+  }
+
+  /// Returns when the sensors have said all or a stop came in, after the farewell.
+  /// - Parameter heartbeat: beats with each input.
+  mutating func run(heartbeat: Heartbeat = Heartbeat(name: "pipeline") {}) throws {
+    do {
+      // Whatever happens, no source outlives this call.
+      defer { feed.stop() }
+      defer { remote?.close() }
+      feed.setDemands(pipeline.drainDemands(), full: pipeline.fullDemands)
+      try feed.start()
+      if let announcement = feed.announcement { pipeline.process(announcement) { messages.append($0) } }
+      remote?.begin(&pipeline)
+      messages += remote?.drain() ?? []
+      loop: while let input = try feed.next(until: deadline) {
+        heartbeat.beat()
+        if case .stop = input { break loop }
+        try process(input)
+      }
+      heartbeat.expectPause(seconds: Self.farewellLimit)
+    }
+    try finish()
+  }
+
+  /// On the machine's clock. A recording's time does not pass while nothing comes.
+  private var deadline: Timestamp? {
+    [feed.isLive ? pipeline.nextDeadline : nil, remote?.nextDeadline].compactMap { $0 }.min()
+  }
+
+  private mutating func process(_ input: AgentInput) throws {
+    if !input.isSensor { advance(to: feed.now) }
+    switch input {
+    case .sensor(let event): process(event)
+    case .request(let request): remote?.process(request, &pipeline)
+    case .link(let change):
+      remote?.observe(change, &pipeline)
+      if case .connected(let sessionStart) = change { pipeline.beginSession(at: sessionStart) }
+    case .reload: remote?.reload(&pipeline)
+    case .snapshotRequest: publishSnapshot()
+    case .tick, .stop: break
+    }
+    if remote?.advance(&pipeline) == true {
+      feed.setDemands(pipeline.drainDemands(), full: pipeline.fullDemands)
+    }
+    messages += remote?.drain() ?? []
+    if !input.isSensor {
+      // What was asked for may be due at once.
+      advance(to: feed.now)
+    } else if feed.isLive {
+      // Samples tell of a moment ago, and more so when the processor is behind.
+      pipeline.planPower(at: feed.now)
+    }
+    if feed.isLive { feed.setDemands(pipeline.drainDemands()) }
+    delivery.observe(isAtRest: pipeline.isAtRest, at: feed.now)
+    remote?.answerPending(pipeline)
+    messages += remote?.drain() ?? []
+    try handOver()
+  }
+
+  private mutating func process(_ event: SensorEvent) {
+    if case .status(let status) = event { report(status) }
+    if surroundings.snapshots != nil { activity.observe(event) }
+    updateEnvironment(before: feed.now)
+    if !feed.isLive {
+      if let timestamp = event.timestamp { pipeline.planPower(at: timestamp) }
+      feed.setDemands(pipeline.drainDemands())
+    }
+    guard let event = feed.admit(event) else { return }
+    pipeline.process(event) { messages.append($0) }
+    memory.process(event, pipeline)
+    remote?.observe(pipeline)
+  }
+
+  private mutating func advance(to now: Timestamp) {
+    updateEnvironment(before: now)
+    pipeline.advance(to: now) { messages.append($0) }
+  }
+
+  /// Publishes what is pending before the farewell.
+  private mutating func finish() throws {
+    let now = feed.now
+    memory.close(pipeline, at: now)
+    pipeline.finish { messages.append($0) }
+    try handOver()
+    updateEnvironment()
+    try delivery.stop(farewell: pipeline.farewell(at: now))
+  }
+
+  private mutating func publishSnapshot() {
+    guard let snapshots = surroundings.snapshots else { return }
+    updateEnvironment()
+    let (now, known) = (feed.now, pipeline.lastKnown)
+    snapshots.publish(
+      AgentSnapshot(
+        taken: SystemClock.monotonic, vehicle: surroundings.vehicle,
+        status: pipeline.report(.online, at: now),
+        activity: activity.kinds(at: now), motion: pipeline.motionReport, location: known,
+        locationAge: known.map { max(0, now.seconds(since: $0.location.timestamp)) }, link: delivery.link))
+  }
+
+  /// Copies delivery counters and the computer's health in before the next status.
+  /// - Parameter timestamp: where the pipeline advances to next; nil copies in any case.
+  private mutating func updateEnvironment(before timestamp: Timestamp? = nil) {
+    if let timestamp, let deadline = pipeline.nextDeadline, timestamp < deadline { return }
+    var environment = AgentEnvironment(
+      counters: delivery.counters.merging(["dropped.events": inbox.droppedEvents]) { $1 },
+      storeProblem: delivery.storeProblem)
+    // A recording's time is not the machine's, and the same recording is to give the same output.
+    if let probe = surroundings.probe {
+      environment.device = probe.read()
+      (environment.processor, environment.radio) = (.process, delivery.radio)
+    }
+    pipeline.environment = environment
+  }
+
+  private mutating func handOver() throws {
+    if !messages.isEmpty {
+      try delivery.accept(messages)
+      messages.removeAll(keepingCapacity: true)
+    }
+    // Only now: the states go with events that are safe.
+    surroundings.regionStates?.keep(pipeline.regions)
+  }
+
+  private func report(_ status: SourceStatus) {
+    switch status.state {
+    case .active(let rates):
+      let shown = rates.sorted { $0.key < $1.key }.map { "\($0.key.rawValue)=\($0.value)Hz" }
+      log.info(
+        .sourceActive, "source active",
+        metadata: ["source": "\(status.source)", "rates": "\(shown.joined(separator: " "))"])
+    case .idle: log.info(.sourceIdle, "source idle", metadata: ["source": "\(status.source)"])
+    case .unavailable(let reason):
+      log.warning(
+        .sourceUnavailable, "source unavailable",
+        metadata: ["source": "\(status.source)", "reason": "\(reason)"])
+    case .finished: log.info(.sourceFinished, "recording finished", metadata: ["source": "\(status.source)"])
+    }
+  }
+}

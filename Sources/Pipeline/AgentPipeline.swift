@@ -1,0 +1,344 @@
+package import Motion
+package import Positioning
+package import Sensors
+package import Spatial
+package import Telemetry
+
+/// From sensor events to messages: the whole of the agent's decisions, as a value without I/O.
+///
+/// Events go in with their time, messages come out. The same value therefore runs live, in a replay as fast as
+/// the machine can, and in a test with exact answers.
+package struct AgentPipeline: Sendable {
+  private var configuration: PipelineConfiguration
+  private var timeBase: TimeBase
+  /// The latest time that it has advanced to.
+  private var now: Timestamp
+  private var location: LocationReports
+  /// The newest position that was believed, told or not.
+  private var lastSeen: Location?
+  private var power: PowerControl
+  private var motion: MotionManager
+  private var heading: HeadingManager
+  private var headingGate: IntervalGate
+  private var attitudeGate: IntervalGate
+  private var motionEvents: MotionEvents
+  private var activity: StationaryDetector.State?
+  private var status: StatusReporter
+  /// The regions that are watched, and what is known of each.
+  package var regions = RegionMonitor()
+  /// What the pipeline cannot see. To be set before a `status` is due.
+  package var environment = AgentEnvironment() {
+    didSet { power.observe(environment) }
+  }
+
+  /// - Parameters:
+  ///   - start: where the device's time line stands now.
+  ///   - time: the civil time then, as far as it is known.
+  ///   - version: of the program, for `status`.
+  ///   - calibration: of the motion sensors, from an earlier run.
+  package init(
+    configuration: PipelineConfiguration, start: Timestamp, time: UTCTime, version: String,
+    calibration: MotionCalibration? = nil
+  ) {
+    self.configuration = configuration
+    now = start
+    timeBase = TimeBase(timestamp: start, time: time, followsReceiver: configuration.isVirtual)
+    location = LocationReports(configuration, start: start)
+    motion = MotionManager(frame: configuration.attitude.frame, calibration: calibration)
+    heading = HeadingManager(
+      headingFilter: configuration.heading.filter, headingOrientation: configuration.heading.orientation,
+      followsCourse: configuration.location.activity == .automotive)
+    headingGate = IntervalGate(interval: configuration.heading.interval)
+    attitudeGate = IntervalGate(interval: configuration.attitude.interval)
+    motionEvents = MotionEvents(
+      configuration.motion.events,
+      watchesActivity: configuration.location.isEnabled && configuration.location.pausesAutomatically)
+    status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
+    power = PowerControl(figures: configuration.energy, mobility: Mobility(configuration.location.activity))
+    planPower(at: start)
+  }
+
+  /// Goes on under another configuration: times, sources and a settled attitude filter stay, and what has not changed goes on
+  /// as if nothing were. What was collected under the old one is published first.
+  package mutating func reconfigure(_ new: PipelineConfiguration, into send: (VehicleMessage) -> Void) {
+    let hasOtherLocations =
+      new.location != configuration.location || new.privacy != configuration.privacy
+    if hasOtherLocations { finish(into: send) }
+    var next = AgentPipeline(configuration: new, start: now, time: timeBase.utc(at: now), version: "")
+    (next.timeBase, next.status, next.environment) = (timeBase, status, environment)
+    next.status.interval = new.statusInterval
+    (next.lastStatus, next.statusCount) = (lastStatus, statusCount)
+    next.regions = regions
+    (next.power, next.lastSeen) = (power, lastSeen)
+    next.location.adopt(location)
+    if !hasOtherLocations { next.location = location }
+    if new.attitude.frame == configuration.attitude.frame { next.motion = motion }
+    if new.motion.events == configuration.motion.events, !hasOtherLocations {
+      (next.motionEvents, next.activity) = (motionEvents, activity)
+    }
+    self = next
+    power.needsChanged()
+    planPower(at: now)
+  }
+
+  /// Wants a location soon, whatever else is configured, for at most so many seconds.
+  package mutating func requestLocation(timeLimit: Double) {
+    location.requestLocation(timeLimit: timeLimit, at: now)
+    power.needsChanged()
+    planPower(at: now)
+  }
+
+  /// The newest position that may be published, whether it was or not; nil before the first.
+  package var lastKnown: LocationMessage? {
+    location.manager.location.map {
+      LocationMessage(identity: nil, time: timeBase.utc(of: $0), location: $0)
+    }
+  }
+
+  /// Takes one event in; hands out the messages that follow from it, in order.
+  package mutating func process(_ event: SensorEvent, into send: (VehicleMessage) -> Void) {
+    switch event {
+    case .accelerometer(let block):
+      motion.process(block)
+      publish(motionEvents.process(block, gravity: motion.deviceMotion?.gravity), into: send)
+      observeActivity(at: event.timestamp, into: send)
+    case .gyroscope(let block):
+      motion.process(block)
+      publish(motionEvents.process(block), into: send)
+      observeActivity(at: event.timestamp, into: send)
+      if let last = block.last { publishMotion(at: last.timestamp, into: send) }
+    case .magnetometer(let block): motion.process(block)
+    case .thermometer(let block): motion.process(block)
+    case .barometer: break
+    case .position(let fixes): for fix in fixes { process(fix, into: send) }
+    case .status(let change):
+      motion.note(change)
+      status.observe(change)
+      location.observe(change, timeBase, into: send)
+      if case .unavailable = change.state, change.kinds.contains(.accelerometer) {
+        activity = nil
+        location.observe(nil, at: change.timestamp, timeBase, into: send)
+      }
+    }
+    power.observe(event)
+    if let timestamp = event.timestamp { advance(to: timestamp, into: send) }
+  }
+
+  /// What to preserve of the motion sensors, and whether some of what was given at the start no longer fits.
+  package var calibration: MotionCalibration { motion.calibration }
+  package var hasDiscardedCalibration: Bool { motion.hasDiscardedCalibration }
+
+  /// Civil time, as far as it is known.
+  package func utc(at timestamp: Timestamp) -> UTCTime { timeBase.utc(at: timestamp) }
+
+  /// Nanoseconds to add to a timestamp for UTC; nil while no clock was set.
+  package func utcOffset(at timestamp: Timestamp) -> Int64? { timeBase.knownOffset(at: timestamp) }
+
+  /// Lets time pass without an event.
+  package mutating func advance(to timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
+    now = max(now, timestamp)
+    // An expired deadline changes the plan.
+    if let due = location.nextDeadline, due <= timestamp { power.needsChanged() }
+    location.advance(to: timestamp, timeBase, into: send)
+    if let deadline = regions.nextDeadline, timestamp >= deadline {
+      publish(regions.advance(to: timestamp), into: send)
+    }
+    planPower(at: timestamp)
+    guard var message = status.due(at: timestamp, timeBase: timeBase, environment: shown) else { return }
+    message.authorization = location.availability.authorizationStatus.rawValue
+    message.services = location.services
+    message.energy = EnergyReport(energy(at: timestamp))
+    lastStatus = message
+    statusCount += 1
+    send(.status(message))
+  }
+
+  /// When `advance` has something to do, if no event comes before.
+  package var nextDeadline: Timestamp? {
+    [status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline]
+      .compactMap { $0 }.min()
+  }
+
+  /// Publishes what is pending, before the farewell of a clean stop.
+  package mutating func finish(into send: (VehicleMessage) -> Void) { location.finish(timeBase, into: send) }
+
+  /// Learns which device nodes may not be opened, with the kind of sensor behind each where that is known.
+  package mutating func observe(deniedNodes: [String: SensorKind?]) {
+    location.observe(deniedNodes: deniedNodes)
+  }
+
+  /// Whether the vehicle is known to rest, as far as `motion.events` has its activity watched.
+  package private(set) var isAtRest = false
+
+  /// The last `status` that came out; nil before the first.
+  package private(set) var lastStatus: StatusMessage?
+  /// How often a `status` came out.
+  package private(set) var statusCount = 0
+
+  /// The last message of a clean stop.
+  package mutating func farewell(at timestamp: Timestamp) -> VehicleMessage {
+    .status(report(.offline, at: timestamp))
+  }
+
+  /// What would be published as `status` now.
+  package func report(_ state: StatusMessage.State, at timestamp: Timestamp) -> StatusMessage {
+    var message = status.message(state, at: timestamp, timeBase: timeBase, environment: shown)
+    message.energy = EnergyReport(energy(at: timestamp))
+    return message
+  }
+
+  /// Where the attitude filter stands.
+  package var motionReport: MotionReport {
+    let current = motion.deviceMotion
+    return MotionReport(
+      frame: motion.frame, unavailable: (current?.unavailableOutputs ?? []).map { "\($0)" }.sorted(),
+      hasAttitude: current.map { $0.attitude != nil }, headingAccuracy: motion.headingAccuracy,
+      calibration: current?.magneticField?.accuracy, isAtRest: isAtRest)
+  }
+
+  /// Makes `status` due at the next moment: a new session must overrule the will of the one before.
+  /// - Parameter sessionStart: the civil time that the new session's will carries.
+  package mutating func beginSession(at sessionStart: UTCTime?) {
+    status.sessionStart = sessionStart ?? status.sessionStart
+    status.requestNow()
+  }
+
+  /// Makes `status` due at the next moment.
+  package mutating func requestStatus() { status.requestNow() }
+
+  /// The environment with the counters of the pipeline's own parts.
+  private var shown: AgentEnvironment {
+    var shown = environment
+    shown.counters.merge(location.counters) { $1 }
+    shown.counters.merge(motion.refusals) { $1 }
+    return shown
+  }
+
+  private mutating func process(_ fix: PositionFix, into send: (VehicleMessage) -> Void) {
+    for location in location.process(fix, &timeBase, into: send) {
+      lastSeen = location
+      motion.update(
+        location: location.coordinate, altitude: location.ellipsoidalAltitude,
+        time: timeBase.utc(of: location))
+      heading.declination = motion.declination
+      heading.process(location)
+      if let shown = configuration.privacy.shown(location) {
+        publish(regions.process(shown), into: send)
+      } else {
+        regions.interrupt()
+      }
+    }
+  }
+
+  /// Passes on what the detector says of rest and motion, when that changes.
+  private mutating func observeActivity(at timestamp: Timestamp?, into send: (VehicleMessage) -> Void) {
+    guard let timestamp, motionEvents.activity != activity else { return }
+    activity = motionEvents.activity
+    location.observe(activity, at: timestamp, timeBase, into: send)
+  }
+
+  private mutating func publishMotion(at timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
+    if configuration.heading.isEnabled, headingGate.isOpen(at: timestamp),
+      let magneticHeading = motion.magneticHeading,
+      let heading = heading.process(
+        magneticHeading: magneticHeading, accuracy: motion.headingAccuracy,
+        calibration: motion.deviceMotion?.magneticField?.accuracy, at: timestamp)
+    {
+      send(.heading(HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)))
+    }
+    if configuration.attitude.isEnabled, attitudeGate.isOpen(at: timestamp), let motion = motion.deviceMotion,
+      let attitude = motion.attitude
+    {
+      var message = AttitudeMessage(
+        time: timeBase.utc(at: motion.timestamp), frame: motion.frame, attitude: attitude)
+      message.rotationRate = motion.rotationRate
+      message.gravity = motion.gravity
+      message.userAcceleration = motion.userAcceleration
+      send(.attitude(message))
+    }
+  }
+
+  private mutating func publish(_ events: [MotionEvents.Event], into send: (VehicleMessage) -> Void) {
+    for (timestamp, event) in events {
+      if case .activity(let state) = event { isAtRest = state == .stationary }
+      send(.motion(MotionMessage(time: timeBase.utc(at: timestamp), event: event)))
+    }
+  }
+
+  private func publish(_ events: [RegionEvent], into send: (VehicleMessage) -> Void) {
+    for event in events {
+      send(.region(RegionMessage(time: event.time ?? timeBase.utc(at: event.timestamp), event: event)))
+    }
+  }
+}
+
+// MARK: Power
+
+extension AgentPipeline {
+  /// What each kind of sensor must deliver now.
+  package var demands: [SensorKind: SensorDemand] { power.demands }
+
+  /// What each kind of sensor must deliver at the most, while nothing sleeps.
+  package var fullDemands: [SensorKind: SensorDemand] { PowerPlanner.fullDemands(for: powerNeeds) }
+
+  /// The demands, once after each change; nil when they are as they were.
+  package mutating func drainDemands() -> [SensorKind: SensorDemand]? { power.drainDemands() }
+
+  package mutating func planPower(at time: Timestamp) {
+    // The needs are computed only when there is something to decide.
+    guard power.isPlanDue(at: time) else { return }
+    power.plan(powerNeeds, at: time)
+  }
+
+  /// What each part of the device used until a moment.
+  package func energy(at time: Timestamp) -> [EnergyComponent: EnergyAccount] { power.accounts(at: time) }
+
+  /// What the consumers wait for.
+  private var powerNeeds: PowerNeeds {
+    var needs = PowerNeeds(location: locationNeeds, errorBound: location.errorBound)
+    if let lastSeen {
+      needs.distanceToBoundary = regions.distanceToNearestBoundary(from: lastSeen.coordinate)
+    }
+    needs.watchesMotion = configuration.location.pausesAutomatically
+    let inertial = SensorDemand.rate(
+      hertz: configuration.inertial.rate, latency: .seconds(configuration.inertial.latency))
+    let isFusionWanted = configuration.attitude.isEnabled || configuration.heading.isEnabled
+    if isFusionWanted || !configuration.motion.events.isEmpty {
+      for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] { needs.inertial[kind] = inertial }
+    }
+    if isFusionWanted {
+      needs.inertial[.thermometer] = .rate(hertz: 0.2, latency: .seconds(configuration.inertial.latency))
+    }
+    // A blow is over in a hundredth of a second; that it is published two seconds later does no harm.
+    if configuration.motion.watchesAtRest, !configuration.motion.events.isDisjoint(with: [.impact, .shake]) {
+      needs.restless[.accelerometer] = .rate(
+        hertz: configuration.inertial.rate, latency: .seconds(PowerPlanner.watchLatency))
+    }
+    // A recorder records rest, too.
+    if configuration.isRecording { needs.restless[.accelerometer] = inertial }
+    return needs
+  }
+
+  private var locationNeeds: LocationNeeds {
+    var needs = location.needs
+    // What privacy withholds was seen all the same, and need not be looked for again.
+    if let lastSeen, needs.timestamp.map({ $0 < lastSeen.timestamp }) ?? true {
+      needs.timestamp = lastSeen.timestamp
+      needs.speed = lastSeen.speed
+      needs.speedAccuracy = lastSeen.speedAccuracy
+      needs.horizontalAccuracy = lastSeen.horizontalAccuracy
+    }
+    return needs
+  }
+}
+
+extension Mobility {
+  /// - Parameter activity: what carries the device.
+  init(_ activity: ActivityType) {
+    switch activity {
+    case .automotive: self = .vehicle
+    case .pedestrian: self = .pedestrian
+    case .other: self = .other
+    }
+  }
+}

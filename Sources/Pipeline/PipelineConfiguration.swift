@@ -1,0 +1,152 @@
+package import Motion
+package import Positioning
+package import Spatial
+
+/// What the pipeline decides by: the settings that need no I/O to be obeyed.
+package struct PipelineConfiguration: Sendable, Hashable {
+  package var location: Location
+  package var heading: Heading
+  package var attitude: Attitude
+  package var motion: Motion
+  /// Where positions are withheld or blurred.
+  package var privacy: PrivacyPolicy
+  /// Seconds between `status` messages when nothing changes.
+  package var statusInterval: Double
+  package var inertial: Inertial
+  /// Whether every accelerometer sample is recorded, so that the accelerometer keeps its rate at rest.
+  package var isRecording: Bool
+  /// Power and energy of each component.
+  package var energy: EnergyFigures
+  /// Whether the time line is a recording's or a simulation's, whose only civil time is the receiver's.
+  package var isVirtual: Bool
+
+  package init(
+    location: Location, heading: Heading, attitude: Attitude, motion: Motion, privacy: PrivacyPolicy,
+    statusInterval: Double, inertial: Inertial, isRecording: Bool, energy: EnergyFigures, isVirtual: Bool
+  ) {
+    self.location = location
+    self.heading = heading
+    self.attitude = attitude
+    self.motion = motion
+    self.privacy = privacy
+    self.statusInterval = statusInterval
+    self.inertial = inertial
+    self.isRecording = isRecording
+    self.energy = energy
+    self.isVirtual = isVirtual
+  }
+}
+
+extension PipelineConfiguration {
+  /// Which locations are published, and how exactly they are looked for.
+  package struct Location: Sendable, Hashable {
+    /// Which locations are published as they come.
+    package enum Policy: Sendable, Hashable {
+      /// Those that far from the last published one, in metres; nil publishes every one.
+      case distance(Double?)
+      /// What subscribers show is never more than `error` metres wrong, for the moment `delay` seconds ago.
+      case bounded(error: Double, delay: Double)
+      /// Far and rarely: `SignificantChangeMonitor`.
+      case significant
+    }
+
+    /// Fixes are collected and published as a `track`.
+    package struct Deferral: Sendable, Hashable {
+      /// Metres; nil for no limit.
+      package var distance: Double?
+      /// Seconds; nil for no limit.
+      package var timeout: Double?
+      /// Metres that the interpolation of a track may be wrong; nil keeps every fix.
+      package var error: Double?
+
+      package init(distance: Double?, timeout: Double?, error: Double?) {
+        self.distance = distance
+        self.timeout = timeout
+        self.error = error
+      }
+    }
+
+    package var isEnabled: Bool
+    package var desiredAccuracy: DesiredAccuracy
+    package var activity: ActivityType
+    package var pausesAutomatically: Bool
+    package var policy: Policy
+    /// Nil publishes every location by itself.
+    package var deferral: Deferral?
+
+    package init(
+      isEnabled: Bool, desiredAccuracy: DesiredAccuracy, activity: ActivityType, pausesAutomatically: Bool,
+      policy: Policy, deferral: Deferral? = nil
+    ) {
+      self.isEnabled = isEnabled
+      self.desiredAccuracy = desiredAccuracy
+      self.activity = activity
+      self.pausesAutomatically = pausesAutomatically
+      self.policy = policy
+      self.deferral = deferral
+    }
+  }
+
+  package struct Heading: Sendable, Hashable {
+    package var isEnabled: Bool
+    /// Seconds between headings at the least.
+    package var interval: Double
+    /// Degrees that the heading must turn to be published again.
+    package var filter: Double
+    /// Which axis of the device is ahead.
+    package var orientation: DeviceOrientation
+
+    package init(isEnabled: Bool, interval: Double, filter: Double, orientation: DeviceOrientation) {
+      self.isEnabled = isEnabled
+      self.interval = interval
+      self.filter = filter
+      self.orientation = orientation
+    }
+  }
+
+  package struct Attitude: Sendable, Hashable {
+    package var isEnabled: Bool
+    /// Seconds between attitudes.
+    package var interval: Double
+    package var frame: AttitudeReferenceFrame
+
+    package init(isEnabled: Bool, interval: Double, frame: AttitudeReferenceFrame) {
+      self.isEnabled = isEnabled
+      self.interval = interval
+      self.frame = frame
+    }
+  }
+
+  /// What is published as `motion`.
+  package struct Motion: Sendable, Hashable {
+    package enum Event: String, Sendable, Hashable, CaseIterable {
+      case shake
+      case impact
+      case orientation
+      /// Stationary and moving.
+      case activity
+    }
+
+    package var events: Set<Event>
+    /// Whether impacts and shakes are detected at rest, too, where accuracy lets the sensors sleep.
+    package var watchesAtRest: Bool
+
+    package init(events: Set<Event>, watchesAtRest: Bool) {
+      self.events = events
+      self.watchesAtRest = watchesAtRest
+    }
+  }
+
+  /// How accelerometer, gyroscope and magnetometer are read while attitude, heading or motion events are on.
+  package struct Inertial: Sendable, Hashable {
+    /// Hz.
+    package var rate: Double
+    /// Seconds that samples may wait in the kernel before they are read.
+    package var latency: Double
+
+    package init(rate: Double, latency: Double) {
+      self.rate = rate
+      self.latency = latency
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import Pipeline
+import Platform
+import Sensors
+import Spatial
+import Testing
+
+@testable import AgentCore
+
+/// The agent's one queue between threads.
+@Suite struct AgentInboxTests {
+  private static let idle = AgentInput.sensor(
+    .status(SourceStatus(timestamp: Timestamp(nanoseconds: 0), source: "s", kinds: [], state: .idle)))
+
+  /// Two threads flood it, one with sensor events and one with requests. Whoever takes ten inputs after a stop was pushed has
+  /// it, and inputs of both kinds come through.
+  @Test func aStopComesThroughTwoFloods() throws {
+    let inbox = AgentInbox()
+    let isOver = Locked(false)
+    func flood(_ name: String, _ input: AgentInput) throws -> DedicatedThread {
+      try DedicatedThread.start(name: name) {
+        while !isOver.withLock({ $0 }) { inbox.push(input) }
+      }
+    }
+    let sensors = try flood("sensors", Self.idle)
+    let requests = try flood("requests", .request(RemoteRequest(subject: .regions, payload: [])))
+    defer {
+      isOver.withLock { $0 = true }
+      sensors.join()
+      requests.join()
+    }
+    var counts = (sensors: 0, requests: 0)
+    while counts.sensors < 2000 || counts.requests < 200 {
+      switch try #require(inbox.pop(until: nil)) {
+      case .sensor: counts.sensors += 1
+      case .request: counts.requests += 1
+      default: Issue.record("nobody pushed anything else")
+      }
+    }
+    inbox.push(.stop)
+    var isStopped = false
+    for _ in 0..<10 {
+      if case .stop = try #require(inbox.pop(until: nil)) { isStopped = true }
+    }
+    #expect(isStopped)
+  }
+
+  @Test func nothingWithinTheTimeIsNothing() {
+    let inbox = AgentInbox()
+    let (late, none) = (inbox.pop(until: SystemClock.monotonic + 1_000_000), inbox.poll())
+    #expect(late == nil && none == nil)
+    inbox.push(.tick)
+    guard case .tick? = inbox.pop(until: nil) else {
+      Issue.record("a tick ends a wait")
+      return
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import Pipeline
+import Sensors
+import Spatial
+import Testing
+
+/// The bounds of the agent's one queue: what overflows, and that nothing crowds out anything else.
+@Suite struct AgentInputQueueTests {
+  private static func sensor(_ number: Int) -> AgentInput {
+    .sensor(
+      .status(
+        SourceStatus(timestamp: Timestamp(nanoseconds: Int64(number)), source: "s", kinds: [], state: .idle)))
+  }
+
+  private static func request(_ number: Int) -> AgentInput {
+    .request(RemoteRequest(subject: .command("\(number)"), payload: []))
+  }
+
+  /// What an input is, with its number.
+  private static func name(_ input: AgentInput) -> String {
+    switch input {
+    case .sensor(let event): "sensor \(event.timestamp?.nanoseconds ?? -1)"
+    case .request(let request):
+      if case .command(let number) = request.subject { "request \(number)" } else { "request" }
+    case .link(.connected): "connected"
+    case .link(.lost(let reason)): "lost \(reason)"
+    case .snapshotRequest: "snapshot"
+    case .reload: "reload"
+    case .stop: "stop"
+    case .tick: "tick"
+    }
+  }
+
+  private func add(
+    _ input: AgentInput, to queue: inout AgentInputQueue, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let isAccepted = queue.append(input)
+    #expect(isAccepted, sourceLocation: sourceLocation)
+  }
+
+  private static func drain(_ queue: inout AgentInputQueue) -> [String] {
+    var names: [String] = []
+    while let input = queue.popFirst() { names.append(name(input)) }
+    return names
+  }
+
+  @Test func aFloodOfSensorEventsDropsItsOldestAndNothingElse() {
+    var queue = AgentInputQueue()
+    add(Self.request(1), to: &queue)
+    add(.link(.lost(reason: "a")), to: &queue)
+    for number in 0..<(AgentInputQueue.sensorCapacity + 10) { add(Self.sensor(number), to: &queue) }
+    add(.stop, to: &queue)
+    #expect(queue.droppedEvents == 10)
+    let names = Self.drain(&queue)
+    // Served in turn: a stop is behind one block at the most, and the rest behind one more each.
+    #expect(Array(names.prefix(6)) == ["sensor 10", "stop", "sensor 11", "request 1", "sensor 12", "lost a"])
+    #expect(names.count == AgentInputQueue.sensorCapacity + 3)
+    let sensors = names.filter { $0.hasPrefix("sensor") }
+    #expect(sensors == (10..<(AgentInputQueue.sensorCapacity + 10)).map { "sensor \($0)" })
+  }
+
+  @Test func aFloodOfRequestsIsRefusedAndCostsNoSensorEventAndNoStop() {
+    var queue = AgentInputQueue()
+    for number in 0..<5 { add(Self.sensor(number), to: &queue) }
+    let accepted = (0..<1000).count { queue.append(Self.request($0)) }
+    #expect(accepted == AgentInputQueue.requestCapacity)
+    for input in [AgentInput.link(.connected(sessionStart: nil)), .snapshotRequest, .reload, .stop] {
+      add(input, to: &queue)
+    }
+    #expect(queue.droppedEvents == 0)
+    let names = Self.drain(&queue)
+    #expect(names.firstIndex(of: "stop") == 1)
+    #expect(names.lastIndex { $0.hasPrefix("sensor") } == 8)
+    #expect(names.suffix(3) == ["connected", "snapshot", "reload"])
+    #expect(names.count { $0.hasPrefix("request") } == AgentInputQueue.requestCapacity)
+  }
+
+  @Test func requestsAndLinkChangesKeepTheirOrder() {
+    var queue = AgentInputQueue()
+    let inputs: [AgentInput] = [
+      .link(.connected(sessionStart: nil)), Self.request(1), .link(.lost(reason: "x")),
+      .link(.connected(sessionStart: nil)), Self.request(2),
+    ]
+    for input in inputs { add(input, to: &queue) }
+    #expect(Self.drain(&queue) == ["connected", "request 1", "lost x", "connected", "request 2"])
+  }
+
+  @Test func aLinkThatFlapsKeepsTheNewestChanges() {
+    var queue = AgentInputQueue()
+    for number in 0..<100 { add(.link(.lost(reason: "\(number)")), to: &queue) }
+    #expect(Self.drain(&queue) == (84..<100).map { "lost \($0)" })
+  }
+
+  /// A snapshot that is asked for after a reload shows what the reload did, even if one was waiting before.
+  @Test func snapshotRequestsAndReloadsWaitOnceEachBehindWhatCameBefore() {
+    var queue = AgentInputQueue()
+    for input in [AgentInput.snapshotRequest, .tick, .reload, .tick, .snapshotRequest, .tick] {
+      add(input, to: &queue)
+    }
+    #expect(Self.drain(&queue) == ["tick", "reload", "snapshot"])
+    for _ in 0..<3 { add(.stop, to: &queue) }
+    #expect(Self.drain(&queue) == ["stop"])
+  }
+}

@@ -1,0 +1,32 @@
+import Platform
+import Testing
+
+@Suite struct MonitorTests {
+  @Test func handsOverBetweenThreads() throws {
+    let monitor = Monitor<[Int]>([])
+    let producer = try DedicatedThread.start(name: "producer") {
+      for value in 0..<10_000 { monitor.update { $0.append(value) } }
+    }
+    var seen: [Int] = []
+    while seen.count < 10_000 {
+      seen +=
+        monitor.wait(until: nil) { values in
+          defer { values = [] }
+          return values.isEmpty ? nil : values
+        } ?? []
+    }
+    producer.join()
+    #expect(seen == Array(0..<10_000))
+  }
+
+  @Test func aWaitEndsAtItsDeadline() {
+    let monitor = Monitor(0)
+    let deadline = SystemClock.monotonic + 1_000_000
+    #expect(monitor.wait(until: deadline) { $0 == 1 ? $0 : nil } == nil)
+    #expect(SystemClock.monotonic >= deadline)
+    // What is there already is found though the deadline is past.
+    monitor.update { $0 = 1 }
+    #expect(monitor.wait(until: 0) { $0 == 1 ? $0 : nil } == 1)
+    #expect(monitor.withLock { $0 } == 1)
+  }
+}
