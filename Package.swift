@@ -9,6 +9,7 @@ let package = Package(
   products: [
     .executable(name: "odographd", targets: ["odographd"]),
     .executable(name: "odograph", targets: ["odograph"]),
+    .library(name: "JSON", targets: ["JSON"]),
     .library(name: "Spatial", targets: ["Spatial"]),
     .library(name: "Sensors", targets: ["Sensors"]),
     .library(name: "Recordings", targets: ["Recordings"]),
@@ -20,18 +21,17 @@ let package = Package(
     .library(name: "Telemetry", targets: ["Telemetry"]),
     .library(name: "StoreAndForward", targets: ["StoreAndForward"]),
     .library(name: "MQTT", targets: ["MQTT"]),
-    .library(name: "FleetCore", targets: ["FleetCore"]),
+    .library(name: "Fleet", targets: ["Fleet"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-collections", from: "1.2.0"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "CGPS", pkgConfig: "libgps", providers: [.apt(["libgps-dev"])]),
     .systemLibrary(name: "CIIO", pkgConfig: "libiio", providers: [.apt(["libiio-dev"])]),
-    .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(
       name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
@@ -47,48 +47,76 @@ let package = Package(
     .target(
       name: "Platform",
       dependencies: ["CBuild", "CLinux", .product(name: "DequeModule", package: "swift-collections")]),
+    .target(name: "Bytes"),
+    .target(name: "JSON", dependencies: ["Bytes"]),
+    .target(name: "XML", dependencies: ["CExpat"]),
     // Debian's toml++ (libtomlplusplus-dev) is headers only, so that nothing is linked or loaded for it.
     .target(name: "CTOML"),
     .target(name: "TOML", dependencies: ["CTOML", "Platform"]),
     .target(name: "Spatial"),
     .target(name: "Sensors", dependencies: ["Spatial"]),
-    .target(name: "Recordings", dependencies: ["CExpat", "Platform", "Sensors", "Spatial"]),
+    .target(name: "Recordings", dependencies: ["Bytes", "Platform", "Sensors", "Spatial", "XML"]),
     .target(name: "Simulation", dependencies: ["Sensors", "Spatial"]),
-    .target(name: "SensorsIIO", dependencies: ["CIIO", "Platform", "Sensors", "Spatial"]),
-    .target(name: "SensorsGPSD", dependencies: ["CGPS", "Platform", "Recordings", "Sensors", "Spatial"]),
-    .target(name: "Motion", dependencies: ["Platform", "Sensors", "Spatial"]),
-    .target(name: "Positioning", dependencies: ["Motion", "Sensors", "Spatial"]),
-    .target(name: "Telemetry", dependencies: ["CJansson", "Motion", "Positioning", "Spatial"]),
+    .target(name: "SensorsIIO", dependencies: ["Bytes", "CIIO", "Platform", "Sensors", "Spatial"]),
+    .target(
+      name: "SensorsGPSD",
+      dependencies: ["Bytes", "CGPS", "JSON", "Platform", "Recordings", "Sensors", "Spatial"]),
+    .target(name: "Motion", dependencies: ["Bytes", "Platform", "Sensors", "Spatial"]),
+    .target(name: "Positioning", dependencies: ["Bytes", "Motion", "Sensors", "Spatial"]),
+    .target(name: "Telemetry", dependencies: ["JSON", "Motion", "Positioning", "Spatial"]),
     // Pure: from inputs to messages. It links nothing that does I/O; Deploy/pure.sh fails when it does.
     .target(
       name: "Pipeline",
       dependencies: [
-        "Motion", "Positioning", "Sensors", "Spatial", "Telemetry",
+        "Bytes", "JSON", "Motion", "Positioning", "Sensors", "Spatial", "Telemetry",
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "StoreAndForward", dependencies: ["Platform", "SQLite", "Telemetry"]),
-    .target(name: "MQTT", dependencies: ["CMosquitto", "Platform"]),
+    .target(name: "MQTT", dependencies: ["Bytes", "CMosquitto", "Platform"]),
     .target(
       name: "AgentCore",
       dependencies: [
-        "Motion", "MQTT", "Pipeline", "Platform", "Positioning", "Recordings", "Sensors", "SensorsGPSD",
-        "SensorsIIO", "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TOML",
+        "Bytes", "JSON", "Motion", "MQTT", "Pipeline", "Platform", "Positioning", "Recordings", "Sensors",
+        "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TOML",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
       name: "odographd",
       dependencies: ["AgentCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+    // What a backend imports: no database, no Expat, no terminal.
     .target(
-      name: "FleetCore",
+      name: "Fleet",
       dependencies: [
-        "CExpat", "CLinux", "CPostgreSQL", "Motion", "MQTT", "Platform", "Positioning", "SQLite",
-        "Sensors", "Simulation", "Spatial", "Telemetry", "TOML",
+        "Bytes", "JSON", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "Telemetry",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ]),
+    .target(
+      name: "FleetConsole",
+      dependencies: [
+        "Bytes", "CLinux", "Fleet", "JSON", "MQTT", "Platform", "Positioning", "Spatial", "Telemetry", "TOML",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "DequeModule", package: "swift-collections"),
+      ]),
+    .target(
+      name: "FleetControl",
+      dependencies: [
+        "Bytes", "Fleet", "FleetConsole", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
+        "Simulation", "Spatial", "Telemetry", "TOML", "XML",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "DequeModule", package: "swift-collections"),
+      ]),
+    .target(
+      name: "FleetStore",
+      dependencies: [
+        "Bytes", "CPostgreSQL", "Fleet", "FleetConsole", "FleetControl", "JSON", "MQTT", "Platform",
+        "Positioning", "SQLite", "Spatial", "Telemetry",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
       name: "odograph",
       dependencies: [
-        "FleetCore", "MQTT", "Platform", "Telemetry",
+        "Fleet", "FleetConsole", "FleetControl", "FleetStore", "MQTT", "Platform", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
@@ -96,6 +124,11 @@ let package = Package(
       name: "TestSupport", dependencies: ["CLinux", "CSQLite", "Platform", "Sensors", "Simulation"],
       path: "Tests/TestSupport"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
+    .testTarget(name: "BytesTests", dependencies: ["Bytes", "TestSupport"]),
+    // An independent parser to compare with.
+    .systemLibrary(
+      name: "CJansson", path: "Tests/CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+    .testTarget(name: "JSONTests", dependencies: ["CJansson", "JSON", "TestSupport"]),
     .testTarget(name: "SQLiteTests", dependencies: ["CSQLite", "SQLite", "TestSupport"]),
     .testTarget(name: "TOMLTests", dependencies: ["Platform", "TOML"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial", "TestSupport"]),
@@ -123,11 +156,13 @@ let package = Package(
     .testTarget(
       name: "TelemetryTests",
       dependencies: [
-        "Motion", "Positioning", "Recordings", "Sensors", "Spatial", "Telemetry", "TestSupport",
+        "JSON", "Motion", "Positioning", "Recordings", "Sensors", "Spatial", "Telemetry", "TestSupport",
       ]),
     .testTarget(
       name: "PipelineTests",
-      dependencies: ["AgentCore", "Motion", "Pipeline", "Positioning", "Sensors", "Spatial", "Telemetry"]),
+      dependencies: [
+        "AgentCore", "JSON", "Motion", "Pipeline", "Positioning", "Sensors", "Spatial", "Telemetry",
+      ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
     // SQLite's files, failing on demand.
     .target(name: "FaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
@@ -136,11 +171,33 @@ let package = Package(
       dependencies: [
         "FaultyDisk", "Platform", "SQLite", "Simulation", "StoreAndForward", "Telemetry", "TestSupport",
       ]),
+    // Messages of a made-up vehicle, for the tests of the fleet's side.
+    .target(
+      name: "FleetFixtures", dependencies: ["Fleet", "JSON", "Spatial", "Telemetry"],
+      path: "Tests/FleetFixtures"),
     .testTarget(
-      name: "FleetCoreTests",
+      name: "FleetTests",
+      dependencies: ["Fleet", "FleetFixtures", "JSON", "MQTT", "Spatial", "Telemetry", "TestSupport"]),
+    .testTarget(
+      name: "FleetConsoleTests",
       dependencies: [
-        "FleetCore", "MQTT", "Platform", "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry",
-        "TestSupport",
+        "Fleet", "JSON", "FleetConsole", "FleetFixtures", "MQTT", "Platform", "Positioning", "Sensors",
+        "Spatial",
+        "Telemetry", "TestSupport",
+      ]),
+    .testTarget(
+      name: "FleetControlTests",
+      dependencies: [
+        "Fleet", "JSON", "FleetConsole", "FleetControl", "FleetFixtures", "MQTT", "Positioning", "Sensors",
+        "Spatial",
+        "Telemetry", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+    .testTarget(
+      name: "FleetStoreTests",
+      dependencies: [
+        "Fleet", "JSON", "FleetConsole", "FleetControl", "FleetFixtures", "FleetStore", "MQTT", "Platform",
+        "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "TestSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     // A process for delivery tests to kill.
     .executableTarget(
@@ -149,14 +206,16 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "FleetCore", "Motion", "MQTT", "Pipeline", "Platform", "Positioning", "Recordings",
-        "Sensors", "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TestSupport",
+        "AgentCore", "Fleet", "JSON", "Motion", "MQTT", "Pipeline", "Platform", "Positioning", "Recordings",
+        "Sensors", "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "StoreAndForward", "Telemetry",
+        "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "DeliveryChild", "FleetCore", "Motion", "MQTT", "Platform", "Positioning", "Recordings", "Sensors",
+        "DeliveryChild", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Recordings",
+        "Sensors",
         "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "Telemetry", "TestSupport", "odograph",
         "odographd",
       ]),
@@ -180,8 +239,8 @@ if let tested = Context.environment["ODOGRAPH_TESTED"] {
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
-  "Platform", "Recordings", "SensorsIIO", "SensorsGPSD", "SQLite", "Telemetry",
-  "StoreAndForward", "MQTT", "FleetCore", "TOML",
+  "Bytes", "Fleet", "FleetConsole", "FleetControl", "FleetStore", "JSON", "MQTT", "Platform", "Recordings",
+  "SensorsGPSD", "SensorsIIO", "SQLite", "StoreAndForward", "Telemetry", "TOML", "XML",
 ]
 for target in package.targets where target.type != .system {
   var settings = target.swiftSettings ?? []

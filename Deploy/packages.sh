@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2034
 # Installs what is missing of the Debian packages that are named; sourced by the other scripts.
 
-build_packages=(pkg-config libiio-dev libgps-dev libmosquitto-dev libsqlite3-dev libjansson-dev libexpat1-dev
+build_packages=(pkg-config libiio-dev libgps-dev libmosquitto-dev libsqlite3-dev libexpat1-dev
   libpq-dev libtomlplusplus-dev)
 run_packages=(mosquitto mosquitto-clients)
-test_packages=(openssl faketime gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps
+test_packages=(libjansson-dev openssl faketime gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps
   iproute2 util-linux gpsbabel postgresql-15 python3-jsonschema python3-gpxpy python3-paho-mqtt python3-prometheus-client python3-yaml)
 packaging_packages=(binutils debhelper dpkg-dev fakeroot)
 # The checks of packages, unit, rules and broker kit.

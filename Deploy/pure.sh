@@ -16,14 +16,16 @@ if [ -n "$imports" ]; then
 fi
 
 # Of C only memory and mathematics; of Swift no module of ours that touches the machine.
-c_symbols='mem(cpy|set|move|cmp)|strlen|malloc|free|__stack_chk_fail|(a?(sin|cos|tan)h?|atan2|sincos|exp2?|expm1|log(2|10|1p)?|pow|sqrt|cbrt|hypot|floor|ceil|round|trunc|rint|nearbyint|fmod|remainder|fma|fmin|fmax|copysign)f?'
+c_symbols='mem(cpy|set|move|cmp)|strlen|malloc|malloc_usable_size|posix_memalign|free|__stack_chk_fail|(a?(sin|cos|tan)h?|atan2|sincos|exp2?|expm1|log(2|10|1p)?|pow|sqrt|cbrt|hypot|floor|ceil|round|trunc|rint|nearbyint|fmod|remainder|fma|fmin|fmax|copysign)f?'
 count=$(find "$objects" -name '*.o' | wc -l)
 if [ "$count" -eq 0 ]; then
   echo "no objects in $objects: build first" >&2
   exit 1
 fi
 undefined=$(find "$objects" -name '*.o' -print0 | xargs -0 nm -u | awk '$1 == "U" { print $2 }' | sort -u)
+# shellcheck disable=SC2016 # $s begins a mangled name
 found=$(grep -vE '^\$s|^_?_?swift' <<<"$undefined" | grep -vxE "$c_symbols" || true)
+# shellcheck disable=SC2016
 found+=$(grep -E '^\$s' <<<"$undefined" |
   grep -E '8Platform|4MQTT|15StoreAndForward|10SensorsIIO|11SensorsGPSD|5Glibc|10Foundation' || true)
 if [ -n "$found" ]; then

@@ -1,5 +1,5 @@
 /// How a session reaches its broker and what it says when it gets there. Every default is written here.
-public struct MQTTConfiguration: Sendable {
+public struct MQTTConfiguration: Hashable, Sendable {
   /// Where a broker listens.
   public struct Broker: Hashable, Sendable, CustomStringConvertible {
     /// A host name or a numeric address; with TLS, the name that the certificate has to carry.

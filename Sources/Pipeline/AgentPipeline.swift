@@ -50,9 +50,7 @@ package struct AgentPipeline: Sendable {
       followsCourse: configuration.location.activity == .automotive)
     headingGate = IntervalGate(interval: configuration.heading.interval)
     attitudeGate = IntervalGate(interval: configuration.attitude.interval)
-    motionEvents = MotionEvents(
-      configuration.motion.events,
-      watchesActivity: configuration.location.isEnabled && configuration.location.pausesAutomatically)
+    motionEvents = MotionEvents(configuration.motion.events)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
     power = PowerControl(figures: configuration.energy, mobility: Mobility(configuration.location.activity))
     planPower(at: start)
@@ -73,9 +71,9 @@ package struct AgentPipeline: Sendable {
     next.location.adopt(location)
     if !hasOtherLocations { next.location = location }
     if new.attitude.frame == configuration.attitude.frame { next.motion = motion }
-    if new.motion.events == configuration.motion.events, !hasOtherLocations {
-      (next.motionEvents, next.activity) = (motionEvents, activity)
-    }
+    next.motionEvents = motionEvents.reconfigured(new.motion.events)
+    // What has been told of rest is told again where nobody knows it yet.
+    if !hasOtherLocations { next.activity = activity }
     self = next
     power.needsChanged()
     planPower(at: now)
@@ -98,17 +96,7 @@ package struct AgentPipeline: Sendable {
   /// Takes one event in; hands out the messages that follow from it, in order.
   package mutating func process(_ event: SensorEvent, into send: (VehicleMessage) -> Void) {
     switch event {
-    case .accelerometer(let block):
-      motion.process(block)
-      publish(motionEvents.process(block, gravity: motion.deviceMotion?.gravity), into: send)
-      observeActivity(at: event.timestamp, into: send)
-    case .gyroscope(let block):
-      motion.process(block)
-      publish(motionEvents.process(block), into: send)
-      observeActivity(at: event.timestamp, into: send)
-      if let last = block.last { publishMotion(at: last.timestamp, into: send) }
-    case .magnetometer(let block): motion.process(block)
-    case .thermometer(let block): motion.process(block)
+    case .inertial(let block): process(block, into: send)
     case .barometer: break
     case .position(let fixes): for fix in fixes { process(fix, into: send) }
     case .status(let change):
@@ -116,6 +104,8 @@ package struct AgentPipeline: Sendable {
       status.observe(change)
       location.observe(change, timeBase, into: send)
       if case .unavailable = change.state, change.kinds.contains(.accelerometer) {
+        motionEvents.forgetActivity()
+        power.observe(nil, since: change.timestamp)
         activity = nil
         location.observe(nil, at: change.timestamp, timeBase, into: send)
       }
@@ -167,8 +157,8 @@ package struct AgentPipeline: Sendable {
     location.observe(deniedNodes: deniedNodes)
   }
 
-  /// Whether the vehicle is known to rest, as far as `motion.events` has its activity watched.
-  package private(set) var isAtRest = false
+  /// Whether the vehicle is known to rest.
+  package var isAtRest: Bool { motionEvents.activity == .stationary }
 
   /// The last `status` that came out; nil before the first.
   package private(set) var lastStatus: StatusMessage?
@@ -230,11 +220,21 @@ package struct AgentPipeline: Sendable {
     }
   }
 
-  /// Passes on what the detector says of rest and motion, when that changes.
-  private mutating func observeActivity(at timestamp: Timestamp?, into send: (VehicleMessage) -> Void) {
-    guard let timestamp, motionEvents.activity != activity else { return }
-    activity = motionEvents.activity
-    location.observe(activity, at: timestamp, timeBase, into: send)
+  private mutating func process(_ block: [InertialScan], into send: (VehicleMessage) -> Void) {
+    var scans: [InertialScan] = []
+    scans.reserveCapacity(block.count)
+    motion.process(block) { scans.append($0) }
+    let gravity = motion.deviceMotion?.gravity
+    for scan in scans { publish(motionEvents.process(scan, gravity: gravity), into: send) }
+    guard let last = block.last?.timestamp else { return }
+    if let since = motionEvents.activitySince, motionEvents.activity != activity {
+      activity = motionEvents.activity
+      power.observe(activity, since: since)
+      location.observe(activity, at: last, timeBase, into: send)
+    }
+    if let turned = block.last(where: { $0.rotationRate != nil }) {
+      publishMotion(at: turned.timestamp, into: send)
+    }
   }
 
   private mutating func publishMotion(at timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
@@ -260,7 +260,6 @@ package struct AgentPipeline: Sendable {
 
   private mutating func publish(_ events: [MotionEvents.Event], into send: (VehicleMessage) -> Void) {
     for (timestamp, event) in events {
-      if case .activity(let state) = event { isAtRest = state == .stationary }
       send(.motion(MotionMessage(time: timeBase.utc(at: timestamp), event: event)))
     }
   }

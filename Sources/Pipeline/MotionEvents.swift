@@ -9,54 +9,62 @@ struct MotionEvents: Sendable {
   private var shakes = ShakeDetector()
   private var impacts = ImpactDetector()
   private var orientation = OrientationDetector()
+  /// The one detector of rest, whichever events are enabled.
   private var stationary = StationaryDetector()
-  private let watchesActivity: Bool
 
-  /// - Parameter watchesActivity: whether `activity` is wanted, told or not.
-  init(_ enabled: Set<PipelineConfiguration.Motion.Event>, watchesActivity: Bool = false) {
-    self.enabled = enabled
-    self.watchesActivity = watchesActivity || enabled.contains(.activity)
+  init(_ enabled: Set<PipelineConfiguration.Motion.Event>) { self.enabled = enabled }
+
+  /// Goes on with other events enabled: whether the vehicle rests stays known.
+  func reconfigured(_ enabled: Set<PipelineConfiguration.Motion.Event>) -> MotionEvents {
+    guard enabled != self.enabled else { return self }
+    var next = MotionEvents(enabled)
+    next.stationary = stationary
+    return next
   }
 
-  /// Whether the vehicle stands or moves; nil until that is known.
+  /// The accelerometer has fallen silent: nobody sees the end of a rest.
+  mutating func forgetActivity() { stationary = StationaryDetector() }
+
+  /// Whether the vehicle stands or moves, and since when; nil until that is known.
   var activity: StationaryDetector.State? { stationary.state }
+  var activitySince: Timestamp? { stationary.since }
 
   typealias Event = (timestamp: Timestamp, event: MotionMessage.Event)
 
-  /// - Parameter gravity: g, device frame, from the newest motion; nil while it is not known.
-  mutating func process(_ block: [AccelerometerData], gravity: Vector3?) -> [Event] {
-    guard !enabled.isEmpty || watchesActivity else { return [] }
+  /// - Parameters:
+  ///   - scan: as it was admitted.
+  ///   - gravity: g, device frame, from the newest motion; nil while it is not known.
+  mutating func process(_ scan: InertialScan, gravity: Vector3?) -> [Event] {
+    let timestamp = scan.timestamp
     var events: [Event] = []
-    for sample in block {
-      let timestamp = sample.timestamp
-      if watchesActivity, let state = stationary.process(acceleration: sample.acceleration, at: timestamp),
-        enabled.contains(.activity)
-      {
+    if let sample = AccelerometerData(scan) {
+      if let state = stationary.process(acceleration: sample.acceleration, at: timestamp) {
         events.append((timestamp, .activity(state)))
       }
-      guard let gravity else { continue }
-      let user = sample.acceleration - gravity
-      if enabled.contains(.shake) {
-        for event in shakes.process(userAcceleration: user, at: timestamp) {
-          events.append((event.timestamp, .shake(Self.phase(of: event))))
-        }
-      }
-      if enabled.contains(.impact), let impact = impacts.process(userAcceleration: user, at: timestamp) {
-        events.append(
-          (impact.timestamp, .impact(side: impact.side, peak: impact.peak, direction: impact.direction)))
-      }
-      if enabled.contains(.orientation), let new = orientation.process(gravity: gravity, at: timestamp) {
-        events.append((timestamp, .orientation(new)))
-      }
+      if let gravity { watch(sample, gravity, into: &events) }
+    }
+    if let rate = scan.rotationRate, let state = stationary.process(rotationRate: rate, at: timestamp) {
+      events.append((timestamp, .activity(state)))
+    }
+    if !enabled.contains(.activity) {
+      events.removeAll { if case .activity = $0.event { true } else { false } }
     }
     return events
   }
 
-  mutating func process(_ block: [GyroData]) -> [Event] {
-    guard watchesActivity else { return [] }
-    return block.compactMap { sample in
-      let state = stationary.process(rotationRate: sample.rotationRate, at: sample.timestamp)
-      return enabled.contains(.activity) ? state.map { (sample.timestamp, .activity($0)) } : nil
+  private mutating func watch(_ sample: AccelerometerData, _ gravity: Vector3, into events: inout [Event]) {
+    let user = sample.acceleration - gravity
+    if enabled.contains(.shake) {
+      for event in shakes.process(userAcceleration: user, at: sample.timestamp) {
+        events.append((event.timestamp, .shake(Self.phase(of: event))))
+      }
+    }
+    if enabled.contains(.impact), let impact = impacts.process(userAcceleration: user, at: sample.timestamp) {
+      events.append(
+        (impact.timestamp, .impact(side: impact.side, peak: impact.peak, direction: impact.direction)))
+    }
+    if enabled.contains(.orientation), let new = orientation.process(gravity: gravity, at: sample.timestamp) {
+      events.append((sample.timestamp, .orientation(new)))
     }
   }
 

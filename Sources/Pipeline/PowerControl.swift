@@ -11,7 +11,6 @@ struct PowerControl: Sendable {
 
   private var planner: PowerPlanner
   private var ledger: EnergyLedger
-  private var detector = StationaryDetector()
   private var hasNews = true
   private var isChanged = false
 
@@ -23,33 +22,18 @@ struct PowerControl: Sendable {
   /// When `plan` has something to do, if nothing happens before.
   var nextDeadline: Timestamp? { planner.nextDeadline }
 
-  /// Learns what an event says of motion, of the receiver and of the sources.
+  /// Learns what an event says of the receiver and of the sources.
   mutating func observe(_ event: SensorEvent) {
     switch event {
-    case .accelerometer(let block):
-      for sample in block {
-        observe(motion: detector.process(acceleration: sample.acceleration, at: sample.timestamp))
-      }
-    case .gyroscope(let block):
-      for sample in block {
-        observe(motion: detector.process(rotationRate: sample.rotationRate, at: sample.timestamp))
-      }
     case .position: hasNews = true
-    case .status(let status):
-      ledger.note(status)
-      // Without an accelerometer nobody sees the end of a rest.
-      if case .unavailable = status.state, status.kinds.contains(.accelerometer) {
-        detector = StationaryDetector()
-        planner.note(isAtRest: nil, since: status.timestamp)
-        hasNews = true
-      }
-    case .magnetometer, .barometer, .thermometer: break
+    case .status(let status): ledger.note(status)
+    case .inertial, .barometer: break
     }
   }
 
-  private mutating func observe(motion state: StationaryDetector.State?) {
-    guard let state, let since = detector.since else { return }
-    planner.note(isAtRest: state == .stationary, since: since)
+  /// Learns whether the vehicle rests, when that changes; nil when nobody can tell any more.
+  mutating func observe(_ activity: StationaryDetector.State?, since: Timestamp) {
+    planner.note(isAtRest: activity.map { $0 == .stationary }, since: since)
     hasNews = true
   }
 

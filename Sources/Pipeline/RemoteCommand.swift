@@ -1,5 +1,6 @@
+package import JSON
 package import Spatial
-package import Telemetry
+internal import Telemetry
 
 /// A command with its arguments, checked.
 package enum RemoteCommand: Hashable, Sendable {

@@ -1,33 +1,42 @@
 internal import Glibc
 
-/// Small files that are replaced as a whole: a reader, also after a loss of power, finds the old contents or the new ones,
-/// never a mixture.
+/// Small files that are read and replaced as a whole: a reader finds the old contents or the new ones, never a mixture.
 public enum AtomicFile {
   /// Writes a file beside the old one, makes it safe on the disk and renames it into its place.
+  /// - Parameters:
+  ///   - mode: of a file that is not there yet.
+  ///   - isDurable: false for a file that is worth nothing after a loss of power: it is not synchronized, which spares the disk.
   /// - Throws: `SystemError` naming what failed; the old file is then untouched.
-  public static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
+  public static func write(
+    _ bytes: [UInt8], to path: String, mode: UInt32 = 0o640, isDurable: Bool = true
+  ) throws(SystemError) {
     let temporary = path + ".new"
     do throws(SystemError) {
-      try fill(temporary, with: bytes)
-      try move(temporary, to: path)
+      try fill(temporary, with: bytes, mode: mode, isDurable: isDurable)
+      try move(temporary, to: path, isDurable: isDurable)
     } catch {
       unsafe unlink(temporary)
       throw error
     }
   }
 
-  private static func fill(_ path: String, with bytes: [UInt8]) throws(SystemError) {
-    let file = try RandomAccessFile(path: path, access: .readWrite)
+  private static func fill(
+    _ path: String, with bytes: [UInt8], mode: UInt32, isDurable: Bool
+  ) throws(SystemError) {
+    let file = try RandomAccessFile(path: path, access: .readWrite, mode: mode, followsLinks: false)
     try file.truncate(to: 0)
     try file.write(bytes, at: 0)
-    try file.synchronize()
+    if isDurable { try file.synchronize() }
   }
 
   /// Gives a file another name, in the place of one that has it already, so that a loss of power does not undo it.
-  public static func move(_ path: String, to newPath: String) throws(SystemError) {
+  public static func move(
+    _ path: String, to newPath: String, isDurable: Bool = true
+  ) throws(SystemError) {
     guard unsafe rename(path, newPath) == 0 else {
       throw SystemError(operation: "rename", object: path, code: errno)
     }
+    guard isDurable else { return }
     // The name itself is safe when its folder is.
     let folder = newPath.lastIndex(of: "/").map { String(newPath[...$0]) } ?? "."
     let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -40,16 +49,31 @@ public enum AtomicFile {
 
   /// The contents of a file of at most `limit` bytes; nil when there is none.
   /// - Throws: `SystemError`; `EFBIG` for a longer one.
-  public static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8]? {
-    let file: RandomAccessFile
-    do throws(SystemError) {
-      file = try RandomAccessFile(path: path, access: .readOnly)
-    } catch {
-      guard error.code != ENOENT else { return nil }
+  public static func read(_ path: String, limit: Int = 64 << 20) throws(SystemError) -> [UInt8]? {
+    do throws(SystemError) { return try contents(of: path, limit: limit) } catch {
+      if error.code == ENOENT { return nil }
       throw error
     }
-    let bytes = try file.read(count: limit + 1, at: 0)
-    guard bytes.count <= limit else { throw SystemError(operation: "read", object: path, code: EFBIG) }
-    return bytes
+  }
+
+  /// The contents of a file of at most `limit` bytes.
+  /// - Throws: `SystemError`; `ENOENT` when there is none, `EFBIG` for a longer one.
+  public static func contents(of path: String, limit: Int = 64 << 20) throws(SystemError) -> [UInt8] {
+    let file = try RandomAccessFile(path: path, access: .readOnly)
+    var bytes: [UInt8] = []
+    // Files of /proc and pipes do not know their size.
+    while bytes.count <= limit {
+      let chunk = try file.read(count: min(limit + 1 - bytes.count, 1 << 16), at: Int64(bytes.count))
+      if chunk.isEmpty { return bytes }
+      bytes += chunk
+    }
+    throw SystemError(operation: "read", object: path, code: EFBIG)
+  }
+
+  /// When the file was last written, in nanoseconds since 1970; nil when that cannot be told.
+  public static func modificationTime(of path: String) -> Int64? {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { return nil }
+    return Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
   }
 }

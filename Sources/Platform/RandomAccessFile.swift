@@ -7,15 +7,21 @@ public struct RandomAccessFile: ~Copyable, Sendable {
 
   public enum Access: Sendable {
     case readOnly
-    /// Made with mode 0640 when it is not there, and locked (`flock(2)`) against a second writer.
+    /// Made when it is not there, and locked (`flock(2)`) against a second writer.
     case readWrite
   }
 
+  /// - Parameters:
+  ///   - mode: of a file that is made.
+  ///   - followsLinks: false refuses a symbolic link in the file's place (`ELOOP`).
   /// - Throws: `SystemError`; `EWOULDBLOCK` means that another process writes the file.
-  public init(path: String, access: Access) throws(SystemError) {
-    let flags = (access == .readOnly ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC
+  public init(path: String, access: Access, mode: UInt32 = 0o640, followsLinks: Bool = true)
+    throws(SystemError)
+  {
+    let flags =
+      (access == .readOnly ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW)
     let opened: Int32
-    switch retryingOnInterrupt({ unsafe open(path, flags, 0o640) }) {
+    switch retryingOnInterrupt({ unsafe open(path, flags, mode) }) {
     case .success(let value): opened = value
     case .failure(let code): throw SystemError(operation: "open", object: path, code: code.rawValue)
     }

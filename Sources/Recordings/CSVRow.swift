@@ -1,3 +1,5 @@
+internal import Bytes
+internal import Sensors
 internal import Spatial
 
 /// One row of a sensor table.
@@ -21,7 +23,7 @@ struct CSVRow {
         "leave the fields of absent values empty")
     }
     for (field, quantity) in zip(fields, columns.quantities) where !field.isEmpty {
-      guard let value = DecimalText.scientific(field) else {
+      guard let value = DecimalText.number(field.span) else {
         throw failure(
           quantity, "\"\(excerpt(field))\" is not a finite number", "leave the field of an absent value empty"
         )
@@ -48,8 +50,17 @@ struct CSVRow {
   /// The scalar in a column; nil when the field was empty or there is no such column.
   subscript(_ quantity: CSVColumns.Quantity) -> Double? { values[quantity] }
 
+  /// What the row says of the inertial sensors.
+  func scan(at timestamp: Timestamp) -> InertialScan {
+    InertialScan(
+      timestamp: timestamp, specificForce: vector(.ax, .ay, .az), rotationRate: vector(.gx, .gy, .gz),
+      magneticField: vector(.mx, .my, .mz), temperature: values[.temperature])
+  }
+
   /// The vector in three columns; nil when the fields were empty.
-  func vector(_ x: CSVColumns.Quantity, _ y: CSVColumns.Quantity, _ z: CSVColumns.Quantity) -> Vector3? {
+  private func vector(_ x: CSVColumns.Quantity, _ y: CSVColumns.Quantity, _ z: CSVColumns.Quantity)
+    -> Vector3?
+  {
     guard let x = values[x], let y = values[y], let z = values[z] else { return nil }
     return Vector3(x, y, z)
   }

@@ -8,7 +8,7 @@ public import Spatial
 /// begin with `#` and empty rows are passed over. `t` is the time on the device's time line as it stands, plus
 /// `startingAt`; it must not go back.
 ///
-/// Samples are handed over in blocks for each kind, at most 20 samples or 100 ms of them.
+/// A row is one `InertialScan`; rows are handed over in blocks of at most 20 or 100 ms, the barometer's apart.
 public struct CSVSensorRecording: SensorRecording {
   public let name: String
   public let kinds: Set<SensorKind>
@@ -22,7 +22,6 @@ public struct CSVSensorRecording: SensorRecording {
   private var filter = DemandFilter()
   private var lastTimestamp: Timestamp?
   private var blockStart: Timestamp?
-  private var block = InertialBlock()
   private var ready: [SensorEvent] = []
   private var pending: CSVRow?
   private var isFinished = false
@@ -32,7 +31,7 @@ public struct CSVSensorRecording: SensorRecording {
     name = path
     origin = startingAt
     lines = try LineReader(path: path)
-    guard let header = try Self.nextRow(&lines) else {
+    guard let header = try Self.nextLine(&lines) else {
       throw RecordingError(
         file: path, problem: "is empty", remedy: "give a table whose first row names the columns")
     }
@@ -56,11 +55,12 @@ public struct CSVSensorRecording: SensorRecording {
     }
   }
 
-  /// Reads rows until a block is full, and puts its kinds in order of their newest samples, last one first.
+  /// Reads rows until a block is full; what ends first comes first, which is last in `ready`.
   private mutating func fillBlock() throws(RecordingError) {
-    block = InertialBlock()
+    var scans: [InertialScan] = []
+    var pressures: [PressureData] = []
     var rows = 0
-    while let row = try takeRow() {
+    while let row = try nextRow() {
       let time = row.timestamp.nanoseconds
       if let start = blockStart, rows >= Self.blockCount || time &- start.nanoseconds >= Self.blockSpan {
         pending = row
@@ -69,18 +69,28 @@ public struct CSVSensorRecording: SensorRecording {
       }
       blockStart = blockStart ?? row.timestamp
       rows += 1
-      block.append(row, origin: origin)
+      let timestamp = Timestamp(nanoseconds: time &+ origin.nanoseconds)
+      let scan = row.scan(at: timestamp)
+      if !scan.isEmpty { scans.append(scan) }
+      if let pressure = row[.pressure] {
+        pressures.append(PressureData(timestamp: timestamp, pressure: pressure))
+      }
     }
     if pending == nil { isFinished = true }
-    ready = block.events.sorted { a, b in (a.timestamp ?? origin) < (b.timestamp ?? origin) }.reversed()
+    ready = []
+    if !pressures.isEmpty { ready.append(.barometer(pressures)) }
+    if !scans.isEmpty { ready.append(.inertial(scans)) }
+    if let scan = scans.last, let pressure = pressures.last, pressure.timestamp < scan.timestamp {
+      ready.reverse()
+    }
   }
 
-  private mutating func takeRow() throws(RecordingError) -> CSVRow? {
+  private mutating func nextRow() throws(RecordingError) -> CSVRow? {
     if let row = pending {
       pending = nil
       return row
     }
-    guard let line = try Self.nextRow(&lines) else { return nil }
+    guard let line = try Self.nextLine(&lines) else { return nil }
     let row = try CSVRow(line: line, columns: columns, file: name, lineNumber: lines.lineNumber)
     if let last = lastTimestamp, row.timestamp < last {
       throw RecordingError(
@@ -92,48 +102,12 @@ public struct CSVSensorRecording: SensorRecording {
     return row
   }
 
-  private static func nextRow(_ lines: inout LineReader) throws(RecordingError) -> ArraySlice<UInt8>? {
+  private static func nextLine(_ lines: inout LineReader) throws(RecordingError) -> ArraySlice<UInt8>? {
     while let line = try lines.next() {
       // Spreadsheets begin a file with a byte order mark.
       let text = lines.lineNumber == 1 && line.starts(with: [0xEF, 0xBB, 0xBF]) ? line.dropFirst(3) : line
       if !text.isEmpty, text.first != UInt8(ascii: "#") { return text }
     }
     return nil
-  }
-}
-
-/// The samples of a block, by kind.
-private struct InertialBlock: Sendable {
-  private var accelerometer: [AccelerometerData] = []
-  private var gyroscope: [GyroData] = []
-  private var magnetometer: [MagnetometerData] = []
-  private var barometer: [PressureData] = []
-  private var thermometer: [TemperatureData] = []
-
-  mutating func append(_ row: CSVRow, origin: Timestamp) {
-    let time = Timestamp(nanoseconds: row.timestamp.nanoseconds &+ origin.nanoseconds)
-    if let force = row.vector(.ax, .ay, .az) {
-      accelerometer.append(AccelerometerData(timestamp: time, specificForce: force))
-    }
-    if let rate = row.vector(.gx, .gy, .gz) {
-      gyroscope.append(GyroData(timestamp: time, rotationRate: rate))
-    }
-    if let field = row.vector(.mx, .my, .mz) {
-      magnetometer.append(MagnetometerData(timestamp: time, magneticField: field))
-    }
-    if let pressure = row[.pressure] { barometer.append(PressureData(timestamp: time, pressure: pressure)) }
-    if let temperature = row[.temperature] {
-      thermometer.append(TemperatureData(timestamp: time, temperature: temperature))
-    }
-  }
-
-  var events: [SensorEvent] {
-    var events: [SensorEvent] = []
-    if !accelerometer.isEmpty { events.append(.accelerometer(accelerometer)) }
-    if !gyroscope.isEmpty { events.append(.gyroscope(gyroscope)) }
-    if !magnetometer.isEmpty { events.append(.magnetometer(magnetometer)) }
-    if !barometer.isEmpty { events.append(.barometer(barometer)) }
-    if !thermometer.isEmpty { events.append(.thermometer(thermometer)) }
-    return events
   }
 }

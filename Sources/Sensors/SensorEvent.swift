@@ -1,46 +1,56 @@
 public import Spatial
 
-/// What a source hands over: a block of samples of one kind in order of time, or word of its own state.
+/// What a source hands over: a block of scans, samples or fixes in order of time, or a change of its own state.
 ///
 /// Sources hand over blocks, never single samples, because a hand-over between threads costs as much as
 /// several dozen samples' worth of filtering.
 public enum SensorEvent: Sendable, Hashable {
-  case accelerometer([AccelerometerData])
-  case gyroscope([GyroData])
-  case magnetometer([MagnetometerData])
+  case inertial([InertialScan])
   case barometer([PressureData])
-  case thermometer([TemperatureData])
   case position([PositionFix])
   case status(SourceStatus)
 
   /// The time of the newest sample; nil for an empty block.
   public var timestamp: Timestamp? {
     switch self {
-    case .accelerometer(let block): block.last?.timestamp
-    case .gyroscope(let block): block.last?.timestamp
-    case .magnetometer(let block): block.last?.timestamp
+    case .inertial(let block): block.last?.timestamp
     case .barometer(let block): block.last?.timestamp
-    case .thermometer(let block): block.last?.timestamp
     case .position(let block): block.last?.timestamp
     case .status(let status): status.timestamp
     }
   }
 
-  /// The kind of sensor the samples come from; nil for word of a source's state.
-  public var kind: SensorKind? {
+  /// Samples of one kind of sensor in the block.
+  public func count(of kind: SensorKind) -> Int {
     switch self {
-    case .accelerometer: .accelerometer
-    case .gyroscope: .gyroscope
-    case .magnetometer: .magnetometer
-    case .barometer: .barometer
-    case .thermometer: .thermometer
-    case .position: .positioning
-    case .status: nil
+    case .inertial(let block): block.reduce(0) { $1.contains(kind) ? $0 + 1 : $0 }
+    case .barometer(let block): kind == .barometer ? block.count : 0
+    case .position(let block): kind == .positioning ? block.count : 0
+    case .status: 0
+    }
+  }
+
+  /// The same event that much later on the time line.
+  package func shifted(byNanoseconds nanoseconds: Int64) -> SensorEvent {
+    func shift<Sample>(_ block: [Sample], _ time: WritableKeyPath<Sample, Timestamp>) -> [Sample] {
+      block.map { sample in
+        var sample = sample
+        sample[keyPath: time].nanoseconds &+= nanoseconds
+        return sample
+      }
+    }
+    switch self {
+    case .inertial(let block): return .inertial(shift(block, \.timestamp))
+    case .barometer(let block): return .barometer(shift(block, \.timestamp))
+    case .position(let block): return .position(shift(block, \.timestamp))
+    case .status(var status):
+      status.timestamp.nanoseconds &+= nanoseconds
+      return .status(status)
     }
   }
 }
 
-/// Word of a source's state, said once per change.
+/// A source's state, sent once per change.
 public struct SourceStatus: Sendable, Hashable {
   public enum State: Sendable, Hashable {
     /// Delivers. `rates` holds the effective rate in Hz of each kind, where the source knows it.

@@ -22,7 +22,7 @@ internal import Spatial
 
   /// Reads one line without its end; nil when it is not a well-formed report.
   public func decode(_ line: ArraySlice<UInt8>) -> GPSDReport? {
-    guard let outline = try? GPSDLine(line) else { return nil }
+    guard let outline = GPSDLine(line) else { return nil }
     return exclusive.withLock { _ in report(line, outline) }
   }
 
@@ -54,7 +54,7 @@ internal import Spatial
       return .devices(
         outline.elements.compactMap { range in
           let element = line[range]
-          guard let outline = try? GPSDLine(element), outline.reportClass == "DEVICE" else { return nil }
+          guard let outline = GPSDLine(element), outline.reportClass == "DEVICE" else { return nil }
           return device(element)
         })
     case "ERROR":

@@ -3,8 +3,31 @@ public import Platform
 
 /// What went wrong with IIO hardware: what was tried, on what, why, and what helps.
 public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What was being done, as in "open" or "read scale of".
-  public var operation: String
+  /// What was being done.
+  public enum Operation: Hashable, Sendable, CustomStringConvertible {
+    case open, find, parse, read, decode, poll
+    /// A capture begins with it.
+    case startBuffer
+    case readBuffer
+    /// A setting, as in "the mode of".
+    case set(String)
+
+    public var description: String {
+      switch self {
+      case .open: "open"
+      case .find: "find"
+      case .parse: "parse"
+      case .read: "read"
+      case .decode: "decode"
+      case .poll: "poll"
+      case .startBuffer: "start the buffer of"
+      case .readBuffer: "read the buffer of"
+      case .set(let what): "set \(what)"
+      }
+    }
+  }
+
+  public var operation: Operation
   /// The context's URI, with the device and attribute where it is about one.
   public var object: String
   /// The `errno` value, nil where it was not the system that refused.
@@ -12,14 +35,14 @@ public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Why, and what helps, as a clause.
   public var reason: String
 
-  public init(operation: String, object: String, code: SystemErrno? = nil, reason: String) {
+  public init(operation: Operation, object: String, code: SystemErrno? = nil, reason: String) {
     (self.operation, self.object, self.code, self.reason) = (operation, object, code, reason)
   }
 
   public var description: String { "cannot \(operation) \(object): \(reason)" }
 
   /// A refused libiio call. - Parameter code: the positive `errno` value.
-  init(operation: String, object: String, errno code: Int32) {
+  init(operation: Operation, object: String, errno code: Int32) {
     self.init(
       operation: operation, object: object, code: SystemErrno(rawValue: code),
       reason: SystemError.message(for: code) + Self.remedy(for: code))
@@ -56,7 +79,7 @@ public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
     } else {
       reason = "\(cause); the URI must be local:, ip:HOST[:PORT] or usb:[BUS.ADDRESS.INTERFACE]"
     }
-    self.init(operation: "open", object: uri, code: SystemErrno(rawValue: code), reason: reason)
+    self.init(operation: .open, object: uri, code: SystemErrno(rawValue: code), reason: reason)
   }
 
   private static func remedy(for code: Int32) -> String {

@@ -16,6 +16,14 @@ struct SamplingChannel: Sendable {
     var wakes: Bool
 
     var end: Int64 { first + Int64(count - 1) * interval }
+
+    /// The moments of its samples.
+    var times: [Int64] { (0..<Int64(count)).map { first + $0 * interval } }
+
+    /// Whether both hold samples of the same moments.
+    func coincides(with other: Block) -> Bool {
+      first == other.first && interval == other.interval && count == other.count
+    }
   }
 
   private struct DutyCycle: Sendable {

@@ -109,7 +109,6 @@ public struct SimulatedDrive: SensorRecording {
     let silence = max(0, now) + Int64((configuration.longestSilence * 1e9).rounded())
     if let soonest, soonest.block.end <= silence {
       now = soonest.block.end
-      channels[soonest.index].advance()
       return event(of: soonest.index, soonest.block)
     }
     guard silence <= lastTime else {
@@ -169,46 +168,20 @@ extension SimulatedDrive {
   }
 
   private mutating func event(of index: Int, _ block: SamplingChannel.Block) -> SensorEvent {
-    let times = (0..<Int64(block.count)).lazy.map { block.first + $0 * block.interval }
-    func elapsed(_ time: Int64) -> Double {
-      defer { lastSamples[index] = time }
-      return Double(time - (lastSamples[index] ?? time)) * 1e-9
-    }
     switch channels[index].kind {
-    case .accelerometer:
-      return .accelerometer(
-        times.map { time in
-          let lapTime = lapTime(at: time)
-          return accelerometer.sample(
-            dynamics.motion(at: lapTime), at: timestamp(at: time), elapsed: elapsed(time),
-            engineRuns: engineRuns(at: lapTime))
-        })
-    case .gyroscope:
-      return .gyroscope(
-        times.map { time in
-          gyroscope.sample(
-            dynamics.motion(at: lapTime(at: time)), at: timestamp(at: time), elapsed: elapsed(time))
-        })
-    case .magnetometer:
-      return .magnetometer(
-        times.map { time in
-          magnetometer.sample(dynamics.motion(at: lapTime(at: time)), at: timestamp(at: time))
-        })
+    case .accelerometer, .gyroscope, .magnetometer, .thermometer: return inertialEvent(block)
     case .barometer:
+      channels[index].advance()
       return .barometer(
-        times.map { time in
+        block.times.map { time in
           barometer.sample(
             altitude: configuration.altitude + dynamics.height(at: lapTime(at: time)),
-            at: timestamp(at: time), elapsed: elapsed(time))
-        })
-    case .thermometer:
-      return .thermometer(
-        times.map { time in
-          thermometer.sample(after: Double(time) * 1e-9, at: timestamp(at: time))
+            at: timestamp(at: time), elapsed: elapsed(index, time))
         })
     case .positioning:
+      channels[index].advance()
       return .position(
-        times.map { time in
+        block.times.map { time in
           let state = state(at: time)
           return receiver.report(
             GNSSModel.Situation(
@@ -218,5 +191,39 @@ extension SimulatedDrive {
               utc: configuration.startTime?.advanced(bySeconds: Double(time) * 1e-9)))
         })
     }
+  }
+
+  /// One chip: the sensors that sample at the same moments deliver them as one scan.
+  private mutating func inertialEvent(_ block: SamplingChannel.Block) -> SensorEvent {
+    let parts = channels.indices.filter { index in
+      SensorKind.inertial.contains(channels[index].kind)
+        && channels[index].nextBlock?.coincides(with: block) == true
+    }
+    for index in parts { channels[index].advance() }
+    return .inertial(
+      block.times.map { time in
+        let lapTime = lapTime(at: time)
+        let motion = dynamics.motion(at: lapTime)
+        var scan = InertialScan(timestamp: timestamp(at: time))
+        for index in parts {
+          let elapsed = elapsed(index, time)
+          switch channels[index].kind {
+          case .accelerometer:
+            scan.specificForce = accelerometer.sample(
+              motion, at: scan.timestamp, elapsed: elapsed, engineRuns: engineRuns(at: lapTime))
+          case .gyroscope: scan.rotationRate = gyroscope.sample(motion, elapsed: elapsed)
+          case .magnetometer: scan.magneticField = magnetometer.sample(motion)
+          case .thermometer: scan.temperature = thermometer.sample(after: Double(time) * 1e-9)
+          case .barometer, .positioning: break
+          }
+        }
+        return scan
+      })
+  }
+
+  /// Seconds since the channel's sample before.
+  private mutating func elapsed(_ index: Int, _ time: Int64) -> Double {
+    defer { lastSamples[index] = time }
+    return Double(time - (lastSamples[index] ?? time)) * 1e-9
   }
 }

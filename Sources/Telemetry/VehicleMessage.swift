@@ -1,3 +1,6 @@
+public import JSON
+public import Spatial
+
 /// What a vehicle says: one case for every message of the contract, as a value, from the decision to say it until a format
 /// writes it, and again at whoever reads it.
 public enum VehicleMessage: Hashable, Sendable {
@@ -172,6 +175,22 @@ extension VehicleMessage {
     case .configReported(let message): message.identity
     case .regionsReported(let message): message.identity
     case .heading, .attitude, .commandResponse: nil
+    }
+  }
+
+  /// The vehicle's time of it; nil for a track without points.
+  public var time: UTCTime? {
+    switch self {
+    case .status(let message): message.time
+    case .location(let message): message.time
+    case .track(let message): message.fixes.first?.time
+    case .heading(let message): message.time
+    case .attitude(let message): message.time
+    case .motion(let message): message.time
+    case .region(let message): message.time
+    case .commandResponse(let message): message.time
+    case .configReported(let message): message.time
+    case .regionsReported(let message): message.time
     }
   }
 }

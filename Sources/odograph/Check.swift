@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import FleetCore
+internal import FleetControl
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -16,23 +16,7 @@ struct Check: ParsableCommand {
       Exit codes: 0 nothing failed; 64 usage; 69 something failed; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
       """)
 
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
+  @OptionGroup var options: CheckOptions
 
-  @Option(help: "The fleet whose topics to try (default: all); repeat for several.")
-  var fleet: [String] = []
-
-  @Flag(help: "Print a JSON array of the findings.")
-  var json = false
-
-  func run() throws {
-    try perform { () throws(FleetError) in
-      var options = CheckOptions()
-      options.broker = try broker.options()
-      options.root = broker.topicRoot
-      options.fleets = broker.fleets(fleet)
-      options.json = json
-      options.usesColor = environment("NO_COLOR") == nil
-      return try CheckCommand.run(options)
-    }
-  }
+  func run() throws { try perform(CheckCommand.run, options) }
 }

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import FleetCore
+internal import FleetControl
 
 struct Command: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -19,41 +19,13 @@ struct Command: ParsableCommand {
         odograph command locate --fleet delivery --vehicle van-1
         odograph command status --fleet delivery --json | jq .state
         odograph command reload --fleet delivery
-        odograph command track --vehicle van-1 --from 2026-11-21T08:00:00Z
+        odograph command track --fleet delivery --from 2026-11-21T08:00:00Z
 
       Exit codes: 0 all have done it; 64 usage; 69 broker unavailable, or one of them refused or failed; 74 output \
       gone; 75 one did not answer in time; 130 Ctrl-C; 143 SIGTERM.
       """)
 
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
+  @OptionGroup var options: CommandOptions
 
-  @Argument(help: ArgumentHelp("\(CommandOptions.names.joined(separator: ", ")).", valueName: "command"))
-  var name: String
-
-  @OptionGroup(title: "Vehicles") var targets: ChangedVehicleArguments
-
-  @Option(help: ArgumentHelp("Of track: from when on, RFC 3339.", valueName: "time"))
-  var from: String?
-
-  @Option(help: ArgumentHelp("Of track: until when, RFC 3339 (default: now).", valueName: "time"))
-  var to: String?
-
-  @Option(help: ArgumentHelp("How long they have to answer.", valueName: "seconds"))
-  var timeout = 30.0
-
-  @Flag(help: "Print a JSON line for each vehicle.")
-  var json = false
-
-  func run() throws {
-    try perform { () throws(FleetError) in
-      var options = CommandOptions(name: name, targets: try targets.targets(broker))
-      options.broker = try broker.options()
-      options.from = from
-      options.to = to
-      options.timeout = timeout
-      options.json = json
-      options.usesColor = environment("NO_COLOR") == nil
-      return try CommandCommand.run(options)
-    }
-  }
+  func run() throws { try perform(CommandCommand.run, options) }
 }

@@ -1,5 +1,7 @@
 internal import ArgumentParser
-internal import FleetCore
+internal import Fleet
+internal import FleetConsole
+internal import FleetControl
 
 struct Config: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -23,14 +25,14 @@ struct Config: ParsableCommand {
     _ targets: () throws(FleetError) -> VehicleTargets,
     change: (inout ConfigOptions) -> Void = { _ in }
   ) throws {
-    try perform { () throws(FleetError) in
+    func options() throws(FleetError) -> ConfigOptions {
       var options = ConfigOptions(action, targets: try targets())
       options.broker = try broker.options()
       options.json = json
-      options.usesColor = environment("NO_COLOR") == nil
       change(&options)
-      return try ConfigCommand.run(options)
+      return options
     }
+    try perform(ConfigCommand.run, try options())
   }
 
   struct Show: ParsableCommand {

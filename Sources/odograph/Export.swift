@@ -1,5 +1,5 @@
-public import ArgumentParser
-public import FleetCore
+internal import ArgumentParser
+internal import FleetStore
 
 struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -29,61 +29,7 @@ struct Export: ParsableCommand {
       be written; 130 Ctrl-C; 143 SIGTERM.
       """)
 
-  @OptionGroup(title: "Selection") var part: RecordingArguments
+  @OptionGroup var options: ExportOptions
 
-  @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp("The file to write (default: standard output).", valueName: "file"))
-  var output: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "\(ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")) (default: by the file's name, else jsonl).",
-      valueName: "form"))
-  var format: ExportFormat?
-
-  @Flag(help: "All messages as they came, as JSON lines, instead of positions.")
-  var messages = false
-
-  @Option(
-    help: ArgumentHelp(
-      "Without a position for so long, a track of GPX and KML begins anew.", valueName: "seconds"))
-  var gap = 300.0
-
-  @Flag(help: "The same as --format jsonl.")
-  var json = false
-
-  @Flag(name: .shortAndLong, help: "No progress, no closing line.")
-  var quiet = false
-
-  func run() throws {
-    try perform { () throws(FleetError) in
-      var options = ExportOptions(store: part.place)
-      options.selection = try part.selection()
-      options.output = output
-      options.format = try form()
-      options.exportsMessages = messages
-      options.gap = gap
-      options.isQuiet = quiet
-      return try ExportCommand.run(options)
-    }
-  }
-
-  /// What is said of the form has to agree; a file's name says it where nothing else does.
-  private func form() throws(FleetError) -> ExportFormat {
-    if json, let format, format != .jsonl {
-      throw FleetError(
-        operation: "use", object: "--json", cause: "--format says otherwise; give one of them", exit: .usage)
-    }
-    if let format { return format }
-    let named: ExportFormat? = if let output { try ExportFormat.named(by: output) } else { nil }
-    if json || messages, let output, let named, named != .jsonl {
-      throw FleetError(
-        operation: "write", object: "JSON lines to \(output)",
-        cause: "its name says \(named.rawValue); name it .jsonl, or say --format jsonl", exit: .usage)
-    }
-    return named ?? .jsonl
-  }
+  func run() throws { try perform(ExportCommand.run, options) }
 }
-
-extension ExportFormat: ExpressibleByArgument {}

@@ -1,5 +1,6 @@
 internal import ArgumentParser
-internal import FleetCore
+internal import Fleet
+internal import FleetConsole
 internal import Platform
 
 @main
@@ -28,11 +29,14 @@ struct Odograph: ParsableCommand {
     ])
 }
 
-/// Runs a command's work and ends the process as it came out.
-func perform(_ work: () throws(FleetError) -> ExitStatus) throws {
+/// Runs a command with its options, and ends the process as it came out.
+func perform<Options>(
+  _ command: (Options) throws(FleetError) -> ExitStatus,
+  _ options: @autoclosure () throws(FleetError) -> Options
+) throws {
   let status: ExitStatus
   do throws(FleetError) {
-    status = try work()
+    status = try command(options())
   } catch {
     StandardError.say(error.description)
     status = error.exit

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import FleetCore
+internal import FleetStore
 
 struct Record: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -33,81 +33,7 @@ struct Record: ParsableCommand {
       130 Ctrl-C; 143 SIGTERM.
       """)
 
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
+  @OptionGroup var options: RecordOptions
 
-  @OptionGroup var words: MessageProfileArguments
-
-  @Argument(
-    help: ArgumentHelp("An SQLite file, or a postgres:// URL (ODOGRAPH_STORE).", valueName: "store"))
-  var store: String?
-
-  @OptionGroup var topics: TopicArguments
-
-  @Option(
-    help: ArgumentHelp("Split the messages with the other members of this group.", valueName: "group"))
-  var share: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "The session's name at the broker (default: one for this machine, store and selection).",
-      valueName: "name"))
-  var clientID: String?
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "How long the broker keeps what comes while nobody records (default: a day; with --share 300).",
-      valueName: "seconds"))
-  var sessionExpiry: UInt32?
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Messages after which a commit does not wait for more.", valueName: "messages"))
-  var commitCount = 2000
-
-  @Option(
-    parsing: .unconditional, help: ArgumentHelp("How long a commit waits for more.", valueName: "seconds"))
-  var commitInterval = 0.05
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Messages kept in memory at most while the database is away.", valueName: "messages"))
-  var buffer = 10_000
-
-  @OptionGroup var quality: QualityArguments
-
-  @Option(
-    parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "messages"))
-  var count: Int?
-
-  @OptionGroup var time: TimeLimitArguments
-
-  @Flag(help: "Print progress and result as JSON lines.")
-  var json = false
-
-  @Flag(name: .shortAndLong, help: "No progress, no closing line.")
-  var quiet = false
-
-  func run() throws {
-    try perform { () throws(FleetError) in
-      var options = RecordOptions(
-        filters: try topics.filters(broker, words),
-        store: store ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite")
-      options.broker = try broker.options()
-      options.root = try words.root(broker)
-      options.profile = try words.profile(broker)
-      options.qos = try quality.level()
-      options.share = share
-      options.clientID = clientID
-      options.sessionExpiry = sessionExpiry
-      options.commitCount = commitCount
-      options.commitInterval = commitInterval
-      options.bufferedMessages = buffer
-      options.count = count
-      options.timeout = try time.limit()
-      options.isJSON = json
-      options.isQuiet = quiet
-      return try RecordCommand.run(options)
-    }
-  }
+  func run() throws { try perform(RecordCommand.run, options) }
 }

@@ -1,5 +1,7 @@
 internal import ArgumentParser
-internal import FleetCore
+internal import Fleet
+internal import FleetConsole
+internal import FleetControl
 
 struct Regions: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -26,17 +28,17 @@ struct Regions: ParsableCommand {
 
   fileprivate static func run(
     _ action: RegionsOptions.Action, _ broker: BrokerArguments, json: Bool, radius: Double? = nil,
-    timeout: Double = 60, _ targets: () throws(FleetError) -> VehicleTargets
+    timeout: Double = 0, _ targets: () throws(FleetError) -> VehicleTargets
   ) throws {
-    try perform { () throws(FleetError) in
+    func options() throws(FleetError) -> RegionsOptions {
       var options = RegionsOptions(action, targets: try targets())
       options.broker = try broker.options()
       options.radius = radius
       options.timeout = timeout
       options.json = json
-      options.usesColor = environment("NO_COLOR") == nil
-      return try RegionsCommand.run(options)
+      return options
     }
+    try perform(RegionsCommand.run, try options())
   }
 
   struct List: ParsableCommand {

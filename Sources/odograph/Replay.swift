@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import FleetCore
+internal import FleetStore
 
 struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -27,58 +27,7 @@ struct Replay: ParsableCommand {
       refused some; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
       """)
 
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
+  @OptionGroup var options: ReplayOptions
 
-  @OptionGroup(title: "Selection") var part: RecordingArguments
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "How much faster than it was recorded, as in 1 or 10; max is as fast as the broker takes it.",
-      valueName: "factor"))
-  var speed = "1"
-
-  @Option(
-    help: ArgumentHelp("shift: as if it happened now; keep: as they were recorded.", valueName: "times"))
-  var times = "shift"
-
-  @Option(help: ArgumentHelp("Play it under the topics of this fleet.", valueName: "fleet"))
-  var toFleet: String?
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Skip beyond this in pauses of the recording.", valueName: "seconds"))
-  var longestPause: Double?
-
-  @Flag(
-    help: "Play commands, and settings and regions that were wanted, too: vehicles that listen obey them.")
-  var orders = false
-
-  @Flag(help: "Print the summary as a JSON object.")
-  var json = false
-
-  @Flag(name: .shortAndLong, help: "No progress, no closing line.")
-  var quiet = false
-
-  func run() throws {
-    try perform { () throws(FleetError) in
-      guard let times = ReplayOptions.Times(rawValue: times) else {
-        throw FleetError(
-          operation: "use", object: "--times \(self.times.prefix(40))", cause: "it is shift or keep",
-          exit: .usage)
-      }
-      var options = ReplayOptions(store: part.place)
-      options.broker = try broker.options()
-      options.root = broker.topicRoot
-      options.selection = try part.selection()
-      try options.setSpeed(speed)
-      options.times = times
-      options.fleet = toFleet
-      options.longestPause = longestPause
-      options.playsOrders = orders
-      options.json = json
-      options.isQuiet = quiet
-      return try ReplayCommand.run(options)
-    }
-  }
+  func run() throws { try perform(ReplayCommand.run, options) }
 }

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import FleetCore
+internal import FleetConsole
 
 struct Stats: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -21,48 +21,7 @@ struct Stats: ParsableCommand {
       Exit codes: 0 done; 64 usage; 69 broker unavailable, or refuses; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
       """)
 
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
+  @OptionGroup var options: StatsOptions
 
-  @OptionGroup var words: MessageProfileArguments
-
-  @OptionGroup var vehicles: VehicleArguments
-
-  @Flag(help: "Count for a while (10 s unless --seconds or --count says so), print the table and end.")
-  var once = false
-
-  @OptionGroup var time: TimeLimitArguments
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("End after so many messages, and print the table.", valueName: "n"))
-  var count: Int?
-
-  @OptionGroup var quality: QualityArguments
-
-  @Option(
-    help: ArgumentHelp(
-      "Split the messages with the other members of this group, as one of many consumers sees them.",
-      valueName: "group"))
-  var share: String?
-
-  @Flag(help: "Print the counts as a JSON object.")
-  var json = false
-
-  func run() throws {
-    try perform { () throws(FleetError) in
-      let selection = try vehicles.selection(broker, words)
-      var options = StatsOptions(filters: try selection.filters())
-      options.broker = try broker.options()
-      options.root = selection.root
-      options.profile = selection.profile
-      options.qos = try quality.level()
-      options.share = share
-      options.seconds = try time.limit()
-      options.count = count
-      options.once = once
-      options.json = json
-      options.usesColor = environment("NO_COLOR") == nil
-      return try StatsCommand.run(options)
-    }
-  }
+  func run() throws { try perform(StatsCommand.run, options) }
 }

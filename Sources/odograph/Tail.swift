@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import FleetCore
+internal import FleetConsole
 
 struct Tail: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -22,44 +22,7 @@ struct Tail: ParsableCommand {
       before the count was reached; 130 Ctrl-C; 143 SIGTERM.
       """)
 
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
+  @OptionGroup var options: TailOptions
 
-  @OptionGroup var words: MessageProfileArguments
-
-  @OptionGroup var topics: TopicArguments
-
-  @Option(
-    help: ArgumentHelp(
-      "Split the messages with the other members of this group; what the broker has kept comes to none of them.",
-      valueName: "group"))
-  var share: String?
-
-  @Option(
-    parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "messages"))
-  var count: Int?
-
-  @OptionGroup var time: TimeLimitArguments
-
-  @Flag(
-    inversion: .prefixedNo,
-    help: "Only, or none of, the messages that the broker had kept from before (default: all).")
-  var retained: Bool?
-
-  @OptionGroup var quality: QualityArguments
-
-  @Flag(help: "Changes nothing, for the lines are JSON anyway.")
-  var json = false
-
-  func run() throws {
-    try perform { () throws(FleetError) in
-      var options = TailOptions(filters: try topics.filters(broker, words))
-      options.broker = try broker.options()
-      options.qos = try quality.level()
-      options.share = share
-      options.count = count
-      options.timeout = try time.limit()
-      options.retained = retained.map { $0 ? .only : .excluded } ?? .included
-      return try TailCommand.run(options)
-    }
-  }
+  func run() throws { try perform(TailCommand.run, options) }
 }

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import FleetCore
+internal import FleetConsole
 
 struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -25,63 +25,7 @@ struct Watch: ParsableCommand {
       Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
       """)
 
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
+  @OptionGroup var options: WatchOptions
 
-  @OptionGroup var words: MessageProfileArguments
-
-  @OptionGroup var vehicles: VehicleArguments
-
-  @Option(
-    help: ArgumentHelp(
-      "Split the messages with the other members of this group; each sees a part, and nothing that the broker had kept.",
-      valueName: "group"))
-  var share: String?
-
-  @Flag(help: "Print the table once, as soon as what the broker had kept is in, and end.")
-  var once = false
-
-  @OptionGroup var time: TimeLimitArguments
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Time between redraws at least (default: 0.08; in a pipe: 1).", valueName: "seconds"))
-  var interval: Double?
-
-  @Option(
-    help: ArgumentHelp(
-      "Sort by \(WatchOptions.sortKeys.joined(separator: ", ")); -key is the other way round.",
-      valueName: "key"))
-  var sort: String?
-
-  @Option(help: ArgumentHelp("Show only vehicles with these words in name or state.", valueName: "words"))
-  var filter: String?
-
-  @Flag(help: "Begin with the details of a vehicle shown.")
-  var details = false
-
-  @Flag(help: "Begin with the map shown.")
-  var map = false
-
-  @Flag(help: "With --once: print a JSON array. In a pipe: a JSON line for each vehicle that changed.")
-  var json = false
-
-  func run() throws {
-    try perform { () throws(FleetError) in
-      var options = WatchOptions()
-      options.broker = try broker.options()
-      options.selection = try vehicles.selection(broker, words)
-      options.share = share
-      options.once = once
-      options.timeout = try time.limit()
-      options.interval = interval
-      if let sort { try options.sort(by: sort) }
-      options.filter = filter ?? ""
-      options.showsDetail = details
-      options.showsMap = map
-      options.json = json
-      options.usesColor = environment("NO_COLOR") == nil
-      return try WatchCommand.run(options)
-    }
-  }
+  func run() throws { try perform(WatchCommand.run, options) }
 }

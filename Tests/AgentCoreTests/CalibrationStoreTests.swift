@@ -3,6 +3,7 @@ import Logging
 import Motion
 import Sensors
 import Spatial
+import TestSupport
 import Testing
 
 @testable import AgentCore
@@ -32,8 +33,8 @@ import Testing
       let time = Timestamp(seconds: Double(index) / 100)
       let noise = Double(index % 7 - 3) * 1e-4
       let events: [SensorEvent] = [
-        .accelerometer([AccelerometerData(timestamp: time, acceleration: Vector3(noise, 0, -1))]),
-        .gyroscope([GyroData(timestamp: time, rotationRate: Vector3(bias + noise, 0, 0))]),
+        .inertial([InertialScan(timestamp: time, acceleration: Vector3(noise, 0, -1))]),
+        .inertial([InertialScan(timestamp: time, rotationRate: Vector3(bias + noise, 0, 0))]),
       ]
       for event in events { pipeline.process(event) { _ in } }
     }

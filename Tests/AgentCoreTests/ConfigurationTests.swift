@@ -1,5 +1,8 @@
 import Foundation
+import MQTT
 import Sensors
+import SensorsGPSD
+import SensorsIIO
 import Spatial
 import Telemetry
 import Testing
@@ -33,9 +36,9 @@ import Testing
       flags: ["gpsd.port=3"])
     #expect(configuration.vehicle == "file")
     #expect(configuration.fleet == "env")
-    #expect(configuration.gpsd.port == 3)
-    #expect(configuration.gpsd.host == "file")
-    #expect(configuration.mqtt.clientID == "odographd-env-file")
+    #expect(configuration.gpsd?.address.port == 3)
+    #expect(configuration.gpsd?.address.host == "file")
+    #expect(configuration.mqtt.client.clientID == "odographd-env-file")
   }
 
   @Test(arguments: [
@@ -70,7 +73,10 @@ import Testing
       "[vehicle]\nid = \"v\"\n[mqtt]\nkey_file = \"k\"\nbroker = \"mqtts://h\"",
       "test.toml:4:12: mqtt.certificate_file and mqtt.key_file"
     ),
-    ("[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"a = 1,2\"]", "test.toml:4:16: \"a = 1,2\" is not"),
+    (
+      "[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"a = 1,2\"]",
+      "test.toml:4:16: key iio.mount_matrix: \"a = 1,2\" is not"
+    ),
     (
       "[vehicle]\nid = \"v\"\n[iio]\ncontexts = [1]",
       "test.toml:4:12: key iio.contexts: [1] is not an array of strings"
@@ -98,7 +104,7 @@ import Testing
 
   @Test func readsAMountMatrix() throws {
     let toml = "[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"imu = 0, 1, 0; -1, 0, 0; 0, 0, 1\"]"
-    let matrix = try #require(try load(toml).iio.mountMatrices["imu"])
+    let matrix = try #require(try load(toml).iio.first?.mountMatrices["imu"])
     #expect(matrix.rows * Vector3(1, 2, 3) == Vector3(2, -1, 3))
   }
 

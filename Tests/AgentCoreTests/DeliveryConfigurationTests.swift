@@ -19,7 +19,7 @@ import Testing
       "mqtt.link=bursts", "mqtt.burst_interval=900", "mqtt.burst_linger=2", "mqtt.window=7",
       "mqtt.connect_timeout=9", "mqtt.backoff_base=3", "mqtt.backoff_limit=60", "mqtt.session_expiry=120",
       "mqtt.keepalive=77", "mqtt.protocol=3.1.1", "mqtt.message_expiry=55")
-    let client = MQTTConfiguration(configuration.mqtt)
+    let client = configuration.mqtt.client
     try client.validate()
     #expect(client.brokers == [.init(host: "a", port: 8883), .init(host: "b", port: 99)])
     var tls = MQTTTLS(
@@ -37,32 +37,32 @@ import Testing
   @Test func aPreSharedKeyStandsForCertificates() throws {
     let configuration = try load(
       "mqtt.broker=mqtts://a", "mqtt.psk_identity=v", "mqtt.psk_file=/psk", "mqtt.session_expiry=0")
-    let client = MQTTConfiguration(configuration.mqtt)
+    let client = configuration.mqtt.client
     #expect(client.tls?.trust == .preSharedKey(identity: "v", key: .file("/psk")))
     #expect(client.cleanStart && client.linkPolicy == .standing)
   }
 
   @Test func theStandardConfigurationIsTheLayersOwn() throws {
     let configuration = try load()
-    #expect(OutboxConfiguration(configuration.store) == OutboxConfiguration())
+    #expect(configuration.store.outbox == OutboxConfiguration())
     #expect(configuration.mqtt.messageExpiry == nil)
-    try MQTTConfiguration(configuration.mqtt).validate()
+    try configuration.mqtt.client.validate()
   }
 
   @Test func everyKeyOfTheStoreReachesIt() throws {
-    let outbox = OutboxConfiguration(
+    let outbox =
       try load(
         "store.sync=everything", "store.events_megabytes=1", "store.events_days=2",
         "store.state_megabytes=0.5", "store.state_days=1", "store.tracks_megabytes=3",
         "store.tracks_days=0.5",
         "store.other_megabytes=4", "store.other_days=0", "store.dead_letters=5", "store.memory_megabytes=6"
-      ).store)
+      ).store.outbox
     #expect(outbox.events == .init(bytes: 1 << 20, age: 172_800, durability: .beforeAccepting))
     #expect(outbox.state == .init(bytes: 1 << 19, age: 86_400, durability: .beforeAccepting))
     #expect(outbox.tracks == .init(bytes: 3 << 20, age: 43_200, durability: .beforeAccepting))
     #expect(outbox.other == .init(bytes: 4 << 20, age: nil, durability: .beforeAccepting))
     #expect(outbox.deadLetters == 5 && outbox.memoryBytes == 6 << 20)
-    let relaxed = OutboxConfiguration(try load("store.sync=second").store)
+    let relaxed = try load("store.sync=second").store.outbox
     #expect(DeliveryLane.allCases.allSatisfy { relaxed.limits(of: $0).durability == .withinASecond })
   }
 

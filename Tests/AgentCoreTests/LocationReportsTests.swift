@@ -1,4 +1,5 @@
-import FleetCore
+import Fleet
+import JSON
 import Positioning
 import Recordings
 import Sensors

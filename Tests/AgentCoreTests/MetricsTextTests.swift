@@ -31,9 +31,9 @@ import Testing
     var activity = SensorActivity()
     for second in 0..<12 {
       activity.observe(
-        .accelerometer(
+        .inertial(
           (0..<10).map {
-            AccelerometerData(
+            InertialScan(
               timestamp: Timestamp(seconds: Double(second) + Double($0) / 10), acceleration: Vector3(0, 0, -1)
             )
           }))

@@ -1,4 +1,6 @@
 import Foundation
+import JSON
+import Platform
 import Positioning
 import Sensors
 import Spatial
@@ -146,7 +148,7 @@ import Testing
         "regions.geojson", "regions.state",
       ])
     var again = RegionMonitor()
-    try again.restore(WholeFile.read(states))
+    try again.restore(AtomicFile.contents(of: states))
     // A folder that takes no files is reported, not fatal.
     RegionStateFile(path: folder.path + "/none/regions.state", log: log).keep(pipeline.regions)
   }

@@ -1,3 +1,4 @@
+import JSON
 import Spatial
 import Telemetry
 import TestSupport

@@ -8,7 +8,8 @@ let package = Package(
     .executableTarget(
       name: "attitude-benchmark",
       dependencies: [
-        .product(name: "Motion", package: "odograph"), .product(name: "Spatial", package: "odograph"),
+        .product(name: "Motion", package: "odograph"), .product(name: "Sensors", package: "odograph"),
+        .product(name: "Spatial", package: "odograph"),
       ],
       path: "Sources/AttitudeBenchmark"),
     .target(name: "CPeers", path: "Sources/CPeers", linkerSettings: [.linkedLibrary("mosquitto")]),
@@ -17,14 +18,14 @@ let package = Package(
       name: "delivery-benchmark",
       dependencies: [
         "CPeers", "Support", .product(name: "MQTT", package: "odograph"),
-        .product(name: "StoreAndForward", package: "odograph"), .product(name: "Telemetry", package: "odograph"),
+        .product(name: "StoreAndForward", package: "odograph"),
+        .product(name: "Telemetry", package: "odograph"),
       ],
       path: "Sources/DeliveryBenchmark"),
     .executableTarget(
       name: "fleet-benchmark",
       dependencies: [
-        "CPeers", "Support", .product(name: "FleetCore", package: "odograph"),
-        .product(name: "MQTT", package: "odograph"),
+        "CPeers", "Support", .product(name: "odograph", package: "odograph"),
       ],
       path: "Sources/FleetBenchmark"),
     .executableTarget(

@@ -19,8 +19,10 @@ class Compiler:
         maps = sorted(build.glob("C*.build/module.modulemap"))
         postgres = subprocess.check_output(["pkg-config", "--cflags", "libpq"], text=True).split()
         libraries = subprocess.check_output(
-            "pkg-config --libs expat libgps libiio jansson libmosquitto libpq sqlite3".split(), text=True).split()
+            "pkg-config --libs expat libgps libiio libmosquitto libpq sqlite3".split(), text=True).split()
         modules = {path.name for path in (REPOSITORY / "Sources").iterdir()} - {"odograph", "odographd"}
+        # Of swift-collections, what our modules link.
+        modules |= {"DequeModule", "InternalCollectionsUtilities"}
         objects = [path for module in sorted(modules)
                    for path in (build / f"{module}.build").rglob("*.o")]
         self.archive = pathlib.Path(folder) / "libmodules.a"

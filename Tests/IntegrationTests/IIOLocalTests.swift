@@ -8,11 +8,11 @@ import Testing
 /// The IIO source on the real libiio's local backend, over hand-made hardware.
 @Suite(.needs(.mounting)) struct IIOLocalTests {
   struct Capture: Sendable {
-    var accelerometer: [AccelerometerData] = []
-    var gyroscope: [GyroData] = []
-    var magnetometer: [MagnetometerData] = []
+    var accelerometer: [InertialScan] = []
+    var gyroscope: [InertialScan] = []
+    var magnetometer: [InertialScan] = []
     var barometer: [PressureData] = []
-    var thermometer: [TemperatureData] = []
+    var thermometer: [InertialScan] = []
     var statuses: [SourceStatus] = []
     var files: [String: String] = [:]
     var steps: [Bool] = []
@@ -68,7 +68,7 @@ import Testing
     #expect(result.accelerometer.map(\.timestamp.nanoseconds) == (0..<20).map { $0 * 10_000_000 + 3 })
     for (index, sample) in result.accelerometer.enumerated() {
       let expected = IIOChips.specificForce(Int16(index), Int16(-index), 8192)
-      #expect((sample.specificForce - expected).length < 1e-12)
+      #expect(((sample.specificForce ?? .zero) - expected).length < 1e-12)
     }
     #expect(result.gyroscope.isEmpty && result.thermometer.isEmpty)
     let states = result.statuses.map(\.state)
@@ -106,7 +106,7 @@ import Testing
     #expect(result.steps.allSatisfy { $0 }, "\(result)")
     #expect(result.files == ["buffer/enable": "0"])
     #expect(
-      result.gyroscope.allSatisfy { ($0.rotationRate - Vector3(0.2, -0.1, -0.3)).length < 1e-12 })
+      result.gyroscope.allSatisfy { (($0.rotationRate ?? .zero) - Vector3(0.2, -0.1, -0.3)).length < 1e-12 })
     #expect(result.gyroscope.map(\.timestamp) == result.accelerometer.map(\.timestamp))
     // Read from its attribute, since it is not in the scan: (2000 + 500) * 10 thousandths of a degree.
     #expect(result.thermometer.first?.temperature == 25)
@@ -141,7 +141,7 @@ import Testing
     #expect(result.steps.allSatisfy { $0 }, "\(result)")
     // Gauss to µT; kilopascals to Pa; thousandths of a degree to degrees.
     #expect(
-      result.magnetometer.allSatisfy { ($0.magneticField - Vector3(15, 30, -45)).length < 1e-9 })
+      result.magnetometer.allSatisfy { (($0.magneticField ?? .zero) - Vector3(15, 30, -45)).length < 1e-9 })
     #expect(result.barometer.allSatisfy { abs($0.pressure - 101_325) < 1e-6 })
     #expect(result.thermometer.first?.temperature == 21.5)
     #expect(
@@ -165,7 +165,7 @@ import Testing
     }
     #expect(result.steps.allSatisfy { $0 }, "\(result)")
     let expected = IIOChips.specificForce(1000, -2000, 8192)
-    #expect(result.accelerometer.allSatisfy { ($0.specificForce - expected).length < 1e-12 })
+    #expect(result.accelerometer.allSatisfy { (($0.specificForce ?? .zero) - expected).length < 1e-12 })
     #expect(result.statuses.map(\.state) == [.active(rates: [.accelerometer: 20])])
   }
 

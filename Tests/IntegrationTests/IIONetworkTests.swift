@@ -8,7 +8,7 @@ import Testing
 /// The IIO source through a real iiod.
 @Suite(.needs(.mounting)) struct IIONetworkTests {
   struct Capture: Sendable {
-    var accelerometer: [AccelerometerData] = []
+    var accelerometer: [InertialScan] = []
     var statuses: [SourceStatus] = []
     var steps: [Bool] = []
     var clock = ""
@@ -62,7 +62,7 @@ import Testing
         $1.timestamp.nanoseconds - $0.timestamp.nanoseconds == 500_000
       })
     for (index, sample) in first.enumerated() {
-      #expect((sample.specificForce - IIOChips.specificForce(Int16(index), 2, 3)).length < 1e-12)
+      #expect(((sample.specificForce ?? .zero) - IIOChips.specificForce(Int16(index), 2, 3)).length < 1e-12)
     }
     let names = result.statuses.map { status in
       switch status.state {
@@ -104,7 +104,7 @@ import Testing
     #expect(result.steps.allSatisfy { $0 }, "\(result)")
     #expect(result.statuses.map(\.state) == [.active(rates: [.accelerometer: 100])])
     let last = try #require(result.accelerometer.last)
-    #expect((last.specificForce - IIOChips.specificForce(7, 2, 3)).length < 1e-12)
+    #expect(((last.specificForce ?? .zero) - IIOChips.specificForce(7, 2, 3)).length < 1e-12)
   }
 
   /// No sample comes, so the thread waits in the middle of a block when it is told to stop.

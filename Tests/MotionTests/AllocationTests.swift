@@ -2,6 +2,7 @@ import AllocationCounter
 import Motion
 import Sensors
 import Spatial
+import TestSupport
 import Testing
 
 /// The hot path allocates nothing for a sample.
@@ -40,7 +41,7 @@ import Testing
     simulation.softIron = [Vector3(0.12, 0.05, 0), Vector3(0.05, -0.08, 0.04), Vector3(0, 0.04, -0.04)]
     let samples = simulation.samples(60)
     let limit = Vector3(repeating: 7)
-    func feed(_ filter: inout AttitudeFilter) {
+    func feed(_ filter: inout ScreenedFilter) {
       // Without an iterator: in a debug build the standard library's own would allocate.
       var i = 0
       while i < samples.count {
@@ -56,12 +57,12 @@ import Testing
       }
     }
     // The first pass makes the runtime look up its types.
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     feed(&filter)
-    filter = AttitudeFilter()
+    filter = ScreenedFilter()
     let count = allocations { feed(&filter) }
     #expect(count == 0, "\(count) allocations for \(3 * samples.count) samples")
-    #expect(filter.counters.gaps > 10 && filter.counters.saturated > 10 && filter.counters.nonFinite > 5)
+    #expect(filter.counters.gaps > 10 && filter.counters.saturated > 10 && filter.count(\.notFinite) > 5)
   }
 
   /// The same for whole blocks through the manager.
@@ -69,14 +70,14 @@ import Testing
   func theManagerAllocatesNothingForASample() {
     let samples = FilterSimulation(seed: 52).samples(20)
     var manager = MotionManager(frame: .xMagneticNorthZVertical)
-    let rates = samples.map { GyroData(timestamp: $0.time, rotationRate: $0.rate) }
-    let forces = samples.map { AccelerometerData(timestamp: $0.time, specificForce: $0.force) }
-    let fields = samples.map { MagnetometerData(timestamp: $0.time, magneticField: $0.field) }
+    let rates = samples.map { InertialScan(timestamp: $0.time, rotationRate: $0.rate) }
+    let forces = samples.map { InertialScan(timestamp: $0.time, specificForce: $0.force) }
+    let fields = samples.map { InertialScan(timestamp: $0.time, magneticField: $0.field) }
     let blocks = stride(from: 0, to: samples.count - 19, by: 20).map { start in
       let block = start..<start + 20
       return (Array(fields[block]), Array(forces[block]), Array(rates[block]))
     }
-    func feed(_ part: ArraySlice<([MagnetometerData], [AccelerometerData], [GyroData])>) {
+    func feed(_ part: ArraySlice<([InertialScan], [InertialScan], [InertialScan])>) {
       for (field, force, rate) in part {
         manager.process(field)
         manager.process(force)

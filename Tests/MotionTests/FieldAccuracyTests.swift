@@ -59,9 +59,9 @@ import Testing
     var claims = Claims()
     var total = 0.0
     for (i, sample) in samples.enumerated() {
-      manager.process([MagnetometerData(timestamp: sample.time, magneticField: sample.field)])
-      manager.process([AccelerometerData(timestamp: sample.time, specificForce: sample.force)])
-      manager.process([GyroData(timestamp: sample.time, rotationRate: sample.rate)])
+      manager.process([InertialScan(timestamp: sample.time, magneticField: sample.field)])
+      manager.process([InertialScan(timestamp: sample.time, specificForce: sample.force)])
+      manager.process([InertialScan(timestamp: sample.time, rotationRate: sample.rate)])
       guard i % 10 == 0, let motion = manager.deviceMotion, let attitude = motion.attitude,
         let level = motion.magneticField?.accuracy
       else { continue }

@@ -1,4 +1,5 @@
 import Motion
+import Sensors
 import Spatial
 import TestSupport
 import Testing
@@ -6,7 +7,7 @@ import Testing
 @Suite struct FilterAccuracyTests {
   /// Degrees RMS over the moving samples after `from` s.
   static func error(
-    _ filter: inout AttitudeFilter, _ samples: [FilterSimulation.Sample], from: Double = 0
+    _ filter: inout ScreenedFilter, _ samples: [FilterSimulation.Sample], from: Double = 0
   ) -> Double {
     var sum = 0.0
     var count = 0.0
@@ -26,16 +27,19 @@ import Testing
   static let seeds: [UInt64] = [1, 2, 3]
 
   @Test(arguments: seeds) func ordinarySensors(seed: UInt64) {
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     let error = Self.error(&filter, FilterSimulation(seed: seed).samples(60))
     #expect(error < 1.5, "seed \(seed)")
-    #expect(filter.counters.nonFinite == 0 && filter.counters.outOfOrder == 0)
+    #expect(
+      [SensorKind.accelerometer, .gyroscope, .magnetometer].allSatisfy {
+        filter.screen.health(of: $0)?.refused == 0
+      })
   }
 
   @Test(arguments: seeds) func largeBiasIsFoundAtRest(seed: UInt64) {
     var simulation = FilterSimulation(seed: seed)
     simulation.gyroscopeBias = Vector3(0.06, -0.05, 0.07)
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     let error = Self.error(&filter, simulation.samples(60))
     #expect(error < 1.5, "seed \(seed)")
     #expect((filter.gyroscopeBias - simulation.gyroscopeBias).length < 0.002, "seed \(seed)")
@@ -44,14 +48,14 @@ import Testing
   @Test(arguments: seeds) func startInMotion(seed: UInt64) {
     var simulation = FilterSimulation(seed: seed)
     simulation.restTime = 0
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     #expect(Self.error(&filter, simulation.samples(60), from: 10) < 1.5, "seed \(seed)")
   }
 
   @Test(arguments: seeds) func magnetometerLagIsFound(seed: UInt64) {
     var simulation = FilterSimulation(seed: seed)
     simulation.magnetometerLag = 0.025
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     #expect(Self.error(&filter, simulation.samples(60)) < 1.5, "seed \(seed)")
     // Against the gyroscope, which is itself late by one sample.
     #expect(abs(filter.state.magnetometerLag - 0.02) < 0.002, "seed \(seed)")
@@ -60,7 +64,7 @@ import Testing
   @Test(arguments: seeds) func hardIronIsFound(seed: UInt64) {
     var simulation = FilterSimulation(seed: seed)
     simulation.hardIron = Vector3(8, -6, 10)
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     #expect(Self.error(&filter, simulation.samples(90), from: 40) < 2, "seed \(seed)")
     #expect((filter.state.hardIron - simulation.hardIron).length < 1, "seed \(seed)")
   }
@@ -68,7 +72,7 @@ import Testing
   @Test(arguments: seeds) func softIronIsFound(seed: UInt64) {
     var simulation = FilterSimulation(seed: seed)
     simulation.softIron = [Vector3(0.12, 0.05, 0), Vector3(0.05, -0.08, 0.04), Vector3(0, 0.04, -0.04)]
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     #expect(Self.error(&filter, simulation.samples(180), from: 120) < 2.5, "seed \(seed)")
     // The inverse of the distortion, but for a common factor.
     let state = filter.state
@@ -79,7 +83,7 @@ import Testing
   @Test(arguments: seeds) func clockErrorIsFound(seed: UInt64) {
     var simulation = FilterSimulation(seed: seed)
     simulation.clockError = 0.02
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     #expect(Self.error(&filter, simulation.samples(60), from: 20) < 1.5, "seed \(seed)")
     #expect(abs(filter.state.clockRateError - 0.02) < 0.006, "seed \(seed)")
   }
@@ -88,7 +92,7 @@ import Testing
     var random = SplitMix(seed: seed)
     var samples = FilterSimulation(seed: seed).samples(60)
     samples.removeAll { _ in Double.random(in: 0..<1, using: &random) < 0.1 }
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     #expect(Self.error(&filter, samples) < 1.2, "seed \(seed)")
   }
 
@@ -104,7 +108,7 @@ import Testing
       if samples[i].rate != rate { clipped += 1 }
     }
     #expect(clipped > 200)
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     #expect(Self.error(&filter, samples) < 8, "seed \(seed)")
     #expect(filter.counters.saturated > clipped / 2, "seed \(seed)")
   }
@@ -112,7 +116,7 @@ import Testing
   /// A magnetometer at 20 Hz on a device of its own, late and with a clock of its own.
   @Test(arguments: seeds) func separateSensors(seed: UInt64) {
     let samples = FilterSimulation(seed: seed).samples(60)
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     var worst = 0.0
     for (i, sample) in samples.enumerated() {
       filter.update(gyroscope: sample.rate, at: sample.time)

@@ -29,8 +29,8 @@ import Testing
 
   static let field = Vector3(0, 20, -43)
 
-  private func settle(_ pose: Pose, gyroscope: Bool = true) -> AttitudeFilter {
-    var filter = AttitudeFilter()
+  private func settle(_ pose: Pose, gyroscope: Bool = true) -> ScreenedFilter {
+    var filter = ScreenedFilter()
     for i in 0..<400 {
       let time = Timestamp(nanoseconds: 1_000_000_000 + Int64(i) * 10_000_000)
       if gyroscope { filter.update(gyroscope: .zero, at: time) }
@@ -61,7 +61,7 @@ import Testing
 
   /// Without a magnetometer there is an inclination and no north.
   @Test func noMagnetometer() {
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     for i in 0..<100 {
       let time = Timestamp(nanoseconds: Int64(i) * 10_000_000)
       filter.update(gyroscope: .zero, at: time)
@@ -78,7 +78,7 @@ import Testing
   func senseOfRotation(_ axis: Vector3) throws {
     var parameters = AttitudeFilter.Parameters()
     parameters.gyroscopeLatency = 0
-    var filter = AttitudeFilter(parameters)
+    var filter = ScreenedFilter(parameters)
     var truth = Quaternion.identity
     for i in 0..<300 {
       let time = Timestamp(nanoseconds: Int64(i) * 10_000_000)

@@ -5,7 +5,7 @@ import Testing
 
 /// No sequence of samples may trap or produce a number that is not finite.
 @Suite struct FilterFuzzTests {
-  private static func isFinite(_ filter: AttitudeFilter) -> Bool {
+  private static func isFinite(_ filter: ScreenedFilter) -> Bool {
     let state = filter.state
     return filter.quaternion6D.isFinite && (filter.quaternion9D?.isFinite ?? true)
       && abs(filter.quaternion6D.norm - 1) < 1e-6 && state.gyroscopeBias.isFinite
@@ -36,7 +36,7 @@ import Testing
 
   @Test(arguments: [11, 12, 13, 14] as [UInt64]) func millionOfRandomSamples(seed: UInt64) {
     var random = SplitMix(seed: seed)
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     var time: Int64 = 0
     var failures = 0
     for i in 0..<250_000 {
@@ -56,14 +56,14 @@ import Testing
       if i % 16 == 0, !Self.isFinite(filter) { failures += 1 }
     }
     #expect(failures == 0, "seed \(seed)")
-    #expect(filter.counters.nonFinite > 0 && filter.counters.outOfOrder > 0, "seed \(seed)")
+    #expect(filter.count(\.notFinite) > 0 && filter.count(\.outOfOrder) > 0, "seed \(seed)")
   }
 
   /// After nonsense the filter finds back, in the worst of 25 seeds in three minutes: what 80 s of it have taught about bias
   /// and iron has to be unlearned.
   @Test(arguments: [21, 22] as [UInt64]) func recovers(seed: UInt64) {
     var random = SplitMix(seed: seed)
-    var filter = AttitudeFilter()
+    var filter = ScreenedFilter()
     for i in 0..<20_000 {
       let stamp = Timestamp(nanoseconds: -100_000_000_000 + Int64(i) * 4_000_000)
       filter.update(gyroscope: Self.vector(8, &random), at: stamp)

@@ -2,13 +2,14 @@ import Motion
 import Platform
 import Sensors
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct LiveMotionTests {
   private func block(_ range: Range<Int>) -> SensorEvent {
-    .accelerometer(
+    .inertial(
       range.map {
-        AccelerometerData(
+        InertialScan(
           timestamp: Timestamp(seconds: Double($0) / 100),
           acceleration: Vector3(0, 0.001 * Double($0 % 9), -1))
       })
@@ -68,7 +69,7 @@ import Testing
     live.process(block(0..<1))
     for index in 0..<100 {
       let time = Timestamp(seconds: Double(index) / 100)
-      live.process(.gyroscope([GyroData(timestamp: time, rotationRate: .zero)]))
+      live.process(.inertial([InertialScan(timestamp: time, rotationRate: .zero)]))
     }
     #expect(drain(stream).count == 20)
   }
@@ -83,7 +84,7 @@ import Testing
     let other = try DedicatedThread.start(name: "gyro") {
       for index in 0..<2000 {
         live.process(
-          .gyroscope([GyroData(timestamp: Timestamp(seconds: Double(index) / 100), rotationRate: .zero)]))
+          .inertial([InertialScan(timestamp: Timestamp(seconds: Double(index) / 100), rotationRate: .zero)]))
       }
     }
     let visitor = try DedicatedThread.start(name: "visitor") {

@@ -1,6 +1,7 @@
 import Motion
 import Sensors
 import Spatial
+import TestSupport
 import Testing
 
 /// What the manager makes of a kept calibration, of temperatures and of other hardware.
@@ -19,8 +20,8 @@ import Testing
     let time = Timestamp(seconds: seconds)
     // Real sensors never say the same twice.
     let noise = Double(Int((seconds * 100).rounded()) % 7 - 3) * 1e-4
-    manager.process([AccelerometerData(timestamp: time, acceleration: Vector3(noise, 0, -1))])
-    manager.process([GyroData(timestamp: time, rotationRate: Vector3(0, noise, 1 + noise))])
+    manager.process([InertialScan(timestamp: time, acceleration: Vector3(noise, 0, -1))])
+    manager.process([InertialScan(timestamp: time, rotationRate: Vector3(0, noise, 1 + noise))])
   }
 
   private func bias(_ manager: inout MotionManager, at seconds: Double) throws -> Double {
@@ -33,15 +34,15 @@ import Testing
   @Test func theBiasFollowsTheTemperature() throws {
     var manager = MotionManager(frame: .xArbitraryZVertical, calibration: Self.calibration())
     #expect(abs(try bias(&manager, at: 0) - 0.03) < 1e-4)
-    manager.process([TemperatureData(timestamp: Timestamp(seconds: 0), temperature: 20)])
+    manager.process([InertialScan(timestamp: Timestamp(seconds: 0), temperature: 20)])
     #expect(abs(try bias(&manager, at: 0.01) - 0.02) < 1e-4)
     // A chip warms up while the vehicle turns all the time, so that the bias is never seen at rest.
     for index in 0..<100 {
-      manager.process([TemperatureData(timestamp: Timestamp(seconds: Double(index)), temperature: 28)])
+      manager.process([InertialScan(timestamp: Timestamp(seconds: Double(index)), temperature: 28)])
     }
     #expect(abs(try bias(&manager, at: 0.02) - 0.028) < 1e-4)
     for rubbish in [Double.nan, .infinity, -273.15, 1000] {
-      manager.process([TemperatureData(timestamp: Timestamp(seconds: 200), temperature: rubbish)])
+      manager.process([InertialScan(timestamp: Timestamp(seconds: 200), temperature: rubbish)])
     }
     #expect(abs(try bias(&manager, at: 0.03) - 0.028) < 1e-4)
   }
@@ -51,16 +52,16 @@ import Testing
     var seconds = 0.0
     for (temperature, bias) in [(5.0, 0.004), (45, 0.012)] {
       for _ in 0..<40 {
-        manager.process([TemperatureData(timestamp: Timestamp(seconds: seconds), temperature: temperature)])
+        manager.process([InertialScan(timestamp: Timestamp(seconds: seconds), temperature: temperature)])
       }
       for index in 0..<6000 {
         seconds += 0.01
         let noise = Double(index % 7 - 3) * 1e-4
         let time = Timestamp(seconds: seconds)
-        manager.process([AccelerometerData(timestamp: time, acceleration: Vector3(noise, 0, -1))])
-        manager.process([GyroData(timestamp: time, rotationRate: Vector3(bias + noise, 0, 0))])
+        manager.process([InertialScan(timestamp: time, acceleration: Vector3(noise, 0, -1))])
+        manager.process([InertialScan(timestamp: time, rotationRate: Vector3(bias + noise, 0, 0))])
       }
-      manager.process([TemperatureData(timestamp: Timestamp(seconds: seconds), temperature: temperature)])
+      manager.process([InertialScan(timestamp: Timestamp(seconds: seconds), temperature: temperature)])
     }
     let learned = manager.calibration
     #expect(abs((learned.gyroBias(at: 5)?.bias.x ?? 0) - 0.004) < 2e-4)

@@ -70,7 +70,7 @@ import Testing
       let scale = index % 3000 < 1000 ? 0.01 : 1.0
       switch Int.random(in: 0..<200, using: &source.random) {
       case 0:
-        manager.process([TemperatureData(timestamp: source.stamp(), temperature: source.component(80))])
+        manager.process([InertialScan(timestamp: source.stamp(), temperature: source.component(80))])
       case 1:
         manager.update(
           location: Coordinate(latitude: source.component(90), longitude: source.component(180)),
@@ -85,15 +85,15 @@ import Testing
       case 3 where index % 50 == 0:
         manager.frame = .allCases.randomElement(using: &source.random) ?? .xArbitraryZVertical
       case 4..<66:
-        manager.process([GyroData(timestamp: source.stamp(), rotationRate: source.vector(8 * scale))])
+        manager.process([InertialScan(timestamp: source.stamp(), rotationRate: source.vector(8 * scale))])
       case 66..<132:
         manager.process([
-          AccelerometerData(
+          InertialScan(
             timestamp: source.stamp(), acceleration: Vector3(0, 0, -1) + source.vector(2 * scale))
         ])
       default:
         manager.process([
-          MagnetometerData(
+          InertialScan(
             timestamp: source.stamp(), magneticField: Vector3(0, 20, -40) + source.vector(60 * scale))
         ])
       }

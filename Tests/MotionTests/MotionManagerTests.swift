@@ -2,6 +2,7 @@ import Foundation
 import Motion
 import Sensors
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct MotionManagerTests {
@@ -17,11 +18,11 @@ import Testing
     for index in 0...Int(seconds * 100) {
       let time = Timestamp(seconds: Double(index) / 100)
       if kinds.contains(.accelerometer) {
-        manager.process([AccelerometerData(timestamp: time, acceleration: down)])
+        manager.process([InertialScan(timestamp: time, acceleration: down)])
       }
-      if kinds.contains(.gyroscope) { manager.process([GyroData(timestamp: time, rotationRate: .zero)]) }
+      if kinds.contains(.gyroscope) { manager.process([InertialScan(timestamp: time, rotationRate: .zero)]) }
       if kinds.contains(.magnetometer) {
-        manager.process([MagnetometerData(timestamp: time, magneticField: field)])
+        manager.process([InertialScan(timestamp: time, magneticField: field)])
       }
     }
     return manager
@@ -112,8 +113,8 @@ import Testing
     var manager = rest(
       .identity, frame: .xArbitraryZVertical, kinds: [.accelerometer, .gyroscope], seconds: 5)
     let force = kinematic + Vector3(0, 0, standardGravity)
-    manager.process([AccelerometerData(timestamp: Timestamp(seconds: 5.01), specificForce: force)])
-    manager.process([GyroData(timestamp: Timestamp(seconds: 5.01), rotationRate: .zero)])
+    manager.process([InertialScan(timestamp: Timestamp(seconds: 5.01), specificForce: force)])
+    manager.process([InertialScan(timestamp: Timestamp(seconds: 5.01), rotationRate: .zero)])
     let user = try #require(manager.deviceMotion).userAcceleration
     #expect((user - sign * (3 / standardGravity)).length < 0.01)
   }
@@ -130,9 +131,9 @@ import Testing
     for index in 0...100 {
       let time = Timestamp(seconds: Double(index) / 100)
       if index > 0 { truth = truth * Quaternion(angle: 0.005, axis: axis) }
-      manager.process([GyroData(timestamp: time, rotationRate: axis * 0.5)])
+      manager.process([InertialScan(timestamp: time, rotationRate: axis * 0.5)])
       manager.process([
-        AccelerometerData(timestamp: time, acceleration: truth.conjugate.rotate(Vector3(0, 0, -1)))
+        InertialScan(timestamp: time, acceleration: truth.conjugate.rotate(Vector3(0, 0, -1)))
       ])
     }
     let angles = try #require(manager.deviceMotion?.attitude).eulerAngles
@@ -145,13 +146,13 @@ import Testing
   @Test func timeThatGoesBackBeginsAnew() throws {
     var manager = rest(.identity, frame: .xMagneticNorthZVertical, kinds: Self.all)
     let future = Timestamp(seconds: 1e9)
-    manager.process([GyroData(timestamp: future, rotationRate: .zero)])
+    manager.process([InertialScan(timestamp: future, rotationRate: .zero)])
     for index in 101...400 {
       let time = Timestamp(seconds: Double(index) / 100)
       let noise = Double(index % 5) * 1e-5
-      manager.process([AccelerometerData(timestamp: time, acceleration: Vector3(noise, 0, -1))])
-      manager.process([MagnetometerData(timestamp: time, magneticField: Vector3(noise, 24, -41.6))])
-      manager.process([GyroData(timestamp: time, rotationRate: Vector3(noise, 0, 0))])
+      manager.process([InertialScan(timestamp: time, acceleration: Vector3(noise, 0, -1))])
+      manager.process([InertialScan(timestamp: time, magneticField: Vector3(noise, 24, -41.6))])
+      manager.process([InertialScan(timestamp: time, rotationRate: Vector3(noise, 0, 0))])
       if index == 250 { #expect(manager.gyroData?.timestamp == future) }
     }
     #expect(manager.gyroData?.timestamp == Timestamp(seconds: 4))
@@ -164,11 +165,11 @@ import Testing
     let before = try #require(manager.deviceMotion)
     for (index, bad) in [Double.nan, .infinity, -.infinity, 1e300].enumerated() {
       let time = Timestamp(seconds: 1.1 + Double(index) / 100)
-      manager.process([AccelerometerData(timestamp: time, acceleration: Vector3(0, bad, -1))])
-      manager.process([GyroData(timestamp: time, rotationRate: Vector3(bad, 0, 0))])
-      manager.process([MagnetometerData(timestamp: time, magneticField: Vector3(0, 0, bad))])
+      manager.process([InertialScan(timestamp: time, acceleration: Vector3(0, bad, -1))])
+      manager.process([InertialScan(timestamp: time, rotationRate: Vector3(bad, 0, 0))])
+      manager.process([InertialScan(timestamp: time, magneticField: Vector3(0, 0, bad))])
     }
-    manager.process([GyroData(timestamp: Timestamp(seconds: 0.5), rotationRate: Vector3(1, 0, 0))])
+    manager.process([InertialScan(timestamp: Timestamp(seconds: 0.5), rotationRate: Vector3(1, 0, 0))])
     #expect(manager.deviceMotion == before)
     for kind in Self.all {
       let health = try #require(manager.health(of: kind))

@@ -18,10 +18,10 @@ import Testing
     for index in range {
       let noise = 1e-3 * Double(index % 9)
       live.process(
-        .magnetometer([MagnetometerData(timestamp: time(index), magneticField: Vector3(noise, 24, -41))]))
+        .inertial([InertialScan(timestamp: time(index), magneticField: Vector3(noise, 24, -41))]))
       live.process(
-        .accelerometer([AccelerometerData(timestamp: time(index), acceleration: Vector3(0, noise, -1))]))
-      live.process(.gyroscope([GyroData(timestamp: time(index), rotationRate: Vector3(noise, 0, 0))]))
+        .inertial([InertialScan(timestamp: time(index), acceleration: Vector3(0, noise, -1))]))
+      live.process(.inertial([InertialScan(timestamp: time(index), rotationRate: Vector3(noise, 0, 0))]))
     }
   }
 

@@ -68,8 +68,8 @@ import Testing
     var (agreed, judged, falseRest) = (0, 0, 0)
     for row in imu where row.count == 7 {
       let timestamp = Timestamp(seconds: row[0])
-      let force = AccelerometerData(timestamp: timestamp, specificForce: Vector3(row[1], row[2], row[3]))
-      _ = detector.process(acceleration: force.acceleration, at: timestamp)
+      let acceleration = Vector3(row[1], row[2], row[3]) / -standardGravity
+      _ = detector.process(acceleration: acceleration, at: timestamp)
       if useGyro { _ = detector.process(rotationRate: Vector3(row[4], row[5], row[6]), at: timestamp) }
       while next + 1 < gnss.count, gnss[next + 1][0] <= row[0] { next += 1 }
       // The seconds around each stop and start belong to the decision itself.

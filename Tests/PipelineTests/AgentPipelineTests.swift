@@ -1,6 +1,8 @@
+import JSON
 import Sensors
 import Spatial
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import AgentCore
@@ -32,9 +34,9 @@ import Testing
     // Real sensors never say the same twice.
     let noise = Double(Int(seconds * 100) % 7) * 1e-4
     return [
-      .accelerometer([AccelerometerData(timestamp: time, acceleration: Vector3(noise, 0, -1))]),
-      .magnetometer([MagnetometerData(timestamp: time, magneticField: Vector3(noise, 24, -41.6))]),
-      .gyroscope([GyroData(timestamp: time, rotationRate: Vector3(noise * 0.01, 0, 0))]),
+      .inertial([InertialScan(timestamp: time, acceleration: Vector3(noise, 0, -1))]),
+      .inertial([InertialScan(timestamp: time, magneticField: Vector3(noise, 24, -41.6))]),
+      .inertial([InertialScan(timestamp: time, rotationRate: Vector3(noise * 0.01, 0, 0))]),
     ]
   }
 

@@ -1,7 +1,9 @@
+import JSON
 import Positioning
 import Sensors
 import Spatial
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import AgentCore
@@ -36,10 +38,10 @@ import Testing
       let block = (0..<5).map { step in
         let time = Double(index + step) / 25
         let shake = isMoving ? 0.06 * (Double((index + step) % 12) < 6 ? 1.0 : -1) : 0.001 * Double(index % 3)
-        return AccelerometerData(timestamp: Timestamp(seconds: time), acceleration: Vector3(shake, 0, -1))
+        return InertialScan(timestamp: Timestamp(seconds: time), acceleration: Vector3(shake, 0, -1))
       }
       index += 5
-      pipeline.process(.accelerometer(block)) { _ in }
+      pipeline.process(.inertial(block)) { _ in }
       if let changed = pipeline.drainDemands(), changed[.positioning] != .off {
         wakes.append(Double(index) / 25)
       }
@@ -99,13 +101,13 @@ import Testing
       for step in range {
         let time = Timestamp(seconds: Double(step) / 100)
         if pipeline.demands[.gyroscope]?.isOn == true {
-          pipeline.process(.gyroscope([GyroData(timestamp: time, rotationRate: .zero)])) { _ in }
+          pipeline.process(.inertial([InertialScan(timestamp: time, rotationRate: .zero)])) { _ in }
         }
         let isHit = blow.map { $0 <= step && step < $0 + 3 } ?? false
-        let sample = AccelerometerData(timestamp: time, acceleration: Vector3(isHit ? 6 : 0, 0, -1))
+        let sample = InertialScan(timestamp: time, acceleration: Vector3(isHit ? 6 : 0, 0, -1))
         // What the hardware delivers at the rate it was told.
         if pipeline.demands[.accelerometer] == watch(PowerPlanner.watchRate), step % 8 != 0 { continue }
-        pipeline.process(.accelerometer([sample])) { blows += $0.kind == .motion ? 1 : 0 }
+        pipeline.process(.inertial([sample])) { blows += $0.kind == .motion ? 1 : 0 }
       }
     }
     rest(0..<500)

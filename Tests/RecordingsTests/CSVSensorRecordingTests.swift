@@ -21,11 +21,13 @@ import Testing
     let time = Timestamp(nanoseconds: 500_000_000)
     #expect(
       events == [
-        .accelerometer([AccelerometerData(timestamp: time, acceleration: Vector3(0, 0, -1))]),
-        .gyroscope([GyroData(timestamp: time, rotationRate: Vector3(1, 2, 3))]),
-        .magnetometer([MagnetometerData(timestamp: time, magneticField: Vector3(30, 0, -40))]),
+        .inertial([
+          InertialScan(
+            timestamp: time, specificForce: Vector3(0, 0, 9.80665), rotationRate: Vector3(1, 2, 3),
+            magneticField: Vector3(30, 0, -40), temperature: 21.5)
+        ]),
         .barometer([PressureData(timestamp: time, pressure: 101_325)]),
-        .thermometer([TemperatureData(timestamp: time, temperature: 21.5)]),
+        // A block ends after 100 ms.
         .barometer([PressureData(timestamp: Timestamp(nanoseconds: 600_000_000), pressure: 100_000)]),
       ])
   }
@@ -34,7 +36,7 @@ import Testing
     let rows = (0..<100).map { "\(Double($0) / 1000),1,2,3" } + (0..<5).map { "\(1 + $0),1,2,3" }
     let blocks = try events(of: recording("t,gx,gy,gz\n" + rows.joined(separator: "\n")))
     var counts: [Int] = []
-    for case .gyroscope(let block) in blocks { counts.append(block.count) }
+    for case .inertial(let block) in blocks { counts.append(block.count) }
     #expect(counts == [20, 20, 20, 20, 20, 1, 1, 1, 1, 1])
   }
 
@@ -63,7 +65,12 @@ import Testing
   @Test func demandLeavesKindsOut() throws {
     var recording = try self.recording("t,ax,ay,az,gx,gy,gz\n0,1,2,3,4,5,6\n1,1,2,3,4,5,6\n")
     recording.setDemand(.off, for: .accelerometer)
-    #expect(try events(of: recording).compactMap(\.kind) == [.gyroscope, .gyroscope])
+    let rotation = Vector3(4, 5, 6)
+    #expect(
+      try events(of: recording)
+        == [0.0, 1].map { seconds in
+          .inertial([InertialScan(timestamp: Timestamp(seconds: seconds), rotationRate: rotation)])
+        })
   }
 
   @Test(.needs(.recordings("gnss-imu-drive"))) func aRealDriveIsReadWhole() throws {
@@ -72,12 +79,8 @@ import Testing
     var counts: [SensorKind: Int] = [:]
     var last = Timestamp(nanoseconds: 0)
     while let event = try recording.next() {
-      guard case .accelerometer(let block) = event else {
-        if case .gyroscope(let block) = event { counts[.gyroscope, default: 0] += block.count }
-        continue
-      }
-      counts[.accelerometer, default: 0] += block.count
-      for sample in block {
+      for kind in recording.kinds { counts[kind, default: 0] += event.count(of: kind) }
+      for sample in event.scans {
         #expect(sample.timestamp > last)
         last = sample.timestamp
       }

@@ -32,7 +32,7 @@ import Testing
       try samples([0, 1, 2, 3, 4, 5].map { $0 + 0.5 }), NoLocation(duration: .seconds(6)),
     ])
     merged.setDemand(.off, for: .positioning)
-    for _ in 0..<3 { #expect(try merged.next()?.kind == .gyroscope) }
+    for _ in 0..<3 { #expect(try merged.next()?.count(of: .gyroscope) == 1) }
     merged.setDemand(.rate(hertz: 1, latency: .zero), for: .positioning)
     #expect(try merged.next()?.timestamp == Timestamp(seconds: 3))
   }
@@ -58,7 +58,7 @@ import Testing
     #expect(done.wait(seconds: 30))
     replay.stop()
     let events = heard.withLock { $0 }
-    let times = events.compactMap { $0.kind == .gyroscope ? $0.timestamp : nil }
+    let times = events.flatMap { $0.times(of: .gyroscope) }
     #expect(times.count == 3)
     // The intervals are the recording's; the first sample happens at the start, on the device's time line.
     #expect(times.map { $0.seconds(since: times[0]) } == [0, 1, 2])
@@ -79,7 +79,7 @@ import Testing
     }
     #expect(done.wait(seconds: 30))
     replay.stop()
-    #expect(heard.withLock { $0.allSatisfy { $0.kind == nil } })
+    #expect(heard.withLock { $0.allSatisfy { if case .status = $0 { true } else { false } } })
   }
 
   @Test func stoppingALifeSpeedReplayDoesNotWaitForItsEnd() throws {

@@ -2,6 +2,7 @@ import Foundation
 import Sensors
 import Simulation
 import Spatial
+import TestSupport
 import Testing
 
 /// That errors are as large as said, and outages where said.
@@ -123,7 +124,7 @@ import Testing
     var drive = try Self.drive(60) { $0.scenario = .noLocation }
     var kinds: Set<SensorKind> = []
     while let event = drive.next() {
-      if let kind = event.kind { kinds.insert(kind) }
+      for kind in SensorKind.allCases where event.count(of: kind) > 0 { kinds.insert(kind) }
       guard case .position(let block) = event else { continue }
       for fix in block { #expect(fix.mode == .noFix && fix.coordinate == nil && fix.time == nil) }
     }
@@ -143,8 +144,8 @@ import Testing
     source.setDemand(.rate(hertz: rate, latency: .seconds(1)), for: .gyroscope)
     var (forces, rotations) = ([Vector3](), [Vector3]())
     while let event = source.next() {
-      if case .accelerometer(let block) = event { forces += block.map(\.specificForce) }
-      if case .gyroscope(let block) = event { rotations += block.map(\.rotationRate) }
+      forces += event.scans.compactMap(\.specificForce)
+      rotations += event.scans.compactMap(\.rotationRate)
     }
     #expect(forces.count == Int(400 * rate) + 1 && rotations.count == forces.count)
     func statistics(_ values: [Vector3]) -> (mean: Vector3, deviation: Double) {
@@ -171,10 +172,10 @@ import Testing
     var source = drive
     var (moving, idling, parked, velocity) = ([Double](), [Double](), [Double](), 0.0)
     while let event = source.next() {
-      guard case .accelerometer(let block) = event else { continue }
-      for sample in block {
+      for sample in event.scans {
+        guard let force = sample.specificForce else { continue }
         let motion = drive.truth(at: sample.timestamp).motion
-        let error = sample.specificForce - motion.specificForce
+        let error = force - motion.specificForce
         velocity += error.z * 0.01
         #expect(abs(velocity) < 0.05)
         if motion.speed > 12 { moving.append(error.z) }

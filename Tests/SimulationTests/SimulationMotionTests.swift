@@ -2,6 +2,7 @@ import Foundation
 import Sensors
 import Simulation
 import Spatial
+import TestSupport
 import Testing
 
 /// That everything a simulated drive says follows from one motion: each quantity is checked against another
@@ -109,14 +110,16 @@ import Testing
       $0.rates.positioning = 1
       $0.duration = start + 61
     }
-    var accelerometer: [AccelerometerData] = []
-    var gyroscope: [GyroData] = []
+    var scans: [(timestamp: Timestamp, force: Vector3, rate: Vector3)] = []
     var fixes: [PositionFix] = []
     var source = drive
     while let event = source.next() {
       switch event {
-      case .accelerometer(let block): accelerometer += block.filter { $0.timestamp.seconds > start - 0.001 }
-      case .gyroscope(let block): gyroscope += block.filter { $0.timestamp.seconds > start - 0.001 }
+      case .inertial(let block):
+        scans += block.compactMap { scan in
+          guard scan.timestamp.seconds > start - 0.001, let force = scan.specificForce else { return nil }
+          return scan.rotationRate.map { (scan.timestamp, force, $0) }
+        }
       case .position(let block): fixes += block
       default: break
       }
@@ -124,12 +127,12 @@ import Testing
     let origin = drive.truth(at: Timestamp(seconds: start))
     var (attitude, velocity, position) = (origin.motion.quaternion, origin.motion.velocity, origin.position)
     func acceleration(_ index: Int, _ attitude: Quaternion) -> Vector3 {
-      attitude.rotate(accelerometer[index].specificForce) - Vector3(0, 0, standardGravity)
+      attitude.rotate(scans[index].force) - Vector3(0, 0, standardGravity)
     }
     var before = acceleration(0, attitude)
     for index in 1...6000 {
-      let step = accelerometer[index].timestamp.seconds(since: accelerometer[index - 1].timestamp)
-      let (w0, w1) = (gyroscope[index - 1].rotationRate, gyroscope[index].rotationRate)
+      let step = scans[index].timestamp.seconds(since: scans[index - 1].timestamp)
+      let (w0, w1) = (scans[index - 1].rate, scans[index].rate)
       // The mean rate and the coning term of the trapezoid.
       let turn = (w0 + w1) * (step / 2) + w0.cross(w1) * (step * step / 12)
       attitude = (attitude * Quaternion(rotationVector: turn)).normalized
@@ -138,7 +141,7 @@ import Testing
       velocity += (before + after) * (step / 2)
       before = after
     }
-    let end = drive.truth(at: accelerometer[6000].timestamp)
+    let end = drive.truth(at: scans[6000].timestamp)
     let (away, turned) = (
       (position - end.position).length, (attitude.conjugate * end.motion.quaternion).angle.degrees
     )
@@ -161,9 +164,9 @@ import Testing
     let truth = drive
     var count = 0
     while let event = drive.next() {
-      guard case .magnetometer(let block) = event else { continue }
-      for sample in block {
-        let field = truth.truth(at: sample.timestamp).motion.quaternion.rotate(sample.magneticField)
+      for sample in event.scans {
+        guard let measured = sample.magneticField else { continue }
+        let field = truth.truth(at: sample.timestamp).motion.quaternion.rotate(measured)
         #expect((field - configuration.environment.magneticField).length < 1e-9)
         count += 1
       }
@@ -189,11 +192,11 @@ import Testing
       $0.duration = 5
     }
     while let event = drive.next() {
-      if case .accelerometer(let block) = event {
-        for sample in block { #expect((sample.acceleration - Vector3(0, 0, -1)).length < 1e-12) }
-      }
-      if case .gyroscope(let block) = event {
-        for sample in block { #expect(sample.rotationRate == .zero) }
+      for scan in event.scans {
+        if let force = scan.specificForce {
+          #expect((force - Vector3(0, 0, standardGravity)).length < 1e-11)
+        }
+        if let rate = scan.rotationRate { #expect(rate == .zero) }
       }
       if case .position(let block) = event {
         for fix in block { #expect(fix.course == nil && fix.speed == 0 && fix.mode == .threeDimensional) }

@@ -1,3 +1,4 @@
+import JSON
 import Positioning
 import Spatial
 import Telemetry
@@ -84,9 +85,10 @@ import Testing
   }
 
   @Test func aLineIsOneJSONObject() throws {
-    let message = WireMessage(topic: "a/\"b\"", payload: Array("{\"x\":1}".utf8), qos: 1, retain: true)
+    let message = Publication(
+      topic: "a/\"b\"", payload: Array("{\"x\":1}".utf8), lane: .events, retain: true)
     #expect(
-      String(decoding: message.line, as: UTF8.self)
+      String(decoding: message.line(identity: nil), as: UTF8.self)
         == #"{"topic":"a/\"b\"","qos":1,"retain":true,"payload":{"x":1}}"#)
   }
 }

@@ -1,3 +1,4 @@
+import JSON
 import Positioning
 import Recordings
 import Sensors

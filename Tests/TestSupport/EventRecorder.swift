@@ -1,5 +1,6 @@
 internal import Platform
 public import Sensors
+public import Spatial
 
 /// A sink that keeps what a source hands over.
 public final class EventRecorder: Sendable {
@@ -18,33 +19,41 @@ public final class EventRecorder: Sendable {
     }
   }
 
-  public var accelerometer: [AccelerometerData] {
-    events.flatMap { event -> [AccelerometerData] in
-      if case .accelerometer(let block) = event { block } else { [] }
-    }
-  }
+  public var scans: [InertialScan] { events.flatMap(\.scans) }
 
-  public var gyroscope: [GyroData] {
-    events.flatMap { event -> [GyroData] in
-      if case .gyroscope(let block) = event { block } else { [] }
-    }
-  }
-
-  public var magnetometer: [MagnetometerData] {
-    events.flatMap { event -> [MagnetometerData] in
-      if case .magnetometer(let block) = event { block } else { [] }
-    }
-  }
+  // The scans that a sensor is in.
+  public var accelerometer: [InertialScan] { scans.filter { $0.contains(.accelerometer) } }
+  public var gyroscope: [InertialScan] { scans.filter { $0.contains(.gyroscope) } }
+  public var magnetometer: [InertialScan] { scans.filter { $0.contains(.magnetometer) } }
+  public var thermometer: [InertialScan] { scans.filter { $0.contains(.thermometer) } }
 
   public var barometer: [PressureData] {
     events.flatMap { event -> [PressureData] in
       if case .barometer(let block) = event { block } else { [] }
     }
   }
+}
 
-  public var thermometer: [TemperatureData] {
-    events.flatMap { event -> [TemperatureData] in
-      if case .thermometer(let block) = event { block } else { [] }
+extension SensorEvent {
+  /// The scans of an inertial block; none in other events.
+  public var scans: [InertialScan] {
+    if case .inertial(let block) = self { block } else { [] }
+  }
+
+  /// When each sample of a kind of sensor was taken.
+  public func times(of kind: SensorKind) -> [Timestamp] {
+    switch self {
+    case .inertial(let block): block.filter { $0.contains(kind) }.map(\.timestamp)
+    case .barometer(let block): kind == .barometer ? block.map(\.timestamp) : []
+    case .position(let block): kind == .positioning ? block.map(\.timestamp) : []
+    case .status: []
     }
+  }
+}
+
+extension InertialScan {
+  /// An accelerometer's alone, in g with Core Motion's sign: (0, 0, -1) for a device at rest, face up.
+  public init(timestamp: Timestamp, acceleration: Vector3) {
+    self.init(timestamp: timestamp, specificForce: acceleration * -standardGravity)
   }
 }

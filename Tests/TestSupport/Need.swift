@@ -57,6 +57,9 @@ public struct Need: Sendable {
   /// To stop threads of other processes.
   public static let tracing = Need("the privilege to trace other processes (CAP_SYS_PTRACE)") {
     let sleeper = try ChildProcess("sleep", ["60"])
+    // Its thread has the name of this process until the program is loaded.
+    let name = "/proc/\(sleeper.processID)/comm"
+    waitUntil { (try? String(contentsOfFile: name, encoding: .utf8))?.hasPrefix("sleep") ?? false }
     do throws(SystemError) {
       _ = try FrozenThread("sleep", of: sleeper.processID)
       return true

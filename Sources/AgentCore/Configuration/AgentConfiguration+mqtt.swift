@@ -1,99 +1,54 @@
+package import MQTT
+
 extension AgentConfiguration {
   /// How the agent reaches its brokers, and when.
-  public struct MQTT: Sendable, Hashable {
-    public struct Broker: Sendable, Hashable {
-      public var host: String
-      public var port: Int
-    }
-
-    /// What a TLS connection takes; files are read anew for every connection.
-    public struct TLS: Sendable, Hashable {
-      public enum Trust: Sendable, Hashable {
-        /// The operating system's authorities.
-        case system
-        /// The authorities of a PEM file.
-        case file(String)
-        /// A key that both sides know under a name, in a file: no certificates at all.
-        case preSharedKey(identity: String, keyFile: String)
-      }
-
-      public var trust: Trust
-      public var certificateFile: String?
-      public var keyFile: String?
-      public var alpn: String?
-      /// "1.2" or "1.3".
-      public var minimumVersion: String
-    }
-
-    /// When there is a connection.
-    public enum Link: Sendable, Hashable {
-      case always
-      /// For bursts: at each event, and every `interval` seconds with all that is due. It is closed after `linger` idle
-      /// seconds.
-      case bursts(interval: Double, linger: Double)
-      /// The same, but only while the vehicle rests.
-      case burstsAtRest(interval: Double, linger: Double)
-    }
-
-    /// In order of preference; never empty.
-    public var brokers: [Broker]
-    /// Nil speaks plain text.
-    public var tls: TLS?
-    public var clientID: String
-    public var isVersion5: Bool
-    /// Seconds.
-    public var keepAlive: Int
-    /// Seconds, while the vehicle rests; nil is the same.
-    public var keepAliveAtRest: Int?
-    public var user: String?
-    public var passwordFile: String?
-    public var link: Link
-    /// Messages under way at most.
-    public var window: Int
-    /// Seconds.
-    public var connectTimeout: Double
-    /// Seconds: the ceiling of the first wait after a failure, and of every wait.
-    public var backoffBase, backoffLimit: Double
-    /// Seconds for which a broker keeps what comes for a vehicle that is away; 0 keeps nothing.
-    public var sessionExpiry: Int
+  package struct MQTT: Sendable, Hashable {
+    /// While the vehicle moves.
+    package var client: MQTTConfiguration
+    /// What differs while it rests.
+    package var resting: LinkPlan.Choice
     /// Seconds after which events and tracks that nobody took are worth nothing; nil keeps them.
-    public var messageExpiry: Int?
+    package var messageExpiry: Int?
   }
 }
 
 extension AgentConfiguration.MQTT {
   init(_ reader: ConfigurationReader, fleet: String, vehicle: String) throws(ConfigurationError) {
     let addresses = try Self.addresses(reader)
-    brokers = addresses.map { Broker(host: $0.host, port: $0.port) }
-    clientID = reader.optionalText("mqtt.client_id") ?? "odographd-\(fleet)-\(vehicle)"
-    isVersion5 = try reader.text("mqtt.protocol") == "5"
-    keepAlive = try reader.integer("mqtt.keepalive")
-    user = reader.optionalText("mqtt.user")
-    passwordFile = reader.optionalText("mqtt.password_file")
-    if passwordFile != nil, user == nil {
-      throw reader.problem("mqtt.password_file", "a password needs a name with it; set mqtt.user")
+    client = MQTTConfiguration(
+      brokers: addresses.map { .init(host: $0.host, port: $0.port) },
+      clientID: reader.optionalText("mqtt.client_id") ?? "odographd-\(fleet)-\(vehicle)")
+    client.protocolVersion = try reader.text("mqtt.protocol") == "5" ? .automatic : .v311
+    client.keepAlive = try reader.integer("mqtt.keepalive")
+    client.radioTail = try reader.number("energy.radio_tail")
+    client.userName = reader.optionalText("mqtt.user")
+    client.password = reader.optionalText("mqtt.password_file").map(MQTTSecret.file)
+    if client.password != nil, client.userName == nil {
+      throw reader.problem("mqtt.password_file", "a password needs a name with it; set mqtt.user", .conflict)
     }
-    let rest = try reader.integer("mqtt.keepalive_at_rest")
-    keepAliveAtRest = rest > 0 ? max(5, rest) : nil
-    let interval = try reader.number("mqtt.burst_interval")
-    let linger = try reader.number("mqtt.burst_linger")
-    link =
-      switch try reader.text("mqtt.link") {
-      case "bursts": .bursts(interval: interval, linger: linger)
-      case "bursts-at-rest": .burstsAtRest(interval: interval, linger: linger)
-      default: .always
-      }
-    window = try reader.integer("mqtt.window")
-    connectTimeout = try reader.number("mqtt.connect_timeout")
-    backoffBase = try reader.number("mqtt.backoff_base")
-    backoffLimit = try reader.number("mqtt.backoff_limit")
-    if backoffLimit < backoffBase {
-      throw reader.problem("mqtt.backoff_limit", "it is below mqtt.backoff_base; raise it, or lower that")
+    client.tls = try MQTTTLS(reader, isUsed: addresses[0].usesTLS)
+    client.publishWindow = try reader.integer("mqtt.window")
+    client.connectTimeout = try reader.number("mqtt.connect_timeout")
+    client.backoffBase = try reader.number("mqtt.backoff_base")
+    client.backoffLimit = try reader.number("mqtt.backoff_limit")
+    if client.backoffLimit < client.backoffBase {
+      throw reader.problem(
+        "mqtt.backoff_limit", "it is below mqtt.backoff_base; raise it, or lower that", .conflict)
     }
-    sessionExpiry = try reader.integer("mqtt.session_expiry")
-    let expiry = try reader.integer("mqtt.message_expiry")
-    messageExpiry = expiry > 0 ? expiry : nil
-    tls = try TLS(reader, isUsed: addresses[0].usesTLS)
+    let sessionExpiry = try reader.integer("mqtt.session_expiry")
+    client.sessionExpiryInterval = UInt32(clamping: sessionExpiry)
+    client.cleanStart = sessionExpiry == 0
+    messageExpiry = try reader.positive("mqtt.message_expiry")
+    let keepAlive: Int? = try reader.positive("mqtt.keepalive_at_rest")
+    resting = LinkPlan.Choice(
+      policy: .standing, keepAlive: keepAlive.map { max(5, $0) } ?? client.keepAlive)
+    let bursts = MQTTLinkPolicy.bursts(
+      linger: try reader.number("mqtt.burst_linger"), interval: try reader.number("mqtt.burst_interval"))
+    switch try reader.text("mqtt.link") {
+    case "bursts": (client.linkPolicy, resting.policy) = (bursts, bursts)
+    case "bursts-at-rest": resting.policy = bursts
+    default: break
+    }
   }
 
   /// At least one, all with TLS or all without.
@@ -112,38 +67,82 @@ extension AgentConfiguration.MQTT {
     guard addresses.allSatisfy({ $0.usesTLS == first.usesTLS }) else {
       throw reader.problem(
         "mqtt.broker",
-        "mqtt:// and mqtts:// cannot be mixed, or TLS would mean nothing; write mqtts:// for all")
+        "mqtt:// and mqtts:// cannot be mixed, or TLS would mean nothing; write mqtts:// for all", .conflict)
     }
     return addresses
   }
 }
 
-extension AgentConfiguration.MQTT.TLS {
+extension MQTTTLS {
   /// Nil without TLS; a key that only TLS gives a meaning to is then an error, because whoever set it relies on it.
   fileprivate init?(_ reader: ConfigurationReader, isUsed: Bool) throws(ConfigurationError) {
     let keys = ["ca_file", "certificate_file", "key_file", "alpn", "psk_identity", "psk_file"]
     guard isUsed else {
       if let key = keys.first(where: { reader.optionalText("mqtt.\($0)") != nil }) {
         throw reader.problem(
-          "mqtt.\(key)", "mqtt.broker is not mqtts://, so nothing would be encrypted; write mqtts://")
+          "mqtt.\(key)", "mqtt.broker is not mqtts://, so nothing would be encrypted; write mqtts://",
+          .conflict)
       }
       return nil
     }
-    let identity = try reader.pair("mqtt.certificate_file", "mqtt.key_file")
-    (certificateFile, keyFile) = (identity?.0, identity?.1)
+    self.init(
+      identity: try reader.pair("mqtt.certificate_file", "mqtt.key_file").map {
+        Identity(certificateFile: $0, keyFile: $1)
+      })
     alpn = reader.optionalText("mqtt.alpn")
-    minimumVersion = try reader.text("mqtt.tls_minimum")
-    let secret = try reader.pair("mqtt.psk_identity", "mqtt.psk_file")
+    minimumVersion = try reader.text("mqtt.tls_minimum") == "1.3" ? .tls13 : .tls12
     let authorities = reader.optionalText("mqtt.ca_file")
-    guard let (identity, secretFile) = secret else {
-      trust = authorities.map(Trust.file) ?? .system
-      return
-    }
-    if authorities != nil || certificateFile != nil {
+    if let authorities { trust = .file(authorities) }
+    guard let (name, file) = try reader.pair("mqtt.psk_identity", "mqtt.psk_file") else { return }
+    if authorities != nil || identity != nil {
       throw reader.problem(
-        "mqtt.psk_identity", "a pre-shared key stands for certificates; leave out mqtt.ca_file and the others"
-      )
+        "mqtt.psk_identity",
+        "a pre-shared key stands for certificates; leave out mqtt.ca_file and the others", .conflict)
     }
-    trust = .preSharedKey(identity: identity, keyFile: secretFile)
+    trust = .preSharedKey(identity: name, key: .file(file))
+  }
+}
+
+/// A broker's address as people write it: `mqtt://host`, `mqtts://host:8883`, `host:1883`, `mqtt://[::1]:1883`.
+struct BrokerAddress: Hashable, Sendable {
+  var host: String
+  var port: Int
+  var usesTLS: Bool
+
+  /// Nil when the text is not such an address.
+  init?(_ text: String) {
+    var rest = text[...]
+    usesTLS = false
+    if rest.hasPrefix("mqtt://") {
+      rest = rest.dropFirst(7)
+    } else if rest.hasPrefix("mqtts://") {
+      rest = rest.dropFirst(8)
+      usesTLS = true
+    }
+    if rest.hasSuffix("/") { rest = rest.dropLast() }
+    var portText: Substring?
+    if rest.hasPrefix("[") {
+      guard let end = rest.firstIndex(of: "]") else { return nil }
+      host = String(rest[rest.index(after: rest.startIndex)..<end])
+      let tail = rest[rest.index(after: end)...]
+      if tail.hasPrefix(":") {
+        portText = tail.dropFirst()
+      } else if !tail.isEmpty {
+        return nil
+      }
+    } else if let colon = rest.lastIndex(of: ":") {
+      host = String(rest[..<colon])
+      portText = rest[rest.index(after: colon)...]
+      if host.contains(":") { return nil }
+    } else {
+      host = String(rest)
+    }
+    port = usesTLS ? 8883 : 1883
+    if let portText {
+      guard let number = Int(portText), (1...65_535).contains(number) else { return nil }
+      port = number
+    }
+    let isName = host.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "@") }
+    guard !host.isEmpty, isName else { return nil }
   }
 }

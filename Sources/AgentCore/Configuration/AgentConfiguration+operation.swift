@@ -1,13 +1,43 @@
+internal import Telemetry
+
 extension AgentConfiguration {
-  /// How the agent tells those on its own machine how it is.
-  public struct Operation: Sendable, Hashable {
+  /// Which regions are watched, and where their states are kept.
+  package struct Regions: Sendable, Hashable {
+    /// A GeoJSON file; nil watches none.
+    package var path: String?
+    /// The file that keeps across a restart which regions the vehicle is in.
+    package var statePath: String
+  }
+
+  /// How the agent shows those on its own machine how it is.
+  package struct Operation: Sendable, Hashable {
     /// The path of the socket for `odographd status`; nil takes the usual one.
-    public var controlSocket: String?
-    public var hasControlSocket: Bool
+    package var controlSocket: String?
+    package var hasControlSocket: Bool
     /// The file for Prometheus; nil writes none.
-    public var metricsFile: String?
+    package var metricsFile: String?
     /// Seconds.
-    public var metricsInterval: Double
+    package var metricsInterval: Double
+  }
+
+  /// What may be done to the vehicle over MQTT.
+  package struct Remote: Sendable, Hashable {
+    package var isEnabled: Bool
+    /// The configuration keys that may be changed.
+    package var keys: Set<String>
+    /// Seconds within which the broker must have been reached under new settings.
+    package var rollbackAfter: Double
+    /// The folder of what is remembered.
+    package var path: String
+    /// Bytes of recorded fixes at most; 0 keeps none.
+    package var historyLimit: Int
+  }
+}
+
+extension AgentConfiguration.Regions {
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    path = reader.optionalText("regions.path")
+    statePath = try reader.text("regions.state")
   }
 }
 
@@ -21,5 +51,18 @@ extension AgentConfiguration.Operation {
       throw reader.problem("metrics.file", "node_exporter reads only names that end in .prom; add it")
     }
     metricsInterval = try reader.number("metrics.interval")
+  }
+}
+
+extension AgentConfiguration.Remote {
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    isEnabled = try reader.flag("remote.enabled")
+    keys = Set(try reader.texts("remote.keys"))
+    for key in try reader.texts("remote.keys") {
+      if let problem = RemoteKeys.problem(with: key) { throw reader.problem("remote.keys", problem) }
+    }
+    rollbackAfter = try reader.number("remote.rollback_after")
+    path = try reader.text("remote.path")
+    historyLimit = try reader.integer("remote.history_mb") * 1_000_000
   }
 }

@@ -2,20 +2,20 @@ internal import Telemetry
 
 extension AgentConfiguration {
   /// The formats that the agent speaks.
-  public struct Profiles: Sendable, Hashable {
-    public var isNative: Bool
+  package struct Profiles: Sendable, Hashable {
+    package var isNative: Bool
     /// Nil when it is not spoken.
-    public var ownTracks: OwnTracks?
+    package var ownTracks: OwnTracks?
     /// Nil when Home Assistant is not told.
-    public var homeAssistantPrefix: String?
+    package var homeAssistantPrefix: String?
   }
 
   /// Names in the OwnTracks format.
-  public struct OwnTracks: Sendable, Hashable {
-    public var user: String
-    public var device: String
+  package struct OwnTracks: Sendable, Hashable {
+    package var user: String
+    package var device: String
     /// Two characters.
-    public var trackerID: String
+    package var trackerID: String
 
     /// The names were checked when the configuration was read.
     var topics: OwnTracksTopics? { try? OwnTracksTopics(user: user, device: device) }

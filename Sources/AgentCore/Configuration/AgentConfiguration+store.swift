@@ -1,58 +1,66 @@
+package import StoreAndForward
+
 extension AgentConfiguration {
-  /// What the durable queue may take, and when a record is safe.
-  public struct Store: Sendable, Hashable {
-    /// What a lane may hold; the oldest make room.
-    public struct Lane: Sendable, Hashable {
-      public var bytes: Int
-      /// Seconds of powered-on time; nil is for ever.
-      public var age: Int?
-    }
-
-    /// Power-loss safety against flash wear.
-    public enum Sync: String, Sendable, Hashable, CaseIterable {
-      /// Each record before it counts as accepted.
-      case everything
-      /// Events before they count as accepted, the rest within a second.
-      case events
-      /// All within a second.
-      case second
-    }
-
+  /// The durable queue.
+  package struct Store: Sendable, Hashable {
     /// The file.
-    public var path: String
-    public var sync: Sync
-    public var events, state, tracks, other: Lane
-    /// How many messages that the broker will never take are kept.
-    public var deadLetters: Int
-    /// Bytes that may wait in memory while the disk takes none.
-    public var memoryBytes: Int
+    package var path: String
+    package var outbox: OutboxConfiguration
+  }
+
+  /// The accelerometer's history on disk.
+  package struct Recorder: Sendable, Hashable {
+    package var path: String
+    /// 10⁶ bytes that the file may take.
+    package var megabytes: Int
   }
 }
 
 extension AgentConfiguration.Store {
   init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     path = try reader.text("store.path")
-    sync = Sync(rawValue: try reader.text("store.sync")) ?? .events
-    events = try Lane(reader, "events")
-    state = try Lane(reader, "state")
-    tracks = try Lane(reader, "tracks")
-    other = try Lane(reader, "other")
-    deadLetters = try reader.integer("store.dead_letters")
-    memoryBytes = try reader.megabytes("store.memory_megabytes")
+    outbox = OutboxConfiguration()
+    outbox.events = try .init(reader, "events")
+    outbox.state = try .init(reader, "state")
+    outbox.tracks = try .init(reader, "tracks")
+    outbox.other = try .init(reader, "other")
+    outbox.deadLetters = try reader.integer("store.dead_letters")
+    outbox.memoryBytes = try reader.bytes("store.memory_megabytes")
+  }
+
+  /// Where another file of the agent is kept unless a key says so.
+  func path(beside name: String) -> String {
+    path.lastIndex(of: "/").map { path[...$0] + name } ?? name
   }
 }
 
-extension AgentConfiguration.Store.Lane {
-  fileprivate init(_ reader: ConfigurationReader, _ name: String) throws(ConfigurationError) {
-    bytes = try reader.megabytes("store.\(name)_megabytes")
-    let days = try reader.number("store.\(name)_days")
-    age = days > 0 ? max(1, Int(days * 86_400)) : nil
+extension AgentConfiguration.Recorder {
+  /// Nil when it is off.
+  init?(_ reader: ConfigurationReader, beside store: AgentConfiguration.Store) throws(ConfigurationError) {
+    guard try reader.flag("recorder.enabled") else { return nil }
+    path = reader.optionalText("recorder.path") ?? store.path(beside: "accelerometer.history")
+    megabytes = try reader.integer("recorder.megabytes")
+  }
+}
+
+extension OutboxConfiguration.LaneLimits {
+  fileprivate init(_ reader: ConfigurationReader, _ lane: String) throws(ConfigurationError) {
+    let days: Double? = try reader.positive("store.\(lane)_days")
+    let isSafeAtOnce =
+      switch try reader.text("store.sync") {
+      case "everything": true
+      case "second": false
+      default: lane == "events"
+      }
+    self.init(
+      bytes: try reader.bytes("store.\(lane)_megabytes"), age: days.map { max(1, Int($0 * 86_400)) },
+      durability: isSafeAtOnce ? .beforeAccepting : .withinASecond)
   }
 }
 
 extension ConfigurationReader {
   /// A number of megabytes (of 1,048,576 bytes), in bytes.
-  fileprivate func megabytes(_ path: String) throws(ConfigurationError) -> Int {
+  fileprivate func bytes(_ path: String) throws(ConfigurationError) -> Int {
     Int(try number(path) * 1_048_576)
   }
 }

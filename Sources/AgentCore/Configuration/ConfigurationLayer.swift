@@ -2,6 +2,35 @@ internal import Platform
 internal import TOML
 internal import Telemetry
 
+/// Why a configuration cannot be used: where, what and the remedy.
+package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
+  package enum Kind: Hashable, Sendable {
+    /// A file that cannot be read, or that is no text.
+    case unreadable
+    /// A file that is not TOML, or a flag that is not `key=value`.
+    case syntax
+    case unknownKey
+    case missingKey
+    /// A value of the wrong type, out of range, or of a form that its key does not accept.
+    case invalidValue
+    /// Values that are fine by themselves and not together.
+    case conflict
+  }
+
+  package var kind: Kind
+  /// A file with line and column, an environment variable or a flag.
+  package var place: String
+  package var problem: String
+
+  package init(_ kind: Kind, place: String, problem: String) {
+    self.kind = kind
+    self.place = place
+    self.problem = problem
+  }
+
+  package var description: String { "\(place): \(problem)" }
+}
+
 /// The values that one place sets: a file, the environment, the command line or `config/desired`.
 struct ConfigurationLayer: Sendable {
   struct Setting: Sendable {

@@ -1,7 +1,7 @@
 internal import Telemetry
 
 /// The places that a configuration comes from: flags over the environment over what was set remotely over the file.
-public struct ConfigurationLayers: Sendable {
+package struct ConfigurationLayers: Sendable {
   let flags: ConfigurationLayer
   let environment: ConfigurationLayer
   /// Nil without a file.
@@ -13,7 +13,7 @@ public struct ConfigurationLayers: Sendable {
   ///   - environment: variables that begin with `ODOGRAPH_` override the file.
   ///   - assignments: `key=value` pairs of the command line, which override both.
   /// - Throws: `ConfigurationError` naming the place, the key and what it accepts.
-  public init(file: String?, environment: [String: String], assignments: [String]) throws(ConfigurationError)
+  package init(file: String?, environment: [String: String], assignments: [String]) throws(ConfigurationError)
   {
     self.init(
       flags: try ConfigurationLayer(assignments: assignments),
@@ -37,7 +37,7 @@ public struct ConfigurationLayers: Sendable {
   }
 
   /// What all of them say together.
-  public func configuration() throws(ConfigurationError) -> AgentConfiguration {
+  package func configuration() throws(ConfigurationError) -> AgentConfiguration {
     try configuration(remote: [:])
   }
 

@@ -8,6 +8,7 @@ struct ConfigurationReader: Sendable {
   let file: String?
 
   private func value(_ path: String) -> ConfigurationKey.Value? {
+    assert(ConfigurationKey.byPath[path] != nil, "there is no key \(path)")
     for layer in layers { if let setting = layer[path] { return setting.value } }
     return ConfigurationKey.byPath[path]?.defaultValue
   }

@@ -38,7 +38,7 @@ final class BrokerDelivery: MessageDelivery {
     self.log = log
     try Self.makeFolder(of: configuration.store.path)
     let outbox = try Outbox(
-      path: configuration.store.path, configuration: OutboxConfiguration(configuration.store)
+      path: configuration.store.path, configuration: configuration.store.outbox
     ) { log.warning($0.event, "\($0)") }
     let presence = Presence()
     (self.outbox, self.presence) = (outbox, presence)
@@ -50,8 +50,7 @@ final class BrokerDelivery: MessageDelivery {
       Self.message(formats.lastWill(presence.will()), expiry: nil)
     }
     self.lastWill = lastWill
-    var settings = MQTTConfiguration(configuration.mqtt)
-    settings.radioTail = configuration.radioTail
+    let settings = configuration.mqtt.client
     session = try MQTTSession(
       configuration: settings,
       subscriptions: (remote?.filters ?? []).map { MQTTSubscription($0) },
@@ -223,7 +222,7 @@ extension BrokerDelivery: RemoteLink {
   func reconnect(_ settings: AgentConfiguration.MQTT) {
     do {
       // The broker that is left must not show the vehicle as online for ever.
-      try session.reconnect(MQTTConfiguration(settings), final: [lastWill()])
+      try session.reconnect(settings.client, final: [lastWill()])
       plan.withLock { $0 = LinkPlan(settings) }
       messageExpiry.withLock { $0 = settings.messageExpiry }
     } catch {

@@ -1,12 +1,12 @@
-internal import MQTT
+package import MQTT
 internal import Spatial
 
 /// Which link to the broker a vehicle wants while it moves and while it rests. Pure.
-struct LinkPlan: Sendable {
-  struct Choice: Hashable, Sendable {
-    var policy: MQTTLinkPolicy
+package struct LinkPlan: Sendable {
+  package struct Choice: Hashable, Sendable {
+    package var policy: MQTTLinkPolicy
     /// Seconds.
-    var keepAlive: Int
+    package var keepAlive: Int
   }
 
   /// Seconds of rest before the link follows: a traffic light is no reason to let go of it.
@@ -18,13 +18,8 @@ struct LinkPlan: Sendable {
   private(set) var choice: Choice
 
   init(_ settings: AgentConfiguration.MQTT) {
-    let base = MQTTConfiguration(settings)
-    moving = Choice(policy: base.linkPolicy, keepAlive: settings.keepAlive)
-    var policy = base.linkPolicy
-    if case .burstsAtRest(let interval, let linger) = settings.link {
-      policy = .bursts(linger: linger, interval: interval)
-    }
-    resting = Choice(policy: policy, keepAlive: settings.keepAliveAtRest ?? settings.keepAlive)
+    moving = Choice(policy: settings.client.linkPolicy, keepAlive: settings.client.keepAlive)
+    resting = settings.resting
     choice = moving
   }
 

@@ -1,13 +1,13 @@
 internal import Glibc
-public import Logging
+package import Logging
 internal import Platform
 internal import Spatial
 internal import StoreAndForward
 
 /// The agent's logger.
-public enum AgentLog {
+package enum AgentLog {
   /// - Parameter level: one of debug, info, notice, warning, error; anything else is info.
-  public static func make(level: String) -> Logger {
+  package static func make(level: String) -> Logger {
     // systemd names the journal's stream in this variable for services whose output it reads.
     let isUnderSystemd = getenv("JOURNAL_STREAM") != nil
     let level = Logger.Level(rawValue: level) ?? .info
@@ -16,16 +16,16 @@ public enum AgentLog {
 }
 
 /// Standard error, unbuffered.
-public enum StandardError {
-  public static func write(_ text: String) {
+package enum StandardError {
+  package static func write(_ text: String) {
     var bytes = Array(text.utf8)
     _ = Glibc.write(STDERR_FILENO, &bytes, bytes.count)
   }
 }
 
 /// The program's environment.
-public enum ProcessEnvironment {
-  public static var variables: [String: String] {
+package enum ProcessEnvironment {
+  package static var variables: [String: String] {
     var result: [String: String] = [:]
     var entry = environ
     while let current = entry.pointee {
@@ -40,11 +40,11 @@ public enum ProcessEnvironment {
 }
 
 /// The version of this program.
-public enum AgentVersion {
+package enum AgentVersion {
   /// As `status` tells it.
-  public static let current = BuildInformation.current.version
+  package static let current = BuildInformation.current.version
   /// With commit and day of the build, where they are known.
-  public static let description = BuildInformation.current.description
+  package static let description = BuildInformation.current.description
 }
 
 /// The last warnings and errors that this process has logged, for who asks it how it is.

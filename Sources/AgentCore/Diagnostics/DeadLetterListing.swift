@@ -1,13 +1,14 @@
 internal import Glibc
+internal import JSON
 internal import Spatial
 internal import StoreAndForward
 internal import Telemetry
 
 /// What `odographd dead-letters` does: shows the messages that the broker will never take, and forgets or retries them.
-public struct DeadLetterListing {
+package struct DeadLetterListing {
   private let settings: AgentConfiguration.Store
 
-  public init(_ configuration: AgentConfiguration) {
+  package init(_ configuration: AgentConfiguration) {
     settings = configuration.store
   }
 
@@ -16,7 +17,7 @@ public struct DeadLetterListing {
   /// One line a message, newest first, at most `limit`. An agent may be running.
   ///
   /// - Throws: an error naming the store, when it cannot be read.
-  public func lines(limit: Int, asJSON: Bool) throws -> [String] {
+  package func lines(limit: Int, asJSON: Bool) throws -> [String] {
     try checkExistence()
     let letters = try DeadLetter.read(path: path, limit: limit)
     return letters.map { asJSON ? Self.json($0) : Self.text($0) }
@@ -25,16 +26,16 @@ public struct DeadLetterListing {
   /// Forgets all. Returns how many there were.
   ///
   /// - Throws: an error naming the store, when it cannot be opened, as while an agent runs.
-  public func remove() throws -> Int { try withOutbox { $0.clearDeadLetters() } }
+  package func remove() throws -> Int { try withOutbox { $0.clearDeadLetters() } }
 
   /// Has the next run of the agent send all again. Returns how many there are.
   ///
   /// - Throws: an error naming the store, when it cannot be opened, as while an agent runs.
-  public func retry() throws -> Int { try withOutbox { $0.retryDeadLetters() } }
+  package func retry() throws -> Int { try withOutbox { $0.retryDeadLetters() } }
 
   private func withOutbox(_ body: (Outbox) -> Int) throws -> Int {
     try checkExistence()
-    let outbox = try Outbox(path: path, configuration: OutboxConfiguration(settings))
+    let outbox = try Outbox(path: path, configuration: settings.outbox)
     defer { outbox.close() }
     if case .memory(let cause) = outbox.status.mode {
       throw OutboxError(operation: "change", object: path, cause: cause)

@@ -9,15 +9,15 @@ internal import SensorsIIO
 internal import Spatial
 
 /// Looks at what a configuration needs from the machine and the network, and says what is missing and what to do.
-public struct EnvironmentCheck {
+package struct EnvironmentCheck {
   private let configuration: AgentConfiguration
 
-  public init(_ configuration: AgentConfiguration) {
+  package init(_ configuration: AgentConfiguration) {
     self.configuration = configuration
   }
 
   /// Looks at everything; takes at most some seconds a part. Nothing is published and no sensor is powered.
-  public func run() -> [Finding] {
+  package func run() -> [Finding] {
     [Finding(.ok, "configuration", "vehicle \(configuration.fleet)/\(configuration.vehicle)")]
       + RegionFile.findings(configuration.regions) + clock() + location() + input() + store() + broker()
   }
@@ -25,7 +25,7 @@ public struct EnvironmentCheck {
   /// What a day of the configuration costs and promises, by simulating one: energy, bytes and the error of positions.
   ///
   /// - Parameter drivingHours: hours a day between setting off and parking, 0 ... 24.
-  public func estimate(drivingHours: Double) -> [String] {
+  package func estimate(drivingHours: Double) -> [String] {
     do {
       return try DayEstimate(configuration, drivingHours: drivingHours).lines
     } catch { return ["no estimate: \(error)"] }
@@ -76,7 +76,7 @@ public struct EnvironmentCheck {
         return [Finding(.problem, "replay", "\(error)")]
       }
     case .hardware:
-      let findings = (configuration.gpsd.isEnabled ? gpsd() : []) + (configuration.iio.isEnabled ? iio() : [])
+      let findings = (configuration.gpsd.map(gpsd) ?? []) + iio()
       return findings.isEmpty
         ? [Finding(.problem, "input", "gpsd and iio are both off", remedy: "enable one, or set input.mode")]
         : findings
@@ -89,9 +89,9 @@ public struct EnvironmentCheck {
     return copy
   }
 
-  private func gpsd() -> [Finding] {
+  private func gpsd(_ gpsd: AgentConfiguration.GPSD) -> [Finding] {
     do {
-      let probe = try GPSDProbe.run(configuration.gpsd.address)
+      let probe = try GPSDProbe.run(gpsd.address)
       let name = "gpsd \(probe.version.release) at \(probe.address)"
       guard !probe.devices.isEmpty else {
         return [
@@ -100,7 +100,7 @@ public struct EnvironmentCheck {
             remedy: "name it in /etc/default/gpsd (DEVICES) or run gpsdctl add DEVICE")
         ]
       }
-      if let wanted = configuration.gpsd.device, !probe.devices.contains(where: { $0.path == wanted }) {
+      if let wanted = gpsd.device, !probe.devices.contains(where: { $0.path == wanted }) {
         let paths = probe.devices.map(\.path).joined(separator: ", ")
         return [
           Finding(.problem, "gpsd", "\(name) has no \(wanted)", remedy: "set gpsd.device to one of: \(paths)")
@@ -117,7 +117,7 @@ public struct EnvironmentCheck {
   }
 
   private func iio() -> [Finding] {
-    configuration.iio.contextConfigurations.flatMap { context -> [Finding] in
+    configuration.iio.flatMap { context -> [Finding] in
       do {
         let inventory = try IIOProbe.inventory(context)
         let missing = [SensorKind.accelerometer, .gyroscope, .magnetometer].filter {
@@ -164,7 +164,7 @@ public struct EnvironmentCheck {
 
   private func broker() -> [Finding] {
     do {
-      let settings = MQTTConfiguration(configuration.mqtt)
+      let settings = configuration.mqtt.client
       return try BrokerProbe.run(settings, timeout: 5).enumerated().map { index, finding in
         let broker = "\(settings.brokers[index])"
         switch finding {
@@ -186,8 +186,8 @@ public struct EnvironmentCheck {
 }
 
 /// One line of `odographd check`.
-public struct Finding: Hashable, Sendable {
-  public enum Severity: String, Hashable, Sendable {
+package struct Finding: Hashable, Sendable {
+  package enum Severity: String, Hashable, Sendable {
     case ok
     /// The agent works, but less well.
     case warning
@@ -195,14 +195,14 @@ public struct Finding: Hashable, Sendable {
     case problem
   }
 
-  public var severity: Severity
+  package var severity: Severity
   /// What was looked at, as in "gpsd".
-  public var subject: String
-  public var message: String
+  package var subject: String
+  package var message: String
   /// What to do about it; nil where nothing needs doing.
-  public var remedy: String?
+  package var remedy: String?
 
-  public init(_ severity: Severity, _ subject: String, _ message: String, remedy: String? = nil) {
+  package init(_ severity: Severity, _ subject: String, _ message: String, remedy: String? = nil) {
     self.severity = severity
     self.subject = subject
     self.message = message
@@ -210,7 +210,7 @@ public struct Finding: Hashable, Sendable {
   }
 
   /// As in `problem  gpsd: connection refused; start gpsd`.
-  public var line: String {
+  package var line: String {
     let padding = String(repeating: " ", count: 8 - severity.rawValue.count)
     return severity.rawValue + padding + " \(subject): \(message)" + (remedy.map { "; \($0)" } ?? "")
   }
@@ -225,8 +225,7 @@ struct DevicePermissions {
 
   /// The nodes that are there and may not be read, with the kind of sensor behind each, which a node does not say.
   func denied(for configuration: AgentConfiguration) -> [String: SensorKind?] {
-    guard configuration.input == .hardware, configuration.iio.isEnabled,
-      configuration.iio.contexts.contains(where: { $0.hasPrefix("local:") })
+    guard configuration.input == .hardware, configuration.iio.contains(where: { $0.uri.hasPrefix("local:") })
     else { return [:] }
     var denied: [String: SensorKind?] = [:]
     for name in names where name.hasPrefix("iio:device") {

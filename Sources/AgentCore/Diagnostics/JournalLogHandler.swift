@@ -1,25 +1,25 @@
 internal import Glibc
-public import Logging
+package import Logging
 internal import Platform
 internal import Spatial
 
 /// Writes log messages to stderr, a line each: with journal priorities under systemd, with the time and level elsewhere.
-public struct JournalLogHandler: LogHandler {
-  public var logLevel: Logger.Level
-  public var metadata: Logger.Metadata = [:]
+package struct JournalLogHandler: LogHandler {
+  package var logLevel: Logger.Level
+  package var metadata: Logger.Metadata = [:]
   private let isUnderSystemd: Bool
 
-  public init(level: Logger.Level, isUnderSystemd: Bool) {
+  package init(level: Logger.Level, isUnderSystemd: Bool) {
     logLevel = level
     self.isUnderSystemd = isUnderSystemd
   }
 
-  public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+  package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
     get { metadata[key] }
     set { metadata[key] = newValue }
   }
 
-  public func log(event: LogEvent) {
+  package func log(event: LogEvent) {
     var text = event.message.description
     var all = metadata.merging(event.metadata ?? [:]) { $1 }
     let name = all.removeValue(forKey: Self.eventKey)

@@ -3,30 +3,27 @@ internal import SensorsGPSD
 internal import SensorsIIO
 
 /// What `odographd sensors` prints: every sensor that was found, with what it offers.
-public struct SensorListing {
+package struct SensorListing {
   private let configuration: AgentConfiguration
 
-  public init(_ configuration: AgentConfiguration) {
+  package init(_ configuration: AgentConfiguration) {
     self.configuration = configuration
   }
 
-  public func lines() -> [String] {
-    var lines: [String] = []
-    if configuration.gpsd.isEnabled { lines += receivers() }
-    if configuration.iio.isEnabled {
-      for context in configuration.iio.contextConfigurations { lines += devices(context) }
-    }
+  package func lines() -> [String] {
+    let lines =
+      (configuration.gpsd.map { receivers($0.address) } ?? []) + configuration.iio.flatMap(devices)
     return lines.isEmpty ? ["gpsd and iio are both off in the configuration"] : lines
   }
 
-  private func receivers() -> [String] {
+  private func receivers(_ address: GPSDAddress) -> [String] {
     do {
-      let probe = try GPSDProbe.run(configuration.gpsd.address)
+      let probe = try GPSDProbe.run(address)
       let head = "gpsd \(probe.version.release) at \(probe.address)"
       return probe.devices.isEmpty
         ? ["\(head): no receiver"] : ["\(head):"] + probe.devices.map { "  positioning   \($0.path)" }
     } catch {
-      return ["gpsd at \(configuration.gpsd.address): \(error)"]
+      return ["gpsd at \(address): \(error)"]
     }
   }
 

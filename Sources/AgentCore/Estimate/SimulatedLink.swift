@@ -30,8 +30,8 @@ struct SimulatedLink {
 
   init(_ configuration: AgentConfiguration, start: Timestamp) {
     plan = LinkPlan(configuration.mqtt)
-    meter = LinkMeter(tail: configuration.radioTail)
-    connectionBytes = configuration.mqtt.tls == nil ? Self.handshake : Self.secureHandshake
+    meter = LinkMeter(tail: configuration.mqtt.client.radioTail)
+    connectionBytes = configuration.mqtt.client.tls == nil ? Self.handshake : Self.secureHandshake
     (lastTraffic, lastClose) = (start, start)
   }
 

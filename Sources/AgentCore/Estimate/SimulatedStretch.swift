@@ -3,6 +3,7 @@ internal import Motion
 internal import Pipeline
 internal import Positioning
 internal import Sensors
+internal import SensorsIIO
 internal import Simulation
 internal import Spatial
 internal import StoreAndForward
@@ -70,7 +71,7 @@ struct SimulatedStretch {
       guard time <= end else { break }
       pending = nil
       // That sensors are off which are not heard is not what their source would say.
-      let isHeard = event.kind != nil || !isInertialSilent
+      let isHeard = if case .status = event { !isInertialSilent } else { true }
       let changed = step(to: time) { pipeline, send in
         isHeard ? pipeline.process(event, into: send) : pipeline.advance(to: time, into: send)
       }
@@ -179,12 +180,12 @@ struct SimulatedStretch {
       simulation.inertialErrors.roadVibration = 2 * 15 / pace
     }
     guard configuration.input == .hardware else { return simulation }
-    if !configuration.gpsd.isEnabled { simulation.rates.positioning = 0 }
-    func isThere(_ choice: String) -> Bool { configuration.iio.isEnabled && choice != "off" }
-    if !isThere(configuration.iio.accelerometer) { simulation.rates.accelerometer = 0 }
-    if !isThere(configuration.iio.gyroscope) { simulation.rates.gyroscope = 0 }
-    if !isThere(configuration.iio.magnetometer) { simulation.rates.magnetometer = 0 }
-    if !isThere(configuration.iio.barometer) { simulation.rates.barometer = 0 }
+    if configuration.gpsd == nil { simulation.rates.positioning = 0 }
+    func isThere(_ kind: SensorKind) -> Bool { configuration.iio.contains { $0.kinds.contains(kind) } }
+    if !isThere(.accelerometer) { simulation.rates.accelerometer = 0 }
+    if !isThere(.gyroscope) { simulation.rates.gyroscope = 0 }
+    if !isThere(.magnetometer) { simulation.rates.magnetometer = 0 }
+    if !isThere(.barometer) { simulation.rates.barometer = 0 }
     return simulation
   }
 

@@ -84,9 +84,11 @@ struct AccelerometerHistory: ~Copyable {
 
   /// - Parameter utcOffset: nanoseconds to add to a timestamp for UTC; nil when it is not known.
   mutating func record(_ event: SensorEvent, utcOffset: Int64?) {
-    guard case .accelerometer(let block) = event else { return }
+    guard case .inertial(let block) = event else { return }
+    let samples = block.compactMap { AccelerometerData($0) }
+    guard !samples.isEmpty else { return }
     do throws(SystemError) {
-      try recorder.record(block, utcOffset: utcOffset)
+      try recorder.record(samples, utcOffset: utcOffset)
       hasLoggedFailure = false
     } catch {
       report(error)

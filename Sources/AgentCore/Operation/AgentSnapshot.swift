@@ -40,8 +40,8 @@ struct LinkReport: Sendable {
 extension LinkReport {
   init(_ settings: AgentConfiguration.MQTT) {
     self.init(
-      broker: settings.brokers.first.map { "\($0.host):\($0.port)" } ?? "", isConnected: false,
-      keepAlive: settings.keepAlive, isInBursts: false)
+      broker: settings.client.brokers.first.map { "\($0.host):\($0.port)" } ?? "", isConnected: false,
+      keepAlive: settings.client.keepAlive, isInBursts: false)
   }
 
   mutating func observe(_ state: MQTTConnectionState, at now: Int64) {

@@ -158,7 +158,9 @@ final class MetricsFile {
   func write(_ snapshot: AgentSnapshot?, log: Logger) {
     guard let snapshot else { return }
     do throws(SystemError) {
-      try replace(Array(MetricsText.text(snapshot).utf8))
+      // The collector passes over the name with another ending that is written first.
+      try AtomicFile.write(
+        Array(MetricsText.text(snapshot).utf8), to: path, mode: 0o644, isDurable: false)
       if hasFailed { log.notice(.metricsWritten, "metrics are written again", metadata: ["file": "\(path)"]) }
       hasFailed = false
     } catch {
@@ -166,23 +168,6 @@ final class MetricsFile {
         log.warning(.metricsNotWritten, "metrics not written", metadata: ["reason": "\(error)"])
       }
       hasFailed = true
-    }
-  }
-
-  private func replace(_ bytes: [UInt8]) throws(SystemError) {
-    // The collector passes over names with another ending.
-    let temporary = path + ".new"
-    let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
-    guard file >= 0 else { throw SystemError(operation: "open", object: temporary, code: errno) }
-    let written = Glibc.write(file, bytes, bytes.count)
-    let code = written < 0 ? errno : ENOSPC
-    close(file)
-    guard written == bytes.count else {
-      unlink(temporary)
-      throw SystemError(operation: "write", object: temporary, code: code)
-    }
-    guard rename(temporary, path) == 0 else {
-      throw SystemError(operation: "rename", object: temporary, code: errno)
     }
   }
 }

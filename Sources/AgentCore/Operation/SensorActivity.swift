@@ -30,9 +30,11 @@ struct SensorActivity: Sendable {
   }
 
   mutating func observe(_ event: SensorEvent) {
-    guard let kind = event.kind, let time = event.timestamp else { return }
-    let count = event.sampleCount
-    kinds[kind, default: Kind()].observe(count, at: time)
+    guard let time = event.timestamp else { return }
+    for kind in SensorKind.allCases {
+      let count = event.count(of: kind)
+      if count > 0 { kinds[kind, default: Kind()].observe(count, at: time) }
+    }
   }
 }
 
@@ -49,20 +51,5 @@ extension SensorActivity.Kind {
     guard length >= SensorActivity.window else { return }
     rate = Double(inWindow) / length
     (windowStart, inWindow) = (time, 0)
-  }
-}
-
-extension SensorEvent {
-  /// Samples in the block.
-  var sampleCount: Int {
-    switch self {
-    case .accelerometer(let block): block.count
-    case .gyroscope(let block): block.count
-    case .magnetometer(let block): block.count
-    case .barometer(let block): block.count
-    case .thermometer(let block): block.count
-    case .position(let block): block.count
-    case .status: 0
-    }
   }
 }

@@ -1,16 +1,17 @@
 internal import Glibc
+internal import JSON
 internal import Platform
 internal import Telemetry
 
 /// What `odographd status` does: asks the agent that runs on this machine how it is.
-public struct StatusQuery {
+package struct StatusQuery {
   private let path: String
   /// Seconds; an agent that is well answers in a fraction of one.
   private static let timeLimit = 5.0
   private static let sizeLimit = 1 << 20
 
   /// - Parameter socket: the agent's socket; nil takes the one that the configuration names, or the usual one.
-  public init(_ configuration: AgentConfiguration?, socket: String?) {
+  package init(_ configuration: AgentConfiguration?, socket: String?) {
     path =
       socket ?? configuration?.operation.controlSocket
       ?? ControlSocket.usualPath(environment: ProcessEnvironment.variables)
@@ -19,7 +20,7 @@ public struct StatusQuery {
   /// The document as it came.
   ///
   /// - Throws: `SystemError` naming the socket, when no agent answers there.
-  public func document() throws -> [UInt8] {
+  package func document() throws -> [UInt8] {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw failure("ask", errno) }
     defer { close(descriptor) }
@@ -46,7 +47,7 @@ public struct StatusQuery {
   /// The same for people: a line or some for each part.
   ///
   /// - Throws: as `document()`, and `JSONError` for an answer that is none.
-  public func lines() throws -> [String] { StatusText.lines(try JSONValue(parsing: try document())) }
+  package func lines() throws -> [String] { StatusText.lines(try JSONValue(parsing: try document())) }
 
   private func failure(_ operation: String, _ code: Int32) -> SystemError {
     SystemError(operation: operation, object: "\(path) (control.socket)", code: code)

@@ -1,3 +1,4 @@
+internal import JSON
 internal import Sensors
 internal import Telemetry
 

@@ -1,7 +1,9 @@
 internal import Glibc
+internal import JSON
 internal import Logging
 internal import Platform
 internal import Positioning
+internal import Spatial
 internal import Telemetry
 
 /// The GeoJSON file of `regions.path`.
@@ -14,7 +16,7 @@ struct RegionFile {
     self.path = path
     let bytes: [UInt8]
     do {
-      bytes = try WholeFile.read(path)
+      bytes = try AtomicFile.contents(of: path)
     } catch {
       throw ConfigurationError(
         .unreadable, place: path,
@@ -22,7 +24,8 @@ struct RegionFile {
     }
     do {
       collection = try RegionCollection(
-        json: JSONValue(parsing: bytes), definedAt: WholeFile.modificationTime(of: path))
+        json: JSONValue(parsing: bytes),
+        definedAt: AtomicFile.modificationTime(of: path).map { UTCTime(nanoseconds: $0) })
     } catch {
       throw ConfigurationError(
         .unreadable, place: path, problem: "not a GeoJSON FeatureCollection: \(error.description)")

@@ -19,7 +19,7 @@ final class RegionStateFile: Sendable {
   /// reported, and its states are unknown.
   func restore(_ monitor: inout RegionMonitor) {
     do {
-      try monitor.restore(WholeFile.read(path))
+      try monitor.restore(AtomicFile.contents(of: path))
     } catch let error as SystemError where error.code == ENOENT {
       return
     } catch {
@@ -33,7 +33,7 @@ final class RegionStateFile: Sendable {
   func keep(_ monitor: RegionMonitor) {
     guard monitor.count > 0, kept.withLock({ $0.revision != monitor.revision }) else { return }
     do throws(SystemError) {
-      try WholeFile.replace(path, with: monitor.encoded)
+      try AtomicFile.write(monitor.encoded, to: path)
       kept.withLock { $0 = (monitor.revision, false) }
     } catch {
       let isNew = kept.withLock { kept in

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Platform
 internal import Spatial
 internal import Telemetry
@@ -123,14 +124,14 @@ extension FixHistory {
     body.append(little: sequence)
     body.append(little: UInt64(fixes.count))
     for fix in fixes {
-      body.append(little: UInt64(bitPattern: fix.time.nanoseconds / 1_000_000))
-      body.append(little: UInt32(bitPattern: Int32((fix.coordinate.latitude * 1e7).rounded())))
-      body.append(little: UInt32(bitPattern: Int32((fix.coordinate.longitude * 1e7).rounded())))
+      body.append(little: fix.time.nanoseconds / 1_000_000)
+      body.append(little: Int32((fix.coordinate.latitude * 1e7).rounded()))
+      body.append(little: Int32((fix.coordinate.longitude * 1e7).rounded()))
       let accuracy = fix.horizontalAccuracy.map { UInt32((max(0, min($0, 1e8)) * 10).rounded(.up)) + 1 } ?? 0
       body.append(little: accuracy)
     }
     var slot = magic
-    slot.append(little: RemoteMemory.hash(body))
+    slot.append(little: FNV1a.hash64(body))
     slot += body
     slot += repeatElement(0, count: slotSize - slot.count)
     return slot
@@ -138,35 +139,25 @@ extension FixHistory {
 
   static func decode(_ bytes: [UInt8]) -> (sequence: UInt64, fixes: [Fix])? {
     guard bytes.count == slotSize, bytes.starts(with: magic) else { return nil }
-    let count = bytes.little(at: 24, bytes: 8)
+    let count = UInt64(little: bytes, at: 24)
     guard (1...UInt64(capacity)).contains(count) else { return nil }
     let end = headerSize + Int(count) * fixSize
-    guard RemoteMemory.hash(bytes[16..<end]) == bytes.little(at: 8, bytes: 8) else { return nil }
+    guard FNV1a.hash64(bytes[16..<end]) == UInt64(little: bytes, at: 8) else { return nil }
     let fixes = (0..<Int(count)).map { index in
       let place = headerSize + index * fixSize
-      let time = Int64(bitPattern: bytes.little(at: place, bytes: 8))
+      let time = Int64(little: bytes, at: place)
       var fix = Fix(
         time: UTCTime(nanoseconds: time.multipliedReportingOverflow(by: 1_000_000).partialValue),
         coordinate: Coordinate(
           latitude: bytes.degrees(at: place + 8), longitude: bytes.degrees(at: place + 12)))
-      let accuracy = bytes.little(at: place + 16, bytes: 4)
+      let accuracy = UInt32(little: bytes, at: place + 16)
       if accuracy > 0 { fix.horizontalAccuracy = Double(accuracy - 1) / 10 }
       return fix
     }
-    return (bytes.little(at: 16, bytes: 8), fixes)
+    return (UInt64(little: bytes, at: 16), fixes)
   }
 }
 
 extension [UInt8] {
-  fileprivate mutating func append<Number: FixedWidthInteger & UnsignedInteger>(little number: Number) {
-    for index in 0..<(Number.bitWidth / 8) { append(UInt8(truncatingIfNeeded: number >> Number(8 * index))) }
-  }
-
-  fileprivate func little(at place: Int, bytes: Int) -> UInt64 {
-    (0..<bytes).reduce(0) { $0 | UInt64(self[place + $1]) << UInt64(8 * $1) }
-  }
-
-  fileprivate func degrees(at place: Int) -> Double {
-    Double(Int32(bitPattern: UInt32(little(at: place, bytes: 4)))) / 1e7
-  }
+  fileprivate func degrees(at place: Int) -> Double { Double(Int32(little: self, at: place)) / 1e7 }
 }

@@ -158,7 +158,7 @@ struct RemoteManager: Sendable {
     let differing = ConfigurationKey.all.map(\.path).filter {
       file[$0]?.value != layers.file?[$0]?.value && layers.override(of: $0) == nil && listed[$0] == nil
     }
-    let isLive: (String) -> Bool = { RemoteKeys.isApplicable($0) && !RemoteKeys.ofConnection.contains($0) }
+    let isLive: (String) -> Bool = { RemoteKeys.effect(of: $0) == .immediate }
     let (changed, needsRestart) = (differing.filter(isLive), differing.filter { !isLive($0) })
     for key in changed {
       file[key] = layers.file?[key]
@@ -244,7 +244,7 @@ struct RemoteManager: Sendable {
 
   /// Bounds that only the client knows.
   private static func check(_ configuration: AgentConfiguration) throws(ConfigurationError) {
-    do throws(MQTTError) { try MQTTConfiguration(configuration.mqtt).validate() } catch {
+    do throws(MQTTError) { try configuration.mqtt.client.validate() } catch {
       throw ConfigurationError(.invalidValue, place: "config/desired", problem: error.description)
     }
   }

@@ -1,4 +1,6 @@
+internal import Bytes
 internal import Glibc
+internal import JSON
 internal import Platform
 internal import Telemetry
 
@@ -20,11 +22,8 @@ struct RemoteMemory: Hashable, Sendable {
   var lastRegions: String?
 
   /// Tells one document from another; no protection against forgery, which is the broker's business.
-  static func digest(_ payload: [UInt8]) -> String { "\(payload.count)-" + String(hash(payload), radix: 16) }
-
-  /// FNV-1a, 64 bits.
-  static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
-    bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  static func digest(_ payload: [UInt8]) -> String {
+    "\(payload.count)-" + String(FNV1a.hash64(payload), radix: 16)
   }
 }
 
@@ -103,7 +102,7 @@ struct RemoteFolder: Sendable {
   }
 
   func save(_ memory: RemoteMemory) throws(SystemError) {
-    try WholeFile.replace("\(path)/\(Self.settingsName)", with: memory.encoded)
+    try AtomicFile.write(memory.encoded, to: "\(path)/\(Self.settingsName)")
   }
 
   /// The regions that were set remotely; nil when none were.
@@ -111,19 +110,12 @@ struct RemoteFolder: Sendable {
 
   /// - Parameter document: nil forgets them.
   func save(regions document: [UInt8]?) throws(SystemError) {
-    if let document { return try WholeFile.replace("\(path)/\(Self.regionsName)", with: document) }
+    if let document { return try AtomicFile.write(document, to: "\(path)/\(Self.regionsName)") }
     guard unlink("\(path)/\(Self.regionsName)") != 0, errno != ENOENT else { return }
     throw SystemError(operation: "remove", object: "\(path)/\(Self.regionsName)", code: errno)
   }
 
   private func read(_ name: String) throws(SystemError) -> [UInt8]? {
-    let file: RandomAccessFile
-    do throws(SystemError) {
-      file = try RandomAccessFile(path: "\(path)/\(name)", access: .readOnly)
-    } catch {
-      if error.code == ENOENT { return nil }
-      throw error
-    }
-    return try file.read(count: min(Int(file.size), Self.sizeLimit), at: 0)
+    try AtomicFile.read("\(path)/\(name)", limit: Self.sizeLimit)
   }
 }

@@ -1,3 +1,4 @@
+internal import JSON
 internal import Spatial
 internal import Telemetry
 

@@ -1,4 +1,6 @@
+internal import JSON
 internal import Logging
+internal import MQTT
 internal import Pipeline
 internal import Telemetry
 
@@ -40,7 +42,7 @@ extension RemoteService {
     var displacement: Double?
     if case .distance(let filter) = manager.active.pipeline.location.policy { displacement = filter }
     return .dump(
-      displacement: displacement, keepAlive: manager.active.mqtt.keepAlive,
+      displacement: displacement, keepAlive: manager.active.mqtt.client.keepAlive,
       settings: .object(manager.inForce.values.mapValues(\.json)))
   }
 

@@ -1,3 +1,4 @@
+internal import JSON
 internal import Telemetry
 
 /// What was set remotely: a layer of configuration, and the name that its sender gave it.

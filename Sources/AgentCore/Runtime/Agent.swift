@@ -1,5 +1,5 @@
 internal import Glibc
-public import Logging
+package import Logging
 internal import Pipeline
 internal import Platform
 internal import Sensors
@@ -10,9 +10,9 @@ internal import Telemetry
 ///
 /// Threads: one per source, one for the pipeline, one for MQTT; the thread that calls `run` waits for signals. All that
 /// happens reaches the pipeline as an `AgentInput` through one bounded queue.
-public final class Agent: Sendable {
+package final class Agent: Sendable {
   /// Where messages go.
-  public enum Output: Sendable {
+  package enum Output: Sendable {
     case broker
     /// One JSON line each on standard output.
     case print
@@ -26,7 +26,7 @@ public final class Agent: Sendable {
   private let log: Logger
 
   /// - Parameter layers: where the configuration came from; without it, it can neither be read again nor changed remotely.
-  public init(
+  package init(
     configuration: AgentConfiguration, layers: ConfigurationLayers? = nil, output: Output, version: String,
     log: Logger
   ) {
@@ -41,7 +41,7 @@ public final class Agent: Sendable {
   /// other thread exists.
   ///
   /// - Throws: an error with a sentence for the person on call, when the agent cannot start or go on.
-  public func run() throws {
+  package func run() throws {
     SignalDescriptor.ignoreBrokenPipes()
     let signals = try SignalDescriptor([SIGTERM, SIGINT, SIGHUP])
     let ended = try EventDescriptor()

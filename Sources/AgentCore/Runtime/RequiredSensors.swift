@@ -36,17 +36,15 @@ struct RequiredSensors {
     case .recorded(let recording): return recording.kinds
     case .live:
       var kinds: Set<SensorKind> = []
-      if configuration.gpsd.isEnabled, let probe = try? GPSDProbe.run(configuration.gpsd.address),
-        configuration.gpsd.device.map({ wanted in probe.devices.contains { $0.path == wanted } })
+      if let gpsd = configuration.gpsd, let probe = try? GPSDProbe.run(gpsd.address),
+        gpsd.device.map({ wanted in probe.devices.contains { $0.path == wanted } })
           ?? !probe.devices.isEmpty
       {
         kinds.insert(.positioning)
       }
-      if configuration.iio.isEnabled {
-        for context in configuration.iio.contextConfigurations {
-          if let inventory = try? IIOProbe.inventory(context) {
-            kinds.formUnion(inventory.kinds.intersection(context.kinds))
-          }
+      for context in configuration.iio {
+        if let inventory = try? IIOProbe.inventory(context) {
+          kinds.formUnion(inventory.kinds.intersection(context.kinds))
         }
       }
       return kinds

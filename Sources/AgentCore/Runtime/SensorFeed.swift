@@ -40,12 +40,8 @@ extension SensorFeed {
 
   private static func hardware(_ configuration: AgentConfiguration) throws -> [any SensorSource] {
     var sources: [any SensorSource] = []
-    if configuration.gpsd.isEnabled {
-      sources.append(try GPSDSource(configuration.gpsd.address, device: configuration.gpsd.device))
-    }
-    if configuration.iio.isEnabled {
-      for context in configuration.iio.contextConfigurations { sources.append(try IIOSource(context)) }
-    }
+    if let gpsd = configuration.gpsd { sources.append(try GPSDSource(gpsd.address, device: gpsd.device)) }
+    for context in configuration.iio { sources.append(try IIOSource(context)) }
     guard !sources.isEmpty else {
       throw ConfigurationError(
         .conflict, place: "configuration", problem: "gpsd and iio are both off; enable one, or set input.mode"
@@ -76,20 +72,10 @@ extension SensorFeed {
     }
   }
 
-  private static func drive(_ simulation: AgentConfiguration.Simulation) throws -> any SensorRecording {
-    var settings = SimulatedDrive.Configuration()
-    settings.scenario =
-      switch simulation.scenario {
-      case .drive: .drive
-      case .parked: .parked
-      case .noLocation: .noLocation
-      }
-    settings.seed = simulation.seed
-    settings.duration = simulation.duration
-    settings.startTime = simulation.start ?? UTCTime(nanoseconds: SystemClock.realtime)
-    // Whoever looks at a simulated drive wants to see it move, not a receiver that searches the sky.
-    settings.receiver.coldStart = 2
-    return try SimulatedDrive(settings)
+  private static func drive(_ configuration: SimulatedDrive.Configuration) throws -> any SensorRecording {
+    var configuration = configuration
+    configuration.startTime = configuration.startTime ?? UTCTime(nanoseconds: SystemClock.realtime)
+    return try SimulatedDrive(configuration)
   }
 
   /// Where the pipeline's time line begins, and the civil time then.
@@ -102,7 +88,7 @@ extension SensorFeed {
     if case .recorded = self { start = Timestamp(nanoseconds: 0) }
     switch input {
     case .hardware: return (start, now)
-    case .simulation(let simulation): return (start, simulation.start ?? now)
+    case .simulation(let simulation): return (start, simulation.startTime ?? now)
     case .replay(let replay): return (start, try Self.firstTime(of: replay) ?? replay.date ?? now)
     }
   }
@@ -120,31 +106,5 @@ extension SensorFeed {
       return fix.time?.advanced(bySeconds: -fix.timestamp.seconds)
     }
     return nil
-  }
-}
-
-extension AgentConfiguration.GPSD {
-  var address: GPSDAddress { GPSDAddress(host: host, port: UInt16(clamping: port)) }
-}
-
-extension AgentConfiguration.IIO {
-  /// One per context. A kind that is "off" is not looked for.
-  var contextConfigurations: [IIOConfiguration] {
-    let choices: [(SensorKind, String)] = [
-      (.accelerometer, accelerometer), (.gyroscope, gyroscope), (.magnetometer, magnetometer),
-      (.barometer, barometer),
-    ]
-    return contexts.map { uri in
-      var configuration = IIOConfiguration(uri: uri)
-      for (kind, choice) in choices {
-        switch choice {
-        case "auto": break
-        case "off": configuration.kinds.remove(kind)
-        default: configuration.devices[kind] = choice
-        }
-      }
-      configuration.mountMatrices = mountMatrices
-      return configuration
-    }
   }
 }

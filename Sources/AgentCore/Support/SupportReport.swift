@@ -1,20 +1,21 @@
 internal import Glibc
+internal import JSON
 internal import Platform
 internal import Spatial
 internal import Telemetry
 
 /// What `odographd support` writes: all that somebody who helps from afar wants to know, in one text that may be shown.
-public struct SupportReport {
+package struct SupportReport {
   private let layers: ConfigurationLayers
   private let version: String
 
-  public init(_ layers: ConfigurationLayers, version: String) {
+  package init(_ layers: ConfigurationLayers, version: String) {
     self.layers = layers
     self.version = version
   }
 
   /// Takes some seconds, because it looks at sensors and broker as `odographd check` does.
-  public func text() -> String {
+  package func text() -> String {
     var sections: [(title: String, lines: [String])] = [("agent", agent), ("system", system)]
     sections.append(("configuration", RedactedConfiguration(layers).lines))
     do throws(ConfigurationError) {
@@ -37,7 +38,7 @@ public struct SupportReport {
   /// Writes the report where only its owner reads it.
   ///
   /// - Throws: `SystemError`, as when the file is there already.
-  public func write(to path: String) throws {
+  package func write(to path: String) throws {
     let bytes = Array(text().utf8)
     let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw SystemError(operation: "create", object: path, code: errno) }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CMosquitto
 internal import Glibc
 
@@ -160,8 +161,7 @@ struct StringCache {
   mutating func string(_ pointer: UnsafePointer<CChar>) -> String {
     let count = unsafe strlen(pointer)
     let bytes = unsafe UnsafeRawBufferPointer(start: pointer, count: count)
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for index in 0..<count { hash = unsafe (hash ^ UInt64(bytes[index])) &* 0x100_0000_01b3 }
+    let hash = unsafe FNV1a.hash64(bytes)
     let place = Int(truncatingIfNeeded: hash ^ (hash >> 32)) & (entries.count - 1)
     if let entry = entries[place], entry.utf8.count == count, unsafe Self.equal(entry, bytes) { return entry }
     let string = unsafe String(decoding: bytes, as: UTF8.self)

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Platform
 internal import Sensors
 internal import Spatial
@@ -33,7 +34,7 @@ extension MotionCalibration {
       )
     }
     let body = lines.joined(separator: "\n") + "\n"
-    return body + "crc \(String(Checksum.crc32(body.utf8), radix: 16))\n"
+    return body + "crc \(String(CRC32.checksum(body.utf8), radix: 16))\n"
   }
 
   /// - Throws: `CalibrationError` naming the line.
@@ -47,7 +48,7 @@ extension MotionCalibration {
     }
     guard lines.count > 2, lines.last == "", let last = lines.dropLast().last, last.hasPrefix("crc "),
       UInt32(last.dropFirst(4), radix: 16)
-        == Checksum.crc32((lines.dropLast(2).joined(separator: "\n") + "\n").utf8)
+        == CRC32.checksum((lines.dropLast(2).joined(separator: "\n") + "\n").utf8)
     else {
       throw CalibrationError(
         description: "line \(lines.count): the checksum does not match; the file is damaged")

@@ -1,4 +1,4 @@
-public import Sensors
+internal import Sensors
 internal import Spatial
 
 // What is known of the sensors' own errors, from an earlier run and learned in this one.
@@ -17,19 +17,12 @@ extension MotionManager {
     hasForeignCalibration || filter.flags.hasDiscardedCalibration
   }
 
-  /// Takes temperatures of the inertial sensors. The bias of the gyroscope follows them as far as it was observed at more
-  /// than one; values that are no temperature of a working chip (-60 ... 150 °C) are left out.
-  public mutating func process(_ block: [TemperatureData]) {
-    for sample in block where sample.temperature >= -60 && sample.temperature <= 150 {
-      follow(sample.temperature)
-    }
-  }
-
-  private mutating func follow(_ new: Double) {
+  /// The bias of the gyroscope follows the chip's temperature as far as it was observed at more than one.
+  mutating func follow(_ new: Double) {
     // What was learned belongs to the temperature until now.
     if let temperature {
       kept = filter.calibration(updating: kept, temperature: temperature)
-      filter.hasContradictedBias = false
+      filter.forgetContradictedBias()
     }
     // Thermometers are noisier than chips change.
     let smooth = temperature.map { $0 + 0.3 * (new - $0) } ?? new

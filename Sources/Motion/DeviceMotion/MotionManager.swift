@@ -31,15 +31,16 @@ public struct MotionManager: Sendable {
   /// Hardware turned out to be other than that of the calibration.
   var hasForeignCalibration = false
 
-  private var guards = SensorGuards()
+  private var screen = ScanScreen()
   private var separator = GravitySeparator()
-  private var accelerometer: AccelerometerData?
-  private var gyro: GyroData?
-  private var magnetometer: MagnetometerData?
-  private var merger = SampleMerger()
-  /// The newest samples that the filter has been given.
-  private var fusedForce: AccelerometerData?
-  private var fusedRate: GyroData?
+  private var merger = ScanMerger()
+  /// The newest sound scan of each sensor.
+  private var accelerometer: InertialScan?
+  private var gyro: InertialScan?
+  private var magnetometer: InertialScan?
+  /// The newest that the filter has been given.
+  private var fusedForce: InertialScan?
+  private var fusedRate: InertialScan?
 
   /// Seconds after which a sensor that has said nothing counts as gone.
   private static let silence = 2.0
@@ -52,88 +53,59 @@ public struct MotionManager: Sendable {
     expectedBias = kept.gyroBias(at: nil)
   }
 
-  // Each of these takes a block of samples and hands every one that is sound to `body`, in order. What they say together
-  // follows once each of the other sensors has spoken of the same time.
-
-  public mutating func process(_ block: [AccelerometerData], _ body: (AccelerometerData) -> Void = { _ in }) {
-    take(block, body)
+  /// Takes a block of scans and hands what is sound of each to `body`, in order. What they say together with those of
+  /// other devices follows once each of the other sensors has spoken of the same time.
+  public mutating func process(_ block: [InertialScan], _ body: (InertialScan) -> Void = { _ in }) {
+    admit(block, body)
     fuse()
   }
 
-  public mutating func process(_ block: [GyroData], _ body: (GyroData) -> Void = { _ in }) {
-    take(block, body)
-    fuse()
-  }
-
-  public mutating func process(_ block: [MagnetometerData], _ body: (MagnetometerData) -> Void = { _ in }) {
-    take(block, body)
-    fuse()
-  }
-
-  // The same without the fusion.
-
-  mutating func take(_ block: [AccelerometerData], _ body: (AccelerometerData) -> Void) {
-    for sample in block where guards.admit(sample) {
-      merger.append(sample.specificForce, of: .accelerometer, at: sample.timestamp)
-      separator.process(sample)
-      accelerometer = sample
-      body(sample)
-    }
-    merger.endBlock(of: .accelerometer)
-    if guards.hasTimeGoneBack { startAnew() }
-  }
-
-  mutating func take(_ block: [GyroData], _ body: (GyroData) -> Void) {
-    for sample in block where guards.admit(sample) {
-      merger.append(sample.rotationRate, of: .gyroscope, at: sample.timestamp)
-      gyro = sample
-      body(sample)
-    }
-    merger.endBlock(of: .gyroscope)
-    if guards.hasTimeGoneBack { startAnew() }
-  }
-
-  mutating func take(_ block: [MagnetometerData], _ body: (MagnetometerData) -> Void) {
-    for sample in block where guards.admit(sample) {
-      merger.append(sample.magneticField, of: .magnetometer, at: sample.timestamp)
-      magnetometer = sample
-      body(sample)
-    }
-    merger.endBlock(of: .magnetometer)
-    if guards.hasTimeGoneBack { startAnew() }
-  }
-
-  /// Gives the filter the samples whose turn has come, and tells the motion after each of the gyroscope's, the other
-  /// sensors' of the same time included.
-  mutating func fuse(_ tell: ((DeviceMotion) -> Void)? = nil) {
-    var isUntold = false
-    func tellMotion(_ manager: Self) {
-      if isUntold, let tell, let motion = manager.deviceMotion { tell(motion) }
-      isUntold = false
-    }
-    while let sample = merger.next() {
-      switch sample.sensor {
-      case .gyroscope:
-        tellMotion(self)
-        filter.update(gyroscope: sample.value, at: sample.time)
-        fusedRate = GyroData(timestamp: sample.time, rotationRate: sample.value)
-        isUntold = true
-      case .accelerometer:
-        filter.update(accelerometer: sample.value, at: sample.time)
-        fusedForce = AccelerometerData(timestamp: sample.time, specificForce: sample.value)
-      case .magnetometer: filter.update(magnetometer: sample.value, at: sample.time)
+  /// The same without the fusion.
+  mutating func admit(_ block: [InertialScan], _ body: (InertialScan) -> Void) {
+    for var scan in block {
+      let doubts = screen.admit(&scan)
+      if let temperature = scan.temperature { follow(temperature) }
+      if scan.specificForce != nil {
+        accelerometer = scan
+        separator.process(scan)
       }
+      if scan.rotationRate != nil { gyro = scan }
+      if scan.magneticField != nil { magnetometer = scan }
+      guard !scan.isEmpty else { continue }
+      merger.append(scan, doubts)
+      body(scan)
     }
-    tellMotion(self)
+    merger.endBlock()
+    if screen.hasTimeGoneBack { startAnew() }
+  }
+
+  /// Gives the filter the scans whose turn has come, and hands over the motion after each of the gyroscope's, the other
+  /// sensors' of the same time included.
+  mutating func fuse(_ body: ((DeviceMotion) -> Void)? = nil) {
+    var isNew = false
+    func handOver(_ manager: Self) {
+      if isNew, let body, let motion = manager.deviceMotion { body(motion) }
+      isNew = false
+    }
+    while let next = merger.next() {
+      if next.scan.rotationRate != nil {
+        handOver(self)
+        fusedRate = next.scan
+        isNew = true
+      }
+      if next.scan.specificForce != nil { fusedForce = next.scan }
+      filter.process(next.scan, doubts: next.doubts)
+    }
+    handOver(self)
   }
 
   /// Time has gone back: all begins anew but what was learned.
   private mutating func startAnew() {
     kept = calibration
     filter = AttitudeFilter(calibration: kept)
-    guards.startAnew()
+    screen.startAnew()
     separator = GravitySeparator()
-    merger = SampleMerger()
+    merger = ScanMerger()
     (accelerometer, gyro, magnetometer) = (nil, nil, nil)
     (fusedForce, fusedRate) = (nil, nil)
   }
@@ -150,12 +122,12 @@ public struct MotionManager: Sendable {
   }
 
   /// The newest sound samples; nil before the first.
-  public var accelerometerData: AccelerometerData? { accelerometer }
-  public var gyroData: GyroData? { gyro }
-  public var magnetometerData: MagnetometerData? { magnetometer }
+  public var accelerometerData: AccelerometerData? { accelerometer.flatMap { AccelerometerData($0) } }
+  public var gyroData: GyroData? { gyro.flatMap { GyroData($0) } }
+  public var magnetometerData: MagnetometerData? { magnetometer.flatMap { MagnetometerData($0) } }
 
   /// What became of the samples of an inertial sensor; nil for other kinds.
-  public func health(of kind: SensorKind) -> SensorHealth? { guards.health(of: kind) }
+  public func health(of kind: SensorKind) -> SensorHealth? { screen.health(of: kind) }
 
   /// Samples that were refused, by sensor and reason as in "gyroscope.stuck"; only what has happened is in it.
   public var refusals: [String: Int] {
@@ -194,8 +166,8 @@ public struct MotionManager: Sendable {
     guard let accelerometer else { return nil }
     let present = presentSensors
     guard present.contains(.gyroscope) else { return degradedMotion(at: accelerometer.timestamp) }
-    guard present.contains(.accelerometer), let force = fusedForce, let rate = fusedRate,
-      let attitude = attitude(in: frame)
+    guard present.contains(.accelerometer), let force = fusedForce.flatMap({ AccelerometerData($0) }),
+      let rate = fusedRate.flatMap({ GyroData($0) }), let attitude = attitude(in: frame)
     else { return nil }
     let gravity = attitude.gravity
     var motion = DeviceMotion(
@@ -233,7 +205,11 @@ public struct MotionManager: Sendable {
   }
 
   private var magneticField: CalibratedMagneticField? {
-    magnetometer.map(filter.calibratedField)
+    guard let field = magnetometer?.magneticField else { return nil }
+    let isKnown = !filter.flags.isMagnetometerStuck && !filter.flags.isAligning
+    return CalibratedMagneticField(
+      field: filter.corrected(magnetometer: field),
+      accuracy: isKnown ? filter.fieldAccuracy : .uncalibrated)
   }
 
   private func attitude(in frame: AttitudeReferenceFrame) -> Attitude? {

@@ -1,85 +1,144 @@
 internal import Glibc
 internal import Spatial
 
-extension AttitudeFilter {
-  /// Finds an attitude where there is none to correct: at the start, possibly in motion, and after a gap.
-  struct Alignment: Sendable {
-    enum Phase: Sendable {
-      /// Finding the vertical as the mean specific force.
-      case leveling
-      /// Finding the angle about the magnetic field, the rest being known.
-      case searching
-      case done
+/// Finds an attitude where there is none to correct: at the start, possibly in motion, after a gap, and when it was lost.
+struct Alignment: Sendable {
+  enum Phase: Sendable {
+    /// Finding the vertical as the mean specific force.
+    case leveling
+    /// Finding the angle about the magnetic field, the rest being known.
+    case searching
+    case done
+  }
+
+  private(set) var phase = Phase.leveling
+  /// Integral of the specific force in the almost inertial frame, m/s, and of its square.
+  private var force = Vector3.zero
+  private var square = 0.0
+  private var duration = 0.0
+  /// Low-passed specific force, level frame, which tells whether the filter is lost.
+  private var meanForce = Vector3(0, 0, AttitudeFilter.gravity)
+  /// For devices without a gyroscope: low-passed force and field, device frame.
+  private var steadyForce = SteadyVector()
+  private var steadyField = SteadyVector()
+
+  mutating func startLeveling() {
+    start(.leveling)
+    meanForce = Vector3(0, 0, AttitudeFilter.gravity)
+  }
+
+  mutating func startSearch() { start(.searching) }
+
+  private mutating func start(_ phase: Phase) {
+    (self.phase, force, square, duration) = (phase, .zero, 0, 0)
+  }
+
+  private mutating func add(_ mean: Vector3, square meanSquare: Double, interval: Double) {
+    force += interval * mean
+    square += interval * meanSquare
+    duration += interval
+  }
+
+  /// Mean specific force, m/s².
+  private var mean: Vector3 { duration > 0 ? force / duration : .zero }
+
+  /// Variance per axis about the mean, (m/s²)².
+  private var variance: Double {
+    guard duration > 0 else { return 0 }
+    let m = mean
+    return max(0, square / duration - m.dot(m)) / 3
+  }
+
+  /// Averages the specific force in the almost inertial frame until the mean is surely gravity.
+  ///
+  /// - Returns: whether it now is.
+  mutating func level(
+    _ estimate: inout AttitudeEstimate, _ block: FilterBlock, _ interval: Double,
+    _ p: AttitudeFilter.Parameters
+  ) -> Bool {
+    if block.forceCount > 0 {
+      add(block.forceSum / Double(block.forceCount), square: block.force.meanSquare, interval: interval)
+      estimate.erect(along: mean)
+      let variance = variance
+      // Accelerations keep their direction for some 0.3 s.
+      let tilt =
+        (variance * 0.3 / duration).squareRoot() / AttitudeFilter.gravity + 0.3 * Double.pi / 180
+      let isSteady = duration > 0.3 || variance < 0.05
+      if (tilt < 4 * Double.pi / 180 && isSteady) || duration > 3 {
+        phase = .done
+        estimate.begin(tilt: tilt, accelerationVariance: variance, p)
+      }
     }
+    if block.fieldCount > 0 { estimate.replaceField(by: block.fieldSum / Double(block.fieldCount)) }
+    return phase == .done
+  }
 
-    private(set) var phase = Phase.leveling
-    /// Integral of the specific force in the almost inertial frame, m/s, and of its square.
-    private(set) var force = Vector3.zero
-    private var square = 0.0
-    private(set) var duration = 0.0
-    /// For devices without a gyroscope: low-passed force and field, device frame.
-    private var steadyForce: Vector3?
-    private var steadyField: Vector3?
-    private var forceTime = 0.0
-    private var fieldTime = 0.0
+  /// The angle about the field which brings the mean specific force closest to the vertical.
+  mutating func search(
+    _ estimate: inout AttitudeEstimate, _ strapdown: inout Strapdown, _ block: inout FilterBlock,
+    _ interval: Double, _ p: AttitudeFilter.Parameters
+  ) {
+    guard block.forceCount > 0, let axis = estimate.field.expected.normalized else { return }
+    let blockForce = block.forceSum / Double(block.forceCount)
+    add(blockForce, square: blockForce.dot(blockForce), interval: interval)
+    let mean = mean
+    let up = estimate.level.conjugate.rotate(Vector3(0, 0, 1))
+    let across = mean - mean.dot(axis) * axis
+    let upAcross = up - up.dot(axis) * axis
+    let half = 0.5 * atan2(axis.dot(across.cross(upAcross)), across.dot(upAcross))
+    let s = sin(half)
+    let turn = Quaternion(w: cos(half), x: s * axis.x, y: s * axis.y, z: s * axis.z)
+    strapdown.turn(by: turn)
+    force = turn.rotate(force)
+    block.turnField(by: turn)
+    let variance = max(variance, estimate.motion.accelerationVariance)
+    let deviation =
+      (variance / (duration / 0.1 + 0.2)).squareRoot() / (AttitudeFilter.gravity * upAcross.length + 0.1)
+    guard deviation < 12 * Double.pi / 180 || duration > 2 else { return }
+    phase = .done
+    estimate.begin(about: estimate.level.rotate(axis), deviation: deviation, p)
+  }
 
-    mutating func startLeveling() { start(.leveling) }
-    mutating func startSearch() { start(.searching) }
-    mutating func finish() { phase = .done }
+  /// Whether gravity has for seconds pointed far from the vertical: the filter is lost, and knows it.
+  ///
+  /// - Parameters:
+  ///   - force: mean of the block, level frame.
+  ///   - isTrusted: whether the accelerometer has been in its range for long.
+  mutating func isLost(_ force: Vector3, isTrusted: Bool, _ interval: Double) -> Bool {
+    meanForce += (1 - exp(-interval / 3)) * (force - meanForce)
+    let length = meanForce.length
+    return length > 4 && meanForce.z < 0.2 * length && isTrusted
+  }
 
-    private mutating func start(_ phase: Phase) {
-      self.phase = phase
-      force = .zero
-      square = 0
-      duration = 0
-    }
+  // MARK: Without a gyroscope
 
-    /// Adds a block: its mean specific force and mean square of it.
-    mutating func add(_ mean: Vector3, square meanSquare: Double, interval: Double) {
-      force += interval * mean
-      square += interval * meanSquare
-      duration += interval
-    }
+  mutating func observe(force: Vector3, at time: Double) { steadyForce.process(force, at: time) }
 
-    /// Mean specific force, m/s².
-    var mean: Vector3 { duration > 0 ? force / duration : .zero }
+  mutating func observe(field: Vector3, at time: Double) { steadyField.process(field, at: time) }
 
-    /// Variance per axis about the mean, (m/s²)².
-    var variance: Double {
-      guard duration > 0 else { return 0 }
-      let m = mean
-      return max(0, square / duration - m.dot(m)) / 3
-    }
+  /// Attitude from accelerometer and magnetometer alone (TRIAD, H. D. Black, 1964); nil where they do not say.
+  func withoutGyroscope(field needsField: Bool) -> Quaternion? {
+    guard let force = steadyForce.value,
+      let leveled = Quaternion.shortestTurn(from: force, to: Vector3(0, 0, 1))
+    else { return nil }
+    guard needsField else { return leveled }
+    guard let steady = steadyField.value else { return nil }
+    let field = leveled.rotate(steady)
+    guard field.x != 0 || field.y != 0 else { return nil }
+    let half = 0.5 * atan2(field.x, field.y)
+    return (Quaternion(w: cos(half), x: 0, y: 0, z: sin(half)) * leveled).normalized
+  }
+}
 
-    mutating func turn(by rotation: Quaternion) { force = rotation.rotate(force) }
+/// A vector averaged over half a second.
+private struct SteadyVector: Sendable {
+  private(set) var value: Vector3?
+  private var last = 0.0
 
-    // MARK: Without a gyroscope
-
-    mutating func observe(force: Vector3, at time: Double) {
-      Self.smooth(&steadyForce, force, &forceTime, time)
-    }
-
-    mutating func observe(field: Vector3, at time: Double) {
-      Self.smooth(&steadyField, field, &fieldTime, time)
-    }
-
-    private static func smooth(_ mean: inout Vector3?, _ value: Vector3, _ last: inout Double, _ time: Double)
-    {
-      let gain = mean == nil ? 1 : 1 - exp(-max(0, time - last) / 0.5)
-      mean = (mean ?? value) + gain * (value - (mean ?? value))
-      last = time
-    }
-
-    /// Attitude from accelerometer and magnetometer alone (TRIAD, H. D. Black, 1964); nil where they do not say.
-    func withoutGyroscope(field needsField: Bool) -> Quaternion? {
-      guard let force = steadyForce, let leveled = Quaternion.shortest(from: force, to: Vector3(0, 0, 1))
-      else { return nil }
-      guard needsField else { return leveled }
-      guard let steadyField else { return nil }
-      let field = leveled.rotate(steadyField)
-      guard field.x != 0 || field.y != 0 else { return nil }
-      let half = 0.5 * atan2(field.x, field.y)
-      return (Quaternion(w: cos(half), x: 0, y: 0, z: sin(half)) * leveled).normalized
-    }
+  mutating func process(_ new: Vector3, at time: Double) {
+    let gain = value == nil ? 1 : 1 - exp(-max(0, time - last) / 0.5)
+    let before = value ?? new
+    value = before + gain * (new - before)
+    last = time
   }
 }

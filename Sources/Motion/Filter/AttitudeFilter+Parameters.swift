@@ -77,8 +77,6 @@ extension AttitudeFilter {
     public var blockTime = 0.1
     /// Gap in the gyroscope's samples after which the attitude is found anew, s (2).
     public var longestGap = 2.0
-    /// Time of bit-identical samples after which a sensor counts as stuck while others still vary, s (2).
-    public var stuckTime = 2.0
 
     public init() {}
   }

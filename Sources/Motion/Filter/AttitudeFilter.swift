@@ -1,4 +1,5 @@
 internal import Glibc
+public import Sensors
 public import Spatial
 
 /// Fuses gyroscope, accelerometer and magnetometer into an attitude.
@@ -20,137 +21,261 @@ public import Spatial
 /// vision-aided inertial navigation", IEEE T-RO 30, 2014). The magnetometer never moves the inclination, except after
 /// the gyroscope was blind: until then inclination is a considered state (S. F. Schmidt, 1966).
 ///
-/// Time comes with the samples. Samples of one sensor must be in order; among sensors they may be off by
-/// some 0.1 s. Nothing is allocated after `init`.
+/// Time comes with the scans, which a `ScanScreen` has judged. Those of one sensor must be in order; among sensors they may
+/// be off by some 0.1 s. Nothing is allocated after `init`.
 public struct AttitudeFilter: Sendable {
   /// From the device frame to a frame with z up and an arbitrary horizontal direction, at the time of the newest
   /// gyroscope sample. The magnetometer has no part in its heading. (Stored, as are all that are read with every
   /// sample: reading a computed property copies the whole filter.)
-  public internal(set) var quaternion6D = Quaternion.identity
+  public private(set) var quaternion6D = Quaternion.identity
   /// From the device frame to east, magnetic north, up, at the time of the newest gyroscope sample; nil before the first
   /// magnetometer sample.
-  public internal(set) var quaternion9D: Quaternion?
-  /// rad/s, device frame: what to subtract from the gyroscope.
-  public internal(set) var gyroscopeBias = Vector3.zero
-  /// How well the field is known, by what was observed.
-  public internal(set) var fieldAccuracy = MagneticFieldCalibrationAccuracy.uncalibrated
+  public private(set) var quaternion9D: Quaternion?
   public let parameters: Parameters
-  public internal(set) var flags = Flags()
-  public internal(set) var counters = Counters()
+  public private(set) var flags = Flags()
+  public private(set) var counters = Counters()
 
-  // MARK: Time
-
-  /// Seconds are counted from the first sample.
-  var origin: Timestamp?
-  var gyroscope: SampleGate
-  var accelerometer: SampleGate
-  var magnetometer: SampleGate
-  /// Typical interval of the gyroscope's samples, s.
-  var period = 0.0
-  /// Until then, s, the attitude is a guess: the gyroscope was saturated or silent.
-  var blindUntil = -Double.infinity
-
-  // MARK: Attitude
-
-  /// Device to the almost inertial frame, by gyroscope alone.
-  var strapdown = Quaternion.identity
-  /// Almost inertial to level frame.
-  var level = Quaternion.identity
-  /// Level frame to east-north-up, a rotation about the vertical.
-  var north = Quaternion.identity
-  var history = AttitudeHistory()
-  var lastRate = Vector3.zero
-  var isLeveled = false
-  var hasField = false
-
-  // MARK: Estimates
-
-  var covariance = Covariance()
-  var scale = Vector3.zero
-  var hardIron = Vector3.zero
-  var disturbance = Vector3.zero
-  /// Mean field, level frame, µT.
-  var field = Vector3.zero
-  /// Field that is expected here, almost inertial frame, µT.
-  var expectedField = Vector3.zero
-  var velocity = SIMD2<Double>.zero
-  var position = SIMD2<Double>.zero
-  var lag = 0.0
-  /// Variance of the horizontal acceleration that is not gravity, (m/s²)².
-  var accelerationVariance = 0.25
-  /// Low-passed vertical excess of the specific force, m/s².
-  var verticalExcess = 0.0
-  /// Low-passed mean square of the disturbance, µT².
-  var disturbancePower = 0.0
-  /// s since the field jumped.
-  var sinceJump = 1e3
-  var soft = SoftIron()
-  /// What rotations have shown of the device's own magnetism.
-  var evidence: FieldEvidence
-  /// rad, within which the mean field's direction is right by that evidence.
-  var headingBound = Double.pi
-
-  // MARK: Working parts
-
-  var block = Block()
-  var rest = RestDetector()
-  var gaps = GapModel()
-  var gyroscopeRange: SaturationMonitor
-  var accelerometerRange: SaturationMonitor
-  var alignment = Alignment()
+  private var strapdown: Strapdown
+  private var estimate: AttitudeEstimate
+  private var alignment = Alignment()
+  private var rest = RestDetector()
+  private var accelerometerRange: SaturationMonitor
+  private var block = FilterBlock()
+  private var blocks = 0
+  /// Seconds are counted from the first scan.
+  private var origin: Timestamp?
+  private var hasGyroscope = false
+  /// Whether the accelerometer has shown where up is, if only roughly.
+  private var isLeveled = false
   /// s since the attitude was last found.
-  var sinceAlignment = 0.0
+  private var sinceAlignment = 0.0
   /// s for which gravity is no judge because the accelerometer was saturated.
-  var sinceSaturation = 1e3
-  /// Low-passed specific force, level frame, which tells whether the filter is lost.
-  var meanForce = Vector3(0, 0, AttitudeFilter.gravity)
+  private var sinceSaturation = 1e3
   /// What the magnetometer is to put right at once after a gap, rad² per axis.
-  var snapVariance = 0.0
-  var blocks = 0
-  /// s for which the bias has been seen at rest.
-  var restDuration = 0.0
-  /// s of apparent rest with a rate that is not the bias.
-  var steadyTurn = 0.0
-  /// A kept bias is in use.
-  var expectsBias = false
-  /// A kept hard iron is in use and has not been contradicted.
-  var expectsIron = false
-  var hasContradictedIron = false
-  var hasContradictedBias = false
+  private var snapVariance = 0.0
 
   /// Standard gravity, m/s².
-  static let gravity = 9.806_65
+  static let gravity = standardGravity
 
   public init(_ parameters: Parameters = Parameters(), calibration: MotionCalibration? = nil) {
     self.parameters = parameters
-    evidence = FieldEvidence(disturbance: parameters.disturbanceDeviation)
-    gyroscope = SampleGate(greatest: 200)
-    accelerometer = SampleGate(greatest: 4000)
-    magnetometer = SampleGate(greatest: 1e5)
-    gyroscopeRange = SaturationMonitor(
-      range: parameters.gyroscopeRange, smallestLimit: 1.7, greatestExcess: 1)
+    strapdown = Strapdown(range: parameters.gyroscopeRange)
+    estimate = AttitudeEstimate(parameters)
     accelerometerRange = SaturationMonitor(
       range: parameters.accelerometerRange, smallestLimit: 12, greatestExcess: 3)
-    startEstimates()
-    if let calibration { use(calibration) }
+    if let calibration { estimate.use(calibration, parameters) }
   }
 
-  // MARK: More of what it says
+  // MARK: Scans
 
-  /// A gyroscope sample without bias and scale error, rad/s, device frame.
-  @inline(__always)
-  public func corrected(gyroscope rate: Vector3) -> Vector3 { (rate - gyroscopeBias) * (1 - scale) }
+  /// Takes a scan that has passed a `ScanScreen`: finite, and each sensor's in order of time.
+  ///
+  /// - Parameter doubts: with which reservation it has passed.
+  public mutating func process(_ scan: InertialScan, doubts: ScanDoubts = []) {
+    let time = seconds(scan.timestamp)
+    if let rate = scan.rotationRate {
+      hasGyroscope = true
+      flags.isGyroscopeStuck = doubts.contains(.gyroscope)
+      process(rate: rate, at: time)
+    }
+    if let force = scan.specificForce {
+      flags.isAccelerometerStuck = doubts.contains(.accelerometer)
+      if !flags.isAccelerometerStuck { process(force: force, at: time) }
+    }
+    if let field = scan.magneticField {
+      flags.isMagnetometerStuck = doubts.contains(.magnetometer)
+      // A value that came before the filter was level was of no use; held, it is still the only one there is.
+      let isFirst = !estimate.field.isKnown && hasGyroscope && !flags.isMagnetometerStuck
+      if isFirst || !doubts.contains(.heldField) { process(field: field, at: time) }
+    }
+  }
 
-  /// A magnetometer sample without hard and soft iron, µT, device frame.
+  /// Seconds since the first scan.
   @inline(__always)
-  public func corrected(magnetometer field: Vector3) -> Vector3 { soft.corrected(field - hardIron) }
+  private mutating func seconds(_ time: Timestamp) -> Double {
+    guard let origin else {
+      self.origin = time
+      return 0
+    }
+    return time.seconds(since: origin)
+  }
+
+  @inline(__always)
+  private mutating func process(rate: Vector3, at time: Double) {
+    let outcome = strapdown.integrate(
+      estimate.gyroscope.corrected(rate), measured: rate, at: time, longestGap: parameters.longestGap,
+      isStuck: flags.isGyroscopeStuck, into: &block)
+    switch outcome {
+    case .began: return
+    case .lost:
+      counters.gaps += 1
+      realign()
+    case .turned(let isSaturated, let gapVariance):
+      flags.isGyroscopeSaturated = isSaturated
+      if isSaturated { counters.saturated += 1 }
+      if let gapVariance {
+        counters.gaps += 1
+        let noticeable = 4 * Double.pi / 180
+        if gapVariance > noticeable * noticeable { snapVariance = gapVariance }
+      }
+      if block.duration >= parameters.blockTime - 1e-9 { closeBlock() }
+    }
+    publish()
+  }
+
+  @inline(__always)
+  private mutating func process(force: Vector3, at time: Double) {
+    guard hasGyroscope else {
+      alignment.observe(force: force, at: time)
+      publishWithoutGyroscope()
+      return
+    }
+    let cut = accelerometerRange.observe(force, at: time)
+    flags.isAccelerometerSaturated = cut.isSaturated
+    if cut.isSaturated {
+      counters.saturated += 1
+      sinceSaturation = 0
+    }
+    let attitude = strapdown.state(at: time).attitude
+    let turned = attitude.rotate(force)
+    if !isLeveled {
+      guard estimate.erect(along: turned) else { return }
+      isLeveled = true
+    }
+    if time <= strapdown.blindUntil {
+      block.lostForce += strapdown.period
+      return
+    }
+    if cut.wholeArea != .zero {
+      // The area is worth as many samples as fit into one unit of time.
+      let area = attitude.rotate(cut.wholeArea)
+      block.forceSum += area / max(1e-4, strapdown.period)
+      block.velocityVariance += 0.3 * area.dot(area)
+    }
+    block.forceSum += turned
+    block.forceCount += 1
+    block.force.add(force)
+  }
+
+  @inline(__always)
+  private mutating func process(field measured: Vector3, at time: Double) {
+    guard hasGyroscope else {
+      alignment.observe(field: measured, at: time)
+      publishWithoutGyroscope()
+      return
+    }
+    guard isLeveled else { return }
+    let past = time - estimate.field.lag
+    var then = strapdown.state(at: past)
+    let clean = corrected(magnetometer: measured)
+    if !estimate.field.isKnown { estimate.beginField(then.attitude.rotate(clean)) }
+    guard past > strapdown.blindUntil else { return }
+    if snapVariance > 0 { then.attitude = snap(then.attitude, to: clean) }
+    block.add(field: measured, clean: clean, at: then, expected: estimate.field.expected)
+  }
+
+  // MARK: A block is complete
+
+  @inline(never)
+  private mutating func closeBlock() {
+    let interval = block.duration
+    blocks &+= 1
+    sinceAlignment += interval
+    sinceSaturation += interval
+    var frame = Matrix3(estimate.level)
+    estimate.predict(block, frame, interval, parameters)
+
+    rest.process(block, parameters)
+    flags.isAtRest = rest.isAtRest
+    strapdown.observe(isStill: rest.isStill)
+    estimate.relaxField(isStill: rest.isStill, interval, parameters)
+
+    var x = StateVector()
+    if rest.isAtRest, estimate.measureRest(&x, block, interval) { flags.hasDiscardedCalibration = true }
+    switch alignment.phase {
+    case .leveling:
+      x = StateVector()
+      if alignment.level(&estimate, block, interval, parameters) {
+        flags.isAligning = false
+        sinceAlignment = 0
+      }
+      frame = Matrix3(estimate.level)
+    case .searching: alignment.search(&estimate, &strapdown, &block, interval, parameters)
+    case .done:
+      if block.forceCount > 0 { estimate.measureForce(&x, block, frame, interval, parameters) }
+    }
+    if block.fieldCount > 0, alignment.phase != .leveling {
+      estimate.measureField(
+        &x, block, frame, isStill: rest.isStill, isSettled: sinceAlignment > 3, interval, parameters)
+      flags.isMagneticallyDisturbed = estimate.field.isDisturbed
+      if estimate.field.isContradicted { flags.hasDiscardedCalibration = true }
+    }
+    if !(estimate.correct(x, parameters) && strapdown.attitude.isFinite) { restart() }
+    watchGravity(frame, interval)
+    if blocks & 63 == 0 { estimate.repair(parameters) }
+    estimate.endBlock()
+    block = FilterBlock()
+  }
+
+  private mutating func watchGravity(_ frame: Matrix3, _ interval: Double) {
+    guard alignment.phase == .done, block.forceCount > 0 else { return }
+    let force = frame * (block.forceSum / Double(block.forceCount))
+    if alignment.isLost(force, isTrusted: sinceSaturation > 6, interval) { realign() }
+  }
+
+  // MARK: Alignment
+
+  /// The attitude is unknown, everything else is kept.
+  @inline(never)
+  private mutating func realign() {
+    counters.realignments += 1
+    alignment.startLeveling()
+    flags.isAligning = true
+    snapVariance = 0
+  }
+
+  /// The estimates make no sense: starts from nothing.
+  @inline(never)
+  private mutating func restart() {
+    realign()
+    isLeveled = false
+    strapdown.restart()
+    estimate.restart(parameters)
+    (quaternion6D, quaternion9D) = (.identity, nil)
+  }
+
+  /// After a gap in which the device may have turned by any angle, turns the estimate the shortest way to where the field
+  /// is as it was. What is left is an unknown rotation about the field.
+  private mutating func snap(_ attitude: Quaternion, to clean: Vector3) -> Quaternion {
+    let variance = snapVariance
+    snapVariance = 0
+    let (measured, expected) = (attitude.rotate(clean), estimate.field.expected)
+    guard measured.length > 5, expected.length > 5, let axis = expected.normalized,
+      let correction = Quaternion.shortestTurn(from: measured, to: expected)
+    else { return attitude }
+    strapdown.turn(by: correction)
+    let lost = 20 * Double.pi / 180
+    if variance > lost * lost {
+      alignment.startSearch()
+      block.forceSum = .zero
+      block.forceCount = 0
+    }
+    block.gapVariance = max(0, block.gapVariance - variance)
+    block.isSaturated = true
+    let remaining = 4 * Double.pi / 180
+    block.saturation += Matrix3.outer(axis, scale: variance)
+    block.saturation += Matrix3.diagonal(remaining * remaining)
+    return (correction * attitude).normalized
+  }
+
+  // MARK: What it says
 
   /// Brings the attitudes up to date. The gyroscope's filter delays the rate; the attitude is carried forward by as
   /// much.
   @inline(__always)
-  mutating func publish() {
-    let ahead = parameters.gyroscopeLatency ?? min(period, 0.02)
-    let q = level.times(strapdown.times(Quaternion(smallRotation: ahead * lastRate)))
+  private mutating func publish() {
+    let ahead = parameters.gyroscopeLatency ?? min(strapdown.period, 0.02)
+    let q = estimate.level.times(strapdown.attitude(ahead: ahead))
     let n = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
     // A comparison with NaN is false.
     guard n > 0.9, n < 1.1 else {
@@ -159,47 +284,51 @@ public struct AttitudeFilter: Sendable {
     }
     let leveled = q.renormalized
     quaternion6D = leveled
-    if hasField { quaternion9D = north.timesAboutVertical(leveled) }
+    if estimate.field.isKnown { quaternion9D = estimate.field.north.timesAboutVertical(leveled) }
   }
 
   /// The same for devices without a gyroscope.
-  mutating func publishWithoutGyroscope() {
+  private mutating func publishWithoutGyroscope() {
     quaternion6D = alignment.withoutGyroscope(field: false) ?? .identity
     quaternion9D = alignment.withoutGyroscope(field: true)
   }
 
-  public var state: State {
-    func deviation(_ i: Int) -> Double { max(0, covariance[i, i]).squareRoot() }
-    func deviations(_ i: Int) -> Vector3 { Vector3(deviation(i), deviation(i + 1), deviation(i + 2)) }
-    let horizontal = (field.x * field.x + field.y * field.y).squareRoot()
-    return State(
-      gyroscopeBias: gyroscopeBias, gyroscopeBiasDeviation: deviations(ErrorState.bias),
-      gyroscopeScaleError: scale, hardIron: hardIron, hardIronDeviation: deviations(ErrorState.hardIron),
-      softIronDiagonal: soft.diagonal, softIronOffDiagonal: soft.offDiagonal, magnetometerLag: lag,
-      magnetometerLagDeviation: deviation(ErrorState.lag),
-      field: hasField ? Vector3(0, horizontal, field.z) : nil,
-      inclinationDeviation: max(deviation(ErrorState.tilt), deviation(ErrorState.tilt + 1)),
-      headingDeviation: hasField ? headingDeviation : nil, headingBound: hasField ? headingBound : nil)
-  }
+  /// The estimates besides the attitude, with their standard deviations as the filter sees them.
+  public var state: State { estimate.state }
 
-  /// rad; half a turn where the field is vertical.
-  private var headingDeviation: Double {
-    let square = field.x * field.x + field.y * field.y
-    guard square > 1e-6 else { return .pi }
-    let i = ErrorState.field
-    let variance =
-      field.y * field.y * covariance[i, i] - 2 * field.x * field.y * covariance[i, i + 1]
-      + field.x * field.x * covariance[i + 1, i + 1]
-    return min(.pi, max(0, variance).squareRoot() / square)
-  }
+  /// rad/s, device frame: what to subtract from the gyroscope.
+  public var gyroscopeBias: Vector3 { estimate.gyroscope.bias }
 
-  /// Seconds since the first sample.
+  /// How well the field is known, by what was observed.
+  public var fieldAccuracy: MagneticFieldCalibrationAccuracy { estimate.field.accuracy }
+
+  /// A gyroscope sample without bias and scale error, rad/s, device frame.
+  public func corrected(gyroscope rate: Vector3) -> Vector3 { estimate.gyroscope.corrected(rate) }
+
+  /// A magnetometer sample without hard and soft iron, µT, device frame.
   @inline(__always)
-  mutating func seconds(_ time: Timestamp) -> Double {
-    guard let origin else {
-      self.origin = time
-      return 0
-    }
-    return time.seconds(since: origin)
+  public func corrected(magnetometer field: Vector3) -> Vector3 { estimate.field.corrected(field) }
+
+  // MARK: Calibration
+
+  /// `kept` with what has been learned since. Only what was observed is in it; what the samples contradicted is not.
+  ///
+  /// - Parameters:
+  ///   - kept: what was given at the start.
+  ///   - temperature: of the gyroscope, °C; nil without a thermometer.
+  public func calibration(updating kept: MotionCalibration = .init(), temperature: Double? = nil)
+    -> MotionCalibration
+  {
+    estimate.calibration(
+      updating: kept, temperature: temperature, isSettled: sinceAlignment > 20, parameters)
   }
+
+  /// Whether the bias has been seen at rest since the start.
+  var hasSeenBias: Bool { estimate.gyroscope.hasSeenBias }
+
+  /// The temperature has changed: moves the bias by as much as kept biases say that it moves.
+  mutating func follow(biasChange: Vector3) { estimate.follow(biasChange: biasChange) }
+
+  /// What contradicted a kept bias has been taken out of what is kept.
+  mutating func forgetContradictedBias() { estimate.forgetContradictedBias() }
 }

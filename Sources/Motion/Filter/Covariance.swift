@@ -1,104 +1,5 @@
 internal import Spatial
 
-/// What the estimator of the attitude filter estimates, as indices into its error state and covariance.
-enum ErrorState {
-  /// Inclination: rotation of the estimated level frame about its x and y axes, rad.
-  static let tilt = 0
-  /// Gyroscope bias, rad/s, device frame.
-  static let bias = 2
-  /// Relative error of the gyroscope's scale per axis; what is common to the axes includes the clock's rate.
-  static let scale = 5
-  /// Horizontal velocity, m/s, level frame.
-  static let velocity = 8
-  /// Horizontal position, m, level frame.
-  static let position = 10
-  /// Earth's magnetic field, µT, level frame: its horizontal direction is the heading.
-  static let field = 12
-  /// Local deviation of the field, µT, level frame.
-  static let disturbance = 15
-  /// Hard iron, µT, device frame.
-  static let hardIron = 18
-  /// Delay of the magnetometer against the gyroscope, s.
-  static let lag = 21
-  static let count = 22
-
-  /// Inclination, scale, velocity and position, which the magnetic field is not to move.
-  @inline(__always)
-  static func isConsidered(_ i: Int) -> Bool { i < bias || (i >= scale && i < field) }
-
-  /// One where `isConsidered`.
-  @inline(__always)
-  static var considered: StateVector {
-    StateVector(
-      a: SIMD8(1, 1, 0, 0, 0, 1, 1, 1), b: SIMD8(1, 1, 1, 1, 0, 0, 0, 0), c: .zero)
-  }
-}
-
-/// One value per error state; the last two lanes are always zero.
-struct StateVector: Sendable {
-  var a: SIMD8<Double> = .zero
-  var b: SIMD8<Double> = .zero
-  var c: SIMD8<Double> = .zero
-
-  subscript(i: Int) -> Double {
-    @inline(__always)
-    get {
-      switch i >> 3 {
-      case 0: a[i & 7]
-      case 1: b[i & 7]
-      default: c[i & 7]
-      }
-    }
-    @inline(__always)
-    set {
-      switch i >> 3 {
-      case 0: a[i & 7] = newValue
-      case 1: b[i & 7] = newValue
-      default: c[i & 7] = newValue
-      }
-    }
-  }
-
-  @inline(__always)
-  mutating func add(_ other: StateVector, times factor: Double) {
-    a += other.a * factor
-    b += other.b * factor
-    c += other.c * factor
-  }
-
-  @inline(__always)
-  mutating func scale(by factor: Double) {
-    a *= factor
-    b *= factor
-    c *= factor
-  }
-
-  @inline(__always)
-  func dot(_ other: StateVector) -> Double {
-    (a * other.a + b * other.b + c * other.c).sum()
-  }
-
-  @inline(__always)
-  static func * (x: StateVector, y: StateVector) -> StateVector {
-    StateVector(a: x.a * y.a, b: x.b * y.b, c: x.c * y.c)
-  }
-
-  @inline(__always)
-  func vector(at i: Int) -> Vector3 { Vector3(self[i], self[i + 1], self[i + 2]) }
-
-  var isFinite: Bool { (a.sum() + b.sum() + c.sum()).isFinite }
-}
-
-/// One scalar measurement `z = h x + noise`.
-struct Measurement: Sendable {
-  /// The row of the measurement matrix.
-  var h = StateVector()
-  /// Measured minus predicted at x = 0.
-  var z = 0.0
-  /// Variance of the noise.
-  var variance = 1.0
-}
-
 /// The covariance of the error state, with the operations of the Kalman filter on it. Kept whole, by rows, so that
 /// every operation runs over whole rows.
 struct Covariance: Sendable {
@@ -293,6 +194,32 @@ struct Covariance: Sendable {
       for j in states { self[i, j] += variance * gains[i].dot(gains[j]) }
     }
   }
+
+  /// A rotation by a random vector tilts the level frame by its horizontal part and turns the field by its vertical part.
+  mutating func addRotation(_ noise: Matrix3, field: Vector3) {
+    let states =
+      [ErrorState.tilt, ErrorState.tilt + 1, ErrorState.field, ErrorState.field + 1] as InlineArray<4, Int>
+    let (xz, yz, zz) = (noise.column2.x, noise.column2.y, noise.column2.z)
+    let entries: InlineArray<10, Double> = [
+      noise.column0.x, noise.column1.x, -field.y * xz, field.x * xz,
+      noise.column1.y, -field.y * yz, field.x * yz,
+      field.y * field.y * zz, -field.x * field.y * zz, field.x * field.x * zz,
+    ]
+    var k = 0
+    for i in 0..<4 {
+      for j in i..<4 {
+        self[states[i], states[j]] += entries[k]
+        if i != j { self[states[j], states[i]] += entries[k] }
+        k += 1
+      }
+    }
+  }
+
+  /// The standard deviation of a state.
+  func deviation(_ i: Int) -> Double { max(0, self[i, i]).squareRoot() }
+
+  /// Those of three states from `i` on.
+  func deviations(_ i: Int) -> Vector3 { Vector3(deviation(i), deviation(i + 1), deviation(i + 2)) }
 
   /// Makes it symmetric again and its variances positive; false where a number is no longer finite.
   mutating func repair() -> Bool {

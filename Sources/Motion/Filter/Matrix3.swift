@@ -106,7 +106,7 @@ extension Quaternion {
   }
 
   /// The shortest rotation that takes the direction of `a` to that of `b`; nil where either has none.
-  static func shortest(from a: Vector3, to b: Vector3) -> Quaternion? {
+  static func shortestTurn(from a: Vector3, to b: Vector3) -> Quaternion? {
     guard let a = a.normalized, let b = b.normalized else { return nil }
     let cosine = a.dot(b)
     if cosine < -0.999_999 {

@@ -12,31 +12,9 @@ struct RestDetector: Sendable {
   /// Still for long enough.
   private(set) var isAtRest = false
 
-  /// Statistics of one sensor over a block.
-  struct Spread: Sendable {
-    var sum = Vector3.zero
-    var squares = Vector3.zero
-    var count = 0
-
-    @inline(__always)
-    mutating func add(_ v: Vector3) {
-      sum += v
-      squares += v * v
-      count += 1
-    }
-
-    var mean: Vector3 { sum / Double(max(1, count)) }
-
-    /// Largest deviation of an axis.
-    var deviation: Double {
-      let m = mean
-      let variance = squares / Double(max(1, count)) - m * m
-      return max(0, variance.max()).squareRoot()
-    }
-  }
-
-  mutating func close(rate: Spread, force: Spread, interval: Double, _ parameters: AttitudeFilter.Parameters)
-  {
+  /// Takes the statistics of a block.
+  mutating func process(_ block: FilterBlock, _ parameters: AttitudeFilter.Parameters) {
+    let (rate, force, interval) = (block.rate, block.force, block.duration)
     guard force.count > 0, rate.count > 0 else {
       isStill = false
       return

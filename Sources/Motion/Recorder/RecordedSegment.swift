@@ -1,4 +1,5 @@
-public import Sensors
+internal import Bytes
+internal import Sensors
 internal import Spatial
 
 /// Tells one run of the machine from the next: timestamps count from boot, so they mean nothing without it. On Linux,
@@ -95,7 +96,7 @@ public struct RecordedSegment: Hashable, Sendable {
       written += step
       bytes.append(little: UInt16(step))
     }
-    let checksum = Checksum.crc32(bytes[12...])
+    let checksum = CRC32.checksum(bytes[12...])
     for index in 0..<4 { bytes[8 + index] = UInt8(truncatingIfNeeded: checksum >> (8 * UInt32(index))) }
     bytes.append(contentsOf: repeatElement(0, count: Self.slotSize - bytes.count))
     return bytes
@@ -107,7 +108,7 @@ public struct RecordedSegment: Hashable, Sendable {
     let count = Int(UInt16(little: bytes, at: 12))
     let end = Self.headerSize + 8 * count
     guard (1...Self.capacity).contains(count), bytes.count >= end,
-      Checksum.crc32(bytes[12..<end]) == UInt32(little: bytes, at: 8)
+      CRC32.checksum(bytes[12..<end]) == UInt32(little: bytes, at: 8)
     else { return nil }
     sequence = UInt64(little: bytes, at: 16)
     boot = BootIdentity(high: UInt64(little: bytes, at: 24), low: UInt64(little: bytes, at: 32))
@@ -136,24 +137,5 @@ public struct RecordedSegment: Hashable, Sendable {
     self.boot = boot
     self.utcOffset = utcOffset
     self.samples = samples
-  }
-}
-
-extension [UInt8] {
-  fileprivate mutating func append<Integer: FixedWidthInteger>(little value: Integer) {
-    var rest = value
-    for _ in 0..<(Integer.bitWidth / 8) {
-      append(UInt8(truncatingIfNeeded: rest))
-      rest = Integer.bitWidth > 8 ? rest >> 8 : 0
-    }
-  }
-}
-
-extension FixedWidthInteger {
-  fileprivate init(little bytes: [UInt8], at offset: Int) {
-    self = 0
-    for index in (0..<(Self.bitWidth / 8)).reversed() {
-      self = (self << 8) | Self(truncatingIfNeeded: bytes[offset + index])
-    }
   }
 }

@@ -1,5 +1,5 @@
 public import Platform
-public import Sensors
+internal import Sensors
 public import Spatial
 
 /// Keeps accelerometer history on disk in a ring of bounded size and reads it back by civil time, across restarts.

@@ -1,3 +1,4 @@
+public import Motion
 public import Spatial
 
 /// Where the device's reference axis points on the compass.
@@ -24,5 +25,38 @@ public struct Heading: Hashable, Sendable {
     self.magneticHeading = magneticHeading
     self.trueHeading = trueHeading
     self.headingAccuracy = headingAccuracy
+  }
+}
+
+/// The eight points of the compass.
+public enum CardinalPoint: String, Hashable, Sendable, CaseIterable {
+  case north = "N"
+  case northEast = "NE"
+  case east = "E"
+  case southEast = "SE"
+  case south = "S"
+  case southWest = "SW"
+  case west = "W"
+  case northWest = "NW"
+
+  /// The point nearest to a direction in degrees clockwise from north; a direction half way belongs to the next one
+  /// clockwise.
+  public init(direction: Double) {
+    let points = Self.allCases
+    self = points[Int((normalizedDegrees(direction) / 45 + 0.5).rounded(.down)) % points.count]
+  }
+}
+
+/// Which axis of the device a heading is of.
+extension DeviceOrientation {
+  /// Degrees clockwise, seen from above the screen, from the device's top to the axis that is up when it is held so. A
+  /// device that lies flat is used with its top ahead.
+  public var headingOffset: Double {
+    switch self {
+    case .portrait, .faceUp, .faceDown: 0
+    case .portraitUpsideDown: 180
+    case .landscapeLeft: 90
+    case .landscapeRight: 270
+    }
   }
 }

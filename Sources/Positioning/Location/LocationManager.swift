@@ -4,7 +4,7 @@ public import Spatial
 /// Decides which locations are worth telling, as Core Location's manager does.
 ///
 /// A value type without I/O: locations that `FixScreen` let pass go in with their time, events come out. Call `advance` at
-/// `nextDeadline`. One-shot requests and deferral are in `LocationManager+requests.swift`.
+/// `nextDeadline`.
 public struct LocationManager: Sendable {
   /// How exact locations are wanted. It drives the hardware and filters nothing; `reduced` coarsens what is told.
   public var desiredAccuracy: DesiredAccuracy
@@ -30,8 +30,8 @@ public struct LocationManager: Sendable {
   /// What is wrong now; nil when nothing is.
   public private(set) var failure: LocationFailure?
 
-  var requests: [OneShotRequest] = []
-  var deferral: DeferredUpdates?
+  private var requests: [OneShotRequest] = []
+  private var deferral: DeferredUpdates?
   private var pause: PausePolicy
   private var significantChanges = SignificantChangeMonitor()
   /// Since when the receiver speaks without a position.
@@ -166,14 +166,14 @@ public struct LocationManager: Sendable {
   }
 
   private mutating func update(_ location: Location) -> [LocationEvent] {
-    if let violation = deferralViolation { return endDeferral(violation) + tell(location) }
-    guard deferral != nil else { return tell(location) }
+    if let violation = deferralViolation { return endDeferral(violation) + filter(location) }
+    guard deferral != nil else { return filter(location) }
     // In place: a copy of the batch for every fix would be the square of its length.
-    let isOver = deferral?.take(location) ?? false
+    let isOver = deferral?.process(location) ?? false
     return isOver ? endDeferral(nil) : []
   }
 
-  private mutating func tell(_ location: Location) -> [LocationEvent] {
+  private mutating func filter(_ location: Location) -> [LocationEvent] {
     if let distanceFilter, let lastTold,
       lastTold.coordinate.distance(to: location.coordinate) < distanceFilter
     {
@@ -195,9 +195,6 @@ public struct LocationManager: Sendable {
       return batch + [.paused(batch.isEmpty ? place : nil)]
     }
   }
-
-  /// Takes note that a batch was told.
-  mutating func noteTold(_ last: Location?) { lastTold = last ?? lastTold }
 }
 
 extension DesiredAccuracy {
@@ -205,5 +202,85 @@ extension DesiredAccuracy {
   func stricter(_ other: DesiredAccuracy) -> DesiredAccuracy {
     let order = Self.allCases
     return (order.firstIndex(of: self) ?? 0) <= (order.firstIndex(of: other) ?? 0) ? self : other
+  }
+}
+
+extension LocationManager {
+  /// Asks for one location. It is told as `requested` when one is exact enough, or else the best that was seen when the
+  /// time is over; without any location the request fails.
+  ///
+  /// - Parameters:
+  ///   - accuracy: metres at 68 %.
+  ///   - timeLimit: seconds.
+  ///   - now: when it is asked.
+  public mutating func requestLocation(accuracy: Double, timeLimit: Double, at now: Timestamp) {
+    requests.append(OneShotRequest(accuracy: accuracy, start: now, timeLimit: max(0, timeLimit)))
+  }
+
+  /// Defers updates: fixes are collected and told as one ordered `batch` when the device has travelled so far or so much
+  /// time has passed, whichever comes first. `deferredUpdatesFinished` follows; then updates are told one by one again,
+  /// until the next call.
+  ///
+  /// It needs updates that were started and are not paused, a desired accuracy of `best` or `bestForNavigation`, and no
+  /// distance filter; when one of these is lost on the way, the deferral ends with the error, after its batch. A newer
+  /// call cancels the one before, whose fixes are told first.
+  ///
+  /// - Parameters:
+  ///   - distance: metres from where the device is; nil for no limit.
+  ///   - timeout: seconds; nil for no limit.
+  ///   - now: when it is asked.
+  public mutating func allowDeferredLocationUpdates(
+    untilTraveled distance: Double?, timeout: Double?, at now: Timestamp
+  ) -> [LocationEvent] {
+    let events = endDeferral(.cancelled)
+    if let error = deferralViolation ?? (failure == nil ? nil : .failed) {
+      return events + [.deferredUpdatesFinished(error)]
+    }
+    deferral = DeferredUpdates(
+      untilTraveled: distance ?? .infinity, timeout: timeout ?? .infinity, from: location, at: now)
+    return events
+  }
+
+  /// Ends a deferral before its time; its fixes are told.
+  public mutating func disallowDeferredLocationUpdates() -> [LocationEvent] { endDeferral(.cancelled) }
+
+  /// Whether fixes are being collected.
+  public var isDeferring: Bool { deferral != nil }
+
+  /// Why updates cannot be deferred as things are; nil when they can.
+  private var deferralViolation: DeferralError? {
+    if !isUpdating || isPaused { return .notUpdating }
+    if desiredAccuracy != .best, desiredAccuracy != .bestForNavigation { return .accuracyTooLow }
+    return distanceFilter == nil ? nil : .distanceFiltered
+  }
+
+  private mutating func endDeferral(_ error: DeferralError?) -> [LocationEvent] {
+    guard let ended = deferral else { return [] }
+    deferral = nil
+    lastTold = ended.fixes.last ?? lastTold
+    let batch: [LocationEvent] = ended.fixes.isEmpty ? [] : [.batch(ended.fixes)]
+    return batch + [.deferredUpdatesFinished(error)]
+  }
+
+  private mutating func answerRequests(with location: Location) -> [LocationEvent] {
+    var events: [LocationEvent] = []
+    for index in requests.indices.reversed() {
+      guard let answer = requests[index].process(location) else { continue }
+      events.append(.requested(answer))
+      requests.remove(at: index)
+    }
+    return events
+  }
+
+  /// Ends what has a deadline that has come.
+  private mutating func expire(_ isOver: (Timestamp) -> Bool) -> [LocationEvent] {
+    var events: [LocationEvent] = []
+    for request in requests where isOver(request.deadline) {
+      events.append(
+        request.best.map { .requested($0) } ?? .failed(.requestTimedOut(seconds: request.timeLimit)))
+    }
+    if !events.isEmpty { requests.removeAll { isOver($0.deadline) } }
+    if let deadline = deferral?.deadline, isOver(deadline) { events += endDeferral(deferralViolation) }
+    return events
   }
 }

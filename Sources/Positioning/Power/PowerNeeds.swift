@@ -1,4 +1,5 @@
 public import Sensors
+public import Spatial
 
 /// All that somebody waits for: what `PowerPlanner` weighs.
 public struct PowerNeeds: Hashable, Sendable {
@@ -46,4 +47,49 @@ public struct PowerNeeds: Hashable, Sendable {
   }
 
   var isPositionWanted: Bool { location.isWanted || distanceToBoundary != nil }
+}
+
+/// What the location side needs next, for the place where power is planned.
+///
+/// It says when something could have to be told, not what the hardware shall do about it: the planner knows how fast the
+/// device may move until then, and the other things that are waited for.
+public struct LocationNeeds: Hashable, Sendable {
+  /// Whether anybody wants locations at all; all else is void without.
+  public var isWanted: Bool
+  /// How exact the next location must be. `desiredAccuracy.meters` is nil for the best there is. A one-shot request
+  /// under way raises it.
+  public var desiredAccuracy: DesiredAccuracy
+  /// Metres that the device must move from where it was last seen before a location has to be told; nil: every fix is
+  /// wanted, as without a distance filter, during a one-shot request and for `bestForNavigation`. Infinite while paused:
+  /// no way is told before motion is seen.
+  public var distance: Double?
+  /// Before this no movement, however far, is told: the interval of significant changes. Nil when there is no such time.
+  public var notBefore: Timestamp?
+  /// When something is due even if nothing moves: the end of a deferral or of a one-shot request's time limit. Nil when
+  /// nothing is.
+  public var deadline: Timestamp?
+  /// Seconds that a fix may wait before anybody looks at it, because it is only collected; 0 when each is waited for.
+  public var patience = 0.0
+  /// Whether headings are to be told.
+  public var isHeadingWanted: Bool
+  /// Whether locations were paused because the device stands still: nothing is due until motion is seen by the
+  /// accelerometer.
+  public var isPaused: Bool
+
+  /// When the device was last seen; nil before the first location. The figures below are of that moment.
+  public var timestamp: Timestamp?
+  /// Metres per second over ground; nil when unknown.
+  public var speed: Double?
+  /// Metres per second, one standard deviation; nil when unknown.
+  public var speedAccuracy: Double?
+  /// Metres at 68 % confidence; nil when unknown.
+  public var horizontalAccuracy: Double?
+
+  /// Nobody wants anything.
+  public init(isWanted: Bool = false, desiredAccuracy: DesiredAccuracy = .best) {
+    self.isWanted = isWanted
+    self.desiredAccuracy = desiredAccuracy
+    isHeadingWanted = false
+    isPaused = false
+  }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 public import Spatial
 
 /// Where a position is nobody's business, and how exact it may be elsewhere. What goes through it may be stored and told.
@@ -55,5 +56,45 @@ public struct PrivacyPolicy: Hashable, Sendable {
       size = max(size, zone.area.width)
     }
     return size > 0 ? .blurred(GridCell(holding: coordinate, size: size)) : .exact
+  }
+}
+
+/// A cell of a grid over the earth, bounded by parallels and meridians, nearly square but at the poles.
+struct GridCell: Hashable {
+  let middle: Coordinate
+  /// Metres from the middle to a corner at most.
+  let accuracy: Double
+
+  /// Metres a degree of a great circle, on a sphere with the earth's mean radius; a grid needs no more.
+  private static let degree = 111_195.0
+
+  /// - Parameter size: metres along a side.
+  init(holding coordinate: Coordinate, size: Double) {
+    let rows = max(1, (180 * Self.degree / size).rounded(.down))
+    let height = 180 / rows
+    let row = min(rows - 1, ((coordinate.latitude + 90) / height).rounded(.down))
+    let latitude = -90 + (row + 0.5) * height
+    // A whole number of cells goes round, so that none is cut at the date line.
+    let circle = 360 * Self.degree * Self.cosine(latitude)
+    let columns = max(1, (circle / size).rounded(.down))
+    let width = 360 / columns
+    let column = min(columns - 1, ((coordinate.longitude + 180) / width).rounded(.down))
+    middle = Coordinate(latitude: latitude, longitude: -180 + (column + 0.5) * width)
+    // The side towards the equator is the longer one.
+    let edge = max(0, abs(latitude) - height / 2)
+    let (half, side) = (height / 2 * Self.degree, width / 2 * Self.degree * Self.cosine(edge))
+    // One in a hundred for the earth not being a sphere.
+    accuracy = 1.01 * (half * half + side * side).squareRoot()
+  }
+
+  private static func cosine(_ degrees: Double) -> Double { cos(degrees.radians) }
+}
+
+extension Location {
+  /// The middle of the cell and the time; neither height, speed nor course, from whose sum the way could be found again.
+  func blurred(to cell: GridCell) -> Location {
+    var blurred = Location(timestamp: timestamp, coordinate: cell.middle)
+    (blurred.time, blurred.source, blurred.horizontalAccuracy) = (time, source, cell.accuracy)
+    return blurred
   }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Spatial
 
 /// The states that a monitor keeps across a restart, by identifier.
@@ -12,11 +13,8 @@ struct RegionMemory: Hashable, Sendable {
   /// Hashes of the identifiers that the vehicle was outside of: 100,000 of them take 400 kB.
   var outside: Set<UInt32> = []
 
-  /// FNV-1a: the same in every process, unlike the standard library's. A collision, one in 40,000 at 100,000 regions, makes a
-  /// new region one that the vehicle was outside of.
-  static func hash(_ identifier: String) -> UInt32 {
-    identifier.utf8.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
-  }
+  /// FNV-1a. A collision, one in 40,000 at 100,000 regions, makes a new region one that the vehicle was outside of.
+  static func hash(_ identifier: String) -> UInt32 { FNV1a.hash32(identifier.utf8) }
 }
 
 /// Why kept states cannot be read.
@@ -33,27 +31,24 @@ extension RegionMonitor {
   /// The states of all regions, to be kept across a restart. Save it when `revision` has changed.
   public var encoded: [UInt8] {
     var bytes = Self.magic
-    func put(_ value: some FixedWidthInteger) {
-      withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
-    }
     var stays = memory.stays
     for (place, track) in tracks where states[place] == .inside {
       stays[regions[place].identifier] = RegionMemory.Stay(since: track.sinceTime, hasDwelt: track.hasDwelt)
     }
-    put(UInt32(stays.count))
+    bytes.append(little: UInt32(stays.count))
     for (identifier, stay) in stays.sorted(by: { $0.key < $1.key }) {
-      put(UInt32(identifier.utf8.count))
+      bytes.append(little: UInt32(identifier.utf8.count))
       bytes.append(contentsOf: identifier.utf8)
-      put(stay.since?.nanoseconds ?? Int64.min)
+      bytes.append(little: stay.since?.nanoseconds ?? Int64.min)
       bytes.append(stay.hasDwelt ? 1 : 0)
     }
     var outside = memory.outside
     for place in regions.indices where states[place].isOutside {
       outside.insert(RegionMemory.hash(regions[place].identifier))
     }
-    put(UInt32(outside.count))
-    for hash in outside.sorted() { put(hash) }
-    put(Self.checksum(bytes[...]))
+    bytes.append(little: UInt32(outside.count))
+    for hash in outside.sorted() { bytes.append(little: hash) }
+    bytes.append(little: FNV1a.hash32(bytes))
     return bytes
   }
 
@@ -88,15 +83,11 @@ extension RegionMonitor {
     func get<Value: FixedWidthInteger>(_: Value.Type) throws(RegionMemoryError) -> Value {
       let size = MemoryLayout<Value>.size
       guard place + size <= bytes.count else { throw RegionMemoryError(description: "is cut off") }
-      var value: Value = 0
-      for byte in bytes[place..<(place + size)].reversed() {
-        value = value << 8 | Value(truncatingIfNeeded: byte)
-      }
-      place += size
-      return value
+      defer { place += size }
+      return Value(little: bytes, at: place)
     }
     place = end
-    guard try get(UInt32.self) == checksum(bytes[..<end]) else {
+    guard try get(UInt32.self) == FNV1a.hash32(bytes[..<end]) else {
       throw RegionMemoryError(description: "is damaged: its checksum does not fit")
     }
     place = magic.count
@@ -114,9 +105,5 @@ extension RegionMonitor {
     }
     for _ in 0..<(try get(UInt32.self)) { memory.outside.insert(try get(UInt32.self)) }
     return memory
-  }
-
-  private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 {
-    bytes.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
   }
 }

@@ -1,11 +1,14 @@
+internal import Bytes
 internal import Spatial
+internal import XML
 
 /// Makes points out of what the XML parser reports.
-final class GPXHandler {
+final class GPXHandler: XMLHandler {
   /// Points that are complete and not yet taken.
   var points: [GPXPoint] = []
   /// Why the file cannot be read further.
   private(set) var failure: RecordingError?
+  var wantsMore: Bool { failure == nil }
   /// The point elements that were met so far.
   private(set) var elementsSeen: Set<GPXPoint.Element> = []
 
@@ -25,8 +28,7 @@ final class GPXHandler {
     self.wanted = wanted
   }
 
-  /// An element begins. Attributes are asked for only where they matter.
-  func begin(_ name: String, line: Int, attribute: (String) -> [UInt8]?) {
+  func begin(_ name: String, line: Int, attribute: (String) -> String?) {
     depth += 1
     text.removeAll(keepingCapacity: true)
     if depth == 1, name != "gpx" {
@@ -38,8 +40,8 @@ final class GPXHandler {
     guard let element = GPXPoint.Element(rawValue: name) else { return }
     elementsSeen.insert(element)
     guard element == wanted else { return }
-    guard let latitude = attribute("lat").flatMap({ DecimalText.scientific($0[...]) }),
-      let longitude = attribute("lon").flatMap({ DecimalText.scientific($0[...]) })
+    guard let latitude = attribute("lat").flatMap({ DecimalText.number($0.utf8.span) }),
+      let longitude = attribute("lon").flatMap({ DecimalText.number($0.utf8.span) })
     else {
       return fail(line, "<\(name)> lacks a numeric lat or lon", "remove the point or give both in degrees")
     }
@@ -53,13 +55,11 @@ final class GPXHandler {
     pointDepth = depth
   }
 
-  /// Text inside the innermost element; it may come in pieces.
-  func append(_ bytes: UnsafeRawBufferPointer) {
+  func append(_ bytes: Span<UInt8>) {
     guard point != nil else { return }
-    unsafe text.append(contentsOf: bytes.prefix(Self.longestText + 1 - min(text.count, Self.longestText)))
+    for index in bytes.indices where text.count <= Self.longestText { text.append(bytes[index]) }
   }
 
-  /// The innermost element ends.
   func end(_ name: String, line: Int) {
     defer {
       depth -= 1

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Sensors
 internal import Spatial
 
@@ -28,11 +29,11 @@ struct GPXPoint: Sendable, Hashable {
   /// Takes the text of an element inside the point, by its name without prefix. Returns what is wrong with it;
   /// nil when it is fine or of no interest.
   mutating func take(_ text: [UInt8], of element: String) -> String? {
-    let value = DecimalText.scientific(text[...])
+    let value = DecimalText.number(text.span)
     switch element {
     case "ele": elevation = value
     case "hdop": horizontalDilution = value.flatMap { $0 >= 0 ? $0 : nil }
-    case "sat": satellitesUsed = DecimalText.integer(text[...])
+    case "sat": satellitesUsed = DecimalText.integer(text.span)
     case "speed": speed = value.flatMap { $0 >= 0 ? $0 : nil }
     case "course": course = value.map(normalizedDegrees)
     case "fix":

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// One NMEA 0183 sentence whose checksum is right.
 struct NMEASentence {
   /// Why a line that begins like a sentence is none.
@@ -62,10 +64,10 @@ struct NMEASentence {
   }
 
   /// A number; nil when absent or none.
-  func number(_ index: Int) -> Double? { self[index].flatMap(DecimalText.number) }
+  func number(_ index: Int) -> Double? { self[index].flatMap { DecimalText.plain($0.span) } }
 
   /// A whole number; nil when absent or none.
-  func integer(_ index: Int) -> Int? { self[index].flatMap(DecimalText.integer) }
+  func integer(_ index: Int) -> Int? { self[index].flatMap { DecimalText.integer($0.span) } }
 
   /// The first character; nil when absent.
   func letter(_ index: Int) -> UInt8? { self[index]?.first }

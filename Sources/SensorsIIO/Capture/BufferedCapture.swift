@@ -31,6 +31,7 @@ package struct BufferedCapture: ~Copyable {
   private var decoder: ScanDecoder
   private var clock: HardwareClock
   private var paced: PacedClock
+  private var temperatureLimit: RateLimit
   /// Whether stamps are of this machine's `CLOCK_MONOTONIC`, which stands still in a suspend.
   private let followsMonotonic: Bool
   private let period: Int64
@@ -71,6 +72,7 @@ package struct BufferedCapture: ~Copyable {
     object = device.object
     period = Int64(1e9 / rate)
     paced = PacedClock(period: period)
+    temperatureLimit = RateLimit(interval: 1 / max(configuration.temperatureFrequency, 1e-6))
     followsMonotonic = context.isLocal && clockName == "monotonic"
     if context.isLocal, clockName == "boottime" {
       clock = HardwareClock(fixedOffset: 0)
@@ -133,7 +135,7 @@ package struct BufferedCapture: ~Copyable {
   ///   - limit: seconds to wait.
   /// - Returns: how many scans came.
   mutating func collect(
-    from device: borrowing Device, into blocks: inout SampleBlocks, wake: EventDescriptor, limit: Double
+    from device: borrowing Device, into block: inout ScanBlock, wake: EventDescriptor, limit: Double
   ) throws(IIOError) -> Int {
     if let blockTime {
       // The kernel wakes whoever polls a buffer for each sample, to look whether the watermark is reached
@@ -152,7 +154,7 @@ package struct BufferedCapture: ~Copyable {
       guard ready > 0 else { return 0 }
       if entries[0].revents & Int16(POLLIN) == 0 {
         guard entries[0].revents & Int16(POLLERR | POLLHUP | POLLNVAL) == 0 else {
-          throw IIOError(operation: "read the buffer of", object: object, errno: ENODEV)
+          throw IIOError(operation: .readBuffer, object: object, errno: ENODEV)
         }
         return 0
       }
@@ -162,7 +164,7 @@ package struct BufferedCapture: ~Copyable {
     if buffer.stride != decoder.layout.stride { try adopt(strideOf: device) }
     let count = decoder.count(in: byteCount)
     guard count > 0 else { return 0 }
-    decode(count: count, arrival: arrival, into: &blocks)
+    decode(count: count, arrival: arrival, into: &block)
     return count
   }
 
@@ -176,13 +178,14 @@ package struct BufferedCapture: ~Copyable {
     decoder.layout = ScanLayout(offsets: offsets, stride: buffer.stride)
   }
 
-  private mutating func decode(count: Int, arrival: Int64, into blocks: inout SampleBlocks) {
+  private mutating func decode(count: Int, arrival: Int64, into block: inout ScanBlock) {
     if followsMonotonic {
       let offset = SystemClock.boottime - SystemClock.monotonic
       // Two clocks cannot be read at once; only a suspend moves them apart by more than that.
       if abs(offset - (clock.offset ?? 0)) > 1_000_000 { clock = HardwareClock(fixedOffset: offset) }
     }
-    var (clock, paced, period, decoder) = (clock, paced, period, decoder)
+    var (clock, paced, temperatureLimit) = (clock, paced, temperatureLimit)
+    let (period, decoder) = (period, decoder)
     buffer.withBytes { bytes in
       // A connection that broke in the middle leaves less than it announced.
       let count = min(count, decoder.count(in: bytes.count))
@@ -195,12 +198,13 @@ package struct BufferedCapture: ~Copyable {
       }
       for scan in 0..<count {
         let time = decoder.stamp(in: bytes, scan: scan).map(clock.timestamp) ?? invented[scan]
+        block.begin(at: time)
         for part in decoder.parts {
-          blocks.append(
-            part.kind, decoder.value(of: part, in: bytes, scan: scan), at: time, mounted: part.mounting)
+          if part.kind == .thermometer, !temperatureLimit.passes(time) { continue }
+          block.add(part.kind, decoder.value(of: part, in: bytes, scan: scan), mounted: part.mounting)
         }
       }
     }
-    (self.clock, self.paced) = (clock, paced)
+    (self.clock, self.paced, self.temperatureLimit) = (clock, paced, temperatureLimit)
   }
 }

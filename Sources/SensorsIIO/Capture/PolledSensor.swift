@@ -24,8 +24,7 @@ struct PolledSensor {
   /// Reads the sensor; its time is the middle of the reading.
   ///
   /// - Returns: false where the driver refuses for the moment, as some do while their buffer runs.
-  mutating func read(from device: borrowing Device, into blocks: inout SampleBlocks) throws(IIOError) -> Bool
-  {
+  mutating func read(from device: borrowing Device, into block: inout ScanBlock) throws(IIOError) -> Bool {
     let start = SystemClock.boottime
     // Readings that were missed are not caught up with.
     due = max(due + Int64(interval * 1e9), start)
@@ -37,7 +36,7 @@ struct PolledSensor {
           if let raw = try channel.number("raw") { return scale(raw) }
           if let finished = try channel.number("input") { return finished * sensor.kind.unitFactor }
           throw IIOError(
-            operation: "read", object: "\(device.object) \(identifier)", code: SystemErrno(rawValue: ENODEV),
+            operation: .read, object: "\(device.object) \(identifier)", code: SystemErrno(rawValue: ENODEV),
             reason: "it has neither a buffer nor a raw nor an input attribute")
         }
       }
@@ -46,8 +45,8 @@ struct PolledSensor {
       return false
     }
     let end = SystemClock.boottime
-    blocks.append(
-      sensor.kind, value, at: Timestamp(nanoseconds: start + (end - start) / 2), mounted: sensor.mountMatrix)
+    block.begin(at: Timestamp(nanoseconds: start + (end - start) / 2))
+    block.add(sensor.kind, value, mounted: sensor.mountMatrix)
     return true
   }
 }

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// The sampling frequencies that the hardware offers, from `sampling_frequency_available`.
 public enum SamplingFrequencies: Hashable, Sendable {
   /// These, Hz, ascending.
@@ -42,11 +44,8 @@ public enum SamplingFrequencies: Hashable, Sendable {
   /// A frequency as drivers parse it: at most six decimals, none where there is nothing after the point, because
   /// drivers with whole frequencies refuse a point.
   package static func text(_ hertz: Double) -> String {
-    let micros = Int64((min(max(hertz, 0), 1e9) * 1e6).rounded())
-    let (whole, fraction) = micros.quotientAndRemainder(dividingBy: 1_000_000)
-    guard fraction > 0 else { return "\(whole)" }
-    var digits = String(String(fraction + 1_000_000).dropFirst())
-    while digits.last == "0" { digits.removeLast() }
-    return "\(whole).\(digits)"
+    var text: [UInt8] = []
+    text.append(decimal: min(max(hertz, 0), 1e9), places: 6)
+    return String(decoding: text, as: UTF8.self)
   }
 }

@@ -26,7 +26,7 @@ internal import Platform
     errno = 0
     guard let handle = unsafe iio_device_create_buffer(device.handle, max(1, samples), false) else {
       throw IIOError(
-        operation: "start the buffer of", object: device.object, errno: errno == 0 ? EIO : abs(errno))
+        operation: .startBuffer, object: device.object, errno: errno == 0 ? EIO : abs(errno))
     }
     unsafe self.handle = handle
     object = device.object
@@ -50,7 +50,7 @@ internal import Platform
   /// would lose what it had read.
   package func setBlocking(_ blocking: Bool) throws(IIOError) {
     let code = unsafe iio_buffer_set_blocking_mode(handle, blocking)
-    guard code >= 0 else { throw IIOError(operation: "set the mode of", object: object, errno: -code) }
+    guard code >= 0 else { throw IIOError(operation: .set("the mode of"), object: object, errno: -code) }
   }
 
   /// Fetches scans from the kernel. The corresponding C function is `iio_buffer_refill`.
@@ -58,7 +58,7 @@ internal import Platform
     let code = unsafe iio_buffer_refill(handle)
     if code > 0 { return .filled(code) }
     if code == 0 || code == -Int(EAGAIN) { return .empty }
-    throw IIOError(operation: "read the buffer of", object: object, errno: Int32(-code))
+    throw IIOError(operation: .readBuffer, object: object, errno: Int32(-code))
   }
 
   /// Bytes from one scan to the next, as filled last.

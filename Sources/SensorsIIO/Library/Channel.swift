@@ -26,12 +26,12 @@ internal import CIIO
   package func scanFormat() throws(IIOError) -> ScanFormat {
     guard let raw = unsafe iio_channel_get_data_format(handle) else {
       throw IIOError(
-        operation: "read", object: "\(device) \(identifier) type", reason: "libiio has no format")
+        operation: .read, object: "\(device) \(identifier) type", reason: "libiio has no format")
     }
     let format = unsafe raw.pointee
     guard let decoded = ScanFormat(format) else {
       throw IIOError(
-        operation: "decode", object: "\(device) \(identifier)",
+        operation: .decode, object: "\(device) \(identifier)",
         reason:
           "its scan format (\(format.bits) bits in \(format.length), shift \(format.shift)) makes no sense")
     }
@@ -58,7 +58,7 @@ internal import CIIO
     guard let text = try attribute(name) else { return nil }
     guard let number = Double(text), number.isFinite else {
       throw IIOError(
-        operation: "read", object: "\(device) \(identifier) \(name)", reason: "\"\(text)\" is not a number")
+        operation: .read, object: "\(device) \(identifier) \(name)", reason: "\"\(text)\" is not a number")
     }
     return number
   }
@@ -70,7 +70,7 @@ internal import CIIO
     let code = unsafe iio_channel_attr_write(handle, name, text)
     guard code >= 0 else {
       throw IIOError(
-        operation: "set to \(text)", object: "\(device) \(identifier) \(name)", errno: Int32(-code))
+        operation: .set("to \(text)"), object: "\(device) \(identifier) \(name)", errno: Int32(-code))
     }
     return true
   }

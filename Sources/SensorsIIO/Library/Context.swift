@@ -27,7 +27,7 @@ internal import Glibc
   package init(xml: String) throws(IIOError) {
     errno = 0
     guard let handle = unsafe iio_create_xml_context_mem(xml, xml.utf8.count) else {
-      throw IIOError(operation: "parse", object: "xml:", errno: errno)
+      throw IIOError(operation: .parse, object: "xml:", errno: errno)
     }
     uri = "xml:"
     unsafe self.handle = handle
@@ -49,7 +49,7 @@ internal import Glibc
     let code = unsafe iio_context_set_timeout(handle, UInt32(max(1, min(seconds, 3600) * 1000)))
     // The local backend of some versions has no time limit to set; it is polled here anyway.
     guard code >= 0 || code == -ENOSYS else {
-      throw IIOError(operation: "set the time limit of", object: uri, errno: -code)
+      throw IIOError(operation: .set("the time limit of"), object: uri, errno: -code)
     }
   }
 
@@ -60,7 +60,7 @@ internal import Glibc
     at index: Int, _ body: (borrowing Device) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
     guard let device = unsafe iio_context_get_device(handle, UInt32(clamping: index)) else {
-      throw IIOError(operation: "find device", object: "\(uri) #\(index)", errno: ENODEV)
+      throw IIOError(operation: .find, object: "\(uri) #\(index)", errno: ENODEV)
     }
     let loan = unsafe Device(handle: device, uri: uri)
     return try body(loan)
@@ -71,9 +71,20 @@ internal import Glibc
     _ identifier: String, _ body: (borrowing Device) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
     guard let device = unsafe iio_context_find_device(handle, identifier) else {
-      throw IIOError(operation: "find device", object: "\(uri) \(identifier)", errno: ENODEV)
+      throw IIOError(operation: .find, object: "\(uri) \(identifier)", errno: ENODEV)
     }
     let loan = unsafe Device(handle: device, uri: uri)
     return try body(loan)
+  }
+}
+
+/// libiio writes to sockets whose other end may be gone; the signal for that would end the process.
+enum BrokenPipe {
+  /// Keeps SIGPIPE from the calling thread and from the threads that it starts; the write then fails with EPIPE.
+  static func block() {
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe sigaddset(&signals, SIGPIPE)
+    unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
   }
 }

@@ -29,7 +29,7 @@ internal import Glibc
     at index: Int, _ body: (borrowing Channel) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
     guard let channel = unsafe iio_device_get_channel(handle, UInt32(clamping: index)) else {
-      throw IIOError(operation: "find channel", object: "\(object) #\(index)", errno: ENOENT)
+      throw IIOError(operation: .find, object: "\(object) #\(index)", errno: ENOENT)
     }
     let loan = unsafe Channel(handle: channel, device: object)
     return try body(loan)
@@ -40,7 +40,7 @@ internal import Glibc
     _ identifier: String, _ body: (borrowing Channel) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
     guard let channel = unsafe iio_device_find_channel(handle, identifier, false) else {
-      throw IIOError(operation: "find channel", object: "\(object) \(identifier)", errno: ENOENT)
+      throw IIOError(operation: .find, object: "\(object) \(identifier)", errno: ENOENT)
     }
     let loan = unsafe Channel(handle: channel, device: object)
     return try body(loan)
@@ -66,7 +66,7 @@ internal import Glibc
     guard unsafe iio_device_find_attr(handle, name) != nil else { return false }
     let code = unsafe iio_device_attr_write(handle, name, text)
     guard code >= 0 else {
-      throw IIOError(operation: "set to \(text)", object: "\(object) \(name)", errno: Int32(-code))
+      throw IIOError(operation: .set("to \(text)"), object: "\(object) \(name)", errno: Int32(-code))
     }
     return true
   }
@@ -76,7 +76,7 @@ internal import Glibc
   package func setFile(_ path: String, to text: String) throws(IIOError) {
     let code = unsafe iio_device_attr_write(handle, path, text)
     guard code >= 0 else {
-      throw IIOError(operation: "set to \(text)", object: "\(object) \(path)", errno: Int32(-code))
+      throw IIOError(operation: .set("to \(text)"), object: "\(object) \(path)", errno: Int32(-code))
     }
   }
 
@@ -108,7 +108,7 @@ internal import Glibc
     let code = unsafe iio_device_set_trigger(handle, trigger.handle)
     guard code >= 0 else {
       throw IIOError(
-        operation: "set trigger \(trigger.name ?? trigger.identifier) of", object: object, errno: -code)
+        operation: .set("trigger \(trigger.name ?? trigger.identifier) of"), object: object, errno: -code)
     }
   }
 
@@ -117,7 +117,7 @@ internal import Glibc
   package func setKernelBufferCount(_ count: Int) throws(IIOError) {
     let code = unsafe iio_device_set_kernel_buffers_count(handle, UInt32(clamping: count))
     guard code >= 0 else {
-      throw IIOError(operation: "set the number of kernel buffers of", object: object, errno: -code)
+      throw IIOError(operation: .set("the number of kernel buffers of"), object: object, errno: -code)
     }
   }
 }
@@ -136,7 +136,7 @@ enum AttributeText {
       unsafe base[min(code, buffer.count - 1)] = 0
       return (code, unsafe String(cString: base))
     }
-    guard code >= 0 else { throw IIOError(operation: "read", object: object, errno: Int32(-code)) }
+    guard code >= 0 else { throw IIOError(operation: .read, object: object, errno: Int32(-code)) }
     guard let end = text.lastIndex(where: { !$0.isWhitespace && $0 != "\0" }) else { return "" }
     return String(text[...end])
   }

@@ -63,7 +63,7 @@ final class DeviceWorker: Sendable {
       try context.setTimeout(seconds: configuration.timeout)
       try context.withDevice(assignment.device.identifier) { device throws(IIOError) in
         guard device.name == assignment.device.name else {
-          throw IIOError(operation: "find", object: device.object, errno: ENODEV)
+          throw IIOError(operation: .find, object: device.object, errno: ENODEV)
         }
         try serve(device, in: context, heartbeat)
       }
@@ -119,7 +119,7 @@ final class DeviceWorker: Sendable {
         let rest = sensors.filter { sensor in !buffered.contains { $0.kind == sensor.kind } }
         return try run(capture, polling: rest, phase, device, heartbeat)
       } catch {
-        if error.code?.rawValue == ETIMEDOUT, error.operation.hasPrefix("read the buffer"), !context.isLocal {
+        if error.code?.rawValue == ETIMEDOUT, error.operation == .readBuffer, !context.isLocal {
           // The server gave its hardware half the time limit, then dropped the buffer and what was in it. A sensor
           // that reports by change is silent at rest: one whose attributes can be read is well, and from now on
           // its samples are fetched one by one, so that none waits for a block to fill.
@@ -128,7 +128,7 @@ final class DeviceWorker: Sendable {
           return
         }
         // A buffer that cannot be had leaves the attributes; a device that is gone leaves nothing.
-        guard !error.isLoss, error.operation.hasPrefix("start the buffer") else { throw error }
+        guard !error.isLoss, error.operation == .startBuffer else { throw error }
       }
     }
     try poll(sensors, phase, device, heartbeat)
@@ -140,8 +140,7 @@ final class DeviceWorker: Sendable {
   ) throws(IIOError) {
     var capture = capture
     var polled = try polledSensors(rest, phase, device)
-    var blocks = SampleBlocks()
-    var temperature = RateLimit(interval: 1 / max(configuration.temperatureFrequency, 1e-6))
+    var block = ScanBlock()
     var rates = capture.rates
     if rates[.thermometer] != nil {
       rates[.thermometer] = min(configuration.temperatureFrequency, phase.hertz)
@@ -156,18 +155,17 @@ final class DeviceWorker: Sendable {
       let now = SystemClock.boottime
       let next = polled.map(\.due).min().map { Double($0 - now) * 1e-9 } ?? patience
       let limit = max(0, min(next, patience, phase.until.map { Double($0 - now) * 1e-9 } ?? patience))
-      let count = try capture.collect(from: device, into: &blocks, wake: wake, limit: limit)
+      let count = try capture.collect(from: device, into: &block, wake: wake, limit: limit)
       if count > 0 {
         lastArrival = SystemClock.boottime
         if isSilent { report(.active(rates: rates)) }
         isSilent = false
         progress.withLock { $0.hasDelivered = true }
-        blocks.thinThermometer(&temperature)
       } else if Double(SystemClock.boottime - lastArrival) * 1e-9 > patience {
         // Sensors that report by change are silent at rest; one whose buffer still runs is well.
         guard try device.file("buffer/enable") != "0" else {
           throw IIOError(
-            operation: "read the buffer of", object: device.object, code: SystemErrno(rawValue: ENODEV),
+            operation: .readBuffer, object: device.object, code: SystemErrno(rawValue: ENODEV),
             reason: "somebody else switched it off")
         }
         lastArrival = SystemClock.boottime
@@ -175,9 +173,9 @@ final class DeviceWorker: Sendable {
         isSilent = false
       }
       for index in polled.indices where polled[index].due <= SystemClock.boottime {
-        _ = try polled[index].read(from: device, into: &blocks)
+        _ = try polled[index].read(from: device, into: &block)
       }
-      blocks.flush(emit)
+      block.flush(emit)
       wake.drain()
     }
   }
@@ -188,12 +186,12 @@ final class DeviceWorker: Sendable {
   ) throws(IIOError) {
     _ = try device.setFrequency(phase.hertz, of: sensors.filter { $0.kind != .thermometer })
     var polled = try polledSensors(sensors, phase, device)
-    var blocks = SampleBlocks()
+    var block = ScanBlock()
     var refusals = 0
     while !isStopping, isCurrent(phase) {
       heartbeat.beat()
       for index in polled.indices where polled[index].due <= SystemClock.boottime {
-        if try polled[index].read(from: device, into: &blocks) {
+        if try polled[index].read(from: device, into: &block) {
           refusals = 0
           progress.withLock { $0.hasDelivered = true }
           report(
@@ -202,18 +200,18 @@ final class DeviceWorker: Sendable {
         } else {
           refusals += 1
           guard refusals < 10 else {
-            throw IIOError(operation: "poll", object: device.object, errno: EBUSY)
+            throw IIOError(operation: .poll, object: device.object, errno: EBUSY)
           }
         }
       }
       let now = SystemClock.boottime
-      if let oldest = blocks.oldest, Double(now - oldest.nanoseconds) * 1e-9 >= phase.latency {
-        blocks.flush(emit)
+      if let oldest = block.oldest, Double(now - oldest.nanoseconds) * 1e-9 >= phase.latency {
+        block.flush(emit)
       }
-      let flush = blocks.oldest.map { $0.nanoseconds + Int64(phase.latency * 1e9) }
+      let flush = block.oldest.map { $0.nanoseconds + Int64(phase.latency * 1e9) }
       wait(until: [polled.map(\.due).min(), flush, phase.until].compactMap { $0 }.min())
     }
-    blocks.flush(emit)
+    block.flush(emit)
   }
 
   private func polledSensors(

@@ -67,11 +67,9 @@ struct MagnetometerModel: Sendable {
     self.generator = generator
   }
 
-  mutating func sample(_ motion: VehicleMotion, at timestamp: Timestamp) -> MagnetometerData {
-    MagnetometerData(
-      timestamp: timestamp,
-      magneticField: motion.quaternion.conjugate.rotate(field) + hardIron
-        + noise * generator.nextNormalVector())
+  /// The field (µT) that is measured.
+  mutating func sample(_ motion: VehicleMotion) -> Vector3 {
+    motion.quaternion.conjugate.rotate(field) + hardIron + noise * generator.nextNormalVector()
   }
 }
 
@@ -105,11 +103,9 @@ struct ThermometerModel: Sendable {
     self.generator = generator
   }
 
-  /// The sample taken `seconds` after the electronics were switched on.
-  mutating func sample(after seconds: Double, at timestamp: Timestamp) -> TemperatureData {
-    TemperatureData(
-      timestamp: timestamp,
-      temperature: environment.temperature + environment.warmUp * (1 - exp(-seconds / 600))
-        + environment.thermometerNoise * generator.nextNormal())
+  /// The temperature (°C) `seconds` after the electronics were switched on.
+  mutating func sample(after seconds: Double) -> Double {
+    environment.temperature + environment.warmUp * (1 - exp(-seconds / 600))
+      + environment.thermometerNoise * generator.nextNormal()
   }
 }

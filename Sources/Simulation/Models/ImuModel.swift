@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Sensors
 internal import Spatial
 
 /// Turns what a vehicle does into what its accelerometer says.
@@ -27,10 +26,10 @@ struct AccelerometerModel: Sendable {
     road = Vibration(frequency: Self.shaking, rate: rate)
   }
 
-  /// The sample of a moment `elapsed` seconds after the last one.
+  /// The specific force (m/s²) of a moment `elapsed` seconds after the last one.
   mutating func sample(
     _ motion: VehicleMotion, at timestamp: Timestamp, elapsed: Double, engineRuns: Bool
-  ) -> AccelerometerData {
+  ) -> Vector3 {
     wander.advance(by: elapsed, generator: &generator)
     var force = motion.specificForce + bias + errors.accelerometerBiasWander * wander.value
     force += errors.accelerometerNoiseDensity * rate.squareRoot() * generator.nextNormalVector()
@@ -41,7 +40,7 @@ struct AccelerometerModel: Sendable {
       let phase = 2 * Double.pi * turns
       force += errors.idleVibration * Vector3(0.3 * cos(phase), 0.5 * sin(phase), sin(phase + 0.7))
     }
-    return AccelerometerData(timestamp: timestamp, specificForce: force)
+    return force
   }
 }
 
@@ -70,13 +69,13 @@ struct GyroscopeModel: Sendable {
     road = Vibration(frequency: Self.rocking, rate: rate)
   }
 
-  /// The sample of a moment `elapsed` seconds after the last one.
-  mutating func sample(_ motion: VehicleMotion, at timestamp: Timestamp, elapsed: Double) -> GyroData {
+  /// The rotation rate (rad/s) of a moment `elapsed` seconds after the last one.
+  mutating func sample(_ motion: VehicleMotion, elapsed: Double) -> Vector3 {
     wander.advance(by: elapsed, generator: &generator)
     var rotation = motion.rotationRate + bias + errors.gyroscopeBiasWander * wander.value
     rotation += errors.gyroscopeNoiseDensity * rate.squareRoot() * generator.nextNormalVector()
     let rocking = errors.roadRocking * min(1.5, motion.speed / 15)
     rotation += rocking * Vector3(1, 1, 0.2) * road.next(generator: &generator)
-    return GyroData(timestamp: timestamp, rotationRate: rotation)
+    return rotation
   }
 }

@@ -1,3 +1,5 @@
+internal import JSON
+
 /// Announces the vehicle to Home Assistant: a tracker on the map, and what else is worth a line on a dashboard. The
 /// values themselves are the native messages; templates pick them out.
 public struct HomeAssistantDiscovery: Sendable {

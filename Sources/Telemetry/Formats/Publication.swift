@@ -1,3 +1,5 @@
+internal import JSON
+
 /// A message as one format says it: where it goes, and what is owed to it on the way.
 public struct Publication: Hashable, Sendable {
   /// What the payload is made of.

@@ -1,3 +1,4 @@
+public import JSON
 public import Spatial
 
 /// Payload of `attitude`: how the vehicle is turned, and how it moves.

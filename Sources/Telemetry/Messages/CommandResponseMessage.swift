@@ -1,3 +1,4 @@
+public import JSON
 public import Spatial
 
 /// The answer to a command.

@@ -1,3 +1,4 @@
+public import JSON
 public import Spatial
 
 /// Payload of `config/reported`: what became of the settings that were wanted.

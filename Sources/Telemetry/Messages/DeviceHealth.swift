@@ -1,3 +1,5 @@
+public import JSON
+
 /// What a vehicle's computer knows of itself, as told in `status`. Whatever it cannot know is nil.
 public struct DeviceHealth: Hashable, Sendable {
   public struct Battery: Hashable, Sendable {

@@ -1,3 +1,4 @@
+internal import JSON
 public import Positioning
 
 /// The field `energy` of `status`: what each part of the device used since the agent started.

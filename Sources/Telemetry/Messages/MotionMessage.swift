@@ -1,3 +1,4 @@
+public import JSON
 public import Motion
 public import Spatial
 
@@ -15,6 +16,19 @@ public struct MotionMessage: Hashable, Sendable {
     case impact(side: Impact.Side, peak: Double, direction: Vector3?)
     case orientation(DeviceOrientation)
     case activity(StationaryDetector.State)
+    /// One that this version does not know.
+    case other(String)
+
+    /// As it is written.
+    public var name: String {
+      switch self {
+      case .shake: "shake"
+      case .impact: "impact"
+      case .orientation: "orientation"
+      case .activity(let state): state.rawValue
+      case .other(let name): name
+      }
+    }
   }
 
   public var identity: MessageIdentity?
@@ -31,20 +45,15 @@ public struct MotionMessage: Hashable, Sendable {
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)
+      json.field("event", event.name)
       switch event {
-      case .shake(let phase):
-        json.field("event", "shake")
-        json.field("phase", phase.rawValue)
+      case .shake(let phase): json.field("phase", phase.rawValue)
       case .impact(let side, let peak, let direction):
-        json.field("event", "impact")
         json.field("side", side.rawValue)
         json.field("peak", peak, decimals: 3)
         json.field("direction", direction, decimals: 4)
-      case .orientation(let orientation):
-        json.field("event", "orientation")
-        json.field("orientation", orientation.rawValue)
-      case .activity(let state):
-        json.field("event", state.rawValue)
+      case .orientation(let orientation): json.field("orientation", orientation.rawValue)
+      case .activity, .other: break
       }
       json.write(identity)
     }
@@ -62,10 +71,8 @@ public struct MotionMessage: Hashable, Sendable {
         direction: json["direction"]?.vector)
     case "orientation": event = .orientation(try json.requiredCase("orientation"))
     default:
-      guard let state = StationaryDetector.State(rawValue: name) else {
-        throw JSONError("key \"event\": \"\(name.prefix(40))\" is not an event of this version")
-      }
-      event = .activity(state)
+      guard !name.isEmpty else { throw JSONError("key \"event\": missing or not a string") }
+      event = StationaryDetector.State(rawValue: name).map { .activity($0) } ?? .other(name)
     }
     identity = json.identity
   }

@@ -1,3 +1,4 @@
+public import JSON
 public import Positioning
 public import Spatial
 
@@ -44,7 +45,8 @@ public struct RegionCollection: Hashable, Sendable {
         places.append(index)
       } catch {
         problems.append(
-          Problem(index: index, identifier: Region.identifier(of: feature), reason: error.description))
+          Problem(index: index, identifier: RegionGeometry.identifier(of: feature), reason: error.description)
+        )
       }
     }
   }
@@ -61,16 +63,15 @@ public struct RegionCollection: Hashable, Sendable {
 }
 
 extension Region {
-  fileprivate init(feature: JSONValue) throws(JSONError) {
+  /// From one feature.
+  /// - Throws: `JSONError` with the path inside the feature.
+  package init(feature: JSONValue) throws(JSONError) {
     guard feature["type"]?.string == "Feature" else { throw JSONError("key \"type\": must be \"Feature\"") }
-    guard let identifier = Self.identifier(of: feature) else {
+    guard let identifier = RegionGeometry.identifier(of: feature) else {
       throw JSONError("has no identifier; give it an \"id\"")
     }
     let properties = feature["properties"]
-    guard let geometry = feature["geometry"] else {
-      throw JSONError("key \"geometry\": missing; give a Polygon, a MultiPolygon, or a Point with a radius")
-    }
-    self.init(identifier: identifier, shape: try Self.shape(geometry, properties))
+    self.init(identifier: identifier, shape: try Self.shape(feature["geometry"], properties))
     notifyOnEntry = try Self.flag("notifyOnEntry", properties)
     notifyOnExit = try Self.flag("notifyOnExit", properties)
     if let value = properties?["dwell"] {
@@ -85,75 +86,20 @@ extension Region {
     }
   }
 
-  /// A number serves as a name too, as RFC 7946 has it.
-  fileprivate static func identifier(of feature: JSONValue) -> String? {
-    let properties = feature["properties"]
-    for value in [feature["id"], properties?["id"], properties?["identifier"]] {
-      switch value {
-      case .string(let text) where !text.isEmpty: return text
-      case .integer(let number): return String(number)
-      default: continue
-      }
-    }
-    return nil
-  }
-
   private static func flag(_ name: String, _ properties: JSONValue?) throws(JSONError) -> Bool {
     guard let value = properties?[name] else { return true }
     guard let flag = value.bool else { throw JSONError("key \"properties.\(name)\": must be true or false") }
     return flag
   }
 
-  private static func shape(_ geometry: JSONValue, _ properties: JSONValue?) throws(JSONError) -> Shape {
-    let path = "geometry.coordinates"
-    let coordinates = geometry["coordinates"]
-    switch geometry["type"]?.string {
-    case "Point":
+  private static func shape(_ geometry: JSONValue?, _ properties: JSONValue?) throws(JSONError) -> Shape {
+    switch try RegionGeometry(geometry) {
+    case .polygon(let parts): return .polygon(parts)
+    case .point(let center):
       guard let radius = properties?["radius"]?.double else {
         throw JSONError("key \"properties.radius\": missing or not a number; a Point needs one, in metres")
       }
-      guard let coordinates else { throw JSONError("key \"\(path)\": missing") }
-      return .circle(center: try coordinate(coordinates, path), radius: radius)
-    case "Polygon": return .polygon([try rings(coordinates, path)])
-    case "MultiPolygon":
-      var parts: [[[Coordinate]]] = []
-      for (index, part) in try elements(coordinates, path).enumerated() {
-        parts.append(try rings(part, "\(path)[\(index)]"))
-      }
-      return .polygon(parts)
-    case let other:
-      throw JSONError(
-        "key \"geometry.type\": \"\(other?.prefix(40) ?? "")\" is not Point (with a radius), Polygon or MultiPolygon"
-      )
+      return .circle(center: center, radius: radius)
     }
-  }
-
-  private static func rings(_ value: JSONValue?, _ path: String) throws(JSONError) -> [[Coordinate]] {
-    var rings: [[Coordinate]] = []
-    for (index, ring) in try elements(value, path).enumerated() {
-      var corners: [Coordinate] = []
-      for (corner, position) in try elements(ring, "\(path)[\(index)]").enumerated() {
-        corners.append(try coordinate(position, "\(path)[\(index)][\(corner)]"))
-      }
-      rings.append(corners)
-    }
-    return rings
-  }
-
-  private static func elements(_ value: JSONValue?, _ path: String) throws(JSONError) -> [JSONValue] {
-    guard let array = value?.array else { throw JSONError("key \"\(path)\": missing or not an array") }
-    return array
-  }
-
-  private static func coordinate(_ value: JSONValue, _ path: String) throws(JSONError) -> Coordinate {
-    guard let numbers = value.array, numbers.count >= 2, let longitude = numbers[0].double,
-      let latitude = numbers[1].double
-    else { throw JSONError("key \"\(path)\": not a position; write [longitude, latitude]") }
-    let coordinate = Coordinate(latitude: latitude, longitude: longitude)
-    guard coordinate.isValid else {
-      throw JSONError(
-        "key \"\(path)\": [\(longitude), \(latitude)] is not on the earth; write [longitude, latitude]")
-    }
-    return coordinate
   }
 }

@@ -1,3 +1,4 @@
+public import JSON
 public import Positioning
 public import Spatial
 
@@ -13,8 +14,8 @@ public struct RegionMessage: Hashable, Sendable {
   public var name: String?
   /// When the region was made or last changed; nil when that is not known.
   public var definedAt: UTCTime?
-  /// Where the boundary was crossed, or for a stay the vehicle's position.
-  public var coordinate: Coordinate
+  /// Where the boundary was crossed, or for a stay the vehicle's position; nil where another format does not say.
+  public var coordinate: Coordinate?
   /// Metres at 68 %; nil when unknown.
   public var horizontalAccuracy: Double?
   /// The probability that it happened, 0 ... 1.
@@ -35,6 +36,17 @@ public struct RegionMessage: Hashable, Sendable {
     isLate = event.isLate
   }
 
+  /// What a phone says in the OwnTracks format, which knows a region by its name.
+  init(_ transition: OwnTracksTransition) {
+    time = transition.time
+    event = transition.event == .enter ? .enter : .exit
+    region = transition.description
+    coordinate = transition.coordinate
+    horizontalAccuracy = transition.horizontalAccuracy
+    confidence = 1
+    isLate = false
+  }
+
   /// The wire form. `late` is left out when it is not.
   public var payload: [UInt8] {
     JSONWriter.object { json in
@@ -43,8 +55,8 @@ public struct RegionMessage: Hashable, Sendable {
       json.field("region", region)
       json.field("name", name)
       json.field("defined", definedAt?.rfc3339)
-      json.field("latitude", coordinate.latitude, decimals: 8)
-      json.field("longitude", coordinate.longitude, decimals: 8)
+      json.field("latitude", coordinate?.latitude, decimals: 8)
+      json.field("longitude", coordinate?.longitude, decimals: 8)
       json.field("horizontalAccuracy", horizontalAccuracy, decimals: 2)
       json.field("confidence", confidence, decimals: 6)
       if isLate { json.field("late", true) }

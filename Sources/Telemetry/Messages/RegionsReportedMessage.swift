@@ -1,3 +1,4 @@
+public import JSON
 public import Spatial
 
 /// Payload of `regions/reported`: what became of the regions that were wanted.

@@ -1,3 +1,4 @@
+public import JSON
 public import Spatial
 
 /// Payload of `status`: whether the agent is there, and what it knows of itself.

@@ -1,3 +1,4 @@
+public import JSON
 public import Spatial
 
 /// Payload of `track`: a deferred batch of fixes in order, lossless to its precision or within a stated error.

@@ -1,3 +1,4 @@
+public import JSON
 public import Spatial
 
 /// `_type` cmd of the OwnTracks format: what a device is told to do.

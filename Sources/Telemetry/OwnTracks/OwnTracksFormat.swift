@@ -1,3 +1,4 @@
+public import JSON
 internal import Positioning
 internal import Spatial
 
@@ -94,7 +95,7 @@ public struct OwnTracksFormat: Sendable {
     var transition = OwnTracksTransition(
       event: event, time: message.time, description: name, regionID: message.region,
       waypointTime: message.definedAt ?? UTCTime(nanoseconds: 0), trackerID: trackerID)
-    transition.coordinate = message.coordinate.rounded
+    transition.coordinate = message.coordinate?.rounded
     transition.horizontalAccuracy = message.horizontalAccuracy?.rounded(toPlaces: 2)
     return [publication(topics.event, transition.payload)]
   }
@@ -110,6 +111,41 @@ public struct OwnTracksFormat: Sendable {
       }
     }
     return message.state == .offline ? [lastWill(at: message.time)] : []
+  }
+}
+
+// MARK: Reading
+
+extension OwnTracksFormat {
+  /// The format does not say when a session began: a will counts whenever it comes, and the next location ends it.
+  private static let unknownStart = UTCTime(nanoseconds: 0)
+
+  /// What a payload says of a vehicle, of the agent or of a phone; nil for types that have no native message.
+  /// - Throws: `JSONError` naming the key that is missing or wrong.
+  public static func decode(_ json: JSONValue) throws(JSONError) -> VehicleMessage? {
+    guard case .object = json else { throw JSONError("not an object") }
+    guard let type = json["_type"]?.string else { throw JSONError("key \"_type\": missing or not a string") }
+    switch type {
+    case "location": return .location(try OwnTracksLocation(json: json).native)
+    case "transition": return .region(RegionMessage(try OwnTracksTransition(json: json)))
+    case "lwt":
+      return .status(
+        StatusMessage(
+          state: .offline, time: try json.ownTracksTime("tst"), sessionStart: unknownStart, isWill: true))
+    case "status": return .status(try status(json))
+    default: return nil
+    }
+  }
+
+  /// The agent's carries the native status, which is believed but for its session: wills here have none to compare.
+  private static func status(_ json: JSONValue) throws(JSONError) -> StatusMessage {
+    let time = try json.ownTracksTime("tst")
+    guard let native = json["odograph"], var status = try? StatusMessage(json: native) else {
+      return StatusMessage(state: .online, time: time, sessionStart: unknownStart)
+    }
+    (status.time, status.sessionStart, status.identity) = (time, unknownStart, nil)
+    status.isWill = false
+    return status
   }
 }
 

@@ -1,3 +1,4 @@
+public import JSON
 internal import Positioning
 public import Spatial
 

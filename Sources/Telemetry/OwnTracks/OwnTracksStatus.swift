@@ -1,3 +1,4 @@
+public import JSON
 public import Spatial
 
 /// What else the OwnTracks format has a device say of itself.

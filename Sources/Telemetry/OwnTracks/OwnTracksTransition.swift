@@ -1,3 +1,4 @@
+public import JSON
 public import Spatial
 
 /// `_type` transition of the OwnTracks format: a region was entered or left.

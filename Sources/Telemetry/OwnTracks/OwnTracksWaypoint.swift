@@ -1,3 +1,4 @@
+public import JSON
 public import Spatial
 
 /// `_type` waypoint of the OwnTracks format: a circular region.

@@ -1,4 +1,5 @@
 internal import Positioning
+internal import Spatial
 
 extension ConfigurationKey {
   /// Every key there is, in the order of `Config/odograph.toml`, which documents each.
@@ -65,11 +66,8 @@ extension ConfigurationKey {
     ConfigurationKey("attitude.enabled", .flag, default: .flag(true)),
     ConfigurationKey("attitude.interval", .number(0.01...86_400), default: .number(1)),
     ConfigurationKey(
-      "attitude.frame",
-      .oneOf([
-        "xArbitraryZVertical", "xArbitraryCorrectedZVertical", "xMagneticNorthZVertical",
-        "xTrueNorthZVertical",
-      ]), default: .text("xMagneticNorthZVertical")),
+      "attitude.frame", .oneOf(AttitudeReferenceFrame.allCases.map(\.rawValue)),
+      default: .text("xMagneticNorthZVertical")),
 
     ConfigurationKey("motion.events", .texts, default: .texts(["impact", "activity"])),
     ConfigurationKey("motion.events_at_rest", .flag, default: .flag(false)),

@@ -12,23 +12,26 @@ package enum RemoteKeys {
     "iio.latency",
   ]
 
-  /// Take a new connection. They may be listed as remotely changeable, and are tried before they stand.
-  package static let ofConnection: Set<String> = [
-    "mqtt.broker", "mqtt.client_id", "mqtt.protocol", "mqtt.keepalive", "mqtt.keepalive_at_rest", "mqtt.user",
-    "mqtt.password_file", "mqtt.ca_file", "mqtt.certificate_file", "mqtt.key_file", "mqtt.tls_minimum",
-    "mqtt.alpn",
-    "mqtt.psk_identity", "mqtt.psk_file", "mqtt.link", "mqtt.burst_interval", "mqtt.burst_linger",
-    "mqtt.connect_timeout", "mqtt.backoff_base", "mqtt.backoff_limit", "mqtt.session_expiry",
-    "mqtt.message_expiry",
-  ]
+  /// When a change of a key is in force.
+  package enum Effect: Sendable, Hashable {
+    /// At once: the pipeline is built anew.
+    case immediate
+    /// After a new connection, so that it is tried before it stands.
+    case onReconnection
+    case onRestart
+  }
 
-  /// Sections of which every key is applied by building the pipeline anew.
-  private static let pipelineSections = ["location.", "heading.", "attitude.", "motion.", "status."]
-
-  /// Whether a change is in force at once.
-  package static func isApplicable(_ path: String) -> Bool {
-    ofConnection.contains(path) || path == "iio.rate" || path == "iio.latency"
-      || pipelineSections.contains { path.hasPrefix($0) }
+  package static func effect(of path: String) -> Effect {
+    switch path {
+    case "iio.rate", "iio.latency": return .immediate
+    case "mqtt.topic_root", "mqtt.profile", "mqtt.window": return .onRestart
+    default: break
+    }
+    switch path.prefix(while: { $0 != "." }) {
+    case "location", "heading", "attitude", "motion", "status": return .immediate
+    case "mqtt": return .onReconnection
+    default: return .onRestart
+    }
   }
 
   /// Why a key cannot stand in `remote.keys`; nil when it can.
@@ -37,6 +40,6 @@ package enum RemoteKeys {
       let hint = ConfigurationKey.nearest(to: path).map { "; did you mean \($0)?" } ?? ""
       return "there is no key \"\(path.prefix(80))\"\(hint)"
     }
-    return isApplicable(path) ? nil : "\(path) takes a restart and cannot be changed remotely"
+    return effect(of: path) == .onRestart ? "\(path) takes a restart and cannot be changed remotely" : nil
   }
 }

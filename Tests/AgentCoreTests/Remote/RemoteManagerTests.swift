@@ -89,7 +89,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("{", "line 1 column 1"), ("[1]", "not a JSON object"), ("{}", "key \"settings\": missing"),
+    ("{", "line 1 column 2: the text ends too early"), ("[1]", "not a JSON object"),
+    ("{}", "key \"settings\": missing"),
     (#"{"settings":[]}"#, "key \"settings\": missing or not an object"),
     (#"{"version":7,"settings":{}}"#, "key \"version\": not a text"),
     ("\u{FFFD}", "line 1"), (String(repeating: " ", count: 70_000), "has 70000 bytes; at most 65536"),

@@ -1,3 +1,4 @@
+import JSON
 import Positioning
 import Spatial
 import Telemetry

@@ -60,7 +60,7 @@ import Testing
       guard file.pathExtension == "swift", !file.path.contains("/OwnTracks/") else { continue }
       let text = try String(contentsOf: file, encoding: .utf8)
       for match in text.matches(of: /(?:struct|enum|class) (\w+)Message\b/)
-      where match.1 != "Wire" && match.1 != "Vehicle" {
+      where match.1 != "Vehicle" {
         found += 1
         // ConfigReported is config-reported.
         let name = match.1.replacing(/([a-z])([A-Z])/) { "\($0.1)-\($0.2)" }.lowercased()

@@ -1,4 +1,4 @@
-import FleetCore
+import Fleet
 import MQTT
 import Platform
 import TestSupport

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Telemetry
 import TestSupport
 import Testing

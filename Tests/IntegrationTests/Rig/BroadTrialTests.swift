@@ -61,12 +61,13 @@ extension SensorRigTests {
   }
 
   private static func directReplay(of trial: BroadRecording) -> [Quaternion?] {
-    var filter = AttitudeFilter()
+    var (screen, filter) = (ScanScreen(), AttitudeFilter())
     return trial.rows.enumerated().map { index, row in
       let time = Timestamp(seconds: 1 + Double(index) / BroadRecording.hertz)
-      filter.update(gyroscope: row.rate, at: time)
-      filter.update(accelerometer: row.force, at: time)
-      filter.update(magnetometer: row.field, at: time)
+      var scan = InertialScan(
+        timestamp: time, specificForce: row.force, rotationRate: row.rate, magneticField: row.field)
+      let doubts = screen.admit(&scan)
+      filter.process(scan, doubts: doubts)
       return filter.quaternion9D
     }
   }
@@ -94,29 +95,12 @@ private struct CapturedReplay {
     let motions = live.startDeviceMotionUpdates(capacity: trial.rows.count)
     var rows: [Timestamp: Int] = [:]
     for event in events {
-      switch event {
-      case .gyroscope(let block):
-        let played = block.filter {
-          isPlayed($0.rotationRate, \.rate, Self.tolerance, .gyroscope, $0.timestamp)
-        }
-        for (index, sample) in played.enumerated() {
-          rows[sample.timestamp] = next[.gyroscope, default: 0] - played.count + index
-        }
-        live.process(.gyroscope(played))
-      case .accelerometer(let block):
-        live.process(
-          .accelerometer(
-            block.filter {
-              isPlayed($0.specificForce, \.force, Self.tolerance, .accelerometer, $0.timestamp)
-            }))
-      case .magnetometer(let block):
-        live.process(
-          .magnetometer(
-            block.filter {
-              isPlayed($0.magneticField, \.field, Self.fieldTolerance, .magnetometer, $0.timestamp)
-            }))
-      default: break
+      let played = event.scans.filter { scan in
+        guard isPlayed(scan) else { return false }
+        if scan.rotationRate != nil { rows[scan.timestamp] = next[.gyroscope, default: 0] - 1 }
+        return true
       }
+      live.process(.inertial(played))
     }
     motions.stop()
     while let motion = motions.next() {
@@ -140,6 +124,18 @@ private struct CapturedReplay {
     return String(
       format: "%d rows in %.4f to %.4f s; the sensors' first rows are %.1f ms apart", trial.rows.count,
       lengths.min() ?? 0, lengths.max() ?? 0, skew)
+  }
+
+  /// Each sensor of the rig is a device of its own.
+  private mutating func isPlayed(_ scan: InertialScan) -> Bool {
+    if let rate = scan.rotationRate {
+      return isPlayed(rate, \.rate, Self.tolerance, .gyroscope, scan.timestamp)
+    }
+    if let force = scan.specificForce {
+      return isPlayed(force, \.force, Self.tolerance, .accelerometer, scan.timestamp)
+    }
+    guard let field = scan.magneticField else { return false }
+    return isPlayed(field, \.field, Self.fieldTolerance, .magnetometer, scan.timestamp)
   }
 
   /// Whether a sample is the next row of the trial. The first row is known by its value; those after it follow.

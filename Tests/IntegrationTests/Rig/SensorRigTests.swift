@@ -41,11 +41,14 @@ import Testing
     try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
 
     ramp.expect(
-      recorder.accelerometer.map { .init(time: $0.timestamp, value: $0.specificForce) }, RampRecording.force)
+      recorder.accelerometer.map { .init(time: $0.timestamp, value: $0.specificForce ?? .zero) },
+      RampRecording.force)
     ramp.expect(
-      recorder.gyroscope.map { .init(time: $0.timestamp, value: $0.rotationRate) }, RampRecording.rotation)
+      recorder.gyroscope.map { .init(time: $0.timestamp, value: $0.rotationRate ?? .zero) },
+      RampRecording.rotation)
     ramp.expect(
-      recorder.magnetometer.map { .init(time: $0.timestamp, value: $0.magneticField) }, RampRecording.field)
+      recorder.magnetometer.map { .init(time: $0.timestamp, value: $0.magneticField ?? .zero) },
+      RampRecording.field)
     let rates = recorder.statuses.compactMap { status -> [SensorKind: Double]? in
       if case .active(let rates) = status.state { rates } else { nil }
     }

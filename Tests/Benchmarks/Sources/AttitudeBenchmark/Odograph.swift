@@ -1,4 +1,5 @@
 import Motion
+import Sensors
 import Spatial
 
 /// Our own filter on a trial.
@@ -8,14 +9,15 @@ enum Odograph {
   static func run(_ trial: Trial) -> Score {
     let times = trial.times.map { Timestamp(seconds: $0 + 1) }
     var estimates = [Quaternion?](repeating: nil, count: trial.count)
-    var filter = AttitudeFilter()
+    var (screen, filter) = (ScanScreen(), AttitudeFilter())
     let clock = ContinuousClock()
     let start = clock.now
     for i in 0..<trial.count {
-      let time = times[i]
-      filter.update(gyroscope: trial.rates[i], at: time)
-      filter.update(accelerometer: trial.forces[i], at: time)
-      if trial.hasField[i] { filter.update(magnetometer: trial.fields[i], at: time) }
+      var scan = InertialScan(
+        timestamp: times[i], specificForce: trial.forces[i], rotationRate: trial.rates[i],
+        magneticField: trial.hasField[i] ? trial.fields[i] : nil)
+      let doubts = screen.admit(&scan)
+      filter.process(scan, doubts: doubts)
       estimates[i] = filter.quaternion9D
     }
     let elapsed = clock.now - start

@@ -31,6 +31,15 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
 
 @MainActor func myself(_ arguments: String...) -> [String] { ["/proc/self/exe", "--child"] + arguments }
 
+private func record(_ port: String, _ client: String, _ count: Int, _ store: String) -> [String] {
+  odograph("record", port: port, ["--client-id", client, "--count", "\(count)", "--quiet", store])
+}
+
+/// Of QoS 0, all messages of the root.
+@MainActor private func listen(_ command: String, _ port: String) -> [String] {
+  odograph(command, port: port, ["--qos", "0", "--count", "\(messages)"])
+}
+
 @MainActor func measureRecord() {
   let database = PostgreSQL(in: directory)
   if database == nil { complain("no PostgreSQL is installed: record-postgresql is left out") }
@@ -41,12 +50,12 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
     }
     let file = "\(directory)/round-\(round).sqlite"
     run("record", "odograph-sqlite", client: "sqlite", qos: 1) {
-      myself("record", $0, "sqlite", "\(messages)", file)
+      record($0, "sqlite", messages, file)
     }
     for suffix in ["", "-wal", "-shm"] { unlink(file + suffix) }
     guard let database else { continue }
     run("record", "odograph-postgresql", client: "postgresql", qos: 1) {
-      myself("record", $0, "postgresql", "\(messages)", database.url)
+      record($0, "postgresql", messages, database.url)
     }
     _ = Child([
       "psql", "-q", "-c", "SET client_min_messages = error; DROP SCHEMA odograph CASCADE", database.url,
@@ -65,7 +74,7 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
       ]
     }
     // It takes a name of its own, which the log shows as it subscribes.
-    run("tail", "odograph-tail", client: "odograph-", qos: 0) { myself("tail", $0, "\(messages)") }
+    run("tail", "odograph-tail", client: "odograph-", qos: 0) { listen("tail", $0) }
   }
 }
 
@@ -78,7 +87,7 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
         "\(messages)",
       ]
     }
-    run("stats", "odograph-stats", client: "odograph-", qos: 0) { myself("stats", $0, "\(messages)") }
+    run("stats", "odograph-stats", client: "odograph-", qos: 0) { listen("stats", $0) + ["--json"] }
   }
 }
 
@@ -87,7 +96,7 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
   let file = "\(directory)/memory.sqlite"
   let broker = Broker(in: directory)
   defer { broker.end() }
-  let child = Child(myself("record", "\(broker.port)", "memory", "\(memoryMessages)", file))
+  let child = Child(record("\(broker.port)", "memory", memoryMessages, file))
   broker.waitForSubscription(of: "memory")
   let portion = max(1, memoryMessages / 10)
   let start = now()

@@ -1,42 +1,21 @@
 import CPeers
-import FleetCore
 import Glibc
-import MQTT
-import Support
 
-/// What the benchmark does in a process of its own: the same code as the command's, without its parser.
+/// The command as it is installed: it stands beside this program.
+func odograph(_ command: String, port: String, _ arguments: [String]) -> [String] {
+  let own = linkTarget("/proc/self/exe")
+  let folder = own.lastIndex(of: "/").map { String(own[...$0]) } ?? ""
+  return [folder + "odograph", command, "--broker", "mqtt://127.0.0.1:\(port)"] + arguments
+}
+
+/// What the benchmark does in a process of its own: a C program's part.
 func runChild(_ arguments: [String]) -> Int32 {
-  guard arguments.count >= 3, let port = Int(arguments[1]) else { return 64 }
-  var broker = BrokerOptions(address: BrokerAddress(host: "127.0.0.1", port: port))
-  broker.usesVersion311 = false
-  do throws(FleetError) {
-    switch arguments[0] {
-    case "acknowledge":
-      return acknowledge_fleet("127.0.0.1", Int32(port), arguments[2], 4000, Int32(arguments[3]) ?? 0)
-    case "record":
-      var options = RecordOptions(filters: ["odograph/v1/#"], store: arguments[4])
-      options.broker = broker
-      options.clientID = arguments[2]
-      options.count = Int(arguments[3])
-      options.isQuiet = true
-      return try RecordCommand.run(options).rawValue
-    case "tail":
-      var options = TailOptions(filters: ["odograph/v1/#"])
-      options.broker = broker
-      options.qos = .atMostOnce
-      options.count = Int(arguments[2])
-      return try TailCommand.run(options).rawValue
-    case "stats":
-      var options = StatsOptions(filters: ["odograph/v1/#"])
-      options.broker = broker
-      options.qos = .atMostOnce
-      options.count = Int(arguments[2])
-      options.json = true
-      return try StatsCommand.run(options).rawValue
-    default: return 64
-    }
-  } catch {
-    complain(error.description)
-    return error.exit.rawValue
-  }
+  guard arguments.count == 4, arguments[0] == "acknowledge", let port = Int32(arguments[1]) else { return 64 }
+  return acknowledge_fleet("127.0.0.1", port, arguments[2], 4000, Int32(arguments[3]) ?? 0)
+}
+
+private func linkTarget(_ path: String) -> String {
+  var bytes = [UInt8](repeating: 0, count: 4096)
+  let count = bytes.withUnsafeMutableBytes { readlink(path, $0.baseAddress, $0.count) }
+  return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
 }

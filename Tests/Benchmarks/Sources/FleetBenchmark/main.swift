@@ -1,5 +1,4 @@
 import CPeers
-import FleetCore
 import Glibc
 import Support
 

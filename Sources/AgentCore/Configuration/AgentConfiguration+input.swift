@@ -1,0 +1,114 @@
+internal import Sensors
+package import SensorsGPSD
+package import SensorsIIO
+package import Simulation
+package import Spatial
+internal import Telemetry
+
+extension AgentConfiguration {
+  /// Where sensor data comes from.
+  package enum Input: Sendable, Hashable {
+    /// gpsd and IIO devices.
+    case hardware
+    /// Recordings, on a virtual clock.
+    case replay(Replay)
+    /// A computed drive, on a virtual clock; without a `startTime` it starts now.
+    case simulation(SimulatedDrive.Configuration)
+  }
+
+  package struct Replay: Sendable, Hashable {
+    /// A track: `.nmea`, `.gpx`, or gpsd's JSON; "none" for a receiver without a fix; nil for no receiver.
+    package var position: String?
+    /// A CSV of inertial samples; nil for none.
+    package var sensors: String?
+    /// The day of the first fix, for NMEA without dates.
+    package var date: UTCTime?
+  }
+
+  package struct GPSD: Sendable, Hashable {
+    package var address: GPSDAddress
+    /// Only reports of this device; nil takes all.
+    package var device: String?
+  }
+
+  /// One per libiio context; none when IIO is off.
+  package typealias IIO = [IIOConfiguration]
+}
+
+extension AgentConfiguration.Input {
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    switch try reader.text("input.mode") {
+    case "replay":
+      let replay = AgentConfiguration.Replay(
+        position: reader.optionalText("replay.position"), sensors: reader.optionalText("replay.sensors"),
+        date: try reader.time("replay.date"))
+      guard replay.position != nil || replay.sensors != nil else {
+        throw ConfigurationError(
+          .missingKey, place: reader.place(of: "input.mode"),
+          problem: "a replay needs replay.position, replay.sensors or both")
+      }
+      self = .replay(replay)
+    case "simulation":
+      var simulation = SimulatedDrive.Configuration()
+      simulation.scenario =
+        switch try reader.text("simulation.scenario") {
+        case "parked": .parked
+        case "no-location": .noLocation
+        default: .drive
+        }
+      simulation.seed = UInt64(try reader.integer("simulation.seed"))
+      simulation.duration = try reader.positive("simulation.duration")
+      simulation.startTime = try reader.time("simulation.start")
+      // Whoever looks at a simulated drive wants to see it move, not a receiver that searches the sky.
+      simulation.receiver.coldStart = 2
+      self = .simulation(simulation)
+    default: self = .hardware
+    }
+  }
+}
+
+extension AgentConfiguration.GPSD {
+  /// Nil when it is off.
+  init?(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    guard try reader.flag("gpsd.enabled") else { return nil }
+    address = GPSDAddress(
+      host: try reader.text("gpsd.host"), port: UInt16(clamping: try reader.integer("gpsd.port")))
+    device = reader.optionalText("gpsd.device")
+  }
+}
+
+extension [IIOConfiguration] {
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    self = []
+    guard try reader.flag("iio.enabled") else { return }
+    var shared = IIOConfiguration()
+    for entry in try reader.texts("iio.mount_matrix") {
+      let (device, matrix) = try Self.mountMatrix(entry, reader)
+      shared.mountMatrices[device] = matrix
+    }
+    for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer, .barometer] {
+      switch try reader.text("iio.\(kind.rawValue)") {
+      case "auto": break
+      case "off": shared.kinds.remove(kind)
+      case let device: shared.devices[kind] = device
+      }
+    }
+    for uri in try reader.texts("iio.contexts") {
+      shared.uri = uri
+      append(shared)
+    }
+  }
+
+  /// Reads "device = 1, 0, 0; 0, 1, 0; 0, 0, 1".
+  private static func mountMatrix(
+    _ entry: String, _ reader: ConfigurationReader
+  ) throws(ConfigurationError) -> (String, MountMatrix) {
+    let halves = entry.split(separator: "=", maxSplits: 1)
+    guard halves.count == 2, let matrix = MountMatrix(parsing: halves[1]) else {
+      throw reader.problem(
+        "iio.mount_matrix",
+        "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with rows that span space")
+    }
+    return (halves[0].trimmingSpaces().description, matrix)
+  }
+}

@@ -1,0 +1,76 @@
+internal import Motion
+internal import Pipeline
+internal import Positioning
+internal import Telemetry
+
+extension PipelineConfiguration {
+  init(_ reader: ConfigurationReader, isRecording: Bool, isVirtual: Bool) throws(ConfigurationError) {
+    self.init(
+      location: try Location(reader),
+      heading: Heading(
+        isEnabled: try reader.flag("heading.enabled"), interval: try reader.number("heading.interval"),
+        filter: try reader.number("heading.filter"), orientation: try reader.choice("heading.orientation")),
+      attitude: Attitude(
+        isEnabled: try reader.flag("attitude.enabled"), interval: try reader.number("attitude.interval"),
+        frame: try reader.choice("attitude.frame")),
+      motion: Motion(
+        events: try reader.choices("motion.events"),
+        watchesAtRest: try reader.flag("motion.events_at_rest")),
+      privacy: try PrivacyPolicy(reader), statusInterval: try reader.number("status.interval"),
+      inertial: Inertial(rate: try reader.number("iio.rate"), latency: try reader.number("iio.latency")),
+      isRecording: isRecording, energy: try EnergyFigures(reader), isVirtual: isVirtual)
+  }
+}
+
+extension PipelineConfiguration.Location {
+  fileprivate init(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    let policy: Policy =
+      switch try reader.text("location.reporting") {
+      case "bounded":
+        .bounded(
+          error: try reader.number("location.error_bound"), delay: try reader.number("location.delay_bound"))
+      case "significant": .significant
+      default: .distance(try reader.positive("location.distance_filter"))
+      }
+    self.init(
+      isEnabled: try reader.flag("location.enabled"),
+      desiredAccuracy: try reader.choice("location.desired_accuracy"),
+      activity: try reader.choice("location.activity"),
+      pausesAutomatically: try reader.flag("location.pauses_automatically"), policy: policy,
+      deferral: Deferral(
+        distance: try reader.positive("location.deferral_distance"),
+        timeout: try reader.positive("location.deferral_timeout"),
+        error: try reader.positive("location.track_error")))
+    if deferral?.distance == nil, deferral?.timeout == nil { deferral = nil }
+    guard let deferral, let problem = deferralProblem else { return }
+    let key = deferral.distance == nil ? "location.deferral_timeout" : "location.deferral_distance"
+    throw reader.problem(key, problem, .conflict)
+  }
+
+  /// Why the settings leave nothing to defer.
+  private var deferralProblem: String? {
+    if policy == .significant {
+      return "significant changes are not deferred; set location.reporting to \"distance\" or \"bounded\""
+    }
+    if case .distance(let filter?) = policy, filter > 0 {
+      return "\(DeferralError.distanceFiltered); set location.distance_filter = 0"
+    }
+    guard desiredAccuracy == .best || desiredAccuracy == .bestForNavigation else {
+      return "\(DeferralError.accuracyTooLow); set location.desired_accuracy = \"best\""
+    }
+    return nil
+  }
+}
+
+extension EnergyFigures {
+  fileprivate init(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    self.init()
+    for component in EnergyComponent.allCases {
+      power[component] = try reader.number("energy.\(component.rawValue)_mw") * 1e-3
+    }
+    wakeup = try reader.number("energy.wakeup_mj") * 1e-3
+    burst = try reader.number("energy.radio_burst_mj") * 1e-3
+    byte = try reader.number("energy.radio_byte_uj") * 1e-6
+    sensorLinger = try reader.number("energy.sensor_linger")
+  }
+}

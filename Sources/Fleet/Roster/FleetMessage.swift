@@ -1,0 +1,121 @@
+internal import JSON
+internal import Positioning
+internal import Spatial
+package import Telemetry
+
+/// What comes on a vehicle's topics, in whatever format.
+package enum FleetMessage: Hashable, Sendable {
+  /// What the vehicle says.
+  case message(VehicleMessage)
+  /// A batch of its history: it counts in the sequence and is not shown, so its points are not read.
+  case history(MessageIdentity?)
+  /// What the vehicle is to watch.
+  case wantedRegions([RegionShape])
+  /// What it watches, without having been asked: one more region, or in place of all others.
+  case watchedRegions([RegionShape], replacesAll: Bool)
+
+  /// Reads a payload of the native format; nil for what is not shown of a vehicle.
+  /// - Parameter path: the topic below the vehicle's.
+  init?(native json: JSONValue, path: String) throws(JSONError) {
+    guard case .object = json else { throw JSONError("not an object") }
+    switch path {
+    case MessageKind.track.rawValue: self = .history(json.identity)
+    case TopicScheme.regionsDesired:
+      guard json["features"] != nil else { return nil }
+      self = .wantedRegions(RegionShape.regions(inGeoJSON: json))
+    default:
+      guard let message = try VehicleMessage.decode(path: path, json: json) else { return nil }
+      self = .message(message)
+    }
+  }
+
+  /// Reads a payload of the OwnTracks format, of the agent or of a phone; nil for types that say nothing of the vehicle
+  /// that is shown, as configurations, cards and commands.
+  init?(ownTracks json: JSONValue) throws(JSONError) {
+    switch json["_type"]?.string {
+    case "waypoint":
+      self = .watchedRegions([RegionShape(try OwnTracksWaypoint(json: json))], replacesAll: false)
+    case "waypoints":
+      var shapes: [RegionShape] = []
+      for element in json["waypoints"]?.array ?? [] where shapes.count < RegionShape.largestCount {
+        shapes.append(RegionShape(try OwnTracksWaypoint(json: element)))
+      }
+      self = .watchedRegions(shapes, replacesAll: true)
+    default:
+      guard let message = try OwnTracksFormat.decode(json) else { return nil }
+      self = .message(message)
+    }
+  }
+
+  /// Its number in the vehicle's sequence.
+  var identity: MessageIdentity? {
+    switch self {
+    case .message(let message): message.identity
+    case .history(let identity): identity
+    case .wantedRegions, .watchedRegions: nil
+    }
+  }
+}
+
+extension TopicAddress {
+  /// `owntracks/USER/DEVICE[/…]`. The device's own topic has locations and the will.
+  init?(ownTracks topic: String, root: String) {
+    guard let address = TopicAddress(topic: topic, root: root) else {
+      self.init(topic: "\(topic)/\(MessageKind.location.rawValue)", root: root)
+      return
+    }
+    self = address
+    if path == "event" { path = MessageKind.region.rawValue }
+  }
+}
+
+extension VehicleMessage {
+  /// Seconds from the vehicle's clock to ours; nil where the two clocks cannot be meant to agree. A will carries the
+  /// time at which it was left with the broker, so it says nothing of delays.
+  func delay(at moment: Moment) -> Double? {
+    if case .status(let message) = self, message.isWill { return nil }
+    guard let time else { return nil }
+    let delay = moment.time.seconds(since: time)
+    return delay > -MessageStamp.clockTolerance && delay < 86_400 ? delay : nil
+  }
+}
+
+extension VehicleEvent {
+  init(_ message: MotionMessage) {
+    self.init(summary: String(message.event.name.prefix(80)), time: message.time)
+  }
+
+  init(_ message: RegionMessage) {
+    let summary = "\(message.event.rawValue) \(message.region)".prefix(80) + (message.isLate ? " (late)" : "")
+    self.init(summary: String(summary), time: message.time)
+    region = String(message.region.prefix(80))
+    entersRegion = message.event != .exit
+  }
+}
+
+extension RegionShape {
+  fileprivate init(_ waypoint: OwnTracksWaypoint) {
+    self.init(
+      identifier: String(waypoint.description.prefix(80)),
+      outline: .circle(waypoint.coordinate, radius: max(1, waypoint.radius)))
+  }
+}
+
+extension VehicleRecord {
+  /// Takes in what is not shown in the table: the regions, which are drawn on the map. Returns whether that changed
+  /// anything.
+  mutating func apply(aside message: FleetMessage) -> Bool {
+    switch message {
+    case .message(.regionsReported(let report)):
+      acceptedRegions = Set(report.accepted.prefix(RegionShape.largestCount))
+    case .message, .history: return false
+    case .wantedRegions(let shapes): wantedRegions = shapes
+    case .watchedRegions(let shapes, let replacesAll):
+      let names = Set(shapes.map(\.identifier))
+      let others = replacesAll ? [] : wantedRegions.filter { !names.contains($0.identifier) }
+      wantedRegions = Array((others + shapes).prefix(RegionShape.largestCount))
+      acceptedRegions = Set(wantedRegions.map(\.identifier))
+    }
+    return true
+  }
+}

@@ -1,0 +1,63 @@
+internal import Positioning
+public import Spatial
+internal import Telemetry
+
+/// Where a vehicle that reports within bounds is now, as far as it promised.
+public struct PredictedPosition: Hashable, Sendable {
+  /// The moment on the vehicle's clock that it is for: the promised delay ago.
+  public var time: UTCTime
+  public var coordinate: Coordinate
+  /// Metres: the vehicle's fix of that moment is within.
+  public var bound: Double
+}
+
+/// A subscriber's side of bounded reporting, on the vehicle's own clock.
+struct VehiclePrediction: Sendable {
+  private var follower = ReportFollower()
+  /// Nanoseconds from the vehicle's clock to ours where the two cannot be meant to agree, as in the replay of an old
+  /// recording; otherwise none, so that a late message does not shift the vehicle.
+  private var skew: Int64 = 0
+
+  /// Takes a report.
+  ///
+  /// - Parameter clocksAgree: whether the message's time can be one of our clock.
+  mutating func receive(_ report: ReportPredictor, at moment: Moment, clocksAgree: Bool) {
+    // A report is sent when the delay after its moment is over.
+    let sent = report.moment.advanced(bySeconds: report.delay)
+    skew = clocksAgree ? 0 : moment.time.nanoseconds &- sent.nanoseconds
+    follower.receive(report)
+    follower.forget(before: vehicleTime(at: moment).advanced(bySeconds: -report.delay))
+  }
+
+  func position(at now: Moment) -> PredictedPosition? {
+    follower.position(now: vehicleTime(at: now)).map {
+      PredictedPosition(
+        time: UTCTime(nanoseconds: $0.moment.nanoseconds), coordinate: $0.coordinate, bound: $0.bound)
+    }
+  }
+
+  private func vehicleTime(at now: Moment) -> Timestamp {
+    Timestamp(nanoseconds: now.time.nanoseconds &- skew)
+  }
+}
+
+extension VehicleRecord {
+  /// Where the vehicle is now by its own prediction, and how wrong that may be; nil for one that does not report within
+  /// bounds, before its first report takes effect, and when the vehicle is gone: then nobody keeps the promise.
+  public func predictedPosition(at now: Moment) -> PredictedPosition? {
+    guard state == .online || state == .asleep else { return nil }
+    return prediction?.position(at: now)
+  }
+
+  /// Takes note of how a location goes on; one that does not say ends the prediction, and so does one of days ago that
+  /// the broker had kept.
+  mutating func predict(from message: LocationMessage, _ arrival: Arrival) {
+    let agrees = VehicleMessage.location(message).delay(at: arrival.moment) != nil
+    guard let report = message.predictor, agrees || !arrival.isRetained else {
+      prediction = nil
+      return
+    }
+    prediction = prediction ?? VehiclePrediction()
+    prediction?.receive(report, at: arrival.moment, clocksAgree: agrees)
+  }
+}

@@ -1,0 +1,128 @@
+package import Fleet
+internal import Glibc
+internal import MQTT
+internal import Platform
+
+/// Where a command's main thread waits, while the connection's thread does the work, until something ends it.
+package final class CommandWaiter: Sendable {
+  package enum Ending: Sendable {
+    case timedOut
+    case ended(ExitStatus)
+    case failed(FleetError)
+
+    /// Nothing ended the wait but its time.
+    var isTimeOver: Bool { if case .timedOut = self { true } else { false } }
+  }
+
+  private struct State {
+    var ending: Ending?
+    var wasConnected = false
+    var isConnected = false
+    var refusals = 0
+  }
+
+  private let state = Locked(State())
+  private let wake: EventDescriptor
+  // Made with this, on the main thread, before there is any other.
+  private let signals: SignalDescriptor
+
+  package init() throws(FleetError) {
+    do throws(SystemError) {
+      signals = try SignalDescriptor([SIGINT, SIGTERM, SIGHUP])
+      wake = try EventDescriptor()
+    } catch {
+      throw FleetError(error)
+    }
+  }
+
+  /// Ends the command; the first ending counts.
+  package func end(_ ending: Ending) {
+    state.withLock { state in
+      if state.ending == nil { state.ending = ending }
+    }
+    wake.signal()
+  }
+
+  /// Tells of the connection on stderr, and ends the command when it never stood: then an option is wrong, or the
+  /// broker does not run. A connection that stood once is waited for.
+  package func note(_ connection: FleetConnection) {
+    switch connection {
+    case .connected:
+      let isBack = state.withLock { state in
+        defer { (state.wasConnected, state.isConnected) = (true, true) }
+        return state.wasConnected
+      }
+      if isBack { StandardError.say("connected again") }
+    case .subscribed: break
+    case .refused(let filter, let reason): end(.failed(.refused(filter: filter, reason: reason)))
+    case .disconnected(let reason):
+      let (wasConnected, wasLost) = state.withLock { state in
+        defer { state.isConnected = false }
+        return (state.wasConnected, state.isConnected)
+      }
+      if !wasConnected {
+        end(.failed(FleetError(reason)))
+      } else if reason.cause != .stopped {
+        StandardError.say(wasLost ? "\(reason); connecting again" : "\(reason)")
+      }
+    }
+  }
+
+  /// A signal that comes within some seconds, whatever has ended before; nil when none does.
+  func newSignal(within seconds: Double) -> Ending? {
+    guard waitUntilReadable([signals.descriptor], seconds: seconds) != nil else { return nil }
+    return signals.received().first.map { .ended(ExitStatus(signal: $0)) }
+  }
+
+  /// Waits until the broker has acknowledged what was sent; what it waits for is said when that takes a while. A further
+  /// signal ends it.
+  package func drain(seconds: Double, pending: () -> Int) {
+    let begin = SystemClock.monotonic
+    let deadline = begin + Int64(seconds * 1e9)
+    var isSaid = false
+    while pending() > 0, SystemClock.monotonic < deadline {
+      if newSignal(within: 0.02) != nil { return }
+      if !isSaid, SystemClock.monotonic - begin > 1_000_000_000 {
+        isSaid = true
+        StandardError.say(
+          "\(pending()) messages are not acknowledged by the broker; waiting up to "
+            + "\(Int(seconds)) s, a second Ctrl-C or SIGTERM ends that")
+      }
+    }
+  }
+
+  /// Waits for an ending, a signal, or until the time is over; nil waits for as long as it takes.
+  package func wait(seconds: Double?) -> Ending {
+    let deadline = seconds.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }
+    while true {
+      if let ending = state.withLock({ $0.ending }) { return ending }
+      var left: Int32 = -1
+      if let deadline {
+        let nanoseconds = deadline - SystemClock.monotonic
+        if nanoseconds <= 0 { return .timedOut }
+        left = Int32(min(nanoseconds / 1_000_000 + 1, 1 << 30))
+      }
+      var entries = [
+        pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
+      ]
+      _ = unsafe poll(&entries, nfds_t(entries.count), left)
+      if entries[0].revents != 0 { wake.drain() }
+      if let number = signals.received().first { return .ended(ExitStatus(signal: number)) }
+    }
+  }
+}
+
+extension ExitStatus {
+  /// How a command ends that a signal asked to end.
+  package init(signal: Int32) { self = signal == SIGINT ? .interrupted : .terminated }
+}
+
+/// Sentences for the person at the keyboard, beside the output.
+package enum StandardError {
+  /// Writes one line; control characters in it are made harmless.
+  package static func say(_ sentence: String) {
+    let line = "odograph: " + StyledText(sentence).plain + "\n"
+    _ = OutputStream.write(Array(line.utf8), to: STDERR_FILENO)
+  }
+}

@@ -1,0 +1,142 @@
+internal import Fleet
+internal import Spatial
+internal import Telemetry
+
+/// The table of counts and how keys change it: everything about it but the terminal.
+struct StatsView: Sendable {
+  var sorting = StatsColumn.vehicle
+  var isReversed = false
+  private(set) var offset = 0
+  private(set) var size = TerminalSize.usual
+  let title: String
+
+  init(title: String) { self.title = title }
+
+  mutating func handle(_ key: Key) -> LiveAction {
+    switch key {
+    case .character("q"), .character("Q"), .control("c"): return .quit
+    case .up, .character("k"): offset = max(0, offset - 1)
+    case .down, .character("j"): offset = min(offset, Int.max / 4) + 1
+    case .pageUp: offset = max(0, offset - pageRows)
+    case .pageDown, .character(" "): offset = min(offset, Int.max / 4) + pageRows
+    case .home, .character("g"): offset = 0
+    case .end, .character("G"): offset = Int.max / 2
+    case .character("s"):
+      sorting = sorting.next
+      isReversed = false
+    case .character("r"), .character("S"): isReversed.toggle()
+    default: return .none
+    }
+    return .redraw
+  }
+
+  private var pageRows: Int { max(1, size.rows - 4) }
+
+  /// - Parameter seconds: since counting began.
+  mutating func frame(
+    of statistics: StreamStatistics, seconds: Double, rates: WatchView.Rates, size: TerminalSize,
+    trouble: String?
+  ) -> Frame {
+    self.size = size
+    var frame = Frame(size: size)
+    for (row, line) in Self.totals(of: statistics, seconds: seconds, rates: rates).enumerated() {
+      frame.put(line, row: row)
+    }
+    let places = sorted(statistics.vehicles)
+    offset = max(0, min(offset, places.count - pageRows))
+    let (layout, namesFleet) = Self.layout(statistics, width: size.columns)
+    frame.put(titles(layout), row: 2)
+    for (row, place) in places[offset..<min(places.count, offset + pageRows)].enumerated() {
+      frame.put(
+        Self.line(statistics.vehicles[place], layout, seconds: seconds, namesFleet: namesFleet), row: 3 + row)
+    }
+    if size.rows > 4 {
+      let keys = StyledText("q quit  s sort  r reverse  ↑↓ scroll", style: .dim)
+      frame.put(
+        trouble.map { StyledText($0, style: TextStyle(.red)) } ?? keys, row: size.rows - 1)
+    }
+    return frame
+  }
+
+  /// The table as text: what is printed at the end.
+  func text(of statistics: StreamStatistics, seconds: Double, width: Int, styles: Bool) -> String {
+    let rates = WatchView.Rates(
+      messages: Double(statistics.messages - statistics.retained) / seconds,
+      bytes: Double(statistics.bytes - statistics.retainedBytes) / seconds)
+    var lines = Self.totals(of: statistics, seconds: seconds, rates: rates)
+    let (layout, namesFleet) = Self.layout(statistics, width: width)
+    lines.append(titles(layout))
+    for place in sorted(statistics.vehicles) {
+      lines.append(
+        Self.line(statistics.vehicles[place], layout, seconds: seconds, namesFleet: namesFleet))
+    }
+    return lines.map { $0.rendered(styles: styles) + "\n" }.joined()
+  }
+
+  private func sorted(_ vehicles: [VehicleStatistics]) -> [Int] {
+    let keyed = vehicles.indices.map { (place: $0, value: sorting.value(vehicles[$0]) ?? 0) }
+    return keyed.sorted { a, b in
+      let (a, b) = isReversed ? (b, a) : (a, b)
+      return a.value == b.value ? vehicles[a.place].key < vehicles[b.place].key : a.value > b.value
+    }.map(\.place)
+  }
+
+  private static func layout(
+    _ statistics: StreamStatistics, width: Int
+  ) -> (columns: [(column: StatsColumn, width: Int)], namesFleet: Bool) {
+    let namesFleet = Set(statistics.vehicles.lazy.map(\.key.fleet)).count > 1
+    let longest = statistics.vehicles.reduce(0) {
+      max($0, VehicleRow.name($1.key, withFleet: namesFleet).utf8.count)
+    }
+    return (StatsColumn.layout(width: width, longestName: min(longest, 40)), namesFleet)
+  }
+
+  private static func totals(
+    of statistics: StreamStatistics, seconds: Double, rates: WatchView.Rates
+  ) -> [StyledText] {
+    var first = StyledText("\(statistics.vehicles.count) vehicles", style: .bold)
+    first.append("  \(QuantityText.rate(rates.messages)) msg/s  \(QuantityText.byteRate(rates.bytes))")
+    first.append("  \(QuantityText.count(statistics.messages)) messages")
+    first.append(" in \(QuantityText.age(seconds))")
+    if statistics.retained > 0 { first.append(", \(QuantityText.count(statistics.retained)) kept before") }
+    var second = StyledText()
+    if let median = statistics.delays.quantile(0.5), let tail = statistics.delays.quantile(0.99) {
+      second.append("delay \(QuantityText.delay(median)), 99 % \(QuantityText.delay(tail))  ")
+    }
+    let troubles = [
+      (statistics.missing, "missing"), (statistics.late, "late"), (statistics.duplicates, "twice"),
+      (statistics.unreadable, "unreadable"), (statistics.foreign, "of other topics"),
+      (statistics.withoutRoom, "without room"),
+    ]
+    let parts = troubles.filter { $0.0 > 0 }.map { "\(QuantityText.count($0.0)) \($0.1)" }
+    second.append(
+      parts.isEmpty ? "nothing missing" : parts.joined(separator: "  "),
+      style: parts.isEmpty ? .dim : TextStyle(.yellow))
+    return [first, second]
+  }
+
+  private func titles(_ layout: [(column: StatsColumn, width: Int)]) -> StyledText {
+    var line = StyledText()
+    for (place, (column, width)) in layout.enumerated() {
+      if place > 0 { line.append("  ") }
+      let mark = column == sorting ? (isReversed ? "▾" : "▴") : ""
+      let title = StyledText(column.title + mark, style: TextStyle(.cyan, bold: column == sorting))
+      line.append(title.fitted(to: width, alignment: column == .vehicle ? .left : .right))
+    }
+    return line
+  }
+
+  private static func line(
+    _ vehicle: VehicleStatistics, _ layout: [(column: StatsColumn, width: Int)], seconds: Double,
+    namesFleet: Bool
+  ) -> StyledText {
+    var line = StyledText()
+    for (place, (column, width)) in layout.enumerated() {
+      if place > 0 { line.append("  ") }
+      line.append(
+        column.text(vehicle, seconds: seconds, namesFleet: namesFleet).fitted(
+          to: width, alignment: column == .vehicle ? .left : .right))
+    }
+    return line
+  }
+}

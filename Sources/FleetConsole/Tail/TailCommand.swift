@@ -1,0 +1,117 @@
+package import ArgumentParser
+package import Fleet
+internal import Glibc
+internal import MQTT
+internal import Platform
+
+/// The options of `odograph tail`.
+package struct TailOptions: ParsableArguments {
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  @OptionGroup package var words: MessageProfileArguments
+
+  @OptionGroup package var topics: TopicArguments
+
+  @Option(
+    help: ArgumentHelp(
+      "Split the messages with the other members of this group; what the broker has kept comes to none of them.",
+      valueName: "group"))
+  package var share: String?
+
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "messages"))
+  package var count: Int?
+
+  @OptionGroup package var time: TimeLimitArguments
+
+  @Flag(
+    inversion: .prefixedNo,
+    help: "Only, or none of, the messages that the broker had kept from before (default: all).")
+  package var retained: Bool?
+
+  @OptionGroup package var quality: QualityArguments
+
+  @Flag(help: "Changes nothing, for the lines are JSON anyway.")
+  package var json = false
+
+  package init() {}
+}
+
+/// Prints messages as JSON lines.
+///
+/// All of the work is done on the connection's thread: a batch comes in, its lines go out in one write, and only then
+/// is it acknowledged. An output that is slow slows the broker down, and nothing piles up in between.
+package enum TailCommand {
+  /// Runs until the count is reached, the time is over, the reader has left or a signal comes.
+  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached.
+  package static func run(_ options: TailOptions) throws(FleetError) -> ExitStatus {
+    if let count = options.count, count < 1 {
+      throw FleetError(
+        operation: "print", object: "\(count) messages", cause: "--count is 1 or more", exit: .usage)
+    }
+    let filters = try options.topics.filters(options.broker, options.words)
+    let qos = try options.quality.level()
+    let timeout = try options.time.limit()
+    signal(SIGPIPE, SIG_IGN)
+    let waiter = try CommandWaiter()
+    let printer = Locked(TailPrinter(options))
+    let subscriber = try FleetSubscriber(
+      broker: options.broker.options(), filters: filters, qos: qos, share: options.share,
+      handlers: .init(
+        received: { batch in
+          if let end = printer.withLock({ $0.print(batch.messages) }) { waiter.end(end) }
+          return .kept
+        },
+        connection: { waiter.note($0) }))
+    try subscriber.start()
+    defer { subscriber.stop(drain: options.share == nil ? 2 : 30) }
+    let ending = waiter.wait(seconds: timeout)
+    switch ending {
+    case .timedOut: return options.count == nil ? .done : .timedOut
+    case .ended(let status): return status
+    case .failed(let error): throw error
+    }
+  }
+}
+
+/// Chooses the messages to print and writes them.
+struct TailPrinter {
+  /// Whether only, or none of, the messages that the broker had kept; nil takes both.
+  private let retained: Bool?
+  private var left: Int?
+  private var lines = MessageLines()
+  private var hasEnded = false
+  /// What comes after the last of the count is nobody else's: it is printed too.
+  private let isMember: Bool
+
+  init(_ options: TailOptions) {
+    retained = options.retained
+    left = options.count
+    isMember = options.share != nil
+  }
+
+  /// Writes a batch. Returns how the command ends when that was the last of it.
+  mutating func print(_ messages: [MQTTMessage], to descriptor: Int32 = STDOUT_FILENO) -> CommandWaiter
+    .Ending?
+  {
+    guard !hasEnded else { return nil }
+    lines.removeAll()
+    for message in messages where isWanted(message) && (left != 0 || isMember) {
+      lines.append(message)
+      if let left { self.left = max(0, left - 1) }
+    }
+    if let problem = OutputStream.write(lines.bytes, to: descriptor) {
+      hasEnded = true
+      // `odograph tail | head` is no failure: the reader has what it wanted.
+      if problem.rawValue == EPIPE { return .ended(.done) }
+      return .failed(
+        FleetError(
+          operation: "write", object: "the output", cause: SystemError.message(for: problem.rawValue),
+          exit: .outputFailed))
+    }
+    hasEnded = left == 0 && !isMember
+    return left == 0 ? .ended(.done) : nil
+  }
+
+  private func isWanted(_ message: MQTTMessage) -> Bool { retained.map { $0 == message.retain } ?? true }
+}

@@ -1,0 +1,117 @@
+/// One place on a terminal: a character, or the right half of one that takes two columns.
+package struct Cell: Hashable, Sendable {
+  /// A character with the marks that join it; empty in the right half of a wide one.
+  var text: String
+  var style: TextStyle
+  /// Columns that the character takes: 1, 2, or 0 for the right half.
+  var width: UInt8
+
+  static let blank = Cell(text: " ", style: .plain, width: 1)
+}
+
+/// A run of cells: text that has been made harmless, measured and given its looks.
+///
+/// Names of vehicles and what else comes over the network pass through here on their way to a terminal, in a table
+/// as in plain lines; nothing that a terminal would act upon comes out.
+package struct StyledText: Hashable, Sendable {
+  private(set) var cells: [Cell]
+
+  package init(cells: [Cell] = []) { self.cells = cells }
+
+  /// Text from anywhere. What must not reach a terminal is shown as U+FFFD; a character keeps at most two combining
+  /// marks, so that none grows over its neighbours.
+  package init(_ text: String, style: TextStyle = .plain) {
+    cells = []
+    append(text, style: style)
+  }
+
+  /// Columns on a terminal.
+  package var width: Int { cells.count }
+
+  /// The text without its looks.
+  package var plain: String { cells.reduce(into: "") { $0 += $1.text } }
+
+  /// Columns that a text takes on a terminal: `StyledText(text).width`.
+  static func width(of text: String) -> Int {
+    isPlainASCII(text) ? text.utf8.count : StyledText(text).width
+  }
+
+  private static func isPlainASCII(_ text: String) -> Bool {
+    text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+  }
+
+  package mutating func append(_ text: String, style: TextStyle = .plain) {
+    if Self.isPlainASCII(text) {
+      cells.reserveCapacity(cells.count + text.utf8.count)
+      for scalar in text.unicodeScalars { cells.append(Cell(text: String(scalar), style: style, width: 1)) }
+      return
+    }
+    var marks = 0
+    for scalar in text.unicodeScalars {
+      switch DisplayWidth.columns(of: scalar) {
+      case nil:
+        // Joiners and variation selectors are common in honest emoji: they vanish, all else leaves a trace.
+        guard scalar.value != 0x200D else { continue }
+        cells.append(Cell(text: "\u{FFFD}", style: style, width: 1))
+        marks = 2
+      case 0:
+        guard marks < 2, !scalar.properties.isVariationSelector, let last = lastCharacter else { continue }
+        cells[last].text.unicodeScalars.append(scalar)
+        marks += 1
+      case 1:
+        cells.append(Cell(text: String(scalar), style: style, width: 1))
+        marks = 0
+      default:
+        cells.append(Cell(text: String(scalar), style: style, width: 2))
+        cells.append(Cell(text: "", style: style, width: 0))
+        marks = 0
+      }
+    }
+  }
+
+  package mutating func append(_ other: StyledText) { cells.append(contentsOf: other.cells) }
+
+  private var lastCharacter: Int? { cells.lastIndex { $0.width > 0 } }
+}
+
+/// Where text stands in a column that is wider than it.
+package enum TextAlignment: Hashable, Sendable {
+  case left
+  case right
+}
+
+extension StyledText {
+  /// The text in exactly `width` columns: filled with blanks, or cut with an ellipsis.
+  package func fitted(to width: Int, alignment: TextAlignment = .left) -> StyledText {
+    guard width > 0 else { return StyledText() }
+    if cells.count <= width {
+      let fill = [Cell](repeating: .blank, count: width - cells.count)
+      return StyledText(cells: alignment == .left ? cells + fill : fill + cells)
+    }
+    var kept = Array(cells.prefix(width - 1))
+    // A wide character that lost its right half goes too.
+    if let last = kept.last, last.width == 2 { kept[kept.count - 1] = .blank }
+    kept.append(Cell(text: "…", style: cells[kept.count].style, width: 1))
+    return StyledText(cells: kept)
+  }
+
+  func styled(_ style: TextStyle) -> StyledText {
+    StyledText(cells: cells.map { Cell(text: $0.text, style: style, width: $0.width) })
+  }
+
+  /// The text with or without control sequences for its looks, ready for a line of output.
+  func rendered(styles: Bool) -> String {
+    guard styles else { return plain }
+    var text = ""
+    var current = TextStyle.plain
+    for cell in cells {
+      if cell.style != current {
+        text += cell.style.selectGraphicRendition
+        current = cell.style
+      }
+      text += cell.text
+    }
+    if current != .plain { text += TextStyle.plain.selectGraphicRendition }
+    return text
+  }
+}

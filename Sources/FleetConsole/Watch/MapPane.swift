@@ -1,0 +1,172 @@
+internal import Fleet
+internal import Glibc
+internal import Spatial
+
+/// A map drawn in characters: regions and tracks in dots, vehicles as the signs of their states, a scale.
+///
+/// Pure: places go in and lines of text come out. North is up; a degree of longitude is as wide as it is in the middle.
+struct MapPane: Sendable {
+  struct Vehicle: Sendable {
+    var name: String
+    var state: VehicleState
+    var coordinate: Coordinate
+    /// Metres; nil when nothing is promised.
+    var bound: Double?
+    var isStale: Bool
+    var isSelected: Bool
+    /// Oldest first.
+    var trail: [Coordinate] = []
+  }
+
+  /// Vehicles that have their names written beside them at most.
+  private static let mostNames = 40
+  /// Metres that the map is wide at least and, about, at most.
+  private static let smallest = 100.0
+  private static let largest = 2e7
+
+  var vehicles: [Vehicle] = []
+  var regions: [RegionShape] = []
+  /// Powers of two by which the map is larger than what shows all; negative is smaller.
+  var zoom = 0
+
+  func lines(columns: Int, rows: Int) -> [StyledText] {
+    var canvas = BrailleCanvas(columns: columns, rows: rows)
+    guard let view = Projection(self, canvas) else {
+      canvas.put(StyledText("no position yet", style: .dim), column: 0, row: 0)
+      return (0..<rows).map { canvas[row: $0] }
+    }
+    for region in regions {
+      for line in region.lines { draw(line, on: &canvas, view, TextStyle(.yellow)) }
+    }
+    for vehicle in vehicles where !vehicle.trail.isEmpty {
+      draw(
+        vehicle.trail + [vehicle.coordinate], on: &canvas, view,
+        vehicle.isSelected ? TextStyle(.cyan) : TextStyle(.gray))
+    }
+    // The selected one last, so that it lies on top.
+    for vehicle in vehicles where !vehicle.isSelected { mark(vehicle, on: &canvas, view) }
+    for vehicle in vehicles where vehicle.isSelected { mark(vehicle, on: &canvas, view) }
+    name(on: &canvas, view)
+    putScale(on: &canvas, view)
+    return (0..<rows).map { canvas[row: $0] }
+  }
+
+  private func draw(
+    _ line: [Coordinate], on canvas: inout BrailleCanvas, _ view: Projection, _ style: TextStyle
+  ) {
+    for (a, b) in zip(line, line.dropFirst()) {
+      canvas.line(from: view.point(a), to: view.point(b), style: style)
+    }
+  }
+
+  private func mark(_ vehicle: Vehicle, on canvas: inout BrailleCanvas, _ view: Projection) {
+    guard let place = view.place(vehicle.coordinate, on: canvas) else { return }
+    if let bound = vehicle.bound {
+      let radius = bound * view.dotsPerMetre
+      if radius > 2 {
+        canvas.ellipse(
+          center: view.point(vehicle.coordinate), radius: SIMD2(radius, radius), style: TextStyle(.green))
+      }
+    }
+    let sign = VehicleRow.state(vehicle.state)
+    var cell = StyledText(cells: Array(sign.cells.prefix(1)))
+    if vehicle.isStale { cell = cell.styled(.dim) }
+    if vehicle.isSelected { cell = StyledText("◆", style: TextStyle(.cyan, bold: true)) }
+    canvas.put(cell, column: place.column, row: place.row)
+  }
+
+  /// Names, where there is room for them.
+  private func name(on canvas: inout BrailleCanvas, _ view: Projection) {
+    let shown = vehicles.filter { view.place($0.coordinate, on: canvas) != nil }
+    let named = shown.count <= Self.mostNames ? shown : shown.filter(\.isSelected)
+    for vehicle in named.sorted(by: { $0.isSelected && !$1.isSelected }) {
+      guard let place = view.place(vehicle.coordinate, on: canvas) else { continue }
+      let style: TextStyle = vehicle.isSelected ? .bold : .plain
+      let text = StyledText(vehicle.name, style: style)
+      let short = text.width > 16 ? text.fitted(to: 16) : text
+      if !canvas.put(short, column: place.column + 2, row: place.row, onlyIfFree: true) {
+        canvas.put(short, column: place.column - 1 - short.width, row: place.row, onlyIfFree: true)
+      }
+    }
+    for region in regions {
+      let corners = region.lines.first ?? []
+      guard let top = corners.max(by: { $0.latitude < $1.latitude }),
+        let place = view.place(top, on: canvas)
+      else { continue }
+      let text = StyledText(String(region.identifier.prefix(16)), style: TextStyle(.yellow))
+      canvas.put(text, column: place.column - text.width / 2, row: place.row, onlyIfFree: true)
+    }
+  }
+
+  private func putScale(on canvas: inout BrailleCanvas, _ view: Projection) {
+    let columnsPerMetre = view.dotsPerMetre / 2
+    var length = 1.0
+    // 1, 2, 5, 10, …: the longest that takes a quarter of the width.
+    for step in 0..<24 {
+      let next = pow(10, Double(step / 3)) * [1, 2, 5][step % 3]
+      if next * columnsPerMetre <= max(6, Double(canvas.columns) / 4) { length = next }
+    }
+    let width = max(2, Int((length * columnsPerMetre).rounded()))
+    let label = length >= 1000 ? "\(Int(length / 1000)) km" : "\(Int(length)) m"
+    let bar = "├" + String(repeating: "─", count: max(0, width - 2)) + "┤ \(label)"
+    canvas.put(StyledText(bar, style: .dim), column: 0, row: canvas.rows - 1)
+    canvas.put(StyledText("N↑", style: .dim), column: canvas.columns - 2, row: 0)
+  }
+}
+
+extension MapPane {
+  /// From the earth onto the canvas.
+  struct Projection {
+    let center: Coordinate
+    let dotsPerMetre: Double
+    private let width: Double
+    private let height: Double
+    private let eastPerDegree: Double
+    private static let northPerDegree = 111_195.0
+
+    /// Shows the selected vehicle and its trail, or else all; nil without any place.
+    init?(_ map: MapPane, _ canvas: BrailleCanvas) {
+      let selected = map.vehicles.filter(\.isSelected)
+      let shown = (selected.isEmpty ? map.vehicles : selected).filter(\.coordinate.isValid)
+      var places = shown.map(\.coordinate)
+      for vehicle in shown { places += vehicle.trail }
+      guard let first = places.first else { return nil }
+      // Longitudes as differences to the first, so that a fleet in Fiji is not as wide as the earth.
+      let turns = places.map { signedDegrees(from: first.longitude, to: $0.longitude) }
+      let (west, east) = (turns.min() ?? 0, turns.max() ?? 0)
+      let (south, north) = (
+        places.map(\.latitude).min() ?? first.latitude, places.map(\.latitude).max() ?? first.latitude
+      )
+      // The selected vehicle stays in the middle: a map that moves by itself is no help.
+      center =
+        selected.first?.coordinate
+        ?? Coordinate(
+          latitude: (south + north) / 2,
+          longitude: signedDegrees(from: 0, to: first.longitude + (west + east) / 2))
+      width = Double(canvas.width)
+      height = Double(canvas.height)
+      eastPerDegree = Self.northPerDegree * max(0.01, cos(center.latitude.radians))
+      let across = (east - west) * eastPerDegree
+      let along = (north - south) * Self.northPerDegree
+      // A dot is as high as it is wide where characters are twice as high as wide.
+      let span = selected.isEmpty ? 1.15 : 2.2
+      let metresPerDot = max(
+        span * across / width, span * along / height, MapPane.smallest / width)
+      dotsPerMetre = 1 / min(metresPerDot / pow(2, Double(map.zoom)), MapPane.largest / width)
+    }
+
+    /// In dots.
+    func point(_ coordinate: Coordinate) -> SIMD2<Double> {
+      let east = signedDegrees(from: center.longitude, to: coordinate.longitude) * eastPerDegree
+      let north = (coordinate.latitude - center.latitude) * Self.northPerDegree
+      return SIMD2(width / 2 + east * dotsPerMetre, height / 2 - north * dotsPerMetre)
+    }
+
+    /// The character's place; nil when it is beyond the edge.
+    func place(_ coordinate: Coordinate, on canvas: BrailleCanvas) -> (column: Int, row: Int)? {
+      let point = point(coordinate)
+      guard point.x >= 0, point.y >= 0, point.x < width, point.y < height else { return nil }
+      return (Int(point.x) / 2, Int(point.y) / 4)
+    }
+  }
+}

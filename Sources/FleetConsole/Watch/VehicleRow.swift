@@ -1,0 +1,116 @@
+internal import Fleet
+internal import Positioning
+internal import Spatial
+internal import Telemetry
+
+/// What the table says about one vehicle.
+struct VehicleRow: Sendable {
+  /// Seconds after which a value that is sent at an interval is shown as past.
+  private static let fadesAfter = 10.0
+
+  let record: VehicleRecord
+  let now: Moment
+  /// Whether more than one fleet is shown, so that names need theirs.
+  var namesFleet = false
+
+  private static let absent = StyledText("–", style: .dim)
+
+  /// - Parameter width: what there is room for; what is longer is cut by whoever draws it.
+  func text(_ column: WatchColumn, width: Int) -> StyledText {
+    switch column {
+    case .vehicle: StyledText(Self.name(record.key, withFleet: namesFleet), style: .bold)
+    case .state: Self.state(record.state)
+    case .age: age
+    case .position: position
+    case .within: within
+    case .speed: moving(record.location?.message.location.speed.map(QuantityText.speed))
+    case .course: moving(record.location?.message.location.course.map(QuantityText.direction))
+    case .heading: heading
+    case .attitude: attitude
+    case .event: event(width: width)
+    }
+  }
+
+  static func name(_ key: VehicleKey, withFleet: Bool) -> String {
+    withFleet ? key.description : key.vehicle
+  }
+
+  /// Columns of `name(_:withFleet:)`.
+  static func nameWidth(_ key: VehicleKey, withFleet: Bool) -> Int {
+    StyledText.width(of: key.vehicle) + (withFleet ? StyledText.width(of: key.fleet) + 1 : 0)
+  }
+
+  /// Each state has its own sign, so that it shows without colours too.
+  static func state(_ state: VehicleState) -> StyledText {
+    let (sign, style): (String, TextStyle) =
+      switch state {
+      case .online: ("●", TextStyle(.green))
+      case .asleep: ("◐", TextStyle(.blue))
+      case .offline: ("○", TextStyle(.red))
+      case .unknown: ("·", .dim)
+      }
+    var text = StyledText(sign, style: style)
+    text.append(" \(state.rawValue)", style: state == .online ? .plain : style)
+    return text
+  }
+
+  private var age: StyledText {
+    guard let age = record.age(at: now) else { return Self.absent }
+    let style: TextStyle = record.lastHeard == nil || record.state == .offline ? .dim : .plain
+    return StyledText(QuantityText.age(age), style: style)
+  }
+
+  /// A position that is only the last known has a tilde, with and without colours.
+  private var position: StyledText {
+    guard let location = record.location?.message.location else { return Self.absent }
+    if let predicted { return StyledText(QuantityText.position(predicted.coordinate)) }
+    let text = QuantityText.position(location.coordinate)
+    return record.isLocationStale ? StyledText("~" + text, style: .dim) : StyledText(text)
+  }
+
+  /// How far off the position may be: the bound that the vehicle promised for now, or else the accuracy that the last
+  /// one had.
+  private var within: StyledText {
+    if let predicted { return StyledText(QuantityText.distance(predicted.bound)) }
+    guard let accuracy = record.location?.message.location.horizontalAccuracy else { return Self.absent }
+    return StyledText(QuantityText.distance(accuracy), style: .dim)
+  }
+
+  private var predicted: PredictedPosition? { record.predictedPosition(at: now) }
+
+  /// Speed and course of the past say nothing about now.
+  private func moving(_ text: String?) -> StyledText {
+    guard let text, !record.isLocationStale else { return Self.absent }
+    return StyledText(text)
+  }
+
+  private var heading: StyledText {
+    guard let heading = record.heading, record.state != .offline, !heading.isRetained else {
+      return Self.absent
+    }
+    let degrees = heading.message.trueHeading ?? heading.message.magneticHeading
+    return StyledText(QuantityText.direction(degrees), style: fading(since: heading.receivedAt))
+  }
+
+  private var attitude: StyledText {
+    guard let attitude = record.attitude, record.state != .offline, !attitude.isRetained else {
+      return Self.absent
+    }
+    return StyledText(
+      QuantityText.attitude(attitude.message.attitude), style: fading(since: attitude.receivedAt))
+  }
+
+  /// What happened last, and how long ago where there is room to say so.
+  private func event(width: Int) -> StyledText {
+    guard let event = record.event else { return Self.absent }
+    let text = StyledText(event.message.summary)
+    guard !event.isRetained else { return text }
+    var dated = text
+    dated.append(" \(QuantityText.age(max(0, now.seconds(since: event.receivedAt))))", style: .dim)
+    return dated.width <= width ? dated : text
+  }
+
+  private func fading(since moment: Moment) -> TextStyle {
+    now.seconds(since: moment) > Self.fadesAfter ? .dim : .plain
+  }
+}

@@ -1,0 +1,94 @@
+package import ArgumentParser
+package import Fleet
+internal import Glibc
+internal import MQTT
+internal import Platform
+
+/// The options of `odograph watch`.
+package struct WatchOptions: ParsableArguments {
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  @OptionGroup package var words: MessageProfileArguments
+
+  @OptionGroup package var vehicles: VehicleArguments
+
+  @Option(
+    help: ArgumentHelp(
+      "Split the messages with the other members of this group; each sees a part, and nothing that the broker had kept.",
+      valueName: "group"))
+  package var share: String?
+
+  @Flag(help: "Print the table once, as soon as what the broker had kept is in, and end.")
+  package var once = false
+
+  @OptionGroup package var time: TimeLimitArguments
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Time between redraws at least (default: 0.08; in a pipe: 1).", valueName: "seconds"))
+  package var interval: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "Sort by \(VehicleOrder.names.joined(separator: ", ")); -key is the other way round.",
+      valueName: "key"))
+  package var sort: String?
+
+  @Option(help: ArgumentHelp("Show only vehicles with these words in name or state.", valueName: "words"))
+  package var filter = ""
+
+  @Flag(name: .customLong("details"), help: "Begin with the details of a vehicle shown.")
+  package var showsDetail = false
+
+  @Flag(name: .customLong("map"), help: "Begin with the map shown.")
+  package var showsMap = false
+
+  @Flag(help: "With --once: print a JSON array. In a pipe: a JSON line for each vehicle that changed.")
+  package var json = false
+
+  package init() {}
+
+  /// What the table is sorted by at first.
+  func order() throws(FleetError) -> VehicleOrder {
+    try sort.map(VehicleOrder.init(parsing:)) ?? VehicleOrder()
+  }
+}
+
+/// Shows a fleet as it moves: a table on a terminal, lines in a pipe.
+package enum WatchCommand {
+  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached.
+  package static func run(_ options: WatchOptions) throws(FleetError) -> ExitStatus {
+    if let interval = options.interval, !(0.02...3600).contains(interval) {
+      throw FleetError(
+        operation: "draw", object: "every \(interval) s", cause: "--interval is 0.02 to 3600 seconds",
+        exit: .usage)
+    }
+    let broker = try options.broker.options()
+    let selection = try options.vehicles.selection(options.broker, options.words)
+    let timeout = try options.time.limit()
+    let order = try options.order()
+    signal(SIGPIPE, SIG_IGN)
+    let isInteractive = LiveScreen.isPossible && !options.once
+    let signals: SignalDescriptor
+    do throws(SystemError) {
+      signals = try SignalDescriptor(isInteractive ? LiveScreen.signals : [SIGINT, SIGTERM, SIGHUP])
+    } catch { throw FleetError(error) }
+    let model = try WatchModel(
+      roster: Roster(root: selection.root, profile: selection.profile))
+    let subscriber = try FleetSubscriber(
+      broker: broker, filters: selection.filters(), qos: .atLeastOnce, share: options.share,
+      handlers: .init(
+        received: { batch in
+          model.take(batch)
+          return .kept
+        },
+        connection: { model.take($0) }))
+    try subscriber.start()
+    defer { subscriber.stop(drain: options.share == nil ? 0.5 : 30) }
+    if isInteractive {
+      return try WatchScreen(options, order, timeout, title: broker.address.description, model, signals).run()
+    }
+    return try WatchPrinter(options, order, timeout, model, signals).run()
+  }
+}

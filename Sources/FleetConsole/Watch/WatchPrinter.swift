@@ -1,0 +1,161 @@
+internal import Fleet
+internal import Glibc
+internal import Platform
+internal import Spatial
+
+/// `watch` without a terminal: one line for each vehicle that changed within the interval, or the table once.
+struct WatchPrinter {
+  /// Seconds without a kept message after which there are no more of them.
+  private static let settlingTime = 0.3
+  /// Columns where nobody says how many there are.
+  private static let defaultWidth = 160
+
+  private let options: WatchOptions
+  private let order: VehicleOrder
+  private let timeout: Double?
+  private let model: WatchModel
+  private let signals: SignalDescriptor
+
+  init(
+    _ options: WatchOptions, _ order: VehicleOrder, _ timeout: Double?, _ model: WatchModel,
+    _ signals: SignalDescriptor
+  ) {
+    self.options = options
+    self.order = order
+    self.timeout = timeout
+    self.model = model
+    self.signals = signals
+  }
+
+  func run() throws(FleetError) -> ExitStatus {
+    let interval = options.once ? 0.05 : options.interval ?? 1
+    let end = timeout.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }
+    var seen: UInt64 = 0
+    var longestName = 0
+    var lastTrouble: String?
+    while true {
+      let isOver = try !pause(seconds: interval, end: end)
+      if let number = signals.received().first { return ExitStatus(signal: number) }
+      let (failure, trouble) = model.withState { ($0.failure, $0.trouble) }
+      if let failure { throw failure }
+      if options.once {
+        guard isOver || isSettled else { continue }
+        return printTable()
+      }
+      if let trouble, trouble != lastTrouble { StandardError.say(trouble) }
+      lastTrouble = trouble
+      if let ending = printChanges(since: &seen, &longestName) { return ending }
+      if isOver { return .done }
+    }
+  }
+
+  /// Waits; returns false when the command's time is over.
+  private func pause(seconds: Double, end: Int64?) throws(FleetError) -> Bool {
+    var left = Int64(seconds * 1e9)
+    if let end { left = min(left, end - SystemClock.monotonic) }
+    var entries = [pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0)]
+    if left > 0 { _ = unsafe poll(&entries, 1, Int32(min(left / 1_000_000 + 1, 3_600_000))) }
+    return end.map { SystemClock.monotonic < $0 } ?? true
+  }
+
+  private var isSettled: Bool {
+    model.withState { state in
+      state.lastKept.map { Moment.now.seconds(since: $0) >= Self.settlingTime } ?? false
+    }
+  }
+
+  private func printChanges(since seen: inout UInt64, _ longestName: inout Int) -> ExitStatus? {
+    let now = Moment.now
+    let since = seen
+    let (changed, revision) = model.withState { state in
+      let filter = VehicleFilter(text: options.filter)
+      return (
+        state.roster.vehicles.filter { $0.revision > since && filter.matches($0) }, state.roster.revision
+      )
+    }
+    seen = revision
+    var text = ""
+    for record in changed.sorted(by: { $0.key < $1.key }) {
+      if options.json {
+        text += String(decoding: record.json(at: now), as: UTF8.self) + "\n"
+        continue
+      }
+      longestName = max(longestName, VehicleRow.nameWidth(record.key, withFleet: true))
+      let layout = WatchColumn.layout(width: Self.defaultWidth, longestName: longestName)
+      var line = StyledText(now.time.rfc3339 + "  ")
+      line.append(WatchView.line(VehicleRow(record: record, now: now, namesFleet: true), layout))
+      text += line.plain.trimmingTrailingBlanks + "\n"
+    }
+    return write(text)
+  }
+
+  private func printTable() -> ExitStatus {
+    let now = Moment.now
+    let isTerminal = isatty(STDOUT_FILENO) == 1
+    let width = isTerminal ? TerminalScreen.size(of: STDOUT_FILENO)?.columns ?? 80 : Self.defaultWidth
+    var view = WatchView(size: TerminalSize(columns: width, rows: 1), title: "")
+    view.order = order
+    view.filter.text = options.filter
+    let (text, remarks) = model.withState { state in
+      let text =
+        options.json
+        ? Self.json(of: state.roster, at: now, &view)
+        : Self.table(of: state.roster, at: now, &view, styles: isTerminal && CommandOutput.usesColor)
+      return (text, Self.remarks(on: state.roster))
+    }
+    // Beside the table, which scripts read, and not in it.
+    for remark in remarks { StandardError.say(remark) }
+    return write(text) ?? .done
+  }
+
+  /// What came and is not in the table.
+  static func remarks(on roster: Roster) -> [String] {
+    func messages(_ count: Int) -> String { "\(count) message\(count == 1 ? "" : "s")" }
+    var remarks: [String] = []
+    let counters = roster.counters
+    if counters.malformed > 0 { remarks.append("\(messages(counters.malformed)) could not be read") }
+    if counters.refused > 0 {
+      remarks.append(
+        "\(messages(counters.refused)) came of vehicles beyond \(roster.capacity), which are not shown; "
+          + "choose some with --fleet or --vehicle")
+    }
+    return remarks
+  }
+
+  /// The whole table as text, with its titles and without a head.
+  static func table(of roster: Roster, at now: Moment, _ view: inout WatchView, styles: Bool) -> String {
+    // As tall as the fleet: a table for a script is not cut.
+    view.isUnbounded = true
+    let snapshot = view.snapshot(of: roster, at: now)
+    let layout = WatchColumn.layout(width: view.size.columns, longestName: snapshot.longestName)
+    var text = view.titles(layout).rendered(styles: styles).trimmingTrailingBlanks + "\n"
+    for record in snapshot.visible {
+      let row = VehicleRow(record: record, now: now, namesFleet: snapshot.fleets.count > 1)
+      text += WatchView.line(row, layout).rendered(styles: styles).trimmingTrailingBlanks + "\n"
+    }
+    return text
+  }
+
+  /// All vehicles that the view shows as a JSON array, one a line.
+  static func json(of roster: Roster, at now: Moment, _ view: inout WatchView) -> String {
+    view.isUnbounded = true
+    let objects = view.snapshot(of: roster, at: now).visible.map {
+      String(decoding: $0.json(at: now), as: UTF8.self)
+    }
+    return "[" + objects.joined(separator: ",\n") + "]\n"
+  }
+
+  /// Returns how the command ends when the output is gone.
+  private func write(_ text: String) -> ExitStatus? {
+    guard let problem = OutputStream.write(Array(text.utf8), to: STDOUT_FILENO) else { return nil }
+    return problem.rawValue == EPIPE ? .done : .outputFailed
+  }
+}
+
+extension String {
+  fileprivate var trimmingTrailingBlanks: String {
+    var text = self[...]
+    while text.last == " " { text.removeLast() }
+    return String(text)
+  }
+}

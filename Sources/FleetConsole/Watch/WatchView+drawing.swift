@@ -1,0 +1,131 @@
+internal import Fleet
+internal import Spatial
+
+extension WatchView {
+  /// Messages and bytes in a second.
+  struct Rates: Hashable, Sendable {
+    var messages = 0.0
+    var bytes = 0.0
+  }
+
+  /// The whole screen: head, titles, vehicles, foot.
+  /// - Parameter trouble: why there is no connection; nil when there is one.
+  func frame(of snapshot: Snapshot, at now: Moment, rates: Rates, trouble: String?) -> Frame {
+    var frame = Frame(size: size)
+    frame.put(head(of: snapshot), row: 0)
+    let layout = layout
+    if layout.tableRows > 0 { drawTable(of: snapshot, at: now, rows: layout.tableRows, on: &frame) }
+    drawPanes(of: snapshot, layout, at: now, on: &frame)
+    if size.rows > 3 {
+      frame.put(foot(of: snapshot, layout, rates: rates, trouble: trouble), row: size.rows - 1)
+    }
+    if showsKeys { WatchKeys.draw(on: &frame) }
+    return frame
+  }
+
+  private func drawTable(of snapshot: Snapshot, at now: Moment, rows: Int, on frame: inout Frame) {
+    let columns = WatchColumn.layout(width: size.columns, longestName: snapshot.longestName)
+    frame.put(titles(columns), row: 1)
+    for (place, record) in snapshot.visible.prefix(rows).enumerated() {
+      let row = VehicleRow(record: record, now: now, namesFleet: snapshot.fleets.count > 1)
+      let line = Self.line(row, columns)
+      let isChosen = place == snapshot.selectedRow
+      frame.put(
+        isChosen ? line.fitted(to: size.columns).styled(TextStyle(reversed: true)) : line, row: 2 + place)
+    }
+    if snapshot.visible.isEmpty, size.rows > 4 {
+      let hint = snapshot.total > 0 ? "no vehicle matches the filter" : "waiting for the first vehicle"
+      frame.put(StyledText(hint, style: .dim), row: 2)
+    }
+  }
+
+  /// One vehicle in the columns given.
+  static func line(_ row: VehicleRow, _ layout: [(column: WatchColumn, width: Int)]) -> StyledText {
+    var line = StyledText()
+    for (place, (column, width)) in layout.enumerated() {
+      if place > 0 { line.append(String(repeating: " ", count: WatchColumn.gap)) }
+      line.append(row.text(column, width: width).fitted(to: width, alignment: column.alignment))
+    }
+    return line
+  }
+
+  func titles(_ layout: [(column: WatchColumn, width: Int)]) -> StyledText {
+    var line = StyledText()
+    for (place, (column, width)) in layout.enumerated() {
+      if place > 0 { line.append(String(repeating: " ", count: WatchColumn.gap)) }
+      let isSorted = order.criterion.column == column
+      let style = TextStyle(.cyan, bold: isSorted)
+      var title = StyledText(column.title, style: style)
+      if isSorted {
+        // The mark is there in the narrowest column too.
+        let gap = title.width + 2 <= width ? " " : ""
+        title = title.width >= width ? StyledText(cells: Array(title.cells.prefix(width - 1))) : title
+        title.append(gap + (order.isReversed ? "▾" : "▴"), style: style)
+      }
+      line.append(title.fitted(to: width, alignment: column.alignment))
+    }
+    return line
+  }
+
+  private func head(of snapshot: Snapshot) -> StyledText {
+    var left = StyledText("odograph", style: .bold)
+    left.append("  " + title)
+    if snapshot.fleets.count == 1, let fleet = snapshot.fleets.first {
+      left.append("  fleet ", style: .dim)
+      left.append(fleet)
+    }
+    return spread(left, [true, false].map { counts(of: snapshot, withNames: $0) })
+  }
+
+  /// How many vehicles are in which state.
+  private func counts(of snapshot: Snapshot, withNames: Bool) -> StyledText {
+    var text = StyledText("\(snapshot.total) vehicle\(snapshot.total == 1 ? "" : "s")")
+    for state in VehicleState.allCases {
+      let count = snapshot.counts[state] ?? 0
+      // Online is always told; the others when there are any.
+      guard count > 0 || state == .online else { continue }
+      let sign = VehicleRow.state(state)
+      text.append("  ")
+      text.append(StyledText(cells: Array(sign.cells.prefix(1))))
+      text.append(" \(count)" + (withNames ? " \(state.rawValue)" : ""))
+    }
+    return text
+  }
+
+  /// Details and map, where the layout has them.
+  private func drawPanes(of snapshot: Snapshot, _ layout: WatchLayout, at now: Moment, on frame: inout Frame)
+  {
+    if let row = layout.ruleRow {
+      frame.put(StyledText(String(repeating: "─", count: size.columns), style: .dim), row: row)
+    }
+    if let area = layout.detail {
+      let nobody = snapshot.total > 0 ? "no vehicle is chosen: ↑ and ↓ do" : "waiting for the first vehicle"
+      let lines =
+        snapshot.selected.map {
+          DetailPane(record: $0, now: now).lines(
+            columns: area.columns, rows: area.rows, offset: detailOffset)
+        } ?? [StyledText(nobody, style: .dim)]
+      draw(lines, in: area, on: &frame)
+    }
+    if let area = layout.map {
+      draw(snapshot.map.lines(columns: area.columns, rows: area.rows), in: area, on: &frame)
+    }
+  }
+
+  private func draw(_ lines: [StyledText], in area: WatchLayout.Area, on frame: inout Frame) {
+    for (row, line) in lines.prefix(area.rows).enumerated() {
+      frame.put(line.fitted(to: area.columns), row: area.row + row, column: area.column)
+    }
+  }
+
+  /// One text at either edge. On the right stands the first of several that there is room for, or none.
+  func spread(_ left: StyledText, _ right: [StyledText]) -> StyledText {
+    let room = size.columns - left.width
+    guard let right = right.first(where: { $0.width + (left.width > 0 ? 2 : 0) <= room }) else {
+      return left.fitted(to: size.columns)
+    }
+    var line = left
+    line.append(right.fitted(to: room, alignment: .right))
+    return line
+  }
+}

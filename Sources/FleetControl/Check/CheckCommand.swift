@@ -1,0 +1,165 @@
+package import ArgumentParser
+package import Fleet
+package import FleetConsole
+internal import JSON
+internal import MQTT
+internal import Platform
+internal import Spatial
+internal import Telemetry
+
+/// The options of `odograph check`.
+package struct CheckOptions: ParsableArguments {
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  @Option(help: "The fleet whose topics to try (default: all); repeat for several.")
+  package var fleet: [String] = []
+
+  @Flag(help: "Print a JSON array of the findings.")
+  package var json = false
+
+  package init() {}
+}
+
+/// Tests a broker's set-up as a consumer sees it: can it be reached, whom does it believe, what may this user do.
+///
+/// Nothing is left behind and no vehicle is disturbed: what is published goes to a vehicle that does not exist, and is
+/// not retained.
+package enum CheckCommand {
+  /// The vehicle that does not exist.
+  static let probeVehicle = "odograph-check"
+  /// Days before the end of a certificate from which on it is a warning.
+  private static let expiryWarning = 21.0
+
+  /// Returns `.done` when nothing has failed; warnings are no failure.
+  package static func run(_ options: CheckOptions) throws(FleetError) -> ExitStatus {
+    var findings: [CheckFinding] = []
+    let broker = try options.broker.options()
+    if let properties = try reach(broker, &findings) {
+      limits(properties, &findings)
+      try rights(options, broker, properties, &findings)
+    }
+    if options.json {
+      var json = JSONWriter()
+      json.openArray()
+      for finding in findings { finding.write(to: &json) }
+      json.closeArray()
+      try CommandOutput.print(json.bytes + [0x0A])
+    } else {
+      try CommandOutput.print(findings.map(\.line), styles: CommandOutput.usesStyles)
+    }
+    return findings.contains { $0.verdict == .failed } ? .unavailable : .done
+  }
+
+  /// Name lookup, TCP, TLS, login.
+  private static func reach(
+    _ broker: BrokerOptions, _ findings: inout [CheckFinding]
+  ) throws(FleetError) -> MQTTServerProperties? {
+    let configuration = try broker.configuration()
+    let outcome: BrokerProbe.Finding?
+    do throws(MQTTError) { outcome = try BrokerProbe.run(configuration, timeout: 15).first } catch {
+      throw FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
+    }
+    switch outcome {
+    case .accepting(let properties):
+      let version = properties.protocolLevel == 5 ? "5" : "3.1.1"
+      findings.append(CheckFinding("reach", .ok, "\(properties.broker) speaks MQTT \(version)"))
+      findings += tls(properties, isWanted: configuration.tls != nil)
+      let user = configuration.userName.map { "as \"\($0)\"" }
+      let certificate = broker.certificateFile.map { "with certificate \($0)" }
+      let who = [user, certificate].compactMap { $0 }.joined(separator: " ")
+      findings.append(
+        who.isEmpty
+          ? CheckFinding(
+            "login", .warning, "let in without a name: anybody may come",
+            remedy: "turn allow_anonymous off where others can reach it")
+          : CheckFinding("login", .ok, "let in \(who)"))
+      return properties
+    case .refused(let reason):
+      findings.append(CheckFinding("reach", .ok, "\(reason.broker) answers"))
+      findings.append(CheckFinding("login", .failed, reason.description, remedy: reason.remedy))
+    case .unreachable(let reason):
+      let subject = reason.phase == .tls ? "tls" : "reach"
+      if reason.phase == .tls { findings.append(CheckFinding("reach", .ok, "\(reason.broker) accepts TCP")) }
+      var remedy = reason.remedy
+      // A broker that wants a certificate often ends the connection without a word, with TLS 1.3 after the handshake.
+      if configuration.tls != nil, broker.certificateFile == nil {
+        let hint = "give --cert and --key where the broker asks for a client certificate"
+        remedy = remedy.map { "\($0); \(hint)" } ?? hint
+      }
+      findings.append(CheckFinding(subject, .failed, reason.description, remedy: remedy))
+    case nil: break
+    }
+    return nil
+  }
+
+  private static func tls(_ properties: MQTTServerProperties, isWanted: Bool) -> [CheckFinding] {
+    guard isWanted else {
+      let isLocal = ["localhost", "127.0.0.1", "::1"].contains(properties.broker.host)
+      return [
+        isLocal
+          ? CheckFinding("tls", .ok, "plain text on this machine")
+          : CheckFinding(
+            "tls", .warning, "plain text: positions and passwords can be read on the way",
+            remedy: "use mqtts://")
+      ]
+    }
+    guard let certificate = properties.certificate else {
+      return [CheckFinding("tls", .ok, "encrypted; the broker's certificate was believed")]
+    }
+    let days = certificate.secondsLeft / 86_400
+    let text =
+      "\(certificate.tlsVersion), \(certificate.subject) by \(certificate.issuer), "
+      + "ends in \(QuantityText.age(max(0, certificate.secondsLeft)))"
+    return [
+      days < expiryWarning
+        ? CheckFinding("tls", .warning, text, remedy: "renew the broker's certificate")
+        : CheckFinding("tls", .ok, text)
+    ]
+  }
+
+  /// What CONNACK told.
+  private static func limits(_ properties: MQTTServerProperties, _ findings: inout [CheckFinding]) {
+    guard properties.protocolLevel == 5 else {
+      findings.append(
+        CheckFinding(
+          "limits", .unknown, "MQTT 3.1.1 tells no limits, and acknowledges what it throws away",
+          remedy: "use a broker with MQTT 5"))
+      return
+    }
+    var parts = ["\(properties.receiveMaximum) messages under way"]
+    parts.append(
+      properties.maximumPacketSize.map { "packets up to \(QuantityText.volume(Double($0)))" }
+        ?? "packets of any size")
+    if let keepAlive = properties.keepAlive { parts.append("keep-alive \(keepAlive) s") }
+    findings.append(CheckFinding("limits", .ok, parts.joined(separator: ", ")))
+    if let size = properties.maximumPacketSize, size < 65_536 {
+      findings.append(
+        CheckFinding(
+          "limits", .warning, "a track can be longer than \(size) bytes",
+          remedy: "raise the broker's packet limit (mosquitto: max_packet_size)"))
+    }
+    if properties.maximumQoS < .atLeastOnce {
+      findings.append(
+        CheckFinding("limits", .failed, "no QoS 1: nothing is sure to arrive", remedy: "use another broker"))
+    }
+    if !properties.retainAvailable {
+      findings.append(
+        CheckFinding(
+          "limits", .failed, "nothing is retained: status and last positions are lost",
+          remedy: "turn retained messages on"))
+    }
+    if !properties.sharedSubscriptionsAvailable {
+      findings.append(
+        CheckFinding(
+          "limits", .warning, "no shared subscriptions: --share does not work", remedy: "use one consumer"))
+    }
+  }
+
+  private static func rights(
+    _ options: CheckOptions, _ broker: BrokerOptions, _ properties: MQTTServerProperties,
+    _ findings: inout [CheckFinding]
+  ) throws(FleetError) {
+    var rights = try CheckRights(options, broker, isVersion5: properties.protocolLevel == 5)
+    findings += try rights.run()
+  }
+}

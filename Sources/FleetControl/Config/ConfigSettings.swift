@@ -1,0 +1,149 @@
+internal import Fleet
+internal import FleetConsole
+internal import FoundationEssentials
+internal import JSON
+internal import Telemetry
+
+/// Settings for vehicles, by their dotted keys, as they are written on a command line or in a file.
+struct ConfigSettings: Hashable, Sendable {
+  var values: [String: JSONValue] = [:]
+  /// Keys to take back, so that the vehicle's own file decides again.
+  var removed: Set<String> = []
+
+  init() {}
+
+  /// - Parameters:
+  ///   - assignments: `key=value`, the value as JSON or, where it is none, as text.
+  ///   - removals: keys to take back.
+  ///   - file: a JSON file with an object of keys, or one whose `settings` are such an object.
+  /// - Throws: `FleetError` naming what cannot be read, and the key or value that no vehicle would take.
+  init(assignments: [String], removals: [String], file: String?) throws(FleetError) {
+    if let file {
+      for (key, value) in try Self.settings(ofFile: file).sorted(by: { $0.key < $1.key }) {
+        values[key] = try Self.checked(value, of: key, place: " of \(file)")
+      }
+    }
+    for assignment in assignments {
+      guard let equals = assignment.firstIndex(of: "="), equals != assignment.startIndex else {
+        throw FleetError(
+          operation: "read", object: "\"\(assignment.prefix(80))\"", cause: "write a setting as key=value",
+          exit: .usage)
+      }
+      let key = String(assignment[..<equals])
+      let text = String(assignment[assignment.index(after: equals)...])
+      values[key] = try Self.checked(Self.value(text), of: key, text: text)
+    }
+    for key in removals {
+      // Whatever stands there may be taken back, also what another version has set.
+      try Self.checkForm(key, place: "")
+      values[key] = nil
+      removed.insert(key)
+    }
+  }
+
+  /// A number, a flag, a list of texts; anything else is text.
+  static func value(_ text: String) -> JSONValue {
+    guard let json = try? JSONValue(parsing: Array(text.utf8)) else { return .string(text) }
+    switch json {
+    case .bool, .integer, .number, .string: return json
+    case .array(let elements) where elements.allSatisfy({ $0.string != nil }): return json
+    default: return .string(text)
+    }
+  }
+
+  /// What is wanted after this on top of what was.
+  func applied(to wanted: [String: JSONValue]) -> [String: JSONValue] {
+    var result = wanted.filter { !removed.contains($0.key) }
+    for (key, value) in values { result[key] = value }
+    return result
+  }
+
+  /// Checks a setting against the list that vehicles check it against, before it is sent to any.
+  /// - Parameter text: the value as it was written, where everything is text: 5 may be meant as a string.
+  private static func checked(
+    _ value: JSONValue, of key: String, text: String? = nil, place: String = ""
+  ) throws(FleetError) -> JSONValue {
+    try checkForm(key, place: place)
+    if let problem = RemoteKeys.problem(with: key) {
+      throw FleetError(operation: "set", object: "\"\(key)\"\(place)", cause: problem, exit: .usage)
+    }
+    guard let rule = ConfigurationKey.byPath[key], rule.accept(json: value) == nil else { return value }
+    if let text, rule.accept(.text(text)) != nil { return .string(text) }
+    throw FleetError(
+      operation: "set", object: "\(key) to \(value.text.prefix(80))\(place)", cause: "it is \(rule.accepted)",
+      exit: .usage)
+  }
+
+  private static func checkForm(_ key: String, place: String) throws(FleetError) {
+    let isKey =
+      key.contains(".") && !key.hasPrefix(".") && !key.hasSuffix(".") && key.utf8.count <= 128
+      && key.utf8.allSatisfy {
+        (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F || $0 == 0x2E
+      }
+    guard isKey else {
+      throw FleetError(
+        operation: "set", object: "\"\(key.prefix(80))\"\(place)",
+        cause: "a key is written as in location.distance_filter",
+        exit: .usage)
+    }
+  }
+
+  private static func settings(ofFile path: String) throws(FleetError) -> [String: JSONValue] {
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw FleetError(
+        operation: "read", object: path, cause: "there is no such file, or it may not be read", exit: .usage)
+    }
+    do throws(JSONError) {
+      let json = try JSONValue(parsing: Array(data))
+      let object = json["settings"] ?? json
+      guard case .object(let members) = object else { throw JSONError("not an object of settings") }
+      return members
+    } catch {
+      throw FleetError(operation: "read", object: path, cause: error.description, exit: .usage)
+    }
+  }
+}
+
+/// What is wanted of a vehicle and what it says of it: the two retained documents.
+struct ConfigDocuments: Hashable, Sendable {
+  var desired: JSONValue?
+  var reported: JSONValue?
+
+  static func object(_ json: JSONValue?) -> [String: JSONValue] {
+    if case .object(let members)? = json { members } else { [:] }
+  }
+
+  var wanted: [String: JSONValue] { Self.object(desired?["settings"]) }
+  var inForce: [String: JSONValue] { Self.object(reported?["settings"]) }
+
+  /// Keys whose wanted value is not in force, or that are in force and not wanted.
+  var differences: [(key: String, wanted: JSONValue?, inForce: JSONValue?)] {
+    Set(wanted.keys).union(inForce.keys).sorted().compactMap { key in
+      Self.isSame(wanted[key], inForce[key]) ? nil : (key, wanted[key], inForce[key])
+    }
+  }
+
+  /// 1 and 1.0 are one number.
+  private static func isSame(_ a: JSONValue?, _ b: JSONValue?) -> Bool {
+    if let x = a?.double, let y = b?.double { return x == y }
+    return a == b
+  }
+
+  /// Takes in what the broker keeps.
+  static func collect(_ messages: [(topic: String, payload: [UInt8])], root: String) -> [VehicleKey:
+    ConfigDocuments]
+  {
+    var documents: [VehicleKey: ConfigDocuments] = [:]
+    for message in messages {
+      guard let address = TopicAddress(topic: message.topic, root: root) else { continue }
+      let json = try? JSONValue(parsing: message.payload)
+      let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
+      switch address.path {
+      case "config/desired": documents[key, default: ConfigDocuments()].desired = json
+      case "config/reported": documents[key, default: ConfigDocuments()].reported = json
+      default: break
+      }
+    }
+    return documents
+  }
+}

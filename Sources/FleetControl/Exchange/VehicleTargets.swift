@@ -1,0 +1,88 @@
+internal import Bytes
+package import Fleet
+internal import MQTT
+internal import Platform
+internal import Telemetry
+
+/// Which vehicles a command is for.
+package struct VehicleTargets: Hashable, Sendable {
+  package var root = FleetSelection().root
+  /// None stands for all.
+  package var fleets: [String]
+  package var vehicles: [String]
+  /// Of those, 1 ... 100 per cent, always the same ones for the same vehicles; nil takes all.
+  package var share: Double?
+  /// Whether every vehicle of every fleet is meant where none is named. Without it that is refused to a command that
+  /// changes something; one that only reads does not ask.
+  package var meansEveryVehicle = false
+
+  package init(root: String, fleets: [String], vehicles: [String], share: Double? = nil) {
+    self.root = root
+    self.fleets = fleets
+    self.vehicles = vehicles
+    self.share = share
+  }
+
+  /// The filters of a path below each of them.
+  package func filters(_ paths: [String]) throws(FleetError) -> [String] {
+    if let share, !(share > 0 && share <= 100) {
+      throw FleetError(
+        operation: "use", object: "--share \(share)", cause: "it is a percentage, above 0 and up to 100",
+        exit: .usage)
+    }
+    // Names are checked by the contract's own rule.
+    let bases = try FleetSelection(root: root, fleets: fleets, vehicles: vehicles).filters()
+    return bases.flatMap { base in paths.map { base.dropLast("#".count) + $0 } }
+  }
+
+  /// Asks for a choice where something is to be changed: that nobody is named is more often forgotten than meant.
+  /// - Throws: `FleetError` when every vehicle of every fleet would be told, and nobody said so.
+  func requireChoice() throws(FleetError) {
+    guard fleets.isEmpty, vehicles.isEmpty, !meansEveryVehicle else { return }
+    throw FleetError(
+      operation: "tell", object: "every vehicle of every fleet",
+      cause: "nobody is named; give --fleet or --vehicle, or --every-vehicle where that is meant",
+      exit: .usage)
+  }
+
+  /// The vehicles meant, when all are named.
+  package var named: [VehicleKey]? {
+    guard !vehicles.isEmpty, !fleets.isEmpty else { return nil }
+    return fleets.flatMap { fleet in vehicles.map { VehicleKey(fleet: fleet, vehicle: $0) } }.sorted()
+  }
+
+  /// Whether nobody is meant: not all are named, and the broker keeps nothing of any.
+  func isNobody(_ kept: [MQTTMessage]) -> Bool { named == nil && found(kept).isEmpty }
+
+  private func found(_ kept: [MQTTMessage]) -> Set<VehicleKey> {
+    Set(
+      kept.compactMap { message in
+        TopicAddress(topic: message.topic, root: root).map {
+          VehicleKey(fleet: $0.fleet, vehicle: $0.vehicle)
+        }
+      })
+  }
+
+  /// The vehicles meant: those named, or those of which the broker keeps something; and of them the share.
+  /// - Throws: `FleetError` when there is none.
+  func resolve(_ kept: [MQTTMessage]) throws(FleetError) -> [VehicleKey] {
+    let keys = named ?? found(kept).sorted()
+    guard !keys.isEmpty else {
+      throw FleetError(
+        operation: "find", object: "the vehicles",
+        cause:
+          "the broker keeps nothing of them; name --fleet and --vehicle, or look with odograph watch --once",
+        exit: .unavailable)
+    }
+    guard let share else { return keys }
+    let count = max(1, Int((Double(keys.count) * share / 100).rounded()))
+    return keys.sorted { ($0.lot, $0) < ($1.lot, $1) }.prefix(count).sorted()
+  }
+}
+
+extension VehicleKey {
+  /// A number that looks drawn by lot and is always the same.
+  package var lot: UInt64 { FNV1a.hash64(description.utf8) }
+
+  package func topic(root: String, _ path: String) -> String { "\(root)/\(fleet)/\(vehicle)/\(path)" }
+}

@@ -1,0 +1,131 @@
+internal import Fleet
+internal import FleetConsole
+package import JSON
+internal import Positioning
+package import Spatial
+internal import Telemetry
+
+/// Regions as the wire has them: the features of a GeoJSON collection, each with an `id` of its own.
+package struct RegionDocument: Hashable, Sendable {
+  package struct Feature: Hashable, Sendable {
+    package var identifier: String
+    /// The whole feature, what this version does not know included.
+    var json: JSONValue
+
+    /// What it looks like; nil for what cannot be drawn.
+    var shape: RegionShape? {
+      RegionShape.regions(inGeoJSON: .object(["features": .array([json])])).first
+    }
+
+    /// What it encloses on the earth.
+    /// - Throws: `JSONError` saying what is wrong with it.
+    package func area() throws(JSONError) -> Area {
+      let region = try Region(feature: json)
+      do throws(RegionError) { return try region.area() } catch { throw JSONError("\(error)") }
+    }
+
+    /// In a few words, as in `polygon, 12 corners`.
+    var summary: String {
+      switch shape?.outline {
+      case .circle(let center, let radius):
+        "circle of \(QuantityText.distance(radius)) around \(QuantityText.position(center))"
+      case .rings(let rings):
+        "polygon, \(rings.reduce(0) { $0 + Self.corners(of: $1) }) corners"
+          + (rings.count > 1 ? " in \(rings.count) rings" : "")
+      case nil: "unreadable"
+      }
+    }
+
+    /// A ring that is closed ends where it began.
+    private static func corners(of ring: [Coordinate]) -> Int {
+      ring.count > 1 && ring.first == ring.last ? ring.count - 1 : ring.count
+    }
+  }
+
+  /// In the order of the file.
+  package var features: [Feature] = []
+
+  /// More than this is refused before it is sent.
+  static let largestCount = 10_000
+
+  subscript(identifier: String) -> Feature? { features.first { $0.identifier == identifier } }
+
+  /// From what a broker keeps; features without a name are left out.
+  init(kept json: JSONValue?) {
+    for element in json?["features"]?.array ?? [] {
+      guard let identifier = RegionGeometry.identifier(of: element, acceptsName: true) else { continue }
+      features.append(Feature(identifier: identifier, json: element))
+    }
+  }
+
+  init() {}
+
+  /// Takes a feature that somebody has written.
+  /// - Throws: `JSONError` saying what is wrong with it.
+  mutating func append(_ element: JSONValue) throws(JSONError) {
+    guard let identifier = RegionGeometry.identifier(of: element, acceptsName: true) else {
+      throw JSONError("it has no name: give it an \"id\", or \"identifier\" or \"name\" among its properties")
+    }
+    guard identifier.utf8.count <= 128 else { throw JSONError("its name is longer than 128 bytes") }
+    guard self[identifier] == nil else {
+      throw JSONError("\"\(identifier)\" is there twice; names are unique")
+    }
+    guard case .object(var members) = element, let geometry = element["geometry"] else {
+      throw JSONError("\"\(identifier)\" has no geometry")
+    }
+    members["type"] = .string("Feature")
+    members["id"] = .string(identifier)
+    members["geometry"] = try Self.checked(
+      geometry, of: identifier, radius: element["properties"]?["radius"]?.double)
+    if members["properties"] == nil { members["properties"] = .object([:]) }
+    features.append(Feature(identifier: identifier, json: .object(members)))
+  }
+
+  /// The wire form.
+  /// - Parameter version: the sender's name for it.
+  func json(version: String) -> JSONValue {
+    .object([
+      "type": .string("FeatureCollection"), "version": .string(version),
+      "features": .array(features.map(\.json)),
+    ])
+  }
+
+  // MARK: Geometry
+
+  /// The geometry with its rings closed where they were left open; what else is in it stays.
+  private static func checked(
+    _ geometry: JSONValue, of name: String, radius: Double?
+  ) throws(JSONError) -> JSONValue {
+    let shape: RegionGeometry
+    do throws(JSONError) { shape = try RegionGeometry(geometry) } catch {
+      throw JSONError("\"\(name)\": \(error)")
+    }
+    guard case .polygon(let parts) = shape, case .object(var members) = geometry else {
+      guard let radius, radius > 0, radius <= 1e6 else {
+        throw JSONError(
+          "point \"\(name)\" has no radius: give it \"radius\" in metres among its properties, or --radius")
+      }
+      return geometry
+    }
+    guard !parts.isEmpty, !parts.contains(where: \.isEmpty) else {
+      throw JSONError("\"\(name)\" has a polygon without a ring")
+    }
+    for ring in parts.joined() where ring.count < (ring.first == ring.last ? 4 : 3) {
+      throw JSONError("a ring of \"\(name)\" has less than three corners")
+    }
+    let coordinates = geometry["coordinates"] ?? .array([])
+    members["coordinates"] =
+      geometry["type"]?.string == "Polygon"
+      ? closed(coordinates) : .array((coordinates.array ?? []).map(closed))
+    return .object(members)
+  }
+
+  private static func closed(_ rings: JSONValue) -> JSONValue {
+    .array(
+      (rings.array ?? []).map { ring in
+        var positions = ring.array ?? []
+        if let first = positions.first, positions.last != first { positions.append(first) }
+        return .array(positions)
+      })
+  }
+}

@@ -1,0 +1,87 @@
+package import Fleet
+internal import FoundationEssentials
+package import JSON
+internal import Telemetry
+
+/// Reads regions from GeoJSON, KML or WKT; what a file holds is told by its beginning, not by its name.
+package enum RegionFile {
+  /// Bytes.
+  private static let largest = 64 << 20
+
+  /// - Parameter radius: metres, for points that have none of their own.
+  /// - Throws: `FleetError` with file and place for what cannot be read.
+  package static func read(_ path: String, radius: Double?) throws(FleetError) -> RegionDocument {
+    let data =
+      path == "-" ? FileHandleInput.readAll(limit: largest) : FileManager.default.contents(atPath: path)
+    guard let data, data.count <= largest else {
+      throw FleetError(
+        operation: "read", object: path,
+        cause: "there is no such file, it may not be read, or it is larger than 64 MB",
+        exit: .usage)
+    }
+    do throws(JSONError) {
+      return try parse(Array(data), radius: radius)
+    } catch {
+      throw FleetError(operation: "read", object: path, cause: error.description, exit: .usage)
+    }
+  }
+
+  static func parse(_ bytes: [UInt8], radius: Double?) throws(JSONError) -> RegionDocument {
+    let start = bytes.first {
+      !($0 == 0x20 || (0x09...0x0D).contains($0) || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF)
+    }
+    var features: [(place: String, json: JSONValue)]
+    switch start {
+    case UInt8(ascii: "{"): features = try geoJSON(bytes)
+    case UInt8(ascii: "<"): features = try KMLRegions.read(bytes)
+    case nil: throw JSONError("it is empty")
+    default: features = try WKTRegions.read(bytes)
+    }
+    guard features.count <= RegionDocument.largestCount else {
+      throw JSONError("\(features.count) regions; at most \(RegionDocument.largestCount) are sent")
+    }
+    var document = RegionDocument()
+    for feature in features {
+      do throws(JSONError) { try document.append(withRadius(feature.json, radius)) } catch {
+        throw JSONError("\(feature.place): \(error)")
+      }
+    }
+    guard !document.features.isEmpty else { throw JSONError("there is no region in it") }
+    return document
+  }
+
+  private static func geoJSON(_ bytes: [UInt8]) throws(JSONError) -> [(place: String, json: JSONValue)] {
+    let json = try JSONValue(parsing: bytes)
+    switch json["type"]?.string {
+    case "FeatureCollection":
+      return (json["features"]?.array ?? []).enumerated().map { ("feature \($0.offset + 1)", $0.element) }
+    case "Feature": return [("the feature", json)]
+    default: throw JSONError("it is no GeoJSON of type Feature or FeatureCollection")
+    }
+  }
+
+  /// A point without a radius gets the usual one.
+  private static func withRadius(_ feature: JSONValue, _ radius: Double?) -> JSONValue {
+    guard let radius, feature["geometry"]?["type"]?.string == "Point",
+      feature["properties"]?["radius"] == nil,
+      case .object(var members) = feature
+    else { return feature }
+    var properties: [String: JSONValue] = [:]
+    if case .object(let own)? = feature["properties"] { properties = own }
+    properties["radius"] = .number(radius)
+    members["properties"] = .object(properties)
+    return .object(members)
+  }
+}
+
+extension JSONValue {
+  /// A GeoJSON feature with a name.
+  package static func feature(named name: String, geometry: JSONValue, properties: [String: JSONValue] = [:])
+    -> JSONValue
+  {
+    .object([
+      "type": .string("Feature"), "id": .string(name), "geometry": geometry,
+      "properties": .object(properties),
+    ])
+  }
+}

@@ -1,0 +1,102 @@
+package import Fleet
+internal import FleetConsole
+internal import Glibc
+internal import JSON
+internal import MQTT
+internal import Platform
+internal import Spatial
+internal import Telemetry
+
+/// Drives many virtual vehicles at once: a load for tests, and for sizing a broker.
+package enum SimulateCommand {
+  /// Seconds between two looks at what is due: short enough for an even load, long enough to cost nothing.
+  private static let tick = 0.01
+  /// Seconds that are waited at the end for what the broker has not acknowledged.
+  private static let drain = 30.0
+
+  /// Runs until the time is over or a signal comes; then every vehicle says goodbye, and a summary is printed.
+  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached.
+  package static func run(_ options: SimulateOptions) throws(FleetError) -> ExitStatus {
+    signal(SIGPIPE, SIG_IGN)
+    let waiter = try CommandWaiter()
+    let begin = Moment.now
+    let limit = try options.time.limit()
+    var fleet = try SimulatedFleet(options, start: begin.time)
+    let links = try SimulateLinks(options, fleet: fleet, waiter: waiter)
+    try links.start()
+    defer { links.stop(seconds: 5) }
+    links.send(fleet.status(.online, at: begin.time))
+    var progress = ProgressLine()
+    var outputs: [SimulatedFleet.Output] = []
+    var ending: CommandWaiter.Ending?
+    var seconds = 0.0
+    while ending == nil {
+      seconds = Moment.now.seconds(since: begin)
+      if let limit, seconds >= limit { break }
+      fleet.advance(to: min(seconds, limit ?? .infinity), into: &outputs)
+      links.send(outputs)
+      outputs.removeAll(keepingCapacity: true)
+      progress.show(every: 1) { describe(options, links.counters, pending: links.pending, seconds: seconds) }
+      let pause = min(max(tick, fleet.nextDue - Moment.now.seconds(since: begin)), 1)
+      let waited = waiter.wait(seconds: pause)
+      if case .timedOut = waited { continue }
+      ending = waited
+    }
+    if case .failed(let error)? = ending {
+      progress.clear()
+      throw error
+    }
+    links.send(fleet.status(.offline, at: Moment.now.time))
+    if options.clears {
+      links.send(
+        fleet.vehicles.indices.flatMap { place in
+          fleet.vehicles[place].removals.map { SimulatedFleet.Output(vehicle: place, message: $0) }
+        })
+    }
+    progress.clear()
+    waiter.drain(seconds: drain) { links.pending }
+    let isWritten = summary(options, links, seconds: seconds)
+    guard isWritten else { return .outputFailed }
+    if case .ended(let status)? = ending { return status }
+    return .done
+  }
+
+  private static func describe(
+    _ options: SimulateOptions, _ counters: PublishQueue.Counters, pending: Int, seconds: Double
+  ) -> String {
+    let rate = seconds > 0 ? Double(counters.acknowledged) / seconds : 0
+    var text = "\(options.vehicles) vehicles  \(counters.acknowledged) sent"
+    text += "  \(QuantityText.fixed(rate, decimals: 0) ?? "–")/s  \(pending) waiting"
+    if counters.dropped > 0 { text += "  \(counters.dropped) dropped: the broker is too slow" }
+    return text
+  }
+
+  /// Returns false when the output is gone.
+  private static func summary(_ options: SimulateOptions, _ links: SimulateLinks, seconds: Double) -> Bool {
+    let counters = links.counters
+    let cpu = Double(clock()) / Double(CLOCKS_PER_SEC)
+    var text: String
+    if options.json {
+      let bytes = JSONWriter.object { json in
+        json.field("vehicles", options.vehicles)
+        json.field("connections", options.connections)
+        json.field("seconds", seconds, decimals: 3)
+        json.field("messages", counters.accepted)
+        json.field("acknowledged", counters.acknowledged)
+        json.field("dropped", counters.dropped)
+        json.field("rejected", counters.rejected)
+        json.field("unacknowledged", links.pending)
+        json.field("bytes", counters.bytes)
+        json.field("cpuSeconds", cpu, decimals: 3)
+      }
+      text = String(decoding: bytes, as: UTF8.self) + "\n"
+    } else {
+      text = "\(options.vehicles) vehicles, \(QuantityText.fixed(seconds, decimals: 1) ?? "–") s: "
+      text += "\(counters.acknowledged) of \(counters.accepted) messages acknowledged"
+      if counters.dropped > 0 { text += ", \(counters.dropped) dropped because the broker was too slow" }
+      if counters.rejected > 0 { text += ", \(counters.rejected) refused by the broker" }
+      text += "; \(QuantityText.fixed(100 * cpu / max(seconds, 0.001), decimals: 1) ?? "–") % of a core\n"
+    }
+    return OutputStream.write(Array(text.utf8), to: STDOUT_FILENO).map { $0.rawValue == EPIPE } ?? true
+  }
+}

@@ -1,0 +1,181 @@
+internal import Fleet
+internal import MQTT
+internal import Motion
+internal import Positioning
+internal import Sensors
+internal import Simulation
+internal import Spatial
+internal import Telemetry
+
+/// One vehicle of a simulated fleet: where it is on the route that all share, what it says, and when it cannot.
+///
+/// It has no steps of its own: whoever calls it says what time it is, and equal calls give equal messages.
+struct SimulatedVehicle: Sendable {
+  /// Metres, one standard deviation, by which a receiver errs; the error changes slowly.
+  private static let receiverError = 1.5
+  private static let receiverMemory = 0.95
+  /// Fixes that are kept for the track of an outage at most; a longer one loses its oldest.
+  private static let longestTrack = 2000
+
+  let topics: TopicScheme
+  /// Seconds into the lap at the start.
+  private let phase: Double
+  /// Degrees by which this vehicle's streets lie apart from the shared ones.
+  private let shift: Coordinate
+  private let epoch: String
+  private var seq: UInt64 = 0
+  private var generator: SeededGenerator
+  /// Metres east and north.
+  private var error = SIMD2<Double>.zero
+  private var sessionStart: UTCTime
+  private var nextEvent: Double?
+  private var nextOutage: Double?
+  private var outageEnd: Double?
+  private var missed: [TrackMessage.Fix] = []
+
+  /// - Parameters:
+  ///   - number: tells this vehicle from others of the same seed.
+  ///   - lap: seconds once around the shared route.
+  init(
+    topics: TopicScheme, number: Int, options: SimulateOptions, lap: Double, start: UTCTime
+  ) {
+    self.topics = topics
+    generator = SeededGenerator(seed: options.seed, stream: UInt64(number))
+    phase = generator.nextUniform() * lap
+    // Neighbourhoods: a square that grows with the fleet, some 250 m for each vehicle.
+    let side = 0.0022 * Double(options.vehicles).squareRoot()
+    shift = Coordinate(
+      latitude: side * (generator.nextUniform() - 0.5),
+      longitude: 1.5 * side * (generator.nextUniform() - 0.5))
+    // The epoch is that of this run: the next one begins its numbers anew.
+    epoch = String(UInt32.random(in: 0 ... .max), radix: 16)
+    sessionStart = start
+    nextEvent = Self.draw(options.eventsPerHour, after: 0, &generator)
+    nextOutage = Self.draw(options.outagesPerHour, after: 0, &generator)
+  }
+
+  /// What the broker says of it when its connection ends without a word.
+  var will: MQTTMessage {
+    message(
+      .status(StatusMessage(state: .offline, time: sessionStart, sessionStart: sessionStart, isWill: true)))
+  }
+
+  /// The vehicle comes or goes.
+  mutating func status(_ state: StatusMessage.State, at time: UTCTime) -> MQTTMessage {
+    var status = StatusMessage(state: state, time: time, sessionStart: sessionStart)
+    status.version = "simulation"
+    return numbered(.status(status))
+  }
+
+  /// What takes back from the broker what it keeps of this vehicle.
+  var removals: [MQTTMessage] {
+    [MessageKind.status, .location].map {
+      MQTTMessage(topic: topics.topic($0), payload: [], qos: .atLeastOnce, retain: true)
+    }
+  }
+
+  /// One report.
+  /// - Parameters:
+  ///   - state: of the shared route at `lapTime(after:)`.
+  ///   - seconds: since the start.
+  mutating func report(
+    _ state: Simulation.VehicleState, after seconds: Double, at time: UTCTime, options: SimulateOptions,
+    into messages: inout [MQTTMessage]
+  ) {
+    let location = location(state, at: time, speed: options.speed)
+    if let end = outageEnd {
+      guard seconds >= end else { return remember(location, at: time) }
+      outageEnd = nil
+      nextOutage = Self.draw(options.outagesPerHour, after: seconds, &generator)
+      sessionStart = time
+      messages.append(status(.online, at: time))
+      if !missed.isEmpty {
+        messages.append(numbered(.track(TrackMessage(identity: nil, fixes: missed))))
+        missed = []
+      }
+    } else if let next = nextOutage, seconds >= next {
+      outageEnd = seconds + options.outageSeconds
+      messages.append(will)
+      return remember(location, at: time)
+    }
+    var report = numbered(.location(LocationMessage(identity: nil, time: time, location: location)))
+    report.qos = QoS(rawValue: options.qos) ?? .atLeastOnce
+    messages.append(report)
+    if let next = nextEvent, seconds >= next {
+      nextEvent = Self.draw(options.eventsPerHour, after: seconds, &generator)
+      messages.append(event(at: time))
+    }
+  }
+
+  /// Heading and attitude, which are worth nothing later.
+  func live(_ state: Simulation.VehicleState, at time: UTCTime, into messages: inout [MQTTMessage]) {
+    guard outageEnd == nil else { return }
+    // The simulation's x axis points east, that of a frame with north northward.
+    let attitude = Attitude(quaternion: state.motion.quaternion).rotatedReference(by: .pi / 2)
+    let heading = attitude.heading() ?? 0
+    messages.append(
+      message(.heading(HeadingMessage(time: time, magneticHeading: heading, trueHeading: heading))))
+    var motion = AttitudeMessage(time: time, frame: .xTrueNorthZVertical, attitude: attitude)
+    motion.rotationRate = state.motion.rotationRate
+    messages.append(message(.attitude(motion)))
+  }
+
+  /// Where on the route it is, seconds from the route's beginning.
+  func lapTime(after seconds: Double, speed: Double) -> Double { phase + seconds * speed }
+
+  private mutating func location(_ state: Simulation.VehicleState, at time: UTCTime, speed: Double)
+    -> Location
+  {
+    let fresh = Self.receiverError * (1 - Self.receiverMemory * Self.receiverMemory).squareRoot()
+    error = Self.receiverMemory * error + fresh * SIMD2(generator.nextNormal(), generator.nextNormal())
+    // Metres to degrees on a sphere: it is noise.
+    var coordinate = state.coordinate
+    coordinate.latitude += shift.latitude + error.y / 111_200
+    coordinate.longitude += shift.longitude + error.x / 74_000
+    var location = Location(timestamp: state.timestamp, coordinate: coordinate)
+    location.time = time
+    location.altitude = state.altitudeMeanSeaLevel
+    location.horizontalAccuracy = 2.5
+    location.speed = state.speed * speed
+    location.course = state.course
+    location.source = "simulation"
+    return location
+  }
+
+  private mutating func remember(_ location: Location, at time: UTCTime) {
+    if missed.count >= Self.longestTrack { missed.removeFirst(Self.longestTrack / 10) }
+    missed.append(
+      TrackMessage.Fix(
+        time: time, coordinate: location.coordinate, horizontalAccuracy: location.horizontalAccuracy))
+  }
+
+  private mutating func event(at time: UTCTime) -> MQTTMessage {
+    let event: MotionMessage.Event
+    switch generator.next() % 4 {
+    case 0: event = .impact(side: .front, peak: 2 + 3 * generator.nextUniform(), direction: nil)
+    case 1: event = .shake(.began)
+    case 2: event = .activity(.stationary)
+    default: event = .activity(.moving)
+    }
+    return numbered(.motion(MotionMessage(time: time, event: event)))
+  }
+
+  /// A message with its number.
+  private mutating func numbered(_ message: VehicleMessage) -> MQTTMessage {
+    seq += 1
+    return self.message(message, identity: MessageIdentity(epoch: epoch, seq: seq))
+  }
+
+  private func message(_ message: VehicleMessage, identity: MessageIdentity? = nil) -> MQTTMessage {
+    MQTTMessage(
+      topic: topics.topic(path: message.path), payload: message.encode(identity: identity),
+      qos: message.qos == 0 ? .atMostOnce : .atLeastOnce, retain: message.isRetained)
+  }
+
+  /// When the next of events that happen at random comes; nil for never.
+  private static func draw(
+    _ perHour: Double, after seconds: Double, _ generator: inout SeededGenerator
+  ) -> Double? {
+    perHour > 0 ? seconds + generator.nextExponential(mean: 3600 / perHour) : nil
+  }
+}

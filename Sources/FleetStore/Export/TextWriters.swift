@@ -1,0 +1,118 @@
+internal import Fleet
+internal import JSON
+internal import Spatial
+internal import Telemetry
+
+/// GeoJSON: one FeatureCollection of points, one in a line, with what is known of each in its properties.
+struct GeoJSONWriter: PositionWriter {
+  var bytes: [UInt8] = []
+  private var isFirst = true
+
+  mutating func begin() { write("{\"type\":\"FeatureCollection\",\"features\":[" as StaticString) }
+
+  mutating func append(_ position: RecordedPosition) {
+    write(isFirst ? "\n" as StaticString : ",\n")
+    isFirst = false
+    bytes.append(
+      contentsOf: JSONWriter.object { json in
+        json.field("type", "Feature")
+        json.field("geometry") { json in
+          json.field("type", "Point")
+          json.key("coordinates")
+          json.openArray()
+          json.value(position.coordinate.longitude, decimals: ExportPrecision.degrees)
+          json.value(position.coordinate.latitude, decimals: ExportPrecision.degrees)
+          if let altitude = position.altitude, altitude.isFinite {
+            json.value(altitude, decimals: ExportPrecision.metres)
+          }
+          json.closeArray()
+        }
+        json.field("properties") { json in json.write(position, withPlace: false) }
+      })
+  }
+
+  mutating func end() { write("\n]}\n" as StaticString) }
+}
+
+/// JSON lines: an object for each position, with the native profile's names.
+struct JSONLinesWriter: PositionWriter {
+  var bytes: [UInt8] = []
+
+  mutating func begin() {}
+
+  mutating func append(_ position: RecordedPosition) {
+    bytes.append(contentsOf: JSONWriter.object { json in json.write(position, withPlace: true) })
+    bytes.append(0x0A)
+  }
+
+  mutating func end() {}
+}
+
+extension JSONWriter {
+  fileprivate mutating func write(_ position: RecordedPosition, withPlace: Bool) {
+    field("fleet", position.vehicle.fleet)
+    field("vehicle", position.vehicle.vehicle)
+    field("time", position.time.rfc3339)
+    if withPlace {
+      field("latitude", position.coordinate.latitude, decimals: ExportPrecision.degrees)
+      field("longitude", position.coordinate.longitude, decimals: ExportPrecision.degrees)
+      field("altitude", position.altitude, decimals: ExportPrecision.metres)
+    }
+    field("horizontalAccuracy", position.accuracy, decimals: ExportPrecision.metres)
+    field("speed", position.speed, decimals: ExportPrecision.metres)
+    field("course", position.course, decimals: ExportPrecision.course)
+    field("source", position.source.rawValue)
+  }
+}
+
+/// CSV: a head, and a line for each position. What is not known is empty.
+struct CSVWriter: PositionWriter {
+  var bytes: [UInt8] = []
+
+  mutating func begin() {
+    write("fleet,vehicle,time,latitude,longitude,altitude,accuracy,speed,course,source\n" as StaticString)
+  }
+
+  mutating func append(_ position: RecordedPosition) {
+    write(Self.quoted(position.vehicle.fleet))
+    write("," as StaticString)
+    write(Self.quoted(position.vehicle.vehicle))
+    write("," as StaticString)
+    bytes.append(contentsOf: position.time.rfc3339Bytes)
+    number(position.coordinate.latitude, decimals: ExportPrecision.degrees)
+    number(position.coordinate.longitude, decimals: ExportPrecision.degrees)
+    number(position.altitude, decimals: ExportPrecision.metres)
+    number(position.accuracy, decimals: ExportPrecision.metres)
+    number(position.speed, decimals: ExportPrecision.metres)
+    number(position.course, decimals: ExportPrecision.course)
+    write(",\(position.source.rawValue)\n")
+  }
+
+  mutating func end() {}
+
+  private mutating func number(_ value: Double?, decimals: Int) {
+    write("," as StaticString)
+    guard let value, value.isFinite else { return }
+    write(value, decimals: decimals)
+  }
+
+  /// In quotes where it has to be. What is not shown but acted upon becomes U+FFFD: a name is one cell on one
+  /// line, also on a terminal.
+  static func quoted(_ text: String) -> String {
+    var result = ""
+    var needsQuotes = false
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"":
+        needsQuotes = true
+        result += "\"\""
+      case ",":
+        needsQuotes = true
+        result += ","
+      default:
+        result.unicodeScalars.append(scalar.isUnseen ? "\u{FFFD}" : scalar)
+      }
+    }
+    return needsQuotes ? "\"\(result)\"" : result
+  }
+}

@@ -1,0 +1,127 @@
+internal import Fleet
+internal import FleetConsole
+internal import Glibc
+internal import MQTT
+internal import Platform
+internal import Spatial
+
+/// What a recording has done so far.
+struct RecordCounts: Hashable, Sendable {
+  /// Messages received and dealt with.
+  var received = 0
+  /// Messages that were not in the store before.
+  var stored = 0
+  /// Messages that were.
+  var duplicates: Int { received - stored }
+  var commits = 0
+  /// Bytes of payload stored.
+  var bytes = 0
+  /// Times that the store was away.
+  var interruptions = 0
+  /// Whether it is away now.
+  var isInterrupted = false
+}
+
+/// Takes batches from a subscriber and stores them, on a thread of its own, until the subscriber has no more.
+final class Recorder: Sendable {
+  private let options: RecordOptions
+  private let root: String
+  private let profile: MessageProfile
+  private let counts = Locked(RecordCounts())
+  private let abandoned: EventDescriptor
+  private let isAbandoned = Locked(false)
+  private let finished: EventDescriptor
+  /// Called when the count that was asked for is reached.
+  private let reachedCount: @Sendable () -> Void
+
+  init(_ options: RecordOptions, reachedCount: @escaping @Sendable () -> Void) throws(FleetError) {
+    self.options = options
+    root = try options.words.root(options.broker)
+    profile = try options.words.profile(options.broker)
+    self.reachedCount = reachedCount
+    do throws(SystemError) {
+      abandoned = try EventDescriptor()
+      finished = try EventDescriptor()
+    } catch { throw FleetError(error) }
+  }
+
+  var current: RecordCounts { counts.withLock { $0 } }
+
+  /// - Parameter store: opened; the recorder closes it at the end.
+  func start(_ store: sending any FleetStore, _ queue: BatchQueue) throws(FleetError) {
+    let transfer = Locked<(any FleetStore)?>(store)
+    do throws(SystemError) {
+      let thread = try DedicatedThread.start(name: "record") { [self] in
+        if let store = transfer.withLock({ $0 }) {
+          run(store, queue)
+          store.close()
+        }
+        finished.signal()
+      }
+      // `end` waits for the signal, since it does so for a limited time.
+      thread.detach()
+    } catch { throw FleetError(error) }
+  }
+
+  /// Gives up on what the store does not take, and waits for the end.
+  func end(abandoning: Bool) {
+    if abandoning {
+      isAbandoned.withLock { $0 = true }
+      abandoned.signal()
+    }
+    _ = finished.wait(seconds: 60)
+  }
+
+  private func run(_ store: any FleetStore, _ queue: BatchQueue) {
+    var recording = MessageRecording(root: root, profile: profile)
+    var size = CommitSize(most: options.commitCount)
+    while true {
+      switch queue.next(
+        enough: size.enough, linger: options.commitInterval, pause: 0.003, limit: 86_400)
+      {
+      case .nothing: continue
+      case .finished: return
+      case .batch(let batch, let isExhausted):
+        size.took(batch.messages.count, isExhausted: isExhausted)
+        let rows = batch.messages.map { recording.record($0, at: batch.receivedAt) }
+        guard let added = keep(rows, in: store) else { return }
+        let total = counts.withLock { counts in
+          counts.received += rows.count
+          counts.stored += added
+          counts.commits += 1
+          counts.bytes += rows.reduce(0) { $0 + $1.payload.count }
+          return counts.received
+        }
+        batch.acknowledge()
+        if let count = options.count, total >= count { reachedCount() }
+      }
+    }
+  }
+
+  /// Stores rows, however long it takes; nil when that was given up.
+  private func keep(_ rows: [RecordedMessage], in store: any FleetStore) -> Int? {
+    var backoff = Backoff(floor: 0.05, base: 0.2, limit: 10)
+    while true {
+      do throws(FleetStoreError) {
+        let added = try store.store(rows)
+        let wasInterrupted = counts.withLock { counts in
+          defer { counts.isInterrupted = false }
+          return counts.isInterrupted
+        }
+        if wasInterrupted { StandardError.say("writing to \(store.name) again") }
+        return added
+      } catch {
+        let isNew = counts.withLock { counts in
+          defer { counts.isInterrupted = true }
+          if !counts.isInterrupted { counts.interruptions += 1 }
+          return !counts.isInterrupted
+        }
+        if isNew { StandardError.say("\(error); nothing is acknowledged to the broker until it takes it") }
+        if abandoned.wait(seconds: backoff.next()) || isAbandoned.withLock({ $0 }) {
+          StandardError.say("leaving \(rows.count) messages unstored; the broker was not told that they came")
+          return nil
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,128 @@
+internal import Fleet
+internal import MQTT
+internal import Spatial
+
+/// A recording in PostgreSQL, read through a cursor: the server keeps what this program has not asked for yet.
+final class PostgreSQLRecording: RecordingTables {
+  let name: String
+  private let address: String
+  private var connection: PostgreSQLConnection?
+
+  /// Rows that are fetched at once.
+  private static let portion = 2000
+
+  init(address: String) {
+    self.address = address
+    name = PostgreSQLStore.withoutSecrets(address)
+  }
+
+  func open() throws(FleetStoreError) {
+    do throws(PostgreSQLError) {
+      connection = try PostgreSQLConnection(address)
+      let exists = try connection?.run("SELECT to_regclass('odograph.schema_version') IS NOT NULL").values
+        .first?.first
+      guard exists == "t" else {
+        throw PostgreSQLError(
+          state: "odograph",
+          message: "there is no recording; odograph record makes one, in the schema odograph")
+      }
+      let version = try connection?.run("SELECT version FROM odograph.schema_version").values.first?.first
+      guard let version = version?.flatMap(Int.init), version <= PostgreSQLSchema.version else {
+        throw PostgreSQLError(state: "odograph", message: FleetStoreError.newerVersion)
+      }
+    } catch {
+      connection = nil
+      throw failure(error)
+    }
+  }
+
+  static let dialect = RecordingDialect(
+    schema: "odograph.", milliseconds: { "floor(extract(epoch FROM \($0)) * 1000)::bigint" },
+    payload: "payload, encode(payload_binary, 'hex')",
+    // Within one moment of the recorder by number, and without one by time: the database keeps no other order.
+    messageOrder: "received, vehicle, fleet, epoch, seq, time, topic",
+    parameter: { number, value in
+      if case .time = value { "$\(number)::timestamptz" } else { "$\(number)" }
+    })
+
+  /// The texts of a row's columns.
+  struct Row: RecordingRow {
+    fileprivate var columns: [String?]
+
+    func integer(_ column: Int) -> Int64? { columns[column].flatMap(Int64.init) }
+    func double(_ column: Int) -> Double? { columns[column].flatMap(Double.init) }
+    func text(_ column: Int) -> String? { columns[column] }
+    func payload(_ column: Int) -> [UInt8] {
+      columns[column].map { Array($0.utf8) } ?? Self.bytes(hexadecimal: columns[column + 1] ?? "")
+    }
+
+    private static func bytes(hexadecimal text: String) -> [UInt8] {
+      var bytes: [UInt8] = []
+      var high: UInt8?
+      for character in text.utf8 {
+        let digit = character <= 0x39 ? character &- 0x30 : character &- 0x57
+        if let first = high {
+          bytes.append(first << 4 | digit & 15)
+          high = nil
+        } else {
+          high = digit & 15
+        }
+      }
+      return bytes
+    }
+  }
+
+  // MARK: Rows
+
+  private func query(_ sql: String, _ values: [String]) throws(FleetStoreError) -> [[String?]] {
+    if connection == nil { try open() }
+    do throws(PostgreSQLError) { return try connection?.run(sql, values).values ?? [] } catch {
+      throw failure(error)
+    }
+  }
+
+  func read(
+    _ sql: String, _ values: [RecordingSelection.Condition.Value], _ body: (Row) throws(FleetError) -> Bool
+  ) throws(RecordingReadError) {
+    let values = values.map { value in
+      switch value {
+      case .text(let text): text
+      case .time(let time): time.microsecondText
+      }
+    }
+    do throws(FleetStoreError) {
+      if connection == nil { try open() }
+      _ = try query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", [])
+      _ = try query("DECLARE recording NO SCROLL CURSOR FOR " + sql, values)
+    } catch { throw .recording(error) }
+    var isOver = false
+    while !isOver {
+      let rows: [[String?]]
+      do throws(FleetStoreError) { rows = try query("FETCH \(Self.portion) FROM recording", []) } catch {
+        throw .recording(error)
+      }
+      isOver = rows.count < Self.portion
+      for row in rows {
+        do throws(FleetError) {
+          guard try body(Row(columns: row)) else {
+            isOver = true
+            break
+          }
+        } catch { throw .consumer(error) }
+      }
+    }
+    do throws(FleetStoreError) { _ = try query("ROLLBACK", []) } catch { throw .recording(error) }
+  }
+
+  private func failure(_ error: PostgreSQLError) -> FleetStoreError {
+    FleetStoreError(operation: "read", object: name, cause: error.message)
+  }
+}
+
+extension UTCTime {
+  /// As PostgreSQL reads it. Its times are microseconds; recorded ones are whole milliseconds, so that rounding the limit
+  /// up changes nothing.
+  fileprivate var microsecondText: String {
+    UTCTime(milliseconds: ceiledMilliseconds).rfc3339
+  }
+}

@@ -1,0 +1,109 @@
+package import Fleet
+internal import FleetControl
+internal import JSON
+package import Spatial
+internal import Telemetry
+
+/// Which part of a recording is meant.
+package struct RecordingSelection: Sendable {
+  /// None stands for all.
+  package var fleets: [String] = []
+  package var vehicles: [String] = []
+  /// By the vehicle's clock; from then on, and before that.
+  package var from: UTCTime?
+  package var to: UTCTime?
+  /// Only positions in one of them; none does not restrict.
+  var areas: [Area] = []
+
+  package init() {}
+
+  /// - Throws: `FleetError` for a time that cannot be read, or a span that ends before it begins.
+  package mutating func setTimes(from: String?, to: String?) throws(FleetError) {
+    self.from = try from.map { text throws(FleetError) in try Self.time(text, "--from") }
+    self.to = try to.map { text throws(FleetError) in try Self.time(text, "--to") }
+    guard let begin = self.from, let end = self.to, end <= begin else { return }
+    throw FleetError(
+      operation: "use", object: "--to \(end.rfc3339)", cause: "it is not after --from", exit: .usage)
+  }
+
+  /// Reads the polygons, and circles, of a GeoJSON, KML or WKT file.
+  /// - Throws: `FleetError` with the file and the region that makes no sense.
+  package mutating func setRegion(_ path: String) throws(FleetError) {
+    let document = try RegionFile.read(path, radius: nil)
+    var areas: [Area] = []
+    for feature in document.features {
+      do throws(JSONError) { areas.append(try feature.area()) } catch {
+        throw FleetError(
+          operation: "use", object: "region \"\(feature.identifier)\" of \(path)", cause: error.description,
+          exit: .usage)
+      }
+    }
+    self.areas = areas
+  }
+
+  package func contains(_ coordinate: Coordinate?) -> Bool {
+    guard !areas.isEmpty else { return true }
+    guard let coordinate else { return false }
+    let point = SurfacePoint(coordinate)
+    return areas.contains { $0.contains(point) }
+  }
+
+  /// An RFC 3339 time, or a day, which begins at midnight UTC.
+  private static func time(_ text: String, _ option: String) throws(FleetError) -> UTCTime {
+    if let time = UTCTime(rfc3339: text) ?? UTCTime(rfc3339: text + "T00:00:00Z") { return time }
+    throw FleetError(
+      operation: "use", object: "\(option) \(text.prefix(40))",
+      cause: "write a time as 2026-11-21T08:15:30Z, with an offset like +01:00, or a day as 2026-11-21",
+      exit: .usage)
+  }
+}
+
+extension RecordingSelection {
+  /// A condition in SQL with numbered parameters: where it stands twice in a statement, its values are bound once.
+  struct Condition {
+    enum Value {
+      case text(String)
+      case time(UTCTime)
+    }
+
+    var sql: String
+    var values: [Value]
+  }
+
+  /// What a row must fulfil; regions are looked at afterwards.
+  /// - Parameters:
+  ///   - time: the SQL of its time.
+  ///   - parameter: the SQL of a parameter by its number, from 1.
+  func condition(time: String, _ parameter: (Int, Condition.Value) -> String) -> Condition {
+    var condition = Condition(sql: "true", values: [])
+    func bind(_ value: Condition.Value) -> String {
+      condition.values.append(value)
+      return parameter(condition.values.count, value)
+    }
+    for (column, names) in [("fleet", fleets), ("vehicle", vehicles)] where !names.isEmpty {
+      condition.sql += " AND \(column) IN (\(names.map { bind(.text($0)) }.joined(separator: ", ")))"
+    }
+    if let from { condition.sql += " AND \(time) >= \(bind(.time(from)))" }
+    if let to { condition.sql += " AND \(time) < \(bind(.time(to)))" }
+    return condition
+  }
+}
+
+extension UTCTime {
+  init(milliseconds: Int64) {
+    // Within what nanoseconds can say; times beyond were not recorded by this program.
+    self.init(nanoseconds: min(max(milliseconds, -9_223_372_036_854), 9_223_372_036_854) * 1_000_000)
+  }
+
+  /// Milliseconds since 1970, rounded down.
+  var milliseconds: Int64 {
+    let (quotient, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
+    return rest < 0 ? quotient - 1 : quotient
+  }
+
+  /// Milliseconds since 1970, rounded up: of times that are kept to the millisecond, those from here on.
+  var ceiledMilliseconds: Int64 {
+    let floor = milliseconds
+    return floor * 1_000_000 == nanoseconds ? floor : floor + 1
+  }
+}

@@ -1,0 +1,163 @@
+internal import Fleet
+internal import MQTT
+internal import Spatial
+
+/// The row that a reading stands at. Columns count from 0.
+protocol RecordingRow {
+  func integer(_ column: Int) -> Int64?
+  func double(_ column: Int) -> Double?
+  func text(_ column: Int) -> String?
+  /// The bytes of `RecordingDialect.payload`, the first column of which is given.
+  func payload(_ column: Int) -> [UInt8]
+}
+
+/// In what the SQL of the databases differs.
+struct RecordingDialect: Sendable {
+  /// Goes before the name of a table.
+  var schema: String
+  /// A time as milliseconds since 1970.
+  var milliseconds: @Sendable (_ column: String) -> String
+  /// The columns of a payload.
+  var payload: String
+  /// The order in which messages were received.
+  var messageOrder: String
+  /// The mark of a parameter, from 1.
+  var parameter: @Sendable (Int, RecordingSelection.Condition.Value) -> String
+}
+
+/// A recording in tables: what its database does about `Recording` is to run queries.
+protocol RecordingTables: Recording {
+  associatedtype Row: RecordingRow
+  static var dialect: RecordingDialect { get }
+
+  /// Hands over the rows of a query until `body` returns false. Opens the recording where it is not open.
+  func read(
+    _ sql: String, _ values: [RecordingSelection.Condition.Value],
+    _ body: (Row) throws(FleetError) -> Bool
+  ) throws(RecordingReadError)
+}
+
+extension RecordingTables {
+  private static var isPosition: String {
+    "kind = 'location' AND latitude IS NOT NULL AND vehicle IS NOT NULL AND time IS NOT NULL"
+  }
+
+  /// By the vehicle's clock where it says a time, and else by the recorder's.
+  private static var moment: String { "coalesce(time, received)" }
+
+  func countPositions(_ selection: RecordingSelection) throws(FleetStoreError) -> Int {
+    let condition = selection.condition(time: "time", Self.dialect.parameter)
+    var count = 0
+    try readFirst(
+      """
+      SELECT (SELECT count(*) FROM \(Self.dialect.schema)messages WHERE \(Self.isPosition) AND \(condition.sql))
+        + (SELECT count(*) FROM \(Self.dialect.schema)fixes WHERE \(condition.sql))
+      """, condition.values
+    ) { count = Int($0.integer(0) ?? 0) }
+    return count
+  }
+
+  func readPositions(
+    _ selection: RecordingSelection, _ body: (RecordedPosition) throws(FleetError) -> Bool
+  ) throws(RecordingReadError) {
+    let condition = selection.condition(time: "time", Self.dialect.parameter)
+    try read(Self.positionsSQL(where: condition.sql), condition.values) { row throws(FleetError) in
+      guard let position = RecordedPosition(row), selection.contains(position.coordinate) else { return true }
+      return try body(position)
+    }
+  }
+
+  func extent(_ selection: RecordingSelection) throws(FleetStoreError) -> RecordingExtent {
+    let condition = selection.condition(time: Self.moment, Self.dialect.parameter)
+    let (first, last) = (
+      Self.dialect.milliseconds("min(received)"), Self.dialect.milliseconds("max(received)")
+    )
+    var extent = RecordingExtent()
+    try readFirst(
+      "SELECT count(*), \(first), \(last) FROM \(Self.dialect.schema)messages WHERE \(condition.sql)",
+      condition.values
+    ) { row in
+      extent.count = Int(row.integer(0) ?? 0)
+      if let first = row.integer(1), let last = row.integer(2) {
+        extent.received = UTCTime(milliseconds: first)...UTCTime(milliseconds: last)
+      }
+    }
+    return extent
+  }
+
+  func readMessages(
+    _ selection: RecordingSelection, _ body: (StoredMessage) throws(FleetError) -> Bool
+  ) throws(RecordingReadError) {
+    let condition = selection.condition(time: Self.moment, Self.dialect.parameter)
+    try read(
+      """
+      SELECT \(Self.dialect.milliseconds("received")), topic, fleet, vehicle, kind, qos,
+          CASE WHEN retain THEN 1 ELSE 0 END, latitude, longitude, \(Self.dialect.payload)
+        FROM \(Self.dialect.schema)messages WHERE \(condition.sql) ORDER BY \(Self.dialect.messageOrder)
+      """, condition.values
+    ) { row throws(FleetError) in
+      guard let message = StoredMessage(row), selection.contains(message.coordinate) else { return true }
+      return try body(message)
+    }
+  }
+
+  /// In SQLite each half comes out of its index in order, and the two are merged: nothing is sorted.
+  static func positionsSQL(where condition: String) -> String {
+    """
+    SELECT fleet, vehicle, \(dialect.milliseconds("time")), latitude, longitude, altitude, accuracy, speed, course, 0
+      FROM \(dialect.schema)messages WHERE \(isPosition) AND \(condition)
+    UNION ALL
+    SELECT fleet, vehicle, \(dialect.milliseconds("time")), latitude, longitude, NULL, accuracy, NULL, NULL, 1
+      FROM \(dialect.schema)fixes WHERE \(condition)
+    ORDER BY 2, 1, 3
+    """
+  }
+
+  private func readFirst(
+    _ sql: String, _ values: [RecordingSelection.Condition.Value], _ body: (Row) -> Void
+  ) throws(FleetStoreError) {
+    do throws(RecordingReadError) {
+      try read(sql, values) { row throws(FleetError) in
+        body(row)
+        return false
+      }
+    } catch {
+      switch error {
+      case .recording(let error): throw error
+      // It throws none.
+      case .consumer(let error):
+        throw FleetStoreError(operation: "read", object: name, cause: error.cause)
+      }
+    }
+  }
+}
+
+extension RecordedPosition {
+  /// A row of `positionsSQL`.
+  fileprivate init?(_ row: some RecordingRow) {
+    guard let fleet = row.text(0), let vehicle = row.text(1), let time = row.integer(2),
+      let latitude = row.double(3), let longitude = row.double(4)
+    else { return nil }
+    self.init(
+      vehicle: VehicleKey(fleet: fleet, vehicle: vehicle), time: UTCTime(milliseconds: time),
+      coordinate: Coordinate(latitude: latitude, longitude: longitude), altitude: row.double(5),
+      accuracy: row.double(6), speed: row.double(7), course: row.double(8),
+      source: row.integer(9) == 0 ? .location : .track)
+  }
+}
+
+extension StoredMessage {
+  fileprivate init?(_ row: some RecordingRow) {
+    guard let received = row.integer(0), let topic = row.text(1) else { return nil }
+    self.init(
+      received: UTCTime(milliseconds: received), topic: topic, kind: row.text(4),
+      qos: QoS(rawValue: UInt8(clamping: row.integer(5) ?? 0)) ?? .atLeastOnce, retain: row.integer(6) == 1,
+      payload: row.payload(9))
+    if let fleet = row.text(2), let vehicle = row.text(3) {
+      self.vehicle = VehicleKey(fleet: fleet, vehicle: vehicle)
+    }
+    if let latitude = row.double(7), let longitude = row.double(8) {
+      coordinate = Coordinate(latitude: latitude, longitude: longitude)
+    }
+  }
+}

@@ -1,0 +1,100 @@
+internal import Fleet
+internal import MQTT
+internal import SQLite
+internal import Spatial
+
+/// A recording in an SQLite file, also while it is written.
+final class SQLiteRecording: RecordingTables {
+  let name: String
+  private let path: String
+  private var database: Database?
+
+  static let dialect = RecordingDialect(
+    schema: "", milliseconds: { $0 }, payload: "payload", messageOrder: "id",
+    parameter: { number, _ in "?\(number)" })
+
+  init(path: String) {
+    self.path = path
+    name = path
+  }
+
+  func open() throws(FleetStoreError) {
+    let refusal: String?
+    do throws(SQLiteError) {
+      let opened = try Database(path: path, access: .readOnly, busyTimeout: .seconds(10))
+      refusal = try Self.refusal(opened)
+      database = consume opened
+    } catch {
+      throw failure(error)
+    }
+    guard let refusal else { return }
+    database = nil
+    throw failure(refusal)
+  }
+
+  /// Why a database cannot be read; nil when it can.
+  private static func refusal(_ database: borrowing Database) throws(SQLiteError) -> String? {
+    guard try SQLiteSchema.isRecording(database) else {
+      return "it is no recording; name a file that odograph record has written"
+    }
+    let version = try SQLiteSchema.version(database)
+    if version > SQLiteSchema.steps.count { return FleetStoreError.newerVersion }
+    if version < SQLiteSchema.steps.count {
+      return "an older odograph made it; open it once with odograph record --count 1"
+    }
+    return nil
+  }
+
+  /// The statement that stands at the row.
+  final class Row: RecordingRow {
+    fileprivate var statement: Statement
+
+    fileprivate init(_ statement: consuming Statement) { self.statement = statement }
+
+    func integer(_ column: Int) -> Int64? { statement.integer(column) }
+    func double(_ column: Int) -> Double? { statement.double(column) }
+    func text(_ column: Int) -> String? { statement.text(column) }
+    func payload(_ column: Int) -> [UInt8] { statement.bytes(column) }
+  }
+
+  func read(
+    _ sql: String, _ values: [RecordingSelection.Condition.Value], _ body: (Row) throws(FleetError) -> Bool
+  ) throws(RecordingReadError) {
+    let row = try prepare(sql)
+    for (index, value) in values.enumerated() {
+      switch value {
+      case .text(let text): row.statement.bind(index + 1, text)
+      case .time(let time): row.statement.bind(index + 1, time.ceiledMilliseconds)
+      }
+    }
+    while try step(row) {
+      do throws(FleetError) { guard try body(row) else { return } } catch { throw .consumer(error) }
+    }
+  }
+
+  private func prepare(_ sql: String) throws(RecordingReadError) -> Row {
+    do throws(FleetStoreError) {
+      if database == nil { try open() }
+      do throws(SQLiteError) {
+        if let statement = try database?.prepare(sql, isPersistent: false) { return Row(statement) }
+      } catch { throw failure(error) }
+      throw failure("it is not open")
+    } catch { throw .recording(error) }
+  }
+
+  private func step(_ row: Row) throws(RecordingReadError) -> Bool {
+    do throws(SQLiteError) { return try row.statement.step() } catch { throw .recording(failure(error)) }
+  }
+
+  private func failure(_ cause: String) -> FleetStoreError {
+    FleetStoreError(operation: "read", object: name, cause: cause)
+  }
+
+  private func failure(_ error: SQLiteError) -> FleetStoreError {
+    switch error.code.primary {
+    case .cannotOpen: failure(error.message + "; check that it is there and may be read")
+    case .notADatabase: failure(error.message + "; name a file that odograph record has written")
+    default: failure(error.message)
+    }
+  }
+}

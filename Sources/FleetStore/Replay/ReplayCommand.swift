@@ -1,0 +1,201 @@
+package import Fleet
+internal import FleetConsole
+internal import FleetControl
+internal import Glibc
+internal import JSON
+internal import MQTT
+internal import Platform
+internal import Spatial
+internal import Telemetry
+
+/// Plays a recording back onto a broker: what vehicles said, and what was said to them only when that is asked for.
+///
+/// The command's thread reads and keeps the pace, the connection's thread publishes; between them is a bounded queue that
+/// holds the reading up, so that a broker that is slow costs time and neither messages nor memory.
+package enum ReplayCommand {
+  /// Messages that wait or are under way at most.
+  private static let capacity = 4000
+  /// Messages that are handed over at once where no pace separates them.
+  private static let portion = 200
+  /// Seconds that are waited at the end for what the broker has not acknowledged.
+  private static let drain = 30.0
+
+  /// Runs until all is played or a signal comes; what was handed to the broker by then is waited for.
+  /// - Throws: `FleetError` for options that make no sense, a recording that is not there, a broker that cannot be reached.
+  package static func run(_ options: ReplayOptions) throws(FleetError) -> ExitStatus {
+    let (times, speed) = (try options.times(), try options.speed())
+    let selection = try options.part.selection()
+    try options.check()
+    signal(SIGPIPE, SIG_IGN)
+    let waiter = try CommandWaiter()
+    let recording = try RecordingAddress.open(options.part.place)
+    let extent: RecordingExtent
+    do throws(FleetStoreError) { extent = try recording.extent(selection) } catch {
+      throw FleetError(error)
+    }
+    guard let received = extent.received else {
+      throw FleetError(
+        operation: "replay", object: recording.name,
+        cause: "nothing in it is selected; widen --from, --to, --fleet or --vehicle", exit: .usage)
+    }
+    let (session, queue) = try connect(options, waiter)
+    defer { session.stop(drain: 5) }
+    let rewriter = ReplayRewriter(
+      times, fleet: options.fleet, root: options.broker.topicRoot, run: .random(in: 0 ... .max))
+    var player = Player(
+      options, rewriter, total: extent.count, waiter: waiter, queue: queue, session: session,
+      clock: ReplayClock(
+        received, speed: speed, longestPause: options.longestPause, start: Moment.now.time))
+    let begin = Moment.now
+    do throws(RecordingReadError) {
+      try recording.readMessages(selection) { message throws(FleetError) in try player.play(message) }
+    } catch { throw FleetError(error) }
+    player.handOver()
+    player.progress.clear()
+    waiter.drain(seconds: drain) { queue.pending }
+    let seconds = Moment.now.seconds(since: begin)
+    guard summary(options, queue, recording.name, leftOut: player.leftOut, seconds: seconds) else {
+      return .outputFailed
+    }
+    if let ending = player.ending { return ending }
+    return queue.counters.rejected > 0 || queue.pending > 0 ? .unavailable : .done
+  }
+
+  /// Returns when the broker has accepted.
+  private static func connect(
+    _ options: ReplayOptions, _ waiter: CommandWaiter
+  ) throws(FleetError) -> (MQTTSession, PublishQueue) {
+    var configuration = try options.broker.options().configuration()
+    configuration.publishWindow = 1000
+    let queue = PublishQueue(capacity: capacity)
+    let isConnected = Locked(false)
+    let session: MQTTSession
+    do throws(MQTTError) {
+      session = try MQTTSession(
+        configuration: configuration, outbound: queue,
+        handlers: .init(connectionChanged: { state in
+          switch state {
+          case .connected:
+            isConnected.withLock { $0 = true }
+            waiter.note(.connected)
+          case .disconnected(let reason, _): waiter.note(.disconnected(reason))
+          }
+        }))
+      try session.start()
+    } catch {
+      throw FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
+    }
+    while !isConnected.withLock({ $0 }) {
+      switch waiter.wait(seconds: 0.02) {
+      case .timedOut: continue
+      case .failed(let error): throw error
+      case .ended(let status):
+        session.stop(drain: 0)
+        throw FleetError(
+          operation: "reach", object: "the broker", cause: "interrupted before it answered", exit: status)
+      }
+    }
+    return (session, queue)
+  }
+
+  /// Keeps the pace.
+  private struct Player {
+    let waiter: CommandWaiter
+    let queue: PublishQueue
+    let session: MQTTSession
+    var clock: ReplayClock
+    var progress = ProgressLine()
+    var ending: ExitStatus?
+    /// Messages to vehicles that were not played.
+    private(set) var leftOut = 0
+    private let rewriter: ReplayRewriter
+    private let total: Int
+    private let isQuiet: Bool
+    private let playsOrders: Bool
+    private var batch: [MQTTMessage] = []
+    private var played = 0
+
+    init(
+      _ options: ReplayOptions, _ rewriter: ReplayRewriter, total: Int, waiter: CommandWaiter,
+      queue: PublishQueue, session: MQTTSession, clock: ReplayClock
+    ) {
+      self.waiter = waiter
+      self.queue = queue
+      self.session = session
+      self.clock = clock
+      self.total = total
+      isQuiet = options.isQuiet
+      playsOrders = options.playsOrders
+      self.rewriter = rewriter
+    }
+
+    /// Waits until a message is due, and publishes it. Returns false when a signal has come.
+    mutating func play(_ message: StoredMessage) throws(FleetError) -> Bool {
+      if !playsOrders, message.isOrder {
+        leftOut += 1
+        played += 1
+        return true
+      }
+      let due = clock.due(message.received)
+      while true {
+        let left = due.seconds(since: Moment.now.time)
+        let isFull = queue.pending + batch.count >= capacity
+        guard left > 0 || isFull else { break }
+        handOver()
+        if try !pause(seconds: isFull ? 0.005 : min(left, 0.5)) { return false }
+      }
+      batch.append(rewriter.message(message, clock))
+      played += 1
+      guard batch.count >= portion else { return true }
+      handOver()
+      return try pause(seconds: 0)
+    }
+
+    mutating func handOver() {
+      guard !batch.isEmpty else { return }
+      queue.append(batch)
+      batch.removeAll(keepingCapacity: true)
+      session.wakeUp()
+    }
+
+    private mutating func pause(seconds: Double) throws(FleetError) -> Bool {
+      if !isQuiet {
+        progress.show { [played, total] in ProgressBar.text(played, of: total, unit: "messages") }
+      }
+      switch waiter.wait(seconds: seconds) {
+      case .timedOut: return true
+      case .failed(let error): throw error
+      case .ended(let status):
+        ending = status
+        return false
+      }
+    }
+  }
+
+  /// Returns false when the output is gone.
+  private static func summary(
+    _ options: ReplayOptions, _ queue: PublishQueue, _ name: String, leftOut: Int, seconds: Double
+  ) -> Bool {
+    let counters = queue.counters
+    if options.json {
+      let bytes = JSONWriter.object { json in
+        json.field("messages", counters.accepted)
+        json.field("acknowledged", counters.acknowledged)
+        json.field("rejected", counters.rejected)
+        json.field("unacknowledged", queue.pending)
+        json.field("leftOut", leftOut)
+        json.field("bytes", counters.bytes)
+        json.field("seconds", seconds, decimals: 3)
+      }
+      return OutputStream.write(bytes + [0x0A], to: STDOUT_FILENO).map { $0.rawValue == EPIPE } ?? true
+    }
+    guard !options.isQuiet else { return true }
+    var text = "\(counters.acknowledged) of \(counters.accepted) messages of \(name) acknowledged"
+    if counters.rejected > 0 {
+      text += ", \(counters.rejected) refused by the broker; check its access list for this user"
+    }
+    if leftOut > 0 { text += "; \(leftOut) to vehicles left out, which --orders plays too" }
+    StandardError.say(text)
+    return true
+  }
+}

@@ -1,0 +1,120 @@
+internal import Glibc
+internal import Spatial
+
+/// The horizontal motion of the device, which stays in place: p'' = -w² p - 2 w p' + noise, whose strength is estimated
+/// along the way. What the model cannot explain of the horizontal force is gravity seen from a tilted frame.
+struct MotionModel: Sendable {
+  /// Variance of the horizontal acceleration that is not gravity, (m/s²)².
+  private(set) var accelerationVariance = 0.25
+  /// m/s and m, level frame.
+  private var velocity = SIMD2<Double>.zero
+  private var position = SIMD2<Double>.zero
+  /// Low-passed vertical excess of the specific force, m/s².
+  private var verticalExcess = 0.0
+
+  private static let velocityStates = ErrorState.velocity..<ErrorState.velocity + 2
+  private static let positionStates = ErrorState.position..<ErrorState.position + 2
+
+  @inline(__always)
+  private static func square(_ x: Double) -> Double { x * x }
+
+  /// Velocity and position are as usual for accelerations as strong as now: the stationary variances of the
+  /// second-order motion model.
+  mutating func forget(_ covariance: inout Covariance, _ p: AttitudeFilter.Parameters) {
+    let w = 1 / p.motionTime
+    let density = accelerationVariance * p.accelerationCorrelation * 0.05
+    velocity = .zero
+    position = .zero
+    covariance.reset(Self.velocityStates, variance: density / (4 * w))
+    covariance.reset(Self.positionStates, variance: density / (4 * w * w * w))
+  }
+
+  /// The vertical has been found, with accelerations of that variance about it.
+  mutating func begin(accelerationVariance variance: Double, _ p: AttitudeFilter.Parameters) {
+    accelerationVariance = max(Self.square(p.accelerationFloor), variance)
+    verticalExcess = 0
+  }
+
+  /// Nothing is known of the acceleration during `gap` s.
+  func addGap(_ gap: Double, to covariance: inout Covariance) {
+    let variance = accelerationVariance * Self.square(gap) * min(1, Self.square(gap / 0.05))
+    covariance.addVariance(variance, to: Self.velocityStates)
+    covariance.addVariance(0.25 * variance * Self.square(gap), to: Self.positionStates)
+  }
+
+  /// The horizontal specific force drives velocity and position; what the model makes of them is the measurement.
+  ///
+  /// - Parameter force: mean of the block, m/s², level frame.
+  @inline(__always)
+  mutating func measure(
+    _ x: inout StateVector, _ covariance: inout Covariance, force: Vector3, of block: FilterBlock,
+    _ interval: Double, _ p: AttitudeFilter.Parameters
+  ) {
+    let w = 1 / p.motionTime
+    let (pull, spring) = (-2 * w, -w * w)
+    let zx = force.x - pull * velocity.x - spring * position.x
+    let zy = force.y - pull * velocity.y - spring * position.y
+    let expected =
+      0.5 * Self.square(AttitudeFilter.gravity) * (covariance[0, 0] + covariance[1, 1])
+    let square = 0.5 * (zx * zx + zy * zy)
+    let gain = 1 - exp(-interval / p.accelerationMemory)
+    accelerationVariance += gain * (max(0, square - expected) - accelerationVariance)
+    var variance = max(accelerationVariance, Self.square(p.accelerationFloor), 0.25 * square)
+    variance *= p.accelerationCorrelation * 0.05 / interval
+    // A vertical mean that is not gravity says that the horizontal mean is not either.
+    verticalExcess += (1 - exp(-interval / 3)) * (force.z - AttitudeFilter.gravity - verticalExcess)
+    variance += Self.square(max(0, abs(verticalExcess) - 0.2)) * 6 / interval
+    covariance.addVariance(
+      accelerationVariance * Self.square(block.lostForce) + 2 * block.velocityVariance,
+      to: Self.velocityStates)
+    covariance.addVariance(0.02 * block.velocityVariance, to: Self.positionStates)
+
+    var m = InlineArray<2, Measurement>(repeating: Measurement())
+    for i in 0..<2 {
+      m[i].h[ErrorState.tilt + 1 - i] = i == 0 ? AttitudeFilter.gravity : -AttitudeFilter.gravity
+      m[i].h[ErrorState.velocity + i] = pull
+      m[i].h[ErrorState.position + i] = spring
+      m[i].z = i == 0 ? zx : zy
+      m[i].variance = variance
+    }
+    let projections: InlineArray<2, StateVector> = [
+      covariance.project(m[0].h, [1, 8, 10, 0, 0, 0, 0, 0], count: 3),
+      covariance.project(m[1].h, [0, 9, 11, 0, 0, 0, 0, 0], count: 3),
+    ]
+    covariance.update(&x, m, projections)
+    move(&x, &covariance, force, interval)
+  }
+
+  /// Integrates the horizontal force.
+  @inline(__always)
+  private mutating func move(
+    _ x: inout StateVector, _ covariance: inout Covariance, _ force: Vector3, _ interval: Double
+  ) {
+    let horizontal = SIMD2(force.x, force.y)
+    let half = 0.5 * interval * interval
+    position += interval * velocity + half * horizontal
+    velocity += interval * horizontal
+    for i in 0..<2 {
+      let sign = i == 0 ? -AttitudeFilter.gravity : AttitudeFilter.gravity
+      let (v, q, tilt) = (ErrorState.velocity + i, ErrorState.position + i, ErrorState.tilt + 1 - i)
+      covariance.propagate(q, from: v, interval)
+      covariance.propagate(q, from: tilt, sign * half)
+      covariance.propagate(v, from: tilt, sign * interval)
+      x[q] += interval * x[v] + sign * half * x[tilt]
+      x[v] += sign * interval * x[tilt]
+    }
+    covariance.addVariance(Self.square(0.02 * interval), to: Self.velocityStates)
+  }
+
+  /// Moves the estimates by the error that was found.
+  @inline(__always)
+  mutating func correct(_ x: StateVector) {
+    velocity += SIMD2(x[ErrorState.velocity], x[ErrorState.velocity + 1])
+    position += SIMD2(x[ErrorState.position], x[ErrorState.position + 1])
+  }
+
+  var isFinite: Bool {
+    velocity.x.isFinite && velocity.y.isFinite && position.x.isFinite && position.y.isFinite
+      && accelerationVariance.isFinite
+  }
+}

@@ -1,0 +1,122 @@
+internal import Spatial
+
+/// Turns the almost inertial frame by the gyroscope alone: bridges gaps, mends what the end of the range cuts off, and
+/// remembers the attitudes of the last moments.
+struct Strapdown: Sendable {
+  /// What one sample brought about.
+  enum Outcome {
+    /// It is the first.
+    case began
+    /// It comes after a gap too long to say anything about it.
+    case lost
+    /// - Parameter gapVariance: rad² per axis, of a gap that was bridged; nil without one.
+    case turned(isSaturated: Bool, gapVariance: Double?)
+  }
+
+  /// Device to the almost inertial frame.
+  private(set) var attitude = Quaternion.identity
+  /// Typical interval of the samples, s.
+  private(set) var period = 0.0
+  /// Until then, s, the attitude is a guess: the gyroscope was saturated or silent.
+  private(set) var blindUntil = -Double.infinity
+  private var lastRate = Vector3.zero
+  private var history = AttitudeHistory()
+  private var gaps = GapModel()
+  private var range: SaturationMonitor
+
+  /// - Parameter range: full scale, rad/s; nil finds it.
+  init(range: Double?) {
+    self.range = SaturationMonitor(range: range, smallestLimit: 1.7, greatestExcess: 1)
+  }
+
+  /// - Parameters:
+  ///   - rate: without bias and scale error.
+  ///   - isStuck: whether the gyroscope repeats itself, so that it is hardly trusted.
+  @inline(__always)
+  mutating func integrate(
+    _ rate: Vector3, measured: Vector3, at time: Double, longestGap: Double, isStuck: Bool,
+    into block: inout FilterBlock
+  ) -> Outcome {
+    let interval = time - history.newest.time
+    let cut = range.observe(measured, at: time)
+    guard interval > 0, interval <= longestGap else { return startOver(rate, at: time, &block) }
+    // Second order in the change of the rate (coning), J. E. Bortz, 1971.
+    var turn = (0.5 * interval) * (rate + lastRate) + (interval * interval / 12) * lastRate.cross(rate)
+    var gapVariance: Double?
+    if period == 0 { period = interval }
+    if interval > 2.5 * period {
+      let bridge = gaps.bridge(interval, from: lastRate, to: rate, at: time)
+      block.gapVariance += bridge.variance
+      block.gap += interval
+      blindUntil = time
+      turn = bridge.factor * turn
+      gapVariance = bridge.variance
+    } else {
+      period += 0.01 * (interval - period)
+      if let correction = gaps.correction(rate, at: time) {
+        attitude = attitude * Quaternion(smallRotation: correction)
+      }
+      gaps.observe(rate, change: rate - lastRate, interval: interval)
+    }
+    if cut.isUncertain { mend(&turn, cut, interval, at: time, &block) }
+    if isStuck { block.gapVariance += interval * interval }
+
+    attitude = attitude.times(Quaternion(smallRotation: turn)).renormalized
+    lastRate = rate
+    history.append(attitude, rate: rate, at: time)
+    block.add(turn, rate: rate, measured: measured, attitude: Matrix3(attitude), interval: interval)
+    return .turned(isSaturated: cut.isSaturated, gapVariance: gapVariance)
+  }
+
+  /// Puts back what the end of the range has cut off, and adds how uncertain that is.
+  private mutating func mend(
+    _ turn: inout Vector3, _ cut: SaturationMonitor.Outcome, _ interval: Double, at time: Double,
+    _ block: inout FilterBlock
+  ) {
+    blindUntil = time
+    turn += cut.excess * interval
+    guard cut.wholeArea != .zero else { return }
+    attitude = attitude * Quaternion(rotationVector: cut.area)
+    let matrix = Matrix3(attitude)
+    block.isSaturated = true
+    for i in 0..<3 where cut.wholeArea[i] != 0 {
+      let deviation = 0.3 * cut.wholeArea[i]
+      let axis = i == 0 ? matrix.column0 : i == 1 ? matrix.column1 : matrix.column2
+      block.saturation += Matrix3.outer(axis, scale: deviation * deviation + 1e-6)
+    }
+  }
+
+  private mutating func startOver(_ rate: Vector3, at time: Double, _ block: inout FilterBlock) -> Outcome {
+    let isFirst = history.newest.time == -.infinity
+    lastRate = rate
+    history.append(attitude, rate: rate, at: time)
+    history.clear()
+    block = FilterBlock()
+    blindUntil = -.infinity
+    return isFirst ? .began : .lost
+  }
+
+  /// Whether the device is still: at rest nothing is learned about how rates change.
+  mutating func observe(isStill: Bool) { gaps.isStill = isStill }
+
+  /// Attitude and rate at a time of late. (Mutating only because reading through a read access copies the history.)
+  @inline(__always)
+  mutating func state(at time: Double) -> AttitudeHistory.Entry { history.state(at: time) }
+
+  /// The attitude that much ahead, s.
+  @inline(__always)
+  func attitude(ahead seconds: Double) -> Quaternion {
+    attitude.times(Quaternion(smallRotation: seconds * lastRate))
+  }
+
+  /// Turns the almost inertial frame.
+  mutating func turn(by rotation: Quaternion) {
+    attitude = (rotation * attitude).normalized
+    history.turn(by: rotation)
+  }
+
+  /// Forgets the attitude and how rates change; what is known of the sensor is kept.
+  mutating func restart() {
+    (attitude, lastRate, history, gaps) = (.identity, .zero, AttitudeHistory(), GapModel())
+  }
+}

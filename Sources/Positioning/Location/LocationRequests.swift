@@ -1,0 +1,70 @@
+public import Spatial
+
+/// A request for one location that is exact enough, or the best there is when its time is over.
+struct OneShotRequest: Sendable {
+  /// Metres at 68 %.
+  var accuracy: Double
+  var start: Timestamp
+  /// Seconds.
+  var timeLimit: Double
+  private(set) var best: Location?
+
+  init(accuracy: Double, start: Timestamp, timeLimit: Double) {
+    self.accuracy = accuracy
+    self.start = start
+    self.timeLimit = timeLimit
+  }
+
+  var deadline: Timestamp { start.advanced(bySeconds: timeLimit) }
+
+  /// The tier that the hardware must run in for it.
+  var desiredAccuracy: DesiredAccuracy {
+    DesiredAccuracy.allCases.last { tier in
+      guard tier != .reduced, let meters = tier.meters else { return false }
+      return meters <= accuracy
+    } ?? .best
+  }
+
+  /// Takes a location; returns it when it answers the request.
+  mutating func process(_ location: Location) -> Location? {
+    // Of two that are equally good the newer is better.
+    if radius(of: location) <= radius(of: best) { best = location }
+    return radius(of: location) <= accuracy ? location : nil
+  }
+
+  private func radius(of location: Location?) -> Double { location?.horizontalAccuracy ?? .infinity }
+}
+
+/// Tells a location when the device has moved far since the last one told, and not too often: for the lowest power there
+/// is. The first location is told at once.
+public struct SignificantChangeMonitor: Sendable {
+  /// Metres.
+  public static let distance = 500.0
+  /// Seconds.
+  public static let interval = 300.0
+
+  /// The last location told; nil before the first.
+  public private(set) var location: Location?
+
+  public init() {}
+
+  /// Takes a location; returns it when it is a significant change.
+  public mutating func process(_ candidate: Location) -> Location? {
+    if let location {
+      guard candidate.timestamp.seconds(since: location.timestamp) >= Self.interval,
+        location.coordinate.distance(to: candidate.coordinate) >= Self.distance
+      else { return nil }
+    }
+    location = candidate
+    return candidate
+  }
+
+  /// Before this nothing is told, however far the device goes; nil before the first location.
+  public var notBefore: Timestamp? { location?.timestamp.advanced(bySeconds: Self.interval) }
+
+  /// Metres that the device must go on from a place; zero before the first location.
+  public func remainder(from place: Coordinate?) -> Double {
+    guard let location, let place else { return 0 }
+    return max(0, Self.distance - location.coordinate.distance(to: place))
+  }
+}

@@ -1,0 +1,91 @@
+package import JSON
+package import Spatial
+
+/// The geometry of a region in GeoJSON (RFC 7946), read in one way wherever a document holds regions.
+package enum RegionGeometry: Hashable, Sendable {
+  case point(Coordinate)
+  /// The rings of each part, as they were written: the last corner may repeat the first.
+  case polygon([[[Coordinate]]])
+
+  package enum Strictness: Hashable, Sendable {
+    /// What is wrong is an error.
+    case strict
+    /// For showing, not for judging: a corner that is no place on the earth is left out, and so is a ring of fewer than three.
+    case lenient
+  }
+
+  /// - Throws: `JSONError` with the path inside the feature.
+  package init(_ geometry: JSONValue?, _ strictness: Strictness = .strict) throws(JSONError) {
+    guard let geometry else {
+      throw JSONError("key \"geometry\": missing; give a Polygon, a MultiPolygon, or a Point with a radius")
+    }
+    let path = "geometry.coordinates"
+    let coordinates = geometry["coordinates"]
+    switch geometry["type"]?.string {
+    case "Point":
+      guard let coordinates else { throw JSONError("key \"\(path)\": missing") }
+      self = .point(try Self.coordinate(coordinates, path))
+    case "Polygon": self = .polygon([try Self.rings(coordinates, path, strictness)])
+    case "MultiPolygon":
+      var parts: [[[Coordinate]]] = []
+      for (index, part) in try Self.elements(coordinates, path).enumerated() {
+        parts.append(try Self.rings(part, "\(path)[\(index)]", strictness))
+      }
+      self = .polygon(parts)
+    case let other:
+      throw JSONError(
+        "key \"geometry.type\": \"\(other?.prefix(40) ?? "")\" is not Point (with a radius), Polygon or MultiPolygon"
+      )
+    }
+  }
+
+  /// The name of a feature: its `id`, or `id` or `identifier` of its properties; a number serves too.
+  /// - Parameter acceptsName: whether `name` of its properties does as well, which is all that a GeoJSON from elsewhere often has.
+  package static func identifier(of feature: JSONValue, acceptsName: Bool = false) -> String? {
+    let properties = feature["properties"]
+    let name = acceptsName ? properties?["name"] : nil
+    for value in [feature["id"], properties?["id"], properties?["identifier"], name] {
+      switch value {
+      case .string(let text) where !text.isEmpty: return text
+      case .integer(let number): return String(number)
+      default: continue
+      }
+    }
+    return nil
+  }
+
+  private static func rings(
+    _ value: JSONValue?, _ path: String, _ strictness: Strictness
+  ) throws(JSONError) -> [[Coordinate]] {
+    var rings: [[Coordinate]] = []
+    for (index, ring) in try elements(value, path).enumerated() {
+      var corners: [Coordinate] = []
+      for (corner, position) in try elements(ring, "\(path)[\(index)]").enumerated() {
+        do throws(JSONError) {
+          corners.append(try coordinate(position, "\(path)[\(index)][\(corner)]"))
+        } catch {
+          if strictness == .strict { throw error }
+        }
+      }
+      if strictness == .strict || corners.count > 2 { rings.append(corners) }
+    }
+    return rings
+  }
+
+  private static func elements(_ value: JSONValue?, _ path: String) throws(JSONError) -> [JSONValue] {
+    guard let array = value?.array else { throw JSONError("key \"\(path)\": missing or not an array") }
+    return array
+  }
+
+  private static func coordinate(_ value: JSONValue, _ path: String) throws(JSONError) -> Coordinate {
+    guard let numbers = value.array, numbers.count >= 2, let longitude = numbers[0].double,
+      let latitude = numbers[1].double
+    else { throw JSONError("key \"\(path)\": not a position; write [longitude, latitude]") }
+    let coordinate = Coordinate(latitude: latitude, longitude: longitude)
+    guard coordinate.isValid else {
+      throw JSONError(
+        "key \"\(path)\": [\(longitude), \(latitude)] is not on the earth; write [longitude, latitude]")
+    }
+    return coordinate
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Telemetry
+import Testing
+
+@testable import AgentCore
+
+/// `ConfigurationKey.all` lists the keys, and `AgentConfiguration` reads them: none may be in one and not in the other.
+@Suite struct ConfigurationKeyTests {
+  /// Values that stand for others, for keys that take more than their type says.
+  private static let values = [
+    "iio.accelerometer": "off", "iio.gyroscope": "off", "iio.magnetometer": "off", "iio.barometer": "off",
+    "iio.mount_matrix": "imu = 0, 1, 0; -1, 0, 0; 0, 0, 1", "replay.date": "2026-11-21",
+    "simulation.start": "2026-11-21T08:00:00Z", "privacy.zones": "48 11 300 blur", "motion.events": "shake",
+    "sensors.required": "barometer", "mqtt.broker": "mqtt://broker.example", "mqtt.profile": "owntracks",
+    "metrics.file": "/tmp/odograph.prom", "owntracks.tid": "v1", "remote.keys": "heading.interval",
+    "mqtt.topic_root": "fleet/v1", "mqtt.backoff_base": "2", "mqtt.backoff_limit": "60",
+  ]
+
+  /// What a key goes by; without it, it has no effect. What is assigned later counts.
+  private static func needed(for key: String) -> [String] {
+    let secure = ["mqtt.broker=mqtts://h"]
+    return switch key {
+    case "input.mode": ["replay.position=none"]
+    case _ where key.hasPrefix("replay."):
+      ["input.mode=replay", "replay.position=none", "replay.sensors=a.csv"]
+    case _ where key.hasPrefix("simulation."): ["input.mode=simulation"]
+    case "location.error_bound", "location.delay_bound": ["location.reporting=bounded"]
+    case "location.track_error": ["location.deferral_timeout=60"]
+    case "mqtt.password_file": ["mqtt.user=v"]
+    case "mqtt.certificate_file", "mqtt.key_file":
+      secure + ["mqtt.certificate_file=/c", "mqtt.key_file=/k"]
+    case "mqtt.psk_identity", "mqtt.psk_file": secure + ["mqtt.psk_identity=i", "mqtt.psk_file=/k"]
+    case "mqtt.ca_file", "mqtt.alpn", "mqtt.tls_minimum": secure
+    case "mqtt.burst_interval", "mqtt.burst_linger": ["mqtt.link=bursts"]
+    case _ where key.hasPrefix("owntracks."): ["mqtt.profile=owntracks"]
+    case "homeassistant.prefix": ["homeassistant.enabled=true"]
+    case "recorder.path", "recorder.megabytes": ["recorder.enabled=true"]
+    default: []
+    }
+  }
+
+  /// Another value than the default's.
+  private static func other(_ key: ConfigurationKey) -> String {
+    if let value = values[key.path] { return value }
+    switch (key.kind, key.defaultValue) {
+    case (.oneOf(let choices), let value): return choices.first { .text($0) != value } ?? ""
+    case (.integer(let range), let value):
+      return "\(value == .integer(range.lowerBound) ? range.lowerBound + 1 : range.lowerBound)"
+    case (.number(let range), let value):
+      return
+        "\(value == .number(range.lowerBound) ? min(range.lowerBound + 1, range.upperBound) : range.lowerBound)"
+    case (.flag, let value): return value == .flag(true) ? "false" : "true"
+    case (.text, _), (.texts, _): return "another"
+    }
+  }
+
+  /// - Parameter toml: for what an assignment cannot say: an array whose texts have commas.
+  private static func load(
+    _ assignments: [String], toml: String = ""
+  ) throws(ConfigurationError) -> AgentConfiguration {
+    try ConfigurationLayers(
+      flags: ConfigurationLayer(assignments: ["vehicle.id=v"] + assignments),
+      environment: ConfigurationLayer(), file: ConfigurationLayer(toml: toml, name: "test.toml"),
+      fileName: nil
+    ).configuration()
+  }
+
+  @Test(arguments: ConfigurationKey.all.map(\.path)) func everyKeyHasAnEffect(path: String) throws {
+    let key = try #require(ConfigurationKey.byPath[path])
+    var value = Self.other(key)
+    if path == "privacy.path" {
+      value = FileManager.default.temporaryDirectory.appending(path: "odograph-\(UUID()).geojson").path
+      let zone =
+        #"{"type": "Feature", "properties": {"radius": 100}, "id": "home", "geometry": {"type": "Point", "coordinates": [11, 48]}}"#
+      try #"{"type": "FeatureCollection", "features": [\#(zone)]}"#
+        .write(toFile: value, atomically: true, encoding: .utf8)
+    }
+    defer { if path == "privacy.path" { try? FileManager.default.removeItem(atPath: value) } }
+    let needed = Self.needed(for: path)
+    let before = try Self.load(needed)
+    let after =
+      path == "iio.mount_matrix"
+      ? try Self.load(needed, toml: "[iio]\nmount_matrix = [\"\(value)\"]")
+      : try Self.load(needed + ["\(path)=\(value)"])
+    #expect(before != after, "\(path) = \(value)")
+  }
+}

@@ -1,0 +1,228 @@
+import FleetFixtures
+import JSON
+import Spatial
+import Telemetry
+import Testing
+
+@testable import Fleet
+@testable import FleetConsole
+
+@Suite struct WatchPaneTests {
+  /// Two vehicles that drive, of which one reports within bounds and both watch a region.
+  private func fleet() -> Roster {
+    var roster = Roster()
+    for (index, vehicle) in ["van-1", "van-2"].enumerated() {
+      roster.receive(
+        "status",
+        #"{"state":"online","time":"\#(wireTime(0))","sessionStart":"\#(wireTime(0))","version":"1.0","uptime":3700,"#
+          + #""battery":{"level":0.83,"charging":true,"voltage":12.6},"storage":{"free":1500000000,"total":9000000000},"#
+          + #""counters":{"fixes":120},"epoch":"a","seq":1}"#, at: 0, vehicle: vehicle)
+      for step in 0..<40 {
+        let latitude = 48.1 + 0.0004 * Double(step)
+        let longitude = 11.5 + 0.02 * Double(index) + 0.0002 * Double(step)
+        roster.receive(
+          "location",
+          locationJSON(
+            latitude, at: Double(step), epoch: "a", seq: step + (step > 20 ? 5 : 2), speed: 13.9, course: 20,
+            longitude: longitude), at: Double(step), vehicle: vehicle)
+      }
+      roster.receive(
+        "regions/reported",
+        #"{"time":"\#(wireTime(39))","state":"applied","accepted":["depot"],"refused":[]}"#, at: 39,
+        vehicle: vehicle)
+      roster.receive(
+        "regions/desired",
+        #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"depot","properties":{"radius":300},"#
+          + #""geometry":{"type":"Point","coordinates":[11.505,48.105]}}]}"#, at: 40, vehicle: vehicle)
+    }
+    roster.receive(
+      "region",
+      #"{"time":"\#(wireTime(41))","event":"enter","region":"depot","latitude":48.1,"longitude":11.5,"confidence":0.9}"#,
+      at: 41, vehicle: "van-1")
+    roster.receive(
+      "motion", #"{"time":"\#(wireTime(43))","event":"impact","side":"front","peak":3}"#, at: 43,
+      vehicle: "van-1")
+    roster.receive(
+      "heading", #"{"time":"\#(wireTime(44))","magneticHeading":20,"trueHeading":23.6}"#, at: 44,
+      vehicle: "van-1")
+    roster.receive(
+      "attitude",
+      #"{"time":"\#(wireTime(44))","frame":"xTrueNorthZVertical","quaternion":[0.99,0.02,-0.03,0.12]}"#,
+      at: 44,
+      vehicle: "van-1")
+    return roster
+  }
+
+  private func screen(
+    _ columns: Int, _ rows: Int, _ keys: [Key], roster: Roster? = nil
+  ) -> [String] {
+    var view = WatchView(size: TerminalSize(columns: columns, rows: rows), title: "broker:1883")
+    let roster = roster ?? fleet()
+    for key in keys {
+      _ = view.handle(key)
+      _ = view.snapshot(of: roster, at: moment(45))
+    }
+    let snapshot = view.snapshot(of: roster, at: moment(45))
+    return view.frame(
+      of: snapshot, at: moment(45), rates: WatchView.Rates(messages: 2, bytes: 400), trouble: nil
+    ).lines
+  }
+
+  @Test func detailsTellAllThatIsKnown() {
+    let text = screen(80, 24, [.down, .enter]).joined(separator: "\n")
+    for part in [
+      "demo/van-1  ● online", "position  48.11560   11.50780", "50.0 km/h  course ↑  20°  heading ↗  24°",
+      "attitude  roll -3.7°  pitch 1.9°  yaw 13.9°", "energy    83 %  12.6 V  charging",
+      "storage   1.5 GB free",
+      "queue     3 missing  fixes 120", "regions   inside depot  (watches 1)", "  2 s     impact",
+      "  4 s     enter depot",
+    ] { #expect(text.contains(part), "\(part) in\n\(text)") }
+    // The rose, with its needle.
+    #expect(
+      text.contains("N") && text.contains("⠤")
+        || text.unicodeScalars.contains { (0x2800...0x28FF).contains($0.value) })
+    #expect(text.contains("3 missing") && screen(80, 24, [.down, .enter]).count == 24)
+  }
+
+  /// With the map beside them as without it, the details are whole, and the rose is there.
+  @Test(arguments: [(80, 24), (90, 30), (100, 24), (120, 40)], [[], [Key.character("m")]])
+  func nothingOfTheDetailsIsCut(size: (Int, Int), keys: [Key]) {
+    let lines = screen(size.0, size.1, [.down, .enter] + keys)
+    let text = lines.dropLast().joined(separator: "\n")
+    for part in [
+      "demo/van-1", "● online", "heard 1 s ago", "up 1 h", "48.11560   11.50780", "50.0 km/h",
+      "course ↑  20°",
+      "heading ↗  24°", "roll -3.7°", "pitch 1.9°", "yaw 13.9°", "83 %", "charging", "1.5 GB free",
+      "3 missing", "inside depot", "(watches 1)", "impact", "enter depot",
+    ] { #expect(text.contains(part), "\(part) in\n\(text)") }
+    #expect(!text.contains("…"))
+    for sign in ["N", "W", "E", "S"] { #expect(text.contains(sign)) }
+    #expect(text.contains("W⢨") && text.contains("E"))
+    #expect(text.contains("┤") == !keys.isEmpty)
+  }
+
+  /// What there is no room for is counted, and scrolled to.
+  @Test func detailsScroll() {
+    let short = screen(40, 10, [.down, .enter])
+    #expect(short[8].hasPrefix("… ") && short[8].hasSuffix("lines more: J, back: K"))
+    let end = screen(40, 10, [.down, .enter] + Array(repeating: .character("J"), count: 40))
+    // The first that was heard of it stands last.
+    #expect(end[7].contains("enter depot") && end[8].contains("online"), "\(end)")
+    #expect(!end.joined().contains("demo/van-1"))
+    let back = screen(
+      40, 10,
+      [.down, .enter] + Array(repeating: .character("J"), count: 40)
+        + Array(repeating: .character("K"), count: 40))
+    #expect(back == short)
+  }
+
+  /// What could not be read is counted at the foot and in the vehicle's details, whoever kept it.
+  @Test(arguments: [(40, 10), (80, 24), (120, 40)])
+  func unreadableMessagesAreCounted(columns: Int, rows: Int) throws {
+    var roster = Roster()
+    roster.receive("location", #"{"time":5}"#, retained: true, at: 0, vehicle: "van-9")
+    roster.receive("status", "\u{7}", at: 0, vehicle: "van-9")
+    let lines = screen(columns, rows, [.enter], roster: roster)
+    #expect(lines.last?.contains("2 unreadable") == true, "\(lines)")
+    #expect(lines.dropLast().joined().contains("queue     2 unreadable"), "\(lines)")
+    let record = try #require(roster.vehicles.first)
+    let json = try JSONValue(parsing: record.json(at: moment(1)))
+    #expect(json["unreadable"]?.integer == 2 && json["vehicle"]?.string == "van-9")
+  }
+
+  @Test func longNamesAreWrapped() {
+    var text = WrappedText { $0 == 0 ? 20 : 12 }
+    let parts = ["abcdefghijklmnopqrstuvwxyz", "one two three four", "漢字漢字漢字漢字"].map { StyledText($0) }
+    text.append(StyledText("name"), indent: 6, parts: parts)
+    #expect(text.lines.allSatisfy { $0.width <= 20 } && text.lines.dropFirst().allSatisfy { $0.width <= 12 })
+    let plain = text.lines.map(\.plain).joined(separator: "").filter { $0 != " " }
+    #expect(plain == "nameabcdefghijklmnopqrstuvwxyzonetwothreefour漢字漢字漢字漢字")
+  }
+
+  @Test func theChoiceStaysWithTheVehicle() {
+    let chosen = screen(80, 24, [.down, .down, .enter]).joined(separator: "\n")
+    #expect(chosen.contains("demo/van-2  ●"))
+    let reversed = screen(80, 24, [.down, .down, .enter, .character("r")]).joined(separator: "\n")
+    #expect(reversed.contains("demo/van-2  ●"))
+    let back = screen(80, 24, [.down, .enter, .escape, .escape])
+    #expect(!back.joined().contains("position  ") && back[23].contains("q quit"))
+  }
+
+  @Test func theMapShowsTracksRegionsNamesAndScale() {
+    let lines = screen(100, 30, [.character("m")])
+    let text = lines.joined(separator: "\n")
+    #expect(text.contains("├") && text.contains(" km") || text.contains(" m\n"))
+    #expect(text.contains("van-1") && text.contains("van-2") && text.contains("depot"))
+    let dots = text.unicodeScalars.filter { (0x2801...0x28FF).contains($0.value) }.count
+    #expect(dots > 20)
+    // Zoomed in on the chosen one, the other is beyond the edge.
+    let near = screen(100, 30, [.down, .character("m")] + Array(repeating: .character("+"), count: 4))
+    #expect(near.dropFirst(10).joined().contains("◆") && !near.dropFirst(10).joined().contains("van-2"))
+  }
+
+  /// Every size, and every way of looking at nothing, is drawn.
+  @Test func neverTrapsOnASize() {
+    let keys: [[Key]] = [
+      [.character("m")], [.enter], [.down, .enter, .character("m")],
+      [.character("m"), .character("-"), .character("-")],
+      [.down, .character("m")] + Array(repeating: .character("+"), count: 30),
+    ]
+    let (full, empty) = (fleet(), Roster())
+    for columns in stride(from: 1, to: 140, by: 7) {
+      for rows in stride(from: 1, to: 40, by: 3) {
+        for keys in keys {
+          #expect(screen(columns, rows, keys, roster: full).count == rows)
+          #expect(screen(columns, rows, keys, roster: empty).count == rows)
+        }
+      }
+    }
+  }
+
+  @Test func hostilePlacesAreDrawnOrLeftOut() {
+    var roster = Roster()
+    for (index, place) in [(90.0, 180.0), (-90, -180), (0, 179.9999), (0, -179.9999), (89.99999, 0)]
+      .enumerated()
+    {
+      roster.receive(
+        "location", locationJSON(place.0, at: 0, longitude: place.1), at: 0,
+        vehicle: "\u{1B}[2J\(index)\u{202E}")
+    }
+    roster.receive(
+      "regions/reported",
+      #"{"time":"\#(wireTime(0))","state":"applied","accepted":["\u001b]0;x\u0007","1","2",7]}"#, at: 0)
+    roster.receive(
+      "regions/desired",
+      #"{"features":[{"id":"\u001b]0;x\u0007","geometry":{"type":"Polygon","coordinates":[[[0,0],[1e300,1],[181,2],[3,3],[4,4],[5,-5]]]}},"#
+        + #"{"geometry":{"type":"Point","coordinates":[1,1]},"properties":{"radius":1e300}},{"geometry":7},7]}"#,
+      at: 0)
+    for keys in [[Key.character("m")], [.down, .enter, .character("m")]] {
+      let text = screen(100, 30, keys, roster: roster).joined()
+      #expect(!text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x202E })
+    }
+  }
+
+  @Test func theTrailIsThinnedAndBounded() {
+    var trail = Trail()
+    for step in 0..<1000 { trail.append(Coordinate(latitude: 48 + Double(step) * 1e-5, longitude: 11)) }
+    #expect(trail.coordinates.count == Trail.capacity)
+    let places = trail.coordinates
+    for (a, b) in zip(places, places.dropFirst()) { #expect(a.distance(to: b) > 4.9) }
+    #expect(abs((places.last?.latitude ?? 0) - 48.00999) < 1e-4)
+    trail.append(Coordinate(latitude: .nan, longitude: 0))
+    #expect(trail.coordinates.count == Trail.capacity)
+  }
+
+  /// Keys that come faster than the screen is drawn all count.
+  @Test func keysTypedTogether() {
+    var view = WatchView(size: .usual, title: "")
+    for key in [Key.down, .down, .enter] { _ = view.handle(key) }
+    #expect(view.snapshot(of: fleet(), at: moment(45)).selected?.key.vehicle == "van-2")
+    for key in [Key.up, .up, .up] { _ = view.handle(key) }
+    #expect(view.snapshot(of: fleet(), at: moment(45)).selected?.key.vehicle == "van-1")
+  }
+
+  @Test func sortKeysOfTheCommandLine() {
+    #expect(throws: FleetError.self) { try VehicleOrder(parsing: "colour") }
+    #expect(throws: Never.self) { try VehicleOrder(parsing: "-age") }
+  }
+}

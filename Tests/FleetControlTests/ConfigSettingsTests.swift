@@ -1,0 +1,55 @@
+import JSON
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Fleet
+@testable import FleetControl
+
+@Suite struct ConfigSettingsTests {
+  private func settings(_ assignments: String...) throws -> ConfigSettings {
+    try ConfigSettings(assignments: assignments, removals: [], file: nil)
+  }
+
+  @Test func whatVehiclesTakeIsTaken() throws {
+    let read = try settings(
+      "location.distance_filter=50", "heading.enabled=false", "motion.events=[\"impact\"]", "mqtt.protocol=5",
+      "location.activity=pedestrian")
+    #expect(
+      read.values == [
+        "location.distance_filter": .integer(50), "heading.enabled": .bool(false),
+        "motion.events": .array([.string("impact")]), "mqtt.protocol": .string("5"),
+        "location.activity": .string("pedestrian"),
+      ])
+  }
+
+  /// Table: keys and values that no vehicle takes, and what is said of them; the same on the command line and in a file.
+  @Test(arguments: [
+    ("location.distance_filtre", "50", "did you mean location.distance_filter?"),
+    ("no.such_thing", "1", "there is no key"), ("distance", "1", "a key is written as in"),
+    ("location.distance_filter", "-1", "it is a number from 0 to 1000000"),
+    ("location.distance_filter", "\"far\"", "it is a number from"),
+    ("heading.enabled", "7", "it is true or false"), ("location.activity", "\"sailing\"", "it is one of"),
+    ("store.path", "\"/x\"", "takes a restart and cannot be changed remotely"),
+    ("status.interval", "{}", "it is a number from"),
+  ])
+  func whatNoVehicleTakesIsRefused(key: String, value: String, cause: String) throws {
+    let directory = try TemporaryDirectory()
+    let plain = try directory.write("plain.json", #"{"status.interval": 30, "\#(key)": \#(value)}"#)
+    let nested = try directory.write("nested.json", #"{"settings": {"\#(key)": \#(value)}}"#)
+    for (assignments, file) in [(["\(key)=\(value)"], nil), ([], plain), ([], nested)] {
+      let error = try #require(throws: FleetError.self) {
+        try ConfigSettings(assignments: assignments, removals: [], file: file)
+      }
+      #expect(error.exit == .usage && error.description.contains(cause), "\(error)")
+      if let file { #expect(error.object.contains(file)) }
+    }
+  }
+
+  /// What another version has set can be taken back.
+  @Test func unknownKeysCanBeTakenBack() throws {
+    let read = try ConfigSettings(assignments: [], removals: ["future.key"], file: nil)
+    #expect(read.applied(to: ["future.key": .integer(1), "status.interval": .integer(9)]).count == 1)
+    #expect(throws: FleetError.self) { try ConfigSettings(assignments: [], removals: ["no key"], file: nil) }
+  }
+}

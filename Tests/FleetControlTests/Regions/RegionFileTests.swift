@@ -1,0 +1,136 @@
+import JSON
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Fleet
+@testable import FleetControl
+
+@Suite struct RegionFileTests {
+  private func read(_ text: String, radius: Double? = nil) throws(JSONError) -> RegionDocument {
+    try RegionFile.parse(Array(text.utf8), radius: radius)
+  }
+
+  /// One square and one circle, three times.
+  @Test(arguments: [
+    """
+    {"type":"FeatureCollection","features":[
+      {"type":"Feature","id":"yard","properties":{"x":1},
+       "geometry":{"type":"Polygon","coordinates":[[[11.5,48.1],[11.6,48.1],[11.6,48.2],[11.5,48.2]]]}},
+      {"type":"Feature","properties":{"name":"stop"},"geometry":{"type":"Point","coordinates":[11.5,48.1,520]}}]}
+    """,
+    """
+    <?xml version="1.0"?><kml xmlns="http://www.opengis.net/kml/2.2"><Document><Folder>
+    <Placemark><name>yard</name><Polygon><outerBoundaryIs><LinearRing><coordinates>
+      11.5,48.1,0 11.6,48.1,0 11.6,48.2,0 11.5,48.2,0 11.5,48.1,0
+    </coordinates></LinearRing></outerBoundaryIs></Polygon></Placemark>
+    <Placemark><name>a street</name><LineString><coordinates>1,2 3,4</coordinates></LineString></Placemark>
+    <Placemark><name>stop</name><Point><coordinates>11.5,48.1</coordinates></Point></Placemark>
+    </Folder></Document></kml>
+    """,
+    """
+    # comment
+    yard: POLYGON ((11.5 48.1, 11.6 48.1, 11.6 48.2, 11.5 48.2))
+    "stop"\tSRID=4326;POINT Z (11.5 48.1 520)
+    """,
+  ])
+  func readsTheSame(text: String) throws {
+    let document = try read(text, radius: 80)
+    #expect(document.features.map(\.identifier) == ["yard", "stop"])
+    guard case .rings(let rings)? = document["yard"]?.shape?.outline else {
+      Issue.record("no polygon")
+      return
+    }
+    // An open ring is closed.
+    #expect(rings.count == 1 && rings[0].count == 5 && rings[0].first == rings[0].last)
+    guard case .circle(let center, let radius)? = document["stop"]?.shape?.outline else {
+      Issue.record("no circle")
+      return
+    }
+    #expect(radius == 80 && center.latitude == 48.1 && center.longitude == 11.5)
+  }
+
+  @Test func holesAndParts() throws {
+    let text =
+      "two: MULTIPOLYGON (((0 0, 9 0, 9 9, 0 9, 0 0),(1 1, 2 1, 2 2, 1 1)),((20 0, 21 0, 21 1, 20 0)))"
+    guard case .rings(let rings)? = try read(text)["two"]?.shape?.outline else {
+      Issue.record("no polygon")
+      return
+    }
+    #expect(rings.map(\.count) == [5, 4, 4])
+  }
+
+  @Test(arguments: [
+    ("", "it is empty"), ("{}", "no GeoJSON"),
+    (#"{"type":"FeatureCollection","features":[]}"#, "there is no region"),
+    (#"{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]}}"#, "has no radius"),
+    (
+      #"{"type":"Feature","id":"a","geometry":{"type":"LineString","coordinates":[[1,2],[3,4]]}}"#,
+      "\"LineString\" is not Point"
+    ),
+    (#"{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]}}"#, "has no name"),
+    (
+      #"{"type":"Feature","id":"a","geometry":{"type":"Polygon","coordinates":[[[1,95],[2,2],[3,3]]]}}"#,
+      "geometry.coordinates[0][0]\": [1.0, 95.0] is not on the earth"
+    ),
+    (
+      #"{"type":"Feature","id":"a","geometry":{"type":"Polygon","coordinates":[[[1,1],[2,2]]]}}"#,
+      "less than three corners"
+    ),
+    ("CIRCLE (1 2)", "line 1: \"CIRCLE\" is none of"), ("POLYGON ((1 2, 3 x, 4 5))", "\"x\" is no number"),
+    ("POLYGON ((1 2, 3 4, 5 6)", "expected \")\""), ("SRID=25832;POINT (1 2)", "SRID=25832"),
+    ("<kml><Placemark>", "line 1"),
+    (
+      "<kml><Placemark><Point><coordinates>a,b</coordinates></Point></Placemark></kml>",
+      "not longitude,latitude"
+    ),
+    ("a: POLYGON ((0 0, 1 0, 1 1))\na: POLYGON ((0 0, 1 0, 1 1))", "is there twice"),
+  ])
+  func errorsSayWhatIsWrong(text: String, cause: String) throws {
+    let error = try #require(throws: JSONError.self) { try read(text) }
+    #expect(error.description.contains(cause), "\(error)")
+  }
+
+  @Test(arguments: [
+    ("a: POLYGON ((0 0, 1 0, 1 1))", "polygon, 3 corners"),
+    ("a: POLYGON ((0 0, 1 0, 1 1, 0 0))", "polygon, 3 corners"),
+    ("a: POLYGON ((0 0, 9 0, 9 9, 0 9),(1 1, 2 1, 2 2))", "polygon, 7 corners in 2 rings"),
+  ])
+  func aSummaryCountsCorners(text: String, summary: String) throws {
+    #expect(try read(text).features.first?.summary == summary)
+  }
+
+  @Test func differences() throws {
+    let wanted = try read(
+      "a: POLYGON ((0 0, 1 0, 1 1))\nb: POLYGON ((0 0, 1 0, 1 1))\nc: POLYGON ((0 0, 1 0, 1 1))")
+    let told = try read(
+      "b: POLYGON ((0 0, 1 0, 1 1))\nc: POLYGON ((0 0, 2 0, 1 1))\nd: POLYGON ((0 0, 1 0, 1 1))")
+    var report = RegionReport(desired: told.json(version: "1"))
+    report.reported = try JSONValue(
+      parsing: Array(#"{"version":"1","accepted":["b","c","d"],"refused":[]}"#.utf8))
+    #expect(report.differences(to: wanted).map { "\($0.sign)\($0.identifier)" } == ["+a", "~c", "-d"])
+    #expect(report.differences(to: nil).isEmpty && report.isCurrent)
+    report.reported = try JSONValue(
+      parsing: Array(
+        #"{"version":"1","accepted":["b"],"refused":[{"index":1,"reason":"x"},{"index":2,"region":"d","reason":"y"}]}"#
+          .utf8))
+    #expect(report.differences(to: nil).map(\.identifier) == ["c", "d"])
+    #expect(report.refusal(of: "c") == "refused: x" && report.refusal(of: "d") == "refused: y")
+    report.reported = try JSONValue(parsing: Array(#"{"version":"0","accepted":["b","c","d"]}"#.utf8))
+    #expect(!report.isCurrent && report.differences(to: nil).count == 3)
+  }
+
+  @Test func neverTrapsOnNoise() {
+    var generator = SplitMix(seed: 99)
+    let alphabet = Array("POLYGONINTMU(),: ;=\t0123.-eE<>/kmlPlacemark{}[]\"".utf8)
+    for _ in 0..<5000 {
+      let bytes = (0..<Int.random(in: 0...60, using: &generator)).map { _ in
+        alphabet.randomElement(using: &generator) ?? 0
+      }
+      for start in ["", "POLYGON ((", "<kml>", "{"] {
+        _ = try? RegionFile.parse(Array(start.utf8) + bytes, radius: 5)
+      }
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import Testing
+
+@testable import Fleet
+@testable import FleetControl
+
+@Suite struct RetainedReadingTests {
+  private static let second: Int64 = 1_000_000_000
+  private func at(_ seconds: Double) -> Int64 { 7 * Self.second + Int64(seconds * 1e9) }
+
+  /// A broker that thinks for seconds before its first word is not one that keeps nothing.
+  @Test func silenceCountsFromTheAnswerOnly() {
+    var reading = RetainedReading(silence: 0.4, patience: 30, at: at(0))
+    #expect(reading.outcome(at: at(5)) == .goesOn)
+    reading.kept(at: at(6))
+    #expect(reading.outcome(at: at(20)) == .goesOn)
+    reading.marked(at: at(21))
+    #expect(reading.deadline == at(21.4) && reading.outcome(at: at(21.3)) == .goesOn)
+    // What comes after the answer still counts, and begins the silence anew.
+    reading.kept(at: at(21.3))
+    #expect(reading.outcome(at: at(21.5)) == .goesOn && reading.outcome(at: at(21.7)) == .complete)
+  }
+
+  /// Without the answer nobody knows whether it was all, however long it is silent.
+  @Test func withoutTheAnswerItIsUnknown() {
+    var reading = RetainedReading(silence: 0.4, patience: 30, at: at(0))
+    reading.kept(at: at(10))
+    #expect(reading.outcome(at: at(39)) == .goesOn && reading.outcome(at: at(40)) == .unknown)
+  }
+}

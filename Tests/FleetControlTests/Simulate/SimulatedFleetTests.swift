@@ -1,0 +1,134 @@
+import ArgumentParser
+import FleetFixtures
+import JSON
+import MQTT
+import Positioning
+import Spatial
+import Telemetry
+import Testing
+
+@testable import Fleet
+@testable import FleetConsole
+@testable import FleetControl
+
+@Suite struct SimulatedFleetTests {
+  private func fleet(_ change: (inout SimulateOptions) -> Void = { _ in }) throws -> SimulatedFleet {
+    var options = try SimulateOptions.parse([])
+    options.vehicles = 20
+    options.eventsPerHour = 0
+    change(&options)
+    return try SimulatedFleet(options, start: noon)
+  }
+
+  private func say(_ fleet: inout SimulatedFleet, until seconds: Double) -> [SimulatedFleet.Output] {
+    var outputs: [SimulatedFleet.Output] = []
+    fleet.advance(to: seconds, into: &outputs)
+    return outputs
+  }
+
+  @Test func reportsAreEvenlySpreadAndInOrder() throws {
+    var fleet = try fleet { $0.rate = 2 }
+    let outputs = say(&fleet, until: 9.999)
+    #expect(outputs.count == 400)
+    for vehicle in 0..<20 {
+      let own = try outputs.filter { $0.vehicle == vehicle }.map {
+        try LocationMessage(json: JSONValue(parsing: $0.message.payload))
+      }
+      #expect(own.map { $0.identity?.seq } == (1...20).map { UInt64($0) })
+      for (a, b) in zip(own, own.dropFirst()) { #expect(abs(b.time.seconds(since: a.time) - 0.5) < 0.002) }
+    }
+    // Whether it is asked often or seldom, the same is said.
+    var again = try self.fleet { $0.rate = 2 }
+    let parts =
+      stride(from: 0.37, to: 10, by: 0.37).flatMap { say(&again, until: $0) } + say(&again, until: 9.999)
+    #expect(parts.map(\.message.topic) == outputs.map(\.message.topic))
+  }
+
+  @Test func vehiclesMoveAsTheySay() throws {
+    var fleet = try fleet { $0.vehicles = 3 }
+    let outputs = say(&fleet, until: 120)
+    for vehicle in 0..<3 {
+      let own = try outputs.filter { $0.vehicle == vehicle }.map {
+        try LocationMessage(json: JSONValue(parsing: $0.message.payload)).location
+      }
+      for (a, b) in zip(own, own.dropFirst()) {
+        let speed = try #require(b.speed)
+        #expect(a.coordinate.distance(to: b.coordinate) < max(speed, a.speed ?? 0) + 12)
+      }
+      #expect(own.contains { ($0.speed ?? 0) > 3 })
+    }
+  }
+
+  @Test func headingIsTheCourse() throws {
+    var fleet = try fleet {
+      $0.vehicles = 1
+      $0.liveRate = 1
+    }
+    var courses: [Double?] = []
+    var headings: [Double] = []
+    for output in say(&fleet, until: 60) {
+      let json = try JSONValue(parsing: output.message.payload)
+      if output.message.topic.hasSuffix("/location") {
+        courses.append(try LocationMessage(json: json).location.course)
+      }
+      if output.message.topic.hasSuffix("/heading") {
+        headings.append(try HeadingMessage(json: json).magneticHeading)
+      }
+    }
+    #expect(courses.count == headings.count && courses.contains { $0 != nil })
+    for (course, heading) in zip(courses, headings) {
+      guard let course else { continue }
+      #expect(abs(signedDegrees(from: course, to: heading)) < 5)
+    }
+  }
+
+  @Test func anOutageIsAWillThenSilenceThenTheTrack() throws {
+    var fleet = try fleet {
+      $0.vehicles = 1
+      $0.outagesPerHour = 60
+      $0.outageSeconds = 30
+    }
+    let outputs = say(&fleet, until: 600)
+    let kinds = outputs.map { String($0.message.topic.split(separator: "/").last ?? "") }
+    let lost = try #require(kinds.firstIndex(of: "status"))
+    #expect(Array(kinds[lost..<(lost + 4)]) == ["status", "status", "track", "location"])
+    let will = try StatusMessage(json: JSONValue(parsing: outputs[lost].message.payload))
+    #expect(will.isWill && will.state == .offline)
+    let track = try TrackMessage(json: JSONValue(parsing: outputs[lost + 2].message.payload))
+    #expect((29...31).contains(track.fixes.count))
+    // Nothing is missing from the sequence.
+    var statistics = StreamStatistics()
+    for output in outputs {
+      statistics.note(
+        topic: output.message.topic, payload: output.message.payload, retained: false, at: moment(0))
+    }
+    #expect(statistics.missing == 0 && statistics.duplicates == 0 && statistics.unreadable == 0)
+  }
+
+  @Test func equalSeedsDriveEqually() throws {
+    func places(_ seed: UInt64) throws -> [Coordinate] {
+      var fleet = try fleet { $0.seed = seed }
+      return try say(&fleet, until: 3).map {
+        try LocationMessage(json: JSONValue(parsing: $0.message.payload)).location.coordinate
+      }
+    }
+    #expect(try places(1) == places(1))
+    #expect(try places(1) != places(2))
+  }
+
+  @Test(arguments: ["--vehicles", "--rate", "--connections", "--qos"]) func settingsOutOfBounds(
+    option: String
+  ) throws {
+    let error = try #require(throws: FleetError.self) {
+      try fleet { options in
+        switch option {
+        case "--vehicles": options.vehicles = 0
+        case "--rate": options.rate = .nan
+        case "--connections": options.connections = 21
+        default: options.qos = 2
+        }
+      }
+    }
+    #expect(error.object.hasPrefix(option) && error.exit == .usage)
+  }
+}

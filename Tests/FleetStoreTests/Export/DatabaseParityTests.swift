@@ -1,0 +1,99 @@
+import FleetFixtures
+import MQTT
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Fleet
+@testable import FleetStore
+
+/// A recording says the same from SQLite and from PostgreSQL.
+@Suite struct DatabaseParityTests {
+  private func messages() -> [RecordedMessage] {
+    var recording = MessageRecording(root: "odograph/v1")
+    let fixes = (0..<3).map { index in
+      TrackMessage.Fix(
+        time: noon.advanced(bySeconds: 10 + Double(index)),
+        coordinate: Coordinate(latitude: 48 + Double(index), longitude: -11.25), horizontalAccuracy: 2.5)
+    }
+    let track = TrackMessage(identity: MessageIdentity(epoch: "e", seq: 9), fixes: fixes)
+    let van = "odograph/v1/demo/van/"
+    let all: [(String, [UInt8], Bool)] = [
+      (
+        van + "location", Array(locationJSON(48.5, at: 1, epoch: "e", seq: 1, speed: 2.5, course: 90).utf8),
+        true
+      ),
+      (van + "track", track.payload, false),
+      (
+        "odograph/v1/demo/car/location", Array(locationJSON(-33.25, at: 2.001, epoch: "f", seq: 1).utf8),
+        false
+      ),
+      (van + "status", Array(statusJSON("online", at: 3).utf8), true),
+      ("a/b/c", [0xFF, 0, 0x80], false), ("a/b/d", [], false),
+      ("a/'b'/\"ü\"", Array("Größe \\ \n".utf8), false),
+    ]
+    return all.enumerated().map { index, message in
+      var one = MQTTMessage(topic: message.0, text: "", qos: .atLeastOnce)
+      one.payload = message.1
+      one.retain = message.2
+      return recording.record(one, at: moment(Double(index)))
+    }
+  }
+
+  private func positions(_ recording: any Recording, _ selection: RecordingSelection) throws
+    -> [RecordedPosition]
+  {
+    var found: [RecordedPosition] = []
+    try recording.readPositions(selection) { position throws(FleetError) in
+      found.append(position)
+      return true
+    }
+    return found
+  }
+
+  private func messages(_ recording: any Recording, _ selection: RecordingSelection) throws -> [StoredMessage]
+  {
+    var found: [StoredMessage] = []
+    try recording.readMessages(selection) { message throws(FleetError) in
+      found.append(message)
+      return true
+    }
+    return found
+  }
+
+  @Test(.needs(.postgreSQL)) func bothSayTheSame() throws {
+    let directory = try TemporaryDirectory()
+    let server = try PostgreSQLFixture()
+    let addresses = [directory.file("fleet.sqlite"), server.url]
+    let stored = messages()
+    for address in addresses {
+      let store = FleetStoreAddress.store(for: address)
+      try store.open()
+      #expect(try store.store(stored) == stored.count)
+      // Two of them say neither number nor time, and are kept as often as they come.
+      #expect(try store.store(stored) == 3, "\(address)")
+      store.close()
+    }
+    let recordings = try addresses.map { try RecordingAddress.open($0) }
+    var selections = [RecordingSelection()]
+    var part = RecordingSelection()
+    part.fleets = ["demo"]
+    part.vehicles = ["van", "it's another"]
+    try part.setTimes(from: wireTime(1), to: wireTime(12))
+    selections.append(part)
+    for selection in selections {
+      let both = try recordings.map { try positions($0, selection) }
+      #expect(both[0] == both[1] && !both[0].isEmpty)
+      #expect(try recordings.map { try $0.countPositions(selection) } == both.map(\.count))
+      let extents = try recordings.map { try $0.extent(selection) }
+      #expect(extents[0] == extents[1])
+      // PostgreSQL keeps no order within one moment of the recorder.
+      let said = try recordings.map {
+        try messages($0, selection).sorted { ($0.received, $0.topic) < ($1.received, $1.topic) }
+      }
+      #expect(said[0] == said[1] && said[0].count == extents[0].count)
+    }
+    #expect(try messages(recordings[0], .init()).contains { $0.payload == [0xFF, 0, 0x80] })
+  }
+}

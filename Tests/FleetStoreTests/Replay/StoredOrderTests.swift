@@ -1,0 +1,44 @@
+import FleetFixtures
+import MQTT
+import Spatial
+import TestSupport
+import Testing
+
+@testable import Fleet
+@testable import FleetStore
+
+@Suite struct StoredOrderTests {
+  private func stored(_ topic: String, _ kind: String?) -> StoredMessage {
+    StoredMessage(
+      received: noon, topic: topic, vehicle: kind.map { _ in VehicleKey(fleet: "f", vehicle: "v") },
+      kind: kind,
+      qos: .atLeastOnce, retain: false, payload: [])
+  }
+
+  /// Table: what was said to vehicles, below roots that were known to the recorder and others.
+  @Test func ordersAreTold() {
+    for path in ["config/desired", "regions/desired", "command/locate", "command/track", "cmd"] {
+      #expect(stored("odograph/v1/f/v/\(path)", path).isOrder, "\(path)")
+      #expect(stored("acme/f/v/\(path)", nil).isOrder, "\(path)")
+    }
+    for path in [
+      "status", "location", "track", "config/reported", "regions/reported", "command/locate/response",
+      "command",
+      "command/", "desired", "event", "waypoints",
+    ] {
+      #expect(!stored("odograph/v1/f/v/\(path)", path).isOrder, "\(path)")
+      #expect(!stored("acme/f/v/\(path)", nil).isOrder, "\(path)")
+    }
+  }
+
+  /// Vehicles and sensors that are called like an order.
+  @Test func namesAreNotTakenForOrders() {
+    for name in ["command", "cmd", "config"] {
+      #expect(!stored("odograph/v1/f/\(name)/location", "location").isOrder)
+      #expect(!stored("owntracks/ann/\(name)", "location").isOrder)
+    }
+    for topic in ["", "cmd", "a/cmd", "command/locate", "config/desired", "a/b/command/on"] {
+      #expect(!stored(topic, nil).isOrder, "\(topic)")
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import MQTT
+import Sensors
+import TestSupport
+import Testing
+
+@testable import Fleet
+
+@Suite struct MessageSequencerTests {
+  private func message(_ vehicle: String, _ epoch: String, _ seq: Int, kind: String = "location")
+    -> MQTTMessage
+  {
+    MQTTMessage(topic: "odograph/v1/demo/\(vehicle)/\(kind)", text: #"{"epoch":"\#(epoch)","seq":\#(seq)}"#)
+  }
+
+  @Test func eachOnceAndInOrder() {
+    var sequencer = MessageSequencer()
+    let first = sequencer.take([message("a", "e", 2), message("b", "f", 9), message("a", "e", 1)])
+    #expect(first == [message("a", "e", 1), message("b", "f", 9), message("a", "e", 2)])
+    #expect(sequencer.take([message("a", "e", 2), message("a", "e", 1)]).isEmpty)
+    #expect(sequencer.duplicates == 2)
+  }
+
+  @Test func numbersAreOfAVehicleAndAnEpoch() {
+    var sequencer = MessageSequencer()
+    let all = [message("a", "e", 1), message("b", "e", 1), message("a", "g", 1)]
+    #expect(sequencer.take(all) == all)
+    // Of all kinds of a vehicle together.
+    #expect(sequencer.take([message("a", "e", 1, kind: "region")]).isEmpty)
+  }
+
+  @Test func whatHasNoNumbersPasses() {
+    var sequencer = MessageSequencer()
+    let plain = MQTTMessage(topic: "sensors/x", text: "21.5")
+    #expect(sequencer.take([plain, plain]) == [plain, plain])
+    #expect(sequencer.take([plain]) == [plain])
+  }
+
+  @Test func numbersBehaveAsASet() {
+    var random = SplitMix.announced()
+    for _ in 0..<200 {
+      var numbers = SeenNumbers()
+      var set: Set<Int64> = []
+      for _ in 0..<200 {
+        let number = Int64.random(in: 0...100, using: &random)
+        #expect(numbers.insert(number) == set.insert(number).inserted)
+      }
+      // Ranges are apart from one another, so there are as few as can be.
+      #expect(
+        zip(numbers.ranges, numbers.ranges.dropFirst()).allSatisfy { $0.upperBound + 1 < $1.lowerBound })
+      #expect(numbers.ranges.reduce(0) { $0 + $1.count } == set.count)
+    }
+    var ends = SeenNumbers()
+    #expect(ends.insert(.max) && ends.insert(.max - 1) && !ends.insert(.max) && ends.ranges.count == 1)
+  }
+}
