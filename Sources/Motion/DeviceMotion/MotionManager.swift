@@ -83,20 +83,20 @@ public struct MotionManager: Sendable {
   /// sensors' of the same time included.
   mutating func fuse(_ body: ((DeviceMotion) -> Void)? = nil) {
     var isNew = false
-    func handOver(_ manager: Self) {
-      if isNew, let body, let motion = manager.deviceMotion { body(motion) }
-      isNew = false
-    }
     while let next = merger.next() {
       if next.scan.rotationRate != nil {
-        handOver(self)
+        if isNew, let body { handOver(to: body) }
         fusedRate = next.scan
         isNew = true
       }
       if next.scan.specificForce != nil { fusedForce = next.scan }
       filter.process(next.scan, doubts: next.doubts)
     }
-    handOver(self)
+    if isNew, let body { handOver(to: body) }
+  }
+
+  private func handOver(to body: (DeviceMotion) -> Void) {
+    if let motion = deviceMotion { body(motion) }
   }
 
   /// Time has gone back: all begins anew but what was learned.

@@ -1,6 +1,6 @@
 import Foundation
 
-// attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--peers] [--rounds N]
+// attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--peers] [--manager] [--rounds N]
 
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data((message + "\n").utf8))
@@ -8,13 +8,14 @@ func fail(_ message: String) -> Never {
 }
 
 let usage = """
-  usage: attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--peers] [--rounds N]
+  usage: attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--peers] [--manager] [--rounds N]
   faults: \(Fault.allCases.map(\.rawValue).joined(separator: " "))
   """
 
 var folder: String?
 var faults = [Fault.none]
 var withPeers = false
+var withManager = false
 var seed = ""
 // Programs take turns, and of each the quickest round counts: the machine's clock rate changes by half from second to
 // second.
@@ -23,6 +24,7 @@ var arguments = CommandLine.arguments.dropFirst()
 while let argument = arguments.popFirst() {
   switch argument {
   case "--peers": withPeers = true
+  case "--manager": withManager = true
   case "--seed":
     guard let text = arguments.popFirst() else { fail(usage) }
     seed = text
@@ -70,6 +72,10 @@ do {
         for (index, result) in round.enumerated() {
           results[index].score.nanoseconds = min(results[index].score.nanoseconds, result.score.nanoseconds)
         }
+      }
+      if withManager {
+        let best = (0..<rounds).map { _ in Odograph.timeOfManager(trial) }.min() ?? .nan
+        print("\(trial.name),\(fault.rawValue),manager,,,,\(Int(best.rounded()))")
       }
       for result in results { report(result.algorithm, trial.name, result.score) }
     }

@@ -15,7 +15,7 @@ func runChild(_ arguments: [String]) -> Int32 {
 }
 
 private func linkTarget(_ path: String) -> String {
-  var bytes = [UInt8](repeating: 0, count: 4096)
-  let count = bytes.withUnsafeMutableBytes { readlink(path, $0.baseAddress, $0.count) }
-  return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  var bytes = [CChar](repeating: 0, count: 4096)
+  let count = readlink(path, &bytes, bytes.count)
+  return String(decoding: bytes.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
 }
