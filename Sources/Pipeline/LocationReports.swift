@@ -160,9 +160,10 @@ struct LocationReports: Sendable {
     ]) { $1 }
   }
 
-  private mutating func process(_ location: Location, _ timeBase: TimeBase, into send: Send) {
-    // The exact position ends here: nothing that is stored or published may come from before this line.
-    guard let location = privacy.shown(location) else {
+  private mutating func process(_ exact: Location, _ timeBase: TimeBase, into send: Send) {
+    // The exact position ends here: of what is stored or published nothing may come from before this line. The manager
+    // needs it for power and rest alone.
+    guard let location = privacy.shown(exact) else {
       withheldCount += 1
       // Subscribers would else go on showing a drive that nobody sees.
       if !isWithholding { publish(bounded?.stand(), into: send) }
@@ -170,7 +171,7 @@ struct LocationReports: Sendable {
       return
     }
     isWithholding = false
-    process(manager.process(location), timeBase, into: send)
+    process(manager.process(exact, shown: location), timeBase, into: send)
     if !manager.isPaused, let told = manager.location {
       publish(bounded?.process(told, time: timeBase.utc(of: told)), into: send)
     }

@@ -30,6 +30,12 @@ public struct LocationManager: Sendable {
   /// What is wrong now; nil when nothing is.
   public private(set) var failure: LocationFailure?
 
+  /// The newest location as the receiver had it: it decides when power is needed again, and never leaves.
+  private var exact: Location?
+  /// Where the device was, exactly, when it had last gone as far as the distance filter asks, and as far as a significant
+  /// change. A blurred position stands still meanwhile, or leaps.
+  private var origin, significantOrigin: Coordinate?
+
   private var requests: [OneShotRequest] = []
   private var deferral: DeferredUpdates?
   private var pause: PausePolicy
@@ -77,14 +83,23 @@ public struct LocationManager: Sendable {
   }
 
   /// Takes a location; returns what follows from it, in order.
-  public mutating func process(_ fresh: Location) -> [LocationEvent] {
+  /// - Parameter shown: the same as it may be told, where privacy blurs it; nil: as it is. All that is told is made of this;
+  ///   power, rest and the end of requests are decided by the exact one.
+  public mutating func process(_ fresh: Location, shown: Location? = nil) -> [LocationEvent] {
     var events = expire { $0 < fresh.timestamp }
-    let told = desiredAccuracy == .reduced ? fresh.reduced : fresh
-    location = told
+    let shown = shown ?? fresh
+    let told = desiredAccuracy == .reduced ? shown.reduced : shown
+    (exact, location) = (fresh, told)
     (failure, blindSince) = (nil, nil)
-    events += answerRequests(with: told)
-    if isMonitoringSignificantChanges, let change = significantChanges.process(told) {
-      events.append(.significantChange(change))
+    events += answerRequests(with: told, of: fresh.horizontalAccuracy)
+    if isMonitoringSignificantChanges {
+      if metersLeft(of: SignificantChangeMonitor.distance, from: significantOrigin) <= 0 {
+        significantOrigin = fresh.coordinate
+      }
+      if let change = significantChanges.process(told) {
+        significantOrigin = fresh.coordinate
+        events.append(.significantChange(change))
+      }
     }
     // Whether the device moves is asked of the exact location.
     let change = isUpdating && pausesLocationUpdatesAutomatically ? pause.process(fresh) : nil
@@ -138,19 +153,19 @@ public struct LocationManager: Sendable {
       isWanted: isUpdating || isMonitoringSignificantChanges || !requests.isEmpty,
       desiredAccuracy: isUpdating ? desiredAccuracy : .threeKilometers)
     needs.isPaused = isPaused
-    needs.timestamp = location?.timestamp
-    needs.speed = location?.speed
-    needs.speedAccuracy = location?.speedAccuracy
-    needs.horizontalAccuracy = location?.horizontalAccuracy
+    needs.timestamp = exact?.timestamp
+    needs.speed = exact?.speed
+    needs.speedAccuracy = exact?.speedAccuracy
+    needs.horizontalAccuracy = exact?.horizontalAccuracy
     needs.deadline = ([deferral?.deadline] + requests.map(\.deadline)).compactMap { $0 }.min()
     if let request = requests.min(by: { $0.accuracy < $1.accuracy }) {
       needs.desiredAccuracy = needs.desiredAccuracy.stricter(request.desiredAccuracy)
     } else if isFollowing {
-      if let deferral, !isMonitoringSignificantChanges { needs.patience = deferral.patience(after: location) }
+      if let deferral, !isMonitoringSignificantChanges { needs.patience = deferral.patience(after: exact) }
       // A batch has every fix in it.
       needs.distance = deferral == nil && desiredAccuracy != .bestForNavigation ? distanceToTell : nil
     } else if isMonitoringSignificantChanges {
-      needs.distance = significantChanges.remainder(from: location?.coordinate)
+      needs.distance = metersLeft(of: SignificantChangeMonitor.distance, from: significantOrigin)
       needs.notBefore = significantChanges.notBefore
     } else {
       needs.distance = .infinity
@@ -159,10 +174,12 @@ public struct LocationManager: Sendable {
   }
 
   /// Metres to go until the distance filter is passed; nil when every fix is.
-  private var distanceToTell: Double? {
-    guard let distanceFilter else { return nil }
-    guard let location, let lastTold else { return 0 }
-    return max(0, distanceFilter - lastTold.coordinate.distance(to: location.coordinate))
+  private var distanceToTell: Double? { distanceFilter.map { metersLeft(of: $0, from: origin) } }
+
+  /// Metres to go until the device is so far from a place; 0 when the place is not known.
+  private func metersLeft(of distance: Double, from place: Coordinate?) -> Double {
+    guard let exact, let place else { return 0 }
+    return max(0, distance - place.distance(to: exact.coordinate))
   }
 
   private mutating func update(_ location: Location) -> [LocationEvent] {
@@ -174,6 +191,7 @@ public struct LocationManager: Sendable {
   }
 
   private mutating func filter(_ location: Location) -> [LocationEvent] {
+    if distanceToTell ?? 0 <= 0 { origin = exact?.coordinate }
     if let distanceFilter, let lastTold,
       lastTold.coordinate.distance(to: location.coordinate) < distanceFilter
     {
@@ -191,7 +209,7 @@ public struct LocationManager: Sendable {
     case .paused:
       let batch = endDeferral(.notUpdating)
       let place = location == lastTold ? nil : location
-      lastTold = location
+      (lastTold, origin) = (location, exact?.coordinate)
       return batch + [.paused(batch.isEmpty ? place : nil)]
     }
   }
@@ -262,10 +280,11 @@ extension LocationManager {
     return batch + [.deferredUpdatesFinished(error)]
   }
 
-  private mutating func answerRequests(with location: Location) -> [LocationEvent] {
+  /// - Parameter radius: metres at 68 % of the exact location, which says when the search may end.
+  private mutating func answerRequests(with location: Location, of radius: Double?) -> [LocationEvent] {
     var events: [LocationEvent] = []
     for index in requests.indices.reversed() {
-      guard let answer = requests[index].process(location) else { continue }
+      guard let answer = requests[index].process(location, radius: radius) else { continue }
       events.append(.requested(answer))
       requests.remove(at: index)
     }

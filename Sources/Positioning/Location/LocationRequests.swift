@@ -8,6 +8,7 @@ struct OneShotRequest: Sendable {
   /// Seconds.
   var timeLimit: Double
   private(set) var best: Location?
+  private var bestRadius = Double.infinity
 
   init(accuracy: Double, start: Timestamp, timeLimit: Double) {
     self.accuracy = accuracy
@@ -26,13 +27,13 @@ struct OneShotRequest: Sendable {
   }
 
   /// Takes a location; returns it when it answers the request.
-  mutating func process(_ location: Location) -> Location? {
+  /// - Parameter radius: metres at 68 % of the location as the receiver had it; nil when it did not say.
+  mutating func process(_ location: Location, radius: Double?) -> Location? {
+    let radius = radius ?? .infinity
     // Of two that are equally good the newer is better.
-    if radius(of: location) <= radius(of: best) { best = location }
-    return radius(of: location) <= accuracy ? location : nil
+    if radius <= bestRadius { (best, bestRadius) = (location, radius) }
+    return radius <= accuracy ? location : nil
   }
-
-  private func radius(of location: Location?) -> Double { location?.horizontalAccuracy ?? .infinity }
 }
 
 /// Tells a location when the device has moved far since the last one told, and not too often: for the lowest power there
@@ -61,10 +62,4 @@ public struct SignificantChangeMonitor: Sendable {
 
   /// Before this nothing is told, however far the device goes; nil before the first location.
   public var notBefore: Timestamp? { location?.timestamp.advanced(bySeconds: Self.interval) }
-
-  /// Metres that the device must go on from a place; zero before the first location.
-  public func remainder(from place: Coordinate?) -> Double {
-    guard let location, let place else { return 0 }
-    return max(0, Self.distance - location.coordinate.distance(to: place))
-  }
 }

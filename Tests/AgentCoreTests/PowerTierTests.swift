@@ -1,0 +1,63 @@
+import Positioning
+import Simulation
+import Spatial
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// What a receiver uses on a simulated drive at every accuracy that can be asked for. Power follows the exact fix: who
+/// blurs what is told pays no more for it.
+@Suite struct PowerTierTests {
+  private enum Disclosure: CaseIterable {
+    case exact
+    case blurredEverywhere
+    case inABlurZone
+  }
+
+  private func receiverJoules(
+    _ accuracy: DesiredAccuracy, _ disclosure: Disclosure, _ scenario: SimulatedDrive.Scenario
+  ) throws -> Double {
+    let settings = [
+      "vehicle.id=v", "location.desired_accuracy=\(accuracy.rawValue)", "location.distance_filter=25",
+      "heading.enabled=false", "attitude.enabled=false", "motion.events=",
+    ]
+    var configuration = try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: settings)], file: nil)
+    configuration.pipeline.privacy =
+      switch disclosure {
+      case .exact: PrivacyPolicy()
+      case .blurredEverywhere: PrivacyPolicy(accuracy: 1000)
+      case .inABlurZone:
+        PrivacyPolicy(zones: [
+          PrivacyPolicy.Zone(
+            area: .circle(try #require(Circle(center: Self.place, radius: 50_000))), treatment: .blur)
+        ])
+      }
+    var stretch = try SimulatedStretch(configuration, scenario)
+    return try #require(stretch.advance(to: 600).joules[.receiver])
+  }
+
+  /// Where the simulated road is.
+  private static let place = SimulatedDrive.Configuration().route.waypoints[0].coordinate
+
+  /// Ten minutes, driving and parked.
+  @Test(arguments: DesiredAccuracy.allCases) func blurringCostsNoPower(accuracy: DesiredAccuracy) throws {
+    for scenario in [SimulatedDrive.Scenario.drive, .parked] {
+      let exact = try receiverJoules(accuracy, .exact, scenario)
+      for disclosure in [Disclosure.blurredEverywhere, .inABlurZone] {
+        let blurred = try receiverJoules(accuracy, disclosure, scenario)
+        #expect(blurred <= 1.02 * exact + 0.1, "\(scenario) \(disclosure): \(blurred) J, exact \(exact) J")
+      }
+    }
+  }
+
+  /// A coarser accuracy never costs more, and `reduced`, whose cells are kilometres wide, costs as little as three kilometres.
+  @Test func coarserIsCheaper() throws {
+    for scenario in [SimulatedDrive.Scenario.drive, .parked] {
+      let tiers = try DesiredAccuracy.allCases.map { try receiverJoules($0, .exact, scenario) }
+      for (fine, coarse) in zip(tiers, tiers.dropFirst()) { #expect(coarse <= 1.02 * fine + 0.1) }
+      #expect(try #require(tiers.last) < 0.5 * (try #require(tiers.first)), "\(scenario): \(tiers)")
+    }
+  }
+}
