@@ -17,11 +17,8 @@ package struct AgentPipeline: Sendable {
   /// The newest position that was believed, told or not.
   private var lastSeen: Location?
   private var power: PowerControl
-  private var motion: MotionManager
-  private var heading: HeadingManager
-  private var headingGate: IntervalGate
-  private var attitudeGate: IntervalGate
-  private var motionEvents: MotionEvents
+  private var motion: MotionReports
+  /// As it was told to those who plan by it.
   private var activity: StationaryDetector.State?
   private var status: StatusReporter
   /// The regions that are watched, and what is known of each.
@@ -44,13 +41,7 @@ package struct AgentPipeline: Sendable {
     now = start
     timeBase = TimeBase(timestamp: start, time: time, followsReceiver: configuration.isVirtual)
     location = LocationReports(configuration, start: start)
-    motion = MotionManager(frame: configuration.attitude.frame, calibration: calibration)
-    heading = HeadingManager(
-      headingFilter: configuration.heading.filter, headingOrientation: configuration.heading.orientation,
-      followsCourse: configuration.location.activity == .automotive)
-    headingGate = IntervalGate(interval: configuration.heading.interval)
-    attitudeGate = IntervalGate(interval: configuration.attitude.interval)
-    motionEvents = MotionEvents(configuration.motion.events)
+    motion = MotionReports(configuration, calibration: calibration)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
     power = PowerControl(figures: configuration.energy, mobility: Mobility(configuration.location.activity))
     planPower(at: start)
@@ -70,8 +61,7 @@ package struct AgentPipeline: Sendable {
     (next.power, next.lastSeen) = (power, lastSeen)
     next.location.adopt(location)
     if !hasOtherLocations { next.location = location }
-    if new.attitude.frame == configuration.attitude.frame { next.motion = motion }
-    next.motionEvents = motionEvents.reconfigured(new.motion.events)
+    next.motion = motion.reconfigured(new)
     // What has been told of rest is told again where nobody knows it yet.
     if !hasOtherLocations { next.activity = activity }
     self = next
@@ -79,9 +69,9 @@ package struct AgentPipeline: Sendable {
     planPower(at: now)
   }
 
-  /// Wants a location soon, whatever else is configured, for at most so many seconds.
-  package mutating func requestLocation(timeLimit: Double) {
-    location.requestLocation(timeLimit: timeLimit, at: now)
+  /// Wants a location of so many metres at 68 % soon, whatever else is configured, for at most so many seconds.
+  package mutating func requestLocation(accuracy: Double, timeLimit: Double) {
+    location.requestLocation(accuracy: accuracy, timeLimit: timeLimit, at: now)
     power.needsChanged()
     planPower(at: now)
   }
@@ -93,6 +83,10 @@ package struct AgentPipeline: Sendable {
     }
   }
 
+  /// Metres at 68 % of the position behind `lastKnown` as it was measured, before anything was blurred; nil when the receiver
+  /// did not say.
+  package var lastKnownAccuracy: Double? { location.manager.measuredAccuracy }
+
   /// Takes one event in; hands out the messages that follow from it, in order.
   package mutating func process(_ event: SensorEvent, into send: (VehicleMessage) -> Void) {
     switch event {
@@ -100,11 +94,11 @@ package struct AgentPipeline: Sendable {
     case .barometer: break
     case .position(let fixes): for fix in fixes { process(fix, into: send) }
     case .status(let change):
-      motion.note(change)
+      motion.observe(change)
       status.observe(change)
       location.observe(change, timeBase, into: send)
       if case .unavailable = change.state, change.kinds.contains(.accelerometer) {
-        motionEvents.forgetActivity()
+        motion.forgetActivity()
         power.observe(nil, since: change.timestamp)
         activity = nil
         location.observe(nil, at: change.timestamp, timeBase, into: send)
@@ -115,8 +109,19 @@ package struct AgentPipeline: Sendable {
   }
 
   /// What to preserve of the motion sensors, and whether some of what was given at the start no longer fits.
-  package var calibration: MotionCalibration { motion.calibration }
-  package var hasDiscardedCalibration: Bool { motion.hasDiscardedCalibration }
+  package var calibration: MotionCalibration { motion.manager.calibration }
+  package var hasDiscardedCalibration: Bool { motion.manager.hasDiscardedCalibration }
+
+  /// Tells attitudes relative to this moment, too, from now on.
+  /// - Returns: the attitude and its frame; nil when none is known, and nothing has changed.
+  package mutating func zeroAttitude() -> AttitudeMessage? {
+    var message = motion.setZero()
+    message?.time = timeBase.utc(at: now)
+    return message
+  }
+
+  /// Tells attitudes in their frame only.
+  package mutating func clearZero() { motion.clearZero() }
 
   /// Civil time, as far as it is known.
   package func utc(at timestamp: Timestamp) -> UTCTime { timeBase.utc(at: timestamp) }
@@ -135,8 +140,7 @@ package struct AgentPipeline: Sendable {
     }
     planPower(at: timestamp)
     guard var message = status.due(at: timestamp, timeBase: timeBase, environment: shown) else { return }
-    message.authorization = location.availability.authorizationStatus.rawValue
-    message.services = location.services
+    describeServices(&message)
     message.energy = EnergyReport(energy(at: timestamp))
     lastStatus = message
     statusCount += 1
@@ -158,7 +162,7 @@ package struct AgentPipeline: Sendable {
   }
 
   /// Whether the vehicle is known to rest.
-  package var isAtRest: Bool { motionEvents.activity == .stationary }
+  package var isAtRest: Bool { motion.activity == .stationary }
 
   /// The last `status` that came out; nil before the first.
   package private(set) var lastStatus: StatusMessage?
@@ -173,18 +177,22 @@ package struct AgentPipeline: Sendable {
   /// What would be published as `status` now.
   package func report(_ state: StatusMessage.State, at timestamp: Timestamp) -> StatusMessage {
     var message = status.message(state, at: timestamp, timeBase: timeBase, environment: shown)
+    describeServices(&message)
     message.energy = EnergyReport(energy(at: timestamp))
     return message
   }
 
-  /// Where the attitude filter stands.
-  package var motionReport: MotionReport {
-    let current = motion.deviceMotion
-    return MotionReport(
-      frame: motion.frame, unavailable: (current?.unavailableOutputs ?? []).map { "\($0)" }.sorted(),
-      hasAttitude: current.map { $0.attitude != nil }, headingAccuracy: motion.headingAccuracy,
-      calibration: current?.magneticField?.accuracy, isAtRest: isAtRest)
+  /// What there is to be had, what is not and why, and what would help.
+  private func describeServices(_ message: inout StatusMessage) {
+    let capabilities = motion.capabilities
+    message.authorization = location.availability.authorizationStatus.rawValue
+    message.services = location.services.merging(capabilities.services.mapValues { $0 ?? "available" }) { $1 }
+    message.frames = capabilities.frames.map(\.rawValue)
+    message.degradations = capabilities.degradations
   }
+
+  /// Where the attitude filter stands.
+  package var motionReport: MotionReport { motion.report }
 
   /// Makes `status` due at the next moment: a new session must overrule the will of the one before.
   /// - Parameter sessionStart: the civil time that the new session's will carries.
@@ -200,18 +208,14 @@ package struct AgentPipeline: Sendable {
   private var shown: AgentEnvironment {
     var shown = environment
     shown.counters.merge(location.counters) { $1 }
-    shown.counters.merge(motion.refusals) { $1 }
+    shown.counters.merge(motion.manager.refusals) { $1 }
     return shown
   }
 
   private mutating func process(_ fix: PositionFix, into send: (VehicleMessage) -> Void) {
     for location in location.process(fix, &timeBase, into: send) {
       lastSeen = location
-      motion.update(
-        location: location.coordinate, altitude: location.ellipsoidalAltitude,
-        time: timeBase.utc(of: location))
-      heading.declination = motion.declination
-      heading.process(location)
+      motion.observe(location, time: timeBase.utc(of: location))
       if let shown = configuration.privacy.shown(location) {
         publish(regions.process(shown), into: send)
       } else {
@@ -221,47 +225,12 @@ package struct AgentPipeline: Sendable {
   }
 
   private mutating func process(_ block: [InertialScan], into send: (VehicleMessage) -> Void) {
-    var scans: [InertialScan] = []
-    scans.reserveCapacity(block.count)
-    motion.process(block) { scans.append($0) }
-    let gravity = motion.deviceMotion?.gravity
-    for scan in scans { publish(motionEvents.process(scan, gravity: gravity), into: send) }
-    guard let last = block.last?.timestamp else { return }
-    if let since = motionEvents.activitySince, motionEvents.activity != activity {
-      activity = motionEvents.activity
-      power.observe(activity, since: since)
-      location.observe(activity, at: last, timeBase, into: send)
-    }
-    if let turned = block.last(where: { $0.rotationRate != nil }) {
-      publishMotion(at: turned.timestamp, into: send)
-    }
-  }
-
-  private mutating func publishMotion(at timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
-    if configuration.heading.isEnabled, headingGate.isOpen(at: timestamp),
-      let magneticHeading = motion.magneticHeading,
-      let heading = heading.process(
-        magneticHeading: magneticHeading, accuracy: motion.headingAccuracy,
-        calibration: motion.deviceMotion?.magneticField?.accuracy, at: timestamp)
-    {
-      send(.heading(HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)))
-    }
-    if configuration.attitude.isEnabled, attitudeGate.isOpen(at: timestamp), let motion = motion.deviceMotion,
-      let attitude = motion.attitude
-    {
-      var message = AttitudeMessage(
-        time: timeBase.utc(at: motion.timestamp), frame: motion.frame, attitude: attitude)
-      message.rotationRate = motion.rotationRate
-      message.gravity = motion.gravity
-      message.userAcceleration = motion.userAcceleration
-      send(.attitude(message))
-    }
-  }
-
-  private mutating func publish(_ events: [MotionEvents.Event], into send: (VehicleMessage) -> Void) {
-    for (timestamp, event) in events {
-      send(.motion(MotionMessage(time: timeBase.utc(at: timestamp), event: event)))
-    }
+    motion.process(block, timeBase, into: send)
+    guard let last = block.last?.timestamp, let since = motion.activitySince, motion.activity != activity
+    else { return }
+    activity = motion.activity
+    power.observe(activity, since: since)
+    location.observe(activity, at: last, timeBase, into: send)
   }
 
   private func publish(_ events: [RegionEvent], into send: (VehicleMessage) -> Void) {

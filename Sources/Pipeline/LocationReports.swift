@@ -59,8 +59,8 @@ struct LocationReports: Sendable {
   }
 
   /// Wants a location soon, whatever else is configured.
-  mutating func requestLocation(timeLimit: Double, at now: Timestamp) {
-    if isEnabled { manager.requestLocation(accuracy: 50, timeLimit: timeLimit, at: now) }
+  mutating func requestLocation(accuracy: Double, timeLimit: Double, at now: Timestamp) {
+    if isEnabled { manager.requestLocation(accuracy: accuracy, timeLimit: timeLimit, at: now) }
   }
 
   /// What the receiver must deliver for these settings.

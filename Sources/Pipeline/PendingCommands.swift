@@ -15,38 +15,71 @@ package struct PendingCommands: Sendable {
     }
   }
 
-  private var locates: [(sender: Sender, deadline: Timestamp)] = []
+  /// What became of a search for the position.
+  package struct Found: Hashable, Sendable {
+    package var location: LocationMessage
+    /// Whether it was measured after the command came.
+    package var isFresh: Bool
+    /// Whether it is as exact as was asked for.
+    package var isSufficient: Bool
+  }
+
+  private struct Search {
+    var sender: Sender
+    /// Metres at 68 %.
+    var accuracy: Double
+    var deadline: Timestamp
+    var best: (location: LocationMessage, radius: Double)?
+  }
+
+  private var searches: [Search] = []
   private var statuses: [(sender: Sender, after: Int)] = []
   private var lastLocation: LocationMessage?
-  private var isFresh = false
 
   /// More than this many of a kind do not wait: the oldest is answered early.
   private static let capacity = 32
 
   package init() {}
 
-  /// Waits for the next fix until a deadline.
-  package mutating func locate(_ sender: Sender, until deadline: Timestamp) {
-    isFresh = false
-    locates.append((sender, deadline))
+  /// Waits for a fix that is exact enough until a deadline, and for the best one then.
+  /// - Parameter accuracy: metres at 68 %.
+  package mutating func locate(_ sender: Sender, accuracy: Double, until deadline: Timestamp) {
+    searches.append(Search(sender: sender, accuracy: accuracy, deadline: deadline))
   }
 
-  package mutating func observe(_ location: LocationMessage) {
+  /// Takes a position.
+  /// - Parameters:
+  ///   - location: as it may be told.
+  ///   - radius: metres at 68 % of the position as it was measured; nil when the receiver did not say.
+  package mutating func observe(_ location: LocationMessage, radius: Double?) {
     lastLocation = location
-    isFresh = true
+    let radius = radius ?? .infinity
+    for index in searches.indices where radius <= searches[index].best?.radius ?? .infinity {
+      searches[index].best = (location, radius)
+    }
   }
 
-  /// The position at the end, and whether it was measured after the command came.
-  package mutating func located(at now: Timestamp) -> [(Sender, LocationMessage?, isFresh: Bool)] {
-    guard !locates.isEmpty else { return [] }
-    if isFresh {
-      defer { locates = [] }
-      return locates.map { ($0.sender, lastLocation, true) }
+  /// The searches that are over: found, or out of time. Without any position there is nothing to be told.
+  package mutating func located(at now: Timestamp) -> [(Sender, Found?)] {
+    guard !searches.isEmpty else { return [] }
+    let overdue = max(0, searches.count - Self.capacity)
+    var ended: [(Sender, Found?)] = []
+    var waiting: [Search] = []
+    for (index, search) in searches.enumerated() {
+      let isSufficient = search.best.map { $0.radius <= search.accuracy } ?? false
+      guard isSufficient || index < overdue || search.deadline <= now else {
+        waiting.append(search)
+        continue
+      }
+      let location = search.best?.location ?? lastLocation
+      ended.append(
+        (
+          search.sender,
+          location.map { Found(location: $0, isFresh: search.best != nil, isSufficient: isSufficient) }
+        ))
     }
-    let overdue = max(0, locates.count - Self.capacity)
-    let due = locates.enumerated().filter { $0.offset < overdue || $0.element.deadline <= now }.map(\.element)
-    locates = Array(locates.dropFirst(overdue)).filter { $0.deadline > now }
-    return due.map { ($0.sender, lastLocation, false) }
+    searches = waiting
+    return ended
   }
 
   /// Waits for the status message after the one of this number.
@@ -61,5 +94,5 @@ package struct PendingCommands: Sendable {
   }
 
   /// When a command waits no longer.
-  package var nextDeadline: Timestamp? { locates.map(\.deadline).min() }
+  package var nextDeadline: Timestamp? { searches.map(\.deadline).min() }
 }

@@ -4,22 +4,29 @@ internal import Telemetry
 
 /// A command with its arguments, checked.
 package enum RemoteCommand: Hashable, Sendable {
-  /// - Parameter timeout: seconds to wait for a new fix.
-  case locate(timeout: Double)
+  /// - Parameters:
+  ///   - accuracy: metres at 68 % that are good enough.
+  ///   - timeout: seconds to wait for such a fix.
+  case locate(accuracy: Double, timeout: Double)
   case status
   case reload
   /// - Parameter to: nil is now.
   case track(from: UTCTime, to: UTCTime?)
   case resetRegions
+  /// Tells attitudes relative to now, too; or no longer.
+  case zero(isCleared: Bool)
 
-  package static let names = ["locate", "status", "reload", "track", "reset-regions"]
+  package static let names = ["locate", "status", "reload", "track", "reset-regions", "zero"]
   /// Bytes of a request.
   package static let sizeLimit = 65_536
 
   /// - Throws: `JSONError` saying what is wrong with the request.
   package init(name: String, arguments json: JSONValue) throws(JSONError) {
     switch name {
-    case "locate": self = .locate(timeout: try json.number("timeout", in: 0...300) ?? 30)
+    case "locate":
+      self = .locate(
+        accuracy: try json.number("accuracy", in: 1...100_000) ?? 50,
+        timeout: try json.number("timeout", in: 0...300) ?? 30)
     case "status": self = .status
     case "reload": self = .reload
     case "track":
@@ -28,6 +35,7 @@ package enum RemoteCommand: Hashable, Sendable {
       if let to, to < from { throw JSONError("key \"to\": before \"from\"") }
       self = .track(from: from, to: to)
     case "reset-regions": self = .resetRegions
+    case "zero": self = .zero(isCleared: json["clear"]?.bool ?? false)
     default:
       throw JSONError(
         "there is no command \"\(name.prefix(40))\"; there are \(Self.names.joined(separator: ", "))")

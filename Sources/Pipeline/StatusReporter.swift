@@ -12,6 +12,8 @@ package struct AgentEnvironment: Sendable {
   package var storeProblem: String?
   /// The computer's health.
   package var device: DeviceHealth?
+  /// Whether the vehicle takes configuration, regions and commands over MQTT; nil where there is nobody to send any.
+  package var isManagedRemotely: Bool?
   /// Measured use since the start; nil where nobody measures.
   package var processor, radio: EnergyLedger.Usage?
 
@@ -131,6 +133,7 @@ struct StatusReporter: Sendable {
     message.uptime = max(0, timestamp.seconds(since: start))
     message.device = environment.device
     message.storeProblem = environment.storeProblem
+    message.isManagedRemotely = environment.isManagedRemotely
     message.sources = sources.values.sorted { $0.name < $1.name }
     message.counters = environment.counters
     return message

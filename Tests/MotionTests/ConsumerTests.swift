@@ -67,11 +67,22 @@ import Testing
   }
 
   @Test func saysWhichOutputsAreUnavailableOrDegraded() {
-    let check = CapabilityCheck(required: [], present: [.accelerometer, .positioning])
-    #expect(
-      check.unavailableOutputs
-        == [.attitude, .magneticField, .magneticHeading, .rotationRate, .trueHeading])
-    #expect(Set(check.degradedOutputs.keys) == [.gravity, .userAcceleration])
-    #expect(CapabilityCheck(required: [], present: Set(SensorKind.allCases)).unavailableOutputs.isEmpty)
+    func outputs(_ present: Set<SensorKind>) -> (unavailable: Set<MotionOutput>, degraded: Set<MotionOutput>) {
+      let limitations = CapabilityCheck(required: [], present: present).limitations
+      func which(_ isMeant: (MotionLimitation) -> Bool) -> Set<MotionOutput> {
+        Set(limitations.filter { isMeant($0.value) }.keys)
+      }
+      return (
+        which { if case .unavailable = $0 { true } else { false } }, which { if case .degraded = $0 { true } else { false } }
+      )
+    }
+    let poor = outputs([.accelerometer, .positioning])
+    #expect(poor.unavailable == [.attitude, .magneticField, .magneticHeading, .rotationRate, .trueHeading])
+    #expect(poor.degraded == [.gravity, .userAcceleration])
+    let compass = outputs([.accelerometer, .magnetometer, .positioning])
+    #expect(compass.unavailable == [.rotationRate])
+    #expect(compass.degraded == [.gravity, .userAcceleration, .attitude, .magneticHeading, .trueHeading])
+    #expect(outputs([.accelerometer, .gyroscope, .positioning]).degraded == [.attitude])
+    #expect(CapabilityCheck(required: [], present: Set(SensorKind.allCases)).limitations.isEmpty)
   }
 }

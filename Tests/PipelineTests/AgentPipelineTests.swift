@@ -85,7 +85,7 @@ import Testing
     for (a, b) in zip(attitudes, attitudes.dropFirst()) {
       #expect(abs(b.time.seconds(since: a.time) - 0.5) < 0.011)
     }
-    #expect(attitudes.allSatisfy { abs($0.attitude.yaw + .pi / 2) < 0.02 && abs($0.attitude.pitch) < 0.01 })
+    #expect(attitudes.allSatisfy { abs(($0.angles?.yaw ?? 9) + .pi / 2) < 0.02 && abs($0.angles?.pitch ?? 9) < 0.01 })
     let headings = try messages.filter { $0.kind == .heading }.map { try HeadingMessage(json: json($0)) }
     #expect((4...6).contains(headings.count))
     #expect(

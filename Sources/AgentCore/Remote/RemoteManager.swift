@@ -217,7 +217,7 @@ struct RemoteManager: Sendable {
     _ settings: RemoteSettings, _ configuration: AgentConfiguration, _ layers: ConfigurationLayers
   ) -> [String: ConfigurationKey.Value] {
     settings.values.filter {
-      configuration.remote.keys.contains($0.key) && layers.override(of: $0.key) == nil
+      configuration.remote.keys.contains($0.key) && layers.problem(remote: $0.key) == nil
     }
   }
 

@@ -86,7 +86,7 @@ final class RemoteService {
   func observe(_ pipeline: AgentPipeline) {
     guard let known = pipeline.lastKnown, known.location.timestamp != lastNoted else { return }
     lastNoted = known.location.timestamp
-    commands.observe(known)
+    commands.observe(known, radius: pipeline.lastKnownAccuracy)
     history?.record(
       TrackMessage.Fix(
         time: known.time, coordinate: known.location.coordinate,
@@ -171,15 +171,19 @@ final class RemoteService {
       let arguments = try RemoteCommand.arguments(request.payload)
       sender.id = arguments["id"]?.string.map { String($0.prefix(128)) }
       switch try RemoteCommand(name: name, arguments: arguments) {
-      case .locate(let timeout):
-        commands.locate(sender, until: Self.now.advanced(bySeconds: timeout))
-        pipeline.requestLocation(timeLimit: timeout)
+      case .locate(let accuracy, let timeout):
+        commands.locate(sender, accuracy: accuracy, until: Self.now.advanced(bySeconds: timeout))
+        pipeline.requestLocation(accuracy: accuracy, timeLimit: timeout)
       case .status:
         commands.awaitStatus(sender, after: pipeline.statusCount)
         pipeline.requestStatus()
       case .reload: reload(answering: sender, &pipeline)
       case .track(let from, let to): sendTrack(from, to, sender)
       case .resetRegions: resetRegions(sender, &pipeline)
+      case .zero(true):
+        pipeline.clearZero()
+        answer(sender, .done)
+      case .zero(false): setZero(sender, &pipeline)
       }
     } catch { answer(sender, .refused, error.description) }
   }
@@ -238,16 +242,27 @@ final class RemoteService {
     answer(sender, .done, result: .object(result))
   }
 
+  private func setZero(_ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline) {
+    guard let zero = pipeline.zeroAttitude(), let json = try? JSONValue(parsing: zero.payload) else {
+      return answer(sender, .failed, "no attitude is known; see services in status")
+    }
+    answer(sender, .done, result: .object(["zero": json]))
+  }
+
   // MARK: Answers
 
   /// Answers the commands that were waiting for a location or a status.
   func answerPending(_ pipeline: AgentPipeline) {
-    for (sender, location, isFresh) in commands.located(at: Self.now) {
-      guard let location, let json = try? JSONValue(parsing: location.payload) else {
+    for (sender, found) in commands.located(at: Self.now) {
+      guard let found, let json = try? JSONValue(parsing: found.location.payload) else {
         answer(sender, .failed, "no position is known")
         continue
       }
-      answer(sender, .done, result: .object(["location": json, "fresh": .bool(isFresh)]))
+      answer(
+        sender, .done,
+        result: .object([
+          "location": json, "fresh": .bool(found.isFresh), "sufficient": .bool(found.isSufficient),
+        ]))
     }
     guard let status = pipeline.lastStatus else { return }
     for sender in commands.published(status: pipeline.statusCount) {

@@ -1,4 +1,6 @@
 internal import JSON
+internal import Pipeline
+internal import Positioning
 internal import Telemetry
 
 /// What was set remotely: a layer of configuration, and the name that its sender gave it.
@@ -25,7 +27,7 @@ struct RemoteDocument: Sendable {
 
   /// - Parameters:
   ///   - changeable: the keys that may be set.
-  ///   - layers: what else sets keys; what stands over the remote settings cannot be set remotely.
+  ///   - layers: what else sets keys; what stands over the remote settings, or is private, cannot be set remotely.
   init(parsing payload: [UInt8], changeable: Set<String>, layers: ConfigurationLayers) {
     // The way to delete a retained message, and so the way to take everything back.
     guard !payload.isEmpty else { return }
@@ -70,6 +72,17 @@ struct RemoteDocument: Sendable {
       return "there is no such key" + hint
     }
     guard changeable.contains(key) else { return "remote.keys does not list it" }
-    return layers.override(of: key).map { "\($0) sets it, which goes before" }
+    return layers.problem(remote: key)
+  }
+}
+
+extension ConfigurationLayers {
+  /// Why a key cannot be set remotely although it may be as a rule; nil when it can.
+  func problem(remote key: String) -> String? {
+    if let name = override(of: key) { return "\(name) sets it, which goes before" }
+    guard key == "location.desired_accuracy",
+      (try? configuration())?.pipeline.location.desiredAccuracy == .reduced
+    else { return nil }
+    return "the vehicle's own configuration says \"reduced\", which is lifted only there"
   }
 }

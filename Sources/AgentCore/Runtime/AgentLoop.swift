@@ -161,6 +161,7 @@ struct AgentLoop: ~Copyable {
     // A recording's time is not the machine's, and the same recording is to give the same output.
     if let probe = surroundings.probe {
       environment.device = probe.read()
+      environment.isManagedRemotely = remote != nil
       (environment.processor, environment.radio) = (.process, delivery.radio)
     }
     pipeline.environment = environment

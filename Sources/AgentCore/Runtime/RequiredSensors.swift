@@ -21,12 +21,15 @@ struct RequiredSensors {
     if let complaint = check.complaint {
       throw ConfigurationError(.conflict, place: "sensors.required", problem: complaint)
     }
-    for output in check.unavailableOutputs {
-      log.notice(.outputUnavailable, "output unavailable", metadata: ["output": "\(output)"])
-    }
-    for (output, reason) in check.degradedOutputs.sorted(by: { "\($0.key)" < "\($1.key)" }) {
-      log.notice(
-        .outputDegraded, "output degraded", metadata: ["output": "\(output)", "reason": "\(reason)"])
+    for (output, limitation) in check.limitations.sorted(by: { $0.key < $1.key }) {
+      switch limitation {
+      case .unavailable(let reason):
+        log.notice(
+          .outputUnavailable, "output unavailable", metadata: ["output": "\(output)", "reason": "\(reason)"])
+      case .degraded(let reason):
+        log.notice(
+          .outputDegraded, "output degraded", metadata: ["output": "\(output)", "reason": "\(reason)"])
+      }
     }
   }
 

@@ -65,8 +65,9 @@ extension DetailPane {
     func degrees(_ radians: Double) -> String {
       (QuantityText.fixed(radians.degrees, decimals: 1) ?? "–") + "°"
     }
-    let value = attitude.message.attitude
-    return ["roll \(degrees(value.roll))", "pitch \(degrees(value.pitch))", "yaw \(degrees(value.yaw))"]
+    guard let tilt = attitude.message.tilt else { return [] }
+    return ["roll \(degrees(tilt.roll))", "pitch \(degrees(tilt.pitch))"]
+      + (attitude.message.angles.map { ["yaw \(degrees($0.yaw))"] } ?? [])
   }
 
   // MARK: What the status says of the vehicle's computer; whatever it says that is known here is shown.

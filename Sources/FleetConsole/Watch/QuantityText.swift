@@ -1,5 +1,6 @@
 internal import Bytes
 package import Spatial
+package import Telemetry
 
 /// Numbers as people read them: units of the road, fixed widths, no more digits than mean something.
 package enum QuantityText {
@@ -56,14 +57,15 @@ package enum QuantityText {
     return "\(arrow) " + String(repeating: " ", count: 4 - number.count) + number
   }
 
-  /// Roll, pitch and yaw in degrees.
-  package static func attitude(_ attitude: Attitude) -> String {
-    func part(_ radians: Double, width: Int) -> String {
-      let text = (fixed(radians.degrees, decimals: 1) ?? "–") + "°"
+  /// Roll, pitch and yaw in degrees, as far as they are known; nil when nothing is.
+  package static func attitude(_ message: AttitudeMessage) -> String? {
+    func part(_ radians: Double?, width: Int) -> String {
+      let text = radians.flatMap { fixed($0.degrees, decimals: 1) }.map { $0 + "°" } ?? "–"
       return String(repeating: " ", count: max(0, width - text.count)) + text
     }
-    return part(attitude.roll, width: 7) + " " + part(attitude.pitch, width: 6) + " "
-      + part(attitude.yaw, width: 7)
+    return message.tilt.map { tilt in
+      part(tilt.roll, width: 7) + " " + part(tilt.pitch, width: 6) + " " + part(message.angles?.yaw, width: 7)
+    }
   }
 
   /// Bytes in a second.

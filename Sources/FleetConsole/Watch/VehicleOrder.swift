@@ -108,11 +108,10 @@ package struct VehicleOrder: Hashable, Sendable {
     // The most tilted first: one that lies on its side is what one looks for.
     case .attitude:
       return sort(places, vehicles) { record in
-        guard let attitude = record.attitude, record.state != .offline, !attitude.isRetained else {
-          return nil
-        }
-        let value = attitude.message.attitude
-        return -max(abs(value.roll), abs(value.pitch))
+        guard let attitude = record.attitude, record.state != .offline, !attitude.isRetained,
+          let tilt = attitude.message.tilt
+        else { return nil }
+        return -max(abs(tilt.roll), abs(tilt.pitch))
       }
     // The newest first.
     case .event: return sort(places, vehicles) { $0.event.map { now.seconds(since: $0.receivedAt) } }

@@ -29,10 +29,10 @@ extension VehicleRecord {
       if let heading = heading?.message {
         json.field("heading", heading.trueHeading ?? heading.magneticHeading, decimals: 1)
       }
-      if let attitude = attitude?.message.attitude {
-        json.field("roll", attitude.roll, decimals: 4)
-        json.field("pitch", attitude.pitch, decimals: 4)
-        json.field("yaw", attitude.yaw, decimals: 4)
+      if let attitude = attitude?.message, let tilt = attitude.tilt {
+        json.field("roll", tilt.roll, decimals: 4)
+        json.field("pitch", tilt.pitch, decimals: 4)
+        json.field("yaw", attitude.angles?.yaw, decimals: 4)
       }
       json.field("event", event?.message.summary)
     }

@@ -93,11 +93,10 @@ struct VehicleRow: Sendable {
   }
 
   private var attitude: StyledText {
-    guard let attitude = record.attitude, record.state != .offline, !attitude.isRetained else {
-      return Self.absent
-    }
-    return StyledText(
-      QuantityText.attitude(attitude.message.attitude), style: fading(since: attitude.receivedAt))
+    guard let attitude = record.attitude, record.state != .offline, !attitude.isRetained,
+      let text = QuantityText.attitude(attitude.message)
+    else { return Self.absent }
+    return StyledText(text, style: fading(since: attitude.receivedAt))
   }
 
   /// What happened last, and how long ago where there is room to say so.

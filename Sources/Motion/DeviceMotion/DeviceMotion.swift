@@ -51,14 +51,14 @@ public struct CalibratedMagneticField: Hashable, Sendable {
 
 /// The fused motion of the device at one moment.
 ///
-/// Without a gyroscope it is degraded: gravity and user acceleration are there, attitude and rotation rate are nil, and
-/// `unavailableOutputs` names them.
+/// Without a gyroscope it is degraded: a magnetometer gives the attitude in its place, and without one gravity and user
+/// acceleration are all there is; `unavailableOutputs` names the rest, and `degradation` says so in words.
 @frozen
 public struct DeviceMotion: Hashable, Sendable {
   /// Of the newest inertial sample that went in, from the hardware.
   public var timestamp: Timestamp
   public var frame: AttitudeReferenceFrame
-  /// In `frame`; nil without a gyroscope.
+  /// In `frame`; nil without a gyroscope and a magnetometer.
   public var attitude: Attitude?
   /// rad/s, device frame, bias removed; nil without a gyroscope.
   public var rotationRate: Vector3?
@@ -72,6 +72,8 @@ public struct DeviceMotion: Hashable, Sendable {
   /// Degrees clockwise from the frame's north, 0 ..< 360, to which the device's top points; nil in frames
   /// that have no north.
   public var heading: Double?
+  /// Why this is less well known than with all sensors, and what would help; nil when it is not.
+  public var degradation: String?
 
   public init(
     timestamp: Timestamp, frame: AttitudeReferenceFrame, attitude: Attitude?, rotationRate: Vector3?,

@@ -41,9 +41,16 @@ public struct MotionManager: Sendable {
   /// The newest that the filter has been given.
   private var fusedForce: InertialScan?
   private var fusedRate: InertialScan?
+  /// When the first of both was given.
+  private var fusedSince: Timestamp?
+  /// The field, averaged over half a second: the compass of a device without a gyroscope.
+  private var steadyField = LowPassFilter(cutoff: 0.3)
 
   /// Seconds after which a sensor that has said nothing counts as gone.
   private static let silence = 2.0
+  /// Seconds that a frame is waited for before another takes its place: where no magnetometer is known, and where there is one
+  /// that has not been understood.
+  private static let framePatience = (withoutMagnetometer: 1.0, withMagnetometer: 5.0)
 
   /// - Parameter calibration: what an earlier run has learned; nil to begin with nothing.
   public init(frame: AttitudeReferenceFrame, calibration: MotionCalibration? = nil) {
@@ -70,7 +77,10 @@ public struct MotionManager: Sendable {
         separator.process(scan)
       }
       if scan.rotationRate != nil { gyro = scan }
-      if scan.magneticField != nil { magnetometer = scan }
+      if let field = scan.magneticField {
+        magnetometer = scan
+        if !hasSpoken(gyro, at: scan.timestamp) { _ = steadyField.process(field, at: scan.timestamp) }
+      }
       guard !scan.isEmpty else { continue }
       merger.append(scan, doubts)
       body(scan)
@@ -90,6 +100,7 @@ public struct MotionManager: Sendable {
         isNew = true
       }
       if next.scan.specificForce != nil { fusedForce = next.scan }
+      if fusedSince == nil, fusedForce != nil, fusedRate != nil { fusedSince = next.scan.timestamp }
       filter.process(next.scan, doubts: next.doubts)
     }
     if isNew, let body { handOver(to: body) }
@@ -107,7 +118,8 @@ public struct MotionManager: Sendable {
     separator = GravitySeparator()
     merger = ScanMerger()
     (accelerometer, gyro, magnetometer) = (nil, nil, nil)
-    (fusedForce, fusedRate) = (nil, nil)
+    (fusedForce, fusedRate, fusedSince) = (nil, nil, nil)
+    steadyField = LowPassFilter(cutoff: 0.3)
   }
 
   /// Takes the place and civil time, for the declination.
@@ -160,14 +172,15 @@ public struct MotionManager: Sendable {
     AttitudeReferenceFrame.available(with: presentSensors)
   }
 
-  /// The fused motion now; nil until the accelerometer has spoken, and in a frame that is not available while there is a
-  /// gyroscope. Without a gyroscope it is degraded: gravity and user acceleration only.
+  /// The fused motion now; nil until the accelerometer has spoken. Its attitude is in the frame that was asked for, or in the
+  /// best of those that take its place while that cannot be served (`AttitudeReferenceFrame.withFallbacks`).
   public var deviceMotion: DeviceMotion? {
     guard let accelerometer else { return nil }
     let present = presentSensors
-    guard present.contains(.gyroscope) else { return degradedMotion(at: accelerometer.timestamp) }
+    guard present.contains(.gyroscope) else { return motionWithoutGyroscope(at: accelerometer.timestamp, present) }
     guard present.contains(.accelerometer), let force = fusedForce.flatMap({ AccelerometerData($0) }),
-      let rate = fusedRate.flatMap({ GyroData($0) }), let attitude = attitude(in: frame)
+      let rate = fusedRate.flatMap({ GyroData($0) }),
+      let (frame, attitude) = bestAttitude(at: max(force.timestamp, rate.timestamp))
     else { return nil }
     let gravity = attitude.gravity
     var motion = DeviceMotion(
@@ -179,10 +192,30 @@ public struct MotionManager: Sendable {
     return motion
   }
 
+  private func bestAttitude(at now: Timestamp) -> (AttitudeReferenceFrame, Attitude)? {
+    if let attitude = attitude(in: frame), isServed(frame) { return (frame, attitude) }
+    let patience =
+      isAvailable(.magnetometer) && frame.needsMagnetometer && filter.quaternion9D == nil
+      ? Self.framePatience.withMagnetometer : Self.framePatience.withoutMagnetometer
+    guard let fusedSince, now.seconds(since: fusedSince) >= patience else { return nil }
+    for frame in frame.withFallbacks.dropFirst() where isServed(frame) {
+      if let attitude = attitude(in: frame) { return (frame, attitude) }
+    }
+    return nil
+  }
+
+  /// A frame that hangs on a magnetometer ends with it.
+  private func isServed(_ frame: AttitudeReferenceFrame) -> Bool {
+    !frame.needsMagnetometer || isAvailable(.magnetometer)
+  }
+
   /// Degrees clockwise from magnetic north to which the device's top points; nil without a magnetometer, or when the
   /// top points straight up or down.
   public var magneticHeading: Double? {
-    attitude(in: .xMagneticNorthZVertical).flatMap { $0.heading() }
+    let attitude =
+      presentSensors.contains(.gyroscope) || isAvailable(.gyroscope)
+      ? attitude(in: .xMagneticNorthZVertical) : separator.gravity.flatMap(compass)
+    return attitude.flatMap { $0.heading() }
   }
 
   /// Degrees, one standard deviation of the heading: by the filter's own reckoning, but never less than what rotations
@@ -195,13 +228,35 @@ public struct MotionManager: Sendable {
     return min(90, max(deviation, bound / 1.5).degrees)
   }
 
-  private func degradedMotion(at timestamp: Timestamp) -> DeviceMotion? {
+  private func motionWithoutGyroscope(at timestamp: Timestamp, _ present: Set<SensorKind>) -> DeviceMotion? {
     guard let gravity = separator.gravity, let user = separator.userAcceleration else { return nil }
     var motion = DeviceMotion(
       timestamp: timestamp, frame: frame, attitude: nil, rotationRate: nil, gravity: gravity,
       userAcceleration: user)
-    motion.magneticField = presentSensors.contains(.magnetometer) ? magneticField : nil
+    if case .degraded(let reason)? = MotionOutput.gravity.limitation(with: present) { motion.degradation = reason }
+    guard present.contains(.magnetometer) else { return motion }
+    motion.magneticField = magneticField
+    guard let north = compass(gravity) else { return motion }
+    motion.attitude = north
+    if case .degraded(let reason)? = MotionOutput.attitude.limitation(with: present) { motion.degradation = reason }
+    switch frame {
+    case .xTrueNorthZVertical where declination != nil:
+      motion.attitude = north.rotatedReference(by: (declination ?? 0).radians)
+    case .xTrueNorthZVertical, .xMagneticNorthZVertical: motion.frame = .xMagneticNorthZVertical
+    case .xArbitraryZVertical, .xArbitraryCorrectedZVertical: motion.frame = .xArbitraryCorrectedZVertical
+    }
+    motion.heading = motion.frame.hasNorth ? motion.attitude?.heading() : nil
     return motion
+  }
+
+  /// Against magnetic north, by gravity and the field alone; nil where they do not say.
+  private func compass(_ gravity: Vector3) -> Attitude? {
+    steadyField.value.flatMap { Attitude(gravity: gravity, magneticField: filter.corrected(magnetometer: $0)) }
+  }
+
+  /// Whether a sensor has said something of late.
+  private func hasSpoken(_ scan: InertialScan?, at now: Timestamp) -> Bool {
+    scan.map { now.seconds(since: $0.timestamp) <= Self.silence } ?? false
   }
 
   private var magneticField: CalibratedMagneticField? {

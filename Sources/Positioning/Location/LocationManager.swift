@@ -57,6 +57,9 @@ public struct LocationManager: Sendable {
     pause = PausePolicy(activity: activityType)
   }
 
+  /// Metres at 68 % of the newest location as the receiver had it, however coarse it is told; nil when it did not say.
+  public var measuredAccuracy: Double? { exact?.horizontalAccuracy }
+
   /// Whether updates pause now, because the device stands.
   public var isPaused: Bool { isUpdating && pausesLocationUpdatesAutomatically && pause.isPaused }
 

@@ -22,6 +22,18 @@ public struct Attitude: Hashable, Sendable {
     self.init(eulerAngles: EulerAngles(roll: roll, pitch: pitch, yaw: 0))
   }
 
+  /// The attitude against magnetic north (`xMagneticNorthZVertical`) from gravity and the field alone, both in the device frame:
+  /// a compass that knows which way is down (TRIAD, H. D. Black, 1964). Nil when one has no direction, or the field is within
+  /// 0.06° of the vertical.
+  public init?(gravity: Vector3, magneticField: Vector3) {
+    guard let down = gravity.normalized, let field = magneticField.normalized else { return nil }
+    let leveled = Quaternion.shortest(from: -down, to: Vector3(0, 0, 1))
+    let turned = leveled.rotate(field)
+    guard abs(turned.x) + abs(turned.y) > 0.001 else { return nil }
+    let north = Quaternion(angle: -atan2(turned.y, turned.x), axis: Vector3(0, 0, 1))
+    self.init(quaternion: (north * leveled).normalized)
+  }
+
   /// Turns reference coordinates into device coordinates, as in Core Motion: this matrix times (0, 0, -1) is
   /// gravity in the device frame.
   public var rotationMatrix: RotationMatrix {

@@ -48,10 +48,16 @@ public struct StatusMessage: Hashable, Sendable {
   public var counters: [String: Int]
   /// What the parts of the device used; nil where nobody counts.
   public var energy: EnergyReport?
+  /// Whether the vehicle takes configuration, regions and commands over MQTT; nil when it is not told.
+  public var isManagedRemotely: Bool?
   /// Whether locations may be had, as in `authorized`; nil when it is not told.
   public var authorization: String?
   /// Each location service by name: `available`, or why it is not.
   public var services: [String: String] = [:]
+  /// The reference frames in which attitudes can be told, the best first.
+  public var frames: [String] = []
+  /// What is told less well than was asked for, by service, with the reason and what would help.
+  public var degradations: [String: String] = [:]
 
   public init(state: State, time: UTCTime, sessionStart: UTCTime, isWill: Bool = false) {
     self.state = state
@@ -79,15 +85,11 @@ public struct StatusMessage: Hashable, Sendable {
         for source in sources { Self.write(source, to: &json) }
         json.closeArray()
       }
+      json.field("remote", isManagedRemotely)
       json.field("authorization", authorization)
-      if !services.isEmpty {
-        json.field("services") { json in
-          for (name, state) in services.sorted(by: { $0.key < $1.key }) {
-            json.key(name)
-            json.value(state)
-          }
-        }
-      }
+      Self.write(services, named: "services", to: &json)
+      if !frames.isEmpty { json.field("frames", texts: frames) }
+      Self.write(degradations, named: "degraded", to: &json)
       if !counters.isEmpty {
         json.field("counters") { json in
           for (name, count) in counters.sorted(by: { $0.key < $1.key }) {
@@ -98,6 +100,16 @@ public struct StatusMessage: Hashable, Sendable {
       }
       if let energy { json.field("energy") { energy.write(to: &$0) } }
       json.write(identity)
+    }
+  }
+
+  private static func write(_ texts: [String: String], named name: StaticString, to json: inout JSONWriter) {
+    guard !texts.isEmpty else { return }
+    json.field(name) { json in
+      for (name, text) in texts.sorted(by: { $0.key < $1.key }) {
+        json.key(name)
+        json.value(text)
+      }
     }
   }
 
@@ -138,8 +150,11 @@ public struct StatusMessage: Hashable, Sendable {
       if case .object(let rates)? = element["rates"] { source.rates = rates.compactMapValues(\.double) }
       sources.append(source)
     }
+    isManagedRemotely = json["remote"]?.bool
     authorization = json["authorization"]?.string
     if case .object(let states)? = json["services"] { services = states.compactMapValues(\.string) }
+    frames = json["frames"]?.array?.compactMap(\.string) ?? []
+    if case .object(let reasons)? = json["degraded"] { degradations = reasons.compactMapValues(\.string) }
     counters = [:]
     if case .object(let counts)? = json["counters"] {
       counters = counts.compactMapValues { $0.integer.map { Int($0) } }

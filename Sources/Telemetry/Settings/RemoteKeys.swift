@@ -1,9 +1,10 @@
 /// Which configuration keys can be changed while the agent runs, and how.
 package enum RemoteKeys {
   /// What may be changed remotely unless configured otherwise: nothing that leads to the broker, no credentials, and not
-  /// `location.enabled` and `location.desired_accuracy`, the switches of whoever is in the vehicle.
+  /// `location.enabled`, the switch of whoever is in the vehicle. A desired accuracy of `reduced` that the vehicle's own
+  /// configuration asks for can be lifted only there.
   package static let usual = [
-    "location.distance_filter", "location.activity",
+    "location.desired_accuracy", "location.distance_filter", "location.activity",
     "location.pauses_automatically",
     "location.reporting", "location.error_bound", "location.delay_bound", "location.deferral_distance",
     "location.deferral_timeout", "location.track_error", "heading.enabled", "heading.interval",

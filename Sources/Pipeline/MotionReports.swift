@@ -1,0 +1,141 @@
+internal import Motion
+internal import Positioning
+internal import Sensors
+internal import Spatial
+internal import Telemetry
+
+/// The motion side of the pipeline: from scans of the inertial sensors to `attitude`, `heading` and `motion` messages.
+struct MotionReports: Sendable {
+  private(set) var manager: MotionManager
+  private let settings: PipelineConfiguration
+  private var heading: HeadingManager
+  private var headingGate: IntervalGate
+  private var attitudeGate: IntervalGate
+  private var events: MotionEvents
+  /// Of the newest attitude told, in its frame: the next one's angles go on from there.
+  private var angles: (frame: AttitudeReferenceFrame, angles: EulerAngles)?
+  /// The attitude at the command `zero`; its frame is that of the turn since.
+  private var zero: (frame: AttitudeReferenceFrame, attitude: Attitude)?
+
+  typealias Send = (VehicleMessage) -> Void
+
+  /// - Parameter calibration: of the motion sensors, from an earlier run.
+  init(_ configuration: PipelineConfiguration, calibration: MotionCalibration? = nil) {
+    settings = configuration
+    manager = MotionManager(frame: configuration.attitude.frame, calibration: calibration)
+    heading = HeadingManager(
+      headingFilter: configuration.heading.filter, headingOrientation: configuration.heading.orientation,
+      followsCourse: configuration.location.activity == .automotive)
+    headingGate = IntervalGate(interval: configuration.heading.interval)
+    attitudeGate = IntervalGate(interval: configuration.attitude.interval)
+    events = MotionEvents(configuration.motion.events)
+  }
+
+  /// Goes on under another configuration: a settled filter and what is known of rest stay.
+  func reconfigured(_ new: PipelineConfiguration) -> MotionReports {
+    var next = MotionReports(new)
+    next.manager = manager
+    next.manager.frame = new.attitude.frame
+    next.events = events.reconfigured(new.motion.events)
+    next.zero = zero
+    return next
+  }
+
+  // MARK: What goes in
+
+  mutating func observe(_ change: SourceStatus) { manager.note(change) }
+
+  /// The accelerometer has fallen silent: nobody sees the end of a rest.
+  mutating func forgetActivity() { events.forgetActivity() }
+
+  mutating func observe(_ location: Location, time: UTCTime) {
+    manager.update(location: location.coordinate, altitude: location.ellipsoidalAltitude, time: time)
+    heading.declination = manager.declination
+    heading.process(location)
+  }
+
+  /// Takes scans; hands out the messages that follow from them, in order.
+  mutating func process(_ block: [InertialScan], _ timeBase: TimeBase, into send: Send) {
+    var scans: [InertialScan] = []
+    scans.reserveCapacity(block.count)
+    manager.process(block) { scans.append($0) }
+    let gravity = manager.deviceMotion?.gravity
+    for scan in scans {
+      for (timestamp, event) in events.process(scan, gravity: gravity) {
+        send(.motion(MotionMessage(time: timeBase.utc(at: timestamp), event: event)))
+      }
+    }
+    // The filter's clock is the gyroscope's; a device without one goes by its accelerometer.
+    let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
+    guard let last = block.last(where: { $0.contains(clock) }) else { return }
+    publishHeading(at: last.timestamp, timeBase, into: send)
+    publishAttitude(at: last.timestamp, timeBase, into: send)
+  }
+
+  // MARK: What is known
+
+  /// Whether the vehicle stands or moves, and since when; nil until that is known.
+  var activity: StationaryDetector.State? { events.activity }
+  var activitySince: Timestamp? { events.activitySince }
+
+  /// What can be told with the sensors that are there, and why not the rest.
+  var capabilities: MotionCapabilities {
+    MotionCapabilities(
+      settings, sensors: Set(SensorKind.allCases.filter(manager.isAvailable)), isPlaceKnown: manager.declination != nil)
+  }
+
+  var report: MotionReport {
+    let current = manager.deviceMotion
+    return MotionReport(
+      frame: current?.frame ?? manager.frame,
+      unavailable: (current?.unavailableOutputs ?? []).map { "\($0)" }.sorted(),
+      hasAttitude: current.map { $0.attitude != nil }, headingAccuracy: manager.headingAccuracy,
+      calibration: current?.magneticField?.accuracy, isAtRest: activity == .stationary)
+  }
+
+  // MARK: The command zero
+
+  /// Tells attitudes relative to this moment, too, from now on.
+  /// - Returns: the attitude and its frame; nil when none is known, and nothing has changed.
+  mutating func setZero() -> AttitudeMessage? {
+    guard let motion = manager.deviceMotion, let attitude = motion.attitude else { return nil }
+    zero = (motion.frame, attitude)
+    return AttitudeMessage(time: UTCTime(nanoseconds: 0), frame: motion.frame, attitude: attitude)
+  }
+
+  mutating func clearZero() { zero = nil }
+
+  // MARK: What comes out
+
+  private mutating func publishHeading(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
+    guard settings.heading.isEnabled, headingGate.isOpen(at: timestamp),
+      let magneticHeading = manager.magneticHeading,
+      let heading = heading.process(
+        magneticHeading: magneticHeading, accuracy: manager.headingAccuracy,
+        calibration: manager.deviceMotion?.magneticField?.accuracy, at: timestamp)
+    else { return }
+    send(.heading(HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)))
+  }
+
+  private mutating func publishAttitude(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
+    guard settings.attitude.isEnabled, attitudeGate.isOpen(at: timestamp), let motion = manager.deviceMotion
+    else { return }
+    var message = AttitudeMessage(
+      time: timeBase.utc(at: motion.timestamp), gravity: motion.gravity,
+      userAcceleration: motion.userAcceleration)
+    message.rotationRate = motion.rotationRate
+    if let attitude = motion.attitude {
+      let before = angles?.frame == motion.frame ? angles?.angles : nil
+      let next = before.map { attitude.eulerAngles(near: $0) } ?? attitude.eulerAngles
+      angles = (motion.frame, next)
+      (message.frame, message.attitude, message.angles) = (motion.frame, attitude, next)
+      if let zero, zero.frame == motion.frame {
+        var relative = attitude
+        relative.multiply(byInverseOf: zero.attitude)
+        message.relative = relative
+      }
+    }
+    message.degradation = motion.degradation
+    send(.attitude(message))
+  }
+}
