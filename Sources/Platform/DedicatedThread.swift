@@ -125,3 +125,34 @@ extension DedicatedThread {
     }
   }
 }
+
+/// The thread of a source: started once, watched, and stopped once; it waits on `wake`.
+public final class ServiceThread: Sendable {
+  public let wake: EventDescriptor
+  private let state = Locked<(thread: DedicatedThread?, isStopping: Bool)>((nil, false))
+
+  /// - Throws: `SystemError` when the process has no file descriptor left.
+  public init() throws(SystemError) { wake = try EventDescriptor() }
+
+  public var isStopping: Bool { state.withLock { $0.isStopping } }
+
+  /// Starts the thread; a second call, or one after `stop`, does nothing.
+  /// - Throws: `SystemError` when the kernel has no room for another thread.
+  public func start(name: String, _ body: @escaping @Sendable (Heartbeat) -> Void) throws(SystemError) {
+    try state.withLock { state throws(SystemError) in
+      guard state.thread == nil, !state.isStopping else { return }
+      state.thread = try DedicatedThread.startWatched(name: name, call: { [wake] in wake.signal() }, body)
+    }
+  }
+
+  /// Wakes the thread and returns when it has ended.
+  public func stop() {
+    let thread = state.withLock { state in
+      state.isStopping = true
+      defer { state.thread = nil }
+      return state.thread
+    }
+    wake.signal()
+    thread?.join()
+  }
+}

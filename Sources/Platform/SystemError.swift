@@ -30,12 +30,12 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Repeats a system call while it is interrupted by a signal; returns its value or the `errno`.
-public func retryingOnInterrupt(_ call: () -> Int32) -> Result<Int32, SystemErrno> {
+/// Repeats a system call while it is interrupted by a signal; returns its value, or the negative `errno` of its failure.
+public func retryingOnInterrupt(_ call: () -> Int32) -> Int32 {
   while true {
     let value = call()
-    if value >= 0 { return .success(value) }
-    if errno != EINTR { return .failure(SystemErrno(rawValue: errno)) }
+    if value >= 0 { return value }
+    if errno != EINTR { return -errno }
   }
 }
 

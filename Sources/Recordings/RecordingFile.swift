@@ -11,12 +11,10 @@ final class RecordingFile: Sendable {
   init(path: String) throws(RecordingError) {
     self.path = path
     // O_NONBLOCK, because opening a FIFO without a writer would wait forever.
-    let opened = retryingOnInterrupt { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-    switch opened {
-    case .success(let descriptor): self.descriptor = descriptor
-    case .failure(let code):
+    descriptor = retryingOnInterrupt { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+    guard descriptor >= 0 else {
       throw RecordingError(
-        file: path, problem: "cannot be opened: \(SystemError.message(for: code.rawValue))",
+        file: path, problem: "cannot be opened: \(SystemError.message(for: -descriptor))",
         remedy: "check the path and its permissions")
     }
     var information = stat()
@@ -34,10 +32,7 @@ final class RecordingFile: Sendable {
       let length = retryingOnInterrupt {
         unsafe Int32(truncatingIfNeeded: pread(descriptor, bytes.baseAddress, count, Int(offset)))
       }
-      switch length {
-      case .success(let length): initializedCount = Int(length)
-      case .failure(let failure): code = failure.rawValue
-      }
+      (initializedCount, code) = (Int(max(0, length)), max(0, -length))
     }
     buffer += block
     guard code == 0 else {

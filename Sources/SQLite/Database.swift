@@ -157,10 +157,8 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
     package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
     package static let full = Code(rawValue: SQLITE_FULL)
     package static let inputOutput = Code(rawValue: SQLITE_IOERR)
-    package static let misuse = Code(rawValue: SQLITE_MISUSE)
     package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
     package static let readOnly = Code(rawValue: SQLITE_READONLY)
-    package static let tooBig = Code(rawValue: SQLITE_TOOBIG)
   }
 
   /// The extended result code.

@@ -11,9 +11,9 @@ struct GPSDFixAssembler: Sendable {
   private var skies: [String: (sky: GPSDSky, timestamp: Timestamp)] = [:]
   private var guesses: [String: DilutionGuess] = [:]
 
-  /// Takes what is said of the sky. What this report leaves out (some receivers' dilutions and satellites come
+  /// Merges a report of the sky. What it leaves out (some receivers' dilutions and satellites come
   /// apart) stays as it was.
-  mutating func take(_ sky: GPSDSky, at timestamp: Timestamp) {
+  mutating func update(_ sky: GPSDSky, at timestamp: Timestamp) {
     let device = sky.device ?? ""
     var merged = current(device, at: timestamp) ?? GPSDSky()
     merged.satellitesUsed = sky.satellitesUsed ?? merged.satellitesUsed

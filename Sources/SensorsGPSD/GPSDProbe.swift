@@ -78,12 +78,5 @@ public struct GPSDError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The cause, and the remedy where there is one.
   public var cause: String
 
-  public init(kind: Kind, operation: String, object: String, cause: String) {
-    self.kind = kind
-    self.operation = operation
-    self.object = object
-    self.cause = cause
-  }
-
   public var description: String { "\(operation) \(object): \(cause)" }
 }

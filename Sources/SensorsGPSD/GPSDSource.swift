@@ -19,14 +19,8 @@ public final class GPSDSource: SensorSource {
 
   private let address: GPSDAddress
   private let device: String?
-  private let wake: EventDescriptor
-  private let shared = Locked(Shared())
-
-  private struct Shared {
-    var demand = SensorDemand.off
-    var isStopping = false
-    var thread: DedicatedThread?
-  }
+  private let thread: ServiceThread
+  private let demand = Locked(SensorDemand.off)
 
   /// - Parameters:
   ///   - address: where gpsd listens.
@@ -36,48 +30,29 @@ public final class GPSDSource: SensorSource {
     self.address = address
     self.device = device
     name = address.description + (device.map { " (\($0))" } ?? "")
-    wake = try EventDescriptor()
+    thread = try ServiceThread()
   }
 
   /// - Throws: `SystemError` when the kernel has no room for another thread. A second call does nothing.
   public func start(_ sink: @escaping SensorSink) throws {
-    try shared.withLock { shared in
-      guard shared.thread == nil, !shared.isStopping else { return }
-      shared.thread = try DedicatedThread.startWatched(
-        name: "gpsd", call: { [wake] in wake.signal() },
-        {
-          [self] in run(sink, $0)
-        })
-    }
+    try thread.start(name: "gpsd") { [self] in run(sink, $0) }
   }
 
   public func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
     guard kind == .positioning else { return }
-    shared.withLock { $0.demand = demand }
-    wake.signal()
+    self.demand.withLock { $0 = demand }
+    thread.wake.signal()
   }
 
-  public func stop() {
-    let thread = shared.withLock { shared in
-      shared.isStopping = true
-      defer { shared.thread = nil }
-      return shared.thread
-    }
-    wake.signal()
-    thread?.join()
-  }
+  public func stop() { thread.stop() }
 
   private func run(_ sink: @escaping SensorSink, _ heartbeat: Heartbeat) {
     var worker = GPSDWorker(
-      name: name, address: address, device: device, wake: wake, heartbeat: heartbeat, sink: sink)
-    while let demand = demandUnlessStopping() {
+      name: name, address: address, device: device, wake: thread.wake, heartbeat: heartbeat, sink: sink)
+    while !thread.isStopping {
       heartbeat.beat()
-      worker.work(demand: demand)
+      worker.work(demand: demand.withLock { $0 })
     }
-  }
-
-  private func demandUnlessStopping() -> SensorDemand? {
-    shared.withLock { $0.isStopping ? nil : $0.demand }
   }
 }
 
@@ -133,7 +108,7 @@ struct GPSDWorker: ~Copyable {
         wake.drain()
         return
       case .timedOut: handle(.tick)
-      case .report(let report): take(report)
+      case .report(let report): process(report)
       }
     }
   }
@@ -168,7 +143,7 @@ struct GPSDWorker: ~Copyable {
 
   /// Takes what is there already.
   private mutating func catchUp() {
-    while case .report(let report) = nextReport(deadline: nil, at: SystemClock.monotonic) { take(report) }
+    while case .report(let report) = nextReport(deadline: nil, at: SystemClock.monotonic) { process(report) }
     handOver()
   }
 
@@ -210,9 +185,9 @@ struct GPSDWorker: ~Copyable {
     assembler = GPSDFixAssembler()
   }
 
-  private mutating func take(_ report: GPSDReport) {
+  private mutating func process(_ report: GPSDReport) {
     switch report {
-    case .sky(let sky): assembler.take(sky, at: now)
+    case .sky(let sky): assembler.update(sky, at: now)
     case .device(let device) where !device.isActive: handle(.deviceClosed(path: device.path))
     case .fix(let report):
       let fix = assembler.fix(report, at: gathering.arrival(of: report.time, takenAt: now))

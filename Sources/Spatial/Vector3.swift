@@ -71,11 +71,6 @@ public struct RotationMatrix: Hashable, Sendable {
       matrix.m31 * v.x + matrix.m32 * v.y + matrix.m33 * v.z)
   }
 
-  public var transposed: RotationMatrix {
-    RotationMatrix(
-      m11: m11, m12: m21, m13: m31, m21: m12, m22: m22, m23: m32, m31: m13, m32: m23, m33: m33)
-  }
-
   public var determinant: Double {
     m11 * (m22 * m33 - m23 * m32) - m12 * (m21 * m33 - m23 * m31) + m13 * (m21 * m32 - m22 * m31)
   }

@@ -49,12 +49,7 @@ package struct TOMLPosition: Sendable, Hashable, CustomStringConvertible {
   package let line: Int
   package let column: Int
 
-  package init(line: Int, column: Int) {
-    self.line = line
-    self.column = column
-  }
-
-  init(line: UInt32, column: UInt32) { self.init(line: Int(line), column: Int(column)) }
+  init(line: UInt32, column: UInt32) { (self.line, self.column) = (Int(line), Int(column)) }
 
   /// `line:column`, as editors read it behind a file's name.
   package var description: String { "\(line):\(column)" }

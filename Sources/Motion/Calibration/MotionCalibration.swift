@@ -18,9 +18,7 @@ public struct MotionCalibration: Hashable, Sendable {
     public var deviation: Vector3
 
     public init(temperature: Double?, bias: Vector3, deviation: Vector3) {
-      self.temperature = temperature
-      self.bias = bias
-      self.deviation = deviation
+      (self.temperature, self.bias, self.deviation) = (temperature, bias, deviation)
     }
   }
 

@@ -46,14 +46,14 @@ public struct BootIdentity: Hashable, Sendable {
 ///
 /// The scale fits the largest reading of the segment, so a quiet one resolves 0.03 mg; the error is half a unit. The time
 /// unit fits the largest interval; rounding is carried over, so no error adds up.
-public struct RecordedSegment: Hashable, Sendable {
+struct RecordedSegment: Hashable, Sendable {
   /// Larger than that of any segment written before.
-  public var sequence: UInt64
-  public var boot: BootIdentity
+  var sequence: UInt64
+  var boot: BootIdentity
   /// Nanoseconds to add to a timestamp for UTC; nil when no clock was set yet.
-  public var utcOffset: Int64?
+  var utcOffset: Int64?
   /// In order of time.
-  public var samples: [AccelerometerData]
+  var samples: [AccelerometerData]
 
   static let slotSize = 4096
   static let headerSize = 64
@@ -103,6 +103,9 @@ public struct RecordedSegment: Hashable, Sendable {
     return bytes
   }
 
+}
+
+extension RecordedSegment {
   /// Reads a slot back; nil for one that is torn, damaged or was never written.
   init?(slot bytes: [UInt8]) {
     guard bytes.count >= Self.headerSize, bytes.starts(with: Self.magic) else { return nil }
@@ -131,13 +134,6 @@ public struct RecordedSegment: Hashable, Sendable {
           timestamp: Timestamp(nanoseconds: first).advanced(bySeconds: units * unit * 1e-9),
           acceleration: Vector3(component(0), component(1), component(2))))
     }
-  }
-
-  init(sequence: UInt64, boot: BootIdentity, utcOffset: Int64?, samples: [AccelerometerData]) {
-    self.sequence = sequence
-    self.boot = boot
-    self.utcOffset = utcOffset
-    self.samples = samples
   }
 }
 
@@ -187,7 +183,7 @@ struct SegmentIndex: Sendable {
     return next < limit && next <= slotCount ? next : 0
   }
 
-  mutating func note(_ segment: RecordedSegment, in slot: Int) {
+  mutating func record(_ segment: RecordedSegment, in slot: Int) {
     entries.removeAll { $0.slot == slot }
     slotCount = max(slotCount, slot + 1)
     add(segment, in: slot)

@@ -129,7 +129,7 @@ public struct SensorRecorder: ~Copyable, Sendable {
     let slot = index.nextSlot(limit: segmentLimit)
     do {
       try file.write(bytes, at: Int64(slot * RecordedSegment.slotSize))
-      index.note(segment, in: slot)
+      index.record(segment, in: slot)
     } catch let error {
       guard error.isShortOfSpace, slot == index.slotCount, slot > 0 else { throw error }
       // No room to grow: from now on the ring is what there is. The torn piece at the end is cut off.
@@ -138,7 +138,7 @@ public struct SensorRecorder: ~Copyable, Sendable {
       isShortOfSpace = true
       let oldest = index.nextSlot(limit: slot)
       try file.write(bytes, at: Int64(oldest * RecordedSegment.slotSize))
-      index.note(segment, in: oldest)
+      index.record(segment, in: oldest)
     }
   }
 

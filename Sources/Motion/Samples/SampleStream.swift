@@ -3,12 +3,9 @@ internal import Platform
 /// One consumer's samples, on their way from the sensor's thread to the consumer's: every one, in order.
 ///
 /// It holds `capacity` samples while the consumer is busy; beyond that the oldest make room and are counted in
-/// `overflowCount`. Ending it counts the consumer out, and the sensor sleeps when it was the last. For tasks there is
-/// `AsyncSamples`, for a handler `HandledSamples`.
+/// `overflowCount`. Ending it, or letting go of it, counts the consumer out, and the sensor sleeps when it was the last. For
+/// tasks there is `AsyncSamples`.
 public final class SampleStream<Sample: Sendable>: Sendable {
-  /// Samples that are held while the consumer is busy: 5 s at 100 Hz.
-  public static var defaultCapacity: Int { 512 }
-
   /// How many samples are held at most.
   public let capacity: Int
   private let queue: BoundedQueue<Sample>
@@ -21,6 +18,19 @@ public final class SampleStream<Sample: Sendable>: Sendable {
     // The queue and not the stream: a stream that is let go of counts its consumer out, which takes the very lock that is
     // held while samples are offered.
     subscription = make { queue.push($0) }
+  }
+
+  deinit { queue.close() }
+
+  /// Hands the samples to a handler, one after the other on a thread of its own, until the stream is ended or let go of.
+  /// - Throws: `SystemError` when the kernel has no room for another thread.
+  func handing(to handler: @escaping @Sendable (Sample) -> Void) throws(SystemError) -> SampleStream {
+    let thread = try DedicatedThread.start(name: "motion handler") { [queue] in
+      while case .element(let sample) = queue.pop(until: nil) { handler(sample) }
+    }
+    // `stop` may be called by the handler, which cannot wait for its own thread.
+    thread.detach()
+    return self
   }
 
   /// The next sample; waits for one, so never call it from an actor or the cooperative pool. Nil when the stream has ended
@@ -36,7 +46,7 @@ public final class SampleStream<Sample: Sendable>: Sendable {
   public var overflowCount: Int { queue.overflowCount }
 
   /// Seconds between samples as they really come; nil while the hardware has not said, and after the end.
-  public var effectiveInterval: Double? { subscription.effectiveInterval }
+  public var effectiveInterval: Double? { subscription.effectiveInterval() }
 
   /// Ends the updates. Samples that wait are still handed out.
   public func stop() {
@@ -78,7 +88,7 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
   public var overflowCount: Int { source.dropped.withLock { $0 } }
 
   /// Seconds between samples as they really come; nil while the hardware has not said, and after the end.
-  public var effectiveInterval: Double? { source.subscription.effectiveInterval }
+  public var effectiveInterval: Double? { source.subscription.effectiveInterval() }
 
   /// Ends the updates. Samples that wait are still handed out.
   public func stop() { source.finish() }
@@ -113,55 +123,16 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// One consumer's samples, handed to its handler one after the other on a thread of its own: every one, in order.
-///
-/// `capacity` samples wait while the handler is busy; beyond that the oldest make room and are counted in `overflowCount`.
-/// The updates go on until `stop()`, or until this is let go of.
-public final class HandledSamples<Sample: Sendable>: Sendable {
-  private let stream: SampleStream<Sample>
-
-  /// - Throws: `SystemError` when the kernel has no room for another thread.
-  init(
-    _ stream: SampleStream<Sample>, handler: @escaping @Sendable (Sample) -> Void
-  ) throws(SystemError) {
-    self.stream = stream
-    let thread = try DedicatedThread.start(name: "motion handler") {
-      while let sample = stream.next() { handler(sample) }
-    }
-    // `stop` may be called by the handler, which cannot wait for its own thread.
-    thread.detach()
-  }
-
-  // The thread holds the stream, not this.
-  deinit { stream.stop() }
-
-  /// How many samples wait at most.
-  public var capacity: Int { stream.capacity }
-
-  /// Samples that made room for newer ones since the start.
-  public var overflowCount: Int { stream.overflowCount }
-
-  /// Seconds between samples as they really come; nil while the hardware has not said, and after the end.
-  public var effectiveInterval: Double? { stream.effectiveInterval }
-
-  /// Ends the updates. Samples that wait are still handed over.
-  public func stop() { stream.stop() }
-}
-
 /// One consumer that was counted in; counted out when it is stopped or let go of.
 final class Subscription: Sendable {
-  private let interval: @Sendable () -> Double?
-  private let ending: @Sendable () -> Void
+  /// Seconds between samples as they really come; nil while the hardware has not said, and after the end.
+  let effectiveInterval: @Sendable () -> Double?
+  /// Once is enough.
+  let stop: @Sendable () -> Void
 
-  init(interval: @escaping @Sendable () -> Double?, ending: @escaping @Sendable () -> Void) {
-    (self.interval, self.ending) = (interval, ending)
+  init(effectiveInterval: @escaping @Sendable () -> Double?, stop: @escaping @Sendable () -> Void) {
+    (self.effectiveInterval, self.stop) = (effectiveInterval, stop)
   }
 
-  deinit { ending() }
-
-  /// Seconds between samples as they really come; nil while the hardware has not said, and after the end.
-  var effectiveInterval: Double? { interval() }
-
-  /// Once is enough.
-  func stop() { ending() }
+  deinit { stop() }
 }

@@ -37,7 +37,7 @@ public struct HeadingManager: Sendable {
 
   /// Takes the vehicle's motion over ground, to compare with.
   public mutating func process(_ location: Location) {
-    if followsCourse { course.note(location) }
+    if followsCourse { course.observe(location) }
   }
 
   /// Takes a heading of the device's top; returns the heading when it is to be told.
@@ -97,15 +97,6 @@ public struct Heading: Hashable, Sendable {
 
   /// The point of the compass: of true north where that is known, else of magnetic north.
   public var cardinalPoint: CardinalPoint { CardinalPoint(direction: trueHeading ?? magneticHeading) }
-
-  public init(
-    timestamp: Timestamp, magneticHeading: Double, trueHeading: Double? = nil, headingAccuracy: Double? = nil
-  ) {
-    self.timestamp = timestamp
-    self.magneticHeading = magneticHeading
-    self.trueHeading = trueHeading
-    self.headingAccuracy = headingAccuracy
-  }
 }
 
 /// The eight points of the compass.

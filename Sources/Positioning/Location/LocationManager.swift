@@ -93,23 +93,23 @@ public struct LocationManager: Sendable {
     return events + expire { $0 <= fresh.timestamp }
   }
 
-  /// Takes what the accelerometer says of rest and motion, when that changes; nil when it falls silent.
-  public mutating func note(
+  /// Learns what the accelerometer says of rest and motion, when that changes; nil when it falls silent.
+  public mutating func observe(
     _ state: StationaryDetector.State?, at timestamp: Timestamp
   ) -> [LocationEvent] {
     guard isUpdating, pausesLocationUpdatesAutomatically else { return [] }
-    return consequences(of: pause.note(state, at: timestamp))
+    return consequences(of: pause.observe(state, at: timestamp))
   }
 
-  /// Takes word of a receiver that speaks and has no position.
-  public mutating func noteNoPosition(at timestamp: Timestamp) -> [LocationEvent] {
+  /// Learns of a receiver that speaks and has no position.
+  public mutating func observeNoPosition(at timestamp: Timestamp) -> [LocationEvent] {
     let since = blindSince ?? timestamp
     blindSince = since
     guard timestamp.seconds(since: since) >= Self.patience else { return [] }
     return fail(.positionUnknown(since: since))
   }
 
-  /// Takes word that there will be no locations until further notice. A deferral ends, and its fixes are told.
+  /// Learns that there will be no locations until further notice. A deferral ends, and its fixes are told.
   public mutating func fail(_ failure: LocationFailure) -> [LocationEvent] {
     guard failure != self.failure else { return [] }
     self.failure = failure

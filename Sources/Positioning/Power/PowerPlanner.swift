@@ -80,8 +80,8 @@ public struct PowerPlanner: Sendable {
     if case .awake = receiver { true } else { false }
   }
 
-  /// Takes what the accelerometer says of motion, and since when; nil when it cannot say (any more).
-  public mutating func note(isAtRest: Bool?, since: Timestamp) {
+  /// Learns what the accelerometer says of motion, and since when; nil when it cannot say (any more).
+  public mutating func observe(isAtRest: Bool?, since: Timestamp) {
     guard isAtRest != rest?.isAtRest else { return }
     rest = isAtRest.map { ($0, since) }
     // What was given up at one place may be had at the next.

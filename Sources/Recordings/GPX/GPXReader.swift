@@ -128,7 +128,7 @@ final class GPXHandler: XMLHandler {
     if depth == pointDepth {
       points.append(open)
       point = nil
-    } else if let problem = open.take(trimmed(text), of: name) {
+    } else if let problem = open.set(trimmed(text), of: name) {
       fail(line, problem, "correct or remove the element")
     } else {
       point = open
@@ -157,42 +157,38 @@ struct GPXPoint: Sendable, Hashable {
     case way = "wpt"
   }
 
-  var line: Int
-  var coordinate: Coordinate
-  var time: UTCTime?
-  var elevation: Double?
-  var speed: Double?
-  var course: Double?
-  var horizontalDilution: Double?
-  var satellitesUsed: Int?
-  var mode: FixMode?
+  let line: Int
+  /// What the file says; the timestamp comes later.
+  private var said: PositionFix
+
+  var time: UTCTime? { said.time }
 
   init(line: Int, coordinate: Coordinate) {
     self.line = line
-    self.coordinate = coordinate
+    said = PositionFix(timestamp: Timestamp(nanoseconds: 0), coordinate: coordinate)
   }
 
-  /// Takes the text of an element inside the point, by its name without prefix. Returns what is wrong with it;
+  /// Sets what an element inside the point says, by its name without prefix. Returns what is wrong with it;
   /// nil when it is fine or of no interest.
-  mutating func take(_ text: [UInt8], of element: String) -> String? {
+  mutating func set(_ text: [UInt8], of element: String) -> String? {
     let value = DecimalText.number(text.span)
     switch element {
-    case "ele": elevation = value
-    case "hdop": horizontalDilution = value.flatMap { $0 >= 0 ? $0 : nil }
-    case "sat": satellitesUsed = DecimalText.integer(text.span)
-    case "speed": speed = value.flatMap { $0 >= 0 ? $0 : nil }
-    case "course": course = value.map(normalizedDegrees)
+    case "ele": said.altitudeMeanSeaLevel = value
+    case "hdop": said.horizontalDilution = value.flatMap { $0 >= 0 ? $0 : nil }
+    case "sat": said.satellitesUsed = DecimalText.integer(text.span)
+    case "speed": said.speed = value.flatMap { $0 >= 0 ? $0 : nil }
+    case "course": said.course = value.map(normalizedDegrees)
     case "fix":
       switch String(decoding: text, as: UTF8.self) {
-      case "none": mode = .noFix
-      case "2d": mode = .twoDimensional
-      case "3d", "dgps", "pps": mode = .threeDimensional
+      case "none": said.mode = .noFix
+      case "2d": said.mode = .twoDimensional
+      case "3d", "dgps", "pps": said.mode = .threeDimensional
       default: return "<fix> is \"\(excerpt(text))\""
       }
     case "time":
       let string = String(decoding: text, as: UTF8.self)
       // GPX demands UTC, but some writers leave the Z out.
-      time = UTCTime(rfc3339: string) ?? UTCTime(rfc3339: string + "Z")
+      said.time = UTCTime(rfc3339: string) ?? UTCTime(rfc3339: string + "Z")
       return time == nil ? "<time> is \"\(excerpt(text))\"" : nil
     default: return nil
     }
@@ -202,15 +198,13 @@ struct GPXPoint: Sendable, Hashable {
 
   /// The report of this point. What a receiver without a fix writes for a position is none.
   func fix(at timestamp: Timestamp) -> PositionFix {
-    var fix = PositionFix(timestamp: timestamp, time: time, mode: mode)
-    fix.satellitesUsed = satellitesUsed
-    guard mode != .noFix else { return fix }
-    fix.mode = mode ?? (elevation == nil ? .twoDimensional : .threeDimensional)
-    fix.coordinate = coordinate
-    fix.altitudeMeanSeaLevel = elevation
-    fix.speed = speed
-    fix.course = course
-    fix.horizontalDilution = horizontalDilution
+    var fix = said
+    fix.timestamp = timestamp
+    if said.mode == .noFix {
+      fix = PositionFix(timestamp: timestamp, time: time, mode: .noFix)
+      fix.satellitesUsed = said.satellitesUsed
+    }
+    fix.mode = said.mode ?? (said.altitudeMeanSeaLevel == nil ? .twoDimensional : .threeDimensional)
     return fix
   }
 }

@@ -66,11 +66,11 @@ public struct NMEARecording: SensorRecording {
         return closeEpoch().map { .position([$0]) }
       }
       guard epoch.isEnded(by: sentence) else {
-        epoch.take(sentence)
+        epoch.add(sentence)
         continue
       }
       let fix = closeEpoch()
-      epoch.take(sentence)
+      epoch.add(sentence)
       if let fix { return .position([fix]) }
     }
     return nil
@@ -100,7 +100,7 @@ public struct NMEARecording: SensorRecording {
   private mutating func closeEpoch() -> PositionFix? {
     let ended = epoch
     epoch = NMEAEpoch()
-    satellites.take(ended.satellitesVisible)
+    satellites.update(ended.satellitesVisible)
     guard ended.speaksOfPosition else { return nil }
     let moment = calendar.moment(timeOfDay: ended.timeOfDay, date: ended.date, shifting: &clock)
     let timestamp = clock.timestamp(for: moment?.time)
@@ -122,7 +122,7 @@ private struct NMEASatelliteCount: Sendable {
 
   var visible: Int? { counts.isEmpty ? nil : counts.values.reduce(0) { $0 + $1.count } }
 
-  mutating func take(_ fresh: [String: Int]) {
+  mutating func update(_ fresh: [String: Int]) {
     for (talker, entry) in counts {
       counts[talker] = entry.age < Self.lifetimeInEpochs ? (entry.count, entry.age + 1) : nil
     }

@@ -169,16 +169,7 @@ extension SensorKind {
   }
 
   /// The stem of IIO's attribute names for the kind, as in `in_accel_mount_matrix`.
-  var attributeStem: String {
-    switch self {
-    case .accelerometer: "accel"
-    case .gyroscope: "anglvel"
-    case .magnetometer: "magn"
-    case .barometer: "pressure"
-    case .thermometer: "temp"
-    case .positioning: "positioning"
-    }
-  }
+  var attributeStem: String { String(channelIdentifiers.first?.first?.prefix { $0 != "_" } ?? "") }
 }
 
 /// How a raw value becomes a quantity: `(raw + offset) * scale`, in that order.

@@ -21,7 +21,7 @@ public enum IIOProbe {
       _ = try DedicatedThread.start(name: "iio-probe") { answer.push(open(configuration)) }
     } catch {
       throw IIOError(
-        operation: .open, object: uri, code: SystemErrno(rawValue: error.code), reason: "\(error)")
+        operation: .open, object: uri, code: error.code, reason: "\(error)")
     }
     guard case .element(let result) = answer.pop(until: SystemClock.monotonic + Int64(limit * 1e9)) else {
       throw IIOError(

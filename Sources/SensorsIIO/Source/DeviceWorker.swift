@@ -119,7 +119,7 @@ final class DeviceWorker: Sendable {
         let rest = sensors.filter { sensor in !buffered.contains { $0.kind == sensor.kind } }
         return try run(capture, polling: rest, phase, device, heartbeat)
       } catch {
-        if error.code?.rawValue == ETIMEDOUT, error.operation == .readBuffer, !context.isLocal {
+        if error.code == ETIMEDOUT, error.operation == .readBuffer, !context.isLocal {
           // The server gave its hardware half the time limit, then dropped the buffer and what was in it. A sensor
           // that reports by change is silent at rest: one whose attributes can be read is well, and from now on
           // its samples are fetched one by one, so that none waits for a block to fill.
@@ -165,7 +165,7 @@ final class DeviceWorker: Sendable {
         // Sensors that report by change are silent at rest; one whose buffer still runs is well.
         guard try device.file("buffer/enable") != "0" else {
           throw IIOError(
-            operation: .readBuffer, object: device.object, code: SystemErrno(rawValue: ENODEV),
+            operation: .readBuffer, object: device.object, code: ENODEV,
             reason: "somebody else switched it off")
         }
         lastArrival = SystemClock.boottime
@@ -270,12 +270,12 @@ struct PolledSensor {
           if let raw = try channel.number("raw") { return scale(raw) }
           if let finished = try channel.number("input") { return finished * sensor.kind.unitFactor }
           throw IIOError(
-            operation: .read, object: "\(device.object) \(identifier)", code: SystemErrno(rawValue: ENODEV),
+            operation: .read, object: "\(device.object) \(identifier)", code: ENODEV,
             reason: "it has neither a buffer nor a raw nor an input attribute")
         }
       }
     } catch {
-      guard error.code?.rawValue == EBUSY || error.code?.rawValue == EAGAIN else { throw error }
+      guard error.code == EBUSY || error.code == EAGAIN else { throw error }
       return false
     }
     let end = SystemClock.boottime

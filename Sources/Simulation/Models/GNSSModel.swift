@@ -20,8 +20,8 @@ struct GNSSModel: Sendable {
   private let frame: LocalFrame
   private var generator: SeededGenerator
   private var outages: OutageModel
-  private var drift: GaussMarkovVector
-  private var geometry: GaussMarkov
+  private var drift: GaussMarkov<Vector3>
+  private var geometry: GaussMarkov<Double>
   private var lastReport: Double?
   private var lastFix: Double?
   /// When the receiver will have found its satellites.
@@ -35,7 +35,7 @@ struct GNSSModel: Sendable {
     self.frame = frame
     self.generator = generator
     outages = OutageModel(receiver, generator: outageGenerator)
-    drift = GaussMarkovVector(correlationTime: receiver.errorCorrelationTime, generator: &self.generator)
+    drift = GaussMarkov(correlationTime: receiver.errorCorrelationTime, generator: &self.generator)
     geometry = GaussMarkov(correlationTime: 240, generator: &self.generator)
   }
 

@@ -3,36 +3,35 @@ internal import Spatial
 
 /// A first-order Gauss-Markov process with standard deviation 1: noise that remembers itself for a while, as
 /// biases and satellite positions do. It starts, and stays, in its long-term distribution.
-struct GaussMarkov: Sendable {
-  private(set) var value: Double
+struct GaussMarkov<Value: NormalVariate>: Sendable {
+  private(set) var value: Value
   private var memory: Memory
 
   /// - Parameter correlationTime: s; after it, 1/e of a deviation is left.
   init(correlationTime: Double, generator: inout SeededGenerator) {
     memory = Memory(correlationTime: correlationTime)
-    value = generator.nextNormal()
+    value = Value.draw(from: &generator)
   }
 
   mutating func advance(by seconds: Double, generator: inout SeededGenerator) {
     let (kept, fresh) = memory.weights(after: seconds)
-    value = kept * value + fresh * generator.nextNormal()
+    value = kept * value + fresh * Value.draw(from: &generator)
   }
 }
 
-/// Three independent Gauss-Markov processes.
-struct GaussMarkovVector: Sendable {
-  private(set) var value: Vector3
-  private var memory: Memory
+/// A number, or three independent ones, with mean 0 and standard deviation 1.
+protocol NormalVariate: Sendable {
+  static func draw(from generator: inout SeededGenerator) -> Self
+  static func * (factor: Double, value: Self) -> Self
+  static func + (a: Self, b: Self) -> Self
+}
 
-  init(correlationTime: Double, generator: inout SeededGenerator) {
-    memory = Memory(correlationTime: correlationTime)
-    value = generator.nextNormalVector()
-  }
+extension Double: NormalVariate {
+  static func draw(from generator: inout SeededGenerator) -> Double { generator.nextNormal() }
+}
 
-  mutating func advance(by seconds: Double, generator: inout SeededGenerator) {
-    let (kept, fresh) = memory.weights(after: seconds)
-    value = kept * value + fresh * generator.nextNormalVector()
-  }
+extension Vector3: NormalVariate {
+  static func draw(from generator: inout SeededGenerator) -> Vector3 { generator.nextNormalVector() }
 }
 
 private struct Memory: Sendable {

@@ -80,10 +80,6 @@ struct PlaneRing {
   /// Each point's place in the ring as it was given.
   private(set) var vertices: [Int] = []
 
-  init(number: Int) {
-    self.number = number
-  }
-
   /// Leaves out a repeated vertex, and both ways of a spike that leads out and back (as rings around a pole have in
   /// GeoJSON).
   mutating func append(_ point: SIMD2<Float>, vertex: Int, tolerance: Float) {
