@@ -132,9 +132,7 @@ public struct SimulatedDrive: SensorRecording {
     case .magnetometer, .barometer, .thermometer, .positioning: break
     }
   }
-}
 
-extension SimulatedDrive {
   /// At equal times the slow sensors' news come after the fast ones'.
   private static let order: [SensorKind] = [
     .gyroscope, .accelerometer, .magnetometer, .barometer, .thermometer, .positioning,
