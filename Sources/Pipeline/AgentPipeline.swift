@@ -100,7 +100,7 @@ package struct AgentPipeline: Sendable {
     case .barometer: break
     case .position(let fixes): for fix in fixes { process(fix, into: send) }
     case .status(let change):
-      motion.note(change)
+      motion.observe(change)
       status.observe(change)
       location.observe(change, timeBase, into: send)
       if case .unavailable = change.state, change.kinds.contains(.accelerometer) {

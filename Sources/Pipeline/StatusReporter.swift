@@ -13,11 +13,11 @@ package struct AgentEnvironment: Sendable {
   /// The computer's health.
   package var device: DeviceHealth?
   /// Measured use since the start; nil where nobody measures.
-  package var processor, radio: EnergyLedger.Usage?
+  package var processor, radio: EnergyAccount?
 
   package init(
     counters: [String: Int] = [:], storeProblem: String? = nil, device: DeviceHealth? = nil,
-    processor: EnergyLedger.Usage? = nil, radio: EnergyLedger.Usage? = nil
+    processor: EnergyAccount? = nil, radio: EnergyAccount? = nil
   ) {
     self.counters = counters
     self.storeProblem = storeProblem

@@ -42,11 +42,6 @@ public struct CalibratedMagneticField: Hashable, Sendable {
   /// µT, device frame.
   public var field: Vector3
   public var accuracy: MagneticFieldCalibrationAccuracy
-
-  public init(field: Vector3, accuracy: MagneticFieldCalibrationAccuracy) {
-    self.field = field
-    self.accuracy = accuracy
-  }
 }
 
 /// The fused motion of the device at one moment.
@@ -72,21 +67,6 @@ public struct DeviceMotion: Hashable, Sendable {
   /// Degrees clockwise from the frame's north, 0 ..< 360, to which the device's top points; nil in frames
   /// that have no north.
   public var heading: Double?
-
-  public init(
-    timestamp: Timestamp, frame: AttitudeReferenceFrame, attitude: Attitude?, rotationRate: Vector3?,
-    gravity: Vector3, userAcceleration: Vector3, magneticField: CalibratedMagneticField? = nil,
-    heading: Double? = nil
-  ) {
-    self.timestamp = timestamp
-    self.frame = frame
-    self.attitude = attitude
-    self.rotationRate = rotationRate
-    self.gravity = gravity
-    self.userAcceleration = userAcceleration
-    self.magneticField = magneticField
-    self.heading = heading
-  }
 
   /// What could not be told, for want of a sensor.
   public var unavailableOutputs: Set<MotionOutput> {

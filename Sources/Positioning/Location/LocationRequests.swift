@@ -9,12 +9,6 @@ struct OneShotRequest: Sendable {
   var timeLimit: Double
   private(set) var best: Location?
 
-  init(accuracy: Double, start: Timestamp, timeLimit: Double) {
-    self.accuracy = accuracy
-    self.start = start
-    self.timeLimit = timeLimit
-  }
-
   var deadline: Timestamp { start.advanced(bySeconds: timeLimit) }
 
   /// The tier that the hardware must run in for it.
