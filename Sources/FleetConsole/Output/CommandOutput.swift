@@ -1,6 +1,6 @@
 package import Fleet
 internal import Glibc
-internal import Platform
+package import Platform
 
 /// What a command prints on stdout.
 package enum CommandOutput {
@@ -23,5 +23,56 @@ package enum CommandOutput {
 
   package static func print(_ lines: [StyledText], styles: Bool) throws(FleetError) {
     try print(lines.map { $0.rendered(styles: styles) + "\n" }.joined())
+  }
+}
+
+/// Writes to a descriptor until all is written.
+package enum OutputStream {
+  /// Returns nil when all bytes were written, and else why not; `EPIPE` means that the reader has left.
+  package static func write(_ bytes: [UInt8], to descriptor: Int32) -> SystemErrno? {
+    var start = 0
+    while start < bytes.count {
+      let written = unsafe bytes.withUnsafeBytes { buffer in
+        unsafe Glibc.write(descriptor, buffer.baseAddress.map { unsafe $0 + start }, buffer.count - start)
+      }
+      if written >= 0 {
+        start += written
+      } else if errno == EAGAIN {
+        // Somebody who shares the terminal has made it non-blocking.
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = unsafe poll(&entry, 1, 1000)
+      } else if errno != EINTR {
+        return SystemErrno(rawValue: errno)
+      }
+    }
+    return nil
+  }
+}
+
+/// One line on stderr that tells how long work goes on; nothing where stderr is no terminal.
+package struct ProgressLine {
+  package init() {}
+
+  private let isTerminal = isatty(STDERR_FILENO) == 1
+  private var shownAt: Int64 = 0
+  private var isShown = false
+
+  /// - Parameter seconds: shows at most so often.
+  package mutating func show(every seconds: Double = 0.1, _ text: () -> String) {
+    guard isTerminal else { return }
+    let now = SystemClock.monotonic
+    guard now - shownAt >= Int64(seconds * 1e9) else { return }
+    shownAt = now
+    isShown = true
+    let width = TerminalScreen.size(of: STDERR_FILENO)?.columns ?? 80
+    let line = StyledText(text()).fitted(to: max(1, width - 1)).plain
+    _ = OutputStream.write(Array("\r\(line)\u{1B}[K".utf8), to: STDERR_FILENO)
+  }
+
+  /// Takes the line away, so that ordinary output can follow.
+  package mutating func clear() {
+    guard isShown else { return }
+    isShown = false
+    _ = OutputStream.write(Array("\r\u{1B}[K".utf8), to: STDERR_FILENO)
   }
 }

@@ -1,6 +1,5 @@
 internal import Positioning
 public import Spatial
-internal import Telemetry
 
 /// Where a vehicle that reports within bounds is now, as far as it promised.
 public struct PredictedPosition: Hashable, Sendable {
@@ -38,26 +37,5 @@ struct VehiclePrediction: Sendable {
 
   private func vehicleTime(at now: Moment) -> Timestamp {
     Timestamp(nanoseconds: now.time.nanoseconds &- skew)
-  }
-}
-
-extension VehicleRecord {
-  /// Where the vehicle is now by its own prediction, and how wrong that may be; nil for one that does not report within
-  /// bounds, before its first report takes effect, and when the vehicle is gone: then nobody keeps the promise.
-  public func predictedPosition(at now: Moment) -> PredictedPosition? {
-    guard state == .online || state == .asleep else { return nil }
-    return prediction?.position(at: now)
-  }
-
-  /// Takes note of how a location goes on; one that does not say ends the prediction, and so does one of days ago that
-  /// the broker had kept.
-  mutating func predict(from message: LocationMessage, _ arrival: Arrival) {
-    let agrees = VehicleMessage.location(message).delay(at: arrival.moment) != nil
-    guard let report = message.predictor, agrees || !arrival.isRetained else {
-      prediction = nil
-      return
-    }
-    prediction = prediction ?? VehiclePrediction()
-    prediction?.receive(report, at: arrival.moment, clocksAgree: agrees)
   }
 }
