@@ -21,8 +21,7 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
   /// - Throws: `FleetError` naming the part that is wrong.
   public init(parsing text: String) throws(FleetError) {
     func wrong(_ cause: String) -> FleetError {
-      FleetError(
-        operation: "read", object: "broker address \"\(text.prefix(100))\"", cause: cause, exit: .usage)
+      FleetError.usage("read", "broker address \"\(text.prefix(100))\"", cause)
     }
     var rest = text[...]
     var usesTLS = false

@@ -41,9 +41,9 @@ public struct BrokerOptions: Hashable, Sendable {
     configuration.password = passwordFile.map { .file($0) } ?? password.map { .value($0) }
     configuration.backoffLimit = 10
     guard (certificateFile == nil) == (keyFile == nil) else {
-      throw FleetError(
-        operation: "use", object: certificateFile == nil ? "--key" : "--cert",
-        cause: "a certificate and its key go together; give both", exit: .usage)
+      throw .usage(
+        "use", certificateFile == nil ? "--key" : "--cert", "a certificate and its key go together; give both"
+      )
     }
     configuration.tls = try tls()
     return configuration
@@ -57,15 +57,14 @@ public struct BrokerOptions: Hashable, Sendable {
   /// Nil for plain text.
   private func tls() throws(FleetError) -> MQTTTLS? {
     guard (sharedKeyIdentity == nil) == (sharedKeyFile == nil) else {
-      throw FleetError(
-        operation: "use", object: sharedKeyIdentity == nil ? "--psk-file" : "--psk-identity",
-        cause: "a shared key and its name go together; give both", exit: .usage)
+      throw .usage(
+        "use", sharedKeyIdentity == nil ? "--psk-file" : "--psk-identity",
+        "a shared key and its name go together; give both")
     }
     let ways = [authorityFile, authorityFolder, sharedKeyIdentity].compactMap { $0 }
     guard ways.count <= 1 else {
-      throw FleetError(
-        operation: "use", object: "--ca, --ca-folder and --psk-identity",
-        cause: "each says whom to believe; give one of them", exit: .usage)
+      throw .usage(
+        "use", "--ca, --ca-folder and --psk-identity", "each says whom to believe; give one of them")
     }
     guard address.usesTLS || mentionsTLS else { return nil }
     var tls = MQTTTLS(trust: .system)

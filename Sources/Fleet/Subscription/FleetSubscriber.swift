@@ -122,12 +122,12 @@ public final class FleetSubscriber: Sendable {
       session = try MQTTSession(
         configuration: configuration, subscriptions: filters.map { MQTTSubscription($0, qos: qos) },
         handlers: sessionHandlers)
-    } catch { throw Self.usage(error) }
+    } catch { throw FleetError(error) }
   }
 
   /// Starts to connect; returns at once.
   public func start() throws(FleetError) {
-    do throws(MQTTError) { try session.start() } catch { throw Self.usage(error) }
+    do throws(MQTTError) { try session.start() } catch { throw FleetError(error) }
   }
 
   /// Leaves the broker and waits until the last batch is dealt with.
@@ -139,18 +139,6 @@ public final class FleetSubscriber: Sendable {
   /// Batches up to this number are stored.
   func settle(through number: UInt64) { session.settle(through: number) }
 
-  private static func usage(_ error: MQTTError) -> FleetError {
-    FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
-  }
-}
-
-extension FleetError {
-  /// Why the broker cannot be used, for a command that ends on it.
-  package init(_ reason: MQTTDisconnection) {
-    self.init(
-      operation: "reach", object: "the broker",
-      cause: reason.description + (reason.remedy.map { "; \($0)" } ?? ""), exit: .unavailable)
-  }
 }
 
 extension FleetSubscriber: AsyncSequence {
@@ -240,14 +228,6 @@ private struct WeakSubscriber {
   weak var subscriber: FleetSubscriber?
 }
 
-extension FleetError {
-  package static func refused(filter: String, reason: String) -> FleetError {
-    FleetError(
-      operation: "subscribe to", object: "\"\(filter)\"",
-      cause: "\(reason); check the broker's access list for this user", exit: .unavailable)
-  }
-}
-
 /// How a subscriber stands with its broker: what the broker keeps for it while it is away, with whom it shares the
 /// messages, and how much it takes in before something is stored.
 public struct SubscriberSession: Hashable, Sendable {
@@ -284,9 +264,9 @@ public struct SubscriberSession: Hashable, Sendable {
   package func filters(_ filters: [String]) throws(FleetError) -> [String] {
     guard let share else { return filters }
     guard !share.isEmpty, !share.contains(where: { "/+#\0".contains($0) }) else {
-      throw FleetError(
-        operation: "share in", object: "group \"\(share.prefix(60))\"",
-        cause: "the name of a group is not empty and holds none of / + #", exit: .usage)
+      throw .usage(
+        "share in", "group \"\(share.prefix(60))\"",
+        "the name of a group is not empty and holds none of / + #")
     }
     return filters.map { "$share/\(share)/\($0)" }
   }

@@ -101,9 +101,7 @@ package struct BrokerArguments: ParsableArguments {
 
   package func options() throws(FleetError) -> BrokerOptions {
     if broker != nil, host != nil {
-      throw FleetError(
-        operation: "use", object: "--host", cause: "--broker names the host already; give one of them",
-        exit: .usage)
+      throw .usage("use", "--host", "--broker names the host already; give one of them")
     }
     let profile = try usedProfile()
     var options = BrokerOptions(address: try address(profile))
@@ -129,9 +127,7 @@ package struct BrokerArguments: ParsableArguments {
     case "1.2": options.minimumTLS = .tls12
     case "1.3": options.minimumTLS = .tls13
     default:
-      throw FleetError(
-        operation: "use", object: "--tls-minimum \(tlsMinimum ?? "")", cause: "it is 1.2 or 1.3", exit: .usage
-      )
+      throw .usage("use", "--tls-minimum \(tlsMinimum ?? "")", "it is 1.2 or 1.3")
     }
     options.usesVersion311 = usesVersion311 || profile?.mqttProtocol == "3.1.1"
     // TLS by a file alone means TLS's port too, where none is given.
@@ -151,9 +147,7 @@ package struct BrokerArguments: ParsableArguments {
     }
     if let port {
       guard (1...65_535).contains(port) else {
-        throw FleetError(
-          operation: "use", object: "--port \(port)", cause: "a port is a number from 1 to 65535",
-          exit: .usage)
+        throw .usage("use", "--port \(port)", "a port is a number from 1 to 65535")
       }
       address.port = port
     }
@@ -170,11 +164,9 @@ package struct BrokerArguments: ParsableArguments {
     guard let path = given ?? ProfileFile.usualPath(environment) else { return nil }
     guard let file = try ProfileFile(path: path, home: environment("HOME")) else {
       guard name != nil || given != nil else { return nil }
-      throw FleetError(
-        operation: "read", object: path,
-        cause:
-          "there is no such file; write [\(name ?? ProfileFile.usualName)] and broker = \"mqtt://…\" into it",
-        exit: .usage)
+      throw .usage(
+        "read", path,
+        "there is no such file; write [\(name ?? ProfileFile.usualName)] and broker = \"mqtt://…\" into it")
     }
     return try file.profile(named: name)
   }

@@ -42,10 +42,9 @@ package struct TopicArguments: ParsableArguments {
   {
     if topic.isEmpty { return try vehicles.selection(broker, words, kinds: kind).filters() }
     guard vehicles.fleet.isEmpty, vehicles.vehicle.isEmpty, kind.isEmpty else {
-      throw FleetError(
-        operation: "use", object: "--topic",
-        cause: "it stands alone; leave out --fleet, --vehicle and --kind, or write them into the filter",
-        exit: .usage)
+      throw .usage(
+        "use", "--topic",
+        "it stands alone; leave out --fleet, --vehicle and --kind, or write them into the filter")
     }
     return topic
   }
@@ -69,9 +68,9 @@ package struct MessageProfileArguments: ParsableArguments {
       return .native
     }
     guard let profile = MessageProfile(rawValue: name) else {
-      throw FleetError(
-        operation: "use", object: "--message-profile \(name.prefix(40))",
-        cause: "it is \(MessageProfile.allCases.map(\.rawValue).joined(separator: " or "))", exit: .usage)
+      throw .usage(
+        "use", "--message-profile \(name.prefix(40))",
+        "it is \(MessageProfile.allCases.map(\.rawValue).joined(separator: " or "))")
     }
     return profile
   }
@@ -94,8 +93,7 @@ package struct QualityArguments: ParsableArguments {
 
   package func level() throws(FleetError) -> QoS {
     guard let level = QoS(rawValue: qos) else {
-      throw FleetError(
-        operation: "use", object: "--qos \(qos)", cause: "the levels are 0, 1 and 2", exit: .usage)
+      throw .usage("use", "--qos \(qos)", "the levels are 0, 1 and 2")
     }
     return level
   }
@@ -113,9 +111,7 @@ package struct TimeLimitArguments: ParsableArguments {
   package func limit() throws(FleetError) -> Double? {
     guard let timeout else { return nil }
     guard (0...1e8).contains(timeout) else {
-      throw FleetError(
-        operation: "go on", object: "for \(timeout) s", cause: "--timeout and --seconds are 0 to 100000000",
-        exit: .usage)
+      throw .usage("go on", "for \(timeout) s", "--timeout and --seconds are 0 to 100000000")
     }
     return timeout
   }

@@ -102,8 +102,7 @@ package struct ProfileFile: Sendable {
       text = try TOMLFile.read(path)
     } catch {
       if error.kind == .missing { return nil }
-      throw FleetError(
-        operation: "read", object: path, cause: error.problem, exit: .usage)
+      throw .usage("read", path, error.problem)
     }
     try self.init(text: text, path: path, home: home)
   }
@@ -112,7 +111,7 @@ package struct ProfileFile: Sendable {
   init(text: String, path: String, home: String?) throws(FleetError) {
     self.path = path
     func wrong(_ place: String, _ cause: String) -> FleetError {
-      FleetError(operation: "use", object: "\(path):\(place)", cause: cause, exit: .usage)
+      FleetError.usage("use", "\(path):\(place)", cause)
     }
     let document: TOMLDocument
     do throws(TOMLError) {
@@ -153,10 +152,9 @@ package struct ProfileFile: Sendable {
     guard let name else { return profiles[Self.usualName] }
     if let profile = profiles[name] { return profile }
     let names = profiles.keys.sorted().joined(separator: ", ")
-    throw FleetError(
-      operation: "use", object: "--profile \(name.prefix(80))",
-      cause: "\(path) has no [\(name.prefix(80))]; it has \(names.isEmpty ? "no profiles" : names)",
-      exit: .usage)
+    throw .usage(
+      "use", "--profile \(name.prefix(80))",
+      "\(path) has no [\(name.prefix(80))]; it has \(names.isEmpty ? "no profiles" : names)")
   }
 }
 

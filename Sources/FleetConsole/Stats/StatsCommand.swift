@@ -50,12 +50,10 @@ package enum StatsCommand {
   package static func run(_ options: StatsOptions) throws(FleetError) -> ExitStatus {
     let seconds = try options.time.limit()
     if let seconds, !(0.1...1e8).contains(seconds) {
-      throw FleetError(
-        operation: "count", object: "for \(seconds) s", cause: "--seconds is 0.1 or more", exit: .usage)
+      throw .usage("count", "for \(seconds) s", "--seconds is 0.1 or more")
     }
     if let count = options.count, count < 1 {
-      throw FleetError(
-        operation: "count", object: "\(count) messages", cause: "--count is 1 or more", exit: .usage)
+      throw .usage("count", "\(count) messages", "--count is 1 or more")
     }
     signal(SIGPIPE, SIG_IGN)
     if LiveScreen.isPossible, !options.once, !options.json, options.count == nil {
@@ -207,9 +205,7 @@ extension StatsCommand.State {
   fileprivate mutating func note(_ change: FleetConnection) {
     switch change {
     case .refused(let filter, let reason):
-      failure = FleetError(
-        operation: "subscribe to", object: "\"\(filter)\"",
-        cause: "\(reason); check the broker's access list for this user", exit: .unavailable)
+      failure = FleetError.refused(filter: filter, reason: "\(reason)")
     case .disconnected(let reason): if begin == nil { failure = FleetError(reason) }
     case .connected, .subscribed: break
     }

@@ -46,8 +46,7 @@ package enum TailCommand {
   /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached.
   package static func run(_ options: TailOptions) throws(FleetError) -> ExitStatus {
     if let count = options.count, count < 1 {
-      throw FleetError(
-        operation: "print", object: "\(count) messages", cause: "--count is 1 or more", exit: .usage)
+      throw .usage("print", "\(count) messages", "--count is 1 or more")
     }
     let filters = try options.topics.filters(options.broker, options.words)
     let qos = try options.quality.level()

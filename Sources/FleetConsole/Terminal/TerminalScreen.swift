@@ -24,9 +24,7 @@ struct TerminalScreen: ~Copyable {
     self.usesColor = usesColor
     var original = termios()
     guard unsafe tcgetattr(input, &original) == 0 else {
-      throw FleetError(
-        operation: "take over", object: "the terminal", cause: SystemError.message(for: errno),
-        exit: .usage)
+      throw .usage("take over", "the terminal", SystemError.message(for: errno))
     }
     TerminalRescue.arm(input: input, output: output, original: original)
     resume()

@@ -52,9 +52,7 @@ final class WatchModel: Sendable {
         state.trouble = nil
       case .subscribed: state.lastKept = .now
       case .refused(let filter, let reason):
-        state.failure = FleetError(
-          operation: "subscribe to", object: "\"\(filter)\"",
-          cause: "\(reason); check the broker's access list for this user", exit: .unavailable)
+        state.failure = FleetError.refused(filter: filter, reason: "\(reason)")
       case .disconnected(let reason):
         state.trouble = "not connected: \(reason)"
         // What never worked is an option that is wrong, or a broker that does not run.

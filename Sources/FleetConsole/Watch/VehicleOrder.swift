@@ -65,10 +65,9 @@ package struct VehicleOrder: Hashable, Sendable {
     isReversed = name.hasPrefix("-")
     let plain = isReversed ? String(name.dropFirst()) : name
     guard let criterion = Criterion.allCases.first(where: { $0.name == plain }) else {
-      throw FleetError(
-        operation: "sort by", object: "\"\(name.prefix(40))\"",
-        cause: "--sort is \(Self.names.joined(separator: ", ")), or one of them with - before it",
-        exit: .usage)
+      throw .usage(
+        "sort by", "\"\(name.prefix(40))\"",
+        "--sort is \(Self.names.joined(separator: ", ")), or one of them with - before it")
     }
     self.criterion = criterion
   }

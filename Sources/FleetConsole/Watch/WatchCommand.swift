@@ -61,9 +61,7 @@ package enum WatchCommand {
   /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached.
   package static func run(_ options: WatchOptions) throws(FleetError) -> ExitStatus {
     if let interval = options.interval, !(0.02...3600).contains(interval) {
-      throw FleetError(
-        operation: "draw", object: "every \(interval) s", cause: "--interval is 0.02 to 3600 seconds",
-        exit: .usage)
+      throw .usage("draw", "every \(interval) s", "--interval is 0.02 to 3600 seconds")
     }
     let broker = try options.broker.options()
     let selection = try options.vehicles.selection(options.broker, options.words)

@@ -57,7 +57,7 @@ package enum CheckCommand {
     let configuration = try broker.configuration()
     let outcome: BrokerProbe.Finding?
     do throws(MQTTError) { outcome = try BrokerProbe.run(configuration, timeout: 15).first } catch {
-      throw FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
+      throw FleetError(error)
     }
     switch outcome {
     case .accepting(let properties):

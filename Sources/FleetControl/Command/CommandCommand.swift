@@ -116,33 +116,27 @@ package enum CommandCommand {
 
   private static func arguments(_ options: CommandOptions) throws(FleetError) -> [String: JSONValue] {
     guard CommandOptions.names.contains(options.name) else {
-      throw FleetError(
-        operation: "send", object: "\"\(options.name.prefix(40))\"",
-        cause: "the commands are \(CommandOptions.names.joined(separator: ", "))", exit: .usage)
+      throw .usage(
+        "send", "\"\(options.name.prefix(40))\"",
+        "the commands are \(CommandOptions.names.joined(separator: ", "))")
     }
     guard (0.1...3600).contains(options.timeout) else {
-      throw FleetError(
-        operation: "wait", object: "\(options.timeout) s", cause: "--timeout is 0.1 to 3600 seconds",
-        exit: .usage)
+      throw .usage("wait", "\(options.timeout) s", "--timeout is 0.1 to 3600 seconds")
     }
     var members: [String: JSONValue] = [:]
     if options.name == "locate" { members["timeout"] = .number(max(0, min(300, options.timeout - 1))) }
     for (name, text) in [("from", options.from), ("to", options.to)] {
       guard let text else { continue }
       guard options.name == "track" else {
-        throw FleetError(operation: "use", object: "--\(name)", cause: "it belongs to track", exit: .usage)
+        throw .usage("use", "--\(name)", "it belongs to track")
       }
       guard let time = UTCTime(rfc3339: text) else {
-        throw FleetError(
-          operation: "use", object: "--\(name) \(text.prefix(60))",
-          cause: "write a time as in 2026-11-21T08:00:00Z", exit: .usage)
+        throw .usage("use", "--\(name) \(text.prefix(60))", "write a time as in 2026-11-21T08:00:00Z")
       }
       members[name] = .string(time.rfc3339)
     }
     if options.name == "track", members["from"] == nil {
-      throw FleetError(
-        operation: "send", object: "track", cause: "say from when on, as in --from 2026-11-21T08:00:00Z",
-        exit: .usage)
+      throw .usage("send", "track", "say from when on, as in --from 2026-11-21T08:00:00Z")
     }
     return members
   }

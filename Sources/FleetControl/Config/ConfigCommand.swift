@@ -46,22 +46,17 @@ package enum ConfigCommand {
   /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
   package static func run(_ options: ConfigOptions) throws(FleetError) -> ExitStatus {
     guard (0...86_400).contains(options.timeout) else {
-      throw FleetError(
-        operation: "wait", object: "\(options.timeout) s", cause: "--timeout is 0 to 86400 seconds",
-        exit: .usage)
+      throw .usage("wait", "\(options.timeout) s", "--timeout is 0 to 86400 seconds")
     }
     let settings = try ConfigSettings(
       assignments: options.assignments, removals: options.removals, file: options.file)
     if options.action == .set, settings.values.isEmpty, settings.removed.isEmpty {
-      throw FleetError(
-        operation: "set", object: "nothing", cause: "give key=value, --unset key or --file", exit: .usage)
+      throw .usage("set", "nothing", "give key=value, --unset key or --file")
     }
     if options.action == .set { try options.targets.requireChoice() }
     let stages = options.stages.isEmpty ? [100] : options.stages
     guard stages.allSatisfy({ $0 > 0 && $0 <= 100 }), stages == stages.sorted() else {
-      throw FleetError(
-        operation: "use", object: "--stages", cause: "they are rising percentages, as in 5,25,100",
-        exit: .usage)
+      throw .usage("use", "--stages", "they are rising percentages, as in 5,25,100")
     }
     let paths = ["config/desired", "config/reported"]
     let needsStatus = options.action == .set && options.targets.named == nil

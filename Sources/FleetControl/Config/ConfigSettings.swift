@@ -25,9 +25,7 @@ struct ConfigSettings: Hashable, Sendable {
     }
     for assignment in assignments {
       guard let equals = assignment.firstIndex(of: "="), equals != assignment.startIndex else {
-        throw FleetError(
-          operation: "read", object: "\"\(assignment.prefix(80))\"", cause: "write a setting as key=value",
-          exit: .usage)
+        throw .usage("read", "\"\(assignment.prefix(80))\"", "write a setting as key=value")
       }
       let key = String(assignment[..<equals])
       let text = String(assignment[assignment.index(after: equals)...])
@@ -65,13 +63,11 @@ struct ConfigSettings: Hashable, Sendable {
   ) throws(FleetError) -> JSONValue {
     try checkForm(key, place: place)
     if let problem = RemoteKeys.problem(with: key) {
-      throw FleetError(operation: "set", object: "\"\(key)\"\(place)", cause: problem, exit: .usage)
+      throw .usage("set", "\"\(key)\"\(place)", problem)
     }
     guard let rule = ConfigurationKey.byPath[key], rule.accept(json: value) == nil else { return value }
     if let text, rule.accept(.text(text)) != nil { return .string(text) }
-    throw FleetError(
-      operation: "set", object: "\(key) to \(value.text.prefix(80))\(place)", cause: "it is \(rule.accepted)",
-      exit: .usage)
+    throw .usage("set", "\(key) to \(value.text.prefix(80))\(place)", "it is \(rule.accepted)")
   }
 
   private static func checkForm(_ key: String, place: String) throws(FleetError) {
@@ -81,17 +77,13 @@ struct ConfigSettings: Hashable, Sendable {
         (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F || $0 == 0x2E
       }
     guard isKey else {
-      throw FleetError(
-        operation: "set", object: "\"\(key.prefix(80))\"\(place)",
-        cause: "a key is written as in location.distance_filter",
-        exit: .usage)
+      throw .usage("set", "\"\(key.prefix(80))\"\(place)", "a key is written as in location.distance_filter")
     }
   }
 
   private static func settings(ofFile path: String) throws(FleetError) -> [String: JSONValue] {
     guard let data = FileManager.default.contents(atPath: path) else {
-      throw FleetError(
-        operation: "read", object: path, cause: "there is no such file, or it may not be read", exit: .usage)
+      throw .usage("read", path, "there is no such file, or it may not be read")
     }
     do throws(JSONError) {
       let json = try JSONValue(parsing: Array(data))
@@ -99,7 +91,7 @@ struct ConfigSettings: Hashable, Sendable {
       guard case .object(let members) = object else { throw JSONError("not an object of settings") }
       return members
     } catch {
-      throw FleetError(operation: "read", object: path, cause: error.description, exit: .usage)
+      throw .usage("read", path, error.description)
     }
   }
 }

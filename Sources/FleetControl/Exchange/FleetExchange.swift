@@ -81,7 +81,7 @@ package final class FleetExchange: Sendable {
             return .kept
           },
           subscriptionAnswered: { post(.answered(filter: $0, $1)) }))
-    } catch { throw Self.usage(error) }
+    } catch { throw FleetError(error) }
   }
 
   /// What the broker granted; nil before the first connection.
@@ -109,9 +109,7 @@ package final class FleetExchange: Sendable {
         if filter == mark {
           kept.append(event)
         } else if reason.isError {
-          throw FleetError(
-            operation: "subscribe to", object: "\"\(filter)\"",
-            cause: "\(reason); check the broker's access list for this user", exit: .unavailable)
+          throw FleetError.refused(filter: filter, reason: "\(reason)")
         }
         waiting.remove(filter)
       case .message, .published: kept.append(event)
@@ -123,7 +121,7 @@ package final class FleetExchange: Sendable {
 
   func start() throws(FleetError) {
     signal(SIGPIPE, SIG_IGN)
-    do throws(MQTTError) { try session.start() } catch { throw Self.usage(error) }
+    do throws(MQTTError) { try session.start() } catch { throw FleetError(error) }
   }
 
   /// Sends a message; `published` tells its token's fate.
@@ -187,9 +185,6 @@ package final class FleetExchange: Sendable {
   /// Leaves the broker.
   func close() { session.stop(drain: 2) }
 
-  private static func usage(_ error: MQTTError) -> FleetError {
-    FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
-  }
 }
 
 extension FleetError {

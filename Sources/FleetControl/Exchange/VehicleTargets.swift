@@ -28,9 +28,7 @@ package struct VehicleTargets: Hashable, Sendable {
   /// The filters of a path below each of them.
   package func filters(_ paths: [String]) throws(FleetError) -> [String] {
     if let share, !(share > 0 && share <= 100) {
-      throw FleetError(
-        operation: "use", object: "--share \(share)", cause: "it is a percentage, above 0 and up to 100",
-        exit: .usage)
+      throw .usage("use", "--share \(share)", "it is a percentage, above 0 and up to 100")
     }
     // Names are checked by the contract's own rule.
     let bases = try FleetSelection(root: root, fleets: fleets, vehicles: vehicles).filters()
@@ -41,10 +39,9 @@ package struct VehicleTargets: Hashable, Sendable {
   /// - Throws: `FleetError` when every vehicle of every fleet would be told, and nobody said so.
   func requireChoice() throws(FleetError) {
     guard fleets.isEmpty, vehicles.isEmpty, !meansEveryVehicle else { return }
-    throw FleetError(
-      operation: "tell", object: "every vehicle of every fleet",
-      cause: "nobody is named; give --fleet or --vehicle, or --every-vehicle where that is meant",
-      exit: .usage)
+    throw .usage(
+      "tell", "every vehicle of every fleet",
+      "nobody is named; give --fleet or --vehicle, or --every-vehicle where that is meant")
   }
 
   /// The vehicles meant, when all are named.
@@ -101,9 +98,8 @@ package struct ChangedVehicleArguments: ParsableArguments {
   package func targets(_ broker: BrokerArguments, share: Double? = nil) throws(FleetError) -> VehicleTargets {
     guard everyVehicle else { return named.targets(broker, share: share) }
     guard named.fleet.isEmpty, named.vehicle.isEmpty else {
-      throw FleetError(
-        operation: "use", object: "--every-vehicle",
-        cause: "it stands alone; leave it out, or leave out --fleet and --vehicle", exit: .usage)
+      throw .usage(
+        "use", "--every-vehicle", "it stands alone; leave it out, or leave out --fleet and --vehicle")
     }
     // It goes before the profile's fleet too.
     var targets = VehicleTargets(root: broker.topicRoot, fleets: [], vehicles: [], share: share)

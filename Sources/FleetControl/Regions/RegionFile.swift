@@ -15,15 +15,12 @@ package enum RegionFile {
     let data =
       path == "-" ? FileHandleInput.readAll(limit: largest) : FileManager.default.contents(atPath: path)
     guard let data, data.count <= largest else {
-      throw FleetError(
-        operation: "read", object: path,
-        cause: "there is no such file, it may not be read, or it is larger than 64 MB",
-        exit: .usage)
+      throw .usage("read", path, "there is no such file, it may not be read, or it is larger than 64 MB")
     }
     do throws(JSONError) {
       return try parse(Array(data), radius: radius)
     } catch {
-      throw FleetError(operation: "read", object: path, cause: error.description, exit: .usage)
+      throw .usage("read", path, error.description)
     }
   }
 

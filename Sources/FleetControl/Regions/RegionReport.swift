@@ -111,9 +111,9 @@ struct RegionRemoval: Hashable, Sendable {
       let nobody =
         vehicles.count == 1
         ? "\(vehicles[0]) does not have it" : "none of the \(vehicles.count) vehicles has it"
-      throw FleetError(
-        operation: "remove", object: "region " + unknown.joined(separator: ", "),
-        cause: "\(nobody); odograph regions list shows what there is. Nothing was removed", exit: .usage)
+      throw .usage(
+        "remove", "region " + unknown.joined(separator: ", "),
+        "\(nobody); odograph regions list shows what there is. Nothing was removed")
     }
     self.vehicles = vehicles.filter { key in names.contains { held[key]?.contains($0) ?? false } }
     notes = lacking.filter { !$0.1.isEmpty }.map { name, without in

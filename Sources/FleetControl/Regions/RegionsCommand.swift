@@ -41,9 +41,7 @@ package enum RegionsCommand {
   /// - Throws: `FleetError` for options and files that make no sense, and a broker that cannot be reached or refuses.
   package static func run(_ options: RegionsOptions) throws(FleetError) -> ExitStatus {
     guard (0...86_400).contains(options.timeout) else {
-      throw FleetError(
-        operation: "wait", object: "\(options.timeout) s", cause: "--timeout is 0 to 86400 seconds",
-        exit: .usage)
+      throw .usage("wait", "\(options.timeout) s", "--timeout is 0 to 86400 seconds")
     }
     let isChange =
       switch options.action {

@@ -96,9 +96,7 @@ package struct SimulateOptions: ParsableArguments {
     _ value: Value, in range: ClosedRange<Value>, _ option: String
   ) throws(FleetError) {
     guard range.contains(value) else {
-      throw FleetError(
-        operation: "use", object: "\(option) \(value)",
-        cause: "it is \(range.lowerBound) to \(range.upperBound)", exit: .usage)
+      throw .usage("use", "\(option) \(value)", "it is \(range.lowerBound) to \(range.upperBound)")
     }
   }
 }

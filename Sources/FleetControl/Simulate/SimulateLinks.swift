@@ -37,7 +37,7 @@ struct SimulateLinks: Sendable {
           }))
         links.append(Link(queue: queue, session: session))
       } catch {
-        throw FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
+        throw FleetError(error)
       }
     }
     self.links = links

@@ -42,15 +42,14 @@ package struct ExportOptions: ParsableArguments {
   /// What is said of the form has to agree; a file's name says it where nothing else does.
   func format() throws(FleetError) -> ExportFormat {
     if json, let givenFormat, givenFormat != .jsonl {
-      throw FleetError(
-        operation: "use", object: "--json", cause: "--format says otherwise; give one of them", exit: .usage)
+      throw .usage("use", "--json", "--format says otherwise; give one of them")
     }
     if let givenFormat { return givenFormat }
     let named: ExportFormat? = if let output { try ExportFormat.named(by: output) } else { nil }
     if json || exportsMessages, let output, let named, named != .jsonl {
-      throw FleetError(
-        operation: "write", object: "JSON lines to \(output)",
-        cause: "its name says \(named.rawValue); name it .jsonl, or say --format jsonl", exit: .usage)
+      throw .usage(
+        "write", "JSON lines to \(output)",
+        "its name says \(named.rawValue); name it .jsonl, or say --format jsonl")
     }
     return named ?? .jsonl
   }
@@ -58,13 +57,12 @@ package struct ExportOptions: ParsableArguments {
   /// - Throws: `FleetError` for options that make no sense.
   func check(_ format: ExportFormat) throws(FleetError) {
     guard gap > 0, gap <= 1e9 else {
-      throw FleetError(
-        operation: "use", object: "--gap \(gap)", cause: "it is above 0, in seconds", exit: .usage)
+      throw .usage("use", "--gap \(gap)", "it is above 0, in seconds")
     }
     guard !exportsMessages || format == .jsonl else {
-      throw FleetError(
-        operation: "write", object: "messages as \(format.rawValue)",
-        cause: "messages go into JSON lines only; leave out --messages, or use --format jsonl", exit: .usage)
+      throw .usage(
+        "write", "messages as \(format.rawValue)",
+        "messages go into JSON lines only; leave out --messages, or use --format jsonl")
     }
   }
 }
@@ -105,30 +103,26 @@ package enum ExportCommand {
     _ progress: inout ExportProgress, _ waiter: CommandWaiter
   ) throws(FleetError) -> ExitStatus? {
     if progress.isShown {
-      do throws(FleetStoreError) { progress.total = try recording.countPositions(selection) } catch {
-        throw FleetError(error)
-      }
+      progress.total = try recording.countPositions(selection)
     }
     var writer = writer
     writer.begin()
     var last: RecordedPosition?
     var ending: ExitStatus?
-    do throws(RecordingReadError) {
-      try recording.readPositions(selection) { position throws(FleetError) in
-        progress.seen += 1
-        // What was said at the time often comes again in a track: of one moment there is one position.
-        if let last, last.vehicle == position.vehicle, last.time == position.time {
-          progress.repetitions += 1
-          return true
-        }
-        last = position
-        progress.written += 1
-        writer.append(position)
-        guard writer.bytes.count >= portion else { return true }
-        ending = try flush(&writer.bytes, output, &progress, waiter)
-        return ending == nil
+    try recording.readPositions(selection) { position throws(FleetError) in
+      progress.seen += 1
+      // What was said at the time often comes again in a track: of one moment there is one position.
+      if let last, last.vehicle == position.vehicle, last.time == position.time {
+        progress.repetitions += 1
+        return true
       }
-    } catch { throw FleetError(error) }
+      last = position
+      progress.written += 1
+      writer.append(position)
+      guard writer.bytes.count >= portion else { return true }
+      ending = try flush(&writer.bytes, output, &progress, waiter)
+      return ending == nil
+    }
     if let ending { return ending }
     writer.end()
     return try flush(&writer.bytes, output, &progress, waiter)
@@ -139,26 +133,22 @@ package enum ExportCommand {
     _ progress: inout ExportProgress, _ waiter: CommandWaiter
   ) throws(FleetError) -> ExitStatus? {
     if progress.isShown {
-      do throws(FleetStoreError) { progress.total = try recording.extent(selection).count } catch {
-        throw FleetError(error)
-      }
+      progress.total = try recording.extent(selection).count
     }
     var lines = MessageLines()
     var ending: ExitStatus?
-    do throws(RecordingReadError) {
-      try recording.readMessages(selection) { message throws(FleetError) in
-        progress.seen += 1
-        progress.written += 1
-        lines.append(
-          topic: message.topic, qos: message.qos.rawValue, retain: message.retain, payload: message.payload,
-          received: message.received)
-        guard lines.bytes.count >= portion else { return true }
-        var bytes = lines.bytes
-        lines.removeAll()
-        ending = try flush(&bytes, output, &progress, waiter)
-        return ending == nil
-      }
-    } catch { throw FleetError(error) }
+    try recording.readMessages(selection) { message throws(FleetError) in
+      progress.seen += 1
+      progress.written += 1
+      lines.append(
+        topic: message.topic, qos: message.qos.rawValue, retain: message.retain, payload: message.payload,
+        received: message.received)
+      guard lines.bytes.count >= portion else { return true }
+      var bytes = lines.bytes
+      lines.removeAll()
+      ending = try flush(&bytes, output, &progress, waiter)
+      return ending == nil
+    }
     if let ending { return ending }
     var bytes = lines.bytes
     return try flush(&bytes, output, &progress, waiter)

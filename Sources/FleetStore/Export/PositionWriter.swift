@@ -24,10 +24,9 @@ package enum ExportFormat: String, Hashable, Sendable, CaseIterable {
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
     let end = name[name.index(after: dot)...]
     if let format = ExportFormat(end: end.lowercased()) { return format }
-    throw FleetError(
-      operation: "write", object: path,
-      cause: ".\(end.prefix(20)) is none of the forms; name a file that ends with \(forms), or use --format",
-      exit: .usage)
+    throw .usage(
+      "write", path,
+      ".\(end.prefix(20)) is none of the forms; name a file that ends with \(forms), or use --format")
   }
 
   private static var forms: String { allCases.map { ".\($0.rawValue)" }.joined(separator: ", ") }

@@ -70,7 +70,7 @@ package struct RecordOptions: ParsableArguments {
   /// - Throws: `FleetError` for options that make no sense.
   func check() throws(FleetError) {
     func demand(_ holds: Bool, _ option: String, _ cause: String) throws(FleetError) {
-      if !holds { throw FleetError(operation: "use", object: option, cause: cause, exit: .usage) }
+      if !holds { throw .usage("use", option, cause) }
     }
     try demand(!store.isEmpty, "the store", "name a file or a postgres:// URL")
     try demand((1...100_000).contains(commitCount), "--commit-count \(commitCount)", "it is 1 to 100000")
@@ -102,7 +102,8 @@ package enum RecordCommand {
     try options.check()
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
-    let store = try openStore(options)
+    let store = FleetStoreAddress.store(for: options.store)
+    try store.open()
     let slot = options.clientID == nil ? try SessionSlot(for: identity(of: options, broker, filters)) : nil
     var session = SubscriberSession(clientID: options.clientID ?? slot?.clientID, share: options.share)
     session.expiry = options.sessionExpiry ?? (options.share == nil ? 86_400 : 300)
@@ -138,15 +139,6 @@ package enum RecordCommand {
     case .ended(let status): return status
     case .failed(let error): throw error
     }
-  }
-
-  private static func openStore(_ options: RecordOptions) throws(FleetError) -> any FleetStore {
-    let store = FleetStoreAddress.store(for: options.store)
-    do throws(FleetStoreError) { try store.open() } catch {
-      throw FleetError(
-        operation: error.operation, object: error.object, cause: error.cause, exit: .outputFailed)
-    }
-    return store
   }
 
   /// What has a session of its own at the broker. The store by its full path, so that the folder in which the command

@@ -102,7 +102,7 @@ final class Recorder: Sendable {
   private func keep(_ rows: [RecordedMessage], in store: any FleetStore) -> Int? {
     var backoff = Backoff(floor: 0.05, base: 0.2, limit: 10)
     while true {
-      do throws(FleetStoreError) {
+      do throws(FleetError) {
         let added = try store.store(rows)
         let wasInterrupted = counts.withLock { counts in
           defer { counts.isInterrupted = false }

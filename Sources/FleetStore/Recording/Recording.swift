@@ -55,55 +55,33 @@ protocol Recording: AnyObject {
   /// For people: a path, or a database's address without its secrets.
   var name: String { get }
 
-  /// - Throws: `FleetStoreError` when it is not there, or no recording.
-  func open() throws(FleetStoreError)
+  /// - Throws: `FleetError` when it is not there, or no recording.
+  func open() throws(FleetError)
 
   /// How many positions there are.
-  func countPositions(_ selection: RecordingSelection) throws(FleetStoreError) -> Int
+  func countPositions(_ selection: RecordingSelection) throws(FleetError) -> Int
 
   /// Hands over positions by vehicle and in the order of their times, until `body` returns false. Those without a time are
   /// left out.
   func readPositions(
     _ selection: RecordingSelection, _ body: (RecordedPosition) throws(FleetError) -> Bool
-  ) throws(RecordingReadError)
+  ) throws(FleetError)
 
-  func extent(_ selection: RecordingSelection) throws(FleetStoreError) -> RecordingExtent
+  func extent(_ selection: RecordingSelection) throws(FleetError) -> RecordingExtent
 
   /// Hands over messages in the order in which they were received, until `body` returns false.
   func readMessages(
     _ selection: RecordingSelection, _ body: (StoredMessage) throws(FleetError) -> Bool
-  ) throws(RecordingReadError)
-}
-
-/// What stops a reading: the recording, or what is done with it.
-enum RecordingReadError: Error {
-  case recording(FleetStoreError)
-  case consumer(FleetError)
-}
-
-extension FleetError {
-  init(_ error: FleetStoreError) {
-    self.init(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
-  }
-
-  init(_ error: RecordingReadError) {
-    switch error {
-    case .recording(let error): self.init(error)
-    case .consumer(let error): self = error
-    }
-  }
+  ) throws(FleetError)
 }
 
 /// The text that names a recording on the command line.
 enum RecordingAddress {
-  static func recording(for text: String) -> any Recording {
-    FleetStoreAddress.isPostgreSQL(text) ? PostgreSQLRecording(address: text) : SQLiteRecording(path: text)
-  }
-
   /// - Throws: `FleetError` when it is not there, or no recording.
   static func open(_ text: String) throws(FleetError) -> any Recording {
-    let recording = recording(for: text)
-    do throws(FleetStoreError) { try recording.open() } catch { throw FleetError(error) }
+    let recording: any Recording =
+      FleetStoreAddress.isPostgreSQL(text) ? PostgreSQLRecording(address: text) : SQLiteRecording(path: text)
+    try recording.open()
     return recording
   }
 }

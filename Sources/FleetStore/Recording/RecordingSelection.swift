@@ -63,8 +63,7 @@ package struct RecordingSelection: Sendable {
     self.from = try from.map { text throws(FleetError) in try Self.time(text, "--from") }
     self.to = try to.map { text throws(FleetError) in try Self.time(text, "--to") }
     guard let begin = self.from, let end = self.to, end <= begin else { return }
-    throw FleetError(
-      operation: "use", object: "--to \(end.rfc3339)", cause: "it is not after --from", exit: .usage)
+    throw .usage("use", "--to \(end.rfc3339)", "it is not after --from")
   }
 
   /// Reads the polygons, and circles, of a GeoJSON, KML or WKT file.
@@ -74,9 +73,7 @@ package struct RecordingSelection: Sendable {
     var areas: [Area] = []
     for feature in document.features {
       do throws(JSONError) { areas.append(try feature.area()) } catch {
-        throw FleetError(
-          operation: "use", object: "region \"\(feature.identifier)\" of \(path)", cause: error.description,
-          exit: .usage)
+        throw .usage("use", "region \"\(feature.identifier)\" of \(path)", error.description)
       }
     }
     self.areas = areas
@@ -92,10 +89,9 @@ package struct RecordingSelection: Sendable {
   /// An RFC 3339 time, or a day, which begins at midnight UTC.
   private static func time(_ text: String, _ option: String) throws(FleetError) -> UTCTime {
     if let time = UTCTime(rfc3339: text) ?? UTCTime(rfc3339: text + "T00:00:00Z") { return time }
-    throw FleetError(
-      operation: "use", object: "\(option) \(text.prefix(40))",
-      cause: "write a time as 2026-11-21T08:15:30Z, with an offset like +01:00, or a day as 2026-11-21",
-      exit: .usage)
+    throw .usage(
+      "use", "\(option) \(text.prefix(40))",
+      "write a time as 2026-11-21T08:15:30Z, with an offset like +01:00, or a day as 2026-11-21")
   }
 }
 

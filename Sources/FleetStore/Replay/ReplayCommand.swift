@@ -62,31 +62,24 @@ package struct ReplayOptions: ParsableArguments {
   func speed() throws(FleetError) -> Double? {
     if speedText == "max" { return nil }
     guard let number = Double(speedText), (0.001...100_000).contains(number) else {
-      throw FleetError(
-        operation: "use", object: "--speed \(speedText.prefix(40))", cause: "it is 0.001 to 100000, or max",
-        exit: .usage)
+      throw .usage("use", "--speed \(speedText.prefix(40))", "it is 0.001 to 100000, or max")
     }
     return number
   }
 
   func times() throws(FleetError) -> Times {
     if let times = Times(rawValue: timesText) { return times }
-    throw FleetError(
-      operation: "use", object: "--times \(timesText.prefix(40))", cause: "it is shift or keep", exit: .usage)
+    throw .usage("use", "--times \(timesText.prefix(40))", "it is shift or keep")
   }
 
   /// - Throws: `FleetError` for options that make no sense.
   func check() throws(FleetError) {
     if let longestPause, !(longestPause >= 0) {
-      throw FleetError(
-        operation: "use", object: "--longest-pause \(longestPause)", cause: "it is 0 or more seconds",
-        exit: .usage)
+      throw .usage("use", "--longest-pause \(longestPause)", "it is 0 or more seconds")
     }
     guard let fleet else { return }
     do throws(TopicError) { _ = try TopicScheme(root: broker.topicRoot, fleet: fleet, vehicle: "v") } catch {
-      throw FleetError(
-        operation: "use", object: "--to-fleet \"\(fleet.prefix(80))\"", cause: error.description, exit: .usage
-      )
+      throw .usage("use", "--to-fleet \"\(fleet.prefix(80))\"", error.description)
     }
   }
 }
@@ -112,14 +105,10 @@ package enum ReplayCommand {
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
     let recording = try RecordingAddress.open(options.part.place)
-    let extent: RecordingExtent
-    do throws(FleetStoreError) { extent = try recording.extent(selection) } catch {
-      throw FleetError(error)
-    }
+    let extent = try recording.extent(selection)
     guard let received = extent.received else {
-      throw FleetError(
-        operation: "replay", object: recording.name,
-        cause: "nothing in it is selected; widen --from, --to, --fleet or --vehicle", exit: .usage)
+      throw .usage(
+        "replay", recording.name, "nothing in it is selected; widen --from, --to, --fleet or --vehicle")
     }
     let (session, queue) = try connect(options, waiter)
     defer { session.stop(drain: 5) }
@@ -130,9 +119,7 @@ package enum ReplayCommand {
       clock: ReplayClock(
         received, speed: speed, longestPause: options.longestPause, start: Moment.now.time))
     let begin = Moment.now
-    do throws(RecordingReadError) {
-      try recording.readMessages(selection) { message throws(FleetError) in try player.play(message) }
-    } catch { throw FleetError(error) }
+    try recording.readMessages(selection) { message throws(FleetError) in try player.play(message) }
     player.handOver()
     player.progress.clear()
     waiter.drain(seconds: drain) { queue.pending }
@@ -166,7 +153,7 @@ package enum ReplayCommand {
         }))
       try session.start()
     } catch {
-      throw FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
+      throw FleetError(error)
     }
     while !isConnected.withLock({ $0 }) {
       switch waiter.wait(seconds: 0.02) {
