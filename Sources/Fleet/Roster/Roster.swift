@@ -91,7 +91,7 @@ public struct Roster: Sendable {
     guard let address = profile.address(of: topic, root: root) else { return .ignored }
     // An empty payload takes a kept message back; what came live stays true.
     guard !payload.isEmpty, profile.reads(address.path) else { return .ignored }
-    let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
+    let key = address.key
     // Made-up vehicles beyond the capacity cost no more than this look.
     guard vehicles.count < capacity || places[key] != nil else { return .refused }
     do throws(JSONError) {

@@ -19,6 +19,11 @@ public struct VehicleKey: Hashable, Sendable, Comparable, CustomStringConvertibl
   }
 }
 
+extension TopicAddress {
+  /// The vehicle whose topic it is.
+  package var key: VehicleKey { VehicleKey(fleet: fleet, vehicle: vehicle) }
+}
+
 /// Whether a vehicle is there, as far as its status says.
 public enum VehicleState: String, Hashable, Sendable, CaseIterable, Comparable {
   case online

@@ -1,3 +1,4 @@
+internal import Glibc
 public import MQTT
 internal import Platform
 internal import Spatial
@@ -36,6 +37,7 @@ public enum FleetConnection: Hashable, Sendable {
 ///
 /// As an `AsyncSequence`, for a backend:
 ///
+///     let broker = MQTTConfiguration.consumer(of: try BrokerAddress(parsing: "mqtts://broker.example"))
 ///     let session = SubscriberSession(clientID: "backend-1")
 ///     let fleet = try FleetSubscriber(broker: broker, filters: try FleetSelection().filters(), session: session)
 ///     for try await batch in fleet {
@@ -77,11 +79,11 @@ public final class FleetSubscriber: Sendable {
   ///     broker has for it: its handler is called until `stop` returns.
   /// - Throws: `FleetError` when options or filters are wrong.
   public convenience init(
-    broker: BrokerOptions, filters: [String], qos: QoS = .atLeastOnce, share: String? = nil,
+    broker: MQTTConfiguration, filters: [String], qos: QoS = .atLeastOnce, share: String? = nil,
     handlers: Handlers
   ) throws(FleetError) {
     let session = SubscriberSession(share: share)
-    var configuration = try broker.configuration()
+    var configuration = broker
     configuration.endsSession = share != nil
     // A broker that keeps something of thousands of vehicles sends it at once, and drops what goes beyond this and its
     // queue (mosquitto, unless told otherwise: 1000). The members of a group rather leave it to one another.
@@ -170,10 +172,10 @@ extension FleetSubscriber: AsyncSequence {
   ///   - connection: told of the connection's changes, on the connection's thread.
   /// - Throws: `FleetError` when options or filters are wrong.
   public convenience init(
-    broker: BrokerOptions, filters: [String], session: SubscriberSession,
+    broker: MQTTConfiguration, filters: [String], session: SubscriberSession,
     connection: @escaping @Sendable (FleetConnection) -> Void = { _ in }
   ) throws(FleetError) {
-    var configuration = try broker.configuration()
+    var configuration = broker
     session.apply(to: &configuration)
     let owner = Locked(WeakSubscriber())
     let queue = try BatchQueue { number in owner.withLock { $0.subscriber }?.settle(through: number) }
@@ -283,4 +285,21 @@ public struct SubscriberSession: Hashable, Sendable {
     configuration.cleanStart = false
     configuration.sessionExpiryInterval = expiry
   }
+}
+
+extension MQTTConfiguration {
+  /// The settings of a consumer, which is back within some seconds of its broker: TLS as the address says, the system's
+  /// authorities, and a client identifier of its own.
+  public static func consumer(of address: BrokerAddress) -> MQTTConfiguration {
+    let random = UInt32.random(in: 0 ... .max)
+    var configuration = MQTTConfiguration(
+      brokers: [address.broker], clientID: "odograph-\(getpid())-\(String(random, radix: 16))")
+    configuration.userName = address.user
+    configuration.backoffLimit = 10
+    if address.usesTLS { configuration.tls = MQTTTLS(trust: .system) }
+    return configuration
+  }
+
+  /// What the brokers are called in front of people.
+  package var brokerName: String { brokers.map(\.description).joined(separator: ", ") }
 }

@@ -63,7 +63,7 @@ package struct MessageProfileArguments: ParsableArguments {
   package var messageProfile: String?
 
   package func profile(_ broker: BrokerArguments) throws(FleetError) -> MessageProfile {
-    let written = try broker.usedProfile()?.messageProfile
+    let written = try broker.usedProfile()?[.messageProfile]
     guard let name = messageProfile ?? environment("ODOGRAPH_MESSAGE_PROFILE") ?? written else {
       return .native
     }

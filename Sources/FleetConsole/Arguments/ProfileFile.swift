@@ -3,67 +3,75 @@ internal import TOML
 internal import Telemetry
 
 /// What a person has written down once, so that it need not be typed again: a broker, how to be let in there, and which
-/// fleet is usually meant. Nil is what is not said.
+/// fleet is usually meant.
 package struct Profile: Hashable, Sendable {
-  /// The file and table that it is from, as in `/home/ann/.config/odograph/profile.toml [work]`.
-  package var place = ""
-  package var broker: String?
-  package var user: String?
-  /// Files: an absolute path, or one from the profile file's folder on; `~/` is the home folder.
-  package var passwordFile: String?
-  package var authorityFile: String?
-  package var authorityFolder: String?
-  package var certificateFile: String?
-  package var keyFile: String?
-  package var keyIdentity: String?
-  package var sharedKeyFile: String?
-  package var applicationProtocol: String?
-  /// `1.2` or `1.3`.
-  package var minimumTLS: String?
-  /// `5` or `3.1.1`; nil takes what the broker knows.
-  package var mqttProtocol: String?
-  package var topicRoot: String?
-  /// `native` or `owntracks`.
-  package var messageProfile: String?
-  package var fleets: [String] = []
-
-  package init() {}
-
-  init(place: String) { self.place = place }
-}
-
-extension Profile {
-  /// A key of a profile: its name in the file, and where its value goes. The names are those of the agent's `[mqtt]`.
-  struct Key: Sendable {
-    enum Target: Sendable {
-      case text(any WritableKeyPath<Profile, String?> & Sendable)
-      case file(any WritableKeyPath<Profile, String?> & Sendable)
-      case choice(any WritableKeyPath<Profile, String?> & Sendable, [String])
-      case texts(any WritableKeyPath<Profile, [String]> & Sendable)
-    }
-
-    var name: String
-    var target: Target
+  /// What a profile can say, by its name in the file. The names are those of the agent's `[mqtt]`.
+  package enum Key: String, CaseIterable, Sendable {
+    case broker
+    case user
+    case passwordFile = "password_file"
+    case authorityFile = "ca_file"
+    case authorityFolder = "ca_folder"
+    case certificateFile = "certificate_file"
+    case keyFile = "key_file"
+    case keyIdentity = "psk_identity"
+    case sharedKeyFile = "psk_file"
+    case applicationProtocol = "alpn"
+    case minimumTLS = "tls_minimum"
+    /// Nil takes what the broker knows.
+    case mqttProtocol = "protocol"
+    case topicRoot = "topic_root"
+    case messageProfile = "message_profile"
+    case fleet
   }
 
-  static let keys: [Key] = [
-    Key(name: "broker", target: .text(\.broker)),
-    Key(name: "user", target: .text(\.user)),
-    Key(name: "password_file", target: .file(\.passwordFile)),
-    Key(name: "ca_file", target: .file(\.authorityFile)),
-    Key(name: "ca_folder", target: .file(\.authorityFolder)),
-    Key(name: "certificate_file", target: .file(\.certificateFile)),
-    Key(name: "key_file", target: .file(\.keyFile)),
-    Key(name: "psk_identity", target: .text(\.keyIdentity)),
-    Key(name: "psk_file", target: .file(\.sharedKeyFile)),
-    Key(name: "alpn", target: .text(\.applicationProtocol)),
-    Key(name: "tls_minimum", target: .choice(\.minimumTLS, ["1.2", "1.3"])),
-    Key(name: "protocol", target: .choice(\.mqttProtocol, ["5", "3.1.1"])),
-    Key(name: "topic_root", target: .text(\.topicRoot)),
-    Key(
-      name: "message_profile", target: .choice(\.messageProfile, MessageProfile.allCases.map(\.rawValue))),
-    Key(name: "fleet", target: .texts(\.fleets)),
-  ]
+  /// The file and table that it is from, as in `/home/ann/.config/odograph/profile.toml [work]`.
+  let place: String
+  private var texts: [Key: String] = [:]
+  package private(set) var fleets: [String] = []
+
+  init(place: String) { self.place = place }
+
+  /// Nil for what is not said. Files are absolute, or from the working folder on.
+  package subscript(key: Key) -> String? { texts[key] }
+
+  /// Sets a key; returns what is wrong with the value when it does not fit.
+  /// - Parameters:
+  ///   - folder: the profile file's, from which on paths of files are written.
+  ///   - home: for paths that begin with `~/`.
+  fileprivate mutating func set(_ key: Key, to value: TOMLValue, folder: String, home: String?) -> String? {
+    var text: String? { if case .text(let text) = value, !text.isEmpty { text } else { nil } }
+    let choices: [String]
+    switch key {
+    case .fleet:
+      guard let names = value.texts, !names.isEmpty, names != [""] else {
+        return "it is a text in quotes, or a list of them"
+      }
+      fleets = names
+      return nil
+    case .passwordFile, .authorityFile, .authorityFolder, .certificateFile, .keyFile, .sharedKeyFile:
+      guard let text else { return "it is the path of a file, in quotes" }
+      guard text.hasPrefix("~/") else {
+        texts[key] = text.hasPrefix("/") ? text : folder + "/" + text
+        return nil
+      }
+      guard let home else { return "~ is not known here; write the whole path" }
+      texts[key] = home + text.dropFirst()
+      return nil
+    case .minimumTLS: choices = ["1.2", "1.3"]
+    case .mqttProtocol: choices = ["5", "3.1.1"]
+    case .messageProfile: choices = MessageProfile.allCases.map(\.rawValue)
+    case .broker, .user, .keyIdentity, .applicationProtocol, .topicRoot:
+      guard let text else { return "it is a text in quotes" }
+      texts[key] = text
+      return nil
+    }
+    guard let text, choices.contains(text) else {
+      return "it is " + choices.map { "\"\($0)\"" }.joined(separator: " or ")
+    }
+    texts[key] = text
+    return nil
+  }
 }
 
 /// The file with a person's profiles: TOML, a table for each, of which `[default]` is used when none is named.
@@ -132,8 +140,8 @@ package struct ProfileFile: Sendable {
         continue
       }
       let key = entry.path.dropFirst().joined(separator: ".")
-      guard let known = Profile.keys.first(where: { $0.name == key }) else {
-        let names = Profile.keys.map(\.name)
+      guard let known = Profile.Key(rawValue: key) else {
+        let names = Profile.Key.allCases.map(\.rawValue)
         let hint =
           Spelling.nearest(to: key, among: names).map { "did you mean \($0)?" }
           ?? "there are \(names.joined(separator: ", "))"
@@ -155,35 +163,5 @@ package struct ProfileFile: Sendable {
     throw .usage(
       "use", "--profile \(name.prefix(80))",
       "\(path) has no [\(name.prefix(80))]; it has \(names.isEmpty ? "no profiles" : names)")
-  }
-}
-
-extension Profile {
-  /// Sets a key; returns what is wrong with the value when it does not fit.
-  fileprivate mutating func set(_ key: Key, to value: TOMLValue, folder: String, home: String?) -> String? {
-    let texts = value.texts ?? []
-    var text: String? { if case .text(let text) = value, !text.isEmpty { text } else { nil } }
-    switch key.target {
-    case .text(let path):
-      guard let text else { return "it is a text in quotes" }
-      self[keyPath: path] = text
-    case .choice(let path, let choices):
-      guard let text, choices.contains(text) else {
-        return "it is " + choices.map { "\"\($0)\"" }.joined(separator: " or ")
-      }
-      self[keyPath: path] = text
-    case .file(let path):
-      guard let text else { return "it is the path of a file, in quotes" }
-      if text.hasPrefix("~/") {
-        guard let home else { return "~ is not known here; write the whole path" }
-        self[keyPath: path] = home + text.dropFirst()
-      } else {
-        self[keyPath: path] = text.hasPrefix("/") ? text : folder + "/" + text
-      }
-    case .texts(let path):
-      guard !texts.isEmpty, texts != [""] else { return "it is a text in quotes, or a list of them" }
-      self[keyPath: path] = texts
-    }
-    return nil
   }
 }

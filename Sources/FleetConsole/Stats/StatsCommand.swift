@@ -72,7 +72,7 @@ package enum StatsCommand {
   }
 
   private static func subscriber(
-    _ options: StatsOptions, _ broker: BrokerOptions, _ selection: FleetSelection, _ state: Locked<State>,
+    _ options: StatsOptions, _ broker: MQTTConfiguration, _ selection: FleetSelection, _ state: Locked<State>,
     reachedCount: @escaping @Sendable () -> Void = {},
     connection: @escaping @Sendable (FleetConnection) -> Void
   ) throws(FleetError) -> FleetSubscriber {
@@ -102,7 +102,7 @@ package enum StatsCommand {
 
   private static func print(_ options: StatsOptions, limit: Double?) throws(FleetError) -> ExitStatus {
     let waiter = try CommandWaiter()
-    let broker = try options.broker.options()
+    let broker = try options.broker.configuration()
     let selection = try options.vehicles.selection(options.broker, options.words)
     let state = Locked(State(statistics: StreamStatistics(root: selection.root, profile: selection.profile)))
     let subscribed = try event()
@@ -155,7 +155,7 @@ package enum StatsCommand {
       throw FleetError(error)
     }
     let news = try event()
-    let broker = try options.broker.options()
+    let broker = try options.broker.configuration()
     let selection = try options.vehicles.selection(options.broker, options.words)
     let state = Locked(State(statistics: StreamStatistics(root: selection.root, profile: selection.profile)))
     let subscriber = try subscriber(options, broker, selection, state) { change in
@@ -175,7 +175,7 @@ package enum StatsCommand {
       if let failure { throw failure }
       if begin != nil { break }
     }
-    var view = StatsView(title: broker.address.description)
+    var view = StatsView(title: broker.brokerName)
     var meter = RateMeter()
     // Nothing signals news: the table is drawn at its own pace, which is the idle one.
     let screen = LiveScreen(

@@ -113,7 +113,7 @@ struct StreamStatistics: Sendable {
       foreign += 1
       return nil
     }
-    let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
+    let key = address.key
     guard let vehicle = index(of: key) else {
       withoutRoom += 1
       return nil

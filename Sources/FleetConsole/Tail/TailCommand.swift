@@ -55,7 +55,7 @@ package enum TailCommand {
     let waiter = try CommandWaiter()
     let printer = Locked(TailPrinter(options))
     let subscriber = try FleetSubscriber(
-      broker: options.broker.options(), filters: filters, qos: qos, share: options.share,
+      broker: options.broker.configuration(), filters: filters, qos: qos, share: options.share,
       handlers: .init(
         received: { batch in
           if let end = printer.withLock({ $0.print(batch.messages) }) { waiter.end(end) }

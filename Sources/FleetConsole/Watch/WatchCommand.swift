@@ -63,7 +63,7 @@ package enum WatchCommand {
     if let interval = options.interval, !(0.02...3600).contains(interval) {
       throw .usage("draw", "every \(interval) s", "--interval is 0.02 to 3600 seconds")
     }
-    let broker = try options.broker.options()
+    let broker = try options.broker.configuration()
     let selection = try options.vehicles.selection(options.broker, options.words)
     let timeout = try options.time.limit()
     let order = try options.order()
@@ -86,7 +86,7 @@ package enum WatchCommand {
     try subscriber.start()
     defer { subscriber.stop(drain: options.share == nil ? 0.5 : 30) }
     if isInteractive {
-      return try WatchScreen(options, order, timeout, title: broker.address.description, model, signals).run()
+      return try WatchScreen(options, order, timeout, title: broker.brokerName, model, signals).run()
     }
     return try WatchPrinter(options, order, timeout, model, signals).run()
   }

@@ -1,6 +1,5 @@
 internal import Fleet
 internal import FleetConsole
-internal import FoundationEssentials
 internal import JSON
 internal import Telemetry
 
@@ -82,11 +81,11 @@ struct ConfigSettings: Hashable, Sendable {
   }
 
   private static func settings(ofFile path: String) throws(FleetError) -> [String: JSONValue] {
-    guard let data = FileManager.default.contents(atPath: path) else {
+    guard let bytes = InputFile.read(path) else {
       throw .usage("read", path, "there is no such file, or it may not be read")
     }
     do throws(JSONError) {
-      let json = try JSONValue(parsing: Array(data))
+      let json = try JSONValue(parsing: bytes)
       let object = json["settings"] ?? json
       guard case .object(let members) = object else { throw JSONError("not an object of settings") }
       return members
@@ -96,21 +95,18 @@ struct ConfigSettings: Hashable, Sendable {
   }
 }
 
-/// What is wanted of a vehicle and what it says of it: the two retained documents.
-struct ConfigDocuments: Hashable, Sendable {
-  var desired: JSONValue?
-  var reported: JSONValue?
+extension VehicleDocuments {
+  var wantedSettings: [String: JSONValue] { Self.members(desired?["settings"]) }
+  var settingsInForce: [String: JSONValue] { Self.members(reported?["settings"]) }
 
-  static func object(_ json: JSONValue?) -> [String: JSONValue] {
+  private static func members(_ json: JSONValue?) -> [String: JSONValue] {
     if case .object(let members)? = json { members } else { [:] }
   }
 
-  var wanted: [String: JSONValue] { Self.object(desired?["settings"]) }
-  var inForce: [String: JSONValue] { Self.object(reported?["settings"]) }
-
   /// Keys whose wanted value is not in force, or that are in force and not wanted.
-  var differences: [(key: String, wanted: JSONValue?, inForce: JSONValue?)] {
-    Set(wanted.keys).union(inForce.keys).sorted().compactMap { key in
+  var settingDifferences: [(key: String, wanted: JSONValue?, inForce: JSONValue?)] {
+    let (wanted, inForce) = (wantedSettings, settingsInForce)
+    return Set(wanted.keys).union(inForce.keys).sorted().compactMap { key in
       Self.isSame(wanted[key], inForce[key]) ? nil : (key, wanted[key], inForce[key])
     }
   }
@@ -119,23 +115,5 @@ struct ConfigDocuments: Hashable, Sendable {
   private static func isSame(_ a: JSONValue?, _ b: JSONValue?) -> Bool {
     if let x = a?.double, let y = b?.double { return x == y }
     return a == b
-  }
-
-  /// Takes in what the broker keeps.
-  static func collect(_ messages: [(topic: String, payload: [UInt8])], root: String) -> [VehicleKey:
-    ConfigDocuments]
-  {
-    var documents: [VehicleKey: ConfigDocuments] = [:]
-    for message in messages {
-      guard let address = TopicAddress(topic: message.topic, root: root) else { continue }
-      let json = try? JSONValue(parsing: message.payload)
-      let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
-      switch address.path {
-      case "config/desired": documents[key, default: ConfigDocuments()].desired = json
-      case "config/reported": documents[key, default: ConfigDocuments()].reported = json
-      default: break
-      }
-    }
-    return documents
   }
 }

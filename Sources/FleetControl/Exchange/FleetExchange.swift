@@ -1,5 +1,5 @@
 internal import DequeModule
-package import Fleet
+internal import Fleet
 internal import FleetConsole
 internal import Glibc
 internal import MQTT
@@ -8,7 +8,7 @@ internal import Spatial
 
 /// A connection for a command that asks and waits for answers: subscribes, publishes, and hands what happens to the
 /// command's own thread, one event after the other.
-package final class FleetExchange: Sendable {
+final class FleetExchange: Sendable {
   enum Event: Sendable {
     case message(MQTTMessage)
     /// The broker has taken a message over, or said why it will not.
@@ -32,7 +32,7 @@ package final class FleetExchange: Sendable {
   private let wake: EventDescriptor
   // Made on the command's thread, before there is any other.
   private let signals: SignalDescriptor
-  private let requests: OutboundRequests
+  private let requests: PublishQueue
   private let session: MQTTSession
   let filters: [String]
   /// The filter that nothing matches, whose answer says that what the broker keeps is on its way; see `RetainedReading`.
@@ -44,14 +44,13 @@ package final class FleetExchange: Sendable {
   ///     (mosquitto: 500 and 1000 messages, under 3.1.1 20 and 1000), and drops the rest without a word; at QoS 0 the
   ///     connection's own pace counts.
   /// - Throws: `FleetError` when options or filters are wrong.
-  init(_ broker: BrokerOptions, filters: [String] = [], kept: [String] = []) throws(FleetError) {
+  init(_ broker: MQTTConfiguration, filters: [String] = [], kept: [String] = []) throws(FleetError) {
     self.filters = filters + kept
     // Whoever may read a topic may on most access lists read below it too; a refusal is an answer as good as any.
     mark = kept.last.map { $0 + "/end" }
     let subscriptions =
       filters.map { MQTTSubscription($0) }
       + (kept + [mark].compactMap { $0 }).map { MQTTSubscription($0, qos: .atMostOnce) }
-    let configuration = try broker.configuration()
     do throws(SystemError) {
       signals = try SignalDescriptor([SIGINT, SIGTERM, SIGHUP])
       wake = try EventDescriptor()
@@ -65,10 +64,10 @@ package final class FleetExchange: Sendable {
       }
       wake.signal()
     }
-    requests = OutboundRequests { post(.published($0, $1)) }
+    requests = PublishQueue { post(.published($0, $1)) }
     do throws(MQTTError) {
       session = try MQTTSession(
-        configuration: configuration, subscriptions: subscriptions, outbound: requests,
+        configuration: broker, subscriptions: subscriptions, outbound: requests,
         handlers: .init(
           connectionChanged: { change in
             switch change {
@@ -182,6 +181,20 @@ package final class FleetExchange: Sendable {
     }
   }
 
+  /// Reads what the broker keeps below some filters; the connection stays.
+  static func reading(
+    _ broker: MQTTConfiguration, _ filters: [String]
+  ) throws(FleetError) -> (FleetExchange, [MQTTMessage]) {
+    let exchange = try FleetExchange(broker, kept: filters)
+    do throws(FleetError) {
+      try exchange.open()
+      return (exchange, try exchange.retained())
+    } catch {
+      exchange.close()
+      throw error
+    }
+  }
+
   /// Leaves the broker.
   func close() { session.stop(drain: 2) }
 
@@ -189,7 +202,7 @@ package final class FleetExchange: Sendable {
 
 extension FleetError {
   /// A signal came before there was anything to tell.
-  package static func interrupted(_ status: ExitStatus) -> FleetError {
+  static func interrupted(_ status: ExitStatus) -> FleetError {
     FleetError(operation: "finish", object: "the command", cause: "it was interrupted", exit: status)
   }
 }

@@ -7,7 +7,7 @@ internal import Platform
 internal import Telemetry
 
 /// Which vehicles a command is for.
-package struct VehicleTargets: Hashable, Sendable {
+struct VehicleTargets: Hashable, Sendable {
   package var root = FleetSelection().root
   /// None stands for all.
   package var fleets: [String]
@@ -17,13 +17,6 @@ package struct VehicleTargets: Hashable, Sendable {
   /// Whether every vehicle of every fleet is meant where none is named. Without it that is refused to a command that
   /// changes something; one that only reads does not ask.
   package var meansEveryVehicle = false
-
-  package init(root: String, fleets: [String], vehicles: [String], share: Double? = nil) {
-    self.root = root
-    self.fleets = fleets
-    self.vehicles = vehicles
-    self.share = share
-  }
 
   /// The filters of a path below each of them.
   package func filters(_ paths: [String]) throws(FleetError) -> [String] {
@@ -54,12 +47,7 @@ package struct VehicleTargets: Hashable, Sendable {
   func isNobody(_ kept: [MQTTMessage]) -> Bool { named == nil && found(kept).isEmpty }
 
   private func found(_ kept: [MQTTMessage]) -> Set<VehicleKey> {
-    Set(
-      kept.compactMap { message in
-        TopicAddress(topic: message.topic, root: root).map {
-          VehicleKey(fleet: $0.fleet, vehicle: $0.vehicle)
-        }
-      })
+    Set(kept.compactMap { TopicAddress(topic: $0.topic, root: root)?.key })
   }
 
   /// The vehicles meant: those named, or those of which the broker keeps something; and of them the share.
@@ -86,6 +74,38 @@ extension VehicleKey {
   package func topic(root: String, _ path: String) -> String { "\(root)/\(fleet)/\(vehicle)/\(path)" }
 }
 
+/// The options of a command that reads what the broker keeps of vehicles.
+package struct VehicleQueryOptions: ParsableArguments {
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+  @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
+  @Flag(help: "Print a JSON line for each vehicle.") package var json = false
+
+  package init() {}
+
+  var targets: VehicleTargets { vehicles.targets(broker) }
+}
+
+/// The options of a command that changes what is wanted of vehicles.
+package struct VehicleChangeOptions: ParsableArguments {
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+  @OptionGroup(title: "Vehicles") package var vehicles: ChangedVehicleArguments
+  @Option(help: ArgumentHelp("How long to wait for reports; 0 does not wait.", valueName: "seconds"))
+  package var timeout = 60.0
+  @Flag(help: "Print a JSON line for each vehicle.") package var json = false
+
+  package init() {}
+
+  /// - Throws: `FleetError` when nobody is named, and for a time that cannot be.
+  func targets(share: Double? = nil) throws(FleetError) -> VehicleTargets {
+    guard (0...86_400).contains(timeout) else {
+      throw .usage("wait", "\(timeout) s", "--timeout is 0 to 86400 seconds")
+    }
+    let targets = try vehicles.targets(broker, share: share)
+    try targets.requireChoice()
+    return targets
+  }
+}
+
 /// Which vehicles are told something: the same for all commands that change what vehicles do.
 package struct ChangedVehicleArguments: ParsableArguments {
   package init() {}
@@ -95,7 +115,7 @@ package struct ChangedVehicleArguments: ParsableArguments {
   @Flag(help: "Every vehicle of every fleet: meant only when it is said.")
   package var everyVehicle = false
 
-  package func targets(_ broker: BrokerArguments, share: Double? = nil) throws(FleetError) -> VehicleTargets {
+  func targets(_ broker: BrokerArguments, share: Double? = nil) throws(FleetError) -> VehicleTargets {
     guard everyVehicle else { return named.targets(broker, share: share) }
     guard named.fleet.isEmpty, named.vehicle.isEmpty else {
       throw .usage(
@@ -110,7 +130,7 @@ package struct ChangedVehicleArguments: ParsableArguments {
 
 extension VehicleArguments {
   /// Whom to tell something.
-  package func targets(_ broker: BrokerArguments, share: Double? = nil) -> VehicleTargets {
+  func targets(_ broker: BrokerArguments, share: Double? = nil) -> VehicleTargets {
     VehicleTargets(root: broker.topicRoot, fleets: broker.fleets(fleet), vehicles: vehicle, share: share)
   }
 }

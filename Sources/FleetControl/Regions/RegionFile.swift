@@ -1,6 +1,4 @@
 package import Fleet
-internal import FoundationEssentials
-internal import Glibc
 package import JSON
 internal import Telemetry
 
@@ -12,13 +10,11 @@ package enum RegionFile {
   /// - Parameter radius: metres, for points that have none of their own.
   /// - Throws: `FleetError` with file and place for what cannot be read.
   package static func read(_ path: String, radius: Double?) throws(FleetError) -> RegionDocument {
-    let data =
-      path == "-" ? FileHandleInput.readAll(limit: largest) : FileManager.default.contents(atPath: path)
-    guard let data, data.count <= largest else {
+    guard let bytes = InputFile.read(path, limit: largest) else {
       throw .usage("read", path, "there is no such file, it may not be read, or it is larger than 64 MB")
     }
     do throws(JSONError) {
-      return try parse(Array(data), radius: radius)
+      return try parse(bytes, radius: radius)
     } catch {
       throw .usage("read", path, error.description)
     }
@@ -81,24 +77,5 @@ extension JSONValue {
       "type": .string("Feature"), "id": .string(name), "geometry": geometry,
       "properties": .object(properties),
     ])
-  }
-}
-
-/// Standard input as a whole.
-enum FileHandleInput {
-  /// Nil when it is longer than the limit, in bytes, or cannot be read.
-  static func readAll(limit: Int) -> Data? {
-    var data = Data()
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    while data.count <= limit {
-      let count = unsafe read(STDIN_FILENO, &buffer, buffer.count)
-      if count == 0 { return data }
-      if count < 0 {
-        guard errno == EINTR else { return nil }
-        continue
-      }
-      data.append(contentsOf: buffer.prefix(count))
-    }
-    return nil
   }
 }

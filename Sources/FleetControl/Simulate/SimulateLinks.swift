@@ -18,9 +18,9 @@ struct SimulateLinks: Sendable {
     let perLink = Double(options.vehicles) / Double(options.connections)
     let capacity = Int(perLink * (10 * load + 6)) + 1000
     var links: [Link] = []
-    let broker = try options.broker.options()
+    let broker = try options.broker.configuration()
     for number in 0..<options.connections {
-      var configuration = try broker.configuration()
+      var configuration = broker
       configuration.clientID += "-\(number)"
       configuration.publishWindow = 1000
       configuration.will = fleet.vehicles[number].will

@@ -96,7 +96,7 @@ package enum RecordCommand {
   /// - Throws: `FleetError` for options that make no sense, a broker that cannot be reached and a store that cannot be
   ///   opened.
   package static func run(_ options: RecordOptions) throws(FleetError) -> ExitStatus {
-    let broker = try options.broker.options()
+    let broker = try options.broker.configuration()
     let filters = try options.topics.filters(options.broker, options.words)
     let timeout = try options.time.limit()
     try options.check()
@@ -144,14 +144,14 @@ package enum RecordCommand {
   /// What has a session of its own at the broker. The store by its full path, so that the folder in which the command
   /// is started does not matter.
   private static func identity(
-    of options: RecordOptions, _ broker: BrokerOptions, _ filters: [String]
+    of options: RecordOptions, _ broker: MQTTConfiguration, _ filters: [String]
   ) -> String {
     var store = options.store
     if !FleetStoreAddress.isPostgreSQL(store), let path = unsafe realpath(store, nil) {
       store = unsafe String(cString: path)
       unsafe free(path)
     }
-    return ([store, broker.address.description, options.share ?? ""] + filters.sorted())
+    return ([store, broker.brokerName, options.share ?? ""] + filters.sorted())
       .joined(separator: "\n")
   }
 }

@@ -135,7 +135,7 @@ package enum ReplayCommand {
   private static func connect(
     _ options: ReplayOptions, _ waiter: CommandWaiter
   ) throws(FleetError) -> (MQTTSession, PublishQueue) {
-    var configuration = try options.broker.options().configuration()
+    var configuration = try options.broker.configuration()
     configuration.publishWindow = 1000
     let queue = PublishQueue(capacity: capacity)
     let isConnected = Locked(false)

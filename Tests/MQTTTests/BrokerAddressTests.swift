@@ -1,8 +1,5 @@
 import MQTT
-import Telemetry
 import Testing
-
-@testable import Fleet
 
 @Suite struct BrokerAddressTests {
   @Test(
@@ -26,28 +23,7 @@ import Testing
     ("host/path", "no host name"),
   ])
   func refuses(text: String, cause: String) {
-    let error = #expect(throws: FleetError.self) { try BrokerAddress(parsing: text) }
+    let error = #expect(throws: MQTTError.self) { try BrokerAddress(parsing: text) }
     #expect(error?.cause.contains(cause) == true)
-    #expect(error?.exit == .usage)
-  }
-
-  @Test func selectionsAreProducts() throws {
-    let selection = FleetSelection(fleets: ["a", "b"], vehicles: [], kinds: [.status, .location])
-    #expect(
-      try selection.filters() == [
-        "odograph/v1/a/+/status", "odograph/v1/a/+/location", "odograph/v1/b/+/status",
-        "odograph/v1/b/+/location",
-      ])
-    #expect(try FleetSelection().filters() == ["odograph/v1/+/+/#"])
-    #expect(throws: FleetError.self) { try FleetSelection(vehicles: ["a/b"]).filters() }
-    #expect(throws: FleetError.self) { try FleetSelection(root: "x/#").filters() }
-  }
-
-  @Test func certificateAndKeyGoTogether() throws {
-    var options = BrokerOptions()
-    options.certificateFile = "c.pem"
-    #expect(throws: FleetError.self) { try options.configuration() }
-    options.keyFile = "k.pem"
-    #expect(try options.configuration().tls?.identity?.keyFile == "k.pem")
   }
 }

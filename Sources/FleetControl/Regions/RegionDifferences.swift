@@ -2,18 +2,14 @@ internal import Fleet
 internal import JSON
 internal import Telemetry
 
-/// What a vehicle says of the regions that it was to watch, and what it was told.
-struct RegionReport: Hashable, Sendable {
-  var desired: JSONValue?
-  var reported: JSONValue?
-
-  var wanted: RegionDocument { RegionDocument(kept: desired) }
+extension VehicleDocuments {
+  var wantedRegions: RegionDocument { RegionDocument(kept: desired) }
 
   /// Identifiers; nil when the vehicle has not reported.
-  var accepted: [String]? { reported?["accepted"]?.array?.compactMap(\.string) }
+  var acceptedRegions: [String]? { reported?["accepted"]?.array?.compactMap(\.string) }
 
-  /// Of the regions that are wanted or watched.
-  var names: Set<String> { Set(wanted.features.map(\.identifier)).union(accepted ?? []) }
+  /// Names of the regions that are wanted or watched.
+  var regionNames: Set<String> { Set(wantedRegions.features.map(\.identifier)).union(acceptedRegions ?? []) }
 
   /// Whether the report is about what is wanted now; one that names no document is taken to be.
   var isCurrent: Bool {
@@ -25,7 +21,7 @@ struct RegionReport: Hashable, Sendable {
 
   /// Why the vehicle did not take a region; nil when it did, or did not say.
   func refusal(of identifier: String) -> String? {
-    let place = wanted.features.firstIndex { $0.identifier == identifier }
+    let place = wantedRegions.features.firstIndex { $0.identifier == identifier }
     for refusal in reported?["refused"]?.array ?? [] {
       guard
         refusal["region"]?.string == identifier
@@ -39,14 +35,14 @@ struct RegionReport: Hashable, Sendable {
   /// Regions that are wanted and not watched, or the other way round. Those of `file` are wanted instead, when given;
   /// one with another outline than the vehicle was told is a difference too.
   func differences(to file: RegionDocument?) -> [RegionDifference] {
-    let wanted = file ?? self.wanted
-    let watched = accepted ?? []
+    let (told, watched) = (wantedRegions, acceptedRegions ?? [])
+    let wanted = file ?? told
     var differences: [RegionDifference] = []
     for feature in wanted.features {
       if !watched.contains(feature.identifier) {
         differences.append(RegionDifference(identifier: feature.identifier, kind: .missing))
-      } else if let told = self.wanted[feature.identifier],
-        told.shape?.outline != feature.shape?.outline || !isCurrent
+      } else if let known = told[feature.identifier],
+        known.shape?.outline != feature.shape?.outline || !isCurrent
       {
         differences.append(RegionDifference(identifier: feature.identifier, kind: .changed))
       }
@@ -98,14 +94,15 @@ struct RegionRemoval: Hashable, Sendable {
   /// - Parameter names: none means all, of everybody.
   /// - Throws: `FleetError` naming the regions that nobody has: one that is misspelt is not taken for done.
   init(
-    _ names: [String], from vehicles: [VehicleKey], _ kept: [VehicleKey: RegionReport]
+    _ names: [String], from kept: RetainedDocuments
   ) throws(FleetError) {
+    let vehicles = kept.vehicles
     guard !names.isEmpty else {
       (self.vehicles, notes) = (vehicles, [])
       return
     }
-    let held = kept.mapValues(\.names)
-    let lacking = names.map { name in (name, vehicles.filter { !(held[$0]?.contains(name) ?? false) }) }
+    let held = vehicles.map { (key: $0, names: kept[$0].regionNames) }
+    let lacking = names.map { name in (name, held.filter { !$0.names.contains(name) }.map(\.key)) }
     let unknown = lacking.filter { $0.1.count == vehicles.count }.map { "\"\($0.0.prefix(80))\"" }
     guard unknown.isEmpty else {
       let nobody =
@@ -115,7 +112,7 @@ struct RegionRemoval: Hashable, Sendable {
         "remove", "region " + unknown.joined(separator: ", "),
         "\(nobody); odograph regions list shows what there is. Nothing was removed")
     }
-    self.vehicles = vehicles.filter { key in names.contains { held[key]?.contains($0) ?? false } }
+    self.vehicles = held.filter { !$0.names.isDisjoint(with: names) }.map(\.key)
     notes = lacking.filter { !$0.1.isEmpty }.map { name, without in
       let named = without.prefix(Self.mostNamed).map(\.description).joined(separator: ", ")
       let more = without.count > Self.mostNamed ? " and \(without.count - Self.mostNamed) more" : ""

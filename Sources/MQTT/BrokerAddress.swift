@@ -18,10 +18,10 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
   /// The broker on this machine.
   public static let local = BrokerAddress(host: "localhost")
 
-  /// - Throws: `FleetError` naming the part that is wrong.
-  public init(parsing text: String) throws(FleetError) {
-    func wrong(_ cause: String) -> FleetError {
-      FleetError.usage("read", "broker address \"\(text.prefix(100))\"", cause)
+  /// - Throws: `MQTTError` naming the part that is wrong.
+  public init(parsing text: String) throws(MQTTError) {
+    func wrong(_ cause: String) -> MQTTError {
+      MQTTError(operation: "read", object: "broker address \"\(text.prefix(100))\"", cause: cause)
     }
     var rest = text[...]
     var usesTLS = false
@@ -39,7 +39,8 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
       let name = rest[..<at]
       guard !name.contains(":") else {
         throw wrong(
-          "a password here is seen by every user of this machine; put it in a file for --password-file")
+          "a password here is seen by every user of this machine; put it in a file (--password-file, password_file)"
+        )
       }
       guard !name.isEmpty else { throw wrong("there is no user before the @") }
       user = String(name)
@@ -66,14 +67,17 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   private static func port(
-    _ text: Substring, _ wrong: (String) -> FleetError
-  ) throws(FleetError) -> Int {
+    _ text: Substring, _ wrong: (String) -> MQTTError
+  ) throws(MQTTError) -> Int {
     guard let port = Int(text), (1...65_535).contains(port) else {
       throw wrong("the port is not a number from 1 to 65535")
     }
     return port
   }
 
+  /// Host and port, without TLS and user.
+  public var broker: MQTTConfiguration.Broker { .init(host: host, port: port) }
+
   /// Without scheme and user: what identifies the broker in a message to a person.
-  public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+  public var description: String { broker.description }
 }
