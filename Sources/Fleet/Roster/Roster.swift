@@ -100,7 +100,7 @@ public struct Roster: Sendable {
       if case .history = message, places[key] == nil { return .ignored }
       guard let place = place(of: key) else { return .refused }
       vehicles[place].messageCount += 1
-      if !retained, let identity = message.identity { vehicles[place].note(number: identity) }
+      if !retained, let identity = message.identity { vehicles[place].count(identity) }
       guard case .message(let said) = message, let kind = said.kind else {
         guard vehicles[place].apply(aside: message) else { return .ignored }
         revision += 1
@@ -110,7 +110,7 @@ public struct Roster: Sendable {
       let arrival = Arrival(kind: kind, isRetained: retained, moment: moment)
       let outcome = vehicles[place].apply(said, arrival)
       if outcome == .applied {
-        if profile.locationShowsPresence, case .location = said { vehicles[place].notePresence(arrival) }
+        if profile.locationShowsPresence, case .location = said { vehicles[place].observePresence(arrival) }
         revision += 1
         vehicles[place].revision = revision
         if case .status = said { vehicles[place].statusPayload = payload }
@@ -137,7 +137,7 @@ public struct Roster: Sendable {
 }
 
 /// How a message came.
-package struct Arrival: Hashable, Sendable {
+struct Arrival: Hashable, Sendable {
   var kind: MessageKind
   var isRetained: Bool
   var moment: Moment

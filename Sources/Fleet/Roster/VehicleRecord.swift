@@ -102,10 +102,10 @@ public struct VehicleRecord: Sendable {
     nextContact.map { now.time.seconds(since: $0) > tolerance } ?? false
   }
 
-  /// Takes note of the number of a live message.
-  package mutating func note(number identity: MessageIdentity) {
+  /// Counts the number of a live message in the sequence.
+  mutating func count(_ identity: MessageIdentity) {
     if identity.epoch == sequenceEpoch {
-      _ = sequence?.note(identity.seq)
+      _ = sequence?.insert(identity.seq)
     } else if !formerEpochs.contains(identity.epoch) {
       lost &+= sequence?.missing ?? 0
       sequenceEpoch = identity.epoch
@@ -158,7 +158,7 @@ extension VehicleRecord {
 
   /// Takes in a message of this vehicle.
   mutating func apply(_ message: VehicleMessage, _ arrival: Arrival) -> Roster.Outcome {
-    if case .status(let status) = message, status.isWill { return takeWill(status, arrival) }
+    if case .status(let status) = message, status.isWill { return applyWill(status, arrival) }
     let stamp = MessageStamp(
       identity: message.identity, time: message.time ?? arrival.moment.time, isRetained: arrival.isRetained,
       receivedAt: arrival.moment)
@@ -192,7 +192,7 @@ extension VehicleRecord {
 
   /// A will was written when its session began and arrives when that ended without a word. It counts unless a later
   /// session has begun since; its time says nothing about when.
-  private mutating func takeWill(_ will: StatusMessage, _ arrival: Arrival) -> Roster.Outcome {
+  private mutating func applyWill(_ will: StatusMessage, _ arrival: Arrival) -> Roster.Outcome {
     if let sessionStart, will.sessionStart < sessionStart { return .outdated }
     if state == .offline, status?.message.isWill == true, will.sessionStart == sessionStart {
       return .duplicate
@@ -200,7 +200,7 @@ extension VehicleRecord {
     sessionStart = will.sessionStart
     status = Received(message: will, receivedAt: arrival.moment, isRetained: arrival.isRetained)
     state = .offline
-    note("lost", arrival)
+    record("lost", arrival)
     return .applied
   }
 
@@ -219,7 +219,7 @@ extension VehicleRecord {
         case .asleep: .asleep
         case .offline: .offline
         }
-      if state != before { note(state.rawValue, arrival, time: message.time) }
+      if state != before { record(state.rawValue, arrival, time: message.time) }
     case .location(let message):
       location = received(message)
       trail.append(message.location.coordinate)
@@ -230,12 +230,12 @@ extension VehicleRecord {
     case .region(let message):
       let crossing = VehicleEvent(message)
       event = received(crossing)
-      noteRegion(crossing)
+      recordCrossing(crossing)
     case .track, .commandResponse, .configReported, .regionsReported: break
     }
   }
 
-  private mutating func noteRegion(_ event: VehicleEvent) {
+  private mutating func recordCrossing(_ event: VehicleEvent) {
     guard let region = event.region else { return }
     insideRegions.removeAll { $0 == region }
     if event.entersRegion == true { insideRegions.append(region) }
@@ -243,16 +243,16 @@ extension VehicleRecord {
   }
 
   /// A change of state is an event too. What the broker had kept was no change that anyone saw.
-  private mutating func note(_ summary: String, _ arrival: Arrival, time: UTCTime? = nil) {
+  private mutating func record(_ summary: String, _ arrival: Arrival, time: UTCTime? = nil) {
     guard !arrival.isRetained else { return }
     event = Received(
       message: VehicleEvent(summary: summary, time: time), receivedAt: arrival.moment, isRetained: false)
   }
 
   /// A live location says that the vehicle is there, in a profile that has no other word for it.
-  mutating func notePresence(_ arrival: Arrival) {
+  mutating func observePresence(_ arrival: Arrival) {
     guard !arrival.isRetained, state != .online else { return }
-    if state == .offline { note(VehicleState.online.rawValue, arrival) }
+    if state == .offline { record(VehicleState.online.rawValue, arrival) }
     state = .online
   }
 
@@ -274,7 +274,7 @@ extension VehicleRecord {
     return prediction?.position(at: now)
   }
 
-  /// Takes note of how a location goes on; one that does not say ends the prediction, and so does one of days ago that
+  /// Follows how a location goes on; one that does not say ends the prediction, and so does one of days ago that
   /// the broker had kept.
   mutating func predict(from message: LocationMessage, _ arrival: Arrival) {
     let agrees = VehicleMessage.location(message).delay(at: arrival.moment) != nil

@@ -185,7 +185,7 @@ extension FleetSubscriber: AsyncSequence {
     let handlers = Handlers(
       received: { batch in
         guard queue.count <= capacity else { return .notKept("the consumer is too far behind") }
-        let messages = sequencer.map { $0.withLock { $0.take(batch.messages) } } ?? batch.messages
+        let messages = sequencer.map { $0.withLock { $0.filter(batch.messages) } } ?? batch.messages
         // Also a batch of nothing but repetitions waits for what it repeats.
         return .held(queue.push(messages, at: batch.receivedAt))
       },

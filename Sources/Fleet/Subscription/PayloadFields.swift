@@ -55,8 +55,6 @@ private struct PayloadReader: JSONMemberVisitor {
   /// Whether units are those of OwnTracks.
   private(set) var isOwnTracks = false
 
-  init(onlyIdentity: Bool) { self.onlyIdentity = onlyIdentity }
-
   // Inside of the scan's loop it would take the registers that most bytes need.
   @inline(never) mutating func visit(_ key: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>) {
     func named(_ text: StaticString) -> Bool { bytes.equals(key, text) }

@@ -17,7 +17,7 @@ package struct BrokerArguments: ParsableArguments {
     help: ArgumentHelp(
       "The profile file (ODOGRAPH_PROFILE_FILE; default: ~/.config/odograph/profile.toml).", valueName: "file"
     ))
-  package var profileFile: String?
+  var profileFile: String?
 
   @Option(
     help: ArgumentHelp(
@@ -38,7 +38,7 @@ package struct BrokerArguments: ParsableArguments {
     help: ArgumentHelp(
       "A file with the password in its first line (ODOGRAPH_PASSWORD_FILE; the password itself: ODOGRAPH_PASSWORD).",
       valueName: "file"))
-  package var passwordFile: String?
+  var passwordFile: String?
 
   @Option(
     help: ArgumentHelp(
@@ -50,7 +50,7 @@ package struct BrokerArguments: ParsableArguments {
     help: ArgumentHelp(
       "Folder of authorities to believe, as openssl rehash makes it; turns TLS on (ODOGRAPH_CA_FOLDER).",
       valueName: "folder"))
-  package var caFolder: String?
+  var caFolder: String?
 
   @Option(
     help: ArgumentHelp(
@@ -65,11 +65,11 @@ package struct BrokerArguments: ParsableArguments {
     help: ArgumentHelp(
       "Name of a key that both sides know, instead of certificates; turns TLS on (ODOGRAPH_PSK_IDENTITY).",
       valueName: "name"))
-  package var pskIdentity: String?
+  var pskIdentity: String?
 
   @Option(
     help: ArgumentHelp("A file with that key in hexadecimal digits (ODOGRAPH_PSK_FILE).", valueName: "file"))
-  package var pskFile: String?
+  var pskFile: String?
 
   @Option(
     help: ArgumentHelp("The application protocol to ask for with TLS (ODOGRAPH_ALPN).", valueName: "name"))
@@ -77,12 +77,12 @@ package struct BrokerArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp("The oldest TLS to speak: 1.2 or 1.3 (default: 1.2).", valueName: "version"))
-  package var tlsMinimum: String?
+  var tlsMinimum: String?
 
   @Flag(
     name: .customLong("mqtt-v311"),
     help: "Speak MQTT 3.1.1 only (default: 5, and 3.1.1 where 5 is not known).")
-  package var usesVersion311 = false
+  var usesVersion311 = false
 
   @Option(
     help: ArgumentHelp(
@@ -198,7 +198,7 @@ package struct BrokerArguments: ParsableArguments {
 
   /// The profile to fill in what is not said otherwise. A broker that is given leaves the unnamed profile aside: one
   /// broker's password is not for another.
-  package func usedProfile() throws(FleetError) -> Profile? {
+  func usedProfile() throws(FleetError) -> Profile? {
     let name = profile ?? environment("ODOGRAPH_PROFILE")
     let isBrokerGiven = broker != nil || host != nil || environment("ODOGRAPH_BROKER") != nil
     if name == nil, isBrokerGiven { return nil }

@@ -60,7 +60,7 @@ package struct MessageProfileArguments: ParsableArguments {
     help: ArgumentHelp(
       "What vehicles publish: native, or owntracks with the user as fleet and the device as vehicle (ODOGRAPH_MESSAGE_PROFILE; default: native).",
       valueName: "words"))
-  package var messageProfile: String?
+  var messageProfile: String?
 
   package func profile(_ broker: BrokerArguments) throws(FleetError) -> MessageProfile {
     let written = try broker.usedProfile()?[.messageProfile]

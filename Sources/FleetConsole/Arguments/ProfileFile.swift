@@ -1,12 +1,12 @@
-package import Fleet
+internal import Fleet
 internal import TOML
 internal import Telemetry
 
 /// What a person has written down once, so that it need not be typed again: a broker, how to be let in there, and which
 /// fleet is usually meant.
-package struct Profile: Hashable, Sendable {
+struct Profile: Hashable, Sendable {
   /// What a profile can say, by its name in the file. The names are those of the agent's `[mqtt]`.
-  package enum Key: String, CaseIterable, Sendable {
+  enum Key: String, CaseIterable, Sendable {
     case broker
     case user
     case passwordFile = "password_file"
@@ -28,12 +28,12 @@ package struct Profile: Hashable, Sendable {
   /// The file and table that it is from, as in `/home/ann/.config/odograph/profile.toml [work]`.
   let place: String
   private var texts: [Key: String] = [:]
-  package private(set) var fleets: [String] = []
+  private(set) var fleets: [String] = []
 
   init(place: String) { self.place = place }
 
   /// Nil for what is not said. Files are absolute, or from the working folder on.
-  package subscript(key: Key) -> String? { texts[key] }
+  subscript(key: Key) -> String? { texts[key] }
 
   /// Sets a key; returns what is wrong with the value when it does not fit.
   /// - Parameters:
@@ -86,15 +86,15 @@ package struct Profile: Hashable, Sendable {
 /// password_file = "work-password"
 /// fleet = "delivery"
 /// ```
-package struct ProfileFile: Sendable {
-  package let path: String
+struct ProfileFile: Sendable {
+  let path: String
   private let profiles: [String: Profile]
 
-  package static let usualName = "default"
+  static let usualName = "default"
 
   /// Where it is when nobody says: `$XDG_CONFIG_HOME/odograph/profile.toml`, or below `~/.config`.
   /// - Parameter environment: returns a variable that is set and not empty.
-  package static func usualPath(_ environment: (String) -> String?) -> String? {
+  static func usualPath(_ environment: (String) -> String?) -> String? {
     if let folder = environment("XDG_CONFIG_HOME"), folder.hasPrefix("/") {
       return folder + "/odograph/profile.toml"
     }
@@ -104,7 +104,7 @@ package struct ProfileFile: Sendable {
   /// Reads a file; nil when there is none.
   /// - Parameter home: the home folder, for paths that begin with `~/`.
   /// - Throws: `FleetError` with file, line and column for what is wrong in it.
-  package init?(path: String, home: String?) throws(FleetError) {
+  init?(path: String, home: String?) throws(FleetError) {
     let text: String
     do throws(TOMLError) {
       text = try TOMLFile.read(path)
@@ -156,7 +156,7 @@ package struct ProfileFile: Sendable {
 
   /// The profile of a name; of none, `default`, which need not be there.
   /// - Throws: `FleetError` for a name that is not in the file.
-  package func profile(named name: String?) throws(FleetError) -> Profile? {
+  func profile(named name: String?) throws(FleetError) -> Profile? {
     guard let name else { return profiles[Self.usualName] }
     if let profile = profiles[name] { return profile }
     let names = profiles.keys.sorted().joined(separator: ", ")

@@ -34,7 +34,7 @@ struct StatsView: Sendable {
 
   /// - Parameter seconds: since counting began.
   mutating func frame(
-    of statistics: StreamStatistics, seconds: Double, rates: WatchView.Rates, size: TerminalSize,
+    of statistics: StreamStatistics, seconds: Double, rates: Rates, size: TerminalSize,
     trouble: String?
   ) -> Frame {
     self.size = size
@@ -60,7 +60,7 @@ struct StatsView: Sendable {
 
   /// The table as text: what is printed at the end.
   func text(of statistics: StreamStatistics, seconds: Double, width: Int, styles: Bool) -> String {
-    let rates = WatchView.Rates(
+    let rates = Rates(
       messages: Double(statistics.messages - statistics.retained) / seconds,
       bytes: Double(statistics.bytes - statistics.retainedBytes) / seconds)
     var lines = Self.totals(of: statistics, seconds: seconds, rates: rates)
@@ -92,7 +92,7 @@ struct StatsView: Sendable {
   }
 
   private static func totals(
-    of statistics: StreamStatistics, seconds: Double, rates: WatchView.Rates
+    of statistics: StreamStatistics, seconds: Double, rates: Rates
   ) -> [StyledText] {
     var first = StyledText("\(statistics.vehicles.count) vehicles", style: .bold)
     first.append("  \(QuantityText.rate(rates.messages)) msg/s  \(QuantityText.byteRate(rates.bytes))")
@@ -116,28 +116,22 @@ struct StatsView: Sendable {
   }
 
   private func titles(_ layout: [(column: StatsColumn, width: Int)]) -> StyledText {
-    var line = StyledText()
-    for (place, (column, width)) in layout.enumerated() {
-      if place > 0 { line.append("  ") }
-      let mark = column == sorting ? (isReversed ? "▾" : "▴") : ""
-      let title = StyledText(column.title + mark, style: TextStyle(.cyan, bold: column == sorting))
-      line.append(title.fitted(to: width, alignment: column == .vehicle ? .left : .right))
-    }
-    return line
+    StyledText(
+      columns: layout.map { column, width in
+        let mark = column == sorting ? (isReversed ? "▾" : "▴") : ""
+        let title = StyledText(column.title + mark, style: TextStyle(.cyan, bold: column == sorting))
+        return (title, width, column.alignment)
+      })
   }
 
   private static func line(
     _ vehicle: VehicleStatistics, _ layout: [(column: StatsColumn, width: Int)], seconds: Double,
     namesFleet: Bool
   ) -> StyledText {
-    var line = StyledText()
-    for (place, (column, width)) in layout.enumerated() {
-      if place > 0 { line.append("  ") }
-      line.append(
-        column.text(vehicle, seconds: seconds, namesFleet: namesFleet).fitted(
-          to: width, alignment: column == .vehicle ? .left : .right))
-    }
-    return line
+    StyledText(
+      columns: layout.map {
+        ($0.column.text(vehicle, seconds: seconds, namesFleet: namesFleet), $0.width, $0.column.alignment)
+      })
   }
 }
 
@@ -182,6 +176,8 @@ enum StatsColumn: Int, CaseIterable, Hashable, Sendable {
     case .unreadable: 10
     }
   }
+
+  var alignment: TextAlignment { self == .vehicle ? .left : .right }
 
   var next: StatsColumn { Self(rawValue: rawValue + 1) ?? .vehicle }
 

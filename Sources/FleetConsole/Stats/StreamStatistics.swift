@@ -56,11 +56,11 @@ struct StreamStatistics: Sendable {
   var late: Int { vehicles.reduce(0) { $0 + $1.late } }
 
   /// - Parameter moment: of arrival.
-  mutating func note(_ message: MQTTMessage, at moment: Moment) {
-    note(topic: message.topic, payload: message.payload, retained: message.retain, at: moment)
+  mutating func add(_ message: MQTTMessage, at moment: Moment) {
+    add(topic: message.topic, payload: message.payload, retained: message.retain, at: moment)
   }
 
-  mutating func note(topic: String, payload: [UInt8], retained: Bool, at moment: Moment) {
+  mutating func add(topic: String, payload: [UInt8], retained: Bool, at moment: Moment) {
     let size = topic.utf8.count + payload.count
     messages += 1
     bytes += size
@@ -69,10 +69,10 @@ struct StreamStatistics: Sendable {
       retainedBytes += size
     }
     guard let place = place(of: topic) else { return }
-    note(payload, size: size, retained: retained, at: moment, place)
+    count(payload, size: size, retained: retained, at: moment, place)
   }
 
-  private mutating func note(
+  private mutating func count(
     _ payload: [UInt8], size: Int, retained: Bool, at moment: Moment, _ place: Place
   ) {
     if retained {
@@ -97,13 +97,13 @@ struct StreamStatistics: Sendable {
     // What was kept says nothing of gaps and delays.
     guard !retained else { return }
     if let epoch = glance.epoch, let seq = glance.seq {
-      vehicles[place.vehicle].note(epoch: epoch, seq: UInt64(seq))
+      vehicles[place.vehicle].add(epoch: epoch, seq: UInt64(seq))
     }
     // A will carries the time at which it was left with the broker, and a track that of its first fix.
     guard let time = glance.time, !glance.isWill, kind != .track else { return }
     let delay = moment.time.seconds(since: time)
     guard delay > -MessageStamp.clockTolerance, delay < 86_400 else { return }
-    vehicles[place.vehicle].note(delay: delay)
+    vehicles[place.vehicle].add(delay: delay)
     delays.add(delay)
   }
 
@@ -162,7 +162,7 @@ struct VehicleStatistics: Sendable {
 
   var meanDelay: Double? { delayCount > 0 ? delaySum / Double(delayCount) : nil }
 
-  mutating func note(epoch new: UInt64, seq: UInt64) {
+  mutating func add(epoch new: UInt64, seq: UInt64) {
     if new != epoch {
       // A copy of before the change says nothing about what is missing now.
       if new == formerEpoch { return }
@@ -173,14 +173,14 @@ struct VehicleStatistics: Sendable {
       sequence = SequenceGaps(startingWith: seq)
       return
     }
-    switch sequence?.note(seq) {
+    switch sequence?.insert(seq) {
     case .duplicate: duplicates += 1
     case .late: late += 1
     case .next, .unknown, nil: break
     }
   }
 
-  mutating func note(delay: Double) {
+  mutating func add(delay: Double) {
     delaySum += delay
     delayCount += 1
     longestDelay = max(longestDelay, delay)

@@ -61,7 +61,7 @@ package enum TailCommand {
           if let end = printer.withLock({ $0.print(batch.messages) }) { waiter.end(end) }
           return .kept
         },
-        connection: { waiter.note($0) }))
+        connection: { waiter.observe($0) }))
     try subscriber.start()
     defer { subscriber.stop(drain: options.share == nil ? 2 : 30) }
     let ending = waiter.wait(seconds: timeout)

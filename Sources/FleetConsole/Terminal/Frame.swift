@@ -1,16 +1,16 @@
 /// The size of a terminal in characters.
-package struct TerminalSize: Hashable, Sendable {
-  package var columns: Int
-  package var rows: Int
+struct TerminalSize: Hashable, Sendable {
+  var columns: Int
+  var rows: Int
 
   /// Sizes are bounded, so that a terminal that claims to be endless takes no endless memory.
-  package init(columns: Int, rows: Int) {
+  init(columns: Int, rows: Int) {
     self.columns = max(1, min(columns, 1000))
     self.rows = max(1, min(rows, 500))
   }
 
   /// What terminals have been since the VT100, for one that does not say.
-  package static let usual = TerminalSize(columns: 80, rows: 24)
+  static let usual = TerminalSize(columns: 80, rows: 24)
 }
 
 /// A whole screen: what each place on it shows.

@@ -84,6 +84,15 @@ package enum TextAlignment: Hashable, Sendable {
 }
 
 extension StyledText {
+  /// The columns of a table's row, side by side.
+  init(columns: [(text: StyledText, width: Int, alignment: TextAlignment)]) {
+    cells = []
+    for (place, column) in columns.enumerated() {
+      if place > 0 { append("  ") }
+      append(column.text.fitted(to: column.width, alignment: column.alignment))
+    }
+  }
+
   /// The text in exactly `width` columns: filled with blanks, or cut with an ellipsis.
   package func fitted(to width: Int, alignment: TextAlignment = .left) -> StyledText {
     guard width > 0 else { return StyledText() }

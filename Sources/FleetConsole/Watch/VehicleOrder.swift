@@ -4,7 +4,7 @@ internal import Spatial
 internal import Telemetry
 
 /// By what the table is sorted.
-package struct VehicleOrder: Hashable, Sendable {
+struct VehicleOrder: Hashable, Sendable {
   /// In the order of the columns.
   enum Criterion: Int, CaseIterable, Hashable, Sendable {
     case vehicle
@@ -52,7 +52,7 @@ package struct VehicleOrder: Hashable, Sendable {
   var isReversed = false
 
   /// As they are written on the command line.
-  package static let names = Criterion.allCases.map(\.name)
+  static let names = Criterion.allCases.map(\.name)
 
   init(criterion: Criterion = .vehicle, isReversed: Bool = false) {
     self.criterion = criterion

@@ -40,10 +40,10 @@ package struct WatchOptions: ParsableArguments {
   package var filter = ""
 
   @Flag(name: .customLong("details"), help: "Begin with the details of a vehicle shown.")
-  package var showsDetail = false
+  var showsDetail = false
 
   @Flag(name: .customLong("map"), help: "Begin with the map shown.")
-  package var showsMap = false
+  var showsMap = false
 
   @Flag(help: "With --once: print a JSON array. In a pipe: a JSON line for each vehicle that changed.")
   package var json = false
@@ -69,60 +69,32 @@ package enum WatchCommand {
     let order = try options.order()
     signal(SIGPIPE, SIG_IGN)
     let isInteractive = LiveScreen.isPossible && !options.once
-    let signals: SignalDescriptor
-    do throws(SystemError) {
-      signals = try SignalDescriptor(isInteractive ? LiveScreen.signals : [SIGINT, SIGTERM, SIGHUP])
-    } catch { throw FleetError(error) }
-    let model = try WatchModel(
-      roster: Roster(root: selection.root, profile: selection.profile))
+    let signals = try SignalDescriptor.forCommand(
+      isInteractive ? LiveScreen.signals : [SIGINT, SIGTERM, SIGHUP])
+    let model = try LiveModel(Roster(root: selection.root, profile: selection.profile))
     let subscriber = try FleetSubscriber(
-      broker: broker, filters: selection.filters(), qos: .atLeastOnce, share: options.share,
+      broker: broker, filters: selection.filters(), share: options.share,
       handlers: .init(
         received: { batch in
-          model.take(batch)
+          model.receive(batch) {
+            $0.apply(topic: $1.topic, payload: $1.payload, retained: $1.retain, at: batch.receivedAt)
+          }
           return .kept
         },
-        connection: { model.take($0) }))
+        connection: model.observe))
     try subscriber.start()
     defer { subscriber.stop(drain: options.share == nil ? 0.5 : 30) }
-    if isInteractive {
-      return try WatchScreen(options, order, timeout, title: broker.brokerName, model, signals).run()
+    guard isInteractive else {
+      return try WatchPrinter(
+        options: options, order: order, timeout: timeout, model: model, signals: signals
+      ).run()
     }
-    return try WatchPrinter(options, order, timeout, model, signals).run()
-  }
-}
-
-/// The live table on a terminal.
-struct WatchScreen {
-  private let options: WatchOptions
-  private let order: VehicleOrder
-  private let timeout: Double?
-  /// The broker.
-  private let title: String
-  private let model: WatchModel
-  private let signals: SignalDescriptor
-
-  init(
-    _ options: WatchOptions, _ order: VehicleOrder, _ timeout: Double?, title: String, _ model: WatchModel,
-    _ signals: SignalDescriptor
-  ) {
-    self.options = options
-    self.order = order
-    self.timeout = timeout
-    self.title = title
-    self.model = model
-    self.signals = signals
-  }
-
-  /// Runs until a key, a signal, the time limit or a failure ends it.
-  func run() throws(FleetError) -> ExitStatus {
-    // An error of the first attempt belongs on the ordinary screen.
-    try waitForFirstConnection()
-    var view = WatchView(size: .usual, title: title)
+    try model.waitForConnection(to: broker.brokerName, signals)
+    var view = WatchView(size: .usual, title: broker.brokerName)
     view.order = order
     view.filter.text = options.filter
-    if options.showsDetail { view.panes.append(.detail) }
-    if options.showsMap { view.panes.append(.map) }
+    if options.showsDetail { view.toggle(.detail) }
+    if options.showsMap { view.toggle(.map) }
     var meter = RateMeter()
     let screen = LiveScreen(
       signals: signals, news: model.changed, interval: options.interval ?? 0.08, timeout: timeout,
@@ -131,35 +103,15 @@ struct WatchScreen {
       view.handle(key)
     } draw: { size throws(FleetError) in
       view.size = size
-      return try frame(&view, &meter)
-    }
-  }
-
-  /// What is known now.
-  private func frame(_ view: inout WatchView, _ meter: inout RateMeter) throws(FleetError) -> Frame {
-    model.acknowledgeChanges()
-    let now = Moment.now
-    let (snapshot, trouble, failure) = model.withState { state in
-      meter.add(
-        messages: state.roster.counters.messages, bytes: state.roster.counters.bytes, at: now.timestamp)
-      return (view.snapshot(of: state.roster, at: now), state.trouble, state.failure)
-    }
-    if let failure { throw failure }
-    return view.frame(of: snapshot, at: now, rates: meter.rates, trouble: trouble)
-  }
-
-  private func waitForFirstConnection() throws(FleetError) {
-    while true {
-      let (isConnected, failure) = model.withState { ($0.wasConnected, $0.failure) }
-      if let failure { throw failure }
-      if isConnected { return }
-      _ = waitUntilReadable([model.changed.descriptor, signals.descriptor], seconds: 1)
       model.acknowledgeChanges()
-      if let number = signals.received().first(where: { $0 != SIGWINCH && $0 != SIGTSTP }) {
-        throw FleetError(
-          operation: "reach", object: title, cause: "stopped while connecting",
-          exit: ExitStatus(signal: number))
+      let now = Moment.now
+      let (snapshot, trouble, failure) = model.withState { state in
+        let counters = state.value.counters
+        meter.add(messages: counters.messages, bytes: counters.bytes, at: now.timestamp)
+        return (view.snapshot(of: state.value, at: now), state.trouble, state.failure)
       }
+      if let failure { throw failure }
+      return view.frame(of: snapshot, at: now, rates: meter.rates, trouble: trouble)
     }
   }
 }

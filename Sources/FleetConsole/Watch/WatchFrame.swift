@@ -2,12 +2,6 @@ internal import Fleet
 internal import Spatial
 
 extension WatchView {
-  /// Messages and bytes in a second.
-  struct Rates: Hashable, Sendable {
-    var messages = 0.0
-    var bytes = 0.0
-  }
-
   /// The whole screen: head, titles, vehicles, foot.
   /// - Parameter trouble: why there is no connection; nil when there is one.
   func frame(of snapshot: Snapshot, at now: Moment, rates: Rates, trouble: String?) -> Frame {
@@ -41,30 +35,23 @@ extension WatchView {
 
   /// One vehicle in the columns given.
   static func line(_ row: VehicleRow, _ layout: [(column: WatchColumn, width: Int)]) -> StyledText {
-    var line = StyledText()
-    for (place, (column, width)) in layout.enumerated() {
-      if place > 0 { line.append(String(repeating: " ", count: WatchColumn.gap)) }
-      line.append(row.text(column, width: width).fitted(to: width, alignment: column.alignment))
-    }
-    return line
+    StyledText(columns: layout.map { (row.text($0.column, width: $0.width), $0.width, $0.column.alignment) })
   }
 
   func titles(_ layout: [(column: WatchColumn, width: Int)]) -> StyledText {
-    var line = StyledText()
-    for (place, (column, width)) in layout.enumerated() {
-      if place > 0 { line.append(String(repeating: " ", count: WatchColumn.gap)) }
-      let isSorted = order.criterion.column == column
-      let style = TextStyle(.cyan, bold: isSorted)
-      var title = StyledText(column.title, style: style)
-      if isSorted {
-        // The mark is there in the narrowest column too.
-        let gap = title.width + 2 <= width ? " " : ""
-        title = title.width >= width ? StyledText(cells: Array(title.cells.prefix(width - 1))) : title
-        title.append(gap + (order.isReversed ? "▾" : "▴"), style: style)
-      }
-      line.append(title.fitted(to: width, alignment: column.alignment))
-    }
-    return line
+    StyledText(
+      columns: layout.map { column, width in
+        let isSorted = order.criterion.column == column
+        let style = TextStyle(.cyan, bold: isSorted)
+        var title = StyledText(column.title, style: style)
+        if isSorted {
+          // The mark is there in the narrowest column too.
+          let gap = title.width + 2 <= width ? " " : ""
+          title = title.width >= width ? StyledText(cells: Array(title.cells.prefix(width - 1))) : title
+          title.append(gap + (order.isReversed ? "▾" : "▴"), style: style)
+        }
+        return (title, width, column.alignment)
+      })
   }
 
   private func head(of snapshot: Snapshot) -> StyledText {

@@ -32,24 +32,24 @@ struct WatchView: Sendable {
 
   var order = VehicleOrder()
   var filter = VehicleFilter()
-  var isEditingFilter = false
-  var offset = 0
+  private(set) var isEditingFilter = false
+  private(set) var offset = 0
   var size: TerminalSize
   /// What is open beside the table, the last one opened last.
-  var panes: [WatchPane] = []
+  private var panes: [WatchPane] = []
   /// Lines of the details that were scrolled away.
-  var detailOffset = 0
-  var zoom = 0
+  private(set) var detailOffset = 0
+  private var zoom = 0
   /// Whether the keys are shown over all else.
-  var showsKeys = false
+  private(set) var showsKeys = false
   /// What the last key could not do; gone with the next.
-  var notice: String?
+  private(set) var notice: String?
   /// The columns of the table as it was last drawn, which keys are counted by.
-  var columns: [WatchColumn] = []
+  private(set) var columns: [WatchColumn] = []
   /// The vehicle that details and map are about. It stays chosen wherever the sort puts it.
-  var selection: VehicleKey?
+  private var selection: VehicleKey?
   /// Rows by which the choice is to move, once the rows are known.
-  var move: Int?
+  private var move: Int?
   /// Whether all vehicles are taken, however small the screen.
   var isUnbounded = false
   /// What is watched, for the head: a broker and what part of it.
@@ -67,7 +67,7 @@ struct WatchView: Sendable {
   }
 
   /// Rows by which the table is turned.
-  var pageRows: Int { isUnbounded ? Int.max / 4 : max(1, layout.tableRows) }
+  private var pageRows: Int { isUnbounded ? Int.max / 4 : max(1, layout.tableRows) }
 
   /// Opens a pane; one that is open but behind another comes to the front, and one that is seen is closed.
   mutating func toggle(_ pane: WatchPane) {

@@ -13,7 +13,7 @@ package struct CommandOptions: ParsableArguments {
   @Argument(help: ArgumentHelp("\(CommandOptions.names.joined(separator: ", ")).", valueName: "command"))
   package var name: String
 
-  @OptionGroup(title: "Vehicles") package var chosen: ChangedVehicleArguments
+  @OptionGroup(title: "Vehicles") var chosen: ChangedVehicleArguments
 
   @Option(help: ArgumentHelp("Of track: from when on, RFC 3339.", valueName: "time"))
   package var from: String?

@@ -8,7 +8,7 @@ internal import Telemetry
 
 /// The options of `odograph config set`.
 package struct ConfigSetOptions: ParsableArguments {
-  @OptionGroup package var change: VehicleChangeOptions
+  @OptionGroup var change: VehicleChangeOptions
 
   @Argument(help: "Settings, as in location.distance_filter=50.") package var settings: [String] = []
 
@@ -19,14 +19,14 @@ package struct ConfigSetOptions: ParsableArguments {
   package var file: String?
 
   @Option(help: ArgumentHelp("What to call this change (default: the time).", valueName: "name"))
-  package var label: String?
+  var label: String?
 
   @Option(
     name: .customLong("stages"),
     help: ArgumentHelp(
       "Roll out to these percentages of the vehicles, one after the other, as in 5,25,100; --timeout is of each.",
       valueName: "list"))
-  package var stageList: String?
+  var stageList: String?
 
   @Option(
     help: ArgumentHelp("Only for this percentage of the vehicles, drawn by lot.", valueName: "percent"))

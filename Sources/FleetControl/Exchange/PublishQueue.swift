@@ -1,4 +1,5 @@
 internal import DequeModule
+package import Fleet
 package import MQTT
 internal import Platform
 
@@ -106,4 +107,40 @@ extension PublishQueue.Counters {
       accepted: a.accepted + b.accepted, acknowledged: a.acknowledged + b.acknowledged,
       rejected: a.rejected + b.rejected, dropped: a.dropped + b.dropped, bytes: a.bytes + b.bytes)
   }
+}
+
+/// A connection that publishes from a queue.
+package struct PublishLink: Sendable {
+  package let queue: PublishQueue
+  private let session: MQTTSession
+
+  package init(
+    _ configuration: MQTTConfiguration, capacity: Int,
+    connection: @escaping @Sendable (FleetConnection) -> Void
+  ) throws(FleetError) {
+    var configuration = configuration
+    configuration.publishWindow = 1000
+    queue = PublishQueue(capacity: capacity)
+    do throws(MQTTError) {
+      session = try MQTTSession(
+        configuration: configuration, outbound: queue,
+        handlers: .init(connectionChanged: { state in
+          switch state {
+          case .connected: connection(.connected)
+          case .disconnected(let reason, _): connection(.disconnected(reason))
+          }
+        }))
+    } catch { throw FleetError(error) }
+  }
+
+  package func start() throws(FleetError) {
+    do throws(MQTTError) { try session.start() } catch { throw FleetError(error) }
+  }
+
+  package func send(_ messages: some Sequence<MQTTMessage>) {
+    queue.append(messages)
+    session.wakeUp()
+  }
+
+  package func stop(drain seconds: Double) { session.stop(drain: seconds) }
 }

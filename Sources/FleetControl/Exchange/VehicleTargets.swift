@@ -16,7 +16,7 @@ struct VehicleTargets: Hashable, Sendable {
   package var share: Double?
   /// Whether every vehicle of every fleet is meant where none is named. Without it that is refused to a command that
   /// changes something; one that only reads does not ask.
-  package var meansEveryVehicle = false
+  var meansEveryVehicle = false
 
   /// The filters of a path below each of them.
   package func filters(_ paths: [String]) throws(FleetError) -> [String] {
@@ -69,7 +69,7 @@ struct VehicleTargets: Hashable, Sendable {
 
 extension VehicleKey {
   /// A number that looks drawn by lot and is always the same.
-  package var lot: UInt64 { FNV1a.hash64(description.utf8) }
+  var lot: UInt64 { FNV1a.hash64(description.utf8) }
 
   package func topic(root: String, _ path: String) -> String { "\(root)/\(fleet)/\(vehicle)/\(path)" }
 }
@@ -86,14 +86,14 @@ package struct VehicleQueryOptions: ParsableArguments {
 }
 
 /// The options of a command that changes what is wanted of vehicles.
-package struct VehicleChangeOptions: ParsableArguments {
+struct VehicleChangeOptions: ParsableArguments {
   @OptionGroup(title: "Broker") package var broker: BrokerArguments
   @OptionGroup(title: "Vehicles") package var vehicles: ChangedVehicleArguments
   @Option(help: ArgumentHelp("How long to wait for reports; 0 does not wait.", valueName: "seconds"))
-  package var timeout = 60.0
+  var timeout = 60.0
   @Flag(help: "Print a JSON line for each vehicle.") package var json = false
 
-  package init() {}
+  init() {}
 
   /// - Throws: `FleetError` when nobody is named, and for a time that cannot be.
   func targets(share: Double? = nil) throws(FleetError) -> VehicleTargets {
@@ -107,13 +107,13 @@ package struct VehicleChangeOptions: ParsableArguments {
 }
 
 /// Which vehicles are told something: the same for all commands that change what vehicles do.
-package struct ChangedVehicleArguments: ParsableArguments {
-  package init() {}
+struct ChangedVehicleArguments: ParsableArguments {
+  init() {}
 
   @OptionGroup package var named: VehicleArguments
 
   @Flag(help: "Every vehicle of every fleet: meant only when it is said.")
-  package var everyVehicle = false
+  var everyVehicle = false
 
   func targets(_ broker: BrokerArguments, share: Double? = nil) throws(FleetError) -> VehicleTargets {
     guard everyVehicle else { return named.targets(broker, share: share) }

@@ -8,7 +8,7 @@ internal import Telemetry
 
 /// The options of `odograph regions push`.
 package struct RegionsPushOptions: ParsableArguments {
-  @OptionGroup package var change: VehicleChangeOptions
+  @OptionGroup var change: VehicleChangeOptions
   @Argument(help: "A GeoJSON, KML or WKT file; - is standard input.") package var file: String
   @Flag(help: "Beside those wanted before; one of the same name is replaced.") package var add = false
   @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres"))
@@ -22,7 +22,7 @@ package struct RegionsPushOptions: ParsableArguments {
 
 /// The options of `odograph regions remove`.
 package struct RegionsRemoveOptions: ParsableArguments {
-  @OptionGroup package var change: VehicleChangeOptions
+  @OptionGroup var change: VehicleChangeOptions
   @Argument(help: "Names of regions.") package var names: [String] = []
   @Flag(help: "All of them.") package var all = false
 

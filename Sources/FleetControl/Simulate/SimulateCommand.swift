@@ -37,7 +37,7 @@ package struct SimulateOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Headings and attitudes of each vehicle in a second.", valueName: "hertz"))
-  package var liveRate = 0.0
+  var liveRate = 0.0
 
   @Option(
     parsing: .unconditional, help: ArgumentHelp("How much faster than life they drive.", valueName: "factor"))
@@ -46,16 +46,16 @@ package struct SimulateOptions: ParsableArguments {
   @Option(
     name: .customLong("events"), parsing: .unconditional,
     help: ArgumentHelp("Motion events of each vehicle in an hour, on average.", valueName: "number"))
-  package var eventsPerHour = 6.0
+  var eventsPerHour = 6.0
 
   @Option(
     name: .customLong("outages"), parsing: .unconditional,
     help: ArgumentHelp("Lost links of each vehicle in an hour, on average.", valueName: "number"))
-  package var outagesPerHour = 0.0
+  var outagesPerHour = 0.0
 
   @Option(
     parsing: .unconditional, help: ArgumentHelp("How long a lost link stays lost.", valueName: "seconds"))
-  package var outageSeconds = 60.0
+  var outageSeconds = 60.0
 
   @Option(
     parsing: .unconditional,
@@ -70,7 +70,7 @@ package struct SimulateOptions: ParsableArguments {
   @OptionGroup package var time: TimeLimitArguments
 
   @Flag(name: .customLong("clear"), help: "At the end, take back what the broker keeps of the vehicles.")
-  package var clears = false
+  var clears = false
 
   @Flag(help: "Print the summary as a JSON object.")
   package var json = false

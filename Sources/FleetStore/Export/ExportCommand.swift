@@ -20,22 +20,22 @@ package struct ExportOptions: ParsableArguments {
     help: ArgumentHelp(
       "\(ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")) (default: by the file's name, else jsonl).",
       valueName: "form"))
-  package var givenFormat: ExportFormat?
+  var givenFormat: ExportFormat?
 
   @Flag(
     name: .customLong("messages"), help: "All messages as they came, as JSON lines, instead of positions.")
-  package var exportsMessages = false
+  var exportsMessages = false
 
   @Option(
     help: ArgumentHelp(
       "Without a position for so long, a track of GPX and KML begins anew.", valueName: "seconds"))
-  package var gap = 300.0
+  var gap = 300.0
 
   @Flag(help: "The same as --format jsonl.")
   package var json = false
 
   @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
-  package var isQuiet = false
+  var isQuiet = false
 
   package init() {}
 

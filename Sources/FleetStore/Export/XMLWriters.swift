@@ -18,7 +18,7 @@ struct GPXWriter: PositionWriter {
       xmlns:gpxtpx="http://www.garmin.com/xmlschemas/TrackPointExtension/v2" \
       xmlns:odograph="urn:odograph:export:1">
 
-      """ as StaticString)
+      """)
   }
 
   mutating func append(_ position: RecordedPosition) {
@@ -27,50 +27,31 @@ struct GPXWriter: PositionWriter {
       closeTrack()
       write("<trk><name>\(XMLText.escaped(position.vehicle.description))</name><trkseg>\n")
       isOpen = true
-    case .newSegment: write("</trkseg><trkseg>\n" as StaticString)
+    case .newSegment: write("</trkseg><trkseg>\n")
     case .within: break
     }
-    write("<trkpt lat=\"" as StaticString)
-    write(position.coordinate.latitude, decimals: ExportPrecision.degrees)
-    write("\" lon=\"" as StaticString)
-    write(position.coordinate.longitude, decimals: ExportPrecision.degrees)
-    write("\">" as StaticString)
-    element("ele", position.altitude, decimals: ExportPrecision.metres)
-    write("<time>" as StaticString)
-    bytes.append(contentsOf: position.time.rfc3339Bytes)
-    write("</time>" as StaticString)
-    if position.accuracy != nil || position.speed != nil || position.course != nil {
-      write("<extensions>" as StaticString)
-      element("odograph:accuracy", position.accuracy, decimals: ExportPrecision.metres)
-      if position.speed != nil || position.course != nil {
-        write("<gpxtpx:TrackPointExtension>" as StaticString)
-        element("gpxtpx:speed", position.speed, decimals: ExportPrecision.metres)
-        element("gpxtpx:course", position.course, decimals: ExportPrecision.course)
-        write("</gpxtpx:TrackPointExtension>" as StaticString)
-      }
-      write("</extensions>" as StaticString)
-    }
-    write("</trkpt>\n" as StaticString)
+    let (metres, course) = (ExportPrecision.metres, ExportPrecision.course)
+    write("<trkpt lat=\"\(ExportText.degrees(position.coordinate.latitude))\"")
+    write(" lon=\"\(ExportText.degrees(position.coordinate.longitude))\">")
+    write(XMLText.element("ele", position.altitude, metres))
+    write("<time>\(position.time.rfc3339)</time>")
+    let motion =
+      XMLText.element("gpxtpx:speed", position.speed, metres)
+      + XMLText.element("gpxtpx:course", position.course, course)
+    let extensions =
+      XMLText.element("odograph:accuracy", position.accuracy, metres)
+      + (motion.isEmpty ? "" : "<gpxtpx:TrackPointExtension>\(motion)</gpxtpx:TrackPointExtension>")
+    if !extensions.isEmpty { write("<extensions>\(extensions)</extensions>") }
+    write("</trkpt>\n")
   }
 
   mutating func end() {
     closeTrack()
-    write("</gpx>\n" as StaticString)
-  }
-
-  private mutating func element(_ name: StaticString, _ value: Double?, decimals: Int) {
-    guard let value, value.isFinite else { return }
-    write("<" as StaticString)
-    write(name)
-    write(">" as StaticString)
-    write(value, decimals: decimals)
-    write("</" as StaticString)
-    write(name)
-    write(">" as StaticString)
+    write("</gpx>\n")
   }
 
   private mutating func closeTrack() {
-    if isOpen { write("</trkseg></trk>\n" as StaticString) }
+    if isOpen { write("</trkseg></trk>\n") }
     isOpen = false
   }
 }
@@ -95,7 +76,7 @@ struct KMLWriter: PositionWriter {
       <?xml version="1.0" encoding="UTF-8"?>
       <kml xmlns="http://www.opengis.net/kml/2.2" xmlns:gx="http://www.google.com/kml/ext/2.2"><Document>
 
-      """ as StaticString)
+      """)
   }
 
   mutating func append(_ position: RecordedPosition) {
@@ -115,37 +96,27 @@ struct KMLWriter: PositionWriter {
 
   mutating func end() {
     closePlacemark()
-    write("</Document></kml>\n" as StaticString)
+    write("</Document></kml>\n")
   }
 
   private mutating func writeTrack() {
     guard !track.isEmpty else { return }
     // Altitudes are drawn only where each point has one: a missing one is not the sea's level.
     let hasAltitudes = track.allSatisfy { $0.altitude != nil }
-    write("<gx:Track><altitudeMode>" as StaticString)
-    write(hasAltitudes ? "absolute" as StaticString : "clampToGround")
-    write("</altitudeMode>\n" as StaticString)
+    write("<gx:Track><altitudeMode>\(hasAltitudes ? "absolute" : "clampToGround")</altitudeMode>\n")
+    for position in track { write("<when>\(position.time.rfc3339)</when>\n") }
     for position in track {
-      write("<when>" as StaticString)
-      bytes.append(contentsOf: position.time.rfc3339Bytes)
-      write("</when>\n" as StaticString)
+      let (place, altitude) = (position.coordinate, hasAltitudes ? position.altitude ?? 0 : 0)
+      write("<gx:coord>\(ExportText.degrees(place.longitude)) \(ExportText.degrees(place.latitude)) ")
+      write("\(ExportText.metres(altitude))</gx:coord>\n")
     }
-    for position in track {
-      write("<gx:coord>" as StaticString)
-      write(position.coordinate.longitude, decimals: ExportPrecision.degrees)
-      write(" " as StaticString)
-      write(position.coordinate.latitude, decimals: ExportPrecision.degrees)
-      write(" " as StaticString)
-      write(hasAltitudes ? position.altitude ?? 0 : 0, decimals: ExportPrecision.metres)
-      write("</gx:coord>\n" as StaticString)
-    }
-    write("</gx:Track>\n" as StaticString)
+    write("</gx:Track>\n")
     track.removeAll(keepingCapacity: true)
   }
 
   private mutating func closePlacemark() {
     writeTrack()
-    if isOpen { write("</gx:MultiTrack></Placemark>\n" as StaticString) }
+    if isOpen { write("</gx:MultiTrack></Placemark>\n") }
     isOpen = false
   }
 }

@@ -7,7 +7,7 @@ internal import Telemetry
 ///
 /// A batch goes in by one COPY, which fails as a whole when one of its messages is there already; only then it goes
 /// through a temporary table and `INSERT … ON CONFLICT DO NOTHING`, which costs more.
-final class PostgreSQLStore: FleetStore {
+final class PostgreSQLStore: MessageStore {
   let name: String
   private let address: String
   private var connection: PostgreSQLConnection?
@@ -118,7 +118,7 @@ final class PostgreSQLStore: FleetStore {
       let row = try connection?.run("SELECT version, hypertables FROM odograph.schema_version").values.first
       guard let version = row?.first?.flatMap(Int.init), (1...PostgreSQLSchema.version).contains(version)
       else {
-        throw PostgreSQLError(state: "odograph", message: FleetStoreAddress.newerVersion)
+        throw PostgreSQLError(state: "odograph", message: RecordingAddress.newerVersion)
       }
       isHypertable = row?.last == "t"
       for former in version..<PostgreSQLSchema.version {

@@ -13,7 +13,7 @@ package struct RecordOptions: ParsableArguments {
 
   @Argument(
     help: ArgumentHelp("An SQLite file, or a postgres:// URL (ODOGRAPH_STORE).", valueName: "store"))
-  package var givenStore: String?
+  var givenStore: String?
 
   @OptionGroup package var topics: TopicArguments
 
@@ -32,21 +32,21 @@ package struct RecordOptions: ParsableArguments {
     help: ArgumentHelp(
       "How long the broker keeps what comes while nobody records (default: a day; with --share 300).",
       valueName: "seconds"))
-  package var sessionExpiry: UInt32?
+  var sessionExpiry: UInt32?
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Messages after which a commit does not wait for more.", valueName: "messages"))
-  package var commitCount = 2000
+  var commitCount = 2000
 
   @Option(
     parsing: .unconditional, help: ArgumentHelp("How long a commit waits for more.", valueName: "seconds"))
-  package var commitInterval = 0.05
+  var commitInterval = 0.05
 
   @Option(
     name: .customLong("buffer"), parsing: .unconditional,
     help: ArgumentHelp("Messages kept in memory at most while the database is away.", valueName: "messages"))
-  package var bufferedMessages = 10_000
+  var bufferedMessages = 10_000
 
   @OptionGroup package var quality: QualityArguments
 
@@ -57,10 +57,10 @@ package struct RecordOptions: ParsableArguments {
   @OptionGroup package var time: TimeLimitArguments
 
   @Flag(name: .customLong("json"), help: "Print progress and result as JSON lines.")
-  package var isJSON = false
+  var isJSON = false
 
   @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
-  package var isQuiet = false
+  var isQuiet = false
 
   package init() {}
 
@@ -102,7 +102,7 @@ package enum RecordCommand {
     try options.check()
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
-    let store = FleetStoreAddress.store(for: options.store)
+    let store = RecordingAddress.store(for: options.store)
     try store.open()
     let slot = options.clientID == nil ? try SessionSlot(for: identity(of: options, broker, filters)) : nil
     var session = SubscriberSession(clientID: options.clientID ?? slot?.clientID, share: options.share)
@@ -114,7 +114,7 @@ package enum RecordCommand {
     // The store knows best what it has.
     session.isOnceInOrder = false
     let subscriber = try FleetSubscriber(broker: broker, filters: filters, session: session) {
-      waiter.note($0)
+      waiter.observe($0)
     }
     guard let queue = subscriber.queue else { return .done }
     let recorder = try Recorder(options) { waiter.end(.ended(.done)) }
@@ -147,7 +147,7 @@ package enum RecordCommand {
     of options: RecordOptions, _ broker: MQTTConfiguration, _ filters: [String]
   ) -> String {
     var store = options.store
-    if !FleetStoreAddress.isPostgreSQL(store), let path = unsafe realpath(store, nil) {
+    if !RecordingAddress.isPostgreSQL(store), let path = unsafe realpath(store, nil) {
       store = unsafe String(cString: path)
       unsafe free(path)
     }

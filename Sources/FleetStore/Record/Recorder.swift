@@ -48,8 +48,8 @@ final class Recorder: Sendable {
   var current: RecordCounts { counts.withLock { $0 } }
 
   /// - Parameter store: opened; the recorder closes it at the end.
-  func start(_ store: sending any FleetStore, _ queue: BatchQueue) throws(FleetError) {
-    let transfer = Locked<(any FleetStore)?>(store)
+  func start(_ store: sending any MessageStore, _ queue: BatchQueue) throws(FleetError) {
+    let transfer = Locked<(any MessageStore)?>(store)
     do throws(SystemError) {
       let thread = try DedicatedThread.start(name: "record") { [self] in
         if let store = transfer.withLock({ $0 }) {
@@ -72,7 +72,7 @@ final class Recorder: Sendable {
     _ = finished.wait(seconds: 60)
   }
 
-  private func run(_ store: any FleetStore, _ queue: BatchQueue) {
+  private func run(_ store: any MessageStore, _ queue: BatchQueue) {
     var recording = MessageRecording(root: root, profile: profile)
     var size = CommitSize(most: options.commitCount)
     while true {
@@ -99,7 +99,7 @@ final class Recorder: Sendable {
   }
 
   /// Stores rows, however long it takes; nil when that was given up.
-  private func keep(_ rows: [RecordedMessage], in store: any FleetStore) -> Int? {
+  private func keep(_ rows: [RecordedMessage], in store: any MessageStore) -> Int? {
     var backoff = Backoff(floor: 0.05, base: 0.2, limit: 10)
     while true {
       do throws(FleetError) {

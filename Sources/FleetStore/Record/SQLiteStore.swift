@@ -6,7 +6,7 @@ internal import Spatial
 internal import Telemetry
 
 /// A recording in one SQLite file, beside which there are two more while it is written (WAL mode).
-final class SQLiteStore: FleetStore {
+final class SQLiteStore: MessageStore {
   let name: String
   private let path: String
   private var tables: SQLiteTables?
@@ -46,7 +46,7 @@ final class SQLiteStore: FleetStore {
       PRAGMA wal_autocheckpoint = 4000; PRAGMA application_id = \(SQLiteSchema.applicationID)
       """)
     return try database.migrate(SQLiteSchema.steps, version: SQLiteSchema.version)
-      ? nil : FleetStoreAddress.newerVersion
+      ? nil : RecordingAddress.newerVersion
   }
 
   func store(_ messages: [RecordedMessage]) throws(FleetError) -> Int {

@@ -28,7 +28,7 @@ final class PostgreSQLRecording: RecordingTables {
       }
       let version = try connection?.run("SELECT version FROM odograph.schema_version").values.first?.first
       guard let version = version?.flatMap(Int.init), version <= PostgreSQLSchema.version else {
-        throw PostgreSQLError(state: "odograph", message: FleetStoreAddress.newerVersion)
+        throw PostgreSQLError(state: "odograph", message: RecordingAddress.newerVersion)
       }
     } catch {
       connection = nil

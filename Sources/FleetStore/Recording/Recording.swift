@@ -75,12 +75,24 @@ protocol Recording: AnyObject {
   ) throws(FleetError)
 }
 
-/// The text that names a recording on the command line.
+/// The text that names a recording on the command line: a `postgres://` or `postgresql://` URL, or the path of an SQLite file.
 enum RecordingAddress {
+  /// The cause where a recording has a schema that this program does not know.
+  static let newerVersion = "a newer odograph made it; use that or a newer one"
+
+  static func isPostgreSQL(_ text: String) -> Bool {
+    text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
+  }
+
+  /// Where to record to.
+  static func store(for text: String) -> any MessageStore {
+    isPostgreSQL(text) ? PostgreSQLStore(address: text) : SQLiteStore(path: text)
+  }
+
   /// - Throws: `FleetError` when it is not there, or no recording.
   static func open(_ text: String) throws(FleetError) -> any Recording {
     let recording: any Recording =
-      FleetStoreAddress.isPostgreSQL(text) ? PostgreSQLRecording(address: text) : SQLiteRecording(path: text)
+      isPostgreSQL(text) ? PostgreSQLRecording(address: text) : SQLiteRecording(path: text)
     try recording.open()
     return recording
   }

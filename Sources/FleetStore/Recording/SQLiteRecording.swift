@@ -38,7 +38,7 @@ final class SQLiteRecording: RecordingTables {
       return "it is no recording; name a file that odograph record has written"
     }
     let version = try SQLiteSchema.version(database)
-    if version > SQLiteSchema.steps.count { return FleetStoreAddress.newerVersion }
+    if version > SQLiteSchema.steps.count { return RecordingAddress.newerVersion }
     if version < SQLiteSchema.steps.count {
       return "an older odograph made it; open it once with odograph record --count 1"
     }

@@ -12,7 +12,7 @@ internal import Telemetry
 /// The options of `odograph replay`.
 package struct ReplayOptions: ParsableArguments {
   /// What becomes of the times in messages.
-  package enum Times: String, Hashable, Sendable, CaseIterable {
+  enum Times: String, Hashable, Sendable, CaseIterable {
     /// They say what they would say if it happened now; messages are new ones, with epochs of their own.
     case shift
     /// Messages are those of the recording, byte by byte.
@@ -28,12 +28,12 @@ package struct ReplayOptions: ParsableArguments {
     help: ArgumentHelp(
       "How much faster than it was recorded, as in 1 or 10; max is as fast as the broker takes it.",
       valueName: "factor"))
-  package var speedText = "1"
+  var speedText = "1"
 
   @Option(
     name: .customLong("times"),
     help: ArgumentHelp("shift: as if it happened now; keep: as they were recorded.", valueName: "times"))
-  package var timesText = "shift"
+  var timesText = "shift"
 
   @Option(
     name: .customLong("to-fleet"),
@@ -43,18 +43,18 @@ package struct ReplayOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Skip beyond this in pauses of the recording.", valueName: "seconds"))
-  package var longestPause: Double?
+  var longestPause: Double?
 
   @Flag(
     name: .customLong("orders"),
     help: "Play commands, and settings and regions that were wanted, too: vehicles that listen obey them.")
-  package var playsOrders = false
+  var playsOrders = false
 
   @Flag(help: "Print the summary as a JSON object.")
   package var json = false
 
   @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
-  package var isQuiet = false
+  var isQuiet = false
 
   package init() {}
 
@@ -110,12 +110,13 @@ package enum ReplayCommand {
       throw .usage(
         "replay", recording.name, "nothing in it is selected; widen --from, --to, --fleet or --vehicle")
     }
-    let (session, queue) = try connect(options, waiter)
-    defer { session.stop(drain: 5) }
+    let link = try connect(options, waiter)
+    defer { link.stop(drain: 5) }
+    let queue = link.queue
     let rewriter = ReplayRewriter(
       times, fleet: options.fleet, root: options.broker.topicRoot, run: .random(in: 0 ... .max))
     var player = Player(
-      options, rewriter, total: extent.count, waiter: waiter, queue: queue, session: session,
+      options: options, rewriter: rewriter, total: extent.count, waiter: waiter, link: link,
       clock: ReplayClock(
         received, speed: speed, longestPause: options.longestPause, start: Moment.now.time))
     let begin = Moment.now
@@ -134,74 +135,44 @@ package enum ReplayCommand {
   /// Returns when the broker has accepted.
   private static func connect(
     _ options: ReplayOptions, _ waiter: CommandWaiter
-  ) throws(FleetError) -> (MQTTSession, PublishQueue) {
-    var configuration = try options.broker.configuration()
-    configuration.publishWindow = 1000
-    let queue = PublishQueue(capacity: capacity)
+  ) throws(FleetError) -> PublishLink {
     let isConnected = Locked(false)
-    let session: MQTTSession
-    do throws(MQTTError) {
-      session = try MQTTSession(
-        configuration: configuration, outbound: queue,
-        handlers: .init(connectionChanged: { state in
-          switch state {
-          case .connected:
-            isConnected.withLock { $0 = true }
-            waiter.note(.connected)
-          case .disconnected(let reason, _): waiter.note(.disconnected(reason))
-          }
-        }))
-      try session.start()
-    } catch {
-      throw FleetError(error)
+    let link = try PublishLink(options.broker.configuration(), capacity: capacity) { change in
+      if change == .connected { isConnected.withLock { $0 = true } }
+      waiter.observe(change)
     }
+    try link.start()
     while !isConnected.withLock({ $0 }) {
       switch waiter.wait(seconds: 0.02) {
       case .timedOut: continue
       case .failed(let error): throw error
       case .ended(let status):
-        session.stop(drain: 0)
+        link.stop(drain: 0)
         throw FleetError(
           operation: "reach", object: "the broker", cause: "interrupted before it answered", exit: status)
       }
     }
-    return (session, queue)
+    return link
   }
 
   /// Keeps the pace.
   private struct Player {
+    let options: ReplayOptions
+    let rewriter: ReplayRewriter
+    let total: Int
     let waiter: CommandWaiter
-    let queue: PublishQueue
-    let session: MQTTSession
+    let link: PublishLink
     var clock: ReplayClock
     var progress = ProgressLine()
     var ending: ExitStatus?
     /// Messages to vehicles that were not played.
-    private(set) var leftOut = 0
-    private let rewriter: ReplayRewriter
-    private let total: Int
-    private let isQuiet: Bool
-    private let playsOrders: Bool
-    private var batch: [MQTTMessage] = []
-    private var played = 0
-
-    init(
-      _ options: ReplayOptions, _ rewriter: ReplayRewriter, total: Int, waiter: CommandWaiter,
-      queue: PublishQueue, session: MQTTSession, clock: ReplayClock
-    ) {
-      self.waiter = waiter
-      self.queue = queue
-      self.session = session
-      self.clock = clock
-      self.total = total
-      isQuiet = options.isQuiet
-      playsOrders = options.playsOrders
-      self.rewriter = rewriter
-    }
+    var leftOut = 0
+    var batch: [MQTTMessage] = []
+    var played = 0
 
     /// Waits until a message is due, and publishes it. Returns false when a signal has come.
     mutating func play(_ message: StoredMessage) throws(FleetError) -> Bool {
-      if !playsOrders, message.isOrder {
+      if !options.playsOrders, message.isOrder {
         leftOut += 1
         played += 1
         return true
@@ -209,7 +180,7 @@ package enum ReplayCommand {
       let due = clock.due(message.received)
       while true {
         let left = due.seconds(since: Moment.now.time)
-        let isFull = queue.pending + batch.count >= capacity
+        let isFull = link.queue.pending + batch.count >= capacity
         guard left > 0 || isFull else { break }
         handOver()
         if try !pause(seconds: isFull ? 0.005 : min(left, 0.5)) { return false }
@@ -223,13 +194,12 @@ package enum ReplayCommand {
 
     mutating func handOver() {
       guard !batch.isEmpty else { return }
-      queue.append(batch)
+      link.send(batch)
       batch.removeAll(keepingCapacity: true)
-      session.wakeUp()
     }
 
     private mutating func pause(seconds: Double) throws(FleetError) -> Bool {
-      if !isQuiet {
+      if !options.isQuiet {
         progress.show { [played, total] in ProgressBar.text(played, of: total, unit: "messages") }
       }
       switch waiter.wait(seconds: seconds) {

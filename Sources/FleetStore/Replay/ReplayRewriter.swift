@@ -76,11 +76,6 @@ private struct TimeShift: JSONMemberVisitor {
   let epochSuffix: String
   private(set) var edits: [(value: Range<Int>, text: [UInt8])] = []
 
-  init(clock: ReplayClock, epochSuffix: String) {
-    self.clock = clock
-    self.epochSuffix = epochSuffix
-  }
-
   mutating func visit(_ name: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>) {
     var text: [UInt8] = []
     switch name.count {

@@ -4,7 +4,7 @@ internal import Spatial
 internal import Telemetry
 
 /// Where a recording goes. Used by one thread, one call at a time; calls block.
-protocol FleetStore: AnyObject {
+protocol MessageStore: AnyObject {
   /// For people: a path, or a database's address without its secrets.
   var name: String { get }
 
@@ -18,21 +18,6 @@ protocol FleetStore: AnyObject {
 
   /// Leaves the store as others expect to find it.
   func close()
-}
-
-/// The text that names a store on the command line.
-enum FleetStoreAddress {
-  /// The cause where a recording has a schema that this program does not know.
-  static let newerVersion = "a newer odograph made it; use that or a newer one"
-
-  /// A store for a `postgres://` or `postgresql://` URL, or for the path of an SQLite file.
-  static func store(for text: String) -> any FleetStore {
-    isPostgreSQL(text) ? PostgreSQLStore(address: text) : SQLiteStore(path: text)
-  }
-
-  static func isPostgreSQL(_ text: String) -> Bool {
-    text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
-  }
 }
 
 /// Writes the columns of a row, one after the other. What it writes is the same in every database.
