@@ -1,3 +1,4 @@
+package import MQTT
 package import Platform
 
 /// How a command of `odograph` ends, as the shell sees it. Scripts rely on these numbers: they do not change.
@@ -44,9 +45,31 @@ public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension FleetError {
+  /// A command line, or a file that it names, makes no sense.
+  package static func usage(_ operation: String, _ object: String, _ cause: String) -> FleetError {
+    FleetError(operation: operation, object: object, cause: cause, exit: .usage)
+  }
+
+  /// The broker does not grant a subscription.
+  package static func refused(filter: String, reason: String) -> FleetError {
+    FleetError(
+      operation: "subscribe to", object: "\"\(filter)\"",
+      cause: "\(reason); check the broker's access list for this user", exit: .unavailable)
+  }
+
   package init(_ error: SystemError) {
     self.init(
       operation: error.operation, object: error.object, cause: SystemError.message(for: error.code),
       exit: .outputFailed)
+  }
+
+  /// A mistake in the settings of a session.
+  package init(_ error: MQTTError) { self = .usage(error.operation, error.object, error.cause) }
+
+  /// Why the broker cannot be used, for a command that ends on it.
+  package init(_ reason: MQTTDisconnection) {
+    self.init(
+      operation: "reach", object: "the broker",
+      cause: reason.description + (reason.remedy.map { "; \($0)" } ?? ""), exit: .unavailable)
   }
 }

@@ -21,6 +21,8 @@ package struct AgentPipeline: Sendable {
   /// As it was told to those who plan by it.
   private var activity: StationaryDetector.State?
   private var status: StatusReporter
+  /// What the motion side had to work with when it was last asked what it can tell.
+  private var knownSensors: Set<SensorKind>?
   /// The regions that are watched, and what is known of each.
   package var regions = RegionMonitor()
   /// What the pipeline cannot see. To be set before a `status` is due.
@@ -182,9 +184,16 @@ package struct AgentPipeline: Sendable {
     return message
   }
 
+  /// A frame that has come or a service that has gone is told with the next `status`, soon.
+  private mutating func observeCapabilities() {
+    guard motion.sensors != knownSensors else { return }
+    knownSensors = motion.sensors
+    status.observe(motion.capabilities(location.availability))
+  }
+
   /// What there is to be had, what is not and why, and what would help.
   private func describeServices(_ message: inout StatusMessage) {
-    let capabilities = motion.capabilities
+    let capabilities = motion.capabilities(location.availability)
     message.authorization = location.availability.authorizationStatus.rawValue
     message.services = location.services.merging(capabilities.services.mapValues { $0 ?? "available" }) { $1 }
     message.frames = capabilities.frames.map(\.rawValue)
@@ -226,6 +235,7 @@ package struct AgentPipeline: Sendable {
 
   private mutating func process(_ block: [InertialScan], into send: (VehicleMessage) -> Void) {
     motion.process(block, timeBase, into: send)
+    observeCapabilities()
     guard let last = block.last?.timestamp, let since = motion.activitySince, motion.activity != activity
     else { return }
     activity = motion.activity

@@ -89,7 +89,7 @@ struct LocationReports: Sendable {
     var locations = screen.process(fix, reference: timeBase.machineTime(at: fix.timestamp))
     if fix.coordinate == nil {
       timeBase.observe(fix.time, at: fix.timestamp)
-      process(manager.noteNoPosition(at: fix.timestamp), timeBase, into: send)
+      process(manager.observeNoPosition(at: fix.timestamp), timeBase, into: send)
     }
     for index in locations.indices {
       timeBase.observe(locations[index].time, at: locations[index].timestamp)
@@ -103,7 +103,7 @@ struct LocationReports: Sendable {
   mutating func observe(
     _ state: StationaryDetector.State?, at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send
   ) {
-    process(manager.note(state, at: timestamp), timeBase, into: send)
+    process(manager.observe(state, at: timestamp), timeBase, into: send)
   }
 
   mutating func observe(_ status: SourceStatus, _ timeBase: TimeBase, into send: Send) {

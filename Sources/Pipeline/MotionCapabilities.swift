@@ -1,4 +1,5 @@
 internal import Motion
+package import Positioning
 package import Sensors
 package import Spatial
 
@@ -13,54 +14,58 @@ package struct MotionCapabilities: Hashable, Sendable {
 
   /// - Parameters:
   ///   - settings: what was asked for.
-  ///   - sensors: that are there, asleep or awake.
-  ///   - isPlaceKnown: whether a position has said how far magnetic north is from true north.
-  package init(_ settings: PipelineConfiguration, sensors: Set<SensorKind>, isPlaceKnown: Bool) {
-    var usable = sensors
-    if !isPlaceKnown { usable.remove(.positioning) }
-    let available = AttitudeReferenceFrame.available(with: usable)
+  ///   - sensors: that are there, asleep or awake; positioning once a place is known.
+  ///   - availability: why others cannot be had, as far as their sources have said.
+  package init(
+    _ settings: PipelineConfiguration, sensors: Set<SensorKind>, _ availability: ServiceAvailability
+  ) {
+    let available = AttitudeReferenceFrame.available(with: sensors)
     frames = AttitudeReferenceFrame.xTrueNorthZVertical.withFallbacks.filter(available.contains)
-    let attitude = settings.attitude
-    add("attitude", .attitude, usable, switch: attitude.isEnabled ? nil : "attitude.enabled")
-    add("heading", .magneticHeading, usable, switch: settings.heading.isEnabled ? nil : "heading.enabled")
-    add("trueHeading", .trueHeading, usable, switch: settings.heading.isEnabled ? nil : "heading.enabled")
-    if sensors.contains(.positioning), !isPlaceKnown, services["trueHeading"] == .some(.some("no positioning; attach one")) {
-      services["trueHeading"] = "no position yet, which says how far magnetic north is from true north; wait for a fix"
+    var missing: [SensorKind: String] = [:]
+    for kind in SensorKind.allCases where !sensors.contains(kind) {
+      missing[kind] = availability.reason(against: kind)
+    }
+    if missing[.positioning] == nil {
+      missing[.positioning] =
+        "no position yet, which says how far magnetic north is from true north; wait for a fix"
+    }
+    func add(_ name: String, _ output: MotionOutput, switch key: String?) {
+      if let key {
+        services[name] = "switched off; set \(key)"
+        return
+      }
+      switch output.limitation(with: sensors) {
+      case nil: services[name] = .some(nil)
+      case .degraded(let reason):
+        services[name] = .some(nil)
+        degradations[name] = reason
+      case .unavailable(let reason):
+        let known = output.neededSensors.subtracting(sensors).sorted().compactMap { missing[$0] }.first
+        services[name] = known ?? reason
+      }
+    }
+    let (attitude, heading) = (settings.attitude, settings.heading)
+    add("attitude", .attitude, switch: attitude.isEnabled ? nil : "attitude.enabled = true")
+    for (name, output) in [("heading", MotionOutput.magneticHeading), ("trueHeading", .trueHeading)] {
+      add(name, output, switch: heading.isEnabled ? nil : "heading.enabled = true")
     }
     for output in [MotionOutput.gravity, .userAcceleration, .rotationRate, .magneticField] {
-      add(output.rawValue, output, usable, switch: nil)
+      add(output.rawValue, output, switch: nil)
     }
     for event in PipelineConfiguration.Motion.Event.allCases {
       let isOn = settings.motion.events.contains(event)
-      // Rest and movement are in the accelerometer's readings; all else is told from the user's acceleration.
-      let isEasy = event == .activity
-      add(
-        event.rawValue, isEasy ? nil : .userAcceleration, usable,
-        switch: isOn ? nil : "motion.events with \"\(event.rawValue)\" in it")
-      if isEasy, isOn, !usable.contains(.accelerometer) { services[event.rawValue] = "no accelerometer; attach one" }
+      add(event.rawValue, .userAcceleration, switch: isOn ? nil : "motion.events to name \(event.rawValue)")
+      // Rest shows in the readings themselves.
+      if event == .activity { degradations[event.rawValue] = nil }
     }
     guard attitude.isEnabled, services["attitude"] == .some(nil), !available.contains(attitude.frame),
       let frame = attitude.frame.withFallbacks.first(where: available.contains)
     else { return }
-    let why =
-      attitude.frame == .xTrueNorthZVertical && available.contains(.xMagneticNorthZVertical)
-      ? "no position yet; wait for a fix"
-      : "no \(attitude.frame.needsMagnetometer ? "magnetometer" : "gyroscope"); attach one, or set attitude.frame"
-    degradations["attitude"] = "in \(frame.rawValue) in place of \(attitude.frame.rawValue): \(why)"
-  }
-
-  /// - Parameter key: the configuration that would switch it on; nil when it is on.
-  private mutating func add(_ name: String, _ output: MotionOutput?, _ sensors: Set<SensorKind>, switch key: String?) {
-    if let key {
-      services[name] = .some("switched off; set \(key)")
-      return
-    }
-    switch output?.limitation(with: sensors) {
-    case nil: services[name] = .some(nil)
-    case .degraded(let reason):
-      services[name] = .some(nil)
-      degradations[name] = reason
-    case .unavailable(let reason): services[name] = .some(reason)
-    }
+    let lacking: SensorKind =
+      sensors.contains(.magnetometer)
+      ? (attitude.frame.needsMagnetometer ? .positioning : .gyroscope) : .magnetometer
+    degradations["attitude"] =
+      "in \(frame.rawValue) in place of \(attitude.frame.rawValue): "
+      + (missing[lacking] ?? "no \(lacking.rawValue); attach one, or set attitude.frame")
   }
 }

@@ -17,6 +17,12 @@ struct MotionReports: Sendable {
   /// The attitude at the command `zero`; its frame is that of the turn since.
   private var zero: (frame: AttitudeReferenceFrame, attitude: Attitude)?
 
+  /// Of the first scan.
+  private var start: Timestamp?
+
+  /// Seconds after which a gyroscope that has not spoken is not waited for.
+  private static let patience = 1.0
+
   typealias Send = (VehicleMessage) -> Void
 
   /// - Parameter calibration: of the motion sensors, from an earlier run.
@@ -65,9 +71,12 @@ struct MotionReports: Sendable {
         send(.motion(MotionMessage(time: timeBase.utc(at: timestamp), event: event)))
       }
     }
-    // The filter's clock is the gyroscope's; a device without one goes by its accelerometer.
+    if let first = block.first, start == nil { start = first.timestamp }
+    // The filter's clock is the gyroscope's; a device that turns out to have none goes by its accelerometer.
     let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
-    guard let last = block.last(where: { $0.contains(clock) }) else { return }
+    guard let last = block.last(where: { $0.contains(clock) }),
+      clock == .gyroscope || last.timestamp.seconds(since: start ?? last.timestamp) >= Self.patience
+    else { return }
     publishHeading(at: last.timestamp, timeBase, into: send)
     publishAttitude(at: last.timestamp, timeBase, into: send)
   }
@@ -79,9 +88,16 @@ struct MotionReports: Sendable {
   var activitySince: Timestamp? { events.activitySince }
 
   /// What can be told with the sensors that are there, and why not the rest.
-  var capabilities: MotionCapabilities {
-    MotionCapabilities(
-      settings, sensors: Set(SensorKind.allCases.filter(manager.isAvailable)), isPlaceKnown: manager.declination != nil)
+  /// - Parameter availability: why sensors cannot be had, as far as their sources have said.
+  func capabilities(_ availability: ServiceAvailability) -> MotionCapabilities {
+    MotionCapabilities(settings, sensors: sensors, availability)
+  }
+
+  /// The sensors that are there, asleep or awake; positioning once a place is known.
+  var sensors: Set<SensorKind> {
+    var sensors = Set([SensorKind.accelerometer, .gyroscope, .magnetometer].filter(manager.isAvailable))
+    if manager.declination != nil { sensors.insert(.positioning) }
+    return sensors
   }
 
   var report: MotionReport {

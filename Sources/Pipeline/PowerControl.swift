@@ -26,14 +26,14 @@ struct PowerControl: Sendable {
   mutating func observe(_ event: SensorEvent) {
     switch event {
     case .position: hasNews = true
-    case .status(let status): ledger.note(status)
+    case .status(let status): ledger.observe(status)
     case .inertial, .barometer: break
     }
   }
 
   /// Learns whether the vehicle rests, when that changes; nil when nobody can tell any more.
   mutating func observe(_ activity: StationaryDetector.State?, since: Timestamp) {
-    planner.note(isAtRest: activity.map { $0 == .stationary }, since: since)
+    planner.observe(isAtRest: activity.map { $0 == .stationary }, since: since)
     hasNews = true
   }
 
@@ -49,7 +49,7 @@ struct PowerControl: Sendable {
     guard demands != self.demands else { return }
     self.demands = demands
     isChanged = true
-    ledger.note(demands, at: time)
+    ledger.record(demands, at: time)
   }
 
   /// Marks the plan stale.

@@ -15,11 +15,11 @@ package struct AgentEnvironment: Sendable {
   /// Whether the vehicle takes configuration, regions and commands over MQTT; nil where there is nobody to send any.
   package var isManagedRemotely: Bool?
   /// Measured use since the start; nil where nobody measures.
-  package var processor, radio: EnergyLedger.Usage?
+  package var processor, radio: EnergyAccount?
 
   package init(
     counters: [String: Int] = [:], storeProblem: String? = nil, device: DeviceHealth? = nil,
-    processor: EnergyLedger.Usage? = nil, radio: EnergyLedger.Usage? = nil
+    processor: EnergyAccount? = nil, radio: EnergyAccount? = nil
   ) {
     self.counters = counters
     self.storeProblem = storeProblem
@@ -62,6 +62,7 @@ struct StatusReporter: Sendable {
   private var sources: [String: StatusMessage.Source] = [:]
   /// The kinds that a source is missed for, by the source's name.
   private var missing: [String: Set<SensorKind>] = [:]
+  private(set) var capabilities: MotionCapabilities?
   private var lastPublished: Timestamp?
   private var hasNews = true
   /// When the session with the broker began; nil before the first: then the agent's start stands for it.
@@ -90,9 +91,15 @@ struct StatusReporter: Sendable {
       missing[change.source] = change.kinds
     case .finished: source.state = "finished"
     }
-    guard sources[change.source] != source else { return }
-    sources[change.source] = source
-    hasNews = true
+    let before = sources.updateValue(source, forKey: change.source)
+    // Power comes and goes all day: that a source that can be had sleeps or wakes is no news.
+    hasNews = hasNews || before.map { $0.reason != source.reason || !($0.isThere && source.isThere) } ?? true
+  }
+
+  /// Learns what the motion side can tell.
+  mutating func observe(_ capabilities: MotionCapabilities) {
+    hasNews = hasNews || self.capabilities.map { $0 != capabilities } ?? false
+    self.capabilities = capabilities
   }
 
   /// Drops complaints that are settled. A whole context that cannot be reached goes by a name of its own, and so does a
@@ -138,4 +145,8 @@ struct StatusReporter: Sendable {
     message.counters = environment.counters
     return message
   }
+}
+
+extension StatusMessage.Source {
+  fileprivate var isThere: Bool { state == "active" || state == "idle" }
 }

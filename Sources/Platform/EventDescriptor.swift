@@ -36,3 +36,49 @@ public final class EventDescriptor: Sendable {
     return ready > 0
   }
 }
+
+/// Signals as a file descriptor (signalfd), so that a program waits for them where it waits for everything else and no
+/// handler runs at a random moment.
+public final class SignalDescriptor: Sendable {
+  /// What to hand to `poll(2)`, with `POLLIN`.
+  public let descriptor: Int32
+
+  /// Blocks the signals in this thread and in all that it starts later: make it before the first thread.
+  ///
+  /// - Throws: `SystemError` when the process has no descriptor left.
+  public init(_ signals: [Int32]) throws(SystemError) {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    for signal in signals { unsafe sigaddset(&set, signal) }
+    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+    descriptor = unsafe signalfd(-1, &set, odograph_sfd_flags)
+    guard descriptor >= 0 else { throw SystemError(operation: "create", object: "signalfd", code: errno) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// The signals that arrived since the last call, each once however often it was sent; empty when there are none.
+  /// Never waits.
+  public func received() -> [Int32] {
+    var numbers: [Int32] = []
+    var information = signalfd_siginfo()
+    let size = MemoryLayout<signalfd_siginfo>.size
+    while unsafe read(descriptor, &information, size) == size { numbers.append(Int32(information.ssi_signo)) }
+    return numbers
+  }
+
+  /// Lets writes to a closed pipe or socket fail with an error instead of ending the process.
+  public static func ignoreBrokenPipes() {
+    signal(SIGPIPE, SIG_IGN)
+  }
+}
+
+/// Waits until one of the descriptors is readable; returns which. Nil when the time is over.
+///
+/// - Parameter seconds: the time limit; nil waits for as long as it takes.
+public func waitUntilReadable(_ descriptors: [Int32], seconds: Double? = nil) -> Int32? {
+  var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+  let milliseconds = seconds.map { Int32(max(0, min($0 * 1000, 86_400_000)).rounded(.up)) } ?? -1
+  guard unsafe poll(&entries, nfds_t(entries.count), milliseconds) > 0 else { return nil }
+  return entries.first { $0.revents != 0 }?.fd
+}

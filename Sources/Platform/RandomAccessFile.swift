@@ -20,11 +20,8 @@ public struct RandomAccessFile: ~Copyable, Sendable {
   {
     let flags =
       (access == .readOnly ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW)
-    let opened: Int32
-    switch retryingOnInterrupt({ unsafe open(path, flags, mode) }) {
-    case .success(let value): opened = value
-    case .failure(let code): throw SystemError(operation: "open", object: path, code: code.rawValue)
-    }
+    let opened = retryingOnInterrupt { unsafe open(path, flags, mode) }
+    guard opened >= 0 else { throw SystemError(operation: "open", object: path, code: -opened) }
     if access == .readWrite, flock(opened, LOCK_EX | LOCK_NB) != 0 {
       let code = errno
       close(opened)

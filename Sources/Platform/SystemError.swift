@@ -30,12 +30,12 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Repeats a system call while it is interrupted by a signal; returns its value or the `errno`.
-public func retryingOnInterrupt(_ call: () -> Int32) -> Result<Int32, SystemErrno> {
+/// Repeats a system call while it is interrupted by a signal; returns its value, or the negative `errno` of its failure.
+public func retryingOnInterrupt(_ call: () -> Int32) -> Int32 {
   while true {
     let value = call()
-    if value >= 0 { return .success(value) }
-    if errno != EINTR { return .failure(SystemErrno(rawValue: errno)) }
+    if value >= 0 { return value }
+    if errno != EINTR { return -errno }
   }
 }
 
@@ -44,4 +44,23 @@ public struct SystemErrno: RawRepresentable, Error, Hashable, Sendable {
   public var rawValue: Int32
 
   public init(rawValue: Int32) { self.rawValue = rawValue }
+}
+
+/// The kernel's clocks, in nanoseconds. Only the edges read them: an algorithm gets its time with its data.
+public enum SystemClock {
+  /// Since boot, never stepped, counting while the machine sleeps (`CLOCK_BOOTTIME`).
+  public static var boottime: Int64 { read(CLOCK_BOOTTIME) }
+
+  /// Since boot, never stepped, standing still while the machine sleeps (`CLOCK_MONOTONIC`): the clock of
+  /// waits with a time limit.
+  public static var monotonic: Int64 { read(CLOCK_MONOTONIC) }
+
+  /// Since 1970-01-01 UTC (`CLOCK_REALTIME`); steps when it is set.
+  public static var realtime: Int64 { read(CLOCK_REALTIME) }
+
+  private static func read(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    unsafe clock_gettime(clock, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
 }

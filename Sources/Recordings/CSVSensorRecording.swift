@@ -1,3 +1,4 @@
+internal import Bytes
 public import Sensors
 public import Spatial
 
@@ -109,5 +110,145 @@ public struct CSVSensorRecording: SensorRecording {
       if !text.isEmpty, text.first != UInt8(ascii: "#") { return text }
     }
     return nil
+  }
+}
+
+/// What the columns of a sensor table hold, by their place.
+struct CSVColumns: Sendable {
+  /// A quantity that a column can hold; the raw value is its name in the header.
+  enum Quantity: String, CaseIterable, Sendable {
+    case t, ax, ay, az, gx, gy, gz, mx, my, mz, pressure, temperature
+  }
+
+  private static let triples: [[Quantity]] = [[.ax, .ay, .az], [.gx, .gy, .gz], [.mx, .my, .mz]]
+
+  /// The quantities in the order of the columns.
+  let quantities: [Quantity]
+
+  /// Reads the header: names in any order, each at most once, `t` among them, triples whole.
+  init(header: ArraySlice<UInt8>, file: String, line: Int) throws(RecordingError) {
+    var quantities: [Quantity] = []
+    for field in CSVColumns.fields(of: header) {
+      let name = String(decoding: field, as: UTF8.self)
+      guard let quantity = Quantity(rawValue: name) else {
+        throw RecordingError(
+          file: file, line: line, column: excerpt(field), problem: "is not a column of a sensor recording",
+          remedy: "the accepted columns are \(Quantity.allCases.map(\.rawValue).joined(separator: ", "))")
+      }
+      guard !quantities.contains(quantity) else {
+        throw RecordingError(
+          file: file, line: line, column: name, problem: "appears twice in the header",
+          remedy: "keep one of them")
+      }
+      quantities.append(quantity)
+    }
+    self.quantities = quantities
+    guard quantities.contains(.t) else {
+      throw RecordingError(
+        file: file, line: line, column: "t", problem: "is missing in the header",
+        remedy: "every row needs its time in seconds")
+    }
+    for triple in CSVColumns.triples where !quantities.filter(triple.contains).isEmpty {
+      guard let absent = triple.first(where: { !quantities.contains($0) }) else { continue }
+      let names = triple.map(\.rawValue).joined(separator: ", ")
+      throw RecordingError(
+        file: file, line: line, column: absent.rawValue, problem: "is missing in the header",
+        remedy: "give all of \(names) or none")
+    }
+    guard quantities.count > 1 else {
+      throw RecordingError(
+        file: file, line: line, problem: "the header names no sensor",
+        remedy: "the accepted columns are \(Quantity.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+  }
+
+  /// The fields of a row, blanks around them taken off. Numbers need no quotes, so none are understood.
+  static func fields(of line: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+    line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { field in
+      var field = field
+      while let last = field.last, last == 32 || last == 9 { field.removeLast() }
+      while let first = field.first, first == 32 || first == 9 { field.removeFirst() }
+      return field
+    }
+  }
+
+  /// The kinds of sensor that the table speaks of.
+  var kinds: Set<SensorKind> {
+    var kinds: Set<SensorKind> = []
+    for quantity in quantities {
+      switch quantity {
+      case .t: continue
+      case .ax, .ay, .az: kinds.insert(.accelerometer)
+      case .gx, .gy, .gz: kinds.insert(.gyroscope)
+      case .mx, .my, .mz: kinds.insert(.magnetometer)
+      case .pressure: kinds.insert(.barometer)
+      case .temperature: kinds.insert(.thermometer)
+      }
+    }
+    return kinds
+  }
+}
+
+/// One row of a sensor table.
+struct CSVRow {
+  private var values: [CSVColumns.Quantity: Double] = [:]
+  let timestamp: Timestamp
+
+  /// - Throws: `RecordingError` that names the column: for a number of fields that is not the header's, for a
+  ///   field that is no finite number, for an absent time, and for a triple of which only a part is there.
+  init(
+    line: ArraySlice<UInt8>, columns: CSVColumns, file: String, lineNumber: Int
+  ) throws(RecordingError) {
+    func failure(_ column: CSVColumns.Quantity?, _ problem: String, _ remedy: String) -> RecordingError {
+      RecordingError(
+        file: file, line: lineNumber, column: column?.rawValue, problem: problem, remedy: remedy)
+    }
+    let fields = CSVColumns.fields(of: line)
+    guard fields.count == columns.quantities.count else {
+      throw failure(
+        nil, "the row has \(fields.count) fields, the header \(columns.quantities.count)",
+        "leave the fields of absent values empty")
+    }
+    for (field, quantity) in zip(fields, columns.quantities) where !field.isEmpty {
+      guard let value = DecimalText.number(field.span) else {
+        throw failure(
+          quantity, "\"\(excerpt(field))\" is not a finite number", "leave the field of an absent value empty"
+        )
+      }
+      values[quantity] = value
+    }
+    guard let seconds = values[.t] else {
+      throw failure(.t, "is empty", "every row needs its time in seconds")
+    }
+    // About 290 years; beyond, nanoseconds do not fit.
+    guard abs(seconds) < 9e9 else {
+      throw failure(.t, "\(seconds) s is out of range", "give seconds since the start of the recording")
+    }
+    timestamp = Timestamp(seconds: seconds)
+    for triple in [[CSVColumns.Quantity.ax, .ay, .az], [.gx, .gy, .gz], [.mx, .my, .mz]] {
+      let absent = triple.filter { values[$0] == nil }
+      if let first = absent.first, absent.count < 3 {
+        throw failure(
+          first, "is empty while its fellows are not", "give all three components of a vector or none")
+      }
+    }
+  }
+
+  /// The scalar in a column; nil when the field was empty or there is no such column.
+  subscript(_ quantity: CSVColumns.Quantity) -> Double? { values[quantity] }
+
+  /// What the row says of the inertial sensors.
+  func scan(at timestamp: Timestamp) -> InertialScan {
+    InertialScan(
+      timestamp: timestamp, specificForce: vector(.ax, .ay, .az), rotationRate: vector(.gx, .gy, .gz),
+      magneticField: vector(.mx, .my, .mz), temperature: values[.temperature])
+  }
+
+  /// The vector in three columns; nil when the fields were empty.
+  private func vector(_ x: CSVColumns.Quantity, _ y: CSVColumns.Quantity, _ z: CSVColumns.Quantity)
+    -> Vector3?
+  {
+    guard let x = values[x], let y = values[y], let z = values[z] else { return nil }
+    return Vector3(x, y, z)
   }
 }

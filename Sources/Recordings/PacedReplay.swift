@@ -13,15 +13,9 @@ public final class PacedReplay: SensorSource {
   public let kinds: Set<SensorKind>
 
   private let speed: Double
-  private let wake: EventDescriptor
-  private let shared: Locked<Shared>
-
-  private struct Shared {
-    var recording: any SensorRecording
-    var demands: [SensorKind: SensorDemand]
-    var isStopping = false
-    var thread: DedicatedThread?
-  }
+  private let recording: any SensorRecording
+  private let thread: ServiceThread
+  private let demands: Locked<[SensorKind: SensorDemand]>
 
   /// - Parameters:
   ///   - recording: what to play, from where it stands.
@@ -32,39 +26,23 @@ public final class PacedReplay: SensorSource {
     name = recording.name
     kinds = recording.kinds
     self.speed = speed > 0 ? speed : 1
-    wake = try EventDescriptor()
+    self.recording = recording
+    thread = try ServiceThread()
     // As with hardware, nothing is powered until something is demanded.
-    let demands = Dictionary(uniqueKeysWithValues: recording.kinds.map { ($0, SensorDemand.off) })
-    shared = Locked(Shared(recording: recording, demands: demands))
+    demands = Locked(Dictionary(uniqueKeysWithValues: recording.kinds.map { ($0, SensorDemand.off) }))
   }
 
   public func start(_ sink: @escaping SensorSink) throws {
-    try shared.withLock { shared in
-      guard shared.thread == nil, !shared.isStopping else { return }
-      let recording = shared.recording
-      shared.thread = try DedicatedThread.startWatched(
-        name: "replay", call: { [wake] in wake.signal() },
-        {
-          [self] in play(recording, into: sink, $0)
-        })
-    }
+    try thread.start(name: "replay") { [self] in play(into: sink, $0) }
   }
 
   public func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
-    shared.withLock { if kinds.contains(kind) { $0.demands[kind] = demand } }
+    if kinds.contains(kind) { demands.withLock { $0[kind] = demand } }
   }
 
-  public func stop() {
-    let thread = shared.withLock { shared in
-      shared.isStopping = true
-      defer { shared.thread = nil }
-      return shared.thread
-    }
-    wake.signal()
-    thread?.join()
-  }
+  public func stop() { thread.stop() }
 
-  private func play(_ recording: any SensorRecording, into sink: SensorSink, _ heartbeat: Heartbeat) {
+  private func play(into sink: SensorSink, _ heartbeat: Heartbeat) {
     var recording = recording
     var filter = DemandFilter()
     let started = SystemClock.boottime
@@ -84,8 +62,8 @@ public final class PacedReplay: SensorSource {
           guard waits(until: startedWaiting &+ Int64(min(elapsed, 4e18)), heartbeat) else { return }
           now = Timestamp(nanoseconds: started &+ (time.nanoseconds &- start))
         }
-        guard let demands = demandsUnlessStopping() else { return }
-        for (kind, demand) in demands { filter.setDemand(demand, for: kind) }
+        guard !thread.isStopping else { return }
+        for (kind, demand) in demands.withLock({ $0 }) { filter.setDemand(demand, for: kind) }
         let shifted = event.shifted(byNanoseconds: started &- (origin ?? 0))
         if let rest = filter.admit(shifted) { sink(rest) }
       }
@@ -95,18 +73,14 @@ public final class PacedReplay: SensorSource {
     say(.finished)
   }
 
-  private func demandsUnlessStopping() -> [SensorKind: SensorDemand]? {
-    shared.withLock { $0.isStopping ? nil : $0.demands }
-  }
-
   /// Sleeps until a point of `SystemClock.monotonic`; false when the source is stopped meanwhile.
   private func waits(until deadline: Int64, _ heartbeat: Heartbeat) -> Bool {
     while true {
       heartbeat.beat()
       let left = deadline &- SystemClock.monotonic
       if left <= 0 { return true }
-      _ = wake.wait(seconds: Double(left) * 1e-9)
-      if demandsUnlessStopping() == nil { return false }
+      _ = thread.wake.wait(seconds: Double(left) * 1e-9)
+      if thread.isStopping { return false }
     }
   }
 }

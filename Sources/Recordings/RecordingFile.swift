@@ -11,12 +11,10 @@ final class RecordingFile: Sendable {
   init(path: String) throws(RecordingError) {
     self.path = path
     // O_NONBLOCK, because opening a FIFO without a writer would wait forever.
-    let opened = retryingOnInterrupt { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-    switch opened {
-    case .success(let descriptor): self.descriptor = descriptor
-    case .failure(let code):
+    descriptor = retryingOnInterrupt { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+    guard descriptor >= 0 else {
       throw RecordingError(
-        file: path, problem: "cannot be opened: \(SystemError.message(for: code.rawValue))",
+        file: path, problem: "cannot be opened: \(SystemError.message(for: -descriptor))",
         remedy: "check the path and its permissions")
     }
     var information = stat()
@@ -34,10 +32,7 @@ final class RecordingFile: Sendable {
       let length = retryingOnInterrupt {
         unsafe Int32(truncatingIfNeeded: pread(descriptor, bytes.baseAddress, count, Int(offset)))
       }
-      switch length {
-      case .success(let length): initializedCount = Int(length)
-      case .failure(let failure): code = failure.rawValue
-      }
+      (initializedCount, code) = (Int(max(0, length)), max(0, -length))
     }
     buffer += block
     guard code == 0 else {
@@ -47,4 +42,114 @@ final class RecordingFile: Sendable {
     }
     return block.count
   }
+}
+
+/// Reads a text file line by line in blocks, however large it is.
+///
+/// A line ends with LF or CR LF. Its bytes are handed out as they are: no encoding is assumed.
+package struct LineReader: Sendable {
+  /// Bytes above which a line is an error: no format read here comes near, a binary file does.
+  package static let longestLine = 64 * 1024
+  private static let blockSize = 64 * 1024
+
+  /// The path as it was given.
+  package var path: String { file.path }
+  /// The number of the line handed out last, from 1; 0 before the first.
+  package private(set) var lineNumber = 0
+  /// Whether the line handed out last ended with a line feed. A recorder that was cut off leaves a last line
+  /// without.
+  package private(set) var lineWasTerminated = false
+
+  private let file: RecordingFile
+  private var buffer: [UInt8] = []
+  private var position = 0
+  private var offset: Int64 = 0
+  private var reachedEnd = false
+
+  /// - Throws: `RecordingError` when the file cannot be opened.
+  package init(path: String) throws(RecordingError) {
+    file = try RecordingFile(path: path)
+  }
+
+  /// The next line without its end; nil at the end of the file.
+  /// - Throws: `RecordingError` when the file cannot be read or a line is longer than `longestLine`.
+  package mutating func next() throws(RecordingError) -> ArraySlice<UInt8>? {
+    var searchFrom = position
+    while true {
+      if let end = buffer[searchFrom...].firstIndex(of: UInt8(ascii: "\n")) {
+        lineNumber += 1
+        lineWasTerminated = true
+        defer { position = end + 1 }
+        return try checked(position..<end)
+      }
+      if buffer.count - position > Self.longestLine { lineNumber += 1 }
+      try checkLength(buffer.count - position)
+      if reachedEnd {
+        guard position < buffer.count else { return nil }
+        lineNumber += 1
+        lineWasTerminated = false
+        defer { position = buffer.count }
+        return try checked(position..<buffer.count)
+      }
+      searchFrom = buffer.count - position
+      buffer.removeFirst(position)
+      position = 0
+      let length = try file.read(Self.blockSize, at: offset, into: &buffer)
+      offset += Int64(length)
+      reachedEnd = length == 0
+    }
+  }
+
+  private func checked(_ range: Range<Int>) throws(RecordingError) -> ArraySlice<UInt8> {
+    var line = buffer[range]
+    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    try checkLength(line.count)
+    return line
+  }
+
+  private func checkLength(_ count: Int) throws(RecordingError) {
+    guard count > Self.longestLine else { return }
+    throw RecordingError(
+      file: path, line: lineNumber, problem: "the line is longer than \(Self.longestLine) bytes",
+      remedy: "give a text recording; this looks like another kind of file")
+  }
+}
+
+/// Why a recording cannot be played: where, what is wrong there and what to do about it.
+public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The file's path as it was given.
+  public var file: String
+  /// The line, counted from 1; nil when the file as a whole is meant.
+  public var line: Int?
+  /// The column's name in a table; nil where there are no columns.
+  public var column: String?
+  /// What was found, as in "checksum is 4A, the sentence gives 5B".
+  public var problem: String
+  /// What the reader of the message can do.
+  public var remedy: String
+
+  public init(file: String, line: Int? = nil, column: String? = nil, problem: String, remedy: String) {
+    self.file = file
+    self.line = line
+    self.column = column
+    self.problem = problem
+    self.remedy = remedy
+  }
+
+  public var description: String {
+    var place = file
+    if let line { place += ":\(line)" }
+    if let column { place += ": column \(column)" }
+    return "\(place): \(problem); \(remedy)"
+  }
+}
+
+/// A piece of a file as it may be shown in a message: printable ASCII, cut short.
+func excerpt(_ bytes: some Sequence<UInt8>, limit: Int = 40) -> String {
+  var text = ""
+  for (count, byte) in bytes.enumerated() {
+    if count == limit { return text + "…" }
+    text.unicodeScalars.append((32...126).contains(byte) ? Unicode.Scalar(byte) : "·")
+  }
+  return text
 }

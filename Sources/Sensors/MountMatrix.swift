@@ -48,17 +48,6 @@ public struct MountMatrix: Hashable, Sendable, CustomStringConvertible {
   /// The vector in the device frame.
   public func callAsFunction(_ vector: Vector3) -> Vector3 { rows * vector }
 
-  /// First `self`, then `outer`: from the sensor to its board, then from the board to the vehicle.
-  public func followed(by outer: MountMatrix) -> MountMatrix {
-    let columns = rows.transposed
-    let x = outer(Vector3(columns.m11, columns.m12, columns.m13))
-    let y = outer(Vector3(columns.m21, columns.m22, columns.m23))
-    let z = outer(Vector3(columns.m31, columns.m32, columns.m33))
-    return MountMatrix(
-      valid: RotationMatrix(
-        m11: x.x, m12: y.x, m13: z.x, m21: x.y, m22: y.y, m23: z.y, m31: x.z, m32: y.z, m33: z.z))
-  }
-
   /// The kernel's notation.
   public var description: String {
     "\(rows.m11), \(rows.m12), \(rows.m13); \(rows.m21), \(rows.m22), \(rows.m23); "

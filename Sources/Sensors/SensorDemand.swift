@@ -1,3 +1,5 @@
+public import Spatial
+
 /// What the consumers of a sensor need of it at the least. It flows from the policies up to the source, which
 /// turns it into hardware power.
 public enum SensorDemand: Hashable, Sendable {
@@ -11,4 +13,126 @@ public enum SensorDemand: Hashable, Sendable {
 
   /// Whether anything is wanted at all.
   public var isOn: Bool { self != .off }
+}
+
+/// Decides on a recording's own time line what a sensor under a given demand would have said.
+///
+/// Before the first demand everything passes. A duty cycle starts with its on phase at the time at which the
+/// demand was set. A rate of 1 Hz and above passes everything, because a source delivers at its natural rate; a
+/// lower one lets a sample pass when its interval is over.
+public struct DemandGate: Sendable, Hashable {
+  /// What is needed at present; nil until it was said.
+  public private(set) var demand: SensorDemand?
+  private var since: Timestamp?
+  private var lastPassed: Timestamp?
+
+  public init() {}
+
+  /// Sets what is needed from `time` on; nil before the first sample, and then the first sample's time counts.
+  public mutating func setDemand(_ demand: SensorDemand, at time: Timestamp?) {
+    guard demand != self.demand else { return }
+    self.demand = demand
+    since = time
+    lastPassed = nil
+  }
+
+  /// Whether a sample taken at `time` is said. Ask once for each sample, in order of time.
+  public mutating func admits(_ time: Timestamp) -> Bool {
+    let start = since ?? time
+    since = start
+    switch demand {
+    case nil: return true
+    case .off: return false
+    case .dutyCycle(let on, let period):
+      return DutyCycle(on: on, period: period).isOn(
+        nanosecondsSinceStart: time.nanoseconds &- start.nanoseconds)
+    case .rate(let hertz, _):
+      guard hertz < 1, let last = lastPassed else {
+        lastPassed = time
+        return hertz > 0
+      }
+      // A receiver's seconds are not exact: half a percent early still counts as the interval.
+      guard hertz > 0, time.seconds(since: last) >= 0.995 / hertz else { return false }
+      lastPassed = time
+      return true
+    }
+  }
+}
+
+/// The phases of `SensorDemand.dutyCycle`, in nanoseconds since it was asked for.
+public struct DutyCycle: Sendable, Hashable {
+  /// Nanoseconds on in every period.
+  public let on: Int64
+  /// Nanoseconds from one start to the next; at least 1.
+  public let period: Int64
+
+  public init(on: Duration, period: Duration) {
+    self.on = Self.nanoseconds(on)
+    self.period = max(1, Self.nanoseconds(period))
+  }
+
+  /// Never on when `on` is not positive, always on when it fills the period.
+  public func isOn(nanosecondsSinceStart elapsed: Int64) -> Bool {
+    on > 0 && (on >= period || max(0, elapsed) % period < on)
+  }
+
+  /// When the phase that holds at `elapsed` ends; nil when it never does.
+  public func endOfPhase(nanosecondsSinceStart elapsed: Int64) -> Int64? {
+    guard on > 0, on < period else { return nil }
+    let start = max(0, elapsed) / period * period
+    return max(0, elapsed) - start < on ? start + on : start + period
+  }
+
+  private static func nanoseconds(_ duration: Duration) -> Int64 {
+    let (seconds, attoseconds) = duration.components
+    let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    // A quarter of the range is 73 years and leaves room for sums.
+    guard !overflow, whole.magnitude < UInt64(Int64.max / 4) else {
+      return seconds < 0 ? 0 : Int64.max / 4
+    }
+    return max(0, whole + attoseconds / 1_000_000_000)
+  }
+}
+
+/// One `DemandGate` for each kind of sensor: leaves out of events what is not in demand.
+public struct DemandFilter: Sendable {
+  private var gates: [SensorKind: DemandGate] = [:]
+  private var lastTimestamp: Timestamp?
+
+  public init() {}
+
+  /// Sets what is needed of one kind, from the time of the last event on.
+  public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
+    gates[kind, default: DemandGate()].setDemand(demand, at: lastTimestamp)
+  }
+
+  /// What is left of an event; nil when that is nothing. A change of a source's state always passes.
+  public mutating func admit(_ event: SensorEvent) -> SensorEvent? {
+    if let time = event.timestamp { lastTimestamp = max(time, lastTimestamp ?? time) }
+    switch event {
+    case .inertial(let block):
+      let rest = block.compactMap { admit($0) }
+      return rest.isEmpty && !block.isEmpty ? nil : .inertial(rest)
+    case .barometer(let block):
+      let rest = block.filter { admits(.barometer, at: $0.timestamp) }
+      return rest.isEmpty && gates[.barometer] != nil ? nil : .barometer(rest)
+    case .position(let block):
+      let rest = block.filter { admits(.positioning, at: $0.timestamp) }
+      return rest.isEmpty && gates[.positioning] != nil ? nil : .position(rest)
+    case .status: return event
+    }
+  }
+
+  private mutating func admit(_ scan: InertialScan) -> InertialScan? {
+    var scan = scan
+    for kind in SensorKind.inertial where scan.contains(kind) && !admits(kind, at: scan.timestamp) {
+      scan.remove(kind)
+    }
+    return scan.isEmpty ? nil : scan
+  }
+
+  /// Without a demand for its kind everything passes.
+  private mutating func admits(_ kind: SensorKind, at time: Timestamp) -> Bool {
+    gates[kind]?.admits(time) ?? true
+  }
 }

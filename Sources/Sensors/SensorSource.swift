@@ -1,3 +1,5 @@
+public import Spatial
+
 /// Takes what a source hands over. Called on the source's own thread; must not block for long.
 public typealias SensorSink = @Sendable (SensorEvent) -> Void
 
@@ -41,4 +43,102 @@ public protocol SensorRecording: Sendable {
   /// Sets what is needed of one kind, from the time of the last event on: a recording leaves out what a
   /// sleeping sensor would not have said.
   mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind)
+}
+
+/// What a source hands over: a block of scans, samples or fixes in order of time, or a change of its own state.
+///
+/// Sources hand over blocks, never single samples, because a hand-over between threads costs as much as
+/// several dozen samples' worth of filtering.
+public enum SensorEvent: Sendable, Hashable {
+  case inertial([InertialScan])
+  case barometer([PressureData])
+  case position([PositionFix])
+  case status(SourceStatus)
+
+  /// The time of the newest sample; nil for an empty block.
+  public var timestamp: Timestamp? {
+    switch self {
+    case .inertial(let block): block.last?.timestamp
+    case .barometer(let block): block.last?.timestamp
+    case .position(let block): block.last?.timestamp
+    case .status(let status): status.timestamp
+    }
+  }
+
+  /// Samples of one kind of sensor in the block.
+  public func count(of kind: SensorKind) -> Int {
+    switch self {
+    case .inertial(let block): block.reduce(0) { $1.contains(kind) ? $0 + 1 : $0 }
+    case .barometer(let block): kind == .barometer ? block.count : 0
+    case .position(let block): kind == .positioning ? block.count : 0
+    case .status: 0
+    }
+  }
+
+  /// The same event that much later on the time line.
+  package func shifted(byNanoseconds nanoseconds: Int64) -> SensorEvent {
+    func shift<Sample>(_ block: [Sample], _ time: WritableKeyPath<Sample, Timestamp>) -> [Sample] {
+      block.map { sample in
+        var sample = sample
+        sample[keyPath: time].nanoseconds &+= nanoseconds
+        return sample
+      }
+    }
+    switch self {
+    case .inertial(let block): return .inertial(shift(block, \.timestamp))
+    case .barometer(let block): return .barometer(shift(block, \.timestamp))
+    case .position(let block): return .position(shift(block, \.timestamp))
+    case .status(var status):
+      status.timestamp.nanoseconds &+= nanoseconds
+      return .status(status)
+    }
+  }
+}
+
+/// A source's state, sent once per change.
+public struct SourceStatus: Sendable, Hashable {
+  public enum State: Sendable, Hashable {
+    /// Delivers. `rates` holds the effective rate in Hz of each kind, where the source knows it.
+    case active(rates: [SensorKind: Double])
+    /// Asleep because nobody wants anything of it.
+    case idle
+    /// Not reachable; the source keeps trying. The reason is a sentence for the person on call.
+    case unavailable(reason: String)
+    /// A recording is over.
+    case finished
+  }
+
+  public var timestamp: Timestamp
+  /// The source's name, as in "gpsd://127.0.0.1:2947" or "iio:device0 (lsm6dsox)".
+  public var source: String
+  public var kinds: Set<SensorKind>
+  public var state: State
+  /// What the hardware is, by a name that stays the same across restarts, as in "lsm6dsox"; nil when it does not say.
+  public var device: String?
+
+  public init(
+    timestamp: Timestamp, source: String, kinds: Set<SensorKind>, state: State, device: String? = nil
+  ) {
+    self.timestamp = timestamp
+    self.source = source
+    self.kinds = kinds
+    self.state = state
+    self.device = device
+  }
+}
+
+/// What a sensor measures.
+public enum SensorKind: String, Hashable, Sendable, CaseIterable, Comparable {
+  case accelerometer
+  case gyroscope
+  case magnetometer
+  case barometer
+  case thermometer
+  /// A satellite receiver.
+  case positioning
+
+  /// The kinds that an `InertialScan` holds.
+  public static let inertial: [SensorKind] = [.gyroscope, .accelerometer, .magnetometer, .thermometer]
+
+  public static func < (a: SensorKind, b: SensorKind) -> Bool { a.rawValue < b.rawValue }
 }

@@ -46,7 +46,7 @@ public struct GPSDLogRecording: SensorRecording {
           remedy: "the log is damaged here; record it again with gpspipe -w")
       }
       reportCount += 1
-      if let event = take(report) { return event }
+      if let event = event(of: report) { return event }
     }
     guard reportCount > 0 else {
       throw RecordingError(
@@ -55,10 +55,10 @@ public struct GPSDLogRecording: SensorRecording {
     return nil
   }
 
-  private mutating func take(_ report: GPSDReport) -> SensorEvent? {
+  private mutating func event(of report: GPSDReport) -> SensorEvent? {
     switch report {
     case .sky(let sky):
-      assembler.take(sky, at: clock.timestamp(for: nil))
+      assembler.update(sky, at: clock.timestamp(for: nil))
       return nil
     case .fix(let report):
       let timestamp = clock.timestamp(for: report.time)

@@ -35,3 +35,48 @@ public struct GPSDProbe: Hashable, Sendable {
     }
   }
 }
+
+/// Where a gpsd listens.
+public struct GPSDAddress: Hashable, Sendable, CustomStringConvertible {
+  /// The port that gpsd has by default.
+  public static let standardPort: UInt16 = 2947
+
+  /// A name or a numeric address.
+  public var host: String
+  public var port: UInt16
+
+  public init(host: String = "127.0.0.1", port: UInt16 = standardPort) {
+    self.host = host
+    self.port = port
+  }
+
+  public var description: String {
+    host.contains(":") ? "gpsd://[\(host)]:\(port)" : "gpsd://\(host):\(port)"
+  }
+}
+
+/// Why gpsd cannot be asked: what was tried, where, and the cause with its remedy.
+public struct GPSDError: Error, Hashable, Sendable, CustomStringConvertible {
+  public enum Kind: Hashable, Sendable {
+    /// The host's name has no address.
+    case unknownHost
+    /// Nobody listens there, or nothing answers.
+    case unreachable
+    /// The connection was closed or failed.
+    case connectionLost
+    /// What answers is not a gpsd that can be understood.
+    case protocolViolation
+    /// The caller asked to stop waiting.
+    case interrupted
+  }
+
+  public var kind: Kind
+  /// What was being done, as in "connect to".
+  public var operation: String
+  /// The address, as in "gpsd://127.0.0.1:2947".
+  public var object: String
+  /// The cause, and the remedy where there is one.
+  public var cause: String
+
+  public var description: String { "\(operation) \(object): \(cause)" }
+}

@@ -48,7 +48,7 @@ struct GPSDSession: ~Copyable {
   /// - Throws: `connectionLost`, or `protocolViolation` for a line without end.
   mutating func nextReport(deadline: Int64?, wake: EventDescriptor) throws(GPSDError) -> Outcome {
     while true {
-      while let line = takeLine() {
+      while let line = nextLine() {
         if let report = decoder.decode(line) { return .report(report) }
       }
       guard buffer.count <= Self.longestLine else {
@@ -64,7 +64,7 @@ struct GPSDSession: ~Copyable {
     }
   }
 
-  private mutating func takeLine() -> ArraySlice<UInt8>? {
+  private mutating func nextLine() -> ArraySlice<UInt8>? {
     guard let end = buffer[position...].firstIndex(of: UInt8(ascii: "\n")) else {
       buffer.removeFirst(position)
       position = 0

@@ -53,14 +53,11 @@ struct GPSDSocket: ~Copyable {
   /// Sends a request whole. Requests are short: a connection that does not take one is broken.
   func send(_ request: String) throws(GPSDError) {
     let bytes = Array(request.utf8)
-    var code: Int32 = 0
     let sent = retryingOnInterrupt {
-      let sent = unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-      code = errno
-      return Int32(sent)
+      Int32(unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)))
     }
-    guard case .success(let count) = sent, Int(count) == bytes.count else {
-      throw failure("send to", SystemError.message(for: code))
+    guard Int(sent) == bytes.count else {
+      throw failure("send to", SystemError.message(for: sent < 0 ? -sent : EAGAIN))
     }
   }
 

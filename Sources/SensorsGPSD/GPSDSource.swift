@@ -1,5 +1,6 @@
 internal import Platform
 public import Sensors
+internal import Spatial
 
 /// The receivers of a gpsd, live.
 ///
@@ -18,14 +19,8 @@ public final class GPSDSource: SensorSource {
 
   private let address: GPSDAddress
   private let device: String?
-  private let wake: EventDescriptor
-  private let shared = Locked(Shared())
-
-  private struct Shared {
-    var demand = SensorDemand.off
-    var isStopping = false
-    var thread: DedicatedThread?
-  }
+  private let thread: ServiceThread
+  private let demand = Locked(SensorDemand.off)
 
   /// - Parameters:
   ///   - address: where gpsd listens.
@@ -35,47 +30,173 @@ public final class GPSDSource: SensorSource {
     self.address = address
     self.device = device
     name = address.description + (device.map { " (\($0))" } ?? "")
-    wake = try EventDescriptor()
+    thread = try ServiceThread()
   }
 
   /// - Throws: `SystemError` when the kernel has no room for another thread. A second call does nothing.
   public func start(_ sink: @escaping SensorSink) throws {
-    try shared.withLock { shared in
-      guard shared.thread == nil, !shared.isStopping else { return }
-      shared.thread = try DedicatedThread.startWatched(
-        name: "gpsd", call: { [wake] in wake.signal() },
-        {
-          [self] in run(sink, $0)
-        })
-    }
+    try thread.start(name: "gpsd") { [self] in run(sink, $0) }
   }
 
   public func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
     guard kind == .positioning else { return }
-    shared.withLock { $0.demand = demand }
-    wake.signal()
+    self.demand.withLock { $0 = demand }
+    thread.wake.signal()
   }
 
-  public func stop() {
-    let thread = shared.withLock { shared in
-      shared.isStopping = true
-      defer { shared.thread = nil }
-      return shared.thread
-    }
-    wake.signal()
-    thread?.join()
-  }
+  public func stop() { thread.stop() }
 
   private func run(_ sink: @escaping SensorSink, _ heartbeat: Heartbeat) {
     var worker = GPSDWorker(
-      name: name, address: address, device: device, wake: wake, heartbeat: heartbeat, sink: sink)
-    while let demand = demandUnlessStopping() {
+      name: name, address: address, device: device, wake: thread.wake, heartbeat: heartbeat, sink: sink)
+    while !thread.isStopping {
       heartbeat.beat()
-      worker.work(demand: demand)
+      worker.work(demand: demand.withLock { $0 })
+    }
+  }
+}
+
+/// What the thread of a `GPSDSource` does: carries out what `GPSDWatch` decides and passes reports on.
+struct GPSDWorker: ~Copyable {
+  /// Nanoseconds after which a connection attempt is given up.
+  private static let connectTimeLimit: Int64 = 5_000_000_000
+
+  private let name: String
+  private let address: GPSDAddress
+  private let device: String?
+  private let wake: EventDescriptor
+  private let heartbeat: Heartbeat
+  private let sink: SensorSink
+  private let decoder = GPSDReportDecoder()
+
+  private var watch: GPSDWatch
+  private var generator = SystemRandomNumberGenerator()
+  private var session: GPSDSession?
+  private var assembler = GPSDFixAssembler()
+  private var thinning = DemandGate()
+  private var gathering = ReportGathering()
+  /// Fixes that waited, until all that did were read.
+  private var gathered: [PositionFix] = []
+
+  init(
+    name: String, address: GPSDAddress, device: String?, wake: EventDescriptor, heartbeat: Heartbeat,
+    sink: @escaping SensorSink
+  ) {
+    self.name = name
+    self.address = address
+    self.device = device
+    self.wake = wake
+    self.heartbeat = heartbeat
+    self.sink = sink
+    watch = GPSDWatch(source: address.description, device: device)
+  }
+
+  /// Brings the watch in line with the demand, then waits for reports until the demand may have changed.
+  mutating func work(demand: SensorDemand) {
+    gathering.setDemand(demand, at: SystemClock.monotonic)
+    // Before a watch is left: what waited for it was wanted.
+    if gathering.isBehind { catchUp() }
+    if case .rate = demand {
+      thinning.setDemand(demand, at: nil)
+    } else {
+      thinning = DemandGate()
+    }
+    handle(.demand(demand))
+    while true {
+      switch wait() {
+      case .interrupted:
+        wake.drain()
+        return
+      case .timedOut: handle(.tick)
+      case .report(let report): process(report)
+      }
     }
   }
 
-  private func demandUnlessStopping() -> SensorDemand? {
-    shared.withLock { $0.isStopping ? nil : $0.demand }
+  /// Waits for the next report, the next decision's time or a signal.
+  private mutating func wait() -> GPSDSession.Outcome {
+    let now = SystemClock.monotonic
+    let deadline = watch.deadline(at: now)
+    let pause = watch.isWatching ? gathering.pause(at: now) : nil
+    if pause == nil, let outcome = nextReport(deadline: deadline, at: now) { return outcome }
+    let end = [pause, deadline].compactMap { $0 }.min()
+    let left = end.map { Double(max(0, $0 - SystemClock.monotonic)) * 1e-9 + 0.001 } ?? 86_400
+    return wake.wait(seconds: left) ? .interrupted : .timedOut
   }
+
+  /// The next report, of those that are there already where they are gathered; nil without a connection.
+  private mutating func nextReport(deadline: Int64?, at now: Int64) -> GPSDSession.Outcome? {
+    do {
+      let isGathering = gathering.takesOnlyWhatIsThere
+      let outcome = try session?.nextReport(deadline: isGathering ? now : deadline, wake: wake)
+      if isGathering, outcome == .timedOut {
+        gathering.caughtUp(at: now)
+        handOver()
+      }
+      return outcome
+    } catch {
+      close()
+      handle(.disconnected(reason: "\(error)"))
+      return .timedOut
+    }
+  }
+
+  /// Takes what is there already.
+  private mutating func catchUp() {
+    while case .report(let report) = nextReport(deadline: nil, at: SystemClock.monotonic) { process(report) }
+    handOver()
+  }
+
+  private mutating func handOver() {
+    if !gathered.isEmpty { sink(.position(gathered)) }
+    gathered.removeAll()
+  }
+
+  private mutating func handle(_ event: GPSDWatch.Event) {
+    for action in watch.handle(event, at: SystemClock.monotonic, using: &generator) {
+      switch action {
+      case .disconnect: close()
+      case .say(let state):
+        sink(.status(SourceStatus(timestamp: now, source: name, kinds: [.positioning], state: state)))
+      case .connect: connect()
+      }
+    }
+  }
+
+  private mutating func connect() {
+    // A name lookup cannot be interrupted.
+    heartbeat.expectPause(seconds: 120)
+    defer { heartbeat.beat() }
+    do {
+      let opened = try GPSDSession(
+        to: address, decoder: decoder, deadline: SystemClock.monotonic + Self.connectTimeLimit, wake: wake)
+      try opened.watch(device: device)
+      session = consume opened
+      handle(.connected)
+    } catch {
+      // Whoever interrupted has left a new demand, which decides what comes next.
+      if error.kind != .interrupted { handle(.disconnected(reason: "\(error)")) }
+    }
+  }
+
+  private mutating func close() {
+    handOver()
+    session = nil
+    assembler = GPSDFixAssembler()
+  }
+
+  private mutating func process(_ report: GPSDReport) {
+    switch report {
+    case .sky(let sky): assembler.update(sky, at: now)
+    case .device(let device) where !device.isActive: handle(.deviceClosed(path: device.path))
+    case .fix(let report):
+      let fix = assembler.fix(report, at: gathering.arrival(of: report.time, takenAt: now))
+      handle(.reported(device: report.device))
+      if thinning.admits(fix.timestamp) { gathered.append(fix) }
+      if !gathering.takesOnlyWhatIsThere { handOver() }
+    default: return
+    }
+  }
+
+  private var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }
 }

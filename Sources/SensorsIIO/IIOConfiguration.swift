@@ -3,7 +3,7 @@ public import Sensors
 /// Which IIO hardware to use and how. Every default works for one chip on this machine.
 public struct IIOConfiguration: Hashable, Sendable {
   /// Where the hardware is: `local:`, `ip:HOST`, `ip:HOST:PORT`, `usb:` or any other libiio URI.
-  public var uri = "local:"
+  public var uri: String
 
   /// The kinds that the source looks for.
   public var kinds: Set<SensorKind> = [
@@ -46,9 +46,7 @@ public struct IIOConfiguration: Hashable, Sendable {
   /// gives its hardware half of that.
   public var timeout: Double = 5
 
-  public init() {}
-
-  public init(uri: String) { self.uri = uri }
+  public init(uri: String = "local:") { self.uri = uri }
 
   /// The demand in Hz within the limits.
   package func limited(_ hertz: Double) -> Double {

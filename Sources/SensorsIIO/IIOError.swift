@@ -1,5 +1,5 @@
 internal import Glibc
-public import Platform
+internal import Platform
 
 /// What went wrong with IIO hardware: what was tried, on what, why, and what helps.
 public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -31,20 +31,19 @@ public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The context's URI, with the device and attribute where it is about one.
   public var object: String
   /// The `errno` value, nil where it was not the system that refused.
-  public var code: SystemErrno?
+  public var code: Int32? = nil
   /// Why, and what helps, as a clause.
   public var reason: String
 
-  public init(operation: Operation, object: String, code: SystemErrno? = nil, reason: String) {
-    (self.operation, self.object, self.code, self.reason) = (operation, object, code, reason)
-  }
-
   public var description: String { "cannot \(operation) \(object): \(reason)" }
+}
+
+extension IIOError {
 
   /// A refused libiio call. - Parameter code: the positive `errno` value.
   init(operation: Operation, object: String, errno code: Int32) {
     self.init(
-      operation: operation, object: object, code: SystemErrno(rawValue: code),
+      operation: operation, object: object, code: code,
       reason: SystemError.message(for: code) + Self.remedy(for: code))
   }
 
@@ -79,7 +78,7 @@ public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
     } else {
       reason = "\(cause); the URI must be local:, ip:HOST[:PORT] or usb:[BUS.ADDRESS.INTERFACE]"
     }
-    self.init(operation: .open, object: uri, code: SystemErrno(rawValue: code), reason: reason)
+    self.init(operation: .open, object: uri, code: code, reason: reason)
   }
 
   private static func remedy(for code: Int32) -> String {

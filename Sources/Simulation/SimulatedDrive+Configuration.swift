@@ -98,28 +98,20 @@ extension SimulatedDrive.Configuration {
     try Self.check(longestSilence, in: 0.01...3600, "longestSilence")
     try Self.check(startTimestamp.seconds, in: 0...1e9, "startTimestamp")
     if let duration { try Self.check(duration, in: 0...1e9, "duration") }
-    try check(inertialErrors)
-    try check(environment)
-    try check(receiver)
-  }
-
-  private func check(_ errors: SimulatedDrive.InertialErrors) throws(SimulationError) {
     for (value, name) in [
-      (errors.accelerometerNoiseDensity, "accelerometerNoiseDensity"),
-      (errors.accelerometerBias, "accelerometerBias"),
-      (errors.accelerometerBiasWander, "accelerometerBiasWander"),
-      (errors.gyroscopeNoiseDensity, "gyroscopeNoiseDensity"),
-      (errors.gyroscopeBias, "gyroscopeBias"), (errors.gyroscopeBiasWander, "gyroscopeBiasWander"),
-      (errors.roadVibration, "roadVibration"), (errors.roadRocking, "roadRocking"),
-      (errors.idleVibration, "idleVibration"),
+      (inertialErrors.accelerometerNoiseDensity, "accelerometerNoiseDensity"),
+      (inertialErrors.accelerometerBias, "accelerometerBias"),
+      (inertialErrors.accelerometerBiasWander, "accelerometerBiasWander"),
+      (inertialErrors.gyroscopeNoiseDensity, "gyroscopeNoiseDensity"),
+      (inertialErrors.gyroscopeBias, "gyroscopeBias"),
+      (inertialErrors.gyroscopeBiasWander, "gyroscopeBiasWander"),
+      (inertialErrors.roadVibration, "roadVibration"), (inertialErrors.roadRocking, "roadRocking"),
+      (inertialErrors.idleVibration, "idleVibration"),
     ] {
       try Self.check(value, in: 0...100, "inertialErrors.\(name)")
     }
-    try Self.check(errors.biasCorrelationTime, in: 1...1e9, "inertialErrors.biasCorrelationTime")
-    try Self.check(errors.idleFrequency, in: 1...1000, "inertialErrors.idleFrequency")
-  }
-
-  private func check(_ environment: SimulatedDrive.Environment) throws(SimulationError) {
+    try Self.check(inertialErrors.biasCorrelationTime, in: 1...1e9, "inertialErrors.biasCorrelationTime")
+    try Self.check(inertialErrors.idleFrequency, in: 1...1000, "inertialErrors.idleFrequency")
     try Self.check(environment.declination, in: -180...180, "environment.declination")
     try Self.check(environment.inclination, in: -90...90, "environment.inclination")
     try Self.check(environment.fieldStrength, in: 0...200, "environment.fieldStrength")
@@ -131,9 +123,6 @@ extension SimulatedDrive.Configuration {
     try Self.check(environment.temperature, in: -90...90, "environment.temperature")
     try Self.check(environment.warmUp, in: 0...100, "environment.warmUp")
     try Self.check(environment.thermometerNoise, in: 0...100, "environment.thermometerNoise")
-  }
-
-  private func check(_ receiver: SimulatedDrive.Receiver) throws(SimulationError) {
     try Self.check(receiver.horizontalError, in: 0...1000, "receiver.horizontalError")
     try Self.check(receiver.verticalError, in: 0...1000, "receiver.verticalError")
     try Self.check(receiver.errorCorrelationTime, in: 0.1...1e9, "receiver.errorCorrelationTime")
@@ -158,6 +147,24 @@ extension SimulatedDrive.Configuration {
     guard range.contains(value) else {
       throw .configuration(
         field: field, problem: "\(value) is not in \(range.lowerBound) ... \(range.upperBound)")
+    }
+  }
+}
+
+/// Why a simulation cannot be set up: the caller's mistake, found before anything runs.
+public enum SimulationError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// A waypoint cannot be driven; waypoints count from 0.
+  case waypoint(Int, problem: String)
+  /// The route as a whole cannot be driven.
+  case route(problem: String)
+  /// A field of `SimulatedDrive.Configuration` is out of its range.
+  case configuration(field: String, problem: String)
+
+  public var description: String {
+    switch self {
+    case .waypoint(let index, let problem): "simulated route, waypoint \(index): \(problem)"
+    case .route(let problem): "simulated route: \(problem)"
+    case .configuration(let field, let problem): "simulation setting \(field): \(problem)"
     }
   }
 }

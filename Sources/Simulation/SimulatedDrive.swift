@@ -31,8 +31,8 @@ public struct SimulatedDrive: SensorRecording {
   private var hasNews = true
   private var isFinished = false
 
-  private var accelerometer: AccelerometerModel
-  private var gyroscope: GyroscopeModel
+  private var accelerometer: InertialModel
+  private var gyroscope: InertialModel
   private var magnetometer: MagnetometerModel
   private var barometer: BarometerModel
   private var thermometer: ThermometerModel
@@ -66,10 +66,10 @@ public struct SimulatedDrive: SensorRecording {
     lastSamples = Array(repeating: nil, count: channels.count)
 
     let rates = configuration.rates
-    accelerometer = AccelerometerModel(
-      errors: configuration.inertialErrors, rate: rates.accelerometer, generator: generator(2))
-    gyroscope = GyroscopeModel(
-      errors: configuration.inertialErrors, rate: rates.gyroscope, generator: generator(3))
+    accelerometer = InertialModel(
+      accelerometer: configuration.inertialErrors, rate: rates.accelerometer, generator: generator(2))
+    gyroscope = InertialModel(
+      gyroscope: configuration.inertialErrors, rate: rates.gyroscope, generator: generator(3))
     magnetometer = MagnetometerModel(configuration.environment, generator: generator(4))
     barometer = BarometerModel(configuration.environment, generator: generator(5))
     thermometer = ThermometerModel(configuration.environment, generator: generator(6))
@@ -132,9 +132,7 @@ public struct SimulatedDrive: SensorRecording {
     case .magnetometer, .barometer, .thermometer, .positioning: break
     }
   }
-}
 
-extension SimulatedDrive {
   /// At equal times the slow sensors' news come after the fast ones'.
   private static let order: [SensorKind] = [
     .gyroscope, .accelerometer, .magnetometer, .barometer, .thermometer, .positioning,
@@ -209,9 +207,9 @@ extension SimulatedDrive {
           let elapsed = elapsed(index, time)
           switch channels[index].kind {
           case .accelerometer:
-            scan.specificForce = accelerometer.sample(
+            scan.specificForce = accelerometer.force(
               motion, at: scan.timestamp, elapsed: elapsed, engineRuns: engineRuns(at: lapTime))
-          case .gyroscope: scan.rotationRate = gyroscope.sample(motion, elapsed: elapsed)
+          case .gyroscope: scan.rotationRate = gyroscope.rotation(motion, elapsed: elapsed)
           case .magnetometer: scan.magneticField = magnetometer.sample(motion)
           case .thermometer: scan.temperature = thermometer.sample(after: Double(time) * 1e-9)
           case .barometer, .positioning: break

@@ -34,17 +34,10 @@ extension Coordinate {
     geodesic(to: other).distance
   }
 
-  /// The direction at the start of the geodesic to another position, degrees clockwise from true north,
-  /// 0 ..< 360; zero when both are the same.
-  public func bearing(to other: Coordinate) -> Double {
-    geodesic(to: other).bearing
-  }
-
   /// Distance (m) and initial bearing (degrees clockwise from north) of the geodesic to another position.
   public func geodesic(to other: Coordinate) -> (distance: Double, bearing: Double) {
     if self == other { return (0, 0) }
     let f = WGS84.flattening
-    let (a, b) = (WGS84.semiMajorAxis, WGS84.semiMinorAxis)
     let u1 = atan((1 - f) * tan(latitude.radians))
     let u2 = atan((1 - f) * tan(other.latitude.radians))
     let l = signedDegrees(from: longitude, to: other.longitude).radians
@@ -68,18 +61,11 @@ extension Coordinate {
         * (sigma + c * sinSigma * (cos2SigmaM + c * cosSigma * (2 * cos2SigmaM * cos2SigmaM - 1)))
       if abs(lambda) > .pi { break }
       guard abs(lambda - previous) < 1e-13 else { continue }
-      let uSq = cosSqAlpha * (a * a - b * b) / (b * b)
-      let bigA = 1 + uSq / 16384 * (4096 + uSq * (-768 + uSq * (320 - 175 * uSq)))
-      let bigB = uSq / 1024 * (256 + uSq * (-128 + uSq * (74 - 47 * uSq)))
-      let m = cos2SigmaM * cos2SigmaM
-      let deltaSigma =
-        bigB * sinSigma
-        * (cos2SigmaM + bigB / 4
-          * (cosSigma * (2 * m - 1)
-            - bigB / 6 * cos2SigmaM * (4 * sinSigma * sinSigma - 3) * (4 * m - 3)))
+      let series = VincentySeries(cosSqAlpha: cosSqAlpha)
+      let deltaSigma = series.delta(sinSigma, cosSigma, cos2SigmaM)
       let bearing = atan2(
         cosU2 * sin(lambda), cosU1 * sinU2 - sinU1 * cosU2 * cos(lambda))
-      return (b * bigA * (sigma - deltaSigma), normalizedDegrees(bearing.degrees))
+      return (WGS84.semiMinorAxis * series.a * (sigma - deltaSigma), normalizedDegrees(bearing.degrees))
     }
     return greatCircle(to: other)
   }
@@ -87,8 +73,7 @@ extension Coordinate {
   /// The position at the end of a geodesic of `distance` metres that starts at `bearing` degrees clockwise
   /// from true north. Vincenty's direct solution (1975).
   public func destination(distance: Double, bearing: Double) -> Coordinate {
-    let f = WGS84.flattening
-    let (a, b) = (WGS84.semiMajorAxis, WGS84.semiMinorAxis)
+    let (f, b) = (WGS84.flattening, WGS84.semiMinorAxis)
     let (sinAlpha1, cosAlpha1) = (sin(bearing.radians), cos(bearing.radians))
     let tanU1 = (1 - f) * tan(latitude.radians)
     let cosU1 = 1 / (1 + tanU1 * tanU1).squareRoot()
@@ -96,20 +81,13 @@ extension Coordinate {
     let sigma1 = atan2(tanU1, cosAlpha1)
     let sinAlpha = cosU1 * sinAlpha1
     let cosSqAlpha = 1 - sinAlpha * sinAlpha
-    let uSq = cosSqAlpha * (a * a - b * b) / (b * b)
-    let bigA = 1 + uSq / 16384 * (4096 + uSq * (-768 + uSq * (320 - 175 * uSq)))
-    let bigB = uSq / 1024 * (256 + uSq * (-128 + uSq * (74 - 47 * uSq)))
-    var sigma = distance / (b * bigA)
+    let series = VincentySeries(cosSqAlpha: cosSqAlpha)
+    var sigma = distance / (b * series.a)
     var cos2SigmaM = cos(2 * sigma1 + sigma)
     for _ in 0..<100 {
       cos2SigmaM = cos(2 * sigma1 + sigma)
-      let (s, c, m) = (sin(sigma), cos(sigma), cos2SigmaM * cos2SigmaM)
-      let delta =
-        bigB * s
-        * (cos2SigmaM + bigB / 4
-          * (c * (2 * m - 1) - bigB / 6 * cos2SigmaM * (4 * s * s - 3) * (4 * m - 3)))
       let previous = sigma
-      sigma = distance / (b * bigA) + delta
+      sigma = distance / (b * series.a) + series.delta(sin(sigma), cos(sigma), cos2SigmaM)
       if abs(sigma - previous) < 1e-14 { break }
     }
     let (sinSigma, cosSigma) = (sin(sigma), cos(sigma))
@@ -136,5 +114,26 @@ extension Coordinate {
       sin(l) * cos(phi2), cos(phi1) * sin(phi2) - sin(phi1) * cos(phi2) * cos(l))
     let meanRadius = (2 * WGS84.semiMajorAxis + WGS84.semiMinorAxis) / 3
     return (2 * meanRadius * asin(min(1, h.squareRoot())), normalizedDegrees(bearing.degrees))
+  }
+}
+
+/// Vincenty's series in the squared second eccentricity of the geodesic's great ellipse.
+private struct VincentySeries {
+  let a: Double
+  private let b: Double
+
+  init(cosSqAlpha: Double) {
+    let (major, minor) = (WGS84.semiMajorAxis, WGS84.semiMinorAxis)
+    let uSq = cosSqAlpha * (major * major - minor * minor) / (minor * minor)
+    a = 1 + uSq / 16384 * (4096 + uSq * (-768 + uSq * (320 - 175 * uSq)))
+    b = uSq / 1024 * (256 + uSq * (-128 + uSq * (74 - 47 * uSq)))
+  }
+
+  func delta(_ sinSigma: Double, _ cosSigma: Double, _ cos2SigmaM: Double) -> Double {
+    let m = cos2SigmaM * cos2SigmaM
+    return b * sinSigma
+      * (cos2SigmaM + b / 4
+        * (cosSigma * (2 * m - 1)
+          - b / 6 * cos2SigmaM * (4 * sinSigma * sinSigma - 3) * (4 * m - 3)))
   }
 }

@@ -1,6 +1,4 @@
 internal import ArgumentParser
-internal import Fleet
-internal import FleetConsole
 internal import FleetControl
 
 struct Regions: ParsableCommand {
@@ -26,24 +24,9 @@ struct Regions: ParsableCommand {
       """,
     subcommands: [List.self, Push.self, Remove.self, Diff.self])
 
-  fileprivate static func run(
-    _ action: RegionsOptions.Action, _ broker: BrokerArguments, json: Bool, radius: Double? = nil,
-    timeout: Double = 0, _ targets: () throws(FleetError) -> VehicleTargets
-  ) throws {
-    func options() throws(FleetError) -> RegionsOptions {
-      var options = RegionsOptions(action, targets: try targets())
-      options.broker = try broker.options()
-      options.radius = radius
-      options.timeout = timeout
-      options.json = json
-      return options
-    }
-    try perform(RegionsCommand.run, try options())
-  }
-
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Prints what vehicles watch, and what they are to.",
+      abstract: "Shows the regions that vehicles watch, and the desired ones.",
       discussion: """
         Examples:
           odograph regions list --fleet delivery
@@ -51,16 +34,14 @@ struct Regions: ParsableCommand {
 
         Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: VehicleArguments
-    @Flag(help: "Print a JSON line for each vehicle.") var json = false
+    @OptionGroup var options: VehicleQueryOptions
 
-    func run() throws { try Regions.run(.list, broker, json: json) { targets.targets(broker) } }
+    func run() throws { try perform(RegionsCommand.list, options) }
   }
 
   struct Push: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Wants the regions of a file watched, in place of those wanted before.",
+      abstract: "Sets the desired regions to those of a file.",
       discussion: """
         Give --fleet or --vehicle; every vehicle of every fleet is told only with --every-vehicle.
 
@@ -71,28 +52,14 @@ struct Regions: ParsableCommand {
         Exit codes: 0 done; 64 usage, or a file that cannot be read; 69 broker unavailable, or a vehicle refused a region; \
         74 output gone; 75 a vehicle did not report in time; 130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: ChangedVehicleArguments
-    @Argument(help: "A GeoJSON, KML or WKT file; - is standard input.") var file: String
-    @Flag(help: "Beside those wanted before; one of the same name is replaced.") var add = false
-    @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres")) var radius: Double?
-    @Option(
-      help: ArgumentHelp("Only for this percentage of the vehicles, drawn by lot.", valueName: "percent"))
-    var share: Double?
-    @Option(help: ArgumentHelp("How long to wait for reports; 0 does not wait.", valueName: "seconds"))
-    var timeout = 60.0
-    @Flag(help: "Print a JSON line for each vehicle.") var json = false
+    @OptionGroup var options: RegionsPushOptions
 
-    func run() throws {
-      try Regions.run(
-        .push(file: file, adding: add), broker, json: json, radius: radius, timeout: timeout
-      ) { () throws(FleetError) in try targets.targets(broker, share: share) }
-    }
+    func run() throws { try perform(RegionsCommand.push, options) }
   }
 
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Wants regions watched no more.",
+      abstract: "Removes desired regions.",
       discussion: """
         Give --fleet or --vehicle; every vehicle of every fleet is told only with --every-vehicle.
 
@@ -104,28 +71,14 @@ struct Regions: ParsableCommand {
         74 output gone; 75 a vehicle did not \
         report in time; 130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: ChangedVehicleArguments
-    @Argument(help: "Names of regions.") var names: [String] = []
-    @Flag(help: "All of them.") var all = false
-    @Option(help: ArgumentHelp("How long to wait for reports; 0 does not wait.", valueName: "seconds"))
-    var timeout = 60.0
-    @Flag(help: "Print a JSON line for each vehicle.") var json = false
+    @OptionGroup var options: RegionsRemoveOptions
 
-    func validate() throws {
-      if names.isEmpty != all { throw ValidationError("name the regions to remove, or say --all") }
-    }
-
-    func run() throws {
-      try Regions.run(.remove(names), broker, json: json, timeout: timeout) { () throws(FleetError) in
-        try targets.targets(broker)
-      }
-    }
+    func run() throws { try perform(RegionsCommand.remove, options) }
   }
 
   struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Prints where vehicles do not watch what is wanted, or what a file holds.",
+      abstract: "Shows where watched and desired regions, or those of a file, differ.",
       discussion: """
         Examples:
           odograph regions diff --fleet delivery
@@ -134,14 +87,8 @@ struct Regions: ParsableCommand {
         Exit codes: 0 nothing differs; 1 something does; 64 usage, or a file that cannot be read; 69 broker unavailable; \
         74 output gone; 130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup(title: "Broker") var broker: BrokerArguments
-    @OptionGroup(title: "Vehicles") var targets: VehicleArguments
-    @Argument(help: "A GeoJSON, KML or WKT file (default: what is wanted of each vehicle).") var file: String?
-    @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres")) var radius: Double?
-    @Flag(help: "Print a JSON line for each difference.") var json = false
+    @OptionGroup var options: RegionsDiffOptions
 
-    func run() throws {
-      try Regions.run(.diff(file: file), broker, json: json, radius: radius) { targets.targets(broker) }
-    }
+    func run() throws { try perform(RegionsCommand.diff, options) }
   }
 }

@@ -70,6 +70,10 @@ import Testing
       "test.toml:4:10: key mqtt.broker: \"http://x\" is not mqtt://HOST"
     ),
     (
+      "[vehicle]\nid = \"v\"\n[mqtt]\nbroker = \"user@h\"",
+      "test.toml:4:10: key mqtt.broker: \"user@h\" is not mqtt://HOST"
+    ),
+    (
       "[vehicle]\nid = \"v\"\n[mqtt]\nkey_file = \"k\"\nbroker = \"mqtts://h\"",
       "test.toml:4:12: mqtt.certificate_file and mqtt.key_file"
     ),
@@ -124,22 +128,5 @@ import Testing
         #expect(isShown, "\(key.path)")
       }
     }
-  }
-
-  @Test(arguments: [
-    ("h", "h", 1883, false), ("h:1", "h", 1, false), ("mqtt://h", "h", 1883, false),
-    ("mqtts://h", "h", 8883, true), ("mqtt://[::1]:99/", "::1", 99, false),
-    ("127.0.0.1:1883", "127.0.0.1", 1883, false),
-  ])
-  func brokerAddresses(text: String, host: String, port: Int, usesTLS: Bool) throws {
-    let address = try #require(BrokerAddress(text))
-    #expect(address.host == host && address.port == port && address.usesTLS == usesTLS)
-  }
-
-  @Test(arguments: [
-    "", "mqtt://", "h:0", "h:65536", "h:x", "::1", "[::1", "[::1]x", "user@h", "a b", "http://h",
-  ])
-  func refusedBrokerAddresses(text: String) {
-    #expect(BrokerAddress(text) == nil)
   }
 }

@@ -175,12 +175,13 @@ import Testing
     status(0, [.positioning], .active(rates: [:]))
     let first = try StatusMessage(json: json(messages[0]))
     #expect(first.authorization == "authorized" && first.services["location"] == "available")
-    #expect(first.services["heading"] == "no source has it yet")
+    #expect(first.services["magneticField"] == "no source has it yet")
+    #expect(first.services["heading"] == "switched off; set heading.enabled = true")
     status(1, [.accelerometer, .magnetometer], .active(rates: [:]))
     status(2, [.positioning], .unavailable(reason: "unplugged"))
     pipeline.advance(to: Timestamp(seconds: 3)) { messages.append($0) }
     let last = try StatusMessage(json: json(#require(messages.last)))
-    #expect(last.services["heading"] == "available")
+    #expect(last.services["magneticField"] == "available")
     #expect(last.services["location"]?.contains("unplugged") == true)
   }
 

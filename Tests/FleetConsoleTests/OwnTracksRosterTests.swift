@@ -133,7 +133,7 @@ import Testing
   @Test func statisticsCountThem() {
     var statistics = StreamStatistics(profile: .ownTracks)
     func note(_ path: String, _ payload: [UInt8]) {
-      statistics.note(
+      statistics.add(
         topic: "owntracks/ann/phone" + path, payload: payload, retained: false, at: moment(3))
     }
     note("", location(at: 1))

@@ -46,7 +46,7 @@ import Testing
     var view = WatchView(size: TerminalSize(columns: columns, rows: rows), title: "broker:1883")
     change(&view)
     let snapshot = view.snapshot(of: roster ?? fleet(), at: moment(10))
-    let rates = WatchView.Rates(messages: 142.4, bytes: 31_240)
+    let rates = Rates(messages: 142.4, bytes: 31_240)
     return view.frame(of: snapshot, at: moment(10), rates: rates, trouble: trouble).lines
   }
 

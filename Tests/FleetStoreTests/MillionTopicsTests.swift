@@ -63,7 +63,7 @@ import Testing
     var statistics = StreamStatistics(capacity: 2000)
     let payload = Array(locationJSON(48, at: 0, epoch: "e", seq: 1).utf8)
     let grown = growth { number in
-      statistics.note(topic: topic(number, "location"), payload: payload, retained: false, at: moment(0))
+      statistics.add(topic: topic(number, "location"), payload: payload, retained: false, at: moment(0))
     }
     #expect(statistics.vehicles.count == 2000 && statistics.withoutRoom == Self.count - 2000)
     #expect(statistics.cachedTopics <= 2000 && statistics.messages == Self.count)
@@ -81,7 +81,7 @@ import Testing
       let message = MQTTMessage(
         topic: topic(number, "location"), text: #"{"epoch":"e","seq":1}"#, qos: .atLeastOnce)
       if recording.record(message, at: moment(0)).vehicle == "v\(number)" { vehicles += 1 }
-      vehicles += sequencer.take([message]).count - 1
+      vehicles += sequencer.filter([message]).count - 1
     }
     #expect(vehicles == Self.shorter)
     // A hundred thousand topics, and two hundred thousand vehicles in the sequencer, are some hundred bytes each.
@@ -133,7 +133,7 @@ import Testing
       for place in rosters.indices {
         rosters[place].apply(
           topic: topic, payload: payload, retained: round % 3 == 0, at: moment(Double(round)))
-        statistics[place].note(
+        statistics[place].add(
           topic: topic, payload: payload, retained: round % 3 == 0, at: moment(Double(round)))
       }
       let row = recording.record(

@@ -14,25 +14,25 @@ import Testing
 
   @Test func eachOnceAndInOrder() {
     var sequencer = MessageSequencer()
-    let first = sequencer.take([message("a", "e", 2), message("b", "f", 9), message("a", "e", 1)])
+    let first = sequencer.filter([message("a", "e", 2), message("b", "f", 9), message("a", "e", 1)])
     #expect(first == [message("a", "e", 1), message("b", "f", 9), message("a", "e", 2)])
-    #expect(sequencer.take([message("a", "e", 2), message("a", "e", 1)]).isEmpty)
+    #expect(sequencer.filter([message("a", "e", 2), message("a", "e", 1)]).isEmpty)
     #expect(sequencer.duplicates == 2)
   }
 
   @Test func numbersAreOfAVehicleAndAnEpoch() {
     var sequencer = MessageSequencer()
     let all = [message("a", "e", 1), message("b", "e", 1), message("a", "g", 1)]
-    #expect(sequencer.take(all) == all)
+    #expect(sequencer.filter(all) == all)
     // Of all kinds of a vehicle together.
-    #expect(sequencer.take([message("a", "e", 1, kind: "region")]).isEmpty)
+    #expect(sequencer.filter([message("a", "e", 1, kind: "region")]).isEmpty)
   }
 
   @Test func whatHasNoNumbersPasses() {
     var sequencer = MessageSequencer()
     let plain = MQTTMessage(topic: "sensors/x", text: "21.5")
-    #expect(sequencer.take([plain, plain]) == [plain, plain])
-    #expect(sequencer.take([plain]) == [plain])
+    #expect(sequencer.filter([plain, plain]) == [plain, plain])
+    #expect(sequencer.filter([plain]) == [plain])
   }
 
   @Test func numbersBehaveAsASet() {

@@ -42,13 +42,13 @@ import Testing
     let slow = manager.startUpdates(MotionRequest(.accelerometer, interval: 0.5))
     #expect(manager.effectiveInterval(for: quick) == nil)
     #expect(!manager.isAccelerometerAvailable)
-    manager.note(status(.active(rates: [.accelerometer: 100, .gyroscope: .nan])))
+    manager.observe(status(.active(rates: [.accelerometer: 100, .gyroscope: .nan])))
     #expect(manager.isAccelerometerAvailable && manager.isDeviceMotionAvailable)
     #expect(!manager.isMagnetometerAvailable)
     #expect(manager.effectiveInterval(for: quick) == 0.01)
     #expect(manager.effectiveInterval(for: slow) == 0.5)
     #expect(manager.effectiveInterval(of: .gyroscope) == nil)
-    manager.note(status(.unavailable(reason: "unplugged")))
+    manager.observe(status(.unavailable(reason: "unplugged")))
     #expect(!manager.isAccelerometerAvailable && manager.effectiveInterval(for: quick) == nil)
   }
 

@@ -78,10 +78,10 @@ import Testing
 
   @Test func otherHardwareDiscardsTheCalibration() throws {
     var manager = MotionManager(frame: .xArbitraryZVertical, calibration: Self.calibration())
-    manager.note(active(nil))
-    manager.note(active("lsm6dsox"))
+    manager.observe(active(nil))
+    manager.observe(active("lsm6dsox"))
     #expect(!manager.hasDiscardedCalibration && manager.calibration == Self.calibration())
-    manager.note(active("bmi160"))
+    manager.observe(active("bmi160"))
     #expect(manager.hasDiscardedCalibration && manager.calibration.isEmpty)
     #expect(abs(try bias(&manager, at: 0)) < 1e-3)
     #expect(manager.calibration.devices[.gyroscope] == "bmi160")

@@ -77,7 +77,7 @@ import Testing
           altitude: source.component(1000),
           time: UTCTime(nanoseconds: Int64.random(in: .min ... .max, using: &source.random)))
       case 2 where index % 50 == 0:
-        manager.note(
+        manager.observe(
           SourceStatus(
             timestamp: source.stamp(), source: "iio", kinds: [.gyroscope, .magnetometer],
             state: .active(rates: [.gyroscope: source.component(100)]),

@@ -186,7 +186,7 @@ import Testing
     for step in story.steps {
       let time = Timestamp(seconds: step.at)
       let events =
-        step.motion.map { manager.note($0, at: time) }
+        step.motion.map { manager.observe($0, at: time) }
         ?? manager.process(Place.location(step.at, step.east, speed: step.speed))
       let told = events.map { event in
         switch event {
@@ -212,7 +212,7 @@ import Testing
 
   @Test func nothingPausesUnlessItMay() {
     var manager = LocationManager.updating()
-    _ = manager.note(.stationary, at: Timestamp(seconds: 0))
+    _ = manager.observe(.stationary, at: Timestamp(seconds: 0))
     #expect((0...1000).allSatisfy { manager.process(Place.location(Double($0), 0, speed: 0)).count == 1 })
     #expect(!manager.isPaused)
   }
@@ -221,12 +221,12 @@ import Testing
 
   @Test func aReceiverWithoutAFixIsToldOnceUntilItHasOne() {
     var manager = LocationManager.updating()
-    let events = (0...200).flatMap { manager.noteNoPosition(at: Timestamp(seconds: Double($0))) }
+    let events = (0...200).flatMap { manager.observeNoPosition(at: Timestamp(seconds: Double($0))) }
     #expect(events == [.failed(.positionUnknown(since: Timestamp(seconds: 0)))])
     _ = manager.process(Place.location(201, 0))
     #expect(manager.failure == nil)
-    #expect(manager.noteNoPosition(at: Timestamp(seconds: 202)).isEmpty)
-    #expect(manager.noteNoPosition(at: Timestamp(seconds: 262)).count == 1)
+    #expect(manager.observeNoPosition(at: Timestamp(seconds: 202)).isEmpty)
+    #expect(manager.observeNoPosition(at: Timestamp(seconds: 262)).count == 1)
   }
 
   @Test func aFailureIsToldWhenItIsAnother() {

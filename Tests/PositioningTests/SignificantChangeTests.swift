@@ -42,7 +42,7 @@ import Testing
   @Test func goesOnWhileUpdatesPause() {
     var manager = LocationManager.updating(pauses: true)
     manager.startMonitoringSignificantLocationChanges()
-    _ = manager.note(.stationary, at: Timestamp(seconds: 0))
+    _ = manager.observe(.stationary, at: Timestamp(seconds: 0))
     _ = manager.process(Place.location(0, 0, speed: 0))
     _ = manager.advance(to: Timestamp(seconds: 60))
     #expect(manager.isPaused && manager.needs.notBefore == Timestamp(seconds: 300))

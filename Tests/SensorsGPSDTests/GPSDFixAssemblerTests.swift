@@ -43,8 +43,8 @@ import Testing
   @Test func theSkyIsThatOfTheSameReceiverAndGrowsOld() {
     var assembler = GPSDFixAssembler()
     let start = Timestamp(nanoseconds: 0)
-    assembler.take(GPSDSky(device: "a", satellitesUsed: 5, satellitesVisible: 9), at: start)
-    assembler.take(GPSDSky(device: "a", horizontalDilution: 0.9), at: start)
+    assembler.update(GPSDSky(device: "a", satellitesUsed: 5, satellitesVisible: 9), at: start)
+    assembler.update(GPSDSky(device: "a", horizontalDilution: 0.9), at: start)
     let fix = assembler.fix(report(3, device: "a"), at: Timestamp(nanoseconds: 9 * Self.second))
     #expect(fix.satellitesUsed == 5 && fix.satellitesVisible == 9 && fix.horizontalDilution == 0.9)
     #expect(assembler.fix(report(3, device: "b"), at: start).satellitesUsed == nil)
@@ -72,7 +72,7 @@ import Testing
     #expect(known.horizontalError == 17.1)
     #expect(fix(4.038, status: 2).horizontalDilution == 0.85)
     // With the dilution in hand there is nothing to guess.
-    assembler.take(GPSDSky(horizontalDilution: 0.8), at: time)
+    assembler.update(GPSDSky(horizontalDilution: 0.8), at: time)
     #expect(fix(15.2).horizontalDilution == 0.8 && fix(15.2).isHorizontalErrorFromDilution)
     #expect(!fix(2.5).isHorizontalErrorFromDilution)
   }

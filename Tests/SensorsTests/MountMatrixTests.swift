@@ -24,12 +24,4 @@ import Testing
   func refusesWhatIsNoMounting(text: String) {
     #expect(MountMatrix(parsing: text) == nil)
   }
-
-  @Test func composesFromTheSensorOutwards() throws {
-    let onBoard = try #require(MountMatrix(parsing: "0, 1, 0; -1, 0, 0; 0, 0, 1"))
-    let inVehicle = try #require(MountMatrix(parsing: "1, 0, 0; 0, 0, 1; 0, -1, 0"))
-    let vector = Vector3(1, 2, 3)
-    #expect(onBoard.followed(by: inVehicle)(vector) == inVehicle(onBoard(vector)))
-    #expect(onBoard.followed(by: .identity) == onBoard)
-  }
 }

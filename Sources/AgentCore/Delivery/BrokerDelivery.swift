@@ -150,9 +150,9 @@ final class BrokerDelivery: MessageDelivery {
     return report
   }
 
-  var radio: EnergyLedger.Usage {
+  var radio: EnergyAccount {
     let link = session.statistics.link
-    return EnergyLedger.Usage(seconds: link.seconds, starts: link.bursts, bytes: link.bytes)
+    return EnergyAccount(seconds: link.seconds, starts: link.bursts, bytes: link.bytes)
   }
 
   func stop(farewell: VehicleMessage) {

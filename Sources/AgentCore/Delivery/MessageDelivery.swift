@@ -13,7 +13,7 @@ protocol MessageDelivery: AnyObject, Sendable {
   var counters: [String: Int] { get }
 
   /// What was used of the radio since the start.
-  var radio: EnergyLedger.Usage { get }
+  var radio: EnergyAccount { get }
   /// Why messages are kept in memory only; nil while they are safe.
   var storeProblem: String? { get }
 
@@ -29,7 +29,7 @@ protocol MessageDelivery: AnyObject, Sendable {
 
 extension MessageDelivery {
   /// Nothing, where messages do not go by radio.
-  var radio: EnergyLedger.Usage { EnergyLedger.Usage(seconds: 0, starts: 0, bytes: 0) }
+  var radio: EnergyAccount { EnergyAccount(seconds: 0, starts: 0, bytes: 0) }
   var storeProblem: String? { nil }
   var link: LinkReport? { nil }
   func observe(isAtRest: Bool, at timestamp: Timestamp) {}

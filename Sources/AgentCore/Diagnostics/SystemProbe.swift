@@ -81,7 +81,7 @@ struct SystemProbe: Sendable {
   }
 }
 
-extension EnergyLedger.Usage {
+extension EnergyAccount {
   /// What this process used of the processor since it started, as the kernel counts it: seconds at work, in the program and in
   /// the kernel for it, and how often a thread of it was woken.
   static var process: Self {

@@ -91,7 +91,7 @@ public struct Roster: Sendable {
     guard let address = profile.address(of: topic, root: root) else { return .ignored }
     // An empty payload takes a kept message back; what came live stays true.
     guard !payload.isEmpty, profile.reads(address.path) else { return .ignored }
-    let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
+    let key = address.key
     // Made-up vehicles beyond the capacity cost no more than this look.
     guard vehicles.count < capacity || places[key] != nil else { return .refused }
     do throws(JSONError) {
@@ -100,7 +100,7 @@ public struct Roster: Sendable {
       if case .history = message, places[key] == nil { return .ignored }
       guard let place = place(of: key) else { return .refused }
       vehicles[place].messageCount += 1
-      if !retained, let identity = message.identity { vehicles[place].note(number: identity) }
+      if !retained, let identity = message.identity { vehicles[place].count(identity) }
       guard case .message(let said) = message, let kind = said.kind else {
         guard vehicles[place].apply(aside: message) else { return .ignored }
         revision += 1
@@ -110,7 +110,7 @@ public struct Roster: Sendable {
       let arrival = Arrival(kind: kind, isRetained: retained, moment: moment)
       let outcome = vehicles[place].apply(said, arrival)
       if outcome == .applied {
-        if profile.locationShowsPresence, case .location = said { vehicles[place].notePresence(arrival) }
+        if profile.locationShowsPresence, case .location = said { vehicles[place].observePresence(arrival) }
         revision += 1
         vehicles[place].revision = revision
         if case .status = said { vehicles[place].statusPayload = payload }
@@ -137,8 +137,35 @@ public struct Roster: Sendable {
 }
 
 /// How a message came.
-package struct Arrival: Hashable, Sendable {
+struct Arrival: Hashable, Sendable {
   var kind: MessageKind
   var isRetained: Bool
   var moment: Moment
+}
+
+/// The delays of the last messages, for a median and a tail that follow what happens now.
+public struct DelayWindow: Hashable, Sendable {
+  private var seconds: [Double] = []
+  private var next = 0
+  private let length: Int
+
+  /// - Parameter length: how many messages are looked back on.
+  public init(length: Int = 512) { self.length = max(1, length) }
+
+  package mutating func add(_ delay: Double) {
+    if seconds.count < length {
+      seconds.append(delay)
+    } else {
+      seconds[next] = delay
+    }
+    next = (next + 1) % length
+  }
+
+  /// The delay in seconds that a share of the messages (0...1) stayed below; nil when there were none.
+  public func quantile(_ share: Double) -> Double? {
+    guard !seconds.isEmpty else { return nil }
+    let sorted = seconds.sorted()
+    let place = Int((Double(sorted.count - 1) * max(0, min(1, share))).rounded())
+    return sorted[place]
+  }
 }

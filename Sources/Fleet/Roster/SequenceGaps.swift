@@ -31,7 +31,7 @@ package struct SequenceGaps: Hashable, Sendable {
     highest = number
   }
 
-  package mutating func note(_ number: UInt64) -> Outcome {
+  package mutating func insert(_ number: UInt64) -> Outcome {
     if number > highest {
       if number - highest > 1 { open((highest + 1)...(number - 1)) }
       highest = number

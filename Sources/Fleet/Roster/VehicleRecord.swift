@@ -1,3 +1,4 @@
+internal import Positioning
 public import Spatial
 public import Telemetry
 
@@ -18,6 +19,11 @@ public struct VehicleKey: Hashable, Sendable, Comparable, CustomStringConvertibl
   }
 }
 
+extension TopicAddress {
+  /// The vehicle whose topic it is.
+  package var key: VehicleKey { VehicleKey(fleet: fleet, vehicle: vehicle) }
+}
+
 /// Whether a vehicle is there, as far as its status says.
 public enum VehicleState: String, Hashable, Sendable, CaseIterable, Comparable {
   case online
@@ -29,32 +35,6 @@ public enum VehicleState: String, Hashable, Sendable, CaseIterable, Comparable {
   public static func < (a: Self, b: Self) -> Bool { a.order < b.order }
 
   private var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }
-}
-
-/// The last message of a kind, and how it came.
-public struct Received<Message: Hashable & Sendable>: Hashable, Sendable {
-  public var message: Message
-  public var receivedAt: Moment
-  /// The broker had kept it from before the subscription: it may be of any age.
-  public var isRetained: Bool
-
-  /// Seconds since the message was true: since its arrival when it came live; by the vehicle's clock, which may be
-  /// wrong, when it had been kept. Never negative.
-  package func age(at now: Moment, time: UTCTime) -> Double {
-    max(0, isRetained ? now.time.seconds(since: time) : now.seconds(since: receivedAt))
-  }
-}
-
-/// Something that happened to a vehicle.
-public struct VehicleEvent: Hashable, Sendable {
-  /// What, in a few words, as in "enter depot" or "lost". From the wire: not made harmless for a terminal yet.
-  public var summary: String
-  /// The vehicle's time of it; nil when not given.
-  public var time: UTCTime?
-  /// The region that it is about; nil for another event.
-  package var region: String?
-  /// Whether the vehicle is inside afterwards; nil for an event that says nothing of it.
-  var entersRegion: Bool?
 }
 
 /// What is known of one vehicle.
@@ -122,10 +102,10 @@ public struct VehicleRecord: Sendable {
     nextContact.map { now.time.seconds(since: $0) > tolerance } ?? false
   }
 
-  /// Takes note of the number of a live message.
-  package mutating func note(number identity: MessageIdentity) {
+  /// Counts the number of a live message in the sequence.
+  mutating func count(_ identity: MessageIdentity) {
     if identity.epoch == sequenceEpoch {
-      _ = sequence?.note(identity.seq)
+      _ = sequence?.insert(identity.seq)
     } else if !formerEpochs.contains(identity.epoch) {
       lost &+= sequence?.missing ?? 0
       sequenceEpoch = identity.epoch
@@ -151,5 +131,158 @@ public struct VehicleRecord: Sendable {
     if let lastHeard { return max(0, now.seconds(since: lastHeard)) }
     let written = [status?.message.time, location?.message.time].compactMap { $0 }.max()
     return written.map { max(0, now.time.seconds(since: $0)) }
+  }
+}
+
+extension VehicleRecord {
+  /// Where a vehicle is shown.
+  public struct ShownPosition: Hashable, Sendable {
+    public var coordinate: Coordinate
+    /// Metres: the vehicle's fix is no farther away; nil when nothing is promised, as for a position that was reported and
+    /// not predicted.
+    public var bound: Double?
+  }
+
+  /// Where the vehicle is now by its own prediction; without one, where it was last. Nil before the first position.
+  public func shownPosition(at now: Moment) -> ShownPosition? {
+    if let predicted = predictedPosition(at: now) {
+      return ShownPosition(coordinate: predicted.coordinate, bound: predicted.bound)
+    }
+    return location.map { ShownPosition(coordinate: $0.message.location.coordinate, bound: nil) }
+  }
+}
+
+extension VehicleRecord {
+  /// As many as a vehicle is believed to have had stores while somebody watched.
+  private static let rememberedEpochs = 8
+
+  /// Takes in a message of this vehicle.
+  mutating func apply(_ message: VehicleMessage, _ arrival: Arrival) -> Roster.Outcome {
+    if case .status(let status) = message, status.isWill { return applyWill(status, arrival) }
+    let stamp = MessageStamp(
+      identity: message.identity, time: message.time ?? arrival.moment.time, isRetained: arrival.isRetained,
+      receivedAt: arrival.moment)
+    switch order(of: stamp, arrival) {
+    case .duplicate: return .duplicate
+    case .older: return .outdated
+    case .newer: break
+    }
+    if case .status(let status) = message, let sessionStart, status.sessionStart < sessionStart,
+      stamp.identity == nil || arrival.isRetained
+    {
+      return .outdated
+    }
+    stamps[arrival.kind] = stamp
+    remember(epoch: stamp.identity?.epoch)
+    if !arrival.isRetained { lastHeard = arrival.moment }
+    store(message, arrival)
+    return .applied
+  }
+
+  private func order(of stamp: MessageStamp, _ arrival: Arrival) -> MessageOrder {
+    switch arrival.kind {
+    case .heading, .attitude:
+      // QoS 0 keeps the order of its connection and repeats nothing: a clock that was set back holds nothing up.
+      guard !arrival.isRetained, let last = stamps[arrival.kind] else { break }
+      return stamp.time == last.time ? .duplicate : .newer
+    default: break
+    }
+    return MessageOrder(of: stamp, after: stamps[arrival.kind], formerEpochs: formerEpochs)
+  }
+
+  /// A will was written when its session began and arrives when that ended without a word. It counts unless a later
+  /// session has begun since; its time says nothing about when.
+  private mutating func applyWill(_ will: StatusMessage, _ arrival: Arrival) -> Roster.Outcome {
+    if let sessionStart, will.sessionStart < sessionStart { return .outdated }
+    if state == .offline, status?.message.isWill == true, will.sessionStart == sessionStart {
+      return .duplicate
+    }
+    sessionStart = will.sessionStart
+    status = Received(message: will, receivedAt: arrival.moment, isRetained: arrival.isRetained)
+    state = .offline
+    record("lost", arrival)
+    return .applied
+  }
+
+  private mutating func store(_ message: VehicleMessage, _ arrival: Arrival) {
+    func received<Message>(_ message: Message) -> Received<Message> {
+      Received(message: message, receivedAt: arrival.moment, isRetained: arrival.isRetained)
+    }
+    switch message {
+    case .status(let message):
+      let before = state
+      sessionStart = message.sessionStart
+      status = received(message)
+      state =
+        switch message.state {
+        case .online: .online
+        case .asleep: .asleep
+        case .offline: .offline
+        }
+      if state != before { record(state.rawValue, arrival, time: message.time) }
+    case .location(let message):
+      location = received(message)
+      trail.append(message.location.coordinate)
+      predict(from: message, arrival)
+    case .heading(let message): heading = received(message)
+    case .attitude(let message): attitude = received(message)
+    case .motion(let message): event = received(VehicleEvent(message))
+    case .region(let message):
+      let crossing = VehicleEvent(message)
+      event = received(crossing)
+      recordCrossing(crossing)
+    case .track, .commandResponse, .configReported, .regionsReported: break
+    }
+  }
+
+  private mutating func recordCrossing(_ event: VehicleEvent) {
+    guard let region = event.region else { return }
+    insideRegions.removeAll { $0 == region }
+    if event.entersRegion == true { insideRegions.append(region) }
+    if insideRegions.count > 32 { insideRegions.removeFirst() }
+  }
+
+  /// A change of state is an event too. What the broker had kept was no change that anyone saw.
+  private mutating func record(_ summary: String, _ arrival: Arrival, time: UTCTime? = nil) {
+    guard !arrival.isRetained else { return }
+    event = Received(
+      message: VehicleEvent(summary: summary, time: time), receivedAt: arrival.moment, isRetained: false)
+  }
+
+  /// A live location says that the vehicle is there, in a profile that has no other word for it.
+  mutating func observePresence(_ arrival: Arrival) {
+    guard !arrival.isRetained, state != .online else { return }
+    if state == .offline { record(VehicleState.online.rawValue, arrival) }
+    state = .online
+  }
+
+  private mutating func remember(epoch new: String?) {
+    guard let new, new != epoch else { return }
+    if let epoch {
+      formerEpochs.append(epoch)
+      if formerEpochs.count > Self.rememberedEpochs { formerEpochs.removeFirst() }
+    }
+    epoch = new
+  }
+}
+
+extension VehicleRecord {
+  /// Where the vehicle is now by its own prediction, and how wrong that may be; nil for one that does not report within
+  /// bounds, before its first report takes effect, and when the vehicle is gone: then nobody keeps the promise.
+  public func predictedPosition(at now: Moment) -> PredictedPosition? {
+    guard state == .online || state == .asleep else { return nil }
+    return prediction?.position(at: now)
+  }
+
+  /// Follows how a location goes on; one that does not say ends the prediction, and so does one of days ago that
+  /// the broker had kept.
+  mutating func predict(from message: LocationMessage, _ arrival: Arrival) {
+    let agrees = VehicleMessage.location(message).delay(at: arrival.moment) != nil
+    guard let report = message.predictor, agrees || !arrival.isRetained else {
+      prediction = nil
+      return
+    }
+    prediction = prediction ?? VehiclePrediction()
+    prediction?.receive(report, at: arrival.moment, clocksAgree: agrees)
   }
 }

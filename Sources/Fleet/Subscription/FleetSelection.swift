@@ -30,14 +30,11 @@ public struct FleetSelection: Hashable, Sendable {
         let (fleet, vehicle) = what == "fleet" ? (name, "v") : ("f", name)
         _ = try TopicScheme(root: root, fleet: fleet, vehicle: vehicle)
       } catch {
-        throw FleetError(
-          operation: "select", object: "\(what) \"\(name.prefix(80))\"", cause: error.description,
-          exit: .usage)
+        throw .usage("select", "\(what) \"\(name.prefix(80))\"", error.description)
       }
     }
     do throws(TopicError) { _ = try TopicScheme(root: root, fleet: "f", vehicle: "v") } catch {
-      throw FleetError(
-        operation: "use", object: "--root \"\(root.prefix(80))\"", cause: error.description, exit: .usage)
+      throw .usage("use", "--root \"\(root.prefix(80))\"", error.description)
     }
     let fleets: [String?] = self.fleets.isEmpty ? [nil] : self.fleets
     let vehicles: [String?] = self.vehicles.isEmpty ? [nil] : self.vehicles
@@ -57,9 +54,9 @@ public struct FleetSelection: Hashable, Sendable {
     var paths: [String] = []
     for kind in kinds {
       guard let own = profile.paths(of: kind) else {
-        throw FleetError(
-          operation: "select", object: "--kind \(kind.rawValue)",
-          cause: "the message profile \(profile.rawValue) has no such messages; leave it out", exit: .usage)
+        throw .usage(
+          "select", "--kind \(kind.rawValue)",
+          "the message profile \(profile.rawValue) has no such messages; leave it out")
       }
       paths += own.filter { !paths.contains($0) }
     }

@@ -1,3 +1,4 @@
+internal import Glibc
 public import MQTT
 internal import Platform
 internal import Spatial
@@ -36,6 +37,7 @@ public enum FleetConnection: Hashable, Sendable {
 ///
 /// As an `AsyncSequence`, for a backend:
 ///
+///     let broker = MQTTConfiguration.consumer(of: try BrokerAddress(parsing: "mqtts://broker.example"))
 ///     let session = SubscriberSession(clientID: "backend-1")
 ///     let fleet = try FleetSubscriber(broker: broker, filters: try FleetSelection().filters(), session: session)
 ///     for try await batch in fleet {
@@ -77,11 +79,11 @@ public final class FleetSubscriber: Sendable {
   ///     broker has for it: its handler is called until `stop` returns.
   /// - Throws: `FleetError` when options or filters are wrong.
   public convenience init(
-    broker: BrokerOptions, filters: [String], qos: QoS = .atLeastOnce, share: String? = nil,
+    broker: MQTTConfiguration, filters: [String], qos: QoS = .atLeastOnce, share: String? = nil,
     handlers: Handlers
   ) throws(FleetError) {
     let session = SubscriberSession(share: share)
-    var configuration = try broker.configuration()
+    var configuration = broker
     configuration.endsSession = share != nil
     // A broker that keeps something of thousands of vehicles sends it at once, and drops what goes beyond this and its
     // queue (mosquitto, unless told otherwise: 1000). The members of a group rather leave it to one another.
@@ -122,12 +124,12 @@ public final class FleetSubscriber: Sendable {
       session = try MQTTSession(
         configuration: configuration, subscriptions: filters.map { MQTTSubscription($0, qos: qos) },
         handlers: sessionHandlers)
-    } catch { throw Self.usage(error) }
+    } catch { throw FleetError(error) }
   }
 
   /// Starts to connect; returns at once.
   public func start() throws(FleetError) {
-    do throws(MQTTError) { try session.start() } catch { throw Self.usage(error) }
+    do throws(MQTTError) { try session.start() } catch { throw FleetError(error) }
   }
 
   /// Leaves the broker and waits until the last batch is dealt with.
@@ -139,25 +141,165 @@ public final class FleetSubscriber: Sendable {
   /// Batches up to this number are stored.
   func settle(through number: UInt64) { session.settle(through: number) }
 
-  private static func usage(_ error: MQTTError) -> FleetError {
-    FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
+}
+
+extension FleetSubscriber: AsyncSequence {
+  public typealias Element = FleetBatch
+  public typealias Failure = FleetError
+
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate let subscriber: FleetSubscriber
+
+    /// The next batch; nil after `leave()` or when the task is cancelled.
+    /// - Throws: `FleetError` when the broker refuses a subscription, or never let this client in.
+    public mutating func next() async throws(FleetError) -> FleetBatch? {
+      try await next(isolation: nil)
+    }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(FleetError) -> FleetBatch?
+    {
+      guard let queue = subscriber.queue else { return nil }
+      try subscriber.start()
+      return try await queue.next()
+    }
+  }
+
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscriber: self) }
+
+  /// A subscriber to iterate over.
+  /// - Parameters:
+  ///   - filters: MQTT topic filters, as from `FleetSelection.filters()`.
+  ///   - connection: told of the connection's changes, on the connection's thread.
+  /// - Throws: `FleetError` when options or filters are wrong.
+  public convenience init(
+    broker: MQTTConfiguration, filters: [String], session: SubscriberSession,
+    connection: @escaping @Sendable (FleetConnection) -> Void = { _ in }
+  ) throws(FleetError) {
+    var configuration = broker
+    session.apply(to: &configuration)
+    let owner = Locked(WeakSubscriber())
+    let queue = try BatchQueue { number in owner.withLock { $0.subscriber }?.settle(through: number) }
+    let sequencer = session.isOnceInOrder ? Locked(MessageSequencer()) : nil
+    let capacity = 2 * session.bufferedMessages + 2 * Int(session.receiveMaximum)
+    let wasConnected = Locked(false)
+    let handlers = Handlers(
+      received: { batch in
+        guard queue.count <= capacity else { return .notKept("the consumer is too far behind") }
+        let messages = sequencer.map { $0.withLock { $0.filter(batch.messages) } } ?? batch.messages
+        // Also a batch of nothing but repetitions waits for what it repeats.
+        return .held(queue.push(messages, at: batch.receivedAt))
+      },
+      connection: { state in
+        connection(state)
+        switch state {
+        case .connected: wasConnected.withLock { $0 = true }
+        case .subscribed: break
+        case .refused(let filter, let reason): queue.finish(.refused(filter: filter, reason: reason))
+        case .disconnected(let reason):
+          let isFirst = wasConnected.withLock { !$0 }
+          if isFirst, reason.cause != .stopped { queue.finish(FleetError(reason)) }
+        }
+      })
+    try self.init(
+      configuration, try session.filters(filters), session.qos, handlers, queue: queue)
+    owner.withLock { $0.subscriber = self }
+  }
+
+  /// Leaves the broker in order: takes what is under way, and of a shared subscription all that the broker has for
+  /// this member, waits until the consumer has acknowledged it, and ends the sequence.
+  /// - Parameter drain: seconds after which it leaves regardless; what is not acknowledged then is sent again.
+  /// - Returns: whether everything was acknowledged.
+  @discardableResult
+  public func leave(drain: Double = 30) async -> Bool {
+    await withCheckedContinuation { continuation in
+      let work: @Sendable () -> Void = { continuation.resume(returning: self.leaveBlocking(drain: drain)) }
+      // Waiting for the session blocks, which no thread of the pool must.
+      if let thread = try? DedicatedThread.start(name: "leave", work) { thread.detach() } else { work() }
+    }
+  }
+
+  /// The same for threads that may block.
+  package func leaveBlocking(drain: Double) -> Bool {
+    let isClean = stop(drain: drain)
+    queue?.finish()
+    return isClean
   }
 }
 
-extension Moment {
-  /// Now, by this machine's clocks.
-  package static var now: Moment {
-    Moment(
-      time: UTCTime(nanoseconds: SystemClock.realtime),
-      timestamp: Timestamp(nanoseconds: SystemClock.boottime))
+private struct WeakSubscriber {
+  weak var subscriber: FleetSubscriber?
+}
+
+/// How a subscriber stands with its broker: what the broker keeps for it while it is away, with whom it shares the
+/// messages, and how much it takes in before something is stored.
+public struct SubscriberSession: Hashable, Sendable {
+  /// The name under which the broker keeps subscriptions and messages while the subscriber is away, 1...65,535 bytes;
+  /// one subscriber at a time. nil takes a name of its own and leaves nothing behind.
+  public var clientID: String?
+  /// Seconds for which the broker keeps them (MQTT 5; under 3.1.1 it keeps them for ever).
+  public var expiry: UInt32 = 86_400
+  /// Members of a group (`$share/GROUP/…`) split the messages among them. A member that leaves in order takes all
+  /// that the broker has for it before it goes, and leaves no session behind.
+  public var share: String?
+  /// The highest quality of service at which the broker delivers.
+  public var qos: QoS = .atLeastOnce
+  /// 1...65,535: how many messages of QoS 1 the broker sends ahead of their acknowledgement. Large is fast; a broker
+  /// may allow fewer (mosquitto: `max_inflight_messages`).
+  public var receiveMaximum: UInt16 = 4000
+  /// How many messages the consumer stores at once, about: so many are read before something is stored, and what comes
+  /// meanwhile waits in the network.
+  public var portion = 2000
+  /// How many messages, and bytes of payload, wait here at most for a consumer that stores nothing for a while.
+  public var bufferedMessages = 10_000
+  public var bufferedBytes = 16 << 20
+  /// Leave out messages that came before, and put those of a vehicle that came together into the order of their
+  /// numbers.
+  public var isOnceInOrder = true
+
+  public init(clientID: String? = nil, share: String? = nil) {
+    self.clientID = clientID
+    self.share = share
+  }
+
+  /// The filters as the broker is asked for them.
+  /// - Throws: `FleetError` when the group's name cannot stand in a filter.
+  package func filters(_ filters: [String]) throws(FleetError) -> [String] {
+    guard let share else { return filters }
+    guard !share.isEmpty, !share.contains(where: { "/+#\0".contains($0) }) else {
+      throw .usage(
+        "share in", "group \"\(share.prefix(60))\"",
+        "the name of a group is not empty and holds none of / + #")
+    }
+    return filters.map { "$share/\(share)/\($0)" }
+  }
+
+  /// Writes itself into the session's settings.
+  package func apply(to configuration: inout MQTTConfiguration) {
+    configuration.receiveMaximum = max(1, receiveMaximum)
+    configuration.heldPortion = max(1, portion)
+    configuration.heldMessages = max(1, bufferedMessages)
+    configuration.heldBytes = max(1, bufferedBytes)
+    configuration.endsSession = share != nil
+    guard let clientID else { return }
+    configuration.clientID = clientID
+    configuration.cleanStart = false
+    configuration.sessionExpiryInterval = expiry
   }
 }
 
-extension FleetError {
-  /// Why the broker cannot be used, for a command that ends on it.
-  package init(_ reason: MQTTDisconnection) {
-    self.init(
-      operation: "reach", object: "the broker",
-      cause: reason.description + (reason.remedy.map { "; \($0)" } ?? ""), exit: .unavailable)
+extension MQTTConfiguration {
+  /// The settings of a consumer, which is back within some seconds of its broker: TLS as the address says, the system's
+  /// authorities, and a client identifier of its own.
+  public static func consumer(of address: BrokerAddress) -> MQTTConfiguration {
+    let random = UInt32.random(in: 0 ... .max)
+    var configuration = MQTTConfiguration(
+      brokers: [address.broker], clientID: "odograph-\(getpid())-\(String(random, radix: 16))")
+    configuration.userName = address.user
+    configuration.backoffLimit = 10
+    if address.usesTLS { configuration.tls = MQTTTLS(trust: .system) }
+    return configuration
   }
+
+  /// What the brokers are called in front of people.
+  package var brokerName: String { brokers.map(\.description).joined(separator: ", ") }
 }

@@ -22,7 +22,7 @@ struct MessageSequencer {
 
   private(set) var duplicates = 0
 
-  mutating func take(_ messages: [MQTTMessage]) -> [MQTTMessage] {
+  mutating func filter(_ messages: [MQTTMessage]) -> [MQTTMessage] {
     var result: [MQTTMessage] = []
     result.reserveCapacity(messages.count)
     var places: [Key: [(place: Int, seq: Int64)]] = [:]

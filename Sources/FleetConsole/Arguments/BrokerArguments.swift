@@ -1,7 +1,7 @@
 package import ArgumentParser
 package import Fleet
 internal import Glibc
-internal import MQTT
+package import MQTT
 
 /// How to reach the broker: the same for all commands. A flag goes before the environment, and that before the profile.
 package struct BrokerArguments: ParsableArguments {
@@ -17,7 +17,7 @@ package struct BrokerArguments: ParsableArguments {
     help: ArgumentHelp(
       "The profile file (ODOGRAPH_PROFILE_FILE; default: ~/.config/odograph/profile.toml).", valueName: "file"
     ))
-  package var profileFile: String?
+  var profileFile: String?
 
   @Option(
     help: ArgumentHelp(
@@ -38,7 +38,7 @@ package struct BrokerArguments: ParsableArguments {
     help: ArgumentHelp(
       "A file with the password in its first line (ODOGRAPH_PASSWORD_FILE; the password itself: ODOGRAPH_PASSWORD).",
       valueName: "file"))
-  package var passwordFile: String?
+  var passwordFile: String?
 
   @Option(
     help: ArgumentHelp(
@@ -50,7 +50,7 @@ package struct BrokerArguments: ParsableArguments {
     help: ArgumentHelp(
       "Folder of authorities to believe, as openssl rehash makes it; turns TLS on (ODOGRAPH_CA_FOLDER).",
       valueName: "folder"))
-  package var caFolder: String?
+  var caFolder: String?
 
   @Option(
     help: ArgumentHelp(
@@ -65,11 +65,11 @@ package struct BrokerArguments: ParsableArguments {
     help: ArgumentHelp(
       "Name of a key that both sides know, instead of certificates; turns TLS on (ODOGRAPH_PSK_IDENTITY).",
       valueName: "name"))
-  package var pskIdentity: String?
+  var pskIdentity: String?
 
   @Option(
     help: ArgumentHelp("A file with that key in hexadecimal digits (ODOGRAPH_PSK_FILE).", valueName: "file"))
-  package var pskFile: String?
+  var pskFile: String?
 
   @Option(
     help: ArgumentHelp("The application protocol to ask for with TLS (ODOGRAPH_ALPN).", valueName: "name"))
@@ -77,12 +77,12 @@ package struct BrokerArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp("The oldest TLS to speak: 1.2 or 1.3 (default: 1.2).", valueName: "version"))
-  package var tlsMinimum: String?
+  var tlsMinimum: String?
 
   @Flag(
     name: .customLong("mqtt-v311"),
     help: "Speak MQTT 3.1.1 only (default: 5, and 3.1.1 where 5 is not known).")
-  package var usesVersion311 = false
+  var usesVersion311 = false
 
   @Option(
     help: ArgumentHelp(
@@ -90,8 +90,8 @@ package struct BrokerArguments: ParsableArguments {
   package var root: String?
 
   package var topicRoot: String {
-    // What is wrong with the profile is told by `options()`, which every command asks too.
-    root ?? environment("ODOGRAPH_ROOT") ?? (try? usedProfile())?.topicRoot ?? FleetSelection().root
+    // What is wrong with the profile is told by `configuration()`, which every command asks too.
+    root ?? environment("ODOGRAPH_ROOT") ?? (try? usedProfile())?[.topicRoot] ?? FleetSelection().root
   }
 
   /// The fleets that are meant: those given, else the profile's, else all.
@@ -99,70 +99,106 @@ package struct BrokerArguments: ParsableArguments {
     given.isEmpty ? (try? usedProfile())?.fleets ?? [] : given
   }
 
-  package func options() throws(FleetError) -> BrokerOptions {
+  /// The settings of a session at the broker.
+  /// - Throws: `FleetError` for options that make no sense or contradict one another, and for a profile that does.
+  package func configuration() throws(FleetError) -> MQTTConfiguration {
     if broker != nil, host != nil {
-      throw FleetError(
-        operation: "use", object: "--host", cause: "--broker names the host already; give one of them",
-        exit: .usage)
+      throw .usage("use", "--host", "--broker names the host already; give one of them")
     }
     let profile = try usedProfile()
-    var options = BrokerOptions(address: try address(profile))
-    options.user = user ?? (options.address.user == nil ? environment("ODOGRAPH_USER") ?? profile?.user : nil)
-    options.passwordFile = passwordFile ?? environment("ODOGRAPH_PASSWORD_FILE")
-    options.password = environment("ODOGRAPH_PASSWORD")
-    if options.password == nil { options.passwordFile = options.passwordFile ?? profile?.passwordFile }
-    options.authorityFile = ca ?? environment("ODOGRAPH_CA")
-    options.authorityFolder = caFolder ?? environment("ODOGRAPH_CA_FOLDER")
-    options.sharedKeyIdentity = pskIdentity ?? environment("ODOGRAPH_PSK_IDENTITY")
-    if options.authorityFile == nil, options.authorityFolder == nil, options.sharedKeyIdentity == nil {
-      options.authorityFile = profile?.authorityFile
-      options.authorityFolder = profile?.authorityFolder
-      options.sharedKeyIdentity = profile?.keyIdentity
+    var address = try address(profile)
+    let authorities = try trust(profile)
+    let certificates = try pair(
+      (cert ?? environment("ODOGRAPH_CERT") ?? profile?[.certificateFile], "--cert"),
+      (key ?? environment("ODOGRAPH_KEY") ?? profile?[.keyFile], "--key"), "a certificate and its key")
+    // TLS by a file alone means TLS's port too, where none is given.
+    if authorities != nil || certificates != nil, !address.usesTLS {
+      address.usesTLS = true
+      if port == nil, !address.hasExplicitPort { address.port = 8883 }
     }
-    options.sharedKeyFile =
-      pskFile ?? environment("ODOGRAPH_PSK_FILE")
-      ?? (options.sharedKeyIdentity == nil ? nil : profile?.sharedKeyFile)
-    options.certificateFile = cert ?? environment("ODOGRAPH_CERT") ?? profile?.certificateFile
-    options.keyFile = key ?? environment("ODOGRAPH_KEY") ?? profile?.keyFile
-    options.applicationProtocol = alpn ?? environment("ODOGRAPH_ALPN") ?? profile?.applicationProtocol
-    switch tlsMinimum ?? profile?.minimumTLS ?? "1.2" {
-    case "1.2": options.minimumTLS = .tls12
-    case "1.3": options.minimumTLS = .tls13
-    default:
-      throw FleetError(
-        operation: "use", object: "--tls-minimum \(tlsMinimum ?? "")", cause: "it is 1.2 or 1.3", exit: .usage
+    var configuration = MQTTConfiguration.consumer(of: address)
+    configuration.userName =
+      user ?? address.user ?? environment("ODOGRAPH_USER") ?? profile?[.user]
+    let (secret, secretFile) = (environment("ODOGRAPH_PASSWORD"), environment("ODOGRAPH_PASSWORD_FILE"))
+    if let file = passwordFile ?? secretFile ?? (secret == nil ? profile?[.passwordFile] : nil) {
+      configuration.password = .file(file)
+    } else {
+      configuration.password = secret.map { .value($0) }
+    }
+    if usesVersion311 || profile?[.mqttProtocol] == "3.1.1" { configuration.protocolVersion = .v311 }
+    let version = tlsMinimum ?? profile?[.minimumTLS] ?? "1.2"
+    guard ["1.2", "1.3"].contains(version) else {
+      throw .usage("use", "--tls-minimum \(version)", "it is 1.2 or 1.3")
+    }
+    guard address.usesTLS else { return configuration }
+    var tls = MQTTTLS(trust: authorities ?? .system)
+    tls.identity = certificates.map { .init(certificateFile: $0, keyFile: $1) }
+    tls.alpn = alpn ?? environment("ODOGRAPH_ALPN") ?? profile?[.applicationProtocol]
+    tls.minimumVersion = version == "1.3" ? .tls13 : .tls12
+    configuration.tls = tls
+    return configuration
+  }
+
+  /// Whom to believe; nil when nothing is said of it. The profile's are taken as a whole, where none is given.
+  private func trust(_ profile: Profile?) throws(FleetError) -> MQTTTLS.Trust? {
+    var file = ca ?? environment("ODOGRAPH_CA")
+    var folder = caFolder ?? environment("ODOGRAPH_CA_FOLDER")
+    var identity = pskIdentity ?? environment("ODOGRAPH_PSK_IDENTITY")
+    if file == nil, folder == nil, identity == nil {
+      (file, folder, identity) = (
+        profile?[.authorityFile], profile?[.authorityFolder], profile?[.keyIdentity]
       )
     }
-    options.usesVersion311 = usesVersion311 || profile?.mqttProtocol == "3.1.1"
-    // TLS by a file alone means TLS's port too, where none is given.
-    if options.mentionsTLS, !options.address.usesTLS, port == nil, !options.address.hasExplicitPort {
-      options.address.port = 8883
+    let keyFile =
+      pskFile ?? environment("ODOGRAPH_PSK_FILE") ?? (identity == nil ? nil : profile?[.sharedKeyFile])
+    let sharedKey = try pair(
+      (identity, "--psk-identity"), (keyFile, "--psk-file"), "a shared key and its name")
+    let ways: [MQTTTLS.Trust] = [
+      file.map { .file($0) }, folder.map { .directory($0) },
+      sharedKey.map { .preSharedKey(identity: $0, key: .file($1)) },
+    ].compactMap { $0 }
+    guard ways.count <= 1 else {
+      throw .usage(
+        "use", "--ca, --ca-folder and --psk-identity", "each says whom to believe; give one of them")
     }
-    return options
+    return ways.first
+  }
+
+  /// Two values that make sense together only; nil without either.
+  private func pair(
+    _ a: (value: String?, option: String), _ b: (value: String?, option: String), _ what: String
+  ) throws(FleetError) -> (String, String)? {
+    if let first = a.value, let second = b.value { return (first, second) }
+    guard a.value == nil, b.value == nil else {
+      throw .usage("use", a.value == nil ? b.option : a.option, "\(what) go together; give both")
+    }
+    return nil
   }
 
   private func address(_ profile: Profile?) throws(FleetError) -> BrokerAddress {
     var address = BrokerAddress.local
     if let host {
       // Through the same door as a URL, so that what is no host name is refused alike.
-      address = try BrokerAddress(parsing: host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)
-    } else if let text = broker ?? environment("ODOGRAPH_BROKER") ?? profile?.broker {
-      address = try BrokerAddress(parsing: text)
+      address = try Self.address(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)
+    } else if let text = broker ?? environment("ODOGRAPH_BROKER") ?? profile?[.broker] {
+      address = try Self.address(text)
     }
     if let port {
       guard (1...65_535).contains(port) else {
-        throw FleetError(
-          operation: "use", object: "--port \(port)", cause: "a port is a number from 1 to 65535",
-          exit: .usage)
+        throw .usage("use", "--port \(port)", "a port is a number from 1 to 65535")
       }
       address.port = port
     }
     return address
   }
 
+  private static func address(_ text: String) throws(FleetError) -> BrokerAddress {
+    do throws(MQTTError) { return try BrokerAddress(parsing: text) } catch { throw FleetError(error) }
+  }
+
   /// The profile to fill in what is not said otherwise. A broker that is given leaves the unnamed profile aside: one
   /// broker's password is not for another.
-  package func usedProfile() throws(FleetError) -> Profile? {
+  func usedProfile() throws(FleetError) -> Profile? {
     let name = profile ?? environment("ODOGRAPH_PROFILE")
     let isBrokerGiven = broker != nil || host != nil || environment("ODOGRAPH_BROKER") != nil
     if name == nil, isBrokerGiven { return nil }
@@ -170,11 +206,9 @@ package struct BrokerArguments: ParsableArguments {
     guard let path = given ?? ProfileFile.usualPath(environment) else { return nil }
     guard let file = try ProfileFile(path: path, home: environment("HOME")) else {
       guard name != nil || given != nil else { return nil }
-      throw FleetError(
-        operation: "read", object: path,
-        cause:
-          "there is no such file; write [\(name ?? ProfileFile.usualName)] and broker = \"mqtt://…\" into it",
-        exit: .usage)
+      throw .usage(
+        "read", path,
+        "there is no such file; write [\(name ?? ProfileFile.usualName)] and broker = \"mqtt://…\" into it")
     }
     return try file.profile(named: name)
   }

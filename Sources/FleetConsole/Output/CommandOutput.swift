@@ -1,6 +1,6 @@
 package import Fleet
 internal import Glibc
-internal import Platform
+package import Platform
 
 /// What a command prints on stdout.
 package enum CommandOutput {
@@ -11,6 +11,12 @@ package enum CommandOutput {
 
   /// - Throws: `FleetError` when it cannot be written. A reader that has left is no failure.
   package static func print(_ text: String) throws(FleetError) { try print(Array(text.utf8)) }
+
+  /// Writes; returns how the command ends when the output is gone.
+  package static func write(_ text: String) -> ExitStatus? {
+    guard let problem = OutputStream.write(Array(text.utf8), to: STDOUT_FILENO) else { return nil }
+    return problem.rawValue == EPIPE ? .done : .outputFailed
+  }
 
   package static func print(_ bytes: [UInt8]) throws(FleetError) {
     guard let problem = OutputStream.write(bytes, to: STDOUT_FILENO), problem.rawValue != EPIPE else {
@@ -23,5 +29,56 @@ package enum CommandOutput {
 
   package static func print(_ lines: [StyledText], styles: Bool) throws(FleetError) {
     try print(lines.map { $0.rendered(styles: styles) + "\n" }.joined())
+  }
+}
+
+/// Writes to a descriptor until all is written.
+package enum OutputStream {
+  /// Returns nil when all bytes were written, and else why not; `EPIPE` means that the reader has left.
+  package static func write(_ bytes: [UInt8], to descriptor: Int32) -> SystemErrno? {
+    var start = 0
+    while start < bytes.count {
+      let written = unsafe bytes.withUnsafeBytes { buffer in
+        unsafe Glibc.write(descriptor, buffer.baseAddress.map { unsafe $0 + start }, buffer.count - start)
+      }
+      if written >= 0 {
+        start += written
+      } else if errno == EAGAIN {
+        // Somebody who shares the terminal has made it non-blocking.
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = unsafe poll(&entry, 1, 1000)
+      } else if errno != EINTR {
+        return SystemErrno(rawValue: errno)
+      }
+    }
+    return nil
+  }
+}
+
+/// One line on stderr that tells how long work goes on; nothing where stderr is no terminal.
+package struct ProgressLine {
+  package init() {}
+
+  private let isTerminal = isatty(STDERR_FILENO) == 1
+  private var shownAt: Int64 = 0
+  private var isShown = false
+
+  /// - Parameter seconds: shows at most so often.
+  package mutating func show(every seconds: Double = 0.1, _ text: () -> String) {
+    guard isTerminal else { return }
+    let now = SystemClock.monotonic
+    guard now - shownAt >= Int64(seconds * 1e9) else { return }
+    shownAt = now
+    isShown = true
+    let width = TerminalScreen.size(of: STDERR_FILENO)?.columns ?? 80
+    let line = StyledText(text()).fitted(to: max(1, width - 1)).plain
+    _ = OutputStream.write(Array("\r\(line)\u{1B}[K".utf8), to: STDERR_FILENO)
+  }
+
+  /// Takes the line away, so that ordinary output can follow.
+  package mutating func clear() {
+    guard isShown else { return }
+    isShown = false
+    _ = OutputStream.write(Array("\r\u{1B}[K".utf8), to: STDERR_FILENO)
   }
 }

@@ -45,7 +45,7 @@ package final class CommandWaiter: Sendable {
 
   /// Tells of the connection on stderr, and ends the command when it never stood: then an option is wrong, or the
   /// broker does not run. A connection that stood once is waited for.
-  package func note(_ connection: FleetConnection) {
+  package func observe(_ connection: FleetConnection) {
     switch connection {
     case .connected:
       let isBack = state.withLock { state in

@@ -1,4 +1,6 @@
 internal import Fleet
+internal import Glibc
+internal import JSON
 internal import MQTT
 internal import Spatial
 internal import Telemetry
@@ -54,11 +56,11 @@ struct StreamStatistics: Sendable {
   var late: Int { vehicles.reduce(0) { $0 + $1.late } }
 
   /// - Parameter moment: of arrival.
-  mutating func note(_ message: MQTTMessage, at moment: Moment) {
-    note(topic: message.topic, payload: message.payload, retained: message.retain, at: moment)
+  mutating func add(_ message: MQTTMessage, at moment: Moment) {
+    add(topic: message.topic, payload: message.payload, retained: message.retain, at: moment)
   }
 
-  mutating func note(topic: String, payload: [UInt8], retained: Bool, at moment: Moment) {
+  mutating func add(topic: String, payload: [UInt8], retained: Bool, at moment: Moment) {
     let size = topic.utf8.count + payload.count
     messages += 1
     bytes += size
@@ -67,10 +69,10 @@ struct StreamStatistics: Sendable {
       retainedBytes += size
     }
     guard let place = place(of: topic) else { return }
-    note(payload, size: size, retained: retained, at: moment, place)
+    count(payload, size: size, retained: retained, at: moment, place)
   }
 
-  private mutating func note(
+  private mutating func count(
     _ payload: [UInt8], size: Int, retained: Bool, at moment: Moment, _ place: Place
   ) {
     if retained {
@@ -95,13 +97,13 @@ struct StreamStatistics: Sendable {
     // What was kept says nothing of gaps and delays.
     guard !retained else { return }
     if let epoch = glance.epoch, let seq = glance.seq {
-      vehicles[place.vehicle].note(epoch: epoch, seq: UInt64(seq))
+      vehicles[place.vehicle].add(epoch: epoch, seq: UInt64(seq))
     }
     // A will carries the time at which it was left with the broker, and a track that of its first fix.
     guard let time = glance.time, !glance.isWill, kind != .track else { return }
     let delay = moment.time.seconds(since: time)
     guard delay > -MessageStamp.clockTolerance, delay < 86_400 else { return }
-    vehicles[place.vehicle].note(delay: delay)
+    vehicles[place.vehicle].add(delay: delay)
     delays.add(delay)
   }
 
@@ -111,7 +113,7 @@ struct StreamStatistics: Sendable {
       foreign += 1
       return nil
     }
-    let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
+    let key = address.key
     guard let vehicle = index(of: key) else {
       withoutRoom += 1
       return nil
@@ -128,5 +130,154 @@ struct StreamStatistics: Sendable {
     indices[key] = vehicles.count
     vehicles.append(VehicleStatistics(key: key))
     return vehicles.count - 1
+  }
+}
+
+/// What was counted of one vehicle.
+struct VehicleStatistics: Sendable {
+  let key: VehicleKey
+  /// Live messages: what the broker had kept is counted apart.
+  var messages = 0
+  var bytes = 0
+  var retained = 0
+  var unreadable = 0
+  var duplicates = 0
+  var late = 0
+  /// Stores that it had: each has a sequence of its own.
+  var epochs = 0
+  /// Seconds from the vehicle's clock to ours.
+  var delaySum = 0.0
+  var delayCount = 0
+  var longestDelay = 0.0
+  /// Missing numbers of former epochs: they will not come any more.
+  private var lost: UInt64 = 0
+  private var epoch: UInt64?
+  private var formerEpoch: UInt64?
+  private var sequence: SequenceGaps?
+
+  init(key: VehicleKey) { self.key = key }
+
+  /// Numbers that have not come.
+  var missing: Int { Int(clamping: lost &+ (sequence?.missing ?? 0)) }
+
+  var meanDelay: Double? { delayCount > 0 ? delaySum / Double(delayCount) : nil }
+
+  mutating func add(epoch new: UInt64, seq: UInt64) {
+    if new != epoch {
+      // A copy of before the change says nothing about what is missing now.
+      if new == formerEpoch { return }
+      lost &+= sequence?.missing ?? 0
+      formerEpoch = epoch
+      epoch = new
+      epochs += 1
+      sequence = SequenceGaps(startingWith: seq)
+      return
+    }
+    switch sequence?.insert(seq) {
+    case .duplicate: duplicates += 1
+    case .late: late += 1
+    case .next, .unknown, nil: break
+    }
+  }
+
+  mutating func add(delay: Double) {
+    delaySum += delay
+    delayCount += 1
+    longestDelay = max(longestDelay, delay)
+  }
+}
+
+/// Delays counted in steps of a twentieth, from a millisecond to a day: as many messages as there are cost the same,
+/// and a quantile is right to 2.5 %.
+struct DelayHistogram: Hashable, Sendable {
+  private static let shortest = 0.001
+  private static let ratio = 1.05
+  private static let logarithm = log(ratio)
+  private static let steps = 376
+
+  private var counts = [Int](repeating: 0, count: steps)
+  private(set) var count = 0
+  private(set) var longest = 0.0
+
+  /// - Parameter seconds: a delay; a negative one, of a clock that runs ahead, counts as none.
+  mutating func add(_ seconds: Double) {
+    guard seconds.isFinite else { return }
+    let place = seconds <= Self.shortest ? 0 : Int(log(seconds / Self.shortest) / Self.logarithm) + 1
+    counts[min(max(place, 0), Self.steps - 1)] += 1
+    count += 1
+    longest = max(longest, seconds)
+  }
+
+  /// The delay in seconds that a share of the messages (0...1) stayed below; nil when there were none.
+  func quantile(_ share: Double) -> Double? {
+    guard count > 0 else { return nil }
+    let wanted = Int((Double(count - 1) * max(0, min(1, share))).rounded())
+    var sum = 0
+    for (place, number) in counts.enumerated() {
+      sum += number
+      guard sum > wanted else { continue }
+      // The middle of the step; the longest of all is known exactly.
+      let middle = place == 0 ? Self.shortest / 2 : Self.shortest * pow(Self.ratio, Double(place) - 0.5)
+      return min(middle, longest)
+    }
+    return longest
+  }
+}
+
+extension StreamStatistics {
+  /// All counts as one JSON object. Delays are in seconds; what is not known is left out.
+  /// - Parameter seconds: for which was counted.
+  func json(seconds: Double) -> [UInt8] {
+    JSONWriter.object { json in
+      json.field("seconds", seconds, decimals: 3)
+      json.field("messages", messages)
+      json.field("bytes", bytes)
+      json.field("retained", retained)
+      json.field("messagesPerSecond", Double(messages - retained) / seconds, decimals: 3)
+      json.field("missing", missing)
+      json.field("late", late)
+      json.field("duplicates", duplicates)
+      json.field("unreadable", unreadable)
+      json.field("foreign", foreign)
+      json.field("withoutRoom", withoutRoom)
+      json.field("delay") { json in
+        json.field("median", delays.quantile(0.5), decimals: 4)
+        json.field("p95", delays.quantile(0.95), decimals: 4)
+        json.field("p99", delays.quantile(0.99), decimals: 4)
+        json.field("longest", delays.count > 0 ? delays.longest : nil, decimals: 4)
+      }
+      json.field("kinds") { json in
+        for kind in MessageKind.allCases {
+          guard let count = byKind[kind] else { continue }
+          json.key(kind.rawValue)
+          json.value(count)
+        }
+      }
+      json.key("vehicles")
+      json.openArray()
+      for vehicle in vehicles.sorted(by: { $0.key < $1.key }) { vehicle.write(to: &json, seconds: seconds) }
+      json.closeArray()
+    }
+  }
+}
+
+extension VehicleStatistics {
+  fileprivate func write(to json: inout JSONWriter, seconds: Double) {
+    json.openObject()
+    json.field("fleet", key.fleet)
+    json.field("vehicle", key.vehicle)
+    json.field("messages", messages)
+    json.field("bytes", bytes)
+    json.field("retained", retained)
+    json.field("messagesPerSecond", Double(messages) / seconds, decimals: 3)
+    json.field("bytesPerHour", Double(bytes) / seconds * 3600, decimals: 0)
+    json.field("missing", missing)
+    json.field("late", late)
+    json.field("duplicates", duplicates)
+    json.field("unreadable", unreadable)
+    json.field("epochs", epochs)
+    json.field("meanDelay", meanDelay, decimals: 4)
+    json.field("longestDelay", delayCount > 0 ? longestDelay : nil, decimals: 4)
+    json.closeObject()
   }
 }

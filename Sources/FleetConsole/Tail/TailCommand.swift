@@ -46,8 +46,7 @@ package enum TailCommand {
   /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached.
   package static func run(_ options: TailOptions) throws(FleetError) -> ExitStatus {
     if let count = options.count, count < 1 {
-      throw FleetError(
-        operation: "print", object: "\(count) messages", cause: "--count is 1 or more", exit: .usage)
+      throw .usage("print", "\(count) messages", "--count is 1 or more")
     }
     let filters = try options.topics.filters(options.broker, options.words)
     let qos = try options.quality.level()
@@ -56,13 +55,13 @@ package enum TailCommand {
     let waiter = try CommandWaiter()
     let printer = Locked(TailPrinter(options))
     let subscriber = try FleetSubscriber(
-      broker: options.broker.options(), filters: filters, qos: qos, share: options.share,
+      broker: options.broker.configuration(), filters: filters, qos: qos, share: options.share,
       handlers: .init(
         received: { batch in
           if let end = printer.withLock({ $0.print(batch.messages) }) { waiter.end(end) }
           return .kept
         },
-        connection: { waiter.note($0) }))
+        connection: { waiter.observe($0) }))
     try subscriber.start()
     defer { subscriber.stop(drain: options.share == nil ? 2 : 30) }
     let ending = waiter.wait(seconds: timeout)

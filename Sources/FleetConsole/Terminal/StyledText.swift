@@ -1,3 +1,6 @@
+internal import CLinux
+internal import Glibc
+
 /// One place on a terminal: a character, or the right half of one that takes two columns.
 package struct Cell: Hashable, Sendable {
   /// A character with the marks that join it; empty in the right half of a wide one.
@@ -81,6 +84,15 @@ package enum TextAlignment: Hashable, Sendable {
 }
 
 extension StyledText {
+  /// The columns of a table's row, side by side.
+  init(columns: [(text: StyledText, width: Int, alignment: TextAlignment)]) {
+    cells = []
+    for (place, column) in columns.enumerated() {
+      if place > 0 { append("  ") }
+      append(column.text.fitted(to: column.width, alignment: column.alignment))
+    }
+  }
+
   /// The text in exactly `width` columns: filled with blanks, or cut with an ellipsis.
   package func fitted(to width: Int, alignment: TextAlignment = .left) -> StyledText {
     guard width > 0 else { return StyledText() }
@@ -114,4 +126,82 @@ extension StyledText {
     if current != .plain { text += TextStyle.plain.selectGraphicRendition }
     return text
   }
+}
+
+/// How a piece of text looks on a terminal.
+package struct TextStyle: Hashable, Sendable {
+  /// The colours that every terminal has, named by what they are told to be; the user's theme decides.
+  package enum Color: UInt8, Hashable, Sendable {
+    case standard = 39
+    case red = 31
+    case green = 32
+    case yellow = 33
+    case blue = 34
+    case cyan = 36
+    case gray = 90
+  }
+
+  package var color: Color
+  package var isBold: Bool
+  package var isDim: Bool
+  package var isReversed: Bool
+
+  package init(_ color: Color = .standard, bold: Bool = false, dim: Bool = false, reversed: Bool = false) {
+    self.color = color
+    isBold = bold
+    isDim = dim
+    isReversed = reversed
+  }
+
+  package static let plain = TextStyle()
+  package static let bold = TextStyle(bold: true)
+  package static let dim = TextStyle(dim: true)
+
+  /// The same without its colour, for users who set `NO_COLOR`.
+  var withoutColor: TextStyle {
+    TextStyle(.standard, bold: isBold, dim: isDim, reversed: isReversed)
+  }
+
+  /// The control sequence that selects this style, whatever was selected before.
+  var selectGraphicRendition: String {
+    var codes = "0"
+    if isBold { codes += ";1" }
+    if isDim { codes += ";2" }
+    if isReversed { codes += ";7" }
+    if color != .standard { codes += ";\(color.rawValue)" }
+    return "\u{1B}[\(codes)m"
+  }
+}
+
+/// How many columns of a terminal a character takes, and whether it may go there at all.
+enum DisplayWidth {
+  /// 0 for a mark that joins the character before it, 1, or 2 for East Asian and emoji characters; nil for what must
+  /// not reach a terminal: control characters, and format characters that reorder or hide text.
+  ///
+  /// The table is the C library's, by wcwidth(3) in the C.UTF-8 locale.
+  static func columns(of scalar: Unicode.Scalar) -> Int? {
+    let value = scalar.value
+    if value < 0x7F { return value < 0x20 ? nil : 1 }
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
+      return nil
+    case .nonspacingMark, .enclosingMark: return 0
+    default: break
+    }
+    return inUTF8Locale {
+      let width = Int(wcwidth(wchar_t(bitPattern: value)))
+      return width < 0 ? nil : min(width, 2)
+    }
+  }
+
+  // Of the thread alone: the process keeps the locale that it was started with.
+  private static func inUTF8Locale<Result>(_ body: () -> Result) -> Result {
+    guard let locale = unsafe utf8Locale else { return body() }
+    let previous = unsafe uselocale(locale)
+    defer { unsafe uselocale(previous) }
+    return body()
+  }
+
+  // Made once and never changed or freed.
+  private nonisolated(unsafe) static let utf8Locale = unsafe newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
 }

@@ -1,4 +1,6 @@
 internal import Fleet
+internal import Glibc
+internal import JSON
 internal import Positioning
 internal import Spatial
 internal import Telemetry
@@ -61,5 +63,228 @@ struct DetailPane: Sendable {
   var heading: Double? {
     guard let heading = record.heading, record.state != .offline, !heading.isRetained else { return nil }
     return heading.message.trueHeading ?? heading.message.magneticHeading
+  }
+}
+
+extension DetailPane {
+  /// What there is to tell in lines of its own; those without parts have nothing to tell.
+  var facts: [(name: String, parts: [StyledText])] {
+    [
+      ("position", position), ("predicted", predicted), ("movement", plain(movement)),
+      ("attitude", plain(attitude)), ("energy", plain(power)), ("storage", plain(storage)),
+      ("queue", plain(queue)), ("regions", plain(regions)),
+    ]
+  }
+
+  private func plain(_ texts: [String]) -> [StyledText] { texts.map { StyledText($0) } }
+
+  var title: [StyledText] {
+    var parts = [StyledText(record.key.description, style: .bold), VehicleRow.state(record.state)]
+    if let age = record.age(at: now) {
+      parts.append(StyledText("heard \(QuantityText.age(age)) ago", style: .dim))
+    }
+    if let version = status?["version"]?.string { parts.append(StyledText(version, style: .dim)) }
+    if let uptime = status?["uptime"]?.double {
+      parts.append(StyledText("up \(QuantityText.age(uptime))", style: .dim))
+    }
+    return parts
+  }
+
+  private var position: [StyledText] {
+    guard let received = record.location else { return [StyledText("–")] }
+    let location = received.message.location
+    var parts = [(record.isLocationStale ? "~" : "") + QuantityText.position(location.coordinate)]
+    if let accuracy = location.horizontalAccuracy {
+      parts.append("±\(QuantityText.fixed(accuracy, decimals: accuracy < 10 ? 1 : 0) ?? "–") m")
+    }
+    if let altitude = location.altitude {
+      parts.append("alt \(QuantityText.fixed(altitude, decimals: 0) ?? "–") m")
+    }
+    if record.isLocationStale { parts.append("last known") }
+    parts.append(QuantityText.age(received.age(at: now, time: received.message.time)))
+    return parts.map { StyledText($0, style: record.isLocationStale ? .dim : .plain) }
+  }
+
+  private var predicted: [StyledText] {
+    guard let shown = record.shownPosition(at: now), let bound = shown.bound else { return [] }
+    let radius = QuantityText.fixed(bound, decimals: 0) ?? "–"
+    return [QuantityText.position(shown.coordinate), "within \(radius) m"].map {
+      StyledText($0, style: TextStyle(.green))
+    }
+  }
+
+  private var movement: [String] {
+    guard let location = record.location?.message.location, !record.isLocationStale else { return [] }
+    var parts: [String] = []
+    if let speed = location.speed { parts.append(QuantityText.speed(speed)) }
+    if let course = location.course { parts.append("course \(QuantityText.direction(course))") }
+    if let heading { parts.append("heading \(QuantityText.direction(heading))") }
+    return parts
+  }
+
+  private var attitude: [String] {
+    guard let attitude = record.attitude, record.state != .offline, !attitude.isRetained else { return [] }
+    func degrees(_ radians: Double) -> String {
+      (QuantityText.fixed(radians.degrees, decimals: 1) ?? "–") + "°"
+    }
+    guard let tilt = attitude.message.tilt else { return [] }
+    return ["roll \(degrees(tilt.roll))", "pitch \(degrees(tilt.pitch))"]
+      + (attitude.message.angles.map { ["yaw \(degrees($0.yaw))"] } ?? [])
+  }
+
+  // MARK: What the status says of the vehicle's computer; whatever it says that is known here is shown.
+
+  private var status: JSONValue? { try? JSONValue(parsing: record.statusPayload) }
+
+  private var power: [String] {
+    guard let status else { return [] }
+    var parts: [String] = []
+    let battery = status["battery"]
+    if let level = battery?["level"]?.double {
+      parts.append("\(QuantityText.fixed(level * 100, decimals: 0) ?? "–") %")
+    }
+    if let volts = battery?["voltage"]?.double {
+      parts.append("\(QuantityText.fixed(volts, decimals: 1) ?? "–") V")
+    }
+    if battery?["charging"]?.bool == true { parts.append("charging") }
+    if let external = status["externalPower"]?.bool {
+      parts.append(external ? "external power" : "no external power")
+    }
+    if let temperature = status["temperature"]?.double {
+      parts.append("\(QuantityText.fixed(temperature, decimals: 0) ?? "–") °C")
+    }
+    if let energy = status["energy"] { parts += Self.largest(energy) }
+    return parts
+  }
+
+  /// The joules of all parts, and the parts that used most.
+  private static func largest(_ energy: JSONValue) -> [String] {
+    guard case .object(let parts) = energy else { return [] }
+    var texts =
+      energy["total"]?.double.flatMap { QuantityText.fixed($0, decimals: 0) }.map { ["\($0) J"] } ?? []
+    let used = parts.compactMap { name, part in part["joules"]?.double.map { (name: name, joules: $0) } }
+    for part in used.sorted(by: { ($1.joules, $0.name) < ($0.joules, $1.name) }).prefix(3)
+    where part.joules > 0 {
+      texts.append("\(part.name) \(QuantityText.fixed(part.joules, decimals: 0) ?? "–") J")
+    }
+    return texts
+  }
+
+  private var storage: [String] {
+    guard let status else { return [] }
+    var parts: [String] = []
+    if let free = status["storage"]?["free"]?.double { parts.append("\(QuantityText.volume(free)) free") }
+    if let problem = status["storeProblem"]?.string { parts.append(problem) }
+    if let contact = status["nextContact"]?.string { parts.append("next contact \(contact)") }
+    return parts
+  }
+
+  private var queue: [String] {
+    var parts = record.missing > 0 ? ["\(record.missing) missing"] : []
+    if record.unreadable > 0 { parts.append("\(record.unreadable) unreadable") }
+    if case .object(let queue)? = status?["queue"] {
+      parts += queue.sorted { $0.key < $1.key }.compactMap { name, value in
+        value.integer.map { "\(name) \($0)" }
+      }
+    }
+    if case .object(let counters)? = status?["counters"] {
+      parts += counters.sorted { $0.key < $1.key }.compactMap { name, value in
+        value.integer.flatMap { $0 > 0 ? "\(name) \($0)" : nil }
+      }
+    }
+    return Array(parts.prefix(8))
+  }
+
+  private var regions: [String] {
+    let inside = record.insideRegions
+    guard !inside.isEmpty || !record.regions.isEmpty else { return [] }
+    let watched = record.regions.isEmpty ? [] : ["(watches \(record.regions.count))"]
+    return (inside.isEmpty ? ["outside"] : ["inside " + inside.joined(separator: ", ")]) + watched
+  }
+}
+
+/// A compass drawn in characters: the needle is where the vehicle's front points, the dot where it drives to.
+enum CompassRose {
+  static let columns = 13
+  static let rows = 7
+
+  /// - Parameters:
+  ///   - heading: degrees clockwise from north; nil draws no needle.
+  ///   - course: degrees clockwise from north; nil draws no dot.
+  static func lines(heading: Double?, course: Double?) -> [StyledText] {
+    var canvas = BrailleCanvas(columns: columns, rows: rows)
+    let center = SIMD2(Double(canvas.width) / 2 - 0.5, Double(canvas.height) / 2 - 0.5)
+    canvas.ellipse(center: center, radius: SIMD2(10, 10), style: .dim)
+    func place(_ degrees: Double, _ radius: Double) -> SIMD2<Double> {
+      center + radius * SIMD2(sin(degrees.radians), -cos(degrees.radians))
+    }
+    if let heading, heading.isFinite {
+      let style = TextStyle(.green, bold: true)
+      canvas.line(from: place(heading + 180, 4), to: place(heading, 9), style: style)
+      canvas.line(from: place(heading, 9), to: place(heading + 25, 6), style: style)
+      canvas.line(from: place(heading, 9), to: place(heading - 25, 6), style: style)
+    }
+    if let course, course.isFinite {
+      let point = place(course, 9)
+      canvas.put(
+        StyledText("•", style: TextStyle(.cyan, bold: true)), column: Int(point.x / 2), row: Int(point.y / 4))
+    }
+    canvas.put(StyledText("N", style: .bold), column: columns / 2, row: 0)
+    canvas.put(StyledText("E", style: .dim), column: columns - 1, row: rows / 2)
+    canvas.put(StyledText("S", style: .dim), column: columns / 2, row: rows - 1)
+    canvas.put(StyledText("W", style: .dim), column: 0, row: rows / 2)
+    return (0..<rows).map { canvas[row: $0] }
+  }
+}
+
+/// Text in lines of a width that may change from row to row, each part of it whole.
+struct WrappedText {
+  private(set) var lines: [StyledText] = []
+  /// Columns of a row.
+  private let width: (Int) -> Int
+
+  /// - Parameter width: how many columns a row has, counted from 0.
+  init(width: @escaping (Int) -> Int) { self.width = width }
+
+  /// Begins a line with a label, and puts as many of the parts on it, and on each line that follows, as fit.
+  ///
+  /// - Parameter indent: columns that the label takes, and what stands below it is moved by.
+  mutating func append(_ label: StyledText, indent: Int, parts: [StyledText]) {
+    var line = indent > 0 ? label.fitted(to: indent) : label
+    var isEmpty = indent > 0 || label.width == 0
+    for part in parts {
+      // A piece may come to stand on the next row, which may be shorter.
+      for word in split(part, room: min(width(lines.count), width(lines.count + 1)) - indent) {
+        let gap = isEmpty ? 0 : 2
+        if !isEmpty, line.width + gap + word.width > width(lines.count) {
+          lines.append(line)
+          line = StyledText().fitted(to: indent)
+          line.append(word)
+        } else {
+          if !isEmpty { line.append("  ") }
+          line.append(word)
+        }
+        isEmpty = false
+      }
+    }
+    lines.append(line)
+  }
+
+  /// A part that is wider than a whole line, in pieces: at its blanks, or anywhere.
+  private func split(_ part: StyledText, room: Int) -> [StyledText] {
+    let room = max(2, room)
+    guard part.width > room else { return [part] }
+    var pieces: [StyledText] = []
+    var rest = part.cells[...]
+    while rest.count > room {
+      let blank = rest.prefix(room + 1).lastIndex { $0.text == " " }
+      var end = blank.flatMap { $0 > rest.startIndex ? $0 : nil } ?? rest.startIndex + room
+      // Both halves of a wide character stay together.
+      if rest[end].width == 0, end - 1 > rest.startIndex { end -= 1 }
+      pieces.append(StyledText(cells: Array(rest[..<end])))
+      rest = rest[end...].drop { $0.text == " " }
+    }
+    if !rest.isEmpty { pieces.append(StyledText(cells: Array(rest))) }
+    return pieces
   }
 }

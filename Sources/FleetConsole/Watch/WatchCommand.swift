@@ -3,6 +3,7 @@ package import Fleet
 internal import Glibc
 internal import MQTT
 internal import Platform
+internal import Spatial
 
 /// The options of `odograph watch`.
 package struct WatchOptions: ParsableArguments {
@@ -39,10 +40,10 @@ package struct WatchOptions: ParsableArguments {
   package var filter = ""
 
   @Flag(name: .customLong("details"), help: "Begin with the details of a vehicle shown.")
-  package var showsDetail = false
+  var showsDetail = false
 
   @Flag(name: .customLong("map"), help: "Begin with the map shown.")
-  package var showsMap = false
+  var showsMap = false
 
   @Flag(help: "With --once: print a JSON array. In a pipe: a JSON line for each vehicle that changed.")
   package var json = false
@@ -60,35 +61,57 @@ package enum WatchCommand {
   /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached.
   package static func run(_ options: WatchOptions) throws(FleetError) -> ExitStatus {
     if let interval = options.interval, !(0.02...3600).contains(interval) {
-      throw FleetError(
-        operation: "draw", object: "every \(interval) s", cause: "--interval is 0.02 to 3600 seconds",
-        exit: .usage)
+      throw .usage("draw", "every \(interval) s", "--interval is 0.02 to 3600 seconds")
     }
-    let broker = try options.broker.options()
+    let broker = try options.broker.configuration()
     let selection = try options.vehicles.selection(options.broker, options.words)
     let timeout = try options.time.limit()
     let order = try options.order()
     signal(SIGPIPE, SIG_IGN)
     let isInteractive = LiveScreen.isPossible && !options.once
-    let signals: SignalDescriptor
-    do throws(SystemError) {
-      signals = try SignalDescriptor(isInteractive ? LiveScreen.signals : [SIGINT, SIGTERM, SIGHUP])
-    } catch { throw FleetError(error) }
-    let model = try WatchModel(
-      roster: Roster(root: selection.root, profile: selection.profile))
+    let signals = try SignalDescriptor.forCommand(
+      isInteractive ? LiveScreen.signals : [SIGINT, SIGTERM, SIGHUP])
+    let model = try LiveModel(Roster(root: selection.root, profile: selection.profile))
     let subscriber = try FleetSubscriber(
-      broker: broker, filters: selection.filters(), qos: .atLeastOnce, share: options.share,
+      broker: broker, filters: selection.filters(), share: options.share,
       handlers: .init(
         received: { batch in
-          model.take(batch)
+          model.receive(batch) {
+            $0.apply(topic: $1.topic, payload: $1.payload, retained: $1.retain, at: batch.receivedAt)
+          }
           return .kept
         },
-        connection: { model.take($0) }))
+        connection: model.observe))
     try subscriber.start()
     defer { subscriber.stop(drain: options.share == nil ? 0.5 : 30) }
-    if isInteractive {
-      return try WatchScreen(options, order, timeout, title: broker.address.description, model, signals).run()
+    guard isInteractive else {
+      return try WatchPrinter(
+        options: options, order: order, timeout: timeout, model: model, signals: signals
+      ).run()
     }
-    return try WatchPrinter(options, order, timeout, model, signals).run()
+    try model.waitForConnection(to: broker.brokerName, signals)
+    var view = WatchView(size: .usual, title: broker.brokerName)
+    view.order = order
+    view.filter.text = options.filter
+    if options.showsDetail { view.toggle(.detail) }
+    if options.showsMap { view.toggle(.map) }
+    var meter = RateMeter()
+    let screen = LiveScreen(
+      signals: signals, news: model.changed, interval: options.interval ?? 0.08, timeout: timeout,
+      usesColor: CommandOutput.usesColor)
+    return try screen.run { key in
+      view.handle(key)
+    } draw: { size throws(FleetError) in
+      view.size = size
+      model.acknowledgeChanges()
+      let now = Moment.now
+      let (snapshot, trouble, failure) = model.withState { state in
+        let counters = state.value.counters
+        meter.add(messages: counters.messages, bytes: counters.bytes, at: now.timestamp)
+        return (view.snapshot(of: state.value, at: now), state.trouble, state.failure)
+      }
+      if let failure { throw failure }
+      return view.frame(of: snapshot, at: now, rates: meter.rates, trouble: trouble)
+    }
   }
 }

@@ -10,22 +10,11 @@ struct WatchPrinter {
   /// Columns where nobody says how many there are.
   private static let defaultWidth = 160
 
-  private let options: WatchOptions
-  private let order: VehicleOrder
-  private let timeout: Double?
-  private let model: WatchModel
-  private let signals: SignalDescriptor
-
-  init(
-    _ options: WatchOptions, _ order: VehicleOrder, _ timeout: Double?, _ model: WatchModel,
-    _ signals: SignalDescriptor
-  ) {
-    self.options = options
-    self.order = order
-    self.timeout = timeout
-    self.model = model
-    self.signals = signals
-  }
+  let options: WatchOptions
+  let order: VehicleOrder
+  let timeout: Double?
+  let model: LiveModel<Roster>
+  let signals: SignalDescriptor
 
   func run() throws(FleetError) -> ExitStatus {
     let interval = options.once ? 0.05 : options.interval ?? 1
@@ -34,7 +23,7 @@ struct WatchPrinter {
     var longestName = 0
     var lastTrouble: String?
     while true {
-      let isOver = try !pause(seconds: interval, end: end)
+      let isOver = !pause(seconds: interval, end: end)
       if let number = signals.received().first { return ExitStatus(signal: number) }
       let (failure, trouble) = model.withState { ($0.failure, $0.trouble) }
       if let failure { throw failure }
@@ -50,17 +39,16 @@ struct WatchPrinter {
   }
 
   /// Waits; returns false when the command's time is over.
-  private func pause(seconds: Double, end: Int64?) throws(FleetError) -> Bool {
+  private func pause(seconds: Double, end: Int64?) -> Bool {
     var left = Int64(seconds * 1e9)
     if let end { left = min(left, end - SystemClock.monotonic) }
-    var entries = [pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0)]
-    if left > 0 { _ = unsafe poll(&entries, 1, Int32(min(left / 1_000_000 + 1, 3_600_000))) }
+    if left > 0 { _ = waitUntilReadable([signals.descriptor], seconds: Double(left) * 1e-9) }
     return end.map { SystemClock.monotonic < $0 } ?? true
   }
 
   private var isSettled: Bool {
     model.withState { state in
-      state.lastKept.map { Moment.now.seconds(since: $0) >= Self.settlingTime } ?? false
+      state.lastRetained.map { Moment.now.seconds(since: $0) >= Self.settlingTime } ?? false
     }
   }
 
@@ -70,7 +58,7 @@ struct WatchPrinter {
     let (changed, revision) = model.withState { state in
       let filter = VehicleFilter(text: options.filter)
       return (
-        state.roster.vehicles.filter { $0.revision > since && filter.matches($0) }, state.roster.revision
+        state.value.vehicles.filter { $0.revision > since && filter.matches($0) }, state.value.revision
       )
     }
     seen = revision
@@ -86,7 +74,7 @@ struct WatchPrinter {
       line.append(WatchView.line(VehicleRow(record: record, now: now, namesFleet: true), layout))
       text += line.plain.trimmingTrailingBlanks + "\n"
     }
-    return write(text)
+    return CommandOutput.write(text)
   }
 
   private func printTable() -> ExitStatus {
@@ -99,13 +87,13 @@ struct WatchPrinter {
     let (text, remarks) = model.withState { state in
       let text =
         options.json
-        ? Self.json(of: state.roster, at: now, &view)
-        : Self.table(of: state.roster, at: now, &view, styles: isTerminal && CommandOutput.usesColor)
-      return (text, Self.remarks(on: state.roster))
+        ? Self.json(of: state.value, at: now, &view)
+        : Self.table(of: state.value, at: now, &view, styles: isTerminal && CommandOutput.usesColor)
+      return (text, Self.remarks(on: state.value))
     }
     // Beside the table, which scripts read, and not in it.
     for remark in remarks { StandardError.say(remark) }
-    return write(text) ?? .done
+    return CommandOutput.write(text) ?? .done
   }
 
   /// What came and is not in the table.
@@ -143,12 +131,6 @@ struct WatchPrinter {
       String(decoding: $0.json(at: now), as: UTF8.self)
     }
     return "[" + objects.joined(separator: ",\n") + "]\n"
-  }
-
-  /// Returns how the command ends when the output is gone.
-  private func write(_ text: String) -> ExitStatus? {
-    guard let problem = OutputStream.write(Array(text.utf8), to: STDOUT_FILENO) else { return nil }
-    return problem.rawValue == EPIPE ? .done : .outputFailed
   }
 }
 

@@ -33,7 +33,7 @@ package enum CheckCommand {
   /// Returns `.done` when nothing has failed; warnings are no failure.
   package static func run(_ options: CheckOptions) throws(FleetError) -> ExitStatus {
     var findings: [CheckFinding] = []
-    let broker = try options.broker.options()
+    let broker = try options.broker.configuration()
     if let properties = try reach(broker, &findings) {
       limits(properties, &findings)
       try rights(options, broker, properties, &findings)
@@ -52,20 +52,20 @@ package enum CheckCommand {
 
   /// Name lookup, TCP, TLS, login.
   private static func reach(
-    _ broker: BrokerOptions, _ findings: inout [CheckFinding]
+    _ broker: MQTTConfiguration, _ findings: inout [CheckFinding]
   ) throws(FleetError) -> MQTTServerProperties? {
-    let configuration = try broker.configuration()
+    let certificateFile = broker.tls?.identity?.certificateFile
     let outcome: BrokerProbe.Finding?
-    do throws(MQTTError) { outcome = try BrokerProbe.run(configuration, timeout: 15).first } catch {
-      throw FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
+    do throws(MQTTError) { outcome = try BrokerProbe.run(broker, timeout: 15).first } catch {
+      throw FleetError(error)
     }
     switch outcome {
     case .accepting(let properties):
       let version = properties.protocolLevel == 5 ? "5" : "3.1.1"
       findings.append(CheckFinding("reach", .ok, "\(properties.broker) speaks MQTT \(version)"))
-      findings += tls(properties, isWanted: configuration.tls != nil)
-      let user = configuration.userName.map { "as \"\($0)\"" }
-      let certificate = broker.certificateFile.map { "with certificate \($0)" }
+      findings += tls(properties, isWanted: broker.tls != nil)
+      let user = broker.userName.map { "as \"\($0)\"" }
+      let certificate = certificateFile.map { "with certificate \($0)" }
       let who = [user, certificate].compactMap { $0 }.joined(separator: " ")
       findings.append(
         who.isEmpty
@@ -82,7 +82,7 @@ package enum CheckCommand {
       if reason.phase == .tls { findings.append(CheckFinding("reach", .ok, "\(reason.broker) accepts TCP")) }
       var remedy = reason.remedy
       // A broker that wants a certificate often ends the connection without a word, with TLS 1.3 after the handshake.
-      if configuration.tls != nil, broker.certificateFile == nil {
+      if broker.tls != nil, certificateFile == nil {
         let hint = "give --cert and --key where the broker asks for a client certificate"
         remedy = remedy.map { "\($0); \(hint)" } ?? hint
       }
@@ -156,10 +156,60 @@ package enum CheckCommand {
   }
 
   private static func rights(
-    _ options: CheckOptions, _ broker: BrokerOptions, _ properties: MQTTServerProperties,
+    _ options: CheckOptions, _ broker: MQTTConfiguration, _ properties: MQTTServerProperties,
     _ findings: inout [CheckFinding]
   ) throws(FleetError) {
     var rights = try CheckRights(options, broker, isVersion5: properties.protocolLevel == 5)
     findings += try rights.run()
+  }
+}
+
+/// One verdict of `odograph check`.
+struct CheckFinding: Hashable, Sendable {
+  enum Verdict: String, Hashable, Sendable {
+    case ok
+    /// It works, and will not for ever or not for all.
+    case warning
+    case failed
+    /// The broker does not tell.
+    case unknown
+  }
+
+  /// What was looked at: `reach`, `tls`, `login`, `subscribe`, …
+  var subject: String
+  var verdict: Verdict
+  var text: String
+  /// What to do about it; nil when nothing is to be done.
+  var remedy: String?
+
+  init(_ subject: String, _ verdict: Verdict, _ text: String, remedy: String? = nil) {
+    self.subject = subject
+    self.verdict = verdict
+    self.text = text
+    self.remedy = remedy
+  }
+
+  var line: StyledText {
+    let style: TextStyle =
+      switch verdict {
+      case .ok: TextStyle(.green)
+      case .warning: TextStyle(.yellow)
+      case .failed: TextStyle(.red, bold: true)
+      case .unknown: .dim
+      }
+    var line = StyledText(verdict.rawValue, style: style).fitted(to: 9)
+    line.append(StyledText(subject).fitted(to: 11))
+    line.append(text)
+    if let remedy { line.append("; \(remedy)", style: .dim) }
+    return line
+  }
+
+  func write(to json: inout JSONWriter) {
+    json.openObject()
+    json.field("subject", subject)
+    json.field("verdict", verdict.rawValue)
+    json.field("text", text)
+    json.field("remedy", remedy)
+    json.closeObject()
   }
 }

@@ -16,7 +16,7 @@ struct CheckRights {
   private let probes: [(topic: String, purpose: String)]
   private let nonce = "check-\(String(UInt64.random(in: 0 ... .max), radix: 16))"
 
-  init(_ options: CheckOptions, _ broker: BrokerOptions, isVersion5: Bool) throws(FleetError) {
+  init(_ options: CheckOptions, _ broker: MQTTConfiguration, isVersion5: Bool) throws(FleetError) {
     root = options.broker.topicRoot
     let fleets = options.broker.fleets(options.fleet)
     self.isVersion5 = isVersion5

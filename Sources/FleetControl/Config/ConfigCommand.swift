@@ -1,40 +1,56 @@
+package import ArgumentParser
 package import Fleet
 internal import FleetConsole
 internal import JSON
 internal import MQTT
-internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// What `odograph config` is asked for.
-package struct ConfigOptions: Sendable {
-  package enum Action: Hashable, Sendable {
-    /// What is in force.
-    case show
-    /// Where what is wanted is not what is in force.
-    case diff
-    /// Wants settings of the vehicles, on top of those wanted before.
-    case set
+/// The options of `odograph config set`.
+package struct ConfigSetOptions: ParsableArguments {
+  @OptionGroup var change: VehicleChangeOptions
+
+  @Argument(help: "Settings, as in location.distance_filter=50.") package var settings: [String] = []
+
+  @Option(help: ArgumentHelp("Take a setting back; repeat for several.", valueName: "key"))
+  package var unset: [String] = []
+
+  @Option(help: ArgumentHelp("A JSON file with an object of settings.", valueName: "file"))
+  package var file: String?
+
+  @Option(help: ArgumentHelp("What to call this change (default: the time).", valueName: "name"))
+  var label: String?
+
+  @Option(
+    name: .customLong("stages"),
+    help: ArgumentHelp(
+      "Roll out to these percentages of the vehicles, one after the other, as in 5,25,100; --timeout is of each.",
+      valueName: "list"))
+  var stageList: String?
+
+  @Option(
+    help: ArgumentHelp("Only for this percentage of the vehicles, drawn by lot.", valueName: "percent"))
+  package var share: Double?
+
+  package init() {}
+
+  package func validate() throws {
+    if let stageList, Self.numbers(stageList).contains(nil) {
+      throw ValidationError("--stages is a list of percentages, as in 5,25,100")
+    }
   }
 
-  package var broker = BrokerOptions()
-  package var action: Action
-  package var targets: VehicleTargets
-  /// `key=value`.
-  package var assignments: [String] = []
-  package var removals: [String] = []
-  package var file: String?
-  /// The document's name, which comes back in the report; nil makes one of the time.
-  package var name: String?
-  /// Per cent of the vehicles at which a roll-out stops to wait for their reports, rising; empty does all at once.
-  package var stages: [Double] = []
-  /// Seconds that a stage's vehicles have to report, 0 ... 86,400; 0 does not wait.
-  package var timeout = 0.0
-  package var json = false
+  /// Per cent of the vehicles at which the roll-out stops to wait for their reports, rising.
+  func stages() throws(FleetError) -> [Double] {
+    let stages = Self.numbers(stageList ?? "100").compactMap { $0 }
+    guard stages.allSatisfy({ $0 > 0 && $0 <= 100 }), stages == stages.sorted() else {
+      throw .usage("use", "--stages", "they are rising percentages, as in 5,25,100")
+    }
+    return stages
+  }
 
-  package init(_ action: Action, targets: VehicleTargets) {
-    self.action = action
-    self.targets = targets
+  private static func numbers(_ list: String) -> [Double?] {
+    list.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
   }
 }
 
@@ -43,108 +59,174 @@ package struct ConfigOptions: Sendable {
 /// What is wanted stands retained in `config/desired`, so that a vehicle that is asleep reads it when it is back; what
 /// became of it stands in `config/reported`.
 package enum ConfigCommand {
+  /// Prints the settings in force.
   /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
-  package static func run(_ options: ConfigOptions) throws(FleetError) -> ExitStatus {
-    guard (0...86_400).contains(options.timeout) else {
-      throw FleetError(
-        operation: "wait", object: "\(options.timeout) s", cause: "--timeout is 0 to 86400 seconds",
-        exit: .usage)
+  package static func show(_ options: VehicleQueryOptions) throws(FleetError) -> ExitStatus {
+    let kept = try read(options)
+    try CommandOutput.print(kept.vehicles, asJSON: options.json) {
+      members(kept[$0])
+    } lines: { key in
+      let own = kept[key]
+      let settings = own.settingsInForce.sorted { $0.key < $1.key }
+      return [head(key, own)] + settings.map { StyledText("  \($0.key) = \($0.value.text)") } + refusals(own)
     }
+    return .done
+  }
+
+  /// Prints the settings whose wanted value is not in force.
+  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
+  package static func diff(_ options: VehicleQueryOptions) throws(FleetError) -> ExitStatus {
+    let kept = try read(options)
+    let isSame = kept.vehicles.allSatisfy { kept[$0].settingDifferences.isEmpty }
+    if isSame, !options.json {
+      try CommandOutput.print(
+        [StyledText("all that is wanted is in force", style: .dim)], styles: CommandOutput.usesStyles)
+      return .done
+    }
+    try CommandOutput.print(kept.vehicles, asJSON: options.json) {
+      members(kept[$0])
+    } lines: { key in
+      let own = kept[key]
+      guard !own.settingDifferences.isEmpty else { return [] }
+      var lines = [head(key, own)]
+      for (name, wanted, inForce) in own.settingDifferences {
+        lines.append(StyledText("  \(name)"))
+        if let inForce { lines.append(StyledText("    in force  \(inForce.text)", style: TextStyle(.red))) }
+        if let wanted { lines.append(StyledText("    wanted    \(wanted.text)", style: TextStyle(.green))) }
+      }
+      return lines + refusals(own)
+    }
+    return isSame ? .done : .differs
+  }
+
+  /// Sets what is wanted, on top of what was wanted before, and waits until the vehicles have taken it.
+  ///
+  /// A stage begins when all vehicles of the one before have taken the settings, so that a mistake stays with the first few.
+  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
+  package static func set(_ options: ConfigSetOptions) throws(FleetError) -> ExitStatus {
     let settings = try ConfigSettings(
-      assignments: options.assignments, removals: options.removals, file: options.file)
-    if options.action == .set, settings.values.isEmpty, settings.removed.isEmpty {
-      throw FleetError(
-        operation: "set", object: "nothing", cause: "give key=value, --unset key or --file", exit: .usage)
+      assignments: options.settings, removals: options.unset, file: options.file)
+    if settings.values.isEmpty, settings.removed.isEmpty {
+      throw .usage("set", "nothing", "give key=value, --unset key or --file")
     }
-    if options.action == .set { try options.targets.requireChoice() }
-    let stages = options.stages.isEmpty ? [100] : options.stages
-    guard stages.allSatisfy({ $0 > 0 && $0 <= 100 }), stages == stages.sorted() else {
-      throw FleetError(
-        operation: "use", object: "--stages", cause: "they are rising percentages, as in 5,25,100",
-        exit: .usage)
-    }
-    let paths = ["config/desired", "config/reported"]
-    let needsStatus = options.action == .set && options.targets.named == nil
-    let exchange = try FleetExchange(
-      options.broker, kept: try options.targets.filters(paths + (needsStatus ? ["status"] : [])))
-    try exchange.open()
+    let targets = try options.change.targets(share: options.share)
+    let stages = try options.stages()
+    let paths = ["config/desired", "config/reported"] + (targets.named == nil ? ["status"] : [])
+    let (exchange, retained) = try FleetExchange.reading(
+      options.change.broker.configuration(), try targets.filters(paths))
     defer { exchange.close() }
-    let kept = try exchange.retained()
-    let documents = ConfigDocuments.collect(
-      kept.map { ($0.topic, $0.payload) }, root: options.targets.root)
-    switch options.action {
-    case .show, .diff:
-      let vehicles = try options.targets.resolve(kept)
-      return try show(vehicles, documents, options)
-    case .set:
-      let vehicles = try options.targets.resolve(kept)
-      var rollout = ConfigRollout(options, settings, documents, exchange)
-      return try rollout.run(vehicles, stages: stages)
+    let kept = RetainedDocuments(
+      vehicles: try targets.resolve(retained), subject: "config", from: retained, root: targets.root)
+    // By lot and not by name: the first few are not all of one depot.
+    let order = kept.vehicles.sorted { ($0.lot, $0) < ($1.lot, $1) }
+    let version = options.label ?? Moment.now.time.rfc3339
+    var done = 0
+    var status = ExitStatus.done
+    for (index, stage) in stages.enumerated() {
+      let end = stage >= 100 ? order.count : Int((Double(order.count) * stage / 100).rounded(.up))
+      guard end > done else { continue }
+      let part = Array(order[done..<end])
+      done = end
+      if stages.count > 1 {
+        StandardError.say("stage \(index + 1) of \(stages.count): \(part.count) vehicles")
+      }
+      var requests = VehicleRequests(exchange, part) { key in
+        let wanted = settings.applied(to: kept[key].wantedSettings)
+        return MQTTMessage(
+          topic: key.topic(root: targets.root, "config/desired"),
+          text: JSONValue.object(["version": .string(version), "settings": .object(wanted)]).text,
+          qos: .atLeastOnce, retain: true,
+          properties: MQTTMessageProperties(contentType: "application/json"))
+      }
+      let ending = try requests.wait(timeout: options.change.timeout) { message in
+        // Reports of other documents are none of ours.
+        guard let address = TopicAddress(topic: message.topic, root: targets.root),
+          address.path == "config/reported", let json = try? JSONValue(parsing: message.payload),
+          json["version"]?.string == version, let state = json["state"]?.string
+        else { return nil }
+        return (address.key, outcome(state, json))
+      }
+      try print(part, requests, version, asJSON: options.change.json)
+      status = ending ?? requests.status
+      if status != .done { break }
+    }
+    guard done < order.count else { return status }
+    let left = "\(order.count - done) of \(order.count) vehicles were not asked"
+    let last = QuantityText.fixed(stages.last ?? 0, decimals: 0) ?? "–"
+    StandardError.say(status == .done ? "\(left): --stages ends at \(last) %" : "stopped: \(left)")
+    return status == .done ? .timedOut : status
+  }
+
+  // MARK: Reading
+
+  private static func read(_ options: VehicleQueryOptions) throws(FleetError) -> RetainedDocuments {
+    let targets = options.targets
+    let (exchange, retained) = try FleetExchange.reading(
+      options.broker.configuration(), try targets.filters(["config/desired", "config/reported"]))
+    exchange.close()
+    return RetainedDocuments(
+      vehicles: try targets.resolve(retained), subject: "config", from: retained, root: targets.root)
+  }
+
+  private static func head(_ key: VehicleKey, _ documents: VehicleDocuments) -> StyledText {
+    var head = StyledText(key.description, style: .bold)
+    let state = documents.reported?["state"]?.string ?? "never reported"
+    head.append("  \(state)", style: TextStyle(state == "applied" ? .green : .yellow))
+    if let name = documents.reported?["version"]?.string { head.append("  \(name)", style: .dim) }
+    if let problem = documents.reported?["problem"]?.string {
+      head.append("  \(problem)", style: TextStyle(.red))
+    }
+    return head
+  }
+
+  private static func refusals(_ documents: VehicleDocuments) -> [StyledText] {
+    (documents.reported?["refused"]?.array ?? []).map {
+      StyledText(
+        "  \($0["key"]?.string ?? "?") refused: \($0["reason"]?.string ?? "")", style: TextStyle(.red))
     }
   }
 
-  private static func show(
-    _ vehicles: [VehicleKey], _ documents: [VehicleKey: ConfigDocuments], _ options: ConfigOptions
-  ) throws(FleetError) -> ExitStatus {
-    var hasDifferences = false
-    var lines: [StyledText] = []
-    var text = ""
-    for key in vehicles {
-      let own = documents[key] ?? ConfigDocuments()
-      let differences = own.differences
-      if !differences.isEmpty { hasDifferences = true }
-      if options.json {
-        text += json(key, own) + "\n"
-        continue
-      }
-      if options.action == .diff, differences.isEmpty { continue }
-      var head = StyledText(key.description, style: .bold)
-      let state = own.reported?["state"]?.string ?? "never reported"
-      head.append("  \(state)", style: TextStyle(state == "applied" ? .green : .yellow))
-      if let name = own.reported?["version"]?.string { head.append("  \(name)", style: .dim) }
-      if let problem = own.reported?["problem"]?.string {
-        head.append("  \(problem)", style: TextStyle(.red))
-      }
-      lines.append(head)
-      if options.action == .diff {
-        for (name, wanted, inForce) in differences {
-          lines.append(StyledText("  \(name)"))
-          if let inForce { lines.append(StyledText("    in force  \(inForce.text)", style: TextStyle(.red))) }
-          if let wanted { lines.append(StyledText("    wanted    \(wanted.text)", style: TextStyle(.green))) }
-        }
-      } else {
-        for (name, value) in own.inForce.sorted(by: { $0.key < $1.key }) {
-          lines.append(StyledText("  \(name) = \(value.text)"))
-        }
-      }
-      for refusal in own.reported?["refused"]?.array ?? [] {
-        let reason = refusal["reason"]?.string ?? ""
-        lines.append(
-          StyledText("  \(refusal["key"]?.string ?? "?") refused: \(reason)", style: TextStyle(.red)))
-      }
-    }
-    if options.json {
-      try CommandOutput.print(text)
-    } else {
-      if options.action == .diff, lines.isEmpty {
-        lines = [StyledText("all that is wanted is in force", style: .dim)]
-      }
-      try CommandOutput.print(lines, styles: CommandOutput.usesStyles)
-    }
-    return options.action == .diff && hasDifferences ? .differs : .done
-  }
-
-  private static func json(_ key: VehicleKey, _ documents: ConfigDocuments) -> String {
-    var members: [String: JSONValue] = ["fleet": .string(key.fleet), "vehicle": .string(key.vehicle)]
+  private static func members(_ documents: VehicleDocuments) -> [String: JSONValue] {
+    var members: [String: JSONValue] = [:]
     members["desired"] = documents.desired
     members["reported"] = documents.reported
     members["differences"] = .array(
-      documents.differences.map { difference in
+      documents.settingDifferences.map { difference in
         var parts: [String: JSONValue] = ["key": .string(difference.key)]
         parts["wanted"] = difference.wanted
         parts["inForce"] = difference.inForce
         return .object(parts)
       })
-    return JSONValue.object(members).text
+    return members
+  }
+
+  // MARK: Setting
+
+  private static func outcome(_ state: String, _ report: JSONValue) -> VehicleOutcome {
+    let refusals = (report["refused"]?.array ?? []).map {
+      "\($0["key"]?.string ?? "?"): \($0["reason"]?.string ?? "refused")"
+    }
+    return VehicleOutcome(
+      state: state, problems: [report["problem"]?.string].compactMap { $0 } + refusals,
+      isGood: state == "applied", isFinal: ["applied", "refused", "rolledBack"].contains(state))
+  }
+
+  private static func print(
+    _ vehicles: [VehicleKey], _ requests: VehicleRequests, _ version: String, asJSON: Bool
+  ) throws(FleetError) {
+    try CommandOutput.print(vehicles.sorted(), asJSON: asJSON) { key in
+      var members = ["version": .string(version), "state": requests.state(of: key)]
+      members["problem"] = requests.outcomes[key]?.problem.map { .string($0) }
+      return members
+    } lines: { key in
+      let outcome = requests.outcomes[key]
+      var line = StyledText(key.description, style: .bold)
+      let pending =
+        requests.unsent.contains(key) ? VehicleRequests.unsent : VehicleRequests.unanswered
+      line.append(
+        "  \(outcome?.state ?? pending)", style: TextStyle(outcome?.isGood == true ? .green : .yellow))
+      if let problem = outcome?.problem { line.append("  \(problem)") }
+      return [line]
+    }
   }
 }

@@ -1,6 +1,5 @@
 internal import Fleet
 internal import FleetConsole
-internal import FoundationEssentials
 internal import JSON
 internal import Telemetry
 
@@ -25,9 +24,7 @@ struct ConfigSettings: Hashable, Sendable {
     }
     for assignment in assignments {
       guard let equals = assignment.firstIndex(of: "="), equals != assignment.startIndex else {
-        throw FleetError(
-          operation: "read", object: "\"\(assignment.prefix(80))\"", cause: "write a setting as key=value",
-          exit: .usage)
+        throw .usage("read", "\"\(assignment.prefix(80))\"", "write a setting as key=value")
       }
       let key = String(assignment[..<equals])
       let text = String(assignment[assignment.index(after: equals)...])
@@ -65,13 +62,11 @@ struct ConfigSettings: Hashable, Sendable {
   ) throws(FleetError) -> JSONValue {
     try checkForm(key, place: place)
     if let problem = RemoteKeys.problem(with: key) {
-      throw FleetError(operation: "set", object: "\"\(key)\"\(place)", cause: problem, exit: .usage)
+      throw .usage("set", "\"\(key)\"\(place)", problem)
     }
     guard let rule = ConfigurationKey.byPath[key], rule.accept(json: value) == nil else { return value }
     if let text, rule.accept(.text(text)) != nil { return .string(text) }
-    throw FleetError(
-      operation: "set", object: "\(key) to \(value.text.prefix(80))\(place)", cause: "it is \(rule.accepted)",
-      exit: .usage)
+    throw .usage("set", "\(key) to \(value.text.prefix(80))\(place)", "it is \(rule.accepted)")
   }
 
   private static func checkForm(_ key: String, place: String) throws(FleetError) {
@@ -81,44 +76,37 @@ struct ConfigSettings: Hashable, Sendable {
         (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F || $0 == 0x2E
       }
     guard isKey else {
-      throw FleetError(
-        operation: "set", object: "\"\(key.prefix(80))\"\(place)",
-        cause: "a key is written as in location.distance_filter",
-        exit: .usage)
+      throw .usage("set", "\"\(key.prefix(80))\"\(place)", "a key is written as in location.distance_filter")
     }
   }
 
   private static func settings(ofFile path: String) throws(FleetError) -> [String: JSONValue] {
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw FleetError(
-        operation: "read", object: path, cause: "there is no such file, or it may not be read", exit: .usage)
+    guard let bytes = InputFile.read(path) else {
+      throw .usage("read", path, "there is no such file, or it may not be read")
     }
     do throws(JSONError) {
-      let json = try JSONValue(parsing: Array(data))
+      let json = try JSONValue(parsing: bytes)
       let object = json["settings"] ?? json
       guard case .object(let members) = object else { throw JSONError("not an object of settings") }
       return members
     } catch {
-      throw FleetError(operation: "read", object: path, cause: error.description, exit: .usage)
+      throw .usage("read", path, error.description)
     }
   }
 }
 
-/// What is wanted of a vehicle and what it says of it: the two retained documents.
-struct ConfigDocuments: Hashable, Sendable {
-  var desired: JSONValue?
-  var reported: JSONValue?
+extension VehicleDocuments {
+  var wantedSettings: [String: JSONValue] { Self.members(desired?["settings"]) }
+  var settingsInForce: [String: JSONValue] { Self.members(reported?["settings"]) }
 
-  static func object(_ json: JSONValue?) -> [String: JSONValue] {
+  private static func members(_ json: JSONValue?) -> [String: JSONValue] {
     if case .object(let members)? = json { members } else { [:] }
   }
 
-  var wanted: [String: JSONValue] { Self.object(desired?["settings"]) }
-  var inForce: [String: JSONValue] { Self.object(reported?["settings"]) }
-
   /// Keys whose wanted value is not in force, or that are in force and not wanted.
-  var differences: [(key: String, wanted: JSONValue?, inForce: JSONValue?)] {
-    Set(wanted.keys).union(inForce.keys).sorted().compactMap { key in
+  var settingDifferences: [(key: String, wanted: JSONValue?, inForce: JSONValue?)] {
+    let (wanted, inForce) = (wantedSettings, settingsInForce)
+    return Set(wanted.keys).union(inForce.keys).sorted().compactMap { key in
       Self.isSame(wanted[key], inForce[key]) ? nil : (key, wanted[key], inForce[key])
     }
   }
@@ -127,23 +115,5 @@ struct ConfigDocuments: Hashable, Sendable {
   private static func isSame(_ a: JSONValue?, _ b: JSONValue?) -> Bool {
     if let x = a?.double, let y = b?.double { return x == y }
     return a == b
-  }
-
-  /// Takes in what the broker keeps.
-  static func collect(_ messages: [(topic: String, payload: [UInt8])], root: String) -> [VehicleKey:
-    ConfigDocuments]
-  {
-    var documents: [VehicleKey: ConfigDocuments] = [:]
-    for message in messages {
-      guard let address = TopicAddress(topic: message.topic, root: root) else { continue }
-      let json = try? JSONValue(parsing: message.payload)
-      let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
-      switch address.path {
-      case "config/desired": documents[key, default: ConfigDocuments()].desired = json
-      case "config/reported": documents[key, default: ConfigDocuments()].reported = json
-      default: break
-      }
-    }
-    return documents
   }
 }

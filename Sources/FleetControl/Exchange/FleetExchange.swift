@@ -1,4 +1,5 @@
-package import Fleet
+internal import DequeModule
+internal import Fleet
 internal import FleetConsole
 internal import Glibc
 internal import MQTT
@@ -7,7 +8,7 @@ internal import Spatial
 
 /// A connection for a command that asks and waits for answers: subscribes, publishes, and hands what happens to the
 /// command's own thread, one event after the other.
-package final class FleetExchange: Sendable {
+final class FleetExchange: Sendable {
   enum Event: Sendable {
     case message(MQTTMessage)
     /// The broker has taken a message over, or said why it will not.
@@ -31,7 +32,7 @@ package final class FleetExchange: Sendable {
   private let wake: EventDescriptor
   // Made on the command's thread, before there is any other.
   private let signals: SignalDescriptor
-  private let requests: OutboundRequests
+  private let requests: PublishQueue
   private let session: MQTTSession
   let filters: [String]
   /// The filter that nothing matches, whose answer says that what the broker keeps is on its way; see `RetainedReading`.
@@ -43,14 +44,13 @@ package final class FleetExchange: Sendable {
   ///     (mosquitto: 500 and 1000 messages, under 3.1.1 20 and 1000), and drops the rest without a word; at QoS 0 the
   ///     connection's own pace counts.
   /// - Throws: `FleetError` when options or filters are wrong.
-  init(_ broker: BrokerOptions, filters: [String] = [], kept: [String] = []) throws(FleetError) {
+  init(_ broker: MQTTConfiguration, filters: [String] = [], kept: [String] = []) throws(FleetError) {
     self.filters = filters + kept
     // Whoever may read a topic may on most access lists read below it too; a refusal is an answer as good as any.
     mark = kept.last.map { $0 + "/end" }
     let subscriptions =
       filters.map { MQTTSubscription($0) }
       + (kept + [mark].compactMap { $0 }).map { MQTTSubscription($0, qos: .atMostOnce) }
-    let configuration = try broker.configuration()
     do throws(SystemError) {
       signals = try SignalDescriptor([SIGINT, SIGTERM, SIGHUP])
       wake = try EventDescriptor()
@@ -64,10 +64,10 @@ package final class FleetExchange: Sendable {
       }
       wake.signal()
     }
-    requests = OutboundRequests { post(.published($0, $1)) }
+    requests = PublishQueue { post(.published($0, $1)) }
     do throws(MQTTError) {
       session = try MQTTSession(
-        configuration: configuration, subscriptions: subscriptions, outbound: requests,
+        configuration: broker, subscriptions: subscriptions, outbound: requests,
         handlers: .init(
           connectionChanged: { change in
             switch change {
@@ -80,7 +80,7 @@ package final class FleetExchange: Sendable {
             return .kept
           },
           subscriptionAnswered: { post(.answered(filter: $0, $1)) }))
-    } catch { throw Self.usage(error) }
+    } catch { throw FleetError(error) }
   }
 
   /// What the broker granted; nil before the first connection.
@@ -108,9 +108,7 @@ package final class FleetExchange: Sendable {
         if filter == mark {
           kept.append(event)
         } else if reason.isError {
-          throw FleetError(
-            operation: "subscribe to", object: "\"\(filter)\"",
-            cause: "\(reason); check the broker's access list for this user", exit: .unavailable)
+          throw FleetError.refused(filter: filter, reason: "\(reason)")
         }
         waiting.remove(filter)
       case .message, .published: kept.append(event)
@@ -122,7 +120,7 @@ package final class FleetExchange: Sendable {
 
   func start() throws(FleetError) {
     signal(SIGPIPE, SIG_IGN)
-    do throws(MQTTError) { try session.start() } catch { throw Self.usage(error) }
+    do throws(MQTTError) { try session.start() } catch { throw FleetError(error) }
   }
 
   /// Sends a message; `published` tells its token's fate.
@@ -183,17 +181,106 @@ package final class FleetExchange: Sendable {
     }
   }
 
+  /// Reads what the broker keeps below some filters; the connection stays.
+  static func reading(
+    _ broker: MQTTConfiguration, _ filters: [String]
+  ) throws(FleetError) -> (FleetExchange, [MQTTMessage]) {
+    let exchange = try FleetExchange(broker, kept: filters)
+    do throws(FleetError) {
+      try exchange.open()
+      return (exchange, try exchange.retained())
+    } catch {
+      exchange.close()
+      throw error
+    }
+  }
+
   /// Leaves the broker.
   func close() { session.stop(drain: 2) }
 
-  private static func usage(_ error: MQTTError) -> FleetError {
-    FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
-  }
 }
 
 extension FleetError {
   /// A signal came before there was anything to tell.
-  package static func interrupted(_ status: ExitStatus) -> FleetError {
+  static func interrupted(_ status: ExitStatus) -> FleetError {
     FleetError(operation: "finish", object: "the command", cause: "it was interrupted", exit: status)
+  }
+}
+
+/// When everything that a broker keeps below some subscriptions has come: a rule without a clock of its own.
+///
+/// Right behind the subscriptions, one more filter is asked for, which nothing matches. A broker works in order, so what
+/// it keeps is on its way before that answer; brokers of several nodes send some of it a little later, which is what the
+/// silence is for. Silence before the answer says nothing: the broker, or the way to it, may just be slow. A broker
+/// whose queue for this client overflows throws the answer away as well (seen with mosquitto 2.0.11), so that its
+/// absence tells of a loss.
+struct RetainedReading: Hashable, Sendable {
+  /// Nanoseconds without a kept message, after the answer, that say that there is no more.
+  let silence: Int64
+  /// Nanoseconds without a kept message, before the answer, after which nothing is hoped for.
+  let patience: Int64
+  private var isMarked = false
+  /// When the last kept message, or the answer, came.
+  private var last: Int64
+
+  /// - Parameter time: when the further filter is asked for; monotonic nanoseconds, as all times here.
+  init(silence: Double = 0.4, patience: Double = 30, at time: Int64) {
+    self.silence = Int64(silence * 1e9)
+    self.patience = Int64(patience * 1e9)
+    last = time
+  }
+
+  /// A kept message came. Live ones say nothing of those: a large fleet is never silent.
+  mutating func kept(at time: Int64) { last = max(last, time) }
+
+  /// The further filter was answered, granted or not.
+  mutating func marked(at time: Int64) {
+    isMarked = true
+    last = max(last, time)
+  }
+
+  /// Until when the next message is waited for.
+  var deadline: Int64 { last + (isMarked ? silence : patience) }
+
+  enum Outcome: Hashable, Sendable {
+    case goesOn
+    case complete
+    /// The broker did not say that this was all.
+    case unknown
+  }
+
+  func outcome(at time: Int64) -> Outcome {
+    time < deadline ? .goesOn : isMarked ? .complete : .unknown
+  }
+}
+
+/// What has happened and was not looked at yet, up to a bound. What finds no room is not forgotten: the next look fails,
+/// because a command would go on with a part of the whole.
+struct EventQueue<Event: Sendable>: Sendable {
+  private let capacity: Int
+  private var events: Deque<Event> = []
+  private var dropped = 0
+
+  init(capacity: Int) { self.capacity = capacity }
+
+  mutating func append(_ event: Event) {
+    if events.count >= capacity { dropped += 1 } else { events.append(event) }
+  }
+
+  /// Events that were taken out and are to be looked at again, before all others.
+  mutating func putBack(_ earlier: [Event]) {
+    events.prepend(contentsOf: earlier)
+  }
+
+  /// The oldest; nil when there is none.
+  /// - Throws: `FleetError` when some found no room.
+  mutating func next() throws(FleetError) -> Event? {
+    guard dropped == 0 else {
+      throw FleetError(
+        operation: "keep up with", object: "the broker",
+        cause: "\(dropped) messages found no room; name fewer vehicles with --fleet and --vehicle",
+        exit: .unavailable)
+    }
+    return events.popFirst()
   }
 }

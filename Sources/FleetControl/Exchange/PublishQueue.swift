@@ -1,10 +1,11 @@
 internal import DequeModule
+package import Fleet
 package import MQTT
 internal import Platform
 
-/// What waits for a connection on which much is published, as that of `simulate`, and what is under way on it.
+/// What waits for a connection to be published, and what is under way on it.
 ///
-/// It is bounded: a broker that is slower than what is appended costs messages, which are counted, and not memory.
+/// Where much is published, as by `simulate`, it is bounded: a broker that is slower than what is appended costs messages, which are counted, and not memory.
 package final class PublishQueue: OutboundProvider {
   package struct Counters: Hashable, Sendable {
     package var accepted = 0
@@ -23,9 +24,17 @@ package final class PublishQueue: OutboundProvider {
   }
 
   private let capacity: Int
+  private let settled: @Sendable (UInt64, MQTTReasonCode?) -> Void
   private let state = Locked(State())
 
-  package init(capacity: Int) { self.capacity = max(1, capacity) }
+  /// - Parameter settled: called with a message's token when the broker has it, or with the reason for which it never
+  ///   takes it.
+  package init(
+    capacity: Int = .max, settled: @escaping @Sendable (UInt64, MQTTReasonCode?) -> Void = { _, _ in }
+  ) {
+    self.capacity = max(1, capacity)
+    self.settled = settled
+  }
 
   package var counters: Counters { state.withLock { $0.counters } }
 
@@ -34,17 +43,23 @@ package final class PublishQueue: OutboundProvider {
 
   package func append(_ messages: some Sequence<MQTTMessage>) {
     state.withLock { state in
-      for message in messages {
-        guard state.waiting.count < capacity else {
-          state.counters.dropped += 1
-          continue
-        }
-        state.counters.accepted += 1
-        state.counters.bytes += message.topic.utf8.count + message.payload.count
-        state.waiting.append(OutboundRecord(token: state.nextToken, message: message))
-        state.nextToken += 1
-      }
+      for message in messages { _ = append(message, to: &state) }
     }
+  }
+
+  /// Returns the token by which the message's fate is told.
+  func append(_ message: MQTTMessage) -> UInt64 { state.withLock { append(message, to: &$0) } }
+
+  private func append(_ message: MQTTMessage, to state: inout State) -> UInt64 {
+    defer { state.nextToken += 1 }
+    if state.waiting.count < capacity {
+      state.counters.accepted += 1
+      state.counters.bytes += message.topic.utf8.count + message.payload.count
+      state.waiting.append(OutboundRecord(token: state.nextToken, message: message))
+    } else {
+      state.counters.dropped += 1
+    }
+    return state.nextToken
   }
 
   package func next(limit: Int) -> [OutboundRecord] {
@@ -57,17 +72,21 @@ package final class PublishQueue: OutboundProvider {
   }
 
   package func acknowledged(_ tokens: [UInt64]) {
-    state.withLock { state in
-      for token in tokens where state.underWay.removeValue(forKey: token) != nil {
-        state.counters.acknowledged += 1
-      }
+    let known = state.withLock { state in
+      let known = tokens.filter { state.underWay.removeValue(forKey: $0) != nil }
+      state.counters.acknowledged += known.count
+      return known
     }
+    for token in known { settled(token, nil) }
   }
 
   package func rejected(_ token: UInt64, reason: MQTTReasonCode) {
-    state.withLock { state in
-      if state.underWay.removeValue(forKey: token) != nil { state.counters.rejected += 1 }
+    let isKnown = state.withLock { state in
+      guard state.underWay.removeValue(forKey: token) != nil else { return false }
+      state.counters.rejected += 1
+      return true
     }
+    if isKnown { settled(token, reason) }
   }
 
   package func offerAgain() {
@@ -88,4 +107,40 @@ extension PublishQueue.Counters {
       accepted: a.accepted + b.accepted, acknowledged: a.acknowledged + b.acknowledged,
       rejected: a.rejected + b.rejected, dropped: a.dropped + b.dropped, bytes: a.bytes + b.bytes)
   }
+}
+
+/// A connection that publishes from a queue.
+package struct PublishLink: Sendable {
+  package let queue: PublishQueue
+  private let session: MQTTSession
+
+  package init(
+    _ configuration: MQTTConfiguration, capacity: Int,
+    connection: @escaping @Sendable (FleetConnection) -> Void
+  ) throws(FleetError) {
+    var configuration = configuration
+    configuration.publishWindow = 1000
+    queue = PublishQueue(capacity: capacity)
+    do throws(MQTTError) {
+      session = try MQTTSession(
+        configuration: configuration, outbound: queue,
+        handlers: .init(connectionChanged: { state in
+          switch state {
+          case .connected: connection(.connected)
+          case .disconnected(let reason, _): connection(.disconnected(reason))
+          }
+        }))
+    } catch { throw FleetError(error) }
+  }
+
+  package func start() throws(FleetError) {
+    do throws(MQTTError) { try session.start() } catch { throw FleetError(error) }
+  }
+
+  package func send(_ messages: some Sequence<MQTTMessage>) {
+    queue.append(messages)
+    session.wakeUp()
+  }
+
+  package func stop(drain seconds: Double) { session.stop(drain: seconds) }
 }

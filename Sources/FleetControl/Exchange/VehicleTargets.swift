@@ -1,11 +1,13 @@
+package import ArgumentParser
 internal import Bytes
 package import Fleet
+package import FleetConsole
 internal import MQTT
 internal import Platform
 internal import Telemetry
 
 /// Which vehicles a command is for.
-package struct VehicleTargets: Hashable, Sendable {
+struct VehicleTargets: Hashable, Sendable {
   package var root = FleetSelection().root
   /// None stands for all.
   package var fleets: [String]
@@ -14,21 +16,12 @@ package struct VehicleTargets: Hashable, Sendable {
   package var share: Double?
   /// Whether every vehicle of every fleet is meant where none is named. Without it that is refused to a command that
   /// changes something; one that only reads does not ask.
-  package var meansEveryVehicle = false
-
-  package init(root: String, fleets: [String], vehicles: [String], share: Double? = nil) {
-    self.root = root
-    self.fleets = fleets
-    self.vehicles = vehicles
-    self.share = share
-  }
+  var meansEveryVehicle = false
 
   /// The filters of a path below each of them.
   package func filters(_ paths: [String]) throws(FleetError) -> [String] {
     if let share, !(share > 0 && share <= 100) {
-      throw FleetError(
-        operation: "use", object: "--share \(share)", cause: "it is a percentage, above 0 and up to 100",
-        exit: .usage)
+      throw .usage("use", "--share \(share)", "it is a percentage, above 0 and up to 100")
     }
     // Names are checked by the contract's own rule.
     let bases = try FleetSelection(root: root, fleets: fleets, vehicles: vehicles).filters()
@@ -39,10 +32,9 @@ package struct VehicleTargets: Hashable, Sendable {
   /// - Throws: `FleetError` when every vehicle of every fleet would be told, and nobody said so.
   func requireChoice() throws(FleetError) {
     guard fleets.isEmpty, vehicles.isEmpty, !meansEveryVehicle else { return }
-    throw FleetError(
-      operation: "tell", object: "every vehicle of every fleet",
-      cause: "nobody is named; give --fleet or --vehicle, or --every-vehicle where that is meant",
-      exit: .usage)
+    throw .usage(
+      "tell", "every vehicle of every fleet",
+      "nobody is named; give --fleet or --vehicle, or --every-vehicle where that is meant")
   }
 
   /// The vehicles meant, when all are named.
@@ -55,12 +47,7 @@ package struct VehicleTargets: Hashable, Sendable {
   func isNobody(_ kept: [MQTTMessage]) -> Bool { named == nil && found(kept).isEmpty }
 
   private func found(_ kept: [MQTTMessage]) -> Set<VehicleKey> {
-    Set(
-      kept.compactMap { message in
-        TopicAddress(topic: message.topic, root: root).map {
-          VehicleKey(fleet: $0.fleet, vehicle: $0.vehicle)
-        }
-      })
+    Set(kept.compactMap { TopicAddress(topic: $0.topic, root: root)?.key })
   }
 
   /// The vehicles meant: those named, or those of which the broker keeps something; and of them the share.
@@ -82,7 +69,68 @@ package struct VehicleTargets: Hashable, Sendable {
 
 extension VehicleKey {
   /// A number that looks drawn by lot and is always the same.
-  package var lot: UInt64 { FNV1a.hash64(description.utf8) }
+  var lot: UInt64 { FNV1a.hash64(description.utf8) }
 
   package func topic(root: String, _ path: String) -> String { "\(root)/\(fleet)/\(vehicle)/\(path)" }
+}
+
+/// The options of a command that reads what the broker keeps of vehicles.
+package struct VehicleQueryOptions: ParsableArguments {
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+  @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
+  @Flag(help: "Print a JSON line for each vehicle.") package var json = false
+
+  package init() {}
+
+  var targets: VehicleTargets { vehicles.targets(broker) }
+}
+
+/// The options of a command that changes what is wanted of vehicles.
+struct VehicleChangeOptions: ParsableArguments {
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+  @OptionGroup(title: "Vehicles") package var vehicles: ChangedVehicleArguments
+  @Option(help: ArgumentHelp("How long to wait for reports; 0 does not wait.", valueName: "seconds"))
+  var timeout = 60.0
+  @Flag(help: "Print a JSON line for each vehicle.") package var json = false
+
+  init() {}
+
+  /// - Throws: `FleetError` when nobody is named, and for a time that cannot be.
+  func targets(share: Double? = nil) throws(FleetError) -> VehicleTargets {
+    guard (0...86_400).contains(timeout) else {
+      throw .usage("wait", "\(timeout) s", "--timeout is 0 to 86400 seconds")
+    }
+    let targets = try vehicles.targets(broker, share: share)
+    try targets.requireChoice()
+    return targets
+  }
+}
+
+/// Which vehicles are told something: the same for all commands that change what vehicles do.
+struct ChangedVehicleArguments: ParsableArguments {
+  init() {}
+
+  @OptionGroup package var named: VehicleArguments
+
+  @Flag(help: "Every vehicle of every fleet: meant only when it is said.")
+  var everyVehicle = false
+
+  func targets(_ broker: BrokerArguments, share: Double? = nil) throws(FleetError) -> VehicleTargets {
+    guard everyVehicle else { return named.targets(broker, share: share) }
+    guard named.fleet.isEmpty, named.vehicle.isEmpty else {
+      throw .usage(
+        "use", "--every-vehicle", "it stands alone; leave it out, or leave out --fleet and --vehicle")
+    }
+    // It goes before the profile's fleet too.
+    var targets = VehicleTargets(root: broker.topicRoot, fleets: [], vehicles: [], share: share)
+    targets.meansEveryVehicle = true
+    return targets
+  }
+}
+
+extension VehicleArguments {
+  /// Whom to tell something.
+  func targets(_ broker: BrokerArguments, share: Double? = nil) -> VehicleTargets {
+    VehicleTargets(root: broker.topicRoot, fleets: broker.fleets(fleet), vehicles: vehicle, share: share)
+  }
 }

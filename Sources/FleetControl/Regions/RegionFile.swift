@@ -1,5 +1,4 @@
 package import Fleet
-internal import FoundationEssentials
 package import JSON
 internal import Telemetry
 
@@ -11,18 +10,13 @@ package enum RegionFile {
   /// - Parameter radius: metres, for points that have none of their own.
   /// - Throws: `FleetError` with file and place for what cannot be read.
   package static func read(_ path: String, radius: Double?) throws(FleetError) -> RegionDocument {
-    let data =
-      path == "-" ? FileHandleInput.readAll(limit: largest) : FileManager.default.contents(atPath: path)
-    guard let data, data.count <= largest else {
-      throw FleetError(
-        operation: "read", object: path,
-        cause: "there is no such file, it may not be read, or it is larger than 64 MB",
-        exit: .usage)
+    guard let bytes = InputFile.read(path, limit: largest) else {
+      throw .usage("read", path, "there is no such file, it may not be read, or it is larger than 64 MB")
     }
     do throws(JSONError) {
-      return try parse(Array(data), radius: radius)
+      return try parse(bytes, radius: radius)
     } catch {
-      throw FleetError(operation: "read", object: path, cause: error.description, exit: .usage)
+      throw .usage("read", path, error.description)
     }
   }
 

@@ -1,194 +1,248 @@
+package import ArgumentParser
 package import Fleet
-internal import FleetConsole
+package import FleetConsole
 internal import JSON
 internal import MQTT
-internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// What `odograph regions` is asked for.
-package struct RegionsOptions: Sendable {
-  package enum Action: Hashable, Sendable {
-    /// What the vehicles watch.
-    case list
-    /// Wants the regions of a file watched; those wanted before stay when `adding`.
-    case push(file: String, adding: Bool)
-    /// Wants regions no more; none named means all.
-    case remove([String])
-    /// Where what is wanted, or in a file, is not what vehicles report.
-    case diff(file: String?)
-  }
-
-  package var broker = BrokerOptions()
-  package var action: Action
-  package var targets: VehicleTargets
-  /// Metres, for points in a file that have none.
+/// The options of `odograph regions push`.
+package struct RegionsPushOptions: ParsableArguments {
+  @OptionGroup var change: VehicleChangeOptions
+  @Argument(help: "A GeoJSON, KML or WKT file; - is standard input.") package var file: String
+  @Flag(help: "Beside those wanted before; one of the same name is replaced.") package var add = false
+  @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres"))
   package var radius: Double?
-  /// Seconds that the vehicles have to report, 0 ... 86,400; 0 does not wait.
-  package var timeout = 0.0
-  package var json = false
+  @Option(
+    help: ArgumentHelp("Only for this percentage of the vehicles, drawn by lot.", valueName: "percent"))
+  package var share: Double?
 
-  package init(_ action: Action, targets: VehicleTargets) {
-    self.action = action
-    self.targets = targets
+  package init() {}
+}
+
+/// The options of `odograph regions remove`.
+package struct RegionsRemoveOptions: ParsableArguments {
+  @OptionGroup var change: VehicleChangeOptions
+  @Argument(help: "Names of regions.") package var names: [String] = []
+  @Flag(help: "All of them.") package var all = false
+
+  package init() {}
+
+  package func validate() throws {
+    if names.isEmpty != all { throw ValidationError("name the regions to remove, or say --all") }
   }
+}
+
+/// The options of `odograph regions diff`.
+package struct RegionsDiffOptions: ParsableArguments {
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+  @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
+  @Argument(help: "A GeoJSON, KML or WKT file (default: what is wanted of each vehicle).")
+  package var file: String?
+  @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres"))
+  package var radius: Double?
+  @Flag(help: "Print a JSON line for each difference.") package var json = false
+
+  package init() {}
 }
 
 /// Shows and changes what vehicles watch.
 ///
 /// What is wanted stands retained in `regions/desired`, what was accepted in `regions/reported`.
 package enum RegionsCommand {
-  /// - Throws: `FleetError` for options and files that make no sense, and a broker that cannot be reached or refuses.
-  package static func run(_ options: RegionsOptions) throws(FleetError) -> ExitStatus {
-    guard (0...86_400).contains(options.timeout) else {
-      throw FleetError(
-        operation: "wait", object: "\(options.timeout) s", cause: "--timeout is 0 to 86400 seconds",
-        exit: .usage)
-    }
-    let isChange =
-      switch options.action {
-      case .push, .remove: true
-      case .list, .diff: false
-      }
-    if isChange { try options.targets.requireChoice() }
-    // Files are read before anybody is asked anything.
-    var file: RegionDocument?
-    switch options.action {
-    case .push(let path, _): file = try RegionFile.read(path, radius: options.radius)
-    case .diff(let path?): file = try RegionFile.read(path, radius: options.radius)
-    default: break
-    }
-    var paths = ["regions/desired", "regions/reported"]
-    // Vehicles that have never heard of regions are there too.
-    if options.targets.named == nil { paths.append("status") }
-    let exchange = try FleetExchange(options.broker, kept: try options.targets.filters(paths))
-    try exchange.open()
-    defer { exchange.close() }
-    let messages = try exchange.retained()
-    if options.action == .list, options.targets.isNobody(messages) {
+  /// Prints what vehicles watch, and what they are to watch.
+  /// - Throws: `FleetError` for options that make no sense, and a broker that cannot be reached or refuses.
+  package static func list(_ options: VehicleQueryOptions) throws(FleetError) -> ExitStatus {
+    let targets = options.targets
+    let (exchange, retained) = try read(options.broker, targets)
+    exchange.close()
+    if targets.isNobody(retained) {
       StandardError.say("no vehicle has regions: the broker keeps nothing of any")
       return .done
     }
-    let vehicles = try options.targets.resolve(messages)
-    let kept = collect(messages, root: options.targets.root)
-    switch options.action {
-    case .list: return try list(vehicles, kept, options)
-    case .diff: return try diff(vehicles, kept, file, options)
-    case .push(_, let adding):
-      return try push(vehicles, options, exchange) { key in
-        var document = adding ? kept[key]?.wanted ?? RegionDocument() : RegionDocument()
-        for feature in file?.features ?? [] {
-          document.features.removeAll { $0.identifier == feature.identifier }
-          document.features.append(feature)
-        }
-        return document
-      }
-    case .remove(let names):
-      let removal = try RegionRemoval(names, from: vehicles, kept)
-      for sentence in removal.notes { StandardError.say(sentence) }
-      return try push(removal.vehicles, options, exchange) { key in
-        var document = kept[key]?.wanted ?? RegionDocument()
-        document.features.removeAll { names.isEmpty || names.contains($0.identifier) }
-        return document
-      }
+    let kept = try documents(retained, targets)
+    try CommandOutput.print(kept.vehicles, asJSON: options.json) { key in
+      var members: [String: JSONValue] = [:]
+      members["desired"] = kept[key].desired
+      members["reported"] = kept[key].reported
+      return members
+    } lines: { key in
+      [StyledText(key.description, style: .bold)] + lines(of: kept[key])
     }
-  }
-
-  private static func collect(_ messages: [MQTTMessage], root: String) -> [VehicleKey: RegionReport] {
-    var kept: [VehicleKey: RegionReport] = [:]
-    for message in messages {
-      guard let address = TopicAddress(topic: message.topic, root: root) else { continue }
-      let json = try? JSONValue(parsing: message.payload)
-      let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
-      switch address.path {
-      case "regions/desired": kept[key, default: RegionReport()].desired = json
-      case "regions/reported": kept[key, default: RegionReport()].reported = json
-      default: break
-      }
-    }
-    return kept
-  }
-
-  private static func list(
-    _ vehicles: [VehicleKey], _ kept: [VehicleKey: RegionReport], _ options: RegionsOptions
-  ) throws(FleetError) -> ExitStatus {
-    var lines: [StyledText] = []
-    var text = ""
-    for key in vehicles {
-      let own = kept[key] ?? RegionReport()
-      if options.json {
-        var members: [String: JSONValue] = ["fleet": .string(key.fleet), "vehicle": .string(key.vehicle)]
-        members["desired"] = own.desired
-        members["reported"] = own.reported
-        text += JSONValue.object(members).text + "\n"
-        continue
-      }
-      lines.append(StyledText(key.description, style: .bold))
-      let watched = own.accepted ?? []
-      for feature in own.wanted.features {
-        let isWatched = watched.contains(feature.identifier) && own.isCurrent
-        lines.append(
-          line(
-            feature.identifier, feature.summary,
-            note: isWatched ? nil : own.refusal(of: feature.identifier) ?? "wanted, not reported"))
-      }
-      for identifier in watched where own.wanted[identifier] == nil {
-        lines.append(line(identifier, "", note: "watched, not wanted"))
-      }
-      if own.wanted.features.isEmpty, watched.isEmpty { lines.append(StyledText("  none", style: .dim)) }
-    }
-    if options.json {
-      try CommandOutput.print(text)
-    } else {
-      try CommandOutput.print(lines, styles: CommandOutput.usesStyles)
-    }
-    if vehicles.allSatisfy({ kept[$0]?.names.isEmpty ?? true }) {
+    if kept.vehicles.allSatisfy({ kept[$0].regionNames.isEmpty }) {
       StandardError.say("no vehicle has regions")
     }
     return .done
   }
 
-  private static func line(_ identifier: String, _ summary: String, note: String?) -> StyledText {
-    var line = StyledText("  ")
-    line.append(StyledText(identifier).fitted(to: 24))
-    line.append("  \(summary)", style: .dim)
-    if let note { line.append("  \(note)", style: TextStyle(.yellow)) }
-    return line
-  }
-
-  private static func diff(
-    _ vehicles: [VehicleKey], _ kept: [VehicleKey: RegionReport], _ file: RegionDocument?,
-    _ options: RegionsOptions
-  ) throws(FleetError) -> ExitStatus {
+  /// Prints where vehicles do not watch what is wanted, or what a file holds.
+  /// - Throws: `FleetError` for options and files that make no sense, and a broker that cannot be reached or refuses.
+  package static func diff(_ options: RegionsDiffOptions) throws(FleetError) -> ExitStatus {
+    // Files are read before anybody is asked anything.
+    let file: RegionDocument? =
+      if let path = options.file { try RegionFile.read(path, radius: options.radius) } else { nil }
+    let targets = options.vehicles.targets(options.broker)
+    let (exchange, retained) = try read(options.broker, targets)
+    exchange.close()
+    let kept = try documents(retained, targets)
     var lines: [StyledText] = []
     var text = ""
-    for key in vehicles {
-      let own = kept[key] ?? RegionReport()
-      let differences = own.differences(to: file)
-      if differences.isEmpty { continue }
-      lines.append(StyledText(key.description, style: .bold))
+    for key in kept.vehicles {
+      let differences = kept[key].differences(to: file)
+      if !differences.isEmpty { lines.append(StyledText(key.description, style: .bold)) }
       for difference in differences {
         var line = StyledText(
           "  \(difference.sign) ", style: TextStyle(difference.kind == .extra ? .red : .green))
         line.append(StyledText(difference.identifier).fitted(to: 24))
         line.append(
-          "  " + (own.refusal(of: difference.identifier) ?? difference.text), style: .dim)
+          "  " + (kept[key].refusal(of: difference.identifier) ?? difference.text), style: .dim)
         lines.append(line)
-        let members: [String: JSONValue] = [
-          "fleet": .string(key.fleet), "vehicle": .string(key.vehicle),
-          "region": .string(difference.identifier),
-          "difference": .string("\(difference.kind)"),
-        ]
-        text += JSONValue.object(members).text + "\n"
+        text += key.json(with: [
+          "region": .string(difference.identifier), "difference": .string(difference.kind.rawValue),
+        ])
       }
     }
     let isSame = lines.isEmpty
+    if isSame { lines = [StyledText("vehicles watch what is wanted", style: .dim)] }
     if options.json {
       try CommandOutput.print(text)
     } else {
-      if isSame { lines = [StyledText("vehicles watch what is wanted", style: .dim)] }
       try CommandOutput.print(lines, styles: CommandOutput.usesStyles)
     }
     return isSame ? .done : .differs
+  }
+
+  /// Sets the regions of a file as the wanted ones, and waits until the vehicles have reported.
+  /// - Throws: `FleetError` for options and files that make no sense, and a broker that cannot be reached or refuses.
+  package static func push(_ options: RegionsPushOptions) throws(FleetError) -> ExitStatus {
+    let targets = try options.change.targets(share: options.share)
+    let file = try RegionFile.read(options.file, radius: options.radius)
+    let (exchange, retained) = try read(options.change.broker, targets)
+    defer { exchange.close() }
+    let kept = try documents(retained, targets)
+    var wanted: [VehicleKey: RegionDocument] = [:]
+    for key in kept.vehicles {
+      var document = options.add ? kept[key].wantedRegions : RegionDocument()
+      for feature in file.features {
+        document.features.removeAll { $0.identifier == feature.identifier }
+        document.features.append(feature)
+      }
+      wanted[key] = document
+    }
+    return try send(wanted, to: kept.vehicles, root: targets.root, options.change, exchange)
+  }
+
+  /// Takes regions out of the wanted ones, and waits until the vehicles have reported.
+  /// - Throws: `FleetError` for regions that nobody has, and a broker that cannot be reached or refuses.
+  package static func remove(_ options: RegionsRemoveOptions) throws(FleetError) -> ExitStatus {
+    let targets = try options.change.targets()
+    let (exchange, retained) = try read(options.change.broker, targets)
+    defer { exchange.close() }
+    let kept = try documents(retained, targets)
+    let names = options.names
+    let removal = try RegionRemoval(names, from: kept)
+    for sentence in removal.notes { StandardError.say(sentence) }
+    var wanted: [VehicleKey: RegionDocument] = [:]
+    for key in removal.vehicles {
+      var document = kept[key].wantedRegions
+      document.features.removeAll { names.isEmpty || names.contains($0.identifier) }
+      wanted[key] = document
+    }
+    return try send(wanted, to: removal.vehicles, root: targets.root, options.change, exchange)
+  }
+
+  private static func read(
+    _ broker: BrokerArguments, _ targets: VehicleTargets
+  ) throws(FleetError) -> (FleetExchange, [MQTTMessage]) {
+    // Vehicles that have never heard of regions are there too.
+    let paths = ["regions/desired", "regions/reported"] + (targets.named == nil ? ["status"] : [])
+    return try FleetExchange.reading(broker.configuration(), try targets.filters(paths))
+  }
+
+  private static func documents(
+    _ retained: [MQTTMessage], _ targets: VehicleTargets
+  ) throws(FleetError) -> RetainedDocuments {
+    RetainedDocuments(
+      vehicles: try targets.resolve(retained), subject: "regions", from: retained, root: targets.root)
+  }
+
+  private static func lines(of documents: VehicleDocuments) -> [StyledText] {
+    func line(_ identifier: String, _ summary: String, note: String?) -> StyledText {
+      var line = StyledText("  ")
+      line.append(StyledText(identifier).fitted(to: 24))
+      line.append("  \(summary)", style: .dim)
+      if let note { line.append("  \(note)", style: TextStyle(.yellow)) }
+      return line
+    }
+    let (wanted, watched) = (documents.wantedRegions, documents.acceptedRegions ?? [])
+    if wanted.features.isEmpty, watched.isEmpty { return [StyledText("  none", style: .dim)] }
+    return wanted.features.map { feature in
+      let isWatched = watched.contains(feature.identifier) && documents.isCurrent
+      return line(
+        feature.identifier, feature.summary,
+        note: isWatched ? nil : documents.refusal(of: feature.identifier) ?? "wanted, not reported")
+    } + watched.filter { wanted[$0] == nil }.map { line($0, "", note: "watched, not wanted") }
+  }
+
+  // MARK: Sending
+
+  private static func send(
+    _ wanted: [VehicleKey: RegionDocument], to vehicles: [VehicleKey], root: String,
+    _ options: VehicleChangeOptions, _ exchange: FleetExchange
+  ) throws(FleetError) -> ExitStatus {
+    let version = Moment.now.time.rfc3339
+    let documents = wanted.mapValues { $0.json(version: version) }
+    var requests = VehicleRequests(exchange, vehicles) { key in
+      MQTTMessage(
+        topic: key.topic(root: root, "regions/desired"), text: documents[key]?.text ?? "",
+        qos: .atLeastOnce, retain: true,
+        properties: MQTTMessageProperties(contentType: "application/geo+json"))
+    }
+    let ending = try requests.wait(timeout: options.timeout) { message in
+      guard let address = TopicAddress(topic: message.topic, root: root), address.path == "regions/reported",
+        let json = try? JSONValue(parsing: message.payload), let own = wanted[address.key],
+        // A report of another document is none of ours; one that names none came after ours was sent.
+        json["version"]?.string ?? version == version
+      else { return nil }
+      let report = VehicleDocuments(desired: documents[address.key], reported: json)
+      let accepted = Set(report.acceptedRegions ?? [])
+      let refusals = own.features.compactMap { feature in
+        report.refusal(of: feature.identifier).map { "\(feature.identifier) \($0)" }
+      }
+      let problems = refusals + [json["problem"]?.string].compactMap { $0 }
+      return (
+        address.key,
+        VehicleOutcome(
+          state: "reported", problems: problems, isGood: problems.isEmpty,
+          accepted: own.features.count { accepted.contains($0.identifier) })
+      )
+    }
+    try CommandOutput.print(vehicles, asJSON: options.json) { key in
+      let outcome = requests.outcomes[key]
+      return [
+        "wanted": .integer(Int64(wanted[key]?.features.count ?? 0)),
+        "accepted": outcome.map { .integer(Int64($0.accepted)) } ?? .null,
+        "problems": .array(outcome?.problems.map { .string($0) } ?? []),
+        "state": outcome?.state == "refused" ? .string("reported") : requests.state(of: key),
+      ]
+    } lines: { key in
+      [line(key, requests, count: wanted[key]?.features.count ?? 0)]
+    }
+    return ending ?? requests.status
+  }
+
+  private static func line(_ key: VehicleKey, _ requests: VehicleRequests, count: Int) -> StyledText {
+    var line = StyledText(key.description, style: .bold)
+    guard let outcome = requests.outcomes[key] else {
+      line.append(
+        "  " + (requests.unsent.contains(key) ? VehicleRequests.unsent : VehicleRequests.unanswered),
+        style: TextStyle(.yellow))
+      return line
+    }
+    line.append(
+      outcome.state == "sent" ? "  sent, \(count) regions" : "  watches \(outcome.accepted) of \(count)",
+      style: TextStyle(outcome.isGood ? .green : .red))
+    if let problem = outcome.problem { line.append("  " + problem) }
+    return line
   }
 }

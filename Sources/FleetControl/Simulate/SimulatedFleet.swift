@@ -37,7 +37,7 @@ struct SimulatedFleet: Sendable {
       configuration.seed = options.seed
       drive = try SimulatedDrive(configuration)
     } catch {
-      throw FleetError(operation: "simulate", object: "a drive", cause: "\(error)", exit: .usage)
+      throw .usage("simulate", "a drive", "\(error)")
     }
     vehicles = []
     vehicles.reserveCapacity(options.vehicles)
@@ -49,9 +49,7 @@ struct SimulatedFleet: Sendable {
           SimulatedVehicle(
             topics: topics, number: number, options: options, lap: drive.lapDuration, start: start))
       } catch {
-        throw FleetError(
-          operation: "name", object: "vehicle \"\((options.prefix + String(number)).prefix(80))\"",
-          cause: error.description, exit: .usage)
+        throw .usage("name", "vehicle \"\((options.prefix + String(number)).prefix(80))\"", error.description)
       }
     }
   }

@@ -1,9 +1,73 @@
+package import ArgumentParser
 package import Fleet
 internal import FleetConsole
 internal import Glibc
 internal import MQTT
 internal import Platform
 internal import Spatial
+
+/// The options of `odograph export`.
+package struct ExportOptions: ParsableArguments {
+  @OptionGroup(title: "Selection") package var part: RecordingArguments
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The file to write (default: standard output).", valueName: "file"))
+  package var output: String?
+
+  @Option(
+    name: .customLong("format"),
+    help: ArgumentHelp(
+      "\(ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")) (default: by the file's name, else jsonl).",
+      valueName: "form"))
+  var givenFormat: ExportFormat?
+
+  @Flag(
+    name: .customLong("messages"), help: "All messages as they came, as JSON lines, instead of positions.")
+  var exportsMessages = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Without a position for so long, a track of GPX and KML begins anew.", valueName: "seconds"))
+  var gap = 300.0
+
+  @Flag(help: "The same as --format jsonl.")
+  package var json = false
+
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
+  var isQuiet = false
+
+  package init() {}
+
+  /// What is said of the form has to agree; a file's name says it where nothing else does.
+  func format() throws(FleetError) -> ExportFormat {
+    if json, let givenFormat, givenFormat != .jsonl {
+      throw .usage("use", "--json", "--format says otherwise; give one of them")
+    }
+    if let givenFormat { return givenFormat }
+    let named: ExportFormat? = if let output { try ExportFormat.named(by: output) } else { nil }
+    if json || exportsMessages, let output, let named, named != .jsonl {
+      throw .usage(
+        "write", "JSON lines to \(output)",
+        "its name says \(named.rawValue); name it .jsonl, or say --format jsonl")
+    }
+    return named ?? .jsonl
+  }
+
+  /// - Throws: `FleetError` for options that make no sense.
+  func check(_ format: ExportFormat) throws(FleetError) {
+    guard gap > 0, gap <= 1e9 else {
+      throw .usage("use", "--gap \(gap)", "it is above 0, in seconds")
+    }
+    guard !exportsMessages || format == .jsonl else {
+      throw .usage(
+        "write", "messages as \(format.rawValue)",
+        "messages go into JSON lines only; leave out --messages, or use --format jsonl")
+    }
+  }
+}
+
+extension ExportFormat: ExpressibleByArgument {}
 
 /// Writes a recording, or a part of it, in a form that others read.
 ///
@@ -39,30 +103,26 @@ package enum ExportCommand {
     _ progress: inout ExportProgress, _ waiter: CommandWaiter
   ) throws(FleetError) -> ExitStatus? {
     if progress.isShown {
-      do throws(FleetStoreError) { progress.total = try recording.countPositions(selection) } catch {
-        throw FleetError(error)
-      }
+      progress.total = try recording.countPositions(selection)
     }
     var writer = writer
     writer.begin()
     var last: RecordedPosition?
     var ending: ExitStatus?
-    do throws(RecordingReadError) {
-      try recording.readPositions(selection) { position throws(FleetError) in
-        progress.seen += 1
-        // What was said at the time often comes again in a track: of one moment there is one position.
-        if let last, last.vehicle == position.vehicle, last.time == position.time {
-          progress.repetitions += 1
-          return true
-        }
-        last = position
-        progress.written += 1
-        writer.append(position)
-        guard writer.bytes.count >= portion else { return true }
-        ending = try flush(&writer.bytes, output, &progress, waiter)
-        return ending == nil
+    try recording.readPositions(selection) { position throws(FleetError) in
+      progress.seen += 1
+      // What was said at the time often comes again in a track: of one moment there is one position.
+      if let last, last.vehicle == position.vehicle, last.time == position.time {
+        progress.repetitions += 1
+        return true
       }
-    } catch { throw FleetError(error) }
+      last = position
+      progress.written += 1
+      writer.append(position)
+      guard writer.bytes.count >= portion else { return true }
+      ending = try flush(&writer.bytes, output, &progress, waiter)
+      return ending == nil
+    }
     if let ending { return ending }
     writer.end()
     return try flush(&writer.bytes, output, &progress, waiter)
@@ -73,26 +133,22 @@ package enum ExportCommand {
     _ progress: inout ExportProgress, _ waiter: CommandWaiter
   ) throws(FleetError) -> ExitStatus? {
     if progress.isShown {
-      do throws(FleetStoreError) { progress.total = try recording.extent(selection).count } catch {
-        throw FleetError(error)
-      }
+      progress.total = try recording.extent(selection).count
     }
     var lines = MessageLines()
     var ending: ExitStatus?
-    do throws(RecordingReadError) {
-      try recording.readMessages(selection) { message throws(FleetError) in
-        progress.seen += 1
-        progress.written += 1
-        lines.append(
-          topic: message.topic, qos: message.qos.rawValue, retain: message.retain, payload: message.payload,
-          received: message.received)
-        guard lines.bytes.count >= portion else { return true }
-        var bytes = lines.bytes
-        lines.removeAll()
-        ending = try flush(&bytes, output, &progress, waiter)
-        return ending == nil
-      }
-    } catch { throw FleetError(error) }
+    try recording.readMessages(selection) { message throws(FleetError) in
+      progress.seen += 1
+      progress.written += 1
+      lines.append(
+        topic: message.topic, qos: message.qos.rawValue, retain: message.retain, payload: message.payload,
+        received: message.received)
+      guard lines.bytes.count >= portion else { return true }
+      var bytes = lines.bytes
+      lines.removeAll()
+      ending = try flush(&bytes, output, &progress, waiter)
+      return ending == nil
+    }
     if let ending { return ending }
     var bytes = lines.bytes
     return try flush(&bytes, output, &progress, waiter)

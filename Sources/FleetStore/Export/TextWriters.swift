@@ -8,10 +8,10 @@ struct GeoJSONWriter: PositionWriter {
   var bytes: [UInt8] = []
   private var isFirst = true
 
-  mutating func begin() { write("{\"type\":\"FeatureCollection\",\"features\":[" as StaticString) }
+  mutating func begin() { write("{\"type\":\"FeatureCollection\",\"features\":[") }
 
   mutating func append(_ position: RecordedPosition) {
-    write(isFirst ? "\n" as StaticString : ",\n")
+    write(isFirst ? "\n" : ",\n")
     isFirst = false
     bytes.append(
       contentsOf: JSONWriter.object { json in
@@ -31,7 +31,7 @@ struct GeoJSONWriter: PositionWriter {
       })
   }
 
-  mutating func end() { write("\n]}\n" as StaticString) }
+  mutating func end() { write("\n]}\n") }
 }
 
 /// JSON lines: an object for each position, with the native profile's names.
@@ -70,31 +70,21 @@ struct CSVWriter: PositionWriter {
   var bytes: [UInt8] = []
 
   mutating func begin() {
-    write("fleet,vehicle,time,latitude,longitude,altitude,accuracy,speed,course,source\n" as StaticString)
+    write("fleet,vehicle,time,latitude,longitude,altitude,accuracy,speed,course,source\n")
   }
 
   mutating func append(_ position: RecordedPosition) {
-    write(Self.quoted(position.vehicle.fleet))
-    write("," as StaticString)
-    write(Self.quoted(position.vehicle.vehicle))
-    write("," as StaticString)
-    bytes.append(contentsOf: position.time.rfc3339Bytes)
-    number(position.coordinate.latitude, decimals: ExportPrecision.degrees)
-    number(position.coordinate.longitude, decimals: ExportPrecision.degrees)
-    number(position.altitude, decimals: ExportPrecision.metres)
-    number(position.accuracy, decimals: ExportPrecision.metres)
-    number(position.speed, decimals: ExportPrecision.metres)
-    number(position.course, decimals: ExportPrecision.course)
-    write(",\(position.source.rawValue)\n")
+    let fields = [
+      Self.quoted(position.vehicle.fleet), Self.quoted(position.vehicle.vehicle), position.time.rfc3339,
+      ExportText.degrees(position.coordinate.latitude), ExportText.degrees(position.coordinate.longitude),
+      ExportText.metres(position.altitude), ExportText.metres(position.accuracy),
+      ExportText.metres(position.speed), ExportText.decimal(position.course, ExportPrecision.course),
+      position.source.rawValue,
+    ]
+    write(fields.joined(separator: ",") + "\n")
   }
 
   mutating func end() {}
-
-  private mutating func number(_ value: Double?, decimals: Int) {
-    write("," as StaticString)
-    guard let value, value.isFinite else { return }
-    write(value, decimals: decimals)
-  }
 
   /// In quotes where it has to be. What is not shown but acted upon becomes U+FFFD: a name is one cell on one
   /// line, also on a terminal.

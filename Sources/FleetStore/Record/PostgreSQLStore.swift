@@ -7,7 +7,7 @@ internal import Telemetry
 ///
 /// A batch goes in by one COPY, which fails as a whole when one of its messages is there already; only then it goes
 /// through a temporary table and `INSERT … ON CONFLICT DO NOTHING`, which costs more.
-final class PostgreSQLStore: FleetStore {
+final class PostgreSQLStore: MessageStore {
   let name: String
   private let address: String
   private var connection: PostgreSQLConnection?
@@ -22,7 +22,7 @@ final class PostgreSQLStore: FleetStore {
     name = Self.withoutSecrets(address)
   }
 
-  func open() throws(FleetStoreError) {
+  func open() throws(FleetError) {
     connection = nil
     days = []
     do throws(PostgreSQLError) {
@@ -34,7 +34,7 @@ final class PostgreSQLStore: FleetStore {
     }
   }
 
-  func store(_ messages: [RecordedMessage]) throws(FleetStoreError) -> Int {
+  func store(_ messages: [RecordedMessage]) throws(FleetError) -> Int {
     if connection == nil { try open() }
     guard !messages.isEmpty else { return 0 }
     do throws(PostgreSQLError) {
@@ -118,7 +118,7 @@ final class PostgreSQLStore: FleetStore {
       let row = try connection?.run("SELECT version, hypertables FROM odograph.schema_version").values.first
       guard let version = row?.first?.flatMap(Int.init), (1...PostgreSQLSchema.version).contains(version)
       else {
-        throw PostgreSQLError(state: "odograph", message: FleetStoreError.newerVersion)
+        throw PostgreSQLError(state: "odograph", message: RecordingAddress.newerVersion)
       }
       isHypertable = row?.last == "t"
       for former in version..<PostgreSQLSchema.version {
@@ -167,8 +167,8 @@ final class PostgreSQLStore: FleetStore {
     }
   }
 
-  private func failure(_ operation: String, _ error: PostgreSQLError) -> FleetStoreError {
-    FleetStoreError(operation: operation, object: name, cause: error.message)
+  private func failure(_ operation: String, _ error: PostgreSQLError) -> FleetError {
+    FleetError(operation: operation, object: name, cause: error.message, exit: .outputFailed)
   }
 
   /// The address without password and parameters.

@@ -1,8 +1,87 @@
+package import ArgumentParser
 package import Fleet
-internal import FleetConsole
+package import FleetConsole
 internal import Glibc
 internal import MQTT
 internal import Platform
+
+/// The options of `odograph record`.
+package struct RecordOptions: ParsableArguments {
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  @OptionGroup package var words: MessageProfileArguments
+
+  @Argument(
+    help: ArgumentHelp("An SQLite file, or a postgres:// URL (ODOGRAPH_STORE).", valueName: "store"))
+  var givenStore: String?
+
+  @OptionGroup package var topics: TopicArguments
+
+  @Option(
+    help: ArgumentHelp("Split the messages with the other members of this group.", valueName: "group"))
+  package var share: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The session's name at the broker (default: one for this machine, store and selection).",
+      valueName: "name"))
+  package var clientID: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "How long the broker keeps what comes while nobody records (default: a day; with --share 300).",
+      valueName: "seconds"))
+  var sessionExpiry: UInt32?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Messages after which a commit does not wait for more.", valueName: "messages"))
+  var commitCount = 2000
+
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("How long a commit waits for more.", valueName: "seconds"))
+  var commitInterval = 0.05
+
+  @Option(
+    name: .customLong("buffer"), parsing: .unconditional,
+    help: ArgumentHelp("Messages kept in memory at most while the database is away.", valueName: "messages"))
+  var bufferedMessages = 10_000
+
+  @OptionGroup package var quality: QualityArguments
+
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "messages"))
+  package var count: Int?
+
+  @OptionGroup package var time: TimeLimitArguments
+
+  @Flag(name: .customLong("json"), help: "Print progress and result as JSON lines.")
+  var isJSON = false
+
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
+  var isQuiet = false
+
+  package init() {}
+
+  /// A `postgres://` URL or the path of an SQLite file.
+  var store: String { givenStore ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
+
+  /// - Throws: `FleetError` for options that make no sense.
+  func check() throws(FleetError) {
+    func demand(_ holds: Bool, _ option: String, _ cause: String) throws(FleetError) {
+      if !holds { throw .usage("use", option, cause) }
+    }
+    try demand(!store.isEmpty, "the store", "name a file or a postgres:// URL")
+    try demand((1...100_000).contains(commitCount), "--commit-count \(commitCount)", "it is 1 to 100000")
+    try demand(
+      (0...60).contains(commitInterval), "--commit-interval \(commitInterval)", "it is 0 to 60 seconds")
+    try demand(
+      (1...10_000_000).contains(bufferedMessages), "--buffer \(bufferedMessages)", "it is 1 to 10000000")
+    try demand(count ?? 1 >= 1, "--count \(count ?? 0)", "it is 1 or more")
+    try demand((clientID?.utf8.count ?? 1) > 0, "--client-id", "it is empty")
+  }
+}
 
 /// Records a fleet into a database, each message once.
 ///
@@ -17,13 +96,14 @@ package enum RecordCommand {
   /// - Throws: `FleetError` for options that make no sense, a broker that cannot be reached and a store that cannot be
   ///   opened.
   package static func run(_ options: RecordOptions) throws(FleetError) -> ExitStatus {
-    let broker = try options.broker.options()
+    let broker = try options.broker.configuration()
     let filters = try options.topics.filters(options.broker, options.words)
     let timeout = try options.time.limit()
     try options.check()
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
-    let store = try openStore(options)
+    let store = RecordingAddress.store(for: options.store)
+    try store.open()
     let slot = options.clientID == nil ? try SessionSlot(for: identity(of: options, broker, filters)) : nil
     var session = SubscriberSession(clientID: options.clientID ?? slot?.clientID, share: options.share)
     session.expiry = options.sessionExpiry ?? (options.share == nil ? 86_400 : 300)
@@ -34,7 +114,7 @@ package enum RecordCommand {
     // The store knows best what it has.
     session.isOnceInOrder = false
     let subscriber = try FleetSubscriber(broker: broker, filters: filters, session: session) {
-      waiter.note($0)
+      waiter.observe($0)
     }
     guard let queue = subscriber.queue else { return .done }
     let recorder = try Recorder(options) { waiter.end(.ended(.done)) }
@@ -61,26 +141,17 @@ package enum RecordCommand {
     }
   }
 
-  private static func openStore(_ options: RecordOptions) throws(FleetError) -> any FleetStore {
-    let store = FleetStoreAddress.store(for: options.store)
-    do throws(FleetStoreError) { try store.open() } catch {
-      throw FleetError(
-        operation: error.operation, object: error.object, cause: error.cause, exit: .outputFailed)
-    }
-    return store
-  }
-
   /// What has a session of its own at the broker. The store by its full path, so that the folder in which the command
   /// is started does not matter.
   private static func identity(
-    of options: RecordOptions, _ broker: BrokerOptions, _ filters: [String]
+    of options: RecordOptions, _ broker: MQTTConfiguration, _ filters: [String]
   ) -> String {
     var store = options.store
-    if !FleetStoreAddress.isPostgreSQL(store), let path = unsafe realpath(store, nil) {
+    if !RecordingAddress.isPostgreSQL(store), let path = unsafe realpath(store, nil) {
       store = unsafe String(cString: path)
       unsafe free(path)
     }
-    return ([store, broker.address.description, options.share ?? ""] + filters.sorted())
+    return ([store, broker.brokerName, options.share ?? ""] + filters.sorted())
       .joined(separator: "\n")
   }
 }

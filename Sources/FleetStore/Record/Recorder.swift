@@ -48,8 +48,8 @@ final class Recorder: Sendable {
   var current: RecordCounts { counts.withLock { $0 } }
 
   /// - Parameter store: opened; the recorder closes it at the end.
-  func start(_ store: sending any FleetStore, _ queue: BatchQueue) throws(FleetError) {
-    let transfer = Locked<(any FleetStore)?>(store)
+  func start(_ store: sending any MessageStore, _ queue: BatchQueue) throws(FleetError) {
+    let transfer = Locked<(any MessageStore)?>(store)
     do throws(SystemError) {
       let thread = try DedicatedThread.start(name: "record") { [self] in
         if let store = transfer.withLock({ $0 }) {
@@ -72,7 +72,7 @@ final class Recorder: Sendable {
     _ = finished.wait(seconds: 60)
   }
 
-  private func run(_ store: any FleetStore, _ queue: BatchQueue) {
+  private func run(_ store: any MessageStore, _ queue: BatchQueue) {
     var recording = MessageRecording(root: root, profile: profile)
     var size = CommitSize(most: options.commitCount)
     while true {
@@ -99,10 +99,10 @@ final class Recorder: Sendable {
   }
 
   /// Stores rows, however long it takes; nil when that was given up.
-  private func keep(_ rows: [RecordedMessage], in store: any FleetStore) -> Int? {
+  private func keep(_ rows: [RecordedMessage], in store: any MessageStore) -> Int? {
     var backoff = Backoff(floor: 0.05, base: 0.2, limit: 10)
     while true {
-      do throws(FleetStoreError) {
+      do throws(FleetError) {
         let added = try store.store(rows)
         let wasInterrupted = counts.withLock { counts in
           defer { counts.isInterrupted = false }
@@ -123,5 +123,38 @@ final class Recorder: Sendable {
         }
       }
     }
+  }
+}
+
+/// After how many messages a commit does not wait for more: learns what there is to wait for. Pure.
+///
+/// A broker lets so many messages be under way (EMQX, unless told otherwise, 32) and sends no others until those
+/// are acknowledged, which they are after the commit: waiting for more is waiting for nothing then.
+struct CommitSize: Hashable {
+  /// Never above this.
+  let most: Int
+  private(set) var enough: Int
+  /// Commits in a row that had enough.
+  private var streak = 0
+
+  /// So many commits with enough, and it is tried whether there is more.
+  private static let trial = 32
+
+  init(most: Int) {
+    self.most = most
+    enough = most
+  }
+
+  /// A commit took so many messages.
+  /// - Parameter isExhausted: no more came for a while.
+  mutating func took(_ count: Int, isExhausted: Bool) {
+    if isExhausted {
+      (enough, streak) = (min(max(1, count), most), 0)
+      return
+    }
+    streak += 1
+    enough = min(max(enough, count), most)
+    guard streak >= Self.trial else { return }
+    (enough, streak) = (min(2 * enough, most), 0)
   }
 }

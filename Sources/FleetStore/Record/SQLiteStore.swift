@@ -6,7 +6,7 @@ internal import Spatial
 internal import Telemetry
 
 /// A recording in one SQLite file, beside which there are two more while it is written (WAL mode).
-final class SQLiteStore: FleetStore {
+final class SQLiteStore: MessageStore {
   let name: String
   private let path: String
   private var tables: SQLiteTables?
@@ -18,7 +18,7 @@ final class SQLiteStore: FleetStore {
     name = path
   }
 
-  func open() throws(FleetStoreError) {
+  func open() throws(FleetError) {
     tables = nil
     let refusal: String?
     do throws(SQLiteError) {
@@ -46,10 +46,10 @@ final class SQLiteStore: FleetStore {
       PRAGMA wal_autocheckpoint = 4000; PRAGMA application_id = \(SQLiteSchema.applicationID)
       """)
     return try database.migrate(SQLiteSchema.steps, version: SQLiteSchema.version)
-      ? nil : FleetStoreError.newerVersion
+      ? nil : RecordingAddress.newerVersion
   }
 
-  func store(_ messages: [RecordedMessage]) throws(FleetStoreError) -> Int {
+  func store(_ messages: [RecordedMessage]) throws(FleetError) -> Int {
     if tables == nil { try open() }
     guard let tables else { return 0 }
     let added: Int
@@ -72,11 +72,11 @@ final class SQLiteStore: FleetStore {
     tables = nil
   }
 
-  private func failure(_ operation: String, _ cause: String) -> FleetStoreError {
-    FleetStoreError(operation: operation, object: name, cause: cause)
+  private func failure(_ operation: String, _ cause: String) -> FleetError {
+    FleetError(operation: operation, object: name, cause: cause, exit: .outputFailed)
   }
 
-  private func failure(_ operation: String, _ error: SQLiteError) -> FleetStoreError {
+  private func failure(_ operation: String, _ error: SQLiteError) -> FleetError {
     let remedy: String? =
       switch error.code.primary {
       case .full: "make room on its disk"

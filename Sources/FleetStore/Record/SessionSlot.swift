@@ -1,5 +1,6 @@
 internal import Bytes
 internal import Fleet
+internal import FleetConsole
 internal import Glibc
 internal import Platform
 
@@ -43,9 +44,9 @@ final class SessionSlot {
   /// Where state that is no configuration belongs (XDG Base Directory Specification).
   private static func folder() throws(FleetError) -> String {
     var parents: [String] = []
-    if let state = variable("STATE_DIRECTORY") ?? variable("XDG_STATE_HOME") {
+    if let state = environment("STATE_DIRECTORY") ?? environment("XDG_STATE_HOME") {
       parents = [state]
-    } else if let home = variable("HOME") {
+    } else if let home = environment("HOME") {
       parents = [home, "\(home)/.local", "\(home)/.local/state"]
     } else {
       parents = ["/tmp"]
@@ -55,12 +56,6 @@ final class SessionSlot {
       throw failure("create", path, SystemError.message(for: errno))
     }
     return folder
-  }
-
-  private static func variable(_ name: String) -> String? {
-    guard let value = unsafe getenv(name) else { return nil }
-    let text = unsafe String(cString: value)
-    return text.isEmpty ? nil : text
   }
 
   private static func failure(_ operation: String, _ object: String, _ cause: String) -> FleetError {

@@ -16,7 +16,7 @@ final class PostgreSQLRecording: RecordingTables {
     name = PostgreSQLStore.withoutSecrets(address)
   }
 
-  func open() throws(FleetStoreError) {
+  func open() throws(FleetError) {
     do throws(PostgreSQLError) {
       connection = try PostgreSQLConnection(address)
       let exists = try connection?.run("SELECT to_regclass('odograph.schema_version') IS NOT NULL").values
@@ -28,7 +28,7 @@ final class PostgreSQLRecording: RecordingTables {
       }
       let version = try connection?.run("SELECT version FROM odograph.schema_version").values.first?.first
       guard let version = version?.flatMap(Int.init), version <= PostgreSQLSchema.version else {
-        throw PostgreSQLError(state: "odograph", message: FleetStoreError.newerVersion)
+        throw PostgreSQLError(state: "odograph", message: RecordingAddress.newerVersion)
       }
     } catch {
       connection = nil
@@ -74,7 +74,7 @@ final class PostgreSQLRecording: RecordingTables {
 
   // MARK: Rows
 
-  private func query(_ sql: String, _ values: [String]) throws(FleetStoreError) -> [[String?]] {
+  private func query(_ sql: String, _ values: [String]) throws(FleetError) -> [[String?]] {
     if connection == nil { try open() }
     do throws(PostgreSQLError) { return try connection?.run(sql, values).values ?? [] } catch {
       throw failure(error)
@@ -83,39 +83,32 @@ final class PostgreSQLRecording: RecordingTables {
 
   func read(
     _ sql: String, _ values: [RecordingSelection.Condition.Value], _ body: (Row) throws(FleetError) -> Bool
-  ) throws(RecordingReadError) {
+  ) throws(FleetError) {
     let values = values.map { value in
       switch value {
       case .text(let text): text
       case .time(let time): time.microsecondText
       }
     }
-    do throws(FleetStoreError) {
-      if connection == nil { try open() }
-      _ = try query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", [])
-      _ = try query("DECLARE recording NO SCROLL CURSOR FOR " + sql, values)
-    } catch { throw .recording(error) }
+    if connection == nil { try open() }
+    _ = try query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", [])
+    _ = try query("DECLARE recording NO SCROLL CURSOR FOR " + sql, values)
     var isOver = false
     while !isOver {
-      let rows: [[String?]]
-      do throws(FleetStoreError) { rows = try query("FETCH \(Self.portion) FROM recording", []) } catch {
-        throw .recording(error)
-      }
+      let rows = try query("FETCH \(Self.portion) FROM recording", [])
       isOver = rows.count < Self.portion
       for row in rows {
-        do throws(FleetError) {
-          guard try body(Row(columns: row)) else {
-            isOver = true
-            break
-          }
-        } catch { throw .consumer(error) }
+        guard try body(Row(columns: row)) else {
+          isOver = true
+          break
+        }
       }
     }
-    do throws(FleetStoreError) { _ = try query("ROLLBACK", []) } catch { throw .recording(error) }
+    _ = try query("ROLLBACK", [])
   }
 
-  private func failure(_ error: PostgreSQLError) -> FleetStoreError {
-    FleetStoreError(operation: "read", object: name, cause: error.message)
+  private func failure(_ error: PostgreSQLError) -> FleetError {
+    .usage("read", name, error.message)
   }
 }
 

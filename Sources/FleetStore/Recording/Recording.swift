@@ -55,55 +55,45 @@ protocol Recording: AnyObject {
   /// For people: a path, or a database's address without its secrets.
   var name: String { get }
 
-  /// - Throws: `FleetStoreError` when it is not there, or no recording.
-  func open() throws(FleetStoreError)
+  /// - Throws: `FleetError` when it is not there, or no recording.
+  func open() throws(FleetError)
 
   /// How many positions there are.
-  func countPositions(_ selection: RecordingSelection) throws(FleetStoreError) -> Int
+  func countPositions(_ selection: RecordingSelection) throws(FleetError) -> Int
 
   /// Hands over positions by vehicle and in the order of their times, until `body` returns false. Those without a time are
   /// left out.
   func readPositions(
     _ selection: RecordingSelection, _ body: (RecordedPosition) throws(FleetError) -> Bool
-  ) throws(RecordingReadError)
+  ) throws(FleetError)
 
-  func extent(_ selection: RecordingSelection) throws(FleetStoreError) -> RecordingExtent
+  func extent(_ selection: RecordingSelection) throws(FleetError) -> RecordingExtent
 
   /// Hands over messages in the order in which they were received, until `body` returns false.
   func readMessages(
     _ selection: RecordingSelection, _ body: (StoredMessage) throws(FleetError) -> Bool
-  ) throws(RecordingReadError)
+  ) throws(FleetError)
 }
 
-/// What stops a reading: the recording, or what is done with it.
-enum RecordingReadError: Error {
-  case recording(FleetStoreError)
-  case consumer(FleetError)
-}
-
-extension FleetError {
-  init(_ error: FleetStoreError) {
-    self.init(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
-  }
-
-  init(_ error: RecordingReadError) {
-    switch error {
-    case .recording(let error): self.init(error)
-    case .consumer(let error): self = error
-    }
-  }
-}
-
-/// The text that names a recording on the command line.
+/// The text that names a recording on the command line: a `postgres://` or `postgresql://` URL, or the path of an SQLite file.
 enum RecordingAddress {
-  static func recording(for text: String) -> any Recording {
-    FleetStoreAddress.isPostgreSQL(text) ? PostgreSQLRecording(address: text) : SQLiteRecording(path: text)
+  /// The cause where a recording has a schema that this program does not know.
+  static let newerVersion = "a newer odograph made it; use that or a newer one"
+
+  static func isPostgreSQL(_ text: String) -> Bool {
+    text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
+  }
+
+  /// Where to record to.
+  static func store(for text: String) -> any MessageStore {
+    isPostgreSQL(text) ? PostgreSQLStore(address: text) : SQLiteStore(path: text)
   }
 
   /// - Throws: `FleetError` when it is not there, or no recording.
   static func open(_ text: String) throws(FleetError) -> any Recording {
-    let recording = recording(for: text)
-    do throws(FleetStoreError) { try recording.open() } catch { throw FleetError(error) }
+    let recording: any Recording =
+      isPostgreSQL(text) ? PostgreSQLRecording(address: text) : SQLiteRecording(path: text)
+    try recording.open()
     return recording
   }
 }

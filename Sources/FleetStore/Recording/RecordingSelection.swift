@@ -1,8 +1,49 @@
+package import ArgumentParser
 package import Fleet
+package import FleetConsole
 internal import FleetControl
 internal import JSON
 package import Spatial
 internal import Telemetry
+
+/// Which recording, and which part of it, is meant: the same for all commands that read one.
+package struct RecordingArguments: ParsableArguments {
+  package init() {}
+
+  @Argument(
+    help: ArgumentHelp(
+      "The recording: an SQLite file, or a postgres:// URL (ODOGRAPH_STORE; default: odograph.sqlite).",
+      valueName: "store"))
+  package var store: String?
+
+  @OptionGroup package var vehicles: VehicleArguments
+
+  @Option(
+    help: ArgumentHelp(
+      "From this time on by the vehicle's clock: RFC 3339, or a day, which begins at midnight UTC.",
+      valueName: "time"))
+  package var from: String?
+
+  @Option(help: ArgumentHelp("Before this time.", valueName: "time"))
+  package var to: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Only positions within the polygons, or circles, of this GeoJSON, KML or WKT file.", valueName: "file"))
+  package var region: String?
+
+  /// The file or URL that is meant.
+  package var place: String { store ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
+
+  package func selection() throws(FleetError) -> RecordingSelection {
+    var selection = RecordingSelection()
+    selection.fleets = vehicles.fleet
+    selection.vehicles = vehicles.vehicle
+    try selection.setTimes(from: from, to: to)
+    if let region { try selection.setRegion(region) }
+    return selection
+  }
+}
 
 /// Which part of a recording is meant.
 package struct RecordingSelection: Sendable {
@@ -22,8 +63,7 @@ package struct RecordingSelection: Sendable {
     self.from = try from.map { text throws(FleetError) in try Self.time(text, "--from") }
     self.to = try to.map { text throws(FleetError) in try Self.time(text, "--to") }
     guard let begin = self.from, let end = self.to, end <= begin else { return }
-    throw FleetError(
-      operation: "use", object: "--to \(end.rfc3339)", cause: "it is not after --from", exit: .usage)
+    throw .usage("use", "--to \(end.rfc3339)", "it is not after --from")
   }
 
   /// Reads the polygons, and circles, of a GeoJSON, KML or WKT file.
@@ -33,9 +73,7 @@ package struct RecordingSelection: Sendable {
     var areas: [Area] = []
     for feature in document.features {
       do throws(JSONError) { areas.append(try feature.area()) } catch {
-        throw FleetError(
-          operation: "use", object: "region \"\(feature.identifier)\" of \(path)", cause: error.description,
-          exit: .usage)
+        throw .usage("use", "region \"\(feature.identifier)\" of \(path)", error.description)
       }
     }
     self.areas = areas
@@ -51,10 +89,9 @@ package struct RecordingSelection: Sendable {
   /// An RFC 3339 time, or a day, which begins at midnight UTC.
   private static func time(_ text: String, _ option: String) throws(FleetError) -> UTCTime {
     if let time = UTCTime(rfc3339: text) ?? UTCTime(rfc3339: text + "T00:00:00Z") { return time }
-    throw FleetError(
-      operation: "use", object: "\(option) \(text.prefix(40))",
-      cause: "write a time as 2026-11-21T08:15:30Z, with an offset like +01:00, or a day as 2026-11-21",
-      exit: .usage)
+    throw .usage(
+      "use", "\(option) \(text.prefix(40))",
+      "write a time as 2026-11-21T08:15:30Z, with an offset like +01:00, or a day as 2026-11-21")
   }
 }
 

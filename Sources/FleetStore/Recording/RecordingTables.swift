@@ -34,7 +34,7 @@ protocol RecordingTables: Recording {
   func read(
     _ sql: String, _ values: [RecordingSelection.Condition.Value],
     _ body: (Row) throws(FleetError) -> Bool
-  ) throws(RecordingReadError)
+  ) throws(FleetError)
 }
 
 extension RecordingTables {
@@ -45,7 +45,7 @@ extension RecordingTables {
   /// By the vehicle's clock where it says a time, and else by the recorder's.
   private static var moment: String { "coalesce(time, received)" }
 
-  func countPositions(_ selection: RecordingSelection) throws(FleetStoreError) -> Int {
+  func countPositions(_ selection: RecordingSelection) throws(FleetError) -> Int {
     let condition = selection.condition(time: "time", Self.dialect.parameter)
     var count = 0
     try readFirst(
@@ -59,7 +59,7 @@ extension RecordingTables {
 
   func readPositions(
     _ selection: RecordingSelection, _ body: (RecordedPosition) throws(FleetError) -> Bool
-  ) throws(RecordingReadError) {
+  ) throws(FleetError) {
     let condition = selection.condition(time: "time", Self.dialect.parameter)
     try read(Self.positionsSQL(where: condition.sql), condition.values) { row throws(FleetError) in
       guard let position = RecordedPosition(row), selection.contains(position.coordinate) else { return true }
@@ -67,7 +67,7 @@ extension RecordingTables {
     }
   }
 
-  func extent(_ selection: RecordingSelection) throws(FleetStoreError) -> RecordingExtent {
+  func extent(_ selection: RecordingSelection) throws(FleetError) -> RecordingExtent {
     let condition = selection.condition(time: Self.moment, Self.dialect.parameter)
     let (first, last) = (
       Self.dialect.milliseconds("min(received)"), Self.dialect.milliseconds("max(received)")
@@ -87,7 +87,7 @@ extension RecordingTables {
 
   func readMessages(
     _ selection: RecordingSelection, _ body: (StoredMessage) throws(FleetError) -> Bool
-  ) throws(RecordingReadError) {
+  ) throws(FleetError) {
     let condition = selection.condition(time: Self.moment, Self.dialect.parameter)
     try read(
       """
@@ -115,19 +115,10 @@ extension RecordingTables {
 
   private func readFirst(
     _ sql: String, _ values: [RecordingSelection.Condition.Value], _ body: (Row) -> Void
-  ) throws(FleetStoreError) {
-    do throws(RecordingReadError) {
-      try read(sql, values) { row throws(FleetError) in
-        body(row)
-        return false
-      }
-    } catch {
-      switch error {
-      case .recording(let error): throw error
-      // It throws none.
-      case .consumer(let error):
-        throw FleetStoreError(operation: "read", object: name, cause: error.cause)
-      }
+  ) throws(FleetError) {
+    try read(sql, values) { row in
+      body(row)
+      return false
     }
   }
 }

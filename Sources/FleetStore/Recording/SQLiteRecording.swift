@@ -18,7 +18,7 @@ final class SQLiteRecording: RecordingTables {
     name = path
   }
 
-  func open() throws(FleetStoreError) {
+  func open() throws(FleetError) {
     let refusal: String?
     do throws(SQLiteError) {
       let opened = try Database(path: path, access: .readOnly, busyTimeout: .seconds(10))
@@ -38,7 +38,7 @@ final class SQLiteRecording: RecordingTables {
       return "it is no recording; name a file that odograph record has written"
     }
     let version = try SQLiteSchema.version(database)
-    if version > SQLiteSchema.steps.count { return FleetStoreError.newerVersion }
+    if version > SQLiteSchema.steps.count { return RecordingAddress.newerVersion }
     if version < SQLiteSchema.steps.count {
       return "an older odograph made it; open it once with odograph record --count 1"
     }
@@ -59,7 +59,7 @@ final class SQLiteRecording: RecordingTables {
 
   func read(
     _ sql: String, _ values: [RecordingSelection.Condition.Value], _ body: (Row) throws(FleetError) -> Bool
-  ) throws(RecordingReadError) {
+  ) throws(FleetError) {
     let row = try prepare(sql)
     for (index, value) in values.enumerated() {
       switch value {
@@ -68,29 +68,27 @@ final class SQLiteRecording: RecordingTables {
       }
     }
     while try step(row) {
-      do throws(FleetError) { guard try body(row) else { return } } catch { throw .consumer(error) }
+      guard try body(row) else { return }
     }
   }
 
-  private func prepare(_ sql: String) throws(RecordingReadError) -> Row {
-    do throws(FleetStoreError) {
-      if database == nil { try open() }
-      do throws(SQLiteError) {
-        if let statement = try database?.prepare(sql, isPersistent: false) { return Row(statement) }
-      } catch { throw failure(error) }
-      throw failure("it is not open")
-    } catch { throw .recording(error) }
+  private func prepare(_ sql: String) throws(FleetError) -> Row {
+    if database == nil { try open() }
+    do throws(SQLiteError) {
+      if let statement = try database?.prepare(sql, isPersistent: false) { return Row(statement) }
+    } catch { throw failure(error) }
+    throw failure("it is not open")
   }
 
-  private func step(_ row: Row) throws(RecordingReadError) -> Bool {
-    do throws(SQLiteError) { return try row.statement.step() } catch { throw .recording(failure(error)) }
+  private func step(_ row: Row) throws(FleetError) -> Bool {
+    do throws(SQLiteError) { return try row.statement.step() } catch { throw failure(error) }
   }
 
-  private func failure(_ cause: String) -> FleetStoreError {
-    FleetStoreError(operation: "read", object: name, cause: cause)
+  private func failure(_ cause: String) -> FleetError {
+    .usage("read", name, cause)
   }
 
-  private func failure(_ error: SQLiteError) -> FleetStoreError {
+  private func failure(_ error: SQLiteError) -> FleetError {
     switch error.code.primary {
     case .cannotOpen: failure(error.message + "; check that it is there and may be read")
     case .notADatabase: failure(error.message + "; name a file that odograph record has written")

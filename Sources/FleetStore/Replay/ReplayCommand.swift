@@ -1,5 +1,6 @@
+package import ArgumentParser
 package import Fleet
-internal import FleetConsole
+package import FleetConsole
 internal import FleetControl
 internal import Glibc
 internal import JSON
@@ -7,6 +8,81 @@ internal import MQTT
 internal import Platform
 internal import Spatial
 internal import Telemetry
+
+/// The options of `odograph replay`.
+package struct ReplayOptions: ParsableArguments {
+  /// What becomes of the times in messages.
+  enum Times: String, Hashable, Sendable, CaseIterable {
+    /// They say what they would say if it happened now; messages are new ones, with epochs of their own.
+    case shift
+    /// Messages are those of the recording, byte by byte.
+    case keep
+  }
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  @OptionGroup(title: "Selection") package var part: RecordingArguments
+
+  @Option(
+    name: .customLong("speed"), parsing: .unconditional,
+    help: ArgumentHelp(
+      "How much faster than it was recorded, as in 1 or 10; max is as fast as the broker takes it.",
+      valueName: "factor"))
+  var speedText = "1"
+
+  @Option(
+    name: .customLong("times"),
+    help: ArgumentHelp("shift: as if it happened now; keep: as they were recorded.", valueName: "times"))
+  var timesText = "shift"
+
+  @Option(
+    name: .customLong("to-fleet"),
+    help: ArgumentHelp("Play it under the topics of this fleet.", valueName: "fleet"))
+  package var fleet: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Skip beyond this in pauses of the recording.", valueName: "seconds"))
+  var longestPause: Double?
+
+  @Flag(
+    name: .customLong("orders"),
+    help: "Play commands, and settings and regions that were wanted, too: vehicles that listen obey them.")
+  var playsOrders = false
+
+  @Flag(help: "Print the summary as a JSON object.")
+  package var json = false
+
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
+  var isQuiet = false
+
+  package init() {}
+
+  /// Times as fast as life; nil as fast as the broker takes it.
+  func speed() throws(FleetError) -> Double? {
+    if speedText == "max" { return nil }
+    guard let number = Double(speedText), (0.001...100_000).contains(number) else {
+      throw .usage("use", "--speed \(speedText.prefix(40))", "it is 0.001 to 100000, or max")
+    }
+    return number
+  }
+
+  func times() throws(FleetError) -> Times {
+    if let times = Times(rawValue: timesText) { return times }
+    throw .usage("use", "--times \(timesText.prefix(40))", "it is shift or keep")
+  }
+
+  /// - Throws: `FleetError` for options that make no sense.
+  func check() throws(FleetError) {
+    if let longestPause, !(longestPause >= 0) {
+      throw .usage("use", "--longest-pause \(longestPause)", "it is 0 or more seconds")
+    }
+    guard let fleet else { return }
+    do throws(TopicError) { _ = try TopicScheme(root: broker.topicRoot, fleet: fleet, vehicle: "v") } catch {
+      throw .usage("use", "--to-fleet \"\(fleet.prefix(80))\"", error.description)
+    }
+  }
+}
 
 /// Plays a recording back onto a broker: what vehicles said, and what was said to them only when that is asked for.
 ///
@@ -29,27 +105,22 @@ package enum ReplayCommand {
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
     let recording = try RecordingAddress.open(options.part.place)
-    let extent: RecordingExtent
-    do throws(FleetStoreError) { extent = try recording.extent(selection) } catch {
-      throw FleetError(error)
-    }
+    let extent = try recording.extent(selection)
     guard let received = extent.received else {
-      throw FleetError(
-        operation: "replay", object: recording.name,
-        cause: "nothing in it is selected; widen --from, --to, --fleet or --vehicle", exit: .usage)
+      throw .usage(
+        "replay", recording.name, "nothing in it is selected; widen --from, --to, --fleet or --vehicle")
     }
-    let (session, queue) = try connect(options, waiter)
-    defer { session.stop(drain: 5) }
+    let link = try connect(options, waiter)
+    defer { link.stop(drain: 5) }
+    let queue = link.queue
     let rewriter = ReplayRewriter(
       times, fleet: options.fleet, root: options.broker.topicRoot, run: .random(in: 0 ... .max))
     var player = Player(
-      options, rewriter, total: extent.count, waiter: waiter, queue: queue, session: session,
+      options: options, rewriter: rewriter, total: extent.count, waiter: waiter, link: link,
       clock: ReplayClock(
         received, speed: speed, longestPause: options.longestPause, start: Moment.now.time))
     let begin = Moment.now
-    do throws(RecordingReadError) {
-      try recording.readMessages(selection) { message throws(FleetError) in try player.play(message) }
-    } catch { throw FleetError(error) }
+    try recording.readMessages(selection) { message throws(FleetError) in try player.play(message) }
     player.handOver()
     player.progress.clear()
     waiter.drain(seconds: drain) { queue.pending }
@@ -64,74 +135,44 @@ package enum ReplayCommand {
   /// Returns when the broker has accepted.
   private static func connect(
     _ options: ReplayOptions, _ waiter: CommandWaiter
-  ) throws(FleetError) -> (MQTTSession, PublishQueue) {
-    var configuration = try options.broker.options().configuration()
-    configuration.publishWindow = 1000
-    let queue = PublishQueue(capacity: capacity)
+  ) throws(FleetError) -> PublishLink {
     let isConnected = Locked(false)
-    let session: MQTTSession
-    do throws(MQTTError) {
-      session = try MQTTSession(
-        configuration: configuration, outbound: queue,
-        handlers: .init(connectionChanged: { state in
-          switch state {
-          case .connected:
-            isConnected.withLock { $0 = true }
-            waiter.note(.connected)
-          case .disconnected(let reason, _): waiter.note(.disconnected(reason))
-          }
-        }))
-      try session.start()
-    } catch {
-      throw FleetError(operation: error.operation, object: error.object, cause: error.cause, exit: .usage)
+    let link = try PublishLink(options.broker.configuration(), capacity: capacity) { change in
+      if change == .connected { isConnected.withLock { $0 = true } }
+      waiter.observe(change)
     }
+    try link.start()
     while !isConnected.withLock({ $0 }) {
       switch waiter.wait(seconds: 0.02) {
       case .timedOut: continue
       case .failed(let error): throw error
       case .ended(let status):
-        session.stop(drain: 0)
+        link.stop(drain: 0)
         throw FleetError(
           operation: "reach", object: "the broker", cause: "interrupted before it answered", exit: status)
       }
     }
-    return (session, queue)
+    return link
   }
 
   /// Keeps the pace.
   private struct Player {
+    let options: ReplayOptions
+    let rewriter: ReplayRewriter
+    let total: Int
     let waiter: CommandWaiter
-    let queue: PublishQueue
-    let session: MQTTSession
+    let link: PublishLink
     var clock: ReplayClock
     var progress = ProgressLine()
     var ending: ExitStatus?
     /// Messages to vehicles that were not played.
-    private(set) var leftOut = 0
-    private let rewriter: ReplayRewriter
-    private let total: Int
-    private let isQuiet: Bool
-    private let playsOrders: Bool
-    private var batch: [MQTTMessage] = []
-    private var played = 0
-
-    init(
-      _ options: ReplayOptions, _ rewriter: ReplayRewriter, total: Int, waiter: CommandWaiter,
-      queue: PublishQueue, session: MQTTSession, clock: ReplayClock
-    ) {
-      self.waiter = waiter
-      self.queue = queue
-      self.session = session
-      self.clock = clock
-      self.total = total
-      isQuiet = options.isQuiet
-      playsOrders = options.playsOrders
-      self.rewriter = rewriter
-    }
+    var leftOut = 0
+    var batch: [MQTTMessage] = []
+    var played = 0
 
     /// Waits until a message is due, and publishes it. Returns false when a signal has come.
     mutating func play(_ message: StoredMessage) throws(FleetError) -> Bool {
-      if !playsOrders, message.isOrder {
+      if !options.playsOrders, message.isOrder {
         leftOut += 1
         played += 1
         return true
@@ -139,7 +180,7 @@ package enum ReplayCommand {
       let due = clock.due(message.received)
       while true {
         let left = due.seconds(since: Moment.now.time)
-        let isFull = queue.pending + batch.count >= capacity
+        let isFull = link.queue.pending + batch.count >= capacity
         guard left > 0 || isFull else { break }
         handOver()
         if try !pause(seconds: isFull ? 0.005 : min(left, 0.5)) { return false }
@@ -153,13 +194,12 @@ package enum ReplayCommand {
 
     mutating func handOver() {
       guard !batch.isEmpty else { return }
-      queue.append(batch)
+      link.send(batch)
       batch.removeAll(keepingCapacity: true)
-      session.wakeUp()
     }
 
     private mutating func pause(seconds: Double) throws(FleetError) -> Bool {
-      if !isQuiet {
+      if !options.isQuiet {
         progress.show { [played, total] in ProgressBar.text(played, of: total, unit: "messages") }
       }
       switch waiter.wait(seconds: seconds) {

@@ -47,7 +47,8 @@ public enum MotionOutput: String, Hashable, Sendable, CaseIterable, Comparable {
         : .unavailable(reason: "no gyroscope and no magnetometer; attach one of them")
     case .magneticHeading, .trueHeading:
       return hasGyroscope
-        ? nil : .degraded(reason: "no gyroscope: it follows slowly and swings with every acceleration; attach one")
+        ? nil
+        : .degraded(reason: "no gyroscope: it follows slowly and swings with every acceleration; attach one")
     case .rotationRate, .magneticField, .location: return nil
     }
   }

@@ -42,11 +42,6 @@ public struct CalibratedMagneticField: Hashable, Sendable {
   /// µT, device frame.
   public var field: Vector3
   public var accuracy: MagneticFieldCalibrationAccuracy
-
-  public init(field: Vector3, accuracy: MagneticFieldCalibrationAccuracy) {
-    self.field = field
-    self.accuracy = accuracy
-  }
 }
 
 /// The fused motion of the device at one moment.
@@ -74,21 +69,6 @@ public struct DeviceMotion: Hashable, Sendable {
   public var heading: Double?
   /// Why this is less well known than with all sensors, and what would help; nil when it is not.
   public var degradation: String?
-
-  public init(
-    timestamp: Timestamp, frame: AttitudeReferenceFrame, attitude: Attitude?, rotationRate: Vector3?,
-    gravity: Vector3, userAcceleration: Vector3, magneticField: CalibratedMagneticField? = nil,
-    heading: Double? = nil
-  ) {
-    self.timestamp = timestamp
-    self.frame = frame
-    self.attitude = attitude
-    self.rotationRate = rotationRate
-    self.gravity = gravity
-    self.userAcceleration = userAcceleration
-    self.magneticField = magneticField
-    self.heading = heading
-  }
 
   /// What could not be told, for want of a sensor.
   public var unavailableOutputs: Set<MotionOutput> {

@@ -4,8 +4,7 @@ public import Spatial
 /// Fuses the inertial sensors into `DeviceMotion`, and serves their raw data.
 ///
 /// A value type without I/O: samples go in with their time, in order of time for each sensor; the motion can be asked
-/// for at any moment. The filter behind it can be replaced without any caller noticing. Who consumes what, and what the
-/// sensors must therefore deliver, is in `MotionManager+consumers.swift`; `LiveMotion` serves other threads.
+/// for at any moment. The filter behind it can be replaced without any caller noticing. `LiveMotion` serves other threads.
 public struct MotionManager: Sendable {
   /// The frame that attitudes are expressed in.
   public var frame: AttitudeReferenceFrame
@@ -16,20 +15,19 @@ public struct MotionManager: Sendable {
   /// whether the model has expired.
   public private(set) var geomagneticField: GeomagneticField?
 
-  var consumers: [MotionConsumer: MotionRequest] = [:]
-  var nextConsumer = 0
-  var rates: [SensorKind: Double] = [:]
-  var sources: [String: (kinds: Set<SensorKind>, isAvailable: Bool)] = [:]
+  private var consumers: [MotionConsumer: MotionRequest] = [:]
+  private var nextConsumer = 0
+  private var rates: [SensorKind: Double] = [:]
+  private var sources: [String: (kinds: Set<SensorKind>, isAvailable: Bool)] = [:]
 
-  // These are used by the other files of this type.
-  var filter: AttitudeFilter
+  private var filter: AttitudeFilter
   /// What was given at the start, with what has been learned by temperature since.
-  var kept: MotionCalibration
+  private var kept: MotionCalibration
   /// °C of the inertial sensors, and the bias that was expected there.
-  var temperature: Double?
-  var expectedBias: MotionCalibration.GyroBias?
+  private var temperature: Double?
+  private var expectedBias: MotionCalibration.GyroBias?
   /// Hardware turned out to be other than that of the calibration.
-  var hasForeignCalibration = false
+  private var hasForeignCalibration = false
 
   private var screen = ScanScreen()
   private var separator = GravitySeparator()
@@ -177,7 +175,9 @@ public struct MotionManager: Sendable {
   public var deviceMotion: DeviceMotion? {
     guard let accelerometer else { return nil }
     let present = presentSensors
-    guard present.contains(.gyroscope) else { return motionWithoutGyroscope(at: accelerometer.timestamp, present) }
+    guard present.contains(.gyroscope) else {
+      return motionWithoutGyroscope(at: accelerometer.timestamp, present)
+    }
     guard present.contains(.accelerometer), let force = fusedForce.flatMap({ AccelerometerData($0) }),
       let rate = fusedRate.flatMap({ GyroData($0) }),
       let (frame, attitude) = bestAttitude(at: max(force.timestamp, rate.timestamp))
@@ -233,12 +233,16 @@ public struct MotionManager: Sendable {
     var motion = DeviceMotion(
       timestamp: timestamp, frame: frame, attitude: nil, rotationRate: nil, gravity: gravity,
       userAcceleration: user)
-    if case .degraded(let reason)? = MotionOutput.gravity.limitation(with: present) { motion.degradation = reason }
+    if case .degraded(let reason)? = MotionOutput.gravity.limitation(with: present) {
+      motion.degradation = reason
+    }
     guard present.contains(.magnetometer) else { return motion }
     motion.magneticField = magneticField
     guard let north = compass(gravity) else { return motion }
     motion.attitude = north
-    if case .degraded(let reason)? = MotionOutput.attitude.limitation(with: present) { motion.degradation = reason }
+    if case .degraded(let reason)? = MotionOutput.attitude.limitation(with: present) {
+      motion.degradation = reason
+    }
     switch frame {
     case .xTrueNorthZVertical where declination != nil:
       motion.attitude = north.rotatedReference(by: (declination ?? 0).radians)
@@ -251,7 +255,9 @@ public struct MotionManager: Sendable {
 
   /// Against magnetic north, by gravity and the field alone; nil where they do not say.
   private func compass(_ gravity: Vector3) -> Attitude? {
-    steadyField.value.flatMap { Attitude(gravity: gravity, magneticField: filter.corrected(magnetometer: $0)) }
+    steadyField.value.flatMap {
+      Attitude(gravity: gravity, magneticField: filter.corrected(magnetometer: $0))
+    }
   }
 
   /// Whether a sensor has said something of late.
@@ -279,5 +285,138 @@ public struct MotionManager: Sendable {
       guard let declination, let quaternion = filter.quaternion9D else { return nil }
       return Attitude(quaternion: quaternion).rotatedReference(by: .pi / 2 + declination.radians)
     }
+  }
+
+  // MARK: Calibration
+
+  /// What is worth keeping now: what was given at the start with what has been learned since, without what no longer fits.
+  /// Its `made` is for whoever keeps it.
+  public var calibration: MotionCalibration {
+    var calibration = filter.calibration(updating: kept, temperature: temperature)
+    calibration.made = nil
+    return calibration
+  }
+
+  /// Whether some of the calibration given at the start was discarded: the samples contradicted it, or the sensors are
+  /// others.
+  public var hasDiscardedCalibration: Bool {
+    hasForeignCalibration || filter.flags.hasDiscardedCalibration
+  }
+
+  /// The bias of the gyroscope follows the chip's temperature as far as it was observed at more than one.
+  private mutating func follow(_ new: Double) {
+    // What was learned belongs to the temperature until now.
+    if let temperature {
+      kept = filter.calibration(updating: kept, temperature: temperature)
+      filter.forgetContradictedBias()
+    }
+    // Thermometers are noisier than chips change.
+    let smooth = temperature.map { $0 + 0.3 * (new - $0) } ?? new
+    let before = temperature == nil ? expectedBias : kept.gyroBias(at: temperature)
+    if let before, let after = kept.gyroBias(at: smooth), temperature != nil || !filter.hasSeenBias {
+      filter.follow(biasChange: after.bias - before.bias)
+    }
+    temperature = smooth
+  }
+
+  /// Hardware says what it is: what was learned on other hardware goes.
+  private mutating func bind(_ kinds: Set<SensorKind>, to device: String) {
+    var isForeign = false
+    for kind in kinds where [.accelerometer, .gyroscope, .magnetometer].contains(kind) {
+      if kept.bind(kind, to: device) { isForeign = true }
+    }
+    guard isForeign else { return }
+    hasForeignCalibration = true
+    filter = AttitudeFilter(calibration: kept)
+    expectedBias = kept.gyroBias(at: nil)
+    temperature = nil
+  }
+
+  // MARK: Consumers: a sensor that nobody uses is off
+
+  /// Fusing needs samples this often, Hz, however rarely its result is read: at less the rotation in between is lost.
+  public static let fusionRate = 100.0
+  /// A magnetometer follows the heading, which the gyroscope carries over in between.
+  public static let fusionMagnetometerRate = 25.0
+
+  /// Counts a consumer in. Its sensors are demanded until `stopUpdates(for:)`.
+  public mutating func startUpdates(_ request: MotionRequest) -> MotionConsumer {
+    let consumer = MotionConsumer(number: nextConsumer)
+    nextConsumer += 1
+    consumers[consumer] = request
+    return consumer
+  }
+
+  /// Counts a consumer out; once is enough.
+  public mutating func stopUpdates(for consumer: MotionConsumer) {
+    consumers[consumer] = nil
+  }
+
+  /// Whether a consumer is counted in.
+  public func isActive(_ consumer: MotionConsumer) -> Bool { consumers[consumer] != nil }
+
+  /// What the consumers need of each inertial sensor. Kinds that nobody needs are off.
+  public var demands: [SensorKind: SensorDemand] {
+    var demands: [SensorKind: SensorDemand] = [.accelerometer: .off, .gyroscope: .off, .magnetometer: .off]
+    for request in consumers.values {
+      func raise(_ kind: SensorKind, to rate: Double) {
+        var (rate, latency) = (rate, Duration.seconds(request.latency))
+        if case .rate(let hertz, let before) = demands[kind] {
+          (rate, latency) = (max(hertz, rate), min(before, latency))
+        }
+        demands[kind] = .rate(hertz: rate, latency: latency)
+      }
+      let wanted = 1 / request.interval
+      if let kind = request.updates.kind {
+        raise(kind, to: wanted)
+      } else {
+        raise(.accelerometer, to: max(wanted, Self.fusionRate))
+        raise(.gyroscope, to: max(wanted, Self.fusionRate))
+        if frame.needsMagnetometer { raise(.magnetometer, to: Self.fusionMagnetometerRate) }
+      }
+    }
+    return demands
+  }
+
+  /// Learns of a source's state: which sensors there are, and how fast they really run.
+  public mutating func observe(_ status: SourceStatus) {
+    if let device = status.device { bind(status.kinds, to: device) }
+    sources[status.source] = (status.kinds, true)
+    switch status.state {
+    case .active(let effective):
+      for (kind, rate) in effective where rate.isFinite && rate > 0 { rates[kind] = rate }
+      return
+    case .idle: break
+    case .unavailable, .finished: sources[status.source] = (status.kinds, false)
+    }
+    for kind in status.kinds { rates[kind] = nil }
+  }
+
+  /// Whether a sensor is there: a source offers it, or it has spoken lately.
+  public func isAvailable(_ kind: SensorKind) -> Bool {
+    sources.values.contains { $0.isAvailable && $0.kinds.contains(kind) } || presentSensors.contains(kind)
+  }
+
+  /// Whether anybody uses a sensor.
+  public func isActive(_ kind: SensorKind) -> Bool { demands[kind]?.isOn ?? false }
+
+  public var isAccelerometerAvailable: Bool { isAvailable(.accelerometer) }
+  public var isGyroAvailable: Bool { isAvailable(.gyroscope) }
+  public var isMagnetometerAvailable: Bool { isAvailable(.magnetometer) }
+  /// Whether attitudes can be had; gravity and user acceleration alone need only the accelerometer.
+  public var isDeviceMotionAvailable: Bool { isAccelerometerAvailable && isGyroAvailable }
+  public var isAccelerometerActive: Bool { isActive(.accelerometer) }
+  public var isGyroActive: Bool { isActive(.gyroscope) }
+  public var isMagnetometerActive: Bool { isActive(.magnetometer) }
+  public var isDeviceMotionActive: Bool { consumers.values.contains { $0.updates == .deviceMotion } }
+
+  /// Seconds between samples as the hardware really takes them; nil while it is not known.
+  public func effectiveInterval(of kind: SensorKind) -> Double? { rates[kind].map { 1 / $0 } }
+
+  /// Seconds between a consumer's updates: what it asked for, clamped to what the hardware offers; nil for a consumer
+  /// that was counted out, or while the hardware's rate is not known.
+  public func effectiveInterval(for consumer: MotionConsumer) -> Double? {
+    guard let request = consumers[consumer] else { return nil }
+    return effectiveInterval(of: request.updates.kind ?? .gyroscope).map { max($0, request.interval) }
   }
 }

@@ -15,14 +15,11 @@ struct AttitudeEstimate: Sendable {
     start(p)
   }
 
-  @inline(__always)
-  private static func square(_ x: Double) -> Double { x * x }
-
   // MARK: Start
 
   /// Uncertain as before the first sample, whatever the values are.
   mutating func start(_ p: AttitudeFilter.Parameters) {
-    covariance.reset(0..<2, variance: Self.square(20 * Double.pi / 180))
+    covariance.reset(0..<2, variance: squared(20 * Double.pi / 180))
     gyroscope.start(&covariance, p)
     field.start(&covariance, p)
     motion.forget(&covariance, p)
@@ -71,7 +68,7 @@ struct AttitudeEstimate: Sendable {
   mutating func begin(about axis: Vector3, deviation: Double, _ p: AttitudeFilter.Parameters) {
     covariance.reset(0..<2, variance: 0)
     covariance.addRotation(Matrix3.outer(axis, scale: deviation * deviation), field: field.mean)
-    covariance.addRotation(Matrix3.diagonal(Self.square(3 * Double.pi / 180)), field: field.mean)
+    covariance.addRotation(Matrix3.diagonal(squared(3 * Double.pi / 180)), field: field.mean)
     motion.forget(&covariance, p)
   }
 
@@ -99,19 +96,19 @@ struct AttitudeEstimate: Sendable {
 
     // Noise of the attitude, as a covariance in the level frame.
     let white =
-      Self.square(p.gyroscopeNoise) * interval
-      + Self.square(p.gyroscopeProportionalNoise) * block.rateSquare + block.gapVariance
+      squared(p.gyroscopeNoise) * interval
+      + squared(p.gyroscopeProportionalNoise) * block.rateSquare + block.gapVariance
     var noise = Matrix3.diagonal(white)
     if block.isSaturated { noise += frame * block.saturation * frame.transposed }
     covariance.addRotation(noise, field: mean)
 
-    covariance.addVariance(Self.square(p.biasWalk) * interval, to: ErrorState.bias..<ErrorState.bias + 3)
+    covariance.addVariance(squared(p.biasWalk) * interval, to: ErrorState.bias..<ErrorState.bias + 3)
     covariance.addVariance(
-      Self.square(p.hardIronWalk) * interval, to: ErrorState.hardIron..<ErrorState.hardIron + 3)
-    covariance.addVariance(Self.square(p.fieldWalk) * interval, to: ErrorState.field..<ErrorState.field + 3)
+      squared(p.hardIronWalk) * interval, to: ErrorState.hardIron..<ErrorState.hardIron + 3)
+    covariance.addVariance(squared(p.fieldWalk) * interval, to: ErrorState.field..<ErrorState.field + 3)
     // Scale and delay are constants; so little only keeps them from being taken for exact.
-    covariance.addVariance(Self.square(1e-5) * interval, to: ErrorState.scale..<ErrorState.scale + 3)
-    covariance.addVariance(Self.square(2e-6) * interval, to: ErrorState.lag..<ErrorState.lag + 1)
+    covariance.addVariance(squared(1e-5) * interval, to: ErrorState.scale..<ErrorState.scale + 3)
+    covariance.addVariance(squared(2e-6) * interval, to: ErrorState.lag..<ErrorState.lag + 1)
     if block.gap > 0 { motion.addGap(block.gap, to: &covariance) }
   }
 

@@ -302,9 +302,6 @@ public struct AttitudeFilter: Sendable {
   /// How well the field is known, by what was observed.
   public var fieldAccuracy: MagneticFieldCalibrationAccuracy { estimate.field.accuracy }
 
-  /// A gyroscope sample without bias and scale error, rad/s, device frame.
-  public func corrected(gyroscope rate: Vector3) -> Vector3 { estimate.gyroscope.corrected(rate) }
-
   /// A magnetometer sample without hard and soft iron, µT, device frame.
   @inline(__always)
   public func corrected(magnetometer field: Vector3) -> Vector3 { estimate.field.corrected(field) }

@@ -112,20 +112,12 @@ struct Covariance: Sendable {
 
   /// Scalar measurements with independent noise, one after the other as in a sequential Kalman update, but with one
   /// pass over the covariance. `projections` are `P h` of each.
+  /// - Parameter hasConsidered: whether considered states keep their estimate and variance and only lend their
+  ///   uncertainty: the Schmidt-Kalman update (S. F. Schmidt, 1966).
   @inline(__always)
   mutating func update<let n: Int>(
     _ x: inout StateVector, _ measurements: InlineArray<n, Measurement>,
-    _ projections: InlineArray<n, StateVector>
-  ) {
-    update(&x, measurements, projections, considered: false)
-  }
-
-  /// The same, but considered states keep their estimate and variance and only lend their
-  /// uncertainty: the Schmidt-Kalman update (S. F. Schmidt, 1966).
-  @inline(__always)
-  mutating func update<let n: Int>(
-    _ x: inout StateVector, _ measurements: InlineArray<n, Measurement>,
-    _ projections: InlineArray<n, StateVector>, considered hasConsidered: Bool
+    _ projections: InlineArray<n, StateVector>, considered hasConsidered: Bool = false
   ) {
     var p = projections
     /// The parts of `p` that are, and are not, considered.

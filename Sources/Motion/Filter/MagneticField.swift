@@ -40,9 +40,6 @@ struct MagneticField: Sendable {
   private static let ironStates = ErrorState.hardIron..<ErrorState.hardIron + 3
   private static let lagState = ErrorState.lag..<ErrorState.lag + 1
 
-  @inline(__always)
-  private static func square(_ x: Double) -> Double { x * x }
-
   init(_ p: AttitudeFilter.Parameters) { evidence = FieldEvidence(disturbance: p.disturbanceDeviation) }
 
   /// A sample without hard and soft iron, µT, device frame.
@@ -53,15 +50,15 @@ struct MagneticField: Sendable {
 
   /// Uncertain as before the first sample.
   mutating func start(_ covariance: inout Covariance, _ p: AttitudeFilter.Parameters) {
-    covariance.reset(Self.ironStates, variance: Self.square(p.hardIronPrior))
-    covariance.reset(Self.lagState, variance: Self.square(p.lagPrior))
+    covariance.reset(Self.ironStates, variance: squared(p.hardIronPrior))
+    covariance.reset(Self.lagState, variance: squared(p.lagPrior))
     forget(&covariance, p)
   }
 
   /// Nothing is known of the field any more.
   mutating func forget(_ covariance: inout Covariance, _ p: AttitudeFilter.Parameters) {
-    covariance.reset(Self.fieldStates, variance: Self.square(100))
-    covariance.reset(Self.disturbanceStates, variance: Self.square(p.disturbanceDeviation))
+    covariance.reset(Self.fieldStates, variance: squared(100))
+    covariance.reset(Self.disturbanceStates, variance: squared(p.disturbanceDeviation))
     disturbance = .zero
     evidence.forgetField()
     weighEvidence()
@@ -129,7 +126,7 @@ struct MagneticField: Sendable {
     disturbance *= keep
     covariance.scale(from: ErrorState.disturbance, by: keep)
     covariance.addVariance(
-      Self.square(p.disturbanceDeviation) * (1 - keep * keep), to: Self.disturbanceStates)
+      squared(p.disturbanceDeviation) * (1 - keep * keep), to: Self.disturbanceStates)
   }
 
   // MARK: Measurement
@@ -151,7 +148,7 @@ struct MagneticField: Sendable {
     let slope = frame * (block.lagSlope / count)
     let here = mean + disturbance
     let z = measured - here
-    let variance = Self.square(p.magnetometerNoise) / count
+    let variance = squared(p.magnetometerNoise) / count
     // tilt x field, by components of the tilt.
     let byTilt = (Vector3(0, -here.z, here.y), Vector3(here.z, 0, -here.x))
 
@@ -177,7 +174,7 @@ struct MagneticField: Sendable {
       admitIron(&covariance, z)
       projections = Self.project(m, &covariance)
     }
-    let isOpen = isSettled && max(covariance[0, 0], covariance[1, 1]) > Self.square(3 * Double.pi / 180)
+    let isOpen = isSettled && max(covariance[0, 0], covariance[1, 1]) > squared(3 * Double.pi / 180)
     covariance.update(&x, m, projections, considered: !isOpen)
     evidence.observe(measured + attitude * hardIron, attitude: attitude, interval: interval)
   }
@@ -233,7 +230,7 @@ struct MagneticField: Sendable {
     var m = InlineArray<1, Measurement>(repeating: Measurement())
     m[0].h[ErrorState.lag] = 1
     m[0].z = product / square
-    m[0].variance = Self.square(p.magnetometerNoise) / square
+    m[0].variance = squared(p.magnetometerNoise) / square
     // An outlier counts as one of three deviations.
     let innovation = m[0].z - x[ErrorState.lag]
     let expected = covariance[ErrorState.lag, ErrorState.lag] + m[0].variance
@@ -248,7 +245,7 @@ struct MagneticField: Sendable {
   private mutating func measureDisturbance(
     _ covariance: inout Covariance, _ interval: Double, _ p: AttitudeFilter.Parameters
   ) {
-    let usual = Self.square(p.disturbanceDeviation)
+    let usual = squared(p.disturbanceDeviation)
     sinceJump += interval
     disturbancePower += (1 - exp(-interval / 0.5)) * (disturbance.dot(disturbance) / 3 - disturbancePower)
     isDisturbed = disturbancePower > 0.7 * usual

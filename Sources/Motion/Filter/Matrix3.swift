@@ -70,11 +70,10 @@ struct Matrix3: Sendable {
     guard determinant != 0, (1 / determinant).isFinite else { return nil }
     return Matrix3(a, b, c).transposed * (1 / determinant)
   }
-
-  var trace: Double { column0.x + column1.y + column2.z }
-
-  var isFinite: Bool { column0.isFinite && column1.isFinite && column2.isFinite }
 }
+
+@inline(__always)
+func squared(_ x: Double) -> Double { x * x }
 
 extension Quaternion {
   /// The product, in place: the general operator is not always inlined across modules.

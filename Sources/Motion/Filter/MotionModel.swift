@@ -15,9 +15,6 @@ struct MotionModel: Sendable {
   private static let velocityStates = ErrorState.velocity..<ErrorState.velocity + 2
   private static let positionStates = ErrorState.position..<ErrorState.position + 2
 
-  @inline(__always)
-  private static func square(_ x: Double) -> Double { x * x }
-
   /// Velocity and position are as usual for accelerations as strong as now: the stationary variances of the
   /// second-order motion model.
   mutating func forget(_ covariance: inout Covariance, _ p: AttitudeFilter.Parameters) {
@@ -31,15 +28,15 @@ struct MotionModel: Sendable {
 
   /// The vertical has been found, with accelerations of that variance about it.
   mutating func begin(accelerationVariance variance: Double, _ p: AttitudeFilter.Parameters) {
-    accelerationVariance = max(Self.square(p.accelerationFloor), variance)
+    accelerationVariance = max(squared(p.accelerationFloor), variance)
     verticalExcess = 0
   }
 
   /// Nothing is known of the acceleration during `gap` s.
   func addGap(_ gap: Double, to covariance: inout Covariance) {
-    let variance = accelerationVariance * Self.square(gap) * min(1, Self.square(gap / 0.05))
+    let variance = accelerationVariance * squared(gap) * min(1, squared(gap / 0.05))
     covariance.addVariance(variance, to: Self.velocityStates)
-    covariance.addVariance(0.25 * variance * Self.square(gap), to: Self.positionStates)
+    covariance.addVariance(0.25 * variance * squared(gap), to: Self.positionStates)
   }
 
   /// The horizontal specific force drives velocity and position; what the model makes of them is the measurement.
@@ -55,17 +52,17 @@ struct MotionModel: Sendable {
     let zx = force.x - pull * velocity.x - spring * position.x
     let zy = force.y - pull * velocity.y - spring * position.y
     let expected =
-      0.5 * Self.square(AttitudeFilter.gravity) * (covariance[0, 0] + covariance[1, 1])
+      0.5 * squared(AttitudeFilter.gravity) * (covariance[0, 0] + covariance[1, 1])
     let square = 0.5 * (zx * zx + zy * zy)
     let gain = 1 - exp(-interval / p.accelerationMemory)
     accelerationVariance += gain * (max(0, square - expected) - accelerationVariance)
-    var variance = max(accelerationVariance, Self.square(p.accelerationFloor), 0.25 * square)
+    var variance = max(accelerationVariance, squared(p.accelerationFloor), 0.25 * square)
     variance *= p.accelerationCorrelation * 0.05 / interval
     // A vertical mean that is not gravity says that the horizontal mean is not either.
     verticalExcess += (1 - exp(-interval / 3)) * (force.z - AttitudeFilter.gravity - verticalExcess)
-    variance += Self.square(max(0, abs(verticalExcess) - 0.2)) * 6 / interval
+    variance += squared(max(0, abs(verticalExcess) - 0.2)) * 6 / interval
     covariance.addVariance(
-      accelerationVariance * Self.square(block.lostForce) + 2 * block.velocityVariance,
+      accelerationVariance * squared(block.lostForce) + 2 * block.velocityVariance,
       to: Self.velocityStates)
     covariance.addVariance(0.02 * block.velocityVariance, to: Self.positionStates)
 
@@ -103,7 +100,7 @@ struct MotionModel: Sendable {
       x[q] += interval * x[v] + sign * half * x[tilt]
       x[v] += sign * interval * x[tilt]
     }
-    covariance.addVariance(Self.square(0.02 * interval), to: Self.velocityStates)
+    covariance.addVariance(squared(0.02 * interval), to: Self.velocityStates)
   }
 
   /// Moves the estimates by the error that was found.

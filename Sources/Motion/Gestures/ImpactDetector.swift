@@ -26,13 +26,6 @@ public struct Impact: Hashable, Sendable {
   public var peak: Double
   /// Device frame, length one: towards where the blow came from.
   public var direction: Vector3
-
-  public init(timestamp: Timestamp, side: Side, peak: Double, direction: Vector3) {
-    self.timestamp = timestamp
-    self.side = side
-    self.peak = peak
-    self.direction = direction
-  }
 }
 
 /// Finds impacts: one report for each, however long it rings.

@@ -1,12 +1,17 @@
-internal import Platform
+public import Platform
 public import Sensors
 internal import Spatial
 
 /// A `MotionManager` that threads share: sources put events in, consumers on other threads get their samples pushed.
 ///
 /// The manager itself stays a value without I/O; this class is the lock around it and one bounded queue for each consumer.
+/// What can be read of the manager can be read here: `live.deviceMotion`, `live.isGyroActive`.
+@dynamicMemberLookup
 public final class LiveMotion: Sendable {
-  struct State {
+  /// Samples that are held while the consumer is busy: 5 s at 100 Hz.
+  public static let defaultCapacity = 512
+
+  private struct State {
     var manager: MotionManager
     var accelerometer: [Outlet<AccelerometerData>] = []
     var gyro: [Outlet<GyroData>] = []
@@ -38,7 +43,7 @@ public final class LiveMotion: Sendable {
           if let sample = MagnetometerData(scan) { magnetometer.offer(sample, at: scan.timestamp) }
         }
         (state.accelerometer, state.gyro, state.magnetometer) = (accelerometer, gyro, magnetometer)
-      case .status(let status): state.manager.note(status)
+      case .status(let status): state.manager.observe(status)
       case .barometer, .position: break
       }
       // Motion is told sample by sample only where somebody listens.
@@ -54,39 +59,103 @@ public final class LiveMotion: Sendable {
     state.withLock { body(&$0.manager) }
   }
 
+  /// What the manager says now.
+  public subscript<Value>(dynamicMember property: KeyPath<MotionManager, Value>) -> Value {
+    withManager { $0[keyPath: property] }
+  }
+
   // Each of these counts a consumer in. Interval and latency are seconds; an interval longer than the hardware's leaves
-  // samples out, nil hands over every one. The stream ends, and the consumer is counted out, when it is let go of. Other
-  // forms of the same are in `LiveMotion+push.swift`.
+  // samples out, nil hands over every one. What is returned ends, and the consumer is counted out, when it is let go of.
 
   public func startAccelerometerUpdates(
-    interval: Double? = nil, latency: Double = 0.1,
-    capacity: Int = SampleStream<AccelerometerData>.defaultCapacity
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> SampleStream<AccelerometerData> {
     SampleStream(capacity: capacity) { subscribe(.accelerometer, interval, latency, \.accelerometer, $0) }
   }
 
   public func startGyroUpdates(
-    interval: Double? = nil, latency: Double = 0.1, capacity: Int = SampleStream<GyroData>.defaultCapacity
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> SampleStream<GyroData> {
     SampleStream(capacity: capacity) { subscribe(.gyro, interval, latency, \.gyro, $0) }
   }
 
   public func startMagnetometerUpdates(
-    interval: Double? = nil, latency: Double = 0.1,
-    capacity: Int = SampleStream<MagnetometerData>.defaultCapacity
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> SampleStream<MagnetometerData> {
     SampleStream(capacity: capacity) { subscribe(.magnetometer, interval, latency, \.magnetometer, $0) }
   }
 
   /// The motion after each gyroscope sample, or at most once in an interval.
   public func startDeviceMotionUpdates(
-    interval: Double? = nil, latency: Double = 0.1, capacity: Int = SampleStream<DeviceMotion>.defaultCapacity
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> SampleStream<DeviceMotion> {
     SampleStream(capacity: capacity) { subscribe(.deviceMotion, interval, latency, \.deviceMotion, $0) }
   }
 
+  // The same for tasks.
+
+  public func accelerometerUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
+  ) -> AsyncSamples<AccelerometerData> {
+    AsyncSamples(capacity: capacity) { subscribe(.accelerometer, interval, latency, \.accelerometer, $0) }
+  }
+
+  public func gyroUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
+  ) -> AsyncSamples<GyroData> {
+    AsyncSamples(capacity: capacity) { subscribe(.gyro, interval, latency, \.gyro, $0) }
+  }
+
+  public func magnetometerUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
+  ) -> AsyncSamples<MagnetometerData> {
+    AsyncSamples(capacity: capacity) { subscribe(.magnetometer, interval, latency, \.magnetometer, $0) }
+  }
+
+  /// The motion after each gyroscope sample, or at most once in an interval.
+  public func deviceMotionUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
+  ) -> AsyncSamples<DeviceMotion> {
+    AsyncSamples(capacity: capacity) { subscribe(.deviceMotion, interval, latency, \.deviceMotion, $0) }
+  }
+
+  // Each of these calls the handler on a thread of its own until the result is stopped or let go of, and throws a
+  // `SystemError` when the kernel has no room for another thread.
+
+  public func startAccelerometerUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
+    handler: @escaping @Sendable (AccelerometerData) -> Void
+  ) throws(SystemError) -> SampleStream<AccelerometerData> {
+    try startAccelerometerUpdates(interval: interval, latency: latency, capacity: capacity).handing(
+      to: handler)
+  }
+
+  public func startGyroUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
+    handler: @escaping @Sendable (GyroData) -> Void
+  ) throws(SystemError) -> SampleStream<GyroData> {
+    try startGyroUpdates(interval: interval, latency: latency, capacity: capacity).handing(to: handler)
+  }
+
+  public func startMagnetometerUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
+    handler: @escaping @Sendable (MagnetometerData) -> Void
+  ) throws(SystemError) -> SampleStream<MagnetometerData> {
+    try startMagnetometerUpdates(interval: interval, latency: latency, capacity: capacity).handing(
+      to: handler)
+  }
+
+  /// The motion after each gyroscope sample, or at most once in an interval.
+  public func startDeviceMotionUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
+    handler: @escaping @Sendable (DeviceMotion) -> Void
+  ) throws(SystemError) -> SampleStream<DeviceMotion> {
+    try startDeviceMotionUpdates(interval: interval, latency: latency, capacity: capacity).handing(
+      to: handler)
+  }
+
   /// Counts a consumer in whose samples go into `push`, on the source's thread with the lock held.
-  func subscribe<Sample: Sendable>(
+  private func subscribe<Sample: Sendable>(
     _ updates: MotionUpdates, _ interval: Double?, _ latency: Double,
     _ outlets: any WritableKeyPath<State, [Outlet<Sample>]> & Sendable,
     _ push: @escaping @Sendable (Sample) -> Void
@@ -99,8 +168,8 @@ public final class LiveMotion: Sendable {
     }
     demandsChanged(demands)
     return Subscription(
-      interval: { [weak self] in self?.withManager { $0.effectiveInterval(for: consumer) } },
-      ending: { [weak self] in self?.stop(consumer, outlets) })
+      effectiveInterval: { [weak self] in self?.withManager { $0.effectiveInterval(for: consumer) } },
+      stop: { [weak self] in self?.stop(consumer, outlets) })
   }
 
   private func stop<Sample>(
@@ -117,16 +186,14 @@ public final class LiveMotion: Sendable {
 }
 
 /// Where one consumer's samples leave.
-struct Outlet<Sample: Sendable>: Sendable {
+private struct Outlet<Sample: Sendable>: Sendable {
   let consumer: MotionConsumer
   let interval: Double?
   let push: @Sendable (Sample) -> Void
   private var next: Timestamp?
 
   init(consumer: MotionConsumer, interval: Double?, push: @escaping @Sendable (Sample) -> Void) {
-    self.consumer = consumer
-    self.interval = interval
-    self.push = push
+    (self.consumer, self.interval, self.push) = (consumer, interval, push)
   }
 
   mutating func offer(_ sample: Sample, at timestamp: Timestamp) {

@@ -39,8 +39,8 @@ struct CourseCheck: Sendable {
   private var lastComparison: Timestamp?
   private var changeBegan: Timestamp?
 
-  /// Takes the vehicle's motion over ground.
-  mutating func note(_ location: Location) {
+  /// Learns of the vehicle's motion over ground.
+  mutating func observe(_ location: Location) {
     guard let speed = location.speed, let degrees = location.course, speed >= Self.slowest,
       (location.courseAccuracy ?? 0) <= Self.worstCourse
     else {

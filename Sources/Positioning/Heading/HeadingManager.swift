@@ -37,7 +37,7 @@ public struct HeadingManager: Sendable {
 
   /// Takes the vehicle's motion over ground, to compare with.
   public mutating func process(_ location: Location) {
-    if followsCourse { course.note(location) }
+    if followsCourse { course.observe(location) }
   }
 
   /// Takes a heading of the device's top; returns the heading when it is to be told.
@@ -78,5 +78,56 @@ public struct HeadingManager: Sendable {
       || candidate.isCalibrationWanted != heading.isCalibrationWanted
       || (candidate.trueHeading == nil) != (heading.trueHeading == nil)
       || abs(signedDegrees(from: heading.magneticHeading, to: candidate.magneticHeading)) >= headingFilter
+  }
+}
+
+/// Where the device's reference axis points on the compass.
+public struct Heading: Hashable, Sendable {
+  public var timestamp: Timestamp
+  /// Degrees clockwise from magnetic north, 0 ..< 360.
+  public var magneticHeading: Double
+  /// Degrees clockwise from true north, 0 ..< 360; nil without a location, which gives the declination.
+  public var trueHeading: Double?
+  /// Degrees, one standard deviation; nil when unknown.
+  public var headingAccuracy: Double?
+  /// Whether the magnetometer needs a calibration: turn the device, or drive a circle.
+  public var isCalibrationWanted = false
+  /// Whether the vehicle's course says something else, for longer than a gust of disturbance lasts.
+  public var contradictsCourse = false
+
+  /// The point of the compass: of true north where that is known, else of magnetic north.
+  public var cardinalPoint: CardinalPoint { CardinalPoint(direction: trueHeading ?? magneticHeading) }
+}
+
+/// The eight points of the compass.
+public enum CardinalPoint: String, Hashable, Sendable, CaseIterable {
+  case north = "N"
+  case northEast = "NE"
+  case east = "E"
+  case southEast = "SE"
+  case south = "S"
+  case southWest = "SW"
+  case west = "W"
+  case northWest = "NW"
+
+  /// The point nearest to a direction in degrees clockwise from north; a direction half way belongs to the next one
+  /// clockwise.
+  public init(direction: Double) {
+    let points = Self.allCases
+    self = points[Int((normalizedDegrees(direction) / 45 + 0.5).rounded(.down)) % points.count]
+  }
+}
+
+/// Which axis of the device a heading is of.
+extension DeviceOrientation {
+  /// Degrees clockwise, seen from above the screen, from the device's top to the axis that is up when it is held so. A
+  /// device that lies flat is used with its top ahead.
+  public var headingOffset: Double {
+    switch self {
+    case .portrait, .faceUp, .faceDown: 0
+    case .portraitUpsideDown: 180
+    case .landscapeLeft: 90
+    case .landscapeRight: 270
+    }
   }
 }

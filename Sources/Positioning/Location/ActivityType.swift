@@ -6,49 +6,31 @@ public enum ActivityType: String, Hashable, Sendable, CaseIterable {
   /// Anything, from a ship to an aircraft.
   case other
 
-  /// Metres per second that are never passed.
-  var fastest: Double {
-    switch self {
-    case .automotive: 90
-    case .pedestrian: 15
-    case .other: 350
-    }
+  /// What is assumed of whatever moves so.
+  struct Limits {
+    /// Metres per second that are never passed.
+    let fastest: Double
+    /// Metres per second squared: emergency braking, a sprinter's start, a catapult is no vehicle.
+    let strongestAcceleration: Double
+    /// Seconds of rest after which locations pause, when the receiver alone says that the device stands: longer than a
+    /// traffic light, or than a look into a shop window.
+    let pausingTime: Double
+    /// The same when the accelerometer feels no motion: it will feel the first movement too.
+    let feltPausingTime: Double
+    /// Metres per second below which a receiver's speed may be noise.
+    let slowest: Double
   }
 
-  /// Metres per second squared: emergency braking, a sprinter's start, a catapult is no vehicle.
-  var strongestAcceleration: Double {
+  var limits: Limits {
     switch self {
-    case .automotive: 10
-    case .pedestrian: 5
-    case .other: 20
-    }
-  }
-
-  /// Seconds of rest after which locations pause, when the receiver alone says that the device stands: longer than a
-  /// traffic light, or than a look into a shop window.
-  var pausingTime: Double {
-    switch self {
-    case .automotive: 180
-    case .pedestrian: 300
-    case .other: 600
-    }
-  }
-
-  /// Seconds of rest after which locations pause, when the accelerometer feels none: it will feel the first movement too.
-  var feltPausingTime: Double {
-    switch self {
-    case .automotive: 30
-    case .pedestrian: 60
-    case .other: 120
-    }
-  }
-
-  /// Metres per second below which a receiver's speed may be noise.
-  var slowest: Double {
-    switch self {
-    case .automotive: 0.7
-    case .pedestrian: 0.4
-    case .other: 0.3
+    case .automotive:
+      Limits(
+        fastest: 90, strongestAcceleration: 10, pausingTime: 180, feltPausingTime: 30, slowest: 0.7)
+    case .pedestrian:
+      Limits(fastest: 15, strongestAcceleration: 5, pausingTime: 300, feltPausingTime: 60, slowest: 0.4)
+    case .other:
+      Limits(
+        fastest: 350, strongestAcceleration: 20, pausingTime: 600, feltPausingTime: 120, slowest: 0.3)
     }
   }
 }

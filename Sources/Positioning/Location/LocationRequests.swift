@@ -8,13 +8,7 @@ struct OneShotRequest: Sendable {
   /// Seconds.
   var timeLimit: Double
   private(set) var best: Location?
-  private var bestRadius = Double.infinity
-
-  init(accuracy: Double, start: Timestamp, timeLimit: Double) {
-    self.accuracy = accuracy
-    self.start = start
-    self.timeLimit = timeLimit
-  }
+  private(set) var bestRadius = Double.infinity
 
   var deadline: Timestamp { start.advanced(bySeconds: timeLimit) }
 

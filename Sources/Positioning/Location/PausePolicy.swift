@@ -29,12 +29,12 @@ struct PausePolicy: Sendable {
   /// When the pause begins, if nothing moves before.
   var nextDeadline: Timestamp? {
     guard !isPaused else { return nil }
-    let needed = motion == .stationary ? activity.feltPausingTime : activity.pausingTime
+    let needed = motion == .stationary ? activity.limits.feltPausingTime : activity.limits.pausingTime
     return restBegan?.advanced(bySeconds: needed)
   }
 
-  /// Takes what the accelerometer says, when that changes; nil when it falls silent.
-  mutating func note(_ state: StationaryDetector.State?, at timestamp: Timestamp) -> Change? {
+  /// Learns what the accelerometer says, when that changes; nil when it falls silent.
+  mutating func observe(_ state: StationaryDetector.State?, at timestamp: Timestamp) -> Change? {
     motion = state
     switch state {
     case .moving: return move()
@@ -91,6 +91,6 @@ struct PausePolicy: Sendable {
 
   private func isSlow(_ location: Location) -> Bool {
     // Without a speed the place alone decides.
-    (location.speed ?? 0) <= activity.slowest + 2 * min(1, location.speedAccuracy ?? 0)
+    (location.speed ?? 0) <= activity.limits.slowest + 2 * min(1, location.speedAccuracy ?? 0)
   }
 }

@@ -38,7 +38,8 @@ public struct ServiceAvailability: Hashable, Sendable {
 
   public func isAvailable(_ service: LocationService) -> Bool { reason(against: service) == nil }
 
-  private func reason(against kind: SensorKind) -> String? { denial(of: kind) ?? unavailable[kind] }
+  /// Why a kind of sensor cannot be had, as far as anybody has said; nil when it can, or nobody has.
+  public func reason(against kind: SensorKind) -> String? { denial(of: kind) ?? unavailable[kind] }
 
   private func denial(of kind: SensorKind) -> String? {
     let nodes = (deniedNodes ?? [:]).filter { $0.value == kind || ($0.value == nil && kind != .positioning) }

@@ -7,22 +7,9 @@ public import Spatial
 /// is not, because it speaks only when it has found the satellites. What is measured elsewhere,
 /// of the processor and the radio, is taken over as it stands.
 public struct EnergyLedger: Sendable {
-  /// Use since the start, as measured elsewhere.
-  public struct Usage: Hashable, Sendable {
-    public var seconds: Double
-    public var starts: Int
-    public var bytes: Int?
-
-    public init(seconds: Double, starts: Int, bytes: Int? = nil) {
-      self.seconds = seconds
-      self.starts = starts
-      self.bytes = bytes
-    }
-  }
-
-  /// Measured elsewhere.
-  public var processor = Usage(seconds: 0, starts: 0)
-  public var radio = Usage(seconds: 0, starts: 0, bytes: 0)
+  /// Measured elsewhere, since the start; the joules are reckoned here.
+  public var processor = EnergyAccount()
+  public var radio = EnergyAccount(bytes: 0)
 
   private let figures: EnergyFigures
   private var meters: [EnergyComponent: OnTimeMeter] = [:]
@@ -37,14 +24,14 @@ public struct EnergyLedger: Sendable {
     }
   }
 
-  /// Notes what is demanded of the sensors from `time` on. Kinds that are not named are off.
-  public mutating func note(_ demands: [SensorKind: SensorDemand], at time: Timestamp) {
+  /// Records what is demanded of the sensors from `time` on. Kinds that are not named are off.
+  public mutating func record(_ demands: [SensorKind: SensorDemand], at time: Timestamp) {
     demanded = Set(demands.lazy.filter(\.value.isOn).map(\.key))
     settle(at: time)
   }
 
-  /// Notes a source's word that its sensors are missing, or there again.
-  public mutating func note(_ status: SourceStatus) {
+  /// Learns from a source that its sensors are missing, or there again.
+  public mutating func observe(_ status: SourceStatus) {
     switch status.state {
     case .unavailable: missing[status.source] = status.kinds
     case .active:
@@ -72,14 +59,13 @@ public struct EnergyLedger: Sendable {
       accounts[component] = EnergyAccount(
         seconds: seconds, starts: meter.starts, joules: seconds * power(component))
     }
-    accounts[.processor] = EnergyAccount(
-      seconds: processor.seconds, starts: processor.starts,
-      joules: processor.seconds * power(.processor) + Double(processor.starts) * figures.wakeup)
+    var (processor, radio) = (processor, radio)
+    processor.joules = processor.seconds * power(.processor) + Double(processor.starts) * figures.wakeup
     let bytes = radio.bytes ?? 0
-    accounts[.radio] = EnergyAccount(
-      seconds: radio.seconds, starts: radio.starts, bytes: bytes,
-      joules: radio.seconds * power(.radio) + Double(radio.starts) * figures.burst + Double(bytes)
-        * figures.byte)
+    radio.bytes = bytes
+    radio.joules =
+      radio.seconds * power(.radio) + Double(radio.starts) * figures.burst + Double(bytes) * figures.byte
+    (accounts[.processor], accounts[.radio]) = (processor, radio)
     return accounts
   }
 
@@ -87,17 +73,8 @@ public struct EnergyLedger: Sendable {
 }
 
 extension EnergyComponent {
-  init?(_ kind: SensorKind) {
-    switch kind {
-    case .accelerometer: self = .accelerometer
-    case .gyroscope: self = .gyroscope
-    case .magnetometer: self = .magnetometer
-    case .barometer: self = .barometer
-    case .positioning: self = .receiver
-    // It is part of another chip.
-    case .thermometer: return nil
-    }
-  }
+  /// Nil for a thermometer, which is part of another chip.
+  init?(_ kind: SensorKind) { self.init(rawValue: kind == .positioning ? "receiver" : kind.rawValue) }
 }
 
 /// Adds up for how long something has power, and how often that began.
@@ -115,7 +92,7 @@ public struct OnTimeMeter: Hashable, Sendable {
     self.linger = max(0, linger)
   }
 
-  /// Notes whether it is needed from `time` on; repetitions do not matter.
+  /// Sets whether it is needed from `time` on; repetitions do not matter.
   public mutating func set(_ isOn: Bool, at time: Timestamp) {
     guard isOn != (onSince != nil) else { return }
     if isOn {
@@ -141,5 +118,63 @@ public struct OnTimeMeter: Hashable, Sendable {
 
   private func lingered(until time: Timestamp) -> Double {
     offSince.map { min(linger, max(0, time.seconds(since: $0))) } ?? 0
+  }
+}
+
+/// What the parts of the device cost while they run. `Config/odograph.toml` names the source of each default.
+public struct EnergyFigures: Hashable, Sendable {
+  /// Watts while on.
+  public var power: [EnergyComponent: Double]
+  /// Joules for each time that the processor leaves its sleep.
+  public var wakeup: Double
+  /// Joules for each time that the radio leaves its sleep, beside the time that it then stays on.
+  public var burst: Double
+  /// Joules for each byte, sent or received.
+  public var byte: Double
+  /// Seconds that the kernel leaves an inertial sensor its power after nobody reads it any more.
+  public var sensorLinger: Double
+
+  public init(
+    power: [EnergyComponent: Double] = [:], wakeup: Double = 0, burst: Double = 0, byte: Double = 0,
+    sensorLinger: Double = 0
+  ) {
+    self.power = power
+    self.wakeup = wakeup
+    self.burst = burst
+    self.byte = byte
+    self.sensorLinger = sensorLinger
+  }
+}
+
+/// A part of the device that draws power on the agent's behalf.
+public enum EnergyComponent: String, Hashable, Sendable, CaseIterable, Comparable {
+  case receiver
+  case accelerometer
+  case gyroscope
+  case magnetometer
+  case barometer
+  case processor
+  /// The modem, or whatever carries messages.
+  case radio
+
+  public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// What one part used since the start.
+public struct EnergyAccount: Hashable, Sendable {
+  /// Seconds on; of the processor, seconds at work.
+  public var seconds = 0.0
+  /// How often it came on; of the processor, how often it was woken; of the radio, bursts.
+  public var starts = 0
+  /// Bytes sent and received; nil for what carries none.
+  public var bytes: Int?
+  /// By the figures.
+  public var joules = 0.0
+
+  public init(seconds: Double = 0, starts: Int = 0, bytes: Int? = nil, joules: Double = 0) {
+    self.seconds = seconds
+    self.starts = starts
+    self.bytes = bytes
+    self.joules = joules
   }
 }

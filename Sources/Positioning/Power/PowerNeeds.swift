@@ -71,10 +71,10 @@ public struct LocationNeeds: Hashable, Sendable {
   /// Seconds that a fix may wait before anybody looks at it, because it is only collected; 0 when each is waited for.
   public var patience = 0.0
   /// Whether headings are to be told.
-  public var isHeadingWanted: Bool
+  public var isHeadingWanted = false
   /// Whether locations were paused because the device stands still: nothing is due until motion is seen by the
   /// accelerometer.
-  public var isPaused: Bool
+  public var isPaused = false
 
   /// When the device was last seen; nil before the first location. The figures below are of that moment.
   public var timestamp: Timestamp?
@@ -89,7 +89,5 @@ public struct LocationNeeds: Hashable, Sendable {
   public init(isWanted: Bool = false, desiredAccuracy: DesiredAccuracy = .best) {
     self.isWanted = isWanted
     self.desiredAccuracy = desiredAccuracy
-    isHeadingWanted = false
-    isPaused = false
   }
 }

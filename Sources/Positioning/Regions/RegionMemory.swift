@@ -15,26 +15,16 @@ struct RegionMemory: Hashable, Sendable {
 
   /// FNV-1a. A collision, one in 40,000 at 100,000 regions, makes a new region one that the vehicle was outside of.
   static func hash(_ identifier: String) -> UInt32 { FNV1a.hash32(identifier.utf8) }
-}
 
-/// Why kept states cannot be read.
-public struct RegionMemoryError: Error, Hashable, Sendable, CustomStringConvertible {
-  public var description: String
-}
+  init() {}
 
-extension RegionMonitor {
   // Layout, little-endian: "ODRM", version 1; count of stays (4 bytes), each: length of the identifier (4), its UTF-8,
   // since in ns of civil time (8; least value for unknown), whether it was told (1); count of hashes (4), each 4 bytes;
   // FNV-1a of all before (4).
   private static let magic = Array("ODRM".utf8) + [1]
 
-  /// The states of all regions, to be kept across a restart. Save it when `revision` has changed.
-  public var encoded: [UInt8] {
+  var encoded: [UInt8] {
     var bytes = Self.magic
-    var stays = memory.stays
-    for (place, track) in tracks where states[place] == .inside {
-      stays[regions[place].identifier] = RegionMemory.Stay(since: track.sinceTime, hasDwelt: track.hasDwelt)
-    }
     bytes.append(little: UInt32(stays.count))
     for (identifier, stay) in stays.sorted(by: { $0.key < $1.key }) {
       bytes.append(little: UInt32(identifier.utf8.count))
@@ -42,56 +32,28 @@ extension RegionMonitor {
       bytes.append(little: stay.since?.nanoseconds ?? Int64.min)
       bytes.append(stay.hasDwelt ? 1 : 0)
     }
-    var outside = memory.outside
-    for place in regions.indices where states[place].isOutside {
-      outside.insert(RegionMemory.hash(regions[place].identifier))
-    }
     bytes.append(little: UInt32(outside.count))
     for hash in outside.sorted() { bytes.append(little: hash) }
     bytes.append(little: FNV1a.hash32(bytes))
     return bytes
   }
 
-  /// Takes over the states of an earlier run, for the regions that are watched and for those that will be. What the first
-  /// fix then shows to have changed is told once, as late. Call it before the first location.
-  /// - Throws: `RegionMemoryError` for bytes that are no such states; nothing is taken over then.
-  public mutating func restore(_ bytes: [UInt8]) throws(RegionMemoryError) {
-    memory = try Self.decode(bytes)
-    for place in regions.indices where states[place] == .unknown && tracks[place] == nil { recall(place) }
-  }
-
-  /// Gives a region the state that it had before the restart, if it had one.
-  mutating func recall(_ place: Int) {
-    let identifier = regions[place].identifier
-    if let stay = memory.stays.removeValue(forKey: identifier) {
-      states[place] = .inside
-      var track = RegionTrack()
-      track.isRestored = true
-      (track.sinceTime, track.hasDwelt) = (stay.since, stay.hasDwelt)
-      tracks[place] = track
-    } else if !memory.outside.isEmpty, memory.outside.remove(RegionMemory.hash(identifier)) != nil {
-      states[place] = .outsideRestored
-    }
-  }
-
-  private static func decode(_ bytes: [UInt8]) throws(RegionMemoryError) -> RegionMemory {
-    guard bytes.starts(with: magic), bytes.count >= magic.count + 12 else {
+  init(decoding bytes: [UInt8]) throws(RegionMemoryError) {
+    guard bytes.starts(with: Self.magic), bytes.count >= Self.magic.count + 12 else {
       throw RegionMemoryError(description: "holds no region states of this version")
     }
     let end = bytes.count - 4
-    var place = magic.count
+    var place = end
     func get<Value: FixedWidthInteger>(_: Value.Type) throws(RegionMemoryError) -> Value {
       let size = MemoryLayout<Value>.size
       guard place + size <= bytes.count else { throw RegionMemoryError(description: "is cut off") }
       defer { place += size }
       return Value(little: bytes, at: place)
     }
-    place = end
     guard try get(UInt32.self) == FNV1a.hash32(bytes[..<end]) else {
       throw RegionMemoryError(description: "is damaged: its checksum does not fit")
     }
-    place = magic.count
-    var memory = RegionMemory()
+    place = Self.magic.count
     for _ in 0..<(try get(UInt32.self)) {
       let length = Int(try get(UInt32.self))
       guard place + length <= end,
@@ -100,10 +62,14 @@ extension RegionMonitor {
       place += length
       let since = try get(Int64.self)
       let hasDwelt = try get(UInt8.self) != 0
-      memory.stays[identifier] = RegionMemory.Stay(
+      stays[identifier] = Stay(
         since: since == .min ? nil : UTCTime(nanoseconds: since), hasDwelt: hasDwelt)
     }
-    for _ in 0..<(try get(UInt32.self)) { memory.outside.insert(try get(UInt32.self)) }
-    return memory
+    for _ in 0..<(try get(UInt32.self)) { outside.insert(try get(UInt32.self)) }
   }
+}
+
+/// Why kept states cannot be read.
+public struct RegionMemoryError: Error, Hashable, Sendable, CustomStringConvertible {
+  public var description: String
 }

@@ -1,6 +1,6 @@
 public import Spatial
 
-/// Watches any number of regions and tells entries, exits and stays.
+/// Watches any number of regions and reports entries, exits and stays.
 ///
 /// A fix is not taken for a point. The probability that the vehicle is inside comes from the boundary's shape and the
 /// fix's accuracy (a normal error, the same in all directions), and a state changes only when that is certain enough: 99 %
@@ -22,26 +22,26 @@ public struct RegionMonitor: Sendable {
   /// Locations passed over because their time was not after the last one's, since the start.
   public private(set) var unorderedCount = 0
 
-  var regions: [WatchedRegion] = []
-  var states: [WatchState] = []
-  var places: [String: Int] = [:]
-  var tree = BoxTree()
+  private var regions: [WatchedRegion] = []
+  private var states: [WatchState] = []
+  private var places: [String: Int] = [:]
+  private var tree = BoxTree()
   /// By the region's place; all that are not plainly outside.
-  var tracks: [Int: RegionTrack] = [:]
+  private var tracks: [Int: RegionTrack] = [:]
   /// Regions that no fix has been held against yet.
-  var unseen: [Int] = []
+  private var unseen: [Int] = []
   /// From before a restart, for regions that are not watched yet.
-  var memory = RegionMemory()
-  private(set) var newest: RegionFix?
+  private var memory = RegionMemory()
+  private var newest: RegionFix?
   private var firstFix: Timestamp?
   /// Whether the vehicle went out of sight after the newest fix.
   private var isInterrupted = false
   private var nearby: [Int] = []
 
-  /// When a stay will be long enough to be told; nil for none. Call `advance` then.
+  /// When a stay will be long enough to be reported; nil for none. Call `advance` then.
   public private(set) var nextDeadline: Timestamp?
-  /// Rises with everything that `encoded` would tell differently, except for positions.
-  public internal(set) var revision = 0
+  /// Rises with everything that `encoded` would say differently, except for positions.
+  public private(set) var revision = 0
 
   public init(settings: Settings = Settings()) {
     self.settings = settings
@@ -90,34 +90,52 @@ public struct RegionMonitor: Sendable {
       for place in tracks.keys where !found.contains(place) { nearby.append(place) }
     }
     nearby.sort()
-    for place in nearby { evaluate(place, step, into: &events) }
+    for place in nearby { evaluate(place, step, first: first, into: &events) }
     for place in unseen where tracks[place] == nil { states[place] = .outside }
     if !unseen.isEmpty {
       unseen.removeAll()
       revision += 1
     }
-    tellStays(until: fix.timestamp, into: &events)
+    reportStays(until: fix.timestamp, into: &events)
     return events.ordered
   }
 
-  /// Takes word that the vehicle is where nobody may know: nothing is taken for seen between the fixes before and after,
-  /// and a stay is not told before the next one.
+  /// Learns that the vehicle is where nobody may know: nothing is taken for seen between the fixes before and after,
+  /// and a stay is not reported before the next one.
   public mutating func interrupt() { isInterrupted = true }
 
   /// Lets time pass without a location; returns the stays that have become long enough.
   public mutating func advance(to time: Timestamp) -> [RegionEvent] {
     var events = RegionEventList()
-    tellStays(until: time, into: &events)
+    reportStays(until: time, into: &events)
     return events.ordered
   }
 
-  private mutating func tellStays(until time: Timestamp, into events: inout RegionEventList) {
+  /// Holds one region against a step.
+  private mutating func evaluate(
+    _ place: Int, _ step: RegionStep, first: Timestamp, into events: inout RegionEventList
+  ) {
+    let track = tracks[place] ?? RegionTrack()
+    if let clearance = track.clearance, states[place] == .inside, track.evidence.isEmpty,
+      (step.end.position - clearance.position).length < clearance.metres - step.reach
+    {
+      return
+    }
+    var evaluation = RegionEvaluation(
+      region: regions[place], step: step, first: first, state: states[place], track: track)
+    if evaluation.run(into: &events) { revision += 1 }
+    states[place] = evaluation.state
+    tracks[place] = evaluation.isForgettable ? nil : evaluation.track
+  }
+
+  private mutating func reportStays(until time: Timestamp, into events: inout RegionEventList) {
     var next: Timestamp?
     for (place, track) in tracks where states[place] == .inside && !track.hasDwelt {
-      guard let due = due(place, track) else { continue }
+      guard let due = regions[place].dwellEnd(track) else { continue }
       // A vehicle that may have left already is not said to stay.
       if due <= time, track.isInside == true, track.evidence.isEmpty, !isInterrupted {
-        tell(.dwell, place, track, RegionMonitor.stay(at: due, newest), confidence: 1, into: &events)
+        let event = regions[place].stay(until: due, track, seen: newest, first: firstFix, confidence: 1)
+        events.append(event, isPassage: false)
         tracks[place]?.hasDwelt = true
         revision += 1
       } else if due > time {
@@ -127,38 +145,150 @@ public struct RegionMonitor: Sendable {
     nextDeadline = next
   }
 
-  func due(_ place: Int, _ track: RegionTrack) -> Timestamp? {
-    guard let since = track.since, let dwell = regions[place].dwell else { return nil }
-    return since.advanced(bySeconds: dwell)
+  // MARK: Regions
+
+  /// Watches these regions and no others. Each that is faulty is refused with its reason; the others are watched. States of
+  /// identifiers that stay are kept.
+  @discardableResult
+  public mutating func replaceAll(_ wanted: [Region]) -> RegionAcceptance {
+    var acceptance = RegionAcceptance()
+    var watched: [WatchedRegion] = []
+    watched.reserveCapacity(wanted.count)
+    var taken: Set<String> = []
+    for (index, region) in wanted.enumerated() {
+      do throws(RegionError) {
+        let checked = try WatchedRegion(region)
+        guard taken.insert(region.identifier).inserted else { throw .duplicateIdentifier }
+        watched.append(checked)
+        acceptance.accepted.append(region.identifier)
+      } catch {
+        acceptance.refused.append(
+          RegionAcceptance.Refusal(index: index, identifier: region.identifier, reason: error))
+      }
+    }
+    watch(watched)
+    return acceptance
   }
 
-  /// The end of a dwell time, at the newest position.
-  static func stay(at due: Timestamp, _ fix: RegionFix?) -> RegionCrossing {
-    RegionCrossing(
-      timestamp: due,
-      time: fix.flatMap { fix in fix.time?.advanced(bySeconds: due.seconds(since: fix.timestamp)) },
-      coordinate: fix?.coordinate ?? Coordinate(latitude: 0, longitude: 0),
-      statedAccuracy: fix?.statedAccuracy)
+  /// Watches one region more, in place of one with the same identifier. Builds the index anew: many regions are better
+  /// given to `replaceAll`.
+  /// - Throws: `RegionError`; the regions are then as they were.
+  public mutating func add(_ region: Region) throws(RegionError) {
+    let checked = try WatchedRegion(region)
+    var all = regions
+    if let place = places[region.identifier] { all[place] = checked } else { all.append(checked) }
+    watch(all)
   }
 
-  func tell(
-    _ kind: RegionEvent.Kind, _ place: Int, _ track: RegionTrack, _ crossing: RegionCrossing,
-    confidence: Double, isPassage: Bool = false, into events: inout RegionEventList
-  ) {
-    let region = regions[place]
-    guard kind != .enter || region.notifyOnEntry, kind != .exit || region.notifyOnExit else { return }
-    let isLate =
-      kind == .dwell ? firstFix.map { track.isRestored && crossing.timestamp < $0 } ?? false : track.isLate
-    var event = RegionEvent(
-      kind: kind, identifier: region.identifier, timestamp: crossing.timestamp, time: crossing.time,
-      coordinate: crossing.coordinate, horizontalAccuracy: crossing.statedAccuracy, confidence: confidence,
-      isLate: isLate)
-    (event.name, event.definedAt) = (region.name, region.definedAt)
-    events.append(event, isPassage: isPassage)
+  /// Watches a region no longer; nothing happens when it is not watched.
+  public mutating func remove(_ identifier: String) {
+    guard let place = places[identifier] else { return }
+    var all = regions
+    all.remove(at: place)
+    watch(all)
   }
-}
 
-extension RegionMonitor {
+  private mutating func watch(_ wanted: [WatchedRegion]) {
+    let (oldRegions, oldStates, oldTracks, oldPlaces) = (regions, states, tracks, places)
+    let oldUnseen = Set(unseen)
+    regions = wanted
+    states = Array(repeating: .unknown, count: wanted.count)
+    tracks = [:]
+    places = [:]
+    places.reserveCapacity(wanted.count)
+    unseen = []
+    for (place, region) in wanted.enumerated() {
+      places[region.identifier] = place
+      guard let old = oldPlaces[region.identifier] else {
+        recall(place)
+        unseen.append(place)
+        continue
+      }
+      states[place] = oldStates[old]
+      tracks[place] = oldTracks[old]
+      if region.area != oldRegions[old].area {
+        // What was seen of the old boundary says nothing of the new one.
+        if states[place] == .outside { states[place] = .outsideUnseen }
+        if var track = tracks[place] {
+          track.isInside = nil
+          track.crossing = nil
+          track.clearance = nil
+          track.evidence = RegionEvidence()
+          tracks[place] = states[place] == .inside ? track : nil
+        }
+        unseen.append(place)
+      } else if oldUnseen.contains(old) {
+        unseen.append(place)
+      }
+    }
+    tree = BoxTree(wanted.map(\.area.bounds))
+    revision += 1
+  }
+
+  /// Calls with the identifier of each region that a place itself lies in, whatever was decided, in no particular order.
+  public func forEachRegion(at coordinate: Coordinate, _ body: (String) -> Void) {
+    let point = SurfacePoint(coordinate)
+    tree.forEach(at: point.position) { place in
+      if regions[place].area.contains(point) { body(regions[place].identifier) }
+    }
+  }
+
+  /// Metres that the vehicle can surely move from a place before it meets the boundary of any region; nil without regions.
+  /// - Parameter limit: metres; farther boundaries are not looked for, and the answer is at most this.
+  public func distanceToNearestBoundary(from coordinate: Coordinate, limit: Double = 100_000) -> Double? {
+    guard !regions.isEmpty, coordinate.isValid else { return nil }
+    let point = SurfacePoint(coordinate)
+    var radius = min(100, limit)
+    while true {
+      var box = SpaceBox(from: point, to: point)
+      box.grow(by: radius)
+      var nearest = radius
+      tree.forEach(meeting: box) { place in
+        nearest = min(nearest, abs(regions[place].area.signedDistance(from: point)))
+      }
+      // Every boundary within the radius was looked at, whatever lies beyond.
+      if nearest < radius || radius >= limit { return nearest }
+      radius = min(limit, radius * 4)
+    }
+  }
+
+  // MARK: Across a restart
+
+  /// The states of all regions, to be kept across a restart. Save it when `revision` has changed.
+  public var encoded: [UInt8] {
+    var all = memory
+    for (place, track) in tracks where states[place] == .inside {
+      all.stays[regions[place].identifier] = RegionMemory.Stay(
+        since: track.sinceTime, hasDwelt: track.hasDwelt)
+    }
+    for place in regions.indices where states[place].isOutside {
+      all.outside.insert(RegionMemory.hash(regions[place].identifier))
+    }
+    return all.encoded
+  }
+
+  /// Takes over the states of an earlier run, for the regions that are watched and for those that will be. What the first
+  /// fix then shows to have changed is reported once, as late. Call it before the first location.
+  /// - Throws: `RegionMemoryError` for bytes that are no such states; nothing is taken over then.
+  public mutating func restore(_ bytes: [UInt8]) throws(RegionMemoryError) {
+    memory = try RegionMemory(decoding: bytes)
+    for place in regions.indices where states[place] == .unknown && tracks[place] == nil { recall(place) }
+  }
+
+  /// Gives a region the state that it had before the restart, if it had one.
+  private mutating func recall(_ place: Int) {
+    let identifier = regions[place].identifier
+    if let stay = memory.stays.removeValue(forKey: identifier) {
+      states[place] = .inside
+      var track = RegionTrack()
+      track.isRestored = true
+      (track.sinceTime, track.hasDwelt) = (stay.since, stay.hasDwelt)
+      tracks[place] = track
+    } else if !memory.outside.isEmpty, memory.outside.remove(RegionMemory.hash(identifier)) != nil {
+      states[place] = .outsideRestored
+    }
+  }
+
   /// What is assumed about receivers and vehicles.
   public struct Settings: Hashable, Sendable {
     /// Metres at 68 %, for a fix that does not say. More delays decisions, less lets a bad fix decide. 25.
@@ -174,19 +304,6 @@ extension RegionMonitor {
     public init() {}
   }
 
-  /// Evidence (see `RegionEvidence`) that changes a state while the vehicle moves: 99 % from one fix.
-  static let evidenceInMotion = 2.0
-  /// For the first decision about a region, and for what happened while nobody watched: 99.9 %.
-  static let evidenceAtFirst = 3.0
-  /// While it does not move, when a change can hardly be: seven standard deviations, or several fixes apart. Simulated days
-  /// of noise, white or slow, at the boundary give no second change.
-  static let evidenceAtRest = 12.0
-  /// What a single fix must count then, 99.9 %; otherwise 1.
-  static let leastEvidenceAtRest = 3.0
-  /// Standard deviations beyond which a fix is certain.
-  static let reach = 7.5
-  /// Standard deviations of its own error by which a step between two fixes is surely a movement.
-  static let significantStep = 7.0
   /// Seconds after the first fix for which states from before a restart wait for their regions.
-  static let memorySpan = 3600.0
+  private static let memorySpan = 3600.0
 }

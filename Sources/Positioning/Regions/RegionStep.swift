@@ -40,6 +40,11 @@ struct RegionStep {
   let isMoving: Bool
   private let bend: Double
 
+  /// Standard deviations beyond which a fix is certain.
+  private static let reach = 7.5
+  /// Standard deviations of its own error by which a step between two fixes is surely a movement.
+  private static let significantStep = 7.0
+
   init(from start: RegionFix?, to end: RegionFix, _ settings: RegionMonitor.Settings) {
     self.start = start
     self.end = end
@@ -47,12 +52,12 @@ struct RegionStep {
     let noise = start.map { ($0.deviation * $0.deviation + end.deviation * end.deviation).squareRoot() } ?? 0
     isMoving =
       (end.speed ?? 0) >= settings.movingSpeed
-      || (start != nil && length > RegionMonitor.significantStep * noise)
+      || (start != nil && length > Self.significantStep * noise)
     bend = settings.bend
   }
 
   /// Metres from a fix within which a boundary leaves doubt.
-  var reach: Double { RegionMonitor.reach * end.deviation }
+  var reach: Double { Self.reach * end.deviation }
 
   /// What is nearer than the reach to any place on the way.
   var box: SpaceBox {

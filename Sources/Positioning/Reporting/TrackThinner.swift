@@ -5,7 +5,7 @@ public import Spatial
 /// The error of a fix is its distance to the point that a reader finds for its time on the straight line (in degrees)
 /// between the kept fixes around it. A shortest path over all admissible steps from fix to fix has the fewest points
 /// (H. Imai, M. Iri, "Computational-geometric methods for polygonal approximations of a curve", 1986); here it is
-/// found while the track grows. Points are told as soon as every shortest path that can still go on agrees on them,
+/// found while the track grows. Points are committed as soon as every shortest path that can still go on agrees on them,
 /// and so the result is the optimum, unless `window` fixes pass without agreement: then the path to the newest fix
 /// is taken. Memory and time per fix are bounded by the window.
 ///
@@ -16,7 +16,7 @@ public struct TrackThinner: Sendable {
   /// The most fixes that are held back.
   public let window: Int
 
-  /// The newest point told, and what came after it.
+  /// The newest point committed, and what came after it.
   private var nodes: [Node] = []
 
   private struct Node: Sendable {
@@ -61,8 +61,8 @@ public struct TrackThinner: Sendable {
     for index in nodes.indices where nodes[index].isOpen { narrow(index, by: node) }
     nodes.append(node)
     let agreed = commonAncestor()
-    if agreed > 0 { return tell(through: agreed) }
-    return nodes.count > window ? tellFirst() : []
+    if agreed > 0 { return commit(through: agreed) }
+    return nodes.count > window ? commitFirst() : []
   }
 
   /// The end of the track: returns the points that were still open, with the last fix. The next fix starts a new track.
@@ -71,7 +71,7 @@ public struct TrackThinner: Sendable {
       nodes = []
       return []
     }
-    let points = tell(through: nodes.count - 1)
+    let points = commit(through: nodes.count - 1)
     nodes = []
     return points
   }
@@ -126,7 +126,7 @@ public struct TrackThinner: Sendable {
   }
 
   /// Gives up the optimum for the bound: goes the way of the newest fix, and drops the paths that do not.
-  private mutating func tellFirst() -> [Location] {
+  private mutating func commitFirst() -> [Location] {
     var first = nodes.count - 1
     while nodes[first].parent > 0 { first = nodes[first].parent }
     var descends = nodes.indices.map { $0 == first }
@@ -134,7 +134,7 @@ public struct TrackThinner: Sendable {
       descends[index] = nodes[index].parent >= 0 && descends[nodes[index].parent]
       if !descends[index] { close(index) }
     }
-    return tell(through: first)
+    return commit(through: first)
   }
 
   private mutating func close(_ index: Int) {
@@ -143,7 +143,7 @@ public struct TrackThinner: Sendable {
     nodes[index].parent = -1
   }
 
-  private mutating func tell(through last: Int) -> [Location] {
+  private mutating func commit(through last: Int) -> [Location] {
     var points: [Location] = []
     var index = last
     while index > 0 {

@@ -72,7 +72,7 @@ public struct FixScreen: Sendable {
       counts.duplicates += 1
       return []
     }
-    if let speed = location.speed, speed > activity.fastest {
+    if let speed = location.speed, speed > activity.limits.fastest {
       // Made of a jump by a receiver without a Doppler measurement.
       (location.speed, location.speedAccuracy, location.course, location.courseAccuracy) = (
         nil, nil, nil, nil
@@ -145,12 +145,14 @@ public struct FixScreen: Sendable {
       last.horizontalAccuracy ?? Self.unknownAccuracy, location.horizontalAccuracy ?? Self.unknownAccuracy
     )
     let slack = Self.confidence * (a * a + b * b).squareRoot()
-    if last.coordinate.distance(to: location.coordinate) > activity.fastest * step + slack { return .jump }
+    if last.coordinate.distance(to: location.coordinate) > activity.limits.fastest * step + slack {
+      return .jump
+    }
     guard step <= Self.longestStep,
       let contradiction = AccuracyModel.contradiction(from: last, to: location)
     else { return nil }
     // A receiver's speed lags behind a sudden stop or start, and some repeat a position and then catch up.
-    let lag = activity.strongestAcceleration * step * max(1, step) / 2
+    let lag = activity.limits.strongestAcceleration * step * max(1, step) / 2
     let repeated = (((last.speed ?? 0) + (location.speed ?? 0)) / 2) * step / 2
     return contradiction > slack + lag + repeated ? .overconfidence : nil
   }

@@ -1,3 +1,6 @@
+internal import Bytes
+internal import Sensors
+internal import Spatial
 internal import XML
 
 /// Pulls points out of a GPX file, block by block: the file's size does not matter.
@@ -55,5 +58,153 @@ final class GPXReader {
         file: file.path, line: error.line, problem: error.reason,
         remedy: "give a GPX file; this one is damaged or something else")
     }
+  }
+}
+
+/// Makes points out of what the XML parser reports.
+final class GPXHandler: XMLHandler {
+  /// Points that are complete and not yet taken.
+  var points: [GPXPoint] = []
+  /// Why the file cannot be read further.
+  private(set) var failure: RecordingError?
+  var wantsMore: Bool { failure == nil }
+  /// The point elements that were met so far.
+  private(set) var elementsSeen: Set<GPXPoint.Element> = []
+
+  private static let deepestNesting = 64
+  private static let longestText = 256
+
+  private let path: String
+  private let wanted: GPXPoint.Element?
+  private var depth = 0
+  private var point: GPXPoint?
+  private var pointDepth = 0
+  private var text: [UInt8] = []
+
+  /// - Parameter wanted: which points to make; nil only to see which elements there are.
+  init(path: String, wanted: GPXPoint.Element?) {
+    self.path = path
+    self.wanted = wanted
+  }
+
+  func begin(_ name: String, line: Int, attribute: (String) -> String?) {
+    depth += 1
+    text.removeAll(keepingCapacity: true)
+    if depth == 1, name != "gpx" {
+      fail(line, "the outermost element is <\(excerpt(name.utf8))>, not <gpx>", "give a GPX file")
+    }
+    if depth > Self.deepestNesting {
+      fail(line, "elements are nested more than \(Self.deepestNesting) deep", "give a GPX file")
+    }
+    guard let element = GPXPoint.Element(rawValue: name) else { return }
+    elementsSeen.insert(element)
+    guard element == wanted else { return }
+    guard let latitude = attribute("lat").flatMap({ DecimalText.number($0.utf8.span) }),
+      let longitude = attribute("lon").flatMap({ DecimalText.number($0.utf8.span) })
+    else {
+      return fail(line, "<\(name)> lacks a numeric lat or lon", "remove the point or give both in degrees")
+    }
+    let coordinate = Coordinate(latitude: latitude, longitude: longitude)
+    guard coordinate.isValid else {
+      return fail(
+        line, "<\(name)> lies at \(latitude), \(longitude)",
+        "latitude is within ±90 degrees, longitude within ±180")
+    }
+    point = GPXPoint(line: line, coordinate: coordinate)
+    pointDepth = depth
+  }
+
+  func append(_ bytes: Span<UInt8>) {
+    guard point != nil else { return }
+    for index in bytes.indices where text.count <= Self.longestText { text.append(bytes[index]) }
+  }
+
+  func end(_ name: String, line: Int) {
+    defer {
+      depth -= 1
+      text.removeAll(keepingCapacity: true)
+    }
+    guard var open = point else { return }
+    if depth == pointDepth {
+      points.append(open)
+      point = nil
+    } else if let problem = open.set(trimmed(text), of: name) {
+      fail(line, problem, "correct or remove the element")
+    } else {
+      point = open
+    }
+  }
+
+  private func trimmed(_ text: [UInt8]) -> [UInt8] {
+    let isBlank: (UInt8) -> Bool = { $0 == 32 || (9...13).contains($0) }
+    guard let first = text.firstIndex(where: { !isBlank($0) }),
+      let last = text.lastIndex(where: { !isBlank($0) })
+    else { return [] }
+    return Array(text[first...last])
+  }
+
+  private func fail(_ line: Int, _ problem: String, _ remedy: String) {
+    failure = failure ?? RecordingError(file: path, line: line, problem: problem, remedy: remedy)
+  }
+}
+
+/// A track, route or way point as a GPX file has it.
+struct GPXPoint: Sendable, Hashable {
+  /// The elements that hold points, in the order in which they are preferred.
+  enum Element: String, Sendable, CaseIterable {
+    case track = "trkpt"
+    case route = "rtept"
+    case way = "wpt"
+  }
+
+  let line: Int
+  /// What the file says; the timestamp comes later.
+  private var said: PositionFix
+
+  var time: UTCTime? { said.time }
+
+  init(line: Int, coordinate: Coordinate) {
+    self.line = line
+    said = PositionFix(timestamp: Timestamp(nanoseconds: 0), coordinate: coordinate)
+  }
+
+  /// Sets what an element inside the point says, by its name without prefix. Returns what is wrong with it;
+  /// nil when it is fine or of no interest.
+  mutating func set(_ text: [UInt8], of element: String) -> String? {
+    let value = DecimalText.number(text.span)
+    switch element {
+    case "ele": said.altitudeMeanSeaLevel = value
+    case "hdop": said.horizontalDilution = value.flatMap { $0 >= 0 ? $0 : nil }
+    case "sat": said.satellitesUsed = DecimalText.integer(text.span)
+    case "speed": said.speed = value.flatMap { $0 >= 0 ? $0 : nil }
+    case "course": said.course = value.map(normalizedDegrees)
+    case "fix":
+      switch String(decoding: text, as: UTF8.self) {
+      case "none": said.mode = .noFix
+      case "2d": said.mode = .twoDimensional
+      case "3d", "dgps", "pps": said.mode = .threeDimensional
+      default: return "<fix> is \"\(excerpt(text))\""
+      }
+    case "time":
+      let string = String(decoding: text, as: UTF8.self)
+      // GPX demands UTC, but some writers leave the Z out.
+      said.time = UTCTime(rfc3339: string) ?? UTCTime(rfc3339: string + "Z")
+      return time == nil ? "<time> is \"\(excerpt(text))\"" : nil
+    default: return nil
+    }
+    let isNumber = ["ele", "hdop", "speed", "course"].contains(element)
+    return isNumber && value == nil ? "<\(element)> is \"\(excerpt(text))\"" : nil
+  }
+
+  /// The report of this point. What a receiver without a fix writes for a position is none.
+  func fix(at timestamp: Timestamp) -> PositionFix {
+    var fix = said
+    fix.timestamp = timestamp
+    if said.mode == .noFix {
+      fix = PositionFix(timestamp: timestamp, time: time, mode: .noFix)
+      fix.satellitesUsed = said.satellitesUsed
+    }
+    fix.mode = said.mode ?? (said.altitudeMeanSeaLevel == nil ? .twoDimensional : .threeDimensional)
+    return fix
   }
 }

@@ -16,15 +16,10 @@ struct NMEAEpoch {
   private var typesSeen: Set<String> = []
   private var hasFix: Bool?
   private var solutionMode: Int?
-  private var coordinate: Coordinate?
   private var decimals = -1
-  private var altitudeMeanSeaLevel: Double?
   private var geoidSeparation: Double?
-  private var speed: Double?
-  private var course: Double?
-  private var horizontalDilution: Double?
-  private var satellitesUsed: Int?
-  private var quality: FixQuality?
+  /// What is said of the position; the timestamp comes later.
+  private var said = PositionFix(timestamp: Timestamp(nanoseconds: 0))
 
   private static let positioning: Set<String> = ["RMC", "GGA", "GNS", "GLL"]
   private static let metresPerSecondPerKnot = 1852.0 / 3600
@@ -45,16 +40,16 @@ struct NMEAEpoch {
   /// Whether anything was said about a position, be it that there is none.
   var speaksOfPosition: Bool { !typesSeen.isDisjoint(with: Self.positioning) }
 
-  /// Takes in a sentence; kinds that say nothing about a position are passed over.
-  mutating func take(_ sentence: NMEASentence) {
+  /// Adds a sentence; kinds that say nothing about a position are passed over.
+  mutating func add(_ sentence: NMEASentence) {
     switch sentence.type {
-    case "RMC": takeRMC(sentence)
-    case "GGA": takeGGA(sentence)
-    case "GNS": takeGNS(sentence)
-    case "GLL": takeGLL(sentence)
-    case "GSA": takeGSA(sentence)
-    case "VTG": takeVTG(sentence)
-    case "ZDA": takeZDA(sentence)
+    case "RMC": parseRMC(sentence)
+    case "GGA": parseGGA(sentence)
+    case "GNS": parseGNS(sentence)
+    case "GLL": parseGLL(sentence)
+    case "GSA": parseGSA(sentence)
+    case "VTG": parseVTG(sentence)
+    case "ZDA": parseZDA(sentence)
     case "GSV": if let count = sentence.integer(3) { satellitesVisible[sentence.talker] = count }
     default: return
     }
@@ -63,86 +58,80 @@ struct NMEAEpoch {
 
   /// The report of this moment, without its time.
   func fix(at timestamp: Timestamp) -> PositionFix {
-    var fix = PositionFix(timestamp: timestamp)
-    guard let coordinate, hasFix == true else {
-      fix.mode = hasFix == nil ? nil : .noFix
-      fix.satellitesUsed = satellitesUsed
+    var fix = said
+    fix.timestamp = timestamp
+    guard said.coordinate != nil, hasFix == true else {
+      fix = PositionFix(timestamp: timestamp, mode: hasFix == nil ? nil : .noFix)
+      fix.satellitesUsed = said.satellitesUsed
       return fix
     }
-    let isThreeDimensional = solutionMode.map { $0 >= 3 } ?? (altitudeMeanSeaLevel != nil)
+    let isThreeDimensional = solutionMode.map { $0 >= 3 } ?? (said.altitudeMeanSeaLevel != nil)
     fix.mode = isThreeDimensional ? .threeDimensional : .twoDimensional
-    fix.coordinate = coordinate
-    fix.altitudeMeanSeaLevel = altitudeMeanSeaLevel
-    if let altitudeMeanSeaLevel, let geoidSeparation {
-      fix.altitudeEllipsoidal = altitudeMeanSeaLevel + geoidSeparation
+    if let altitude = said.altitudeMeanSeaLevel, let geoidSeparation {
+      fix.altitudeEllipsoidal = altitude + geoidSeparation
     }
-    fix.speed = speed
-    fix.course = course
-    fix.horizontalDilution = horizontalDilution
-    fix.satellitesUsed = satellitesUsed
-    fix.quality = quality
     return fix
   }
 
-  private mutating func takeRMC(_ sentence: NMEASentence) {
+  private mutating func parseRMC(_ sentence: NMEASentence) {
     timeOfDay = timeOfDay ?? sentence.timeOfDay(1)
     date = sentence.date(9) ?? date
     // Field 12 came with NMEA 2.3; "not valid" there outweighs an A in field 2.
-    note(fix: sentence.letter(2) == UInt8(ascii: "A") && sentence.letter(12) != UInt8(ascii: "N"))
-    note(sentence.coordinate(3))
-    quality = quality ?? sentence.letter(12).flatMap(FixQuality.init(nmeaMode:))
-    speed = sentence.number(7).map { $0 * Self.metresPerSecondPerKnot } ?? speed
-    course = sentence.number(8).map(normalizedDegrees) ?? course
+    conclude(fix: sentence.letter(2) == UInt8(ascii: "A") && sentence.letter(12) != UInt8(ascii: "N"))
+    keep(sentence.coordinate(3))
+    said.quality = said.quality ?? sentence.letter(12).flatMap(FixQuality.init(nmeaMode:))
+    said.speed = sentence.number(7).map { $0 * Self.metresPerSecondPerKnot } ?? said.speed
+    said.course = sentence.number(8).map(normalizedDegrees) ?? said.course
   }
 
-  private mutating func takeGGA(_ sentence: NMEASentence) {
+  private mutating func parseGGA(_ sentence: NMEASentence) {
     timeOfDay = timeOfDay ?? sentence.timeOfDay(1)
-    note(sentence.coordinate(2))
-    note(fix: (sentence.integer(6) ?? 0) > 0)
+    keep(sentence.coordinate(2))
+    conclude(fix: (sentence.integer(6) ?? 0) > 0)
     // GGA is the more exact of the two: older receivers say no more than A, D or E in RMC.
-    quality = sentence.integer(6).flatMap(FixQuality.init(nmeaIndicator:)) ?? quality
-    satellitesUsed = sentence.integer(7) ?? satellitesUsed
-    horizontalDilution = sentence.number(8) ?? horizontalDilution
-    altitudeMeanSeaLevel = sentence.number(9) ?? altitudeMeanSeaLevel
+    said.quality = sentence.integer(6).flatMap(FixQuality.init(nmeaIndicator:)) ?? said.quality
+    said.satellitesUsed = sentence.integer(7) ?? said.satellitesUsed
+    said.horizontalDilution = sentence.number(8) ?? said.horizontalDilution
+    said.altitudeMeanSeaLevel = sentence.number(9) ?? said.altitudeMeanSeaLevel
     geoidSeparation = sentence.number(11) ?? geoidSeparation
   }
 
-  private mutating func takeGNS(_ sentence: NMEASentence) {
+  private mutating func parseGNS(_ sentence: NMEASentence) {
     timeOfDay = timeOfDay ?? sentence.timeOfDay(1)
-    note(sentence.coordinate(2))
+    keep(sentence.coordinate(2))
     // One letter for each satellite system; an old receiver speaks one GNS for each system instead, and those
     // of systems that are not used say N, which is no word against the others.
     if let modes = sentence[6], modes.contains(where: { $0 != UInt8(ascii: "N") }) {
-      note(fix: true)
+      conclude(fix: true)
     } else if hasFix == nil {
       hasFix = false
     }
-    satellitesUsed = satellitesUsed ?? sentence.integer(7)
-    horizontalDilution = horizontalDilution ?? sentence.number(8)
-    altitudeMeanSeaLevel = altitudeMeanSeaLevel ?? sentence.number(9)
+    said.satellitesUsed = said.satellitesUsed ?? sentence.integer(7)
+    said.horizontalDilution = said.horizontalDilution ?? sentence.number(8)
+    said.altitudeMeanSeaLevel = said.altitudeMeanSeaLevel ?? sentence.number(9)
     geoidSeparation = geoidSeparation ?? sentence.number(10)
   }
 
-  private mutating func takeGLL(_ sentence: NMEASentence) {
+  private mutating func parseGLL(_ sentence: NMEASentence) {
     timeOfDay = timeOfDay ?? sentence.timeOfDay(5)
-    note(fix: sentence.letter(6) == UInt8(ascii: "A") && sentence.letter(7) != UInt8(ascii: "N"))
-    note(sentence.coordinate(1))
+    conclude(fix: sentence.letter(6) == UInt8(ascii: "A") && sentence.letter(7) != UInt8(ascii: "N"))
+    keep(sentence.coordinate(1))
   }
 
-  private mutating func takeGSA(_ sentence: NMEASentence) {
+  private mutating func parseGSA(_ sentence: NMEASentence) {
     if let mode = sentence.integer(2), (2...3).contains(mode) { solutionMode = max(solutionMode ?? 0, mode) }
-    horizontalDilution = horizontalDilution ?? sentence.number(16)
+    said.horizontalDilution = said.horizontalDilution ?? sentence.number(16)
   }
 
-  private mutating func takeVTG(_ sentence: NMEASentence) {
+  private mutating func parseVTG(_ sentence: NMEASentence) {
     guard sentence.letter(9) != UInt8(ascii: "N") else { return }
-    course = course ?? sentence.number(1).map(normalizedDegrees)
-    speed =
-      speed ?? sentence.number(5).map { $0 * Self.metresPerSecondPerKnot }
+    said.course = said.course ?? sentence.number(1).map(normalizedDegrees)
+    said.speed =
+      said.speed ?? sentence.number(5).map { $0 * Self.metresPerSecondPerKnot }
       ?? sentence.number(7).map { $0 / 3.6 }
   }
 
-  private mutating func takeZDA(_ sentence: NMEASentence) {
+  private mutating func parseZDA(_ sentence: NMEASentence) {
     timeOfDay = timeOfDay ?? sentence.timeOfDay(1)
     guard let day = sentence.integer(2), let month = sentence.integer(3), let year = sentence.integer(4)
     else {
@@ -153,12 +142,12 @@ struct NMEAEpoch {
 
   /// One sentence that says there is no fix outweighs the others: a receiver that has just lost it goes on
   /// repeating the old position in some of them.
-  private mutating func note(fix: Bool) { hasFix = fix && hasFix != false }
+  private mutating func conclude(fix: Bool) { hasFix = fix && hasFix != false }
 
   /// The sentence with the most decimals gives the position: many receivers shorten it in RMC.
-  private mutating func note(_ position: (coordinate: Coordinate, decimals: Int)?) {
+  private mutating func keep(_ position: (coordinate: Coordinate, decimals: Int)?) {
     guard let position, position.decimals > decimals else { return }
-    (coordinate, decimals) = position
+    (said.coordinate, decimals) = position
   }
 }
 

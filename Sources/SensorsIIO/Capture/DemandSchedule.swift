@@ -26,7 +26,7 @@ package struct DemandSchedule: Hashable, Sendable {
 
   package init() {}
 
-  /// Notes a demand, at a time in ns on the boot clock. A duty cycle begins with its on-time.
+  /// Records a demand, at a time in ns on the boot clock. A duty cycle begins with its on-time.
   package mutating func set(_ demand: SensorDemand, for kind: SensorKind, at time: Int64) {
     guard entries[kind]?.demand != demand else { return }
     entries[kind] = Entry(demand: demand, since: time)
@@ -49,17 +49,15 @@ package struct DemandSchedule: Hashable, Sendable {
         // The temperature drifts slowly and must not set the pace of the chip.
         if kind != .thermometer {
           phase.hertz = max(phase.hertz, hertz)
-          phase.latency = min(phase.latency, max(0, latency.seconds))
+          phase.latency = min(phase.latency, max(0, latency / .seconds(1)))
         }
       case .dutyCycle(let on, let period):
-        let (onTime, cycle) = (on.nanoseconds, period.nanoseconds)
-        guard onTime > 0 else { continue }
-        if cycle > onTime {
-          let elapsed = max(0, time - entry.since) % cycle
-          let isOn = elapsed < onTime
-          let next = time + (isOn ? onTime : cycle) - elapsed
+        let (cycle, elapsed) = (DutyCycle(on: on, period: period), max(0, time - entry.since))
+        guard cycle.on > 0 else { continue }
+        if let end = cycle.endOfPhase(nanosecondsSinceStart: elapsed) {
+          let next = time + end - elapsed
           phase.until = min(phase.until ?? next, next)
-          guard isOn else { continue }
+          guard cycle.isOn(nanosecondsSinceStart: elapsed) else { continue }
         }
         phase.kinds.insert(kind)
         if kind != .thermometer {
@@ -71,21 +69,6 @@ package struct DemandSchedule: Hashable, Sendable {
     if phase.hertz == 0 { phase.hertz = min(1, naturalHertz) }
     if !phase.latency.isFinite { phase.latency = 1 }
     return phase
-  }
-}
-
-extension Duration {
-  var seconds: Double {
-    let (seconds, attoseconds) = components
-    return Double(seconds) + Double(attoseconds) * 1e-18
-  }
-
-  /// Clamped to the range of the clock.
-  var nanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    guard seconds < 9_000_000_000 else { return 9_000_000_000_000_000_000 }
-    guard seconds > -9_000_000_000 else { return 0 }
-    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
   }
 }
 

@@ -102,7 +102,7 @@ extension Device {
 extension IIOError {
   /// Whether the device or the way to it is gone, so that nothing helps but to begin anew.
   var isLoss: Bool {
-    switch code?.rawValue {
+    switch code {
     case ENODEV, ENXIO, EPIPE, ECONNRESET, ECONNREFUSED, ENOTCONN, EBADF, ETIMEDOUT, EHOSTUNREACH,
       ENETUNREACH,
       ESHUTDOWN, ECONNABORTED:

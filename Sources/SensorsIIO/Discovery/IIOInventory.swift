@@ -1,3 +1,5 @@
+internal import Bytes
+internal import CIIO
 public import Sensors
 
 /// What was found in an IIO context.
@@ -83,4 +85,104 @@ public struct IIOInventory: Hashable, Sendable {
     }
     return devices.compactMap { chosen[$0.identifier] }
   }
+}
+
+/// The sampling frequencies that the hardware offers, from `sampling_frequency_available`.
+public enum SamplingFrequencies: Hashable, Sendable {
+  /// These, Hz, ascending.
+  case list([Double])
+  /// From `minimum` to `maximum` in steps of `step`, Hz; a step of zero is no grid.
+  case range(minimum: Double, step: Double, maximum: Double)
+  /// The driver does not say: it takes what it is given and rounds it itself.
+  case unknown
+
+  /// From the attribute's text: numbers separated by spaces, or a range as `[minimum step maximum]`.
+  public init(parsing text: String) {
+    let isRange = text.contains("[")
+    let numbers = text.split { " \t\n,[]".contains($0) }.compactMap { Double($0) }
+      .filter { $0.isFinite && $0 >= 0 }
+    if isRange {
+      guard numbers.count == 3, numbers[0] <= numbers[2], numbers[2] > 0 else {
+        self = .unknown
+        return
+      }
+      self = .range(minimum: numbers[0], step: numbers[1], maximum: numbers[2])
+    } else {
+      // A frequency of zero is some drivers' word for "off".
+      let rates = Set(numbers).filter { $0 > 0 }.sorted()
+      self = rates.isEmpty ? .unknown : .list(rates)
+    }
+  }
+
+  /// The smallest offered frequency that is at least `hertz`; the largest where none is.
+  public func nearest(to hertz: Double) -> Double {
+    // Drivers round 1/3 Hz and the like to six decimals.
+    let wanted = hertz * (1 - 1e-5)
+    switch self {
+    case .unknown: return hertz
+    case .list(let rates): return rates.first { $0 >= wanted } ?? rates.last ?? hertz
+    case .range(let minimum, let step, let maximum):
+      guard wanted > minimum else { return minimum > 0 ? minimum : min(max(step, hertz), maximum) }
+      guard step > 0 else { return min(hertz, maximum) }
+      return min(minimum + ((wanted - minimum) / step).rounded(.up) * step, maximum)
+    }
+  }
+
+  /// A frequency as drivers parse it: at most six decimals, none where there is nothing after the point, because
+  /// drivers with whole frequencies refuse a point.
+  package static func text(_ hertz: Double) -> String {
+    var text: [UInt8] = []
+    text.append(decimal: min(max(hertz, 0), 1e9), places: 6)
+    return String(decoding: text, as: UTF8.self)
+  }
+}
+
+/// What IIO calls the kinds of sensor, and its units (Documentation/ABI/testing/sysfs-bus-iio).
+extension SensorKind {
+  /// The kinds that an IIO device can measure.
+  package static var iioKinds: Set<SensorKind> {
+    [.accelerometer, .gyroscope, .magnetometer, .barometer, .thermometer]
+  }
+
+  /// The channels that hold the kind: three axes, or the one scalar. Where a chip has several scalars of a kind
+  /// the first found counts.
+  package var channelIdentifiers: [[String]] {
+    switch self {
+    case .accelerometer: [["accel_x", "accel_y", "accel_z"]]
+    case .gyroscope: [["anglvel_x", "anglvel_y", "anglvel_z"]]
+    case .magnetometer: [["magn_x", "magn_y", "magn_z"]]
+    case .barometer: [["pressure"], ["pressure0"]]
+    case .thermometer: [["temp"], ["temp0"], ["temp_object"], ["temp_ambient"]]
+    case .positioning: []
+    }
+  }
+
+  /// By what a value in IIO's unit is multiplied to give the unit of the sample types: accelerations m/s² and
+  /// angular velocities rad/s stay; Gauss become µT, kilopascals Pa, thousandths of a degree °C.
+  package var unitFactor: Double {
+    switch self {
+    case .magnetometer: 100
+    case .barometer: 1000
+    case .thermometer: 0.001
+    case .accelerometer, .gyroscope, .positioning: 1
+    }
+  }
+
+  /// The stem of IIO's attribute names for the kind, as in `in_accel_mount_matrix`.
+  var attributeStem: String { String(channelIdentifiers.first?.first?.prefix { $0 != "_" } ?? "") }
+}
+
+/// How a raw value becomes a quantity: `(raw + offset) * scale`, in that order.
+package struct LinearScale: Hashable, Sendable {
+  /// In raw units.
+  package var offset: Double
+  /// From raw units to the unit of the sample type.
+  package var scale: Double
+
+  package init(offset: Double = 0, scale: Double = 1) {
+    (self.offset, self.scale) = (offset, scale)
+  }
+
+  @inline(__always)
+  package func callAsFunction(_ raw: Double) -> Double { (raw + offset) * scale }
 }

@@ -12,7 +12,6 @@ internal import CIIO
 
   /// As in "accel_x" or "timestamp".
   package var identifier: String { unsafe String(cString: iio_channel_get_id(handle)) }
-  package var isOutput: Bool { unsafe iio_channel_is_output(handle) }
 
   /// Whether the channel can be captured in a buffer.
   package var isScanElement: Bool {

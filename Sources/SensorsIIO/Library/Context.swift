@@ -59,21 +59,23 @@ internal import Glibc
   package func withDevice<Result>(
     at index: Int, _ body: (borrowing Device) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
-    guard let device = unsafe iio_context_get_device(handle, UInt32(clamping: index)) else {
-      throw IIOError(operation: .find, object: "\(uri) #\(index)", errno: ENODEV)
-    }
-    let loan = unsafe Device(handle: device, uri: uri)
-    return try body(loan)
+    try unsafe lend(iio_context_get_device(handle, UInt32(clamping: index)), "#\(index)", body)
   }
 
   /// Lends the device with an identifier ("iio:device0"), a name or a label.
   package func withDevice<Result>(
     _ identifier: String, _ body: (borrowing Device) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
-    guard let device = unsafe iio_context_find_device(handle, identifier) else {
-      throw IIOError(operation: .find, object: "\(uri) \(identifier)", errno: ENODEV)
+    try unsafe lend(iio_context_find_device(handle, identifier), identifier, body)
+  }
+
+  private func lend<Result>(
+    _ device: OpaquePointer?, _ title: String, _ body: (borrowing Device) throws(IIOError) -> Result
+  ) throws(IIOError) -> Result {
+    guard let device = unsafe device else {
+      throw IIOError(operation: .find, object: "\(uri) \(title)", errno: ENODEV)
     }
-    let loan = unsafe Device(handle: device, uri: uri)
+    let loan = unsafe Device(uri: uri, handle: device)
     return try body(loan)
   }
 }

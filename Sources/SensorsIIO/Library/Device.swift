@@ -6,11 +6,6 @@ internal import Glibc
   package let uri: String
   let handle: OpaquePointer
 
-  init(handle: OpaquePointer, uri: String) {
-    unsafe self.handle = handle
-    self.uri = uri
-  }
-
   /// As in "iio:device0" or "trigger1"; given anew at every boot and plug.
   package var identifier: String { unsafe String(cString: iio_device_get_id(handle)) }
   /// The driver's name of the chip.
@@ -28,19 +23,21 @@ internal import Glibc
   package func withChannel<Result>(
     at index: Int, _ body: (borrowing Channel) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
-    guard let channel = unsafe iio_device_get_channel(handle, UInt32(clamping: index)) else {
-      throw IIOError(operation: .find, object: "\(object) #\(index)", errno: ENOENT)
-    }
-    let loan = unsafe Channel(handle: channel, device: object)
-    return try body(loan)
+    try unsafe lend(iio_device_get_channel(handle, UInt32(clamping: index)), "#\(index)", body)
   }
 
   /// Lends the input channel with an identifier such as "accel_x".
   package func withChannel<Result>(
     _ identifier: String, _ body: (borrowing Channel) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
-    guard let channel = unsafe iio_device_find_channel(handle, identifier, false) else {
-      throw IIOError(operation: .find, object: "\(object) \(identifier)", errno: ENOENT)
+    try unsafe lend(iio_device_find_channel(handle, identifier, false), identifier, body)
+  }
+
+  private func lend<Result>(
+    _ channel: OpaquePointer?, _ title: String, _ body: (borrowing Channel) throws(IIOError) -> Result
+  ) throws(IIOError) -> Result {
+    guard let channel = unsafe channel else {
+      throw IIOError(operation: .find, object: "\(object) \(title)", errno: ENOENT)
     }
     let loan = unsafe Channel(handle: channel, device: object)
     return try body(loan)
@@ -69,15 +66,6 @@ internal import Glibc
       throw IIOError(operation: .set("to \(text)"), object: "\(object) \(name)", errno: Int32(-code))
     }
     return true
-  }
-
-  /// Sets a file of the device, such as `buffer/watermark`, whether or not libiio lists it as an attribute:
-  /// it hides the buffer's `length` and `enable`.
-  package func setFile(_ path: String, to text: String) throws(IIOError) {
-    let code = unsafe iio_device_attr_write(handle, path, text)
-    guard code >= 0 else {
-      throw IIOError(operation: .set("to \(text)"), object: "\(object) \(path)", errno: Int32(-code))
-    }
   }
 
   /// The text of a file of the device, such as `buffer/enable`.

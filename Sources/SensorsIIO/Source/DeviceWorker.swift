@@ -119,7 +119,7 @@ final class DeviceWorker: Sendable {
         let rest = sensors.filter { sensor in !buffered.contains { $0.kind == sensor.kind } }
         return try run(capture, polling: rest, phase, device, heartbeat)
       } catch {
-        if error.code?.rawValue == ETIMEDOUT, error.operation == .readBuffer, !context.isLocal {
+        if error.code == ETIMEDOUT, error.operation == .readBuffer, !context.isLocal {
           // The server gave its hardware half the time limit, then dropped the buffer and what was in it. A sensor
           // that reports by change is silent at rest: one whose attributes can be read is well, and from now on
           // its samples are fetched one by one, so that none waits for a block to fill.
@@ -165,7 +165,7 @@ final class DeviceWorker: Sendable {
         // Sensors that report by change are silent at rest; one whose buffer still runs is well.
         guard try device.file("buffer/enable") != "0" else {
           throw IIOError(
-            operation: .readBuffer, object: device.object, code: SystemErrno(rawValue: ENODEV),
+            operation: .readBuffer, object: device.object, code: ENODEV,
             reason: "somebody else switched it off")
         }
         lastArrival = SystemClock.boottime
@@ -234,5 +234,53 @@ final class DeviceWorker: Sendable {
     now.until = phase.until
     guard now == phase else { return false }
     return phase.until.map { SystemClock.boottime < $0 } ?? true
+  }
+}
+
+/// A sensor read through its attributes, value by value, for want of a buffer.
+struct PolledSensor {
+  let sensor: IIOInventory.Sensor
+  /// Seconds between readings.
+  let interval: Double
+  private let scales: [LinearScale]
+  /// When it is read next, ns on the boot clock.
+  private(set) var due: Int64
+
+  init(_ sensor: IIOInventory.Sensor, of device: borrowing Device, interval: Double, from now: Int64)
+    throws(IIOError)
+  {
+    self.sensor = sensor
+    self.interval = interval
+    scales = try device.scales(of: sensor)
+    due = now
+  }
+
+  /// Reads the sensor; its time is the middle of the reading.
+  ///
+  /// - Returns: false where the driver refuses for the moment, as some do while their buffer runs.
+  mutating func read(from device: borrowing Device, into block: inout ScanBlock) throws(IIOError) -> Bool {
+    let start = SystemClock.boottime
+    // Readings that were missed are not caught up with.
+    due = max(due + Int64(interval * 1e9), start)
+    var value = Vector3.zero
+    do throws(IIOError) {
+      for (axis, identifier) in sensor.channels.prefix(3).enumerated() {
+        let scale = scales[axis]
+        value[axis] = try device.withChannel(identifier) { channel throws(IIOError) in
+          if let raw = try channel.number("raw") { return scale(raw) }
+          if let finished = try channel.number("input") { return finished * sensor.kind.unitFactor }
+          throw IIOError(
+            operation: .read, object: "\(device.object) \(identifier)", code: ENODEV,
+            reason: "it has neither a buffer nor a raw nor an input attribute")
+        }
+      }
+    } catch {
+      guard error.code == EBUSY || error.code == EAGAIN else { throw error }
+      return false
+    }
+    let end = SystemClock.boottime
+    block.begin(at: Timestamp(nanoseconds: start + (end - start) / 2))
+    block.add(sensor.kind, value, mounted: sensor.mountMatrix)
+    return true
   }
 }

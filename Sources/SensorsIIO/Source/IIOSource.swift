@@ -16,38 +16,27 @@ public final class IIOSource: SensorSource {
   public let name: String
   private let configuration: IIOConfiguration
   private let board = DemandBoard()
-  private let state: Locked<State>
-  private let wake: EventDescriptor
-
-  private struct State {
-    var thread: DedicatedThread?
-    var kinds: Set<SensorKind>
-    var isStopping = false
-  }
+  private let found: Locked<Set<SensorKind>>
+  private let thread: ServiceThread
 
   /// - Throws: `SystemError` when the process has no descriptor left.
   public init(_ configuration: IIOConfiguration = IIOConfiguration()) throws(SystemError) {
     self.configuration = configuration
     name = "iio \(configuration.uri)"
-    state = Locked(State(kinds: configuration.kinds.intersection(SensorKind.iioKinds)))
-    wake = try EventDescriptor()
+    found = Locked(configuration.kinds.intersection(SensorKind.iioKinds))
+    thread = try ServiceThread()
   }
 
   /// The kinds that were found; before the hardware has been reached, those that are configured.
-  public var kinds: Set<SensorKind> { state.withLock(\.kinds) }
+  public var kinds: Set<SensorKind> { found.withLock { $0 } }
 
   public func start(_ sink: @escaping SensorSink) throws {
-    board.addListener(wake)
+    board.addListener(thread.wake)
     let supervisor = Supervisor(
-      configuration: configuration, board: board, wake: wake, sink: sink,
-      isStopping: { [state] in state.withLock(\.isStopping) },
-      found: { [state] kinds in state.withLock { $0.kinds = kinds } })
-    let thread = try DedicatedThread.startWatched(
-      name: "iio", call: { [wake] in wake.signal() },
-      {
-        supervisor.run($0)
-      })
-    state.withLock { $0.thread = thread }
+      configuration: configuration, board: board, wake: thread.wake, sink: sink,
+      isStopping: { [thread] in thread.isStopping },
+      found: { [found] kinds in found.withLock { $0 = kinds } })
+    try thread.start(name: "iio") { supervisor.run($0) }
   }
 
   public func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
@@ -58,13 +47,7 @@ public final class IIOSource: SensorSource {
   /// Powers the hardware down and returns when the threads have ended: within a block's length, and at most the
   /// few seconds that libiio needs to give up a host that does not answer.
   public func stop() {
-    let thread = state.withLock { state in
-      state.isStopping = true
-      defer { state.thread = nil }
-      return state.thread
-    }
-    wake.signal()
-    thread?.join()
-    board.removeListener(wake)
+    thread.stop()
+    board.removeListener(thread.wake)
   }
 }

@@ -1,5 +1,6 @@
 internal import Platform
 internal import Sensors
+internal import Spatial
 
 /// Finds the devices, gives each a thread, and seeks those that were lost or are still missing.
 final class Supervisor: Sendable {
@@ -45,7 +46,7 @@ final class Supervisor: Sendable {
     var hasFound = false
     while !isStopping() {
       heartbeat.beat()
-      bury(&posts)
+      reap(&posts)
       for index in posts.indices where !posts[index].isProven && posts[index].worker.hasDelivered {
         posts[index].isProven = true
         backoff.reset()
@@ -63,7 +64,7 @@ final class Supervisor: Sendable {
             hasFound = true
             known.formUnion(inventory.kinds.intersection(configuration.kinds))
             found(known)
-            employ(inventory, sought: sought, posts: &posts)
+            start(inventory, sought: sought, posts: &posts)
           }
           retryAt = SystemClock.monotonic + Int64(backoff.next() * 1e9)
         }
@@ -71,7 +72,7 @@ final class Supervisor: Sendable {
       }
       _ = wake.wait(seconds: max(0.01, pause))
     }
-    dismiss(posts)
+    stop(posts)
   }
 
   /// Opens a context to look around in; says what is not to be had.
@@ -100,7 +101,7 @@ final class Supervisor: Sendable {
     }
   }
 
-  private func employ(_ inventory: IIOInventory, sought: Set<SensorKind>, posts: inout [Post]) {
+  private func start(_ inventory: IIOInventory, sought: Set<SensorKind>, posts: inout [Post]) {
     for assignment in inventory.assignments(configuration, wanted: sought) {
       let source = "\(configuration.uri) \(assignment.device.title)"
       let report: @Sendable (SourceStatus.State) -> Void = { [reporter, wake] state in
@@ -129,8 +130,8 @@ final class Supervisor: Sendable {
     }
   }
 
-  /// Takes leave of the threads that have ended, and says why they did.
-  private func bury(_ posts: inout [Post]) {
+  /// Joins the threads that have ended, and reports why they did.
+  private func reap(_ posts: inout [Post]) {
     for post in posts where post.worker.hasEnded {
       post.thread.join()
       let assignment = post.worker.assignment
@@ -145,7 +146,7 @@ final class Supervisor: Sendable {
 
   /// Powers everything down. A block that is under way may finish, because then the server is told properly; a
   /// read that takes longer is broken off.
-  private func dismiss(_ posts: [Post]) {
+  private func stop(_ posts: [Post]) {
     for post in posts { post.worker.stop() }
     let deadline = SystemClock.monotonic + 300_000_000
     while posts.contains(where: { !$0.worker.hasEnded }), SystemClock.monotonic < deadline {
@@ -153,5 +154,55 @@ final class Supervisor: Sendable {
     }
     for post in posts where !post.worker.hasEnded { post.worker.interrupt() }
     for post in posts { post.thread.join() }
+  }
+}
+
+/// Says a source's state once per change, however often it is found out.
+final class StatusReporter: Sendable {
+  private let last = Locked<[Set<SensorKind>: SourceStatus.State]>([:])
+  private let sink: SensorSink
+
+  init(_ sink: @escaping SensorSink) { self.sink = sink }
+
+  /// Passes the state on unless the kinds are in it already. Two reasons for being unavailable are one state.
+  func report(
+    _ state: SourceStatus.State, source: String, kinds: Set<SensorKind>, device: String? = nil
+  ) {
+    guard !kinds.isEmpty else { return }
+    let isNews = last.withLock { last in
+      if let known = last[kinds], known.isSame(as: state) { return false }
+      last[kinds] = state
+      return true
+    }
+    guard isNews else { return }
+    sink(
+      .status(
+        SourceStatus(
+          timestamp: Timestamp(nanoseconds: SystemClock.boottime), source: source, kinds: kinds, state: state,
+          device: device)))
+  }
+
+  /// Which of the kinds are not known to be unavailable yet.
+  func notYetUnavailable(_ kinds: Set<SensorKind>) -> Set<SensorKind> {
+    let known = last.withLock { last in
+      last.filter { if case .unavailable = $0.value { true } else { false } }.keys.reduce(into: Set()) {
+        $0.formUnion($1)
+      }
+    }
+    return kinds.subtracting(known)
+  }
+
+  /// Forgets what was said of kinds that are now grouped otherwise.
+  func regroup(_ kinds: Set<SensorKind>) {
+    last.withLock { last in
+      last = last.filter { $0.key == kinds || $0.key.isDisjoint(with: kinds) }
+    }
+  }
+}
+
+extension SourceStatus.State {
+  fileprivate func isSame(as other: SourceStatus.State) -> Bool {
+    if case .unavailable = self, case .unavailable = other { return true }
+    return self == other
   }
 }

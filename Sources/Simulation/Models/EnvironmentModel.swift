@@ -76,7 +76,7 @@ struct MagnetometerModel: Sendable {
 struct BarometerModel: Sendable {
   private let environment: SimulatedDrive.Environment
   private var generator: SeededGenerator
-  private var weather: GaussMarkov
+  private var weather: GaussMarkov<Double>
 
   init(_ environment: SimulatedDrive.Environment, generator: SeededGenerator) {
     self.environment = environment

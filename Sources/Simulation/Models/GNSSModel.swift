@@ -20,8 +20,8 @@ struct GNSSModel: Sendable {
   private let frame: LocalFrame
   private var generator: SeededGenerator
   private var outages: OutageModel
-  private var drift: GaussMarkovVector
-  private var geometry: GaussMarkov
+  private var drift: GaussMarkov<Vector3>
+  private var geometry: GaussMarkov<Double>
   private var lastReport: Double?
   private var lastFix: Double?
   /// When the receiver will have found its satellites.
@@ -35,7 +35,7 @@ struct GNSSModel: Sendable {
     self.frame = frame
     self.generator = generator
     outages = OutageModel(receiver, generator: outageGenerator)
-    drift = GaussMarkovVector(correlationTime: receiver.errorCorrelationTime, generator: &self.generator)
+    drift = GaussMarkov(correlationTime: receiver.errorCorrelationTime, generator: &self.generator)
     geometry = GaussMarkov(correlationTime: 240, generator: &self.generator)
   }
 
@@ -95,5 +95,86 @@ struct GNSSModel: Sendable {
     fix.satellitesVisible = used + 4
     fix.receiver = receiver.name
     return fix
+  }
+}
+
+extension SimulatedDrive {
+  /// A simulated satellite receiver: its errors, how long it takes to find a fix, and when it loses it.
+  public struct Receiver: Hashable, Sendable {
+    /// Standard deviation of the slowly changing horizontal error, m per axis.
+    public var horizontalError = 1.5
+    /// Standard deviation of the slowly changing vertical error, m.
+    public var verticalError = 3.0
+    /// In what time these errors change, s.
+    public var errorCorrelationTime = 60.0
+    /// White noise on top, m per axis.
+    public var positionNoise = 0.2
+    /// White noise of the velocity, m/s per axis.
+    public var velocityNoise = 0.08
+    /// Below this speed no course is given, m/s.
+    public var courseThreshold = 0.5
+    /// From power to the first fix, s, without knowledge of the satellites' orbits.
+    public var coldStart = 12.0
+    /// From power to the first fix, s, when the last fix is younger than `hotStartLimit`.
+    public var hotStart = 1.5
+    /// For how long the known orbits hold, s.
+    public var hotStartLimit = 7200.0
+    /// From the sky's return after a tunnel to the next fix, s.
+    public var reacquisition = 1.0
+    /// Mean time between random losses of all signals, s; nil for none.
+    public var meanTimeBetweenOutages: Double? = 900
+    /// Shortest and longest random loss, s.
+    public var outageDuration: ClosedRange<Double> = 4...25
+    /// Height of the geoid over the ellipsoid, m.
+    public var geoidHeight = 46.3
+    /// What fixes give as their receiver.
+    public var name = "simulated"
+
+    public init() {}
+
+    /// A receiver that tells the truth at once and always, save in tunnels.
+    public static var ideal: Receiver {
+      var receiver = Receiver()
+      receiver.horizontalError = 0
+      receiver.verticalError = 0
+      receiver.positionNoise = 0
+      receiver.velocityNoise = 0
+      receiver.courseThreshold = 0.01
+      receiver.coldStart = 0
+      receiver.hotStart = 0
+      receiver.reacquisition = 0
+      receiver.meanTimeBetweenOutages = nil
+      return receiver
+    }
+  }
+}
+
+/// When all satellites are lost for no reason of the route: at random, as beside a truck or under a bridge.
+struct OutageModel: Sendable {
+  private let meanTimeBetween: Double?
+  private let duration: ClosedRange<Double>
+  private var generator: SeededGenerator
+  private var start: Double
+  private var end: Double
+
+  init(_ receiver: SimulatedDrive.Receiver, generator: SeededGenerator) {
+    meanTimeBetween = receiver.meanTimeBetweenOutages
+    duration = receiver.outageDuration
+    self.generator = generator
+    (start, end) = (0, 0)
+    drawNext()
+  }
+
+  /// Whether nothing is heard at a time (s), which must not be before that of the last call.
+  mutating func isOut(at time: Double) -> Bool {
+    guard meanTimeBetween != nil else { return false }
+    while time >= end { drawNext() }
+    return time >= start
+  }
+
+  private mutating func drawNext() {
+    guard let meanTimeBetween else { return }
+    start = end + generator.nextExponential(mean: meanTimeBetween)
+    end = start + duration.lowerBound + (duration.upperBound - duration.lowerBound) * generator.nextUniform()
   }
 }

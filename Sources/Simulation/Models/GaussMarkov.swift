@@ -3,36 +3,35 @@ internal import Spatial
 
 /// A first-order Gauss-Markov process with standard deviation 1: noise that remembers itself for a while, as
 /// biases and satellite positions do. It starts, and stays, in its long-term distribution.
-struct GaussMarkov: Sendable {
-  private(set) var value: Double
+struct GaussMarkov<Value: NormalVariate>: Sendable {
+  private(set) var value: Value
   private var memory: Memory
 
   /// - Parameter correlationTime: s; after it, 1/e of a deviation is left.
   init(correlationTime: Double, generator: inout SeededGenerator) {
     memory = Memory(correlationTime: correlationTime)
-    value = generator.nextNormal()
+    value = Value.draw(from: &generator)
   }
 
   mutating func advance(by seconds: Double, generator: inout SeededGenerator) {
     let (kept, fresh) = memory.weights(after: seconds)
-    value = kept * value + fresh * generator.nextNormal()
+    value = kept * value + fresh * Value.draw(from: &generator)
   }
 }
 
-/// Three independent Gauss-Markov processes.
-struct GaussMarkovVector: Sendable {
-  private(set) var value: Vector3
-  private var memory: Memory
+/// A number, or three independent ones, with mean 0 and standard deviation 1.
+protocol NormalVariate: Sendable {
+  static func draw(from generator: inout SeededGenerator) -> Self
+  static func * (factor: Double, value: Self) -> Self
+  static func + (a: Self, b: Self) -> Self
+}
 
-  init(correlationTime: Double, generator: inout SeededGenerator) {
-    memory = Memory(correlationTime: correlationTime)
-    value = generator.nextNormalVector()
-  }
+extension Double: NormalVariate {
+  static func draw(from generator: inout SeededGenerator) -> Double { generator.nextNormal() }
+}
 
-  mutating func advance(by seconds: Double, generator: inout SeededGenerator) {
-    let (kept, fresh) = memory.weights(after: seconds)
-    value = kept * value + fresh * generator.nextNormalVector()
-  }
+extension Vector3: NormalVariate {
+  static func draw(from generator: inout SeededGenerator) -> Vector3 { generator.nextNormalVector() }
 }
 
 private struct Memory: Sendable {
@@ -53,5 +52,35 @@ private struct Memory: Sendable {
       fresh = max(0, 1 - kept * kept).squareRoot()
     }
     return (kept, fresh)
+  }
+}
+
+/// Noise through a resonance: white noise into a band-pass (R. Bristow-Johnson's audio EQ cookbook, constant
+/// peak gain), scaled to standard deviation 1. It passes nothing slow, so its integrals do not run away.
+struct Vibration: Sendable {
+  private let gain: Double
+  private let (a1, a2): (Double, Double)
+  private var (input1, input2) = (Vector3.zero, Vector3.zero)
+  private var (output1, output2) = (Vector3.zero, Vector3.zero)
+
+  /// - Parameters:
+  ///   - frequency: Hz, the resonance; lowered to what the rate can carry.
+  ///   - rate: samples per second.
+  init(frequency: Double, rate: Double) {
+    let quality = 0.8
+    let angle = 2 * Double.pi * min(frequency, 0.22 * rate) / rate
+    let alpha = sin(angle) / (2 * quality)
+    a1 = -2 * cos(angle) / (1 + alpha)
+    a2 = (1 - alpha) / (1 + alpha)
+    // The squared impulse response of (1 - z^-2) over this denominator adds up to 2 / (1 - a2).
+    gain = ((1 - a2) / 2).squareRoot()
+  }
+
+  mutating func next(generator: inout SeededGenerator) -> Vector3 {
+    let input = gain * generator.nextNormalVector()
+    let output = input - input2 - a1 * output1 - a2 * output2
+    (input2, input1) = (input1, input)
+    (output2, output1) = (output1, output)
+    return output
   }
 }

@@ -134,9 +134,7 @@ struct RoutePath: Sendable {
   func isTunnel(at distance: Double) -> Bool {
     segments[segmentIndex(at: distance)].isTunnel
   }
-}
 
-extension RoutePath {
   private static let defaultSpeedLimit = 50 / 3.6
 
   private static func check(_ waypoints: [Route.Waypoint]) throws(SimulationError) {

@@ -1,5 +1,6 @@
 internal import Glibc
-internal import Spatial
+internal import Sensors
+public import Spatial
 
 extension SimulatedDrive {
   /// How a vehicle's body leans on its suspension.
@@ -76,5 +77,93 @@ struct VehicleDynamics: Sendable {
       rotationRate: Vector3(
         cosRoll * pitchRate - sinRoll * yawRate * cosPitch, yawRate * sinPitch + rollRate,
         sinRoll * pitchRate + cosRoll * yawRate * cosPitch))
+  }
+}
+
+/// What a simulated vehicle truly does at one moment, without any sensor's error: the answer that an estimate
+/// is compared with.
+///
+/// The world is flat around the route's middle, does not turn, and pulls with standard gravity everywhere.
+/// Vibration is left out: it moves the device by less than a millimetre.
+public struct VehicleState: Hashable, Sendable {
+  public var timestamp: Timestamp
+  /// Metres east, north and up of the middle of the route at its base altitude.
+  public var position: Vector3
+  public var coordinate: Coordinate
+  /// Metres above mean sea level.
+  public var altitudeMeanSeaLevel: Double
+  /// Metres along the loop since it was last begun.
+  public var distance: Double
+  public var motion: VehicleMotion
+  /// Whether a tunnel hides the sky.
+  public var isInTunnel: Bool
+
+  /// Metres per second over ground.
+  public var speed: Double { motion.speed }
+  /// Direction of travel, degrees clockwise from true north, 0 ..< 360; nil at rest.
+  public var course: Double? {
+    motion.speed > 0 ? normalizedDegrees(atan2(motion.velocity.x, motion.velocity.y).degrees) : nil
+  }
+}
+
+/// The part of a vehicle's state that inertial sensors feel.
+public struct VehicleMotion: Hashable, Sendable {
+  /// m/s over ground, at least 0.
+  public var speed: Double
+  /// m/s, east-north-up.
+  public var velocity: Vector3
+  /// m/s², east-north-up.
+  public var acceleration: Vector3
+  /// Turns the device frame (x right, y ahead, z to the roof) into east-north-up.
+  public var quaternion: Quaternion
+  /// rad/s, device frame.
+  public var rotationRate: Vector3
+
+  /// m/s², device frame: what an ideal accelerometer feels, pointing up at rest.
+  public var specificForce: Vector3 {
+    quaternion.conjugate.rotate(acceleration + Vector3(0, 0, standardGravity))
+  }
+}
+
+/// Gentle hills along a loop: a few sine waves whose lengths divide the loop's, so that it closes.
+struct ElevationProfile: Sendable {
+  private struct Wave: Sendable {
+    /// rad/m.
+    var number: Double
+    /// m.
+    var amplitude: Double
+    /// rad.
+    var phase: Double
+  }
+
+  private let waves: [Wave]
+
+  /// Rough wave lengths of hills (m), each with its share of the steepest grade.
+  private static let shape: [(length: Double, share: Double)] = [(2600, 0.45), (900, 0.35), (330, 0.2)]
+
+  /// - Parameters:
+  ///   - length: the loop's, m.
+  ///   - steepestGrade: a bound of the slope, metres of height per metre.
+  init(length: Double, steepestGrade: Double, generator: inout SeededGenerator) {
+    waves = Self.shape.map { wave in
+      let count = max(1, (length / wave.length).rounded())
+      let number = 2 * Double.pi * count / length
+      return Wave(
+        number: number, amplitude: steepestGrade * wave.share / number,
+        phase: 2 * .pi * generator.nextUniform())
+    }
+  }
+
+  /// Height (m), its slope (m/m) and the slope's change along the loop (1/m).
+  func shape(at distance: Double) -> (height: Double, slope: Double, slopeChange: Double) {
+    var (height, slope, change) = (0.0, 0.0, 0.0)
+    for wave in waves {
+      let angle = wave.number * distance + wave.phase
+      let (s, c) = (sin(angle), cos(angle))
+      height += wave.amplitude * s
+      slope += wave.amplitude * wave.number * c
+      change -= wave.amplitude * wave.number * wave.number * s
+    }
+    return (height, slope, change)
   }
 }

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// A circle or a polygon.
 public enum Area: Hashable, Sendable {
   case circle(Circle)
@@ -49,5 +51,82 @@ public enum Area: Hashable, Sendable {
     case .circle(let circle): circle.bounds
     case .polygon(let polygon): polygon.bounds
     }
+  }
+}
+
+/// All places within a distance of a centre.
+public struct Circle: Hashable, Sendable {
+  public let center: SurfacePoint
+  /// Metres along the surface.
+  public let radius: Double
+
+  /// A quarter of the earth's circumference, m: half the earth.
+  public static let largestRadius = 10_001_965.0
+
+  /// Nil for a centre that is not on the earth, or a radius that is not more than zero or more than half the earth.
+  public init?(center: Coordinate, radius: Double) {
+    guard center.isValid, radius > 0, radius <= Self.largestRadius else { return nil }
+    self.center = SurfacePoint(center)
+    self.radius = radius
+  }
+
+  public func contains(_ point: SurfacePoint) -> Bool { signedDistance(from: point) > 0 }
+
+  /// Metres to the circle's boundary, positive inside and negative outside; to 0.01 %.
+  public func signedDistance(from point: SurfacePoint) -> Double { radius - center.distance(to: point) }
+
+  /// How likely a position lies in the circle whose error is normal with the same standard deviation (m, more than 0)
+  /// east and north: the integral over chords across the line to the centre.
+  public func likelihood(at point: SurfacePoint, deviation: Double) -> Likelihood {
+    let distance = center.distance(to: point) / deviation
+    let radius = radius / deviation
+    let isInside = distance < radius
+    // Chords by their angle from the middle one, as far as the distribution reaches (Simpson's rule).
+    let reach = asin(min(1, 9 / radius))
+    let steps = 64
+    var sum = 0.0
+    for step in 0...steps {
+      let angle = reach * (2 * Double(step) / Double(steps) - 1)
+      let (y, half) = (radius * sin(angle), radius * cos(angle))
+      let ends =
+        isInside
+        ? NormalDistribution.upperTail(half + distance) + NormalDistribution.upperTail(half - distance)
+        : NormalDistribution.upperTail(distance - half) - NormalDistribution.upperTail(distance + half)
+      let weight = step == 0 || step == steps ? 1.0 : (step % 2 == 1 ? 4 : 2)
+      sum += weight * exp(-0.5 * y * y) * ends * half
+    }
+    sum *= 2 * reach / Double(steps) / 3 / (2 * Double.pi).squareRoot()
+    // Beyond the circle to either side.
+    if isInside { sum += 2 * NormalDistribution.upperTail(radius) }
+    return Likelihood(isInside, tail: sum)
+  }
+
+  /// Where the straight way between two places meets the circle, as fractions of it in ascending order.
+  public func crossings(from start: SurfacePoint, to end: SurfacePoint) -> [Double] {
+    let isInside = (contains(start), contains(end))
+    func side(_ fraction: Double) -> Bool {
+      contains(start.interpolated(to: end, fraction: fraction))
+    }
+    func boundary(between low: Double, and high: Double, startsInside: Bool) -> Double {
+      var (low, high) = (low, high)
+      for _ in 0..<48 {
+        let middle = 0.5 * (low + high)
+        if side(middle) == startsInside { low = middle } else { high = middle }
+      }
+      return 0.5 * (low + high)
+    }
+    if isInside.0 != isInside.1 { return [boundary(between: 0, and: 1, startsInside: isInside.0)] }
+    guard !isInside.0 else { return [] }
+    // The nearest approach, in space: the way's chord is as good as its arc here.
+    let (a, b) = (start.position, end.position)
+    let way = b - a
+    let length = way.dot(way)
+    guard length > 0 else { return [] }
+    let nearest = min(1, max(0, (center.position - a).dot(way) / length))
+    guard side(nearest) else { return [] }
+    return [
+      boundary(between: 0, and: nearest, startsInside: false),
+      boundary(between: nearest, and: 1, startsInside: true),
+    ]
   }
 }

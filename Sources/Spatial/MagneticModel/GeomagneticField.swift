@@ -4,21 +4,14 @@ internal import Glibc
 public struct GeomagneticField: Hashable, Sendable {
   /// µT along true north (X), east (Y) and down (Z).
   public let northEastDown: Vector3
-  /// µT per year.
-  public let annualChange: Vector3
   /// Whether the date lies outside the model's validity: the values are extrapolated, less certain with each year.
   public let isExpired: Bool
 
-  private let coordinate: Coordinate
   private let yearsOutside: Double
 
-  init(
-    nanotesla: Vector3, change: Vector3, coordinate: Coordinate, isExpired: Bool, yearsOutside: Double
-  ) {
+  init(nanotesla: Vector3, isExpired: Bool, yearsOutside: Double) {
     northEastDown = nanotesla / 1000
-    annualChange = change / 1000
     self.isExpired = isExpired
-    self.coordinate = coordinate
     self.yearsOutside = yearsOutside
   }
 
@@ -37,34 +30,6 @@ public struct GeomagneticField: Hashable, Sendable {
   /// direction, it is the limit along the coordinate's meridian.
   public var declination: Double { atan2(northEastDown.y, northEastDown.x).degrees }
 
-  /// Degrees by which magnetic north lies east of grid north in the polar stereographic grid (GV), -180 ..< 180; nil
-  /// between 55° south and 55° north, where that grid is not used.
-  public var gridVariation: Double? {
-    if coordinate.latitude >= 55 { return signedDegrees(from: coordinate.longitude, to: declination) }
-    if coordinate.latitude <= -55 { return signedDegrees(from: -coordinate.longitude, to: declination) }
-    return nil
-  }
-
-  /// µT per year.
-  public var horizontalIntensityChange: Double {
-    (northEastDown.x * annualChange.x + northEastDown.y * annualChange.y) / horizontalIntensity
-  }
-
-  /// µT per year.
-  public var totalIntensityChange: Double { northEastDown.dot(annualChange) / totalIntensity }
-
-  /// Degrees per year.
-  public var inclinationChange: Double {
-    let (h, f) = (horizontalIntensity, totalIntensity)
-    return ((h * annualChange.z - northEastDown.z * horizontalIntensityChange) / (f * f)).degrees
-  }
-
-  /// Degrees per year.
-  public var declinationChange: Double {
-    let h = horizontalIntensity
-    return ((northEastDown.x * annualChange.y - northEastDown.y * annualChange.x) / (h * h)).degrees
-  }
-
   /// Degrees, one standard deviation, at most 180: the error model of WMM2025, √(0.26² + (5.417 µT / H)²), which holds
   /// at sea level on open ground and includes what the crust adds on average.
   ///
@@ -76,23 +41,4 @@ public struct GeomagneticField: Hashable, Sendable {
     let aged = (0.03 * yearsOutside / h).degrees
     return min(180, (0.26 * 0.26 + (5.417 / h) * (5.417 / h) + aged * aged).squareRoot())
   }
-
-  /// How far a compass can be trusted here: near the magnetic poles the horizontal field is too weak.
-  public var compassReliability: CompassReliability {
-    switch horizontalIntensity {
-    case ..<2: .blackout
-    case ..<6: .caution
-    default: .normal
-    }
-  }
-}
-
-/// The zones of the World Magnetic Model around the magnetic poles.
-public enum CompassReliability: String, Hashable, Sendable, CaseIterable {
-  /// 6 µT and more.
-  case normal
-  /// 2 ..< 6 µT: compass headings are degraded.
-  case caution
-  /// Below 2 µT: compass headings are worth nothing.
-  case blackout
 }

@@ -59,15 +59,12 @@ public struct MagneticModel: Sendable {
     let place = Place(
       sine: equatorDistance / radius, cosine: max(0, axisDistance / radius),
       longitude: coordinate.longitude.radians, ratio: Self.referenceRadius / radius)
-    var (now, change) = synthesize(at: place, years: years)
 
     // Back into the ellipsoid's directions, eq. 17.
     let tilt = atan2(place.sine, place.cosine) - latitude
-    now = Self.turned(now, by: tilt)
-    change = Self.turned(change, by: tilt)
     let yearsOutside = max(0, decimalYear - expiry, epoch - decimalYear)
     return GeomagneticField(
-      nanotesla: now, change: change, coordinate: coordinate,
+      nanotesla: Self.turned(synthesize(at: place, years: years), by: tilt),
       isExpired: decimalYear >= expiry || decimalYear < epoch, yearsOutside: yearsOutside)
   }
 
@@ -79,13 +76,13 @@ public struct MagneticModel: Sendable {
     return Vector3(v.x * c - v.z * s, v.y, v.x * s + v.z * c)
   }
 
-  /// Sums the series, eq. 9 to 12: north, east and down in geocentric directions, nT and nT/year.
+  /// Sums the series, eq. 9 to 12: north, east and down in geocentric directions, nT.
   ///
   /// The associated Legendre functions carry the factor cos^m of the latitude. One of these factors is left out of
   /// every function of order m > 0, so that the division by the cosine in the east component and in the derivative
   /// never happens and the poles need no case of their own.
-  private func synthesize(at place: Place, years: Double) -> (Vector3, Vector3) {
-    var (now, change) = (Vector3.zero, Vector3.zero)
+  private func synthesize(at place: Place, years: Double) -> Vector3 {
+    var sum = Vector3.zero
     let (sinLongitude, cosLongitude) = (sin(place.longitude), cos(place.longitude))
     var (sinOrder, cosOrder) = (0.0, 1.0)
     var diagonal = 1.0  // P(m, m), less one cosine where m > 0
@@ -123,17 +120,12 @@ public struct MagneticModel: Sendable {
         let order = Double(m)
         let basis = Vector3(
           -derivative * power, order * current * power, -Double(term.n + 1) * function * power)
-        now +=
+        sum +=
           basis
           * Vector3(g * cosOrder + h * sinOrder, g * sinOrder - h * cosOrder, g * cosOrder + h * sinOrder)
-        change +=
-          basis
-          * Vector3(
-            term.gDot * cosOrder + term.hDot * sinOrder, term.gDot * sinOrder - term.hDot * cosOrder,
-            term.gDot * cosOrder + term.hDot * sinOrder)
       }
     }
-    return (now, change)
+    return sum
   }
 }
 

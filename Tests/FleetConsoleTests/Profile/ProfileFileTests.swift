@@ -1,4 +1,6 @@
+import ArgumentParser
 import Foundation
+import MQTT
 import Testing
 
 @testable import Fleet
@@ -31,12 +33,14 @@ import Testing
         fleet = ["a", "b"]
         """
       ).profile(named: "work"))
-    #expect(profile.broker == "mqtts://broker.example" && profile.user == "ann")
+    #expect(profile[.broker] == "mqtts://broker.example" && profile[.user] == "ann")
     #expect(
-      profile.passwordFile == "/home/ann/.config/odograph/secret" && profile.authorityFile == "/etc/ca.pem")
-    #expect(profile.authorityFolder == "/home/ann/cas" && profile.certificateFile == "/home/ann/ann.pem")
-    #expect(profile.minimumTLS == "1.3" && profile.mqttProtocol == "3.1.1" && profile.fleets == ["a", "b"])
-    #expect(profile.messageProfile == "owntracks")
+      profile[.passwordFile] == "/home/ann/.config/odograph/secret"
+        && profile[.authorityFile] == "/etc/ca.pem")
+    #expect(profile[.authorityFolder] == "/home/ann/cas" && profile[.certificateFile] == "/home/ann/ann.pem")
+    #expect(
+      profile[.minimumTLS] == "1.3" && profile[.mqttProtocol] == "3.1.1" && profile.fleets == ["a", "b"])
+    #expect(profile[.messageProfile] == "owntracks")
     #expect(profile.place == "/home/ann/.config/odograph/profile.toml [work]")
   }
 
@@ -80,7 +84,30 @@ import Testing
     let path = folder.appending(path: "Config/profile.toml").path(percentEncoded: false)
     let text = try String(contentsOfFile: path, encoding: .utf8)
     let example = try ProfileFile(text: text, path: path, home: "/home/ann")
-    #expect(try example.profile(named: "work")?.user == "ann")
-    for key in Profile.keys { #expect(text.contains("\(key.name) = "), "\(key.name)") }
+    #expect(try example.profile(named: "work")?[.user] == "ann")
+    for key in Profile.Key.allCases { #expect(text.contains("\(key.rawValue) = "), "\(key)") }
+  }
+
+  @Test func certificateAndKeyGoTogether() throws {
+    let alone = try BrokerArguments.parse(["--broker", "mqtt://h", "--cert", "c.pem"])
+    let error = try #require(throws: FleetError.self) { try alone.configuration() }
+    #expect(error.exit == .usage && error.object == "--cert")
+    let both = try BrokerArguments.parse(["--broker", "mqtt://h", "--cert", "c.pem", "--key", "k.pem"])
+    let configuration = try both.configuration()
+    #expect(configuration.tls?.identity?.keyFile == "k.pem" && configuration.brokers.first?.port == 8883)
+  }
+
+  @Test func oneWayOfTrust() throws {
+    for (arguments, object) in [
+      (["--ca", "a", "--ca-folder", "b"], "--ca, --ca-folder and --psk-identity"),
+      (["--psk-identity", "a"], "--psk-identity"), (["--psk-file", "a"], "--psk-file"),
+    ] {
+      let options = try BrokerArguments.parse(["--broker", "mqtt://h:1"] + arguments)
+      let error = try #require(throws: FleetError.self) { try options.configuration() }
+      #expect(error.object == object)
+    }
+    let options = try BrokerArguments.parse(["--broker", "mqtt://h:1", "--ca", "a"])
+    let configuration = try options.configuration()
+    #expect(configuration.tls?.trust == .file("a") && configuration.brokers.first?.port == 1)
   }
 }

@@ -12,7 +12,7 @@ import Testing
   ) -> StreamStatistics {
     var statistics = StreamStatistics()
     for (index, message) in messages.enumerated() {
-      statistics.note(
+      statistics.add(
         topic: "odograph/v1/demo/\(vehicle)/\(message.kind)", payload: Array(message.json.utf8),
         retained: message.retained, at: moment(Double(index)))
     }
@@ -73,13 +73,13 @@ import Testing
     var statistics = StreamStatistics()
     let payloads = ["", "x", "\u{0}", #"{"seq":-5,"epoch":7}"#, #"{"seq":1e999}"#, "[[[[", #"{"time":12}"#]
     for payload in payloads {
-      statistics.note(
+      statistics.add(
         topic: "odograph/v1/demo/\u{1B}[2Jvan/location", payload: Array(payload.utf8), retained: false,
         at: moment(0))
     }
     #expect(statistics.unreadable == 4)
-    statistics.note(topic: "odograph/v1/demo/van", payload: [], retained: false, at: moment(0))
-    statistics.note(topic: "elsewhere", payload: [0xFF], retained: false, at: moment(0))
+    statistics.add(topic: "odograph/v1/demo/van", payload: [], retained: false, at: moment(0))
+    statistics.add(topic: "elsewhere", payload: [0xFF], retained: false, at: moment(0))
     #expect(statistics.foreign == 2 && statistics.messages == payloads.count + 2)
     let text = StatsView(title: "").text(of: statistics, seconds: 1, width: 80, styles: false)
     #expect(!text.contains("\u{1B}") && text.contains("4 unreadable"))
@@ -92,7 +92,7 @@ import Testing
     let payload = Array(#"{"seq":1,"epoch":"e"}"#.utf8)
     for number in 0..<100_000 {
       for path in ["location", "x\(number)"] {
-        statistics.note(
+        statistics.add(
           topic: "odograph/v1/demo/v\(number)/\(path)", payload: payload, retained: false, at: moment(0))
       }
     }

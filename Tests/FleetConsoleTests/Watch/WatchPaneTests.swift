@@ -64,7 +64,7 @@ import Testing
     }
     let snapshot = view.snapshot(of: roster, at: moment(45))
     return view.frame(
-      of: snapshot, at: moment(45), rates: WatchView.Rates(messages: 2, bytes: 400), trouble: nil
+      of: snapshot, at: moment(45), rates: Rates(messages: 2, bytes: 400), trouble: nil
     ).lines
   }
 

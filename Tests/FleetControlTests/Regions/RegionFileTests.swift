@@ -106,7 +106,7 @@ import Testing
       "a: POLYGON ((0 0, 1 0, 1 1))\nb: POLYGON ((0 0, 1 0, 1 1))\nc: POLYGON ((0 0, 1 0, 1 1))")
     let told = try read(
       "b: POLYGON ((0 0, 1 0, 1 1))\nc: POLYGON ((0 0, 2 0, 1 1))\nd: POLYGON ((0 0, 1 0, 1 1))")
-    var report = RegionReport(desired: told.json(version: "1"))
+    var report = VehicleDocuments(desired: told.json(version: "1"))
     report.reported = try JSONValue(
       parsing: Array(#"{"version":"1","accepted":["b","c","d"],"refused":[]}"#.utf8))
     #expect(report.differences(to: wanted).map { "\($0.sign)\($0.identifier)" } == ["+a", "~c", "-d"])

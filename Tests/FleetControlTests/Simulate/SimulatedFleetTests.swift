@@ -99,7 +99,7 @@ import Testing
     // Nothing is missing from the sequence.
     var statistics = StreamStatistics()
     for output in outputs {
-      statistics.note(
+      statistics.add(
         topic: output.message.topic, payload: output.message.payload, retained: false, at: moment(0))
     }
     #expect(statistics.missing == 0 && statistics.duplicates == 0 && statistics.unreadable == 0)

@@ -68,7 +68,7 @@ import Testing
     let addresses = [directory.file("fleet.sqlite"), server.url]
     let stored = messages()
     for address in addresses {
-      let store = FleetStoreAddress.store(for: address)
+      let store = RecordingAddress.store(for: address)
       try store.open()
       #expect(try store.store(stored) == stored.count)
       // Two of them say neither number nor time, and are kept as often as they come.

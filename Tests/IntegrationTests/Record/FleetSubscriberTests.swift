@@ -10,8 +10,8 @@ import Testing
     _ broker: BrokerFixture, _ change: (inout SubscriberSession) -> Void = { _ in }, version311: Bool = false,
     connection: @escaping @Sendable (FleetConnection) -> Void = { _ in }
   ) throws -> FleetSubscriber {
-    var options = BrokerOptions(address: BrokerAddress(host: "127.0.0.1", port: broker.port))
-    options.usesVersion311 = version311
+    var options = MQTTConfiguration.consumer(of: BrokerAddress(host: "127.0.0.1", port: broker.port))
+    if version311 { options.protocolVersion = .v311 }
     var session = SubscriberSession(clientID: "backend")
     change(&session)
     return try FleetSubscriber(
@@ -130,14 +130,14 @@ import Testing
 
   @Test(.timeLimit(.minutes(6))) func aBrokerThatIsNotThereIsAnError() async throws {
     let port: Int = try FreePort.next()
-    let options = BrokerOptions(address: BrokerAddress(host: "127.0.0.1", port: port))
+    let options = MQTTConfiguration.consumer(of: BrokerAddress(host: "127.0.0.1", port: port))
     let fleet = try FleetSubscriber(broker: options, filters: ["#"], session: SubscriberSession())
     await #expect { for try await _ in fleet {} } throws: { ($0 as? FleetError)?.exit == .unavailable }
     await fleet.leave(drain: 0)
   }
 
   @Test func groupsHaveAName() throws {
-    let options = BrokerOptions()
+    let options = MQTTConfiguration.consumer(of: .local)
     for name in ["", "a/b", "a+", "#"] {
       #expect(throws: FleetError.self) {
         try FleetSubscriber(broker: options, filters: ["#"], session: SubscriberSession(share: name))

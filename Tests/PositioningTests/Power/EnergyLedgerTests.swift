@@ -40,17 +40,17 @@ import Testing
   @Test func aSensorIsOnWhileItIsDemandedAndThere() throws {
     var ledger = EnergyLedger(figures: Self.figures)
     // Nobody has seen a magnetometer.
-    ledger.note([.positioning: Self.on, .gyroscope: Self.on, .magnetometer: Self.on], at: time(0))
-    ledger.note(
+    ledger.record([.positioning: Self.on, .gyroscope: Self.on, .magnetometer: Self.on], at: time(0))
+    ledger.observe(
       SourceStatus(timestamp: time(0), source: "iio", kinds: [.gyroscope], state: .active(rates: [:])))
-    ledger.note(
+    ledger.observe(
       SourceStatus(
         timestamp: time(10), source: "iio", kinds: [.gyroscope], state: .unavailable(reason: "lost")))
     // What comes back may go by another name.
-    ledger.note(
+    ledger.observe(
       SourceStatus(
         timestamp: time(20), source: "iio:device1", kinds: [.gyroscope], state: .active(rates: [:])))
-    ledger.note([.positioning: .off, .gyroscope: Self.on, .magnetometer: Self.on], at: time(25))
+    ledger.record([.positioning: .off, .gyroscope: Self.on, .magnetometer: Self.on], at: time(25))
     let accounts = ledger.accounts(at: time(30))
     let receiver = try #require(accounts[.receiver])
     #expect(receiver.seconds == 25 && receiver.starts == 1 && receiver.bytes == nil)

@@ -120,7 +120,7 @@ import Testing
     #expect(
       planner.demands(for: needs(), at: Timestamp(seconds: 1)).filter { $0.key != .positioning }
         .filter(\.value.isOn) == Self.inertial)
-    planner.note(isAtRest: true, since: Timestamp(seconds: 9))
+    planner.observe(isAtRest: true, since: Timestamp(seconds: 9))
     // Seen before it stood: the position is not that of the rest yet.
     var demands = planner.demands(for: needs(seen: 8.5, speed: 4), at: Timestamp(seconds: 10.5))
     #expect(demands[.accelerometer] == Self.watch)
@@ -131,7 +131,7 @@ import Testing
     #expect(planner.nextDeadline == Timestamp(seconds: 18 + PowerPlanner.longestSleep))
     #expect(!isOn(&planner, needs(seen: 18), 1500))
 
-    planner.note(isAtRest: false, since: Timestamp(seconds: 1500))
+    planner.observe(isAtRest: false, since: Timestamp(seconds: 1500))
     demands = planner.demands(for: needs(seen: 18), at: Timestamp(seconds: 1501))
     #expect(demands[.positioning] != .off)
     #expect(demands[.gyroscope] == Self.inertial[.gyroscope])
@@ -140,14 +140,14 @@ import Testing
 
   @Test func aFixThatMovesContradictsTheAccelerometer() throws {
     var planner = planner()
-    planner.note(isAtRest: true, since: Timestamp(seconds: 2))
+    planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
     #expect(!isOn(&planner, needs(seen: 10, speed: 20), 10))
     #expect(try #require(planner.nextDeadline).seconds < 17)
   }
 
   @Test func aReceiverThatHangsIsAskedAgain() {
     var planner = planner()
-    planner.note(isAtRest: false, since: Timestamp(seconds: 2))
+    planner.observe(isAtRest: false, since: Timestamp(seconds: 2))
     // It stands, it says, while the vehicle shakes; then it catches up.
     #expect(isOn(&planner, needs(seen: 10, speed: 0), 10))
     #expect(isOn(&planner, needs(seen: 11, speed: 37), 11))
@@ -161,7 +161,7 @@ import Testing
 
   @Test func finerAccuraciesRestOnlyWhenPaused() {
     var planner = planner()
-    planner.note(isAtRest: true, since: Timestamp(seconds: 2))
+    planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
     var fixed = needs(.best, seen: 10)
     var demands = planner.demands(for: fixed, at: Timestamp(seconds: 10))
     #expect(demands[.positioning] != .off && demands[.gyroscope] != .off)
@@ -175,7 +175,7 @@ import Testing
     #expect(planner.demands(for: fixed, at: Timestamp(seconds: 12))[.accelerometer] == .off)
     fixed.watchesMotion = true
     #expect(planner.demands(for: fixed, at: Timestamp(seconds: 13))[.accelerometer] == Self.watch)
-    planner.note(isAtRest: false, since: Timestamp(seconds: 20))
+    planner.observe(isAtRest: false, since: Timestamp(seconds: 20))
     #expect(isOn(&planner, fixed, 20))
   }
 
@@ -209,7 +209,7 @@ import Testing
 
   @Test func aRecorderRecordsRestToo() {
     var planner = planner()
-    planner.note(isAtRest: true, since: Timestamp(seconds: 2))
+    planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
     var fixed = needs(seen: 10)
     fixed.restless[.accelerometer] = .rate(hertz: 50, latency: .seconds(1))
     let demands = planner.demands(for: fixed, at: Timestamp(seconds: 10))
@@ -245,10 +245,10 @@ import Testing
     #expect(planner.nextDeadline == Timestamp(seconds: 180))
     #expect(isOn(&planner, needs(), 180))
     // At rest it pauses longer, and motion ends that.
-    planner.note(isAtRest: true, since: Timestamp(seconds: 200))
+    planner.observe(isAtRest: true, since: Timestamp(seconds: 200))
     #expect(!isOn(&planner, needs(), 270))
     #expect(planner.nextDeadline == Timestamp(seconds: 270 + 810))
-    planner.note(isAtRest: false, since: Timestamp(seconds: 400))
+    planner.observe(isAtRest: false, since: Timestamp(seconds: 400))
     #expect(isOn(&planner, needs(), 400))
     // Whoever wants the best there is wants the search to go on.
     var best = self.planner()

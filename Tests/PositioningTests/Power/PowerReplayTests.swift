@@ -70,7 +70,7 @@ private struct PoweredRun: CustomStringConvertible {
         if index > 0, Self.isJump(from: track[index - 1], to: fix, mobility) { jumpedAt = fix.timestamp }
         index += 1
         if model.hasAccelerometer, let change = rest.process(fix) {
-          planner.note(isAtRest: change.isAtRest, since: change.since)
+          planner.observe(isAtRest: change.isAtRest, since: change.since)
         }
         // Munich's speeds are derived from positions, of which some were repeated: they fall to zero and leap to the
         // double within seconds, as no receiver's do that measures its speed.

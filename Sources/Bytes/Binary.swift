@@ -1,0 +1,48 @@
+/// FNV-1a (G. Fowler, L. Noll, K.-P. Vo): the same in every process, unlike `Hasher`, and no protection against forgery.
+package enum FNV1a {
+  @inlinable package static func hash64(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+
+  @inlinable package static func hash64(_ bytes: Span<UInt8>) -> UInt64 {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for index in bytes.indices { hash = (hash ^ UInt64(bytes[index])) &* 0x100_0000_01b3 }
+    return hash
+  }
+
+  @inlinable package static func hash32(_ bytes: some Sequence<UInt8>) -> UInt32 {
+    bytes.reduce(0x811c_9dc5) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
+  }
+}
+
+/// CRC-32 as in IEEE 802.3, gzip and PNG: finds every burst of errors up to 32 bits, and a torn write with all but one
+/// chance in four thousand million.
+package enum CRC32 {
+  private static let table: [UInt32] = (0..<256).map { index in
+    (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ (value >> 1) : value >> 1 }
+  }
+
+  package static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
+    ~bytes.reduce(~0) { table[Int(($0 ^ UInt32($1)) & 0xFF)] ^ ($0 >> 8) }
+  }
+}
+
+// Integers in files, the low byte first.
+
+extension [UInt8] {
+  package mutating func append<Number: FixedWidthInteger>(little number: Number) {
+    for shift in stride(from: 0, to: Number.bitWidth, by: 8) {
+      append(UInt8(truncatingIfNeeded: number >> Number(shift)))
+    }
+  }
+}
+
+extension FixedWidthInteger {
+  /// - Precondition: the bytes reach so far.
+  package init(little bytes: [UInt8], at offset: Int) {
+    self = 0
+    for index in 0..<(Self.bitWidth / 8) {
+      self |= Self(truncatingIfNeeded: bytes[offset + index]) << Self(8 * index)
+    }
+  }
+}

@@ -1,0 +1,92 @@
+package import JSON
+package import Spatial
+internal import Telemetry
+
+/// The outline of a region, as far as it is drawn and compared.
+package struct RegionShape: Hashable, Sendable {
+  package enum Outline: Hashable, Sendable {
+    /// The radius in metres.
+    case circle(Coordinate, radius: Double)
+    /// Rings of coordinates, of all its parts, holes included; each closed.
+    case rings([[Coordinate]])
+  }
+
+  package var identifier: String
+  package var outline: Outline
+
+  /// Regions and corners that are read at most.
+  package static let largestCount = 256
+  static let mostCorners = 20_000
+
+  /// The regions of a GeoJSON FeatureCollection. What cannot be drawn is left out: this is for showing, not for judging.
+  package static func regions(inGeoJSON json: JSONValue) -> [RegionShape] {
+    var corners = 0
+    var shapes: [RegionShape] = []
+    for feature in json["features"]?.array ?? [] where shapes.count < largestCount {
+      let identifier =
+        RegionGeometry.identifier(of: feature, acceptsName: true) ?? "\(shapes.count + 1)"
+      switch try? RegionGeometry(feature["geometry"], .lenient) {
+      case .point(let center):
+        guard let radius = feature["properties"]?["radius"]?.double ?? feature["radius"]?.double, radius > 0,
+          radius < 1e7
+        else { continue }
+        shapes.append(RegionShape(identifier: identifier, outline: .circle(center, radius: radius)))
+      case .polygon(let parts):
+        let rings = Array(parts.joined())
+        corners += rings.reduce(0) { $0 + $1.count }
+        guard corners <= mostCorners, !rings.isEmpty else { continue }
+        shapes.append(RegionShape(identifier: identifier, outline: .rings(rings)))
+      case nil: continue
+      }
+    }
+    return shapes
+  }
+
+  /// The outline as closed lines; a circle as 36 corners.
+  package var lines: [[Coordinate]] {
+    switch outline {
+    case .rings(let rings): return rings.map { $0 + $0.prefix(1) }
+    case .circle(let center, let radius):
+      return [(0...36).map { center.destination(distance: radius, bearing: Double($0) * 10) }]
+    }
+  }
+}
+
+/// Where a vehicle has been of late, for a map: thinned to some metres, bounded, a kilobyte at most.
+package struct Trail: Hashable, Sendable {
+  static let capacity = 96
+  /// Steps of 1e-7 degrees (a centimetre) by which the vehicle has to have moved to be noted: 5 m.
+  private static let step: Int32 = 450
+
+  /// Latitude and longitude in 1e-7 degrees, in a ring.
+  private var points: [SIMD2<Int32>] = []
+  private var next = 0
+
+  mutating func append(_ coordinate: Coordinate) {
+    guard coordinate.isValid else { return }
+    let point = SIMD2(Int32(coordinate.latitude * 1e7), Int32(coordinate.longitude * 1e7))
+    if let last {
+      let north = abs(Int64(point.x) - Int64(last.x))
+      let east = abs(Int64(point.y) - Int64(last.y))
+      guard max(north, east) >= Int64(Self.step) else { return }
+    }
+    if points.count < Self.capacity {
+      points.append(point)
+    } else {
+      points[next] = point
+      next = (next + 1) % Self.capacity
+    }
+  }
+
+  private var last: SIMD2<Int32>? {
+    points.isEmpty ? nil : points[(next + points.count - 1) % points.count]
+  }
+
+  /// Oldest first.
+  package var coordinates: [Coordinate] {
+    points.indices.map { index in
+      let point = points[(next + index) % points.count]
+      return Coordinate(latitude: Double(point.x) * 1e-7, longitude: Double(point.y) * 1e-7)
+    }
+  }
+}

@@ -1,0 +1,41 @@
+internal import Positioning
+public import Spatial
+
+/// Where a vehicle that reports within bounds is now, as far as it promised.
+public struct PredictedPosition: Hashable, Sendable {
+  /// The moment on the vehicle's clock that it is for: the promised delay ago.
+  public var time: UTCTime
+  public var coordinate: Coordinate
+  /// Metres: the vehicle's fix of that moment is within.
+  public var bound: Double
+}
+
+/// A subscriber's side of bounded reporting, on the vehicle's own clock.
+struct VehiclePrediction: Sendable {
+  private var follower = ReportFollower()
+  /// Nanoseconds from the vehicle's clock to ours where the two cannot be meant to agree, as in the replay of an old
+  /// recording; otherwise none, so that a late message does not shift the vehicle.
+  private var skew: Int64 = 0
+
+  /// Takes a report.
+  ///
+  /// - Parameter clocksAgree: whether the message's time can be one of our clock.
+  mutating func receive(_ report: ReportPredictor, at moment: Moment, clocksAgree: Bool) {
+    // A report is sent when the delay after its moment is over.
+    let sent = report.moment.advanced(bySeconds: report.delay)
+    skew = clocksAgree ? 0 : moment.time.nanoseconds &- sent.nanoseconds
+    follower.receive(report)
+    follower.forget(before: vehicleTime(at: moment).advanced(bySeconds: -report.delay))
+  }
+
+  func position(at now: Moment) -> PredictedPosition? {
+    follower.position(now: vehicleTime(at: now)).map {
+      PredictedPosition(
+        time: UTCTime(nanoseconds: $0.moment.nanoseconds), coordinate: $0.coordinate, bound: $0.bound)
+    }
+  }
+
+  private func vehicleTime(at now: Moment) -> Timestamp {
+    Timestamp(nanoseconds: now.time.nanoseconds &- skew)
+  }
+}

@@ -1,0 +1,118 @@
+public import ArgumentParser
+package import Fleet
+package import MQTT
+public import Telemetry
+
+/// Which vehicles a command is for, or listens to.
+package struct VehicleArguments: ParsableArguments {
+  package init() {}
+
+  @Option(help: "Only this fleet; repeat for several.")
+  package var fleet: [String] = []
+
+  @Option(help: "Only this vehicle; repeat for several.")
+  package var vehicle: [String] = []
+
+  /// Whom to listen to.
+  package func selection(
+    _ broker: BrokerArguments, _ words: MessageProfileArguments, kinds: [MessageKind] = []
+  ) throws(FleetError) -> FleetSelection {
+    FleetSelection(
+      profile: try words.profile(broker), root: try words.root(broker), fleets: broker.fleets(fleet),
+      vehicles: vehicle, kinds: kinds)
+  }
+}
+
+/// Which messages a command takes: by their vehicles and kinds, or by any filter.
+package struct TopicArguments: ParsableArguments {
+  package init() {}
+
+  @Option(
+    help: ArgumentHelp(
+      "An MQTT topic filter, instead of the next three; repeat for several.", valueName: "filter"))
+  package var topic: [String] = []
+
+  @OptionGroup package var vehicles: VehicleArguments
+
+  @Option(help: ArgumentHelp("Only this kind of message; repeat for several.", valueName: "kind"))
+  package var kind: [MessageKind] = []
+
+  package func filters(_ broker: BrokerArguments, _ words: MessageProfileArguments) throws(FleetError)
+    -> [String]
+  {
+    if topic.isEmpty { return try vehicles.selection(broker, words, kinds: kind).filters() }
+    guard vehicles.fleet.isEmpty, vehicles.vehicle.isEmpty, kind.isEmpty else {
+      throw .usage(
+        "use", "--topic",
+        "it stands alone; leave out --fleet, --vehicle and --kind, or write them into the filter")
+    }
+    return topic
+  }
+}
+
+extension MessageKind: ExpressibleByArgument {}
+
+/// In which words the vehicles speak: the same for all commands that listen.
+package struct MessageProfileArguments: ParsableArguments {
+  package init() {}
+
+  @Option(
+    help: ArgumentHelp(
+      "What vehicles publish: native, or owntracks with the user as fleet and the device as vehicle (ODOGRAPH_MESSAGE_PROFILE; default: native).",
+      valueName: "words"))
+  var messageProfile: String?
+
+  package func profile(_ broker: BrokerArguments) throws(FleetError) -> MessageProfile {
+    let written = try broker.usedProfile()?[.messageProfile]
+    guard let name = messageProfile ?? environment("ODOGRAPH_MESSAGE_PROFILE") ?? written else {
+      return .native
+    }
+    guard let profile = MessageProfile(rawValue: name) else {
+      throw .usage(
+        "use", "--message-profile \(name.prefix(40))",
+        "it is \(MessageProfile.allCases.map(\.rawValue).joined(separator: " or "))")
+    }
+    return profile
+  }
+
+  /// Where topics begin. What the environment or a profile says of it is meant for native topics.
+  package func root(_ broker: BrokerArguments) throws(FleetError) -> String {
+    let profile = try profile(broker)
+    return profile == .native ? broker.topicRoot : broker.root ?? profile.usualRoot
+  }
+}
+
+/// How hard the broker is asked to try.
+package struct QualityArguments: ParsableArguments {
+  package init() {}
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
+  package var qos: UInt8 = 1
+
+  package func level() throws(FleetError) -> QoS {
+    guard let level = QoS(rawValue: qos) else {
+      throw .usage("use", "--qos \(qos)", "the levels are 0, 1 and 2")
+    }
+    return level
+  }
+}
+
+/// When a command that goes on for ever ends by itself: the same, by either of its names, for all of them.
+package struct TimeLimitArguments: ParsableArguments {
+  package init() {}
+
+  @Option(
+    name: [.customLong("timeout"), .customLong("seconds")], parsing: .unconditional,
+    help: ArgumentHelp("End after so long; the two names mean the same.", valueName: "seconds"))
+  package var timeout: Double?
+
+  package func limit() throws(FleetError) -> Double? {
+    guard let timeout else { return nil }
+    guard (0...1e8).contains(timeout) else {
+      throw .usage("go on", "for \(timeout) s", "--timeout and --seconds are 0 to 100000000")
+    }
+    return timeout
+  }
+}

@@ -1,0 +1,167 @@
+internal import Fleet
+internal import TOML
+internal import Telemetry
+
+/// What a person has written down once, so that it need not be typed again: a broker, how to be let in there, and which
+/// fleet is usually meant.
+struct Profile: Hashable, Sendable {
+  /// What a profile can say, by its name in the file. The names are those of the agent's `[mqtt]`.
+  enum Key: String, CaseIterable, Sendable {
+    case broker
+    case user
+    case passwordFile = "password_file"
+    case authorityFile = "ca_file"
+    case authorityFolder = "ca_folder"
+    case certificateFile = "certificate_file"
+    case keyFile = "key_file"
+    case keyIdentity = "psk_identity"
+    case sharedKeyFile = "psk_file"
+    case applicationProtocol = "alpn"
+    case minimumTLS = "tls_minimum"
+    /// Nil takes what the broker knows.
+    case mqttProtocol = "protocol"
+    case topicRoot = "topic_root"
+    case messageProfile = "message_profile"
+    case fleet
+  }
+
+  /// The file and table that it is from, as in `/home/ann/.config/odograph/profile.toml [work]`.
+  let place: String
+  private var texts: [Key: String] = [:]
+  private(set) var fleets: [String] = []
+
+  init(place: String) { self.place = place }
+
+  /// Nil for what is not said. Files are absolute, or from the working folder on.
+  subscript(key: Key) -> String? { texts[key] }
+
+  /// Sets a key; returns what is wrong with the value when it does not fit.
+  /// - Parameters:
+  ///   - folder: the profile file's, from which on paths of files are written.
+  ///   - home: for paths that begin with `~/`.
+  fileprivate mutating func set(_ key: Key, to value: TOMLValue, folder: String, home: String?) -> String? {
+    var text: String? { if case .text(let text) = value, !text.isEmpty { text } else { nil } }
+    let choices: [String]
+    switch key {
+    case .fleet:
+      guard let names = value.texts, !names.isEmpty, names != [""] else {
+        return "it is a text in quotes, or a list of them"
+      }
+      fleets = names
+      return nil
+    case .passwordFile, .authorityFile, .authorityFolder, .certificateFile, .keyFile, .sharedKeyFile:
+      guard let text else { return "it is the path of a file, in quotes" }
+      guard text.hasPrefix("~/") else {
+        texts[key] = text.hasPrefix("/") ? text : folder + "/" + text
+        return nil
+      }
+      guard let home else { return "~ is not known here; write the whole path" }
+      texts[key] = home + text.dropFirst()
+      return nil
+    case .minimumTLS: choices = ["1.2", "1.3"]
+    case .mqttProtocol: choices = ["5", "3.1.1"]
+    case .messageProfile: choices = MessageProfile.allCases.map(\.rawValue)
+    case .broker, .user, .keyIdentity, .applicationProtocol, .topicRoot:
+      guard let text else { return "it is a text in quotes" }
+      texts[key] = text
+      return nil
+    }
+    guard let text, choices.contains(text) else {
+      return "it is " + choices.map { "\"\($0)\"" }.joined(separator: " or ")
+    }
+    texts[key] = text
+    return nil
+  }
+}
+
+/// The file with a person's profiles: TOML, a table for each, of which `[default]` is used when none is named.
+///
+/// ```toml
+/// [default]
+/// broker = "mqtt://localhost"
+///
+/// [work]
+/// broker = "mqtts://broker.example"
+/// user = "ann"
+/// password_file = "work-password"
+/// fleet = "delivery"
+/// ```
+struct ProfileFile: Sendable {
+  let path: String
+  private let profiles: [String: Profile]
+
+  static let usualName = "default"
+
+  /// Where it is when nobody says: `$XDG_CONFIG_HOME/odograph/profile.toml`, or below `~/.config`.
+  /// - Parameter environment: returns a variable that is set and not empty.
+  static func usualPath(_ environment: (String) -> String?) -> String? {
+    if let folder = environment("XDG_CONFIG_HOME"), folder.hasPrefix("/") {
+      return folder + "/odograph/profile.toml"
+    }
+    return environment("HOME").map { $0 + "/.config/odograph/profile.toml" }
+  }
+
+  /// Reads a file; nil when there is none.
+  /// - Parameter home: the home folder, for paths that begin with `~/`.
+  /// - Throws: `FleetError` with file, line and column for what is wrong in it.
+  init?(path: String, home: String?) throws(FleetError) {
+    let text: String
+    do throws(TOMLError) {
+      text = try TOMLFile.read(path)
+    } catch {
+      if error.kind == .missing { return nil }
+      throw .usage("read", path, error.problem)
+    }
+    try self.init(text: text, path: path, home: home)
+  }
+
+  /// - Throws: `FleetError` with file, line and column for what is wrong in the text.
+  init(text: String, path: String, home: String?) throws(FleetError) {
+    self.path = path
+    func wrong(_ place: String, _ cause: String) -> FleetError {
+      FleetError.usage("use", "\(path):\(place)", cause)
+    }
+    let document: TOMLDocument
+    do throws(TOMLError) {
+      document = try TOMLDocument(parsing: text)
+    } catch {
+      throw wrong(error.place, error.problem)
+    }
+    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    var profiles: [String: Profile] = [:]
+    for entry in document.entries {
+      let name = entry.path[0]
+      guard entry.path.count > 1 else {
+        guard entry.value == .table else {
+          throw wrong(
+            "\(entry.keyPosition)", "key \(name) stands outside of a table; put [default] above it")
+        }
+        profiles[name] = Profile(place: "\(path) [\(name)]")
+        continue
+      }
+      let key = entry.path.dropFirst().joined(separator: ".")
+      guard let known = Profile.Key(rawValue: key) else {
+        let names = Profile.Key.allCases.map(\.rawValue)
+        let hint =
+          Spelling.nearest(to: key, among: names).map { "did you mean \($0)?" }
+          ?? "there are \(names.joined(separator: ", "))"
+        throw wrong("\(entry.keyPosition)", "unknown key \(key.prefix(80)); \(hint)")
+      }
+      if let problem = profiles[name]?.set(known, to: entry.value, folder: folder, home: home) {
+        throw wrong("\(entry.position)", "key \(key): \(problem)")
+      }
+    }
+    self.profiles = profiles
+  }
+
+  /// The profile of a name; of none, `default`, which need not be there.
+  /// - Throws: `FleetError` for a name that is not in the file.
+  func profile(named name: String?) throws(FleetError) -> Profile? {
+    guard let name else { return profiles[Self.usualName] }
+    if let profile = profiles[name] { return profile }
+    let names = profiles.keys.sorted().joined(separator: ", ")
+    throw .usage(
+      "use", "--profile \(name.prefix(80))",
+      "\(path) has no [\(name.prefix(80))]; it has \(names.isEmpty ? "no profiles" : names)")
+  }
+}

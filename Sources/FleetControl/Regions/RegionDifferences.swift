@@ -1,0 +1,122 @@
+internal import Fleet
+internal import JSON
+internal import Telemetry
+
+extension VehicleDocuments {
+  var wantedRegions: RegionDocument { RegionDocument(kept: desired) }
+
+  /// Identifiers; nil when the vehicle has not reported.
+  var acceptedRegions: [String]? { reported?["accepted"]?.array?.compactMap(\.string) }
+
+  /// Names of the regions that are wanted or watched.
+  var regionNames: Set<String> { Set(wantedRegions.features.map(\.identifier)).union(acceptedRegions ?? []) }
+
+  /// Whether the report is about what is wanted now; one that names no document is taken to be.
+  var isCurrent: Bool {
+    guard let version = desired?["version"]?.string, let answered = reported?["version"]?.string else {
+      return reported != nil
+    }
+    return version == answered
+  }
+
+  /// Why the vehicle did not take a region; nil when it did, or did not say.
+  func refusal(of identifier: String) -> String? {
+    let place = wantedRegions.features.firstIndex { $0.identifier == identifier }
+    for refusal in reported?["refused"]?.array ?? [] {
+      guard
+        refusal["region"]?.string == identifier
+          || (place != nil && refusal["index"]?.integer == place.map(Int64.init))
+      else { continue }
+      return "refused: " + (refusal["reason"]?.string ?? "no reason given")
+    }
+    return nil
+  }
+
+  /// Regions that are wanted and not watched, or the other way round. Those of `file` are wanted instead, when given;
+  /// one with another outline than the vehicle was told is a difference too.
+  func differences(to file: RegionDocument?) -> [RegionDifference] {
+    let (told, watched) = (wantedRegions, acceptedRegions ?? [])
+    let wanted = file ?? told
+    var differences: [RegionDifference] = []
+    for feature in wanted.features {
+      if !watched.contains(feature.identifier) {
+        differences.append(RegionDifference(identifier: feature.identifier, kind: .missing))
+      } else if let known = told[feature.identifier],
+        known.shape?.outline != feature.shape?.outline || !isCurrent
+      {
+        differences.append(RegionDifference(identifier: feature.identifier, kind: .changed))
+      }
+    }
+    for identifier in watched where wanted[identifier] == nil {
+      differences.append(RegionDifference(identifier: identifier, kind: .extra))
+    }
+    return differences
+  }
+}
+
+/// A region that is wanted and not watched, watched and not wanted, or watched with another outline.
+struct RegionDifference: Hashable, Sendable {
+  enum Kind: String, Hashable, Sendable {
+    case missing
+    case extra
+    case changed
+  }
+
+  var identifier: String
+  var kind: Kind
+
+  var sign: String {
+    switch kind {
+    case .missing: "+"
+    case .extra: "-"
+    case .changed: "~"
+    }
+  }
+
+  var text: String {
+    switch kind {
+    case .missing: "wanted, not watched"
+    case .extra: "watched, not wanted"
+    case .changed: "watched with another outline, or not reported since it was changed"
+    }
+  }
+}
+
+/// From whom regions are taken: from those that have one of them.
+struct RegionRemoval: Hashable, Sendable {
+  let vehicles: [VehicleKey]
+  /// Who lacks which of them, in sentences for people.
+  let notes: [String]
+
+  /// Vehicles that are named at most in a note.
+  private static let mostNamed = 10
+
+  /// - Parameter names: none means all, of everybody.
+  /// - Throws: `FleetError` naming the regions that nobody has: one that is misspelt is not taken for done.
+  init(
+    _ names: [String], from kept: RetainedDocuments
+  ) throws(FleetError) {
+    let vehicles = kept.vehicles
+    guard !names.isEmpty else {
+      (self.vehicles, notes) = (vehicles, [])
+      return
+    }
+    let held = vehicles.map { (key: $0, names: kept[$0].regionNames) }
+    let lacking = names.map { name in (name, held.filter { !$0.names.contains(name) }.map(\.key)) }
+    let unknown = lacking.filter { $0.1.count == vehicles.count }.map { "\"\($0.0.prefix(80))\"" }
+    guard unknown.isEmpty else {
+      let nobody =
+        vehicles.count == 1
+        ? "\(vehicles[0]) does not have it" : "none of the \(vehicles.count) vehicles has it"
+      throw .usage(
+        "remove", "region " + unknown.joined(separator: ", "),
+        "\(nobody); odograph regions list shows what there is. Nothing was removed")
+    }
+    self.vehicles = held.filter { !$0.names.isDisjoint(with: names) }.map(\.key)
+    notes = lacking.filter { !$0.1.isEmpty }.map { name, without in
+      let named = without.prefix(Self.mostNamed).map(\.description).joined(separator: ", ")
+      let more = without.count > Self.mostNamed ? " and \(without.count - Self.mostNamed) more" : ""
+      return "region \"\(name.prefix(80))\" is not there on \(named)\(more)"
+    }
+  }
+}

@@ -1,0 +1,122 @@
+internal import Fleet
+internal import Spatial
+
+/// GPX 1.1 (Topografix, gpx.xsd): a `trk` for each vehicle, named `fleet/vehicle`, with a `trkseg` for each stretch. Speed
+/// and course are Garmin's TrackPointExtension v2, which most readers know; the accuracy has no place in either.
+struct GPXWriter: PositionWriter {
+  var bytes: [UInt8] = []
+  private var breaks: TrackBreaks
+  private var isOpen = false
+
+  init(gap: Double) { breaks = TrackBreaks(gap: gap) }
+
+  mutating func begin() {
+    write(
+      """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <gpx version="1.1" creator="odograph" xmlns="http://www.topografix.com/GPX/1/1" \
+      xmlns:gpxtpx="http://www.garmin.com/xmlschemas/TrackPointExtension/v2" \
+      xmlns:odograph="urn:odograph:export:1">
+
+      """)
+  }
+
+  mutating func append(_ position: RecordedPosition) {
+    switch breaks.place(of: position) {
+    case .newVehicle:
+      closeTrack()
+      write("<trk><name>\(XMLText.escaped(position.vehicle.description))</name><trkseg>\n")
+      isOpen = true
+    case .newSegment: write("</trkseg><trkseg>\n")
+    case .within: break
+    }
+    let (metres, course) = (ExportPrecision.metres, ExportPrecision.course)
+    write("<trkpt lat=\"\(ExportText.degrees(position.coordinate.latitude))\"")
+    write(" lon=\"\(ExportText.degrees(position.coordinate.longitude))\">")
+    write(XMLText.element("ele", position.altitude, metres))
+    write("<time>\(position.time.rfc3339)</time>")
+    let motion =
+      XMLText.element("gpxtpx:speed", position.speed, metres)
+      + XMLText.element("gpxtpx:course", position.course, course)
+    let extensions =
+      XMLText.element("odograph:accuracy", position.accuracy, metres)
+      + (motion.isEmpty ? "" : "<gpxtpx:TrackPointExtension>\(motion)</gpxtpx:TrackPointExtension>")
+    if !extensions.isEmpty { write("<extensions>\(extensions)</extensions>") }
+    write("</trkpt>\n")
+  }
+
+  mutating func end() {
+    closeTrack()
+    write("</gpx>\n")
+  }
+
+  private mutating func closeTrack() {
+    if isOpen { write("</trkseg></trk>\n") }
+    isOpen = false
+  }
+}
+
+/// KML 2.2 (OGC 07-147r2) with Google's `gx:Track`: a folder's worth of stretches for each vehicle, each with its times.
+///
+/// A `gx:Track` has all of its times before all of its places, so one is held back until it is complete; it is cut after
+/// some thousand points, and the next goes on from its last.
+struct KMLWriter: PositionWriter {
+  private static let longest = 4000
+
+  var bytes: [UInt8] = []
+  private var breaks: TrackBreaks
+  private var track: [RecordedPosition] = []
+  private var isOpen = false
+
+  init(gap: Double) { breaks = TrackBreaks(gap: gap) }
+
+  mutating func begin() {
+    write(
+      """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <kml xmlns="http://www.opengis.net/kml/2.2" xmlns:gx="http://www.google.com/kml/ext/2.2"><Document>
+
+      """)
+  }
+
+  mutating func append(_ position: RecordedPosition) {
+    switch breaks.place(of: position) {
+    case .newVehicle:
+      closePlacemark()
+      write("<Placemark><name>\(XMLText.escaped(position.vehicle.description))</name><gx:MultiTrack>\n")
+      isOpen = true
+    case .newSegment: writeTrack()
+    case .within:
+      guard track.count >= Self.longest, let last = track.last else { break }
+      writeTrack()
+      track.append(last)
+    }
+    track.append(position)
+  }
+
+  mutating func end() {
+    closePlacemark()
+    write("</Document></kml>\n")
+  }
+
+  private mutating func writeTrack() {
+    guard !track.isEmpty else { return }
+    // Altitudes are drawn only where each point has one: a missing one is not the sea's level.
+    let hasAltitudes = track.allSatisfy { $0.altitude != nil }
+    write("<gx:Track><altitudeMode>\(hasAltitudes ? "absolute" : "clampToGround")</altitudeMode>\n")
+    for position in track { write("<when>\(position.time.rfc3339)</when>\n") }
+    for position in track {
+      let (place, altitude) = (position.coordinate, hasAltitudes ? position.altitude ?? 0 : 0)
+      write("<gx:coord>\(ExportText.degrees(place.longitude)) \(ExportText.degrees(place.latitude)) ")
+      write("\(ExportText.metres(altitude))</gx:coord>\n")
+    }
+    write("</gx:Track>\n")
+    track.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func closePlacemark() {
+    writeTrack()
+    if isOpen { write("</gx:MultiTrack></Placemark>\n") }
+    isOpen = false
+  }
+}

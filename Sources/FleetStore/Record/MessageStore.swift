@@ -1,0 +1,82 @@
+internal import Fleet
+internal import MQTT
+internal import Spatial
+internal import Telemetry
+
+/// Where a recording goes. Used by one thread, one call at a time; calls block.
+protocol MessageStore: AnyObject {
+  /// For people: a path, or a database's address without its secrets.
+  var name: String { get }
+
+  /// Makes the store ready, or ready again after a failure: connects, and brings the schema up to date.
+  func open() throws(FleetError)
+
+  /// Stores the messages, all or none of them, such that they would survive a loss of power. One that is there
+  /// already changes nothing.
+  /// - Returns: how many were not there before.
+  func store(_ messages: [RecordedMessage]) throws(FleetError) -> Int
+
+  /// Leaves the store as others expect to find it.
+  func close()
+}
+
+/// Writes the columns of a row, one after the other. What it writes is the same in every database.
+protocol RowWriter: ~Copyable {
+  mutating func text(_ value: String?)
+  mutating func bigint(_ value: Int64?)
+  mutating func integer(_ value: Int32)
+  mutating func smallint(_ value: Int16)
+  mutating func double(_ value: Double?)
+  mutating func bool(_ value: Bool)
+  mutating func timestamp(_ value: UTCTime?)
+}
+
+extension RowWriter where Self: ~Copyable {
+  /// In the order of `RecordingColumns.messages`.
+  mutating func columns(of message: RecordedMessage) {
+    let fields = message.fields
+    timestamp(message.received)
+    timestamp(fields.time)
+    text(message.topic)
+    text(message.fleet)
+    text(message.vehicle)
+    text(message.kind)
+    smallint(Int16(message.qos.rawValue))
+    bool(message.retain)
+    text(fields.epoch)
+    bigint(fields.seq)
+    bigint(message.hash)
+    text(fields.event)
+    double(fields.latitude)
+    double(fields.longitude)
+    double(fields.altitude)
+    double(fields.accuracy)
+    double(fields.speed)
+    double(fields.course)
+  }
+
+  /// In the order of `RecordingColumns.fixes`.
+  /// - Parameter place: of the fix in its track, from 0.
+  mutating func columns(of fix: TrackMessage.Fix, at place: Int, in message: RecordedMessage) {
+    text(message.fleet)
+    text(message.vehicle)
+    timestamp(fix.time)
+    double(fix.coordinate.latitude)
+    double(fix.coordinate.longitude)
+    double(fix.horizontalAccuracy)
+    text(message.fields.epoch)
+    bigint(message.fields.seq)
+    integer(Int32(clamping: place))
+  }
+}
+
+/// The columns that the tables have in every database.
+enum RecordingColumns {
+  /// All but the payload.
+  static let messages = """
+    received, time, topic, fleet, vehicle, kind, qos, retain, epoch, seq, hash, event, latitude, longitude, \
+    altitude, accuracy, speed, course
+    """
+
+  static let fixes = "fleet, vehicle, time, latitude, longitude, accuracy, epoch, seq, place"
+}

@@ -1,0 +1,83 @@
+/// Where a broker is, as people write it: `mqtt://[user@]host[:port]`, `mqtts://…` for TLS, or just `host[:port]`.
+public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
+  public var host: String
+  public var port: Int
+  public var usesTLS: Bool
+  public var user: String?
+  /// Whether the port was given, and is not just the usual one.
+  public var hasExplicitPort: Bool
+
+  public init(host: String, port: Int? = nil, usesTLS: Bool = false, user: String? = nil) {
+    self.host = host
+    self.port = port ?? (usesTLS ? 8883 : 1883)
+    self.usesTLS = usesTLS
+    self.user = user
+    hasExplicitPort = port != nil
+  }
+
+  /// The broker on this machine.
+  public static let local = BrokerAddress(host: "localhost")
+
+  /// - Throws: `MQTTError` naming the part that is wrong.
+  public init(parsing text: String) throws(MQTTError) {
+    func wrong(_ cause: String) -> MQTTError {
+      MQTTError(operation: "read", object: "broker address \"\(text.prefix(100))\"", cause: cause)
+    }
+    var rest = text[...]
+    var usesTLS = false
+    if let end = rest.firstRange(of: "://") {
+      switch rest[..<end.lowerBound].lowercased() {
+      case "mqtt", "tcp": break
+      case "mqtts", "ssl", "tls": usesTLS = true
+      default: throw wrong("it begins with neither mqtt:// nor mqtts://")
+      }
+      rest = rest[end.upperBound...]
+    }
+    if rest.hasSuffix("/") { rest.removeLast() }
+    var user: String?
+    if let at = rest.lastIndex(of: "@") {
+      let name = rest[..<at]
+      guard !name.contains(":") else {
+        throw wrong(
+          "a password here is seen by every user of this machine; put it in a file (--password-file, password_file)"
+        )
+      }
+      guard !name.isEmpty else { throw wrong("there is no user before the @") }
+      user = String(name)
+      rest = rest[rest.index(after: at)...]
+    }
+    var host = rest
+    var port: Int?
+    if rest.first == "[" {
+      guard let close = rest.firstIndex(of: "]") else { throw wrong("the [ of the address is not closed") }
+      host = rest[rest.index(after: rest.startIndex)..<close]
+      rest = rest[rest.index(after: close)...]
+      guard rest.isEmpty || rest.first == ":" else { throw wrong("only a port may follow the ]") }
+      if !rest.isEmpty { port = try Self.port(rest.dropFirst(), wrong) }
+    } else if let colon = rest.firstIndex(of: ":") {
+      guard colon == rest.lastIndex(of: ":") else { throw wrong("an IPv6 address stands in [brackets]") }
+      host = rest[..<colon]
+      port = try Self.port(rest[rest.index(after: colon)...], wrong)
+    }
+    guard !host.isEmpty else { throw wrong("there is no host in it") }
+    guard !host.contains(where: { $0 == "/" || $0 == " " || $0.isNewline }) else {
+      throw wrong("\"\(host.prefix(60))\" is no host name")
+    }
+    self.init(host: String(host), port: port, usesTLS: usesTLS, user: user)
+  }
+
+  private static func port(
+    _ text: Substring, _ wrong: (String) -> MQTTError
+  ) throws(MQTTError) -> Int {
+    guard let port = Int(text), (1...65_535).contains(port) else {
+      throw wrong("the port is not a number from 1 to 65535")
+    }
+    return port
+  }
+
+  /// Host and port, without TLS and user.
+  public var broker: MQTTConfiguration.Broker { .init(host: host, port: port) }
+
+  /// Without scheme and user: what identifies the broker in a message to a person.
+  public var description: String { broker.description }
+}

@@ -1,0 +1,295 @@
+internal import Glibc
+internal import Spatial
+
+/// One region held against a step.
+struct RegionEvaluation {
+  let region: WatchedRegion
+  let step: RegionStep
+  /// When the first fix of all came.
+  let first: Timestamp
+  private(set) var state: WatchState
+  private(set) var track: RegionTrack
+  private var isInside = false
+  private var hasChanged = false
+
+  init(region: WatchedRegion, step: RegionStep, first: Timestamp, state: WatchState, track: RegionTrack) {
+    (self.region, self.step, self.first, self.state, self.track) = (region, step, first, state, track)
+  }
+
+  /// Evidence (see `RegionEvidence`) that changes a state while the vehicle moves: 99 % from one fix.
+  private static let evidenceInMotion = 2.0
+  /// For the first decision about a region, and for what happened while nobody watched: 99.9 %.
+  private static let evidenceAtFirst = 3.0
+  /// While it does not move, when a change can hardly be: seven standard deviations, or several fixes apart. Simulated days
+  /// of noise, white or slow, at the boundary give no second change.
+  private static let evidenceAtRest = 12.0
+  /// What a single fix must count then, 99.9 %; otherwise 1.
+  private static let leastEvidenceAtRest = 3.0
+
+  /// Plainly outside again: nothing to remember.
+  var isForgettable: Bool { state == .outside && !isInside && track.evidence.isEmpty }
+
+  /// - Returns: whether the state has changed.
+  mutating func run(into events: inout RegionEventList) -> Bool {
+    let area = region.area
+    let distance = area.signedDistance(from: step.end.point)
+    isInside = distance > 0
+    followSide()
+
+    let likelihood =
+      abs(distance) < step.reach
+      ? area.likelihood(at: step.end.point, deviation: step.end.deviation)
+      : (isInside ? .certain : .impossible)
+    let target = targetState(likelihood)
+    if state == .unknown, let last = track.target, last != target {
+      track.evidence = RegionEvidence()
+    }
+    track.target = target
+    let needed = evidenceNeeded
+    let sum = track.evidence.add(
+      doubt: target == .inside ? likelihood.isFalse : likelihood.isTrue,
+      least: needed == Self.evidenceAtRest ? Self.leastEvidenceAtRest : 1, position: step.end.position,
+      accuracy: step.end.accuracy)
+    if sum >= needed {
+      change(to: target, confidence: 1 - pow(10, -min(sum, 12)), into: &events)
+    } else if state == .outside, track.evidence.isEmpty, !isInside, distance > -step.length {
+      reportPassage(into: &events)
+    }
+    let isSure = isInside && state == .inside && distance > step.reach
+    track.clearance =
+      isSure ? RegionTrack.Clearance(position: step.end.position, metres: distance) : nil
+    return hasChanged
+  }
+
+  /// Follows the fix itself from one side of the boundary to the other.
+  private mutating func followSide() {
+    let state = state
+    let isFirst = track.isInside == nil && state != .outside
+    if state == .outsideRestored || (track.isRestored && isFirst) {
+      track.isLate = isInside != (state == .inside)
+      track.isRestored = true
+    }
+    if state.isOutside { self.state = .outside }
+    if isFirst {
+      if isInside, state == .inside, track.since == nil { resumeStay() }
+    } else if isInside != (track.isInside ?? false) {
+      let fraction = step.start.flatMap {
+        region.area.crossings(from: $0.point, to: step.end.point).last
+      }
+      track.crossing = fraction.map { step.crossing(at: $0) }
+      track.isLate = false
+    }
+    track.isInside = isInside
+  }
+
+  /// A stay that began before a restart goes on by civil time, or begins anew where that is not known.
+  private mutating func resumeStay() {
+    guard let began = track.sinceTime, let now = step.end.time, began <= now else {
+      track.since = step.end.timestamp
+      return
+    }
+    track.since = step.end.timestamp.advanced(bySeconds: -now.seconds(since: began))
+  }
+
+  private func targetState(_ likelihood: Likelihood) -> WatchState {
+    switch state {
+    case .inside: .outside
+    case .unknown: likelihood.isTrue >= 0.5 ? .inside : .outside
+    default: .inside
+    }
+  }
+
+  private var evidenceNeeded: Double {
+    if state == .unknown || track.isLate { return Self.evidenceAtFirst }
+    return step.isMoving ? Self.evidenceInMotion : Self.evidenceAtRest
+  }
+
+  private mutating func change(
+    to target: WatchState, confidence: Double, into events: inout RegionEventList
+  ) {
+    let crossing = track.crossing ?? step.arrival
+    let isFirst = state == .unknown
+    if !isFirst, target == .outside, !track.isLate, !track.hasDwelt, let due = region.dwellEnd(track),
+      due <= crossing.timestamp
+    {
+      let event = region.stay(until: due, track, seen: step.end, first: first, confidence: confidence)
+      events.append(event, isPassage: true)
+    }
+    if !isFirst {
+      report(target == .inside ? .enter : .exit, crossing, confidence, isPassage: false, into: &events)
+    }
+    state = target
+    let isInside = track.isInside
+    track = RegionTrack()
+    track.isInside = isInside
+    if target == .inside { (track.since, track.sinceTime) = (crossing.timestamp, crossing.time) }
+    hasChanged = true
+  }
+
+  /// In and out again between two fixes, as far as the line between them can be believed.
+  private func reportPassage(into events: inout RegionEventList) {
+    guard step.isMoving, let start = step.start else { return }
+    let area = region.area
+    let fractions = area.crossings(from: start.point, to: step.end.point)
+    guard fractions.count >= 2 else { return }
+    var (first, last) = (fractions[0], fractions[1])
+    for index in stride(from: 2, to: fractions.count - 1, by: 2)
+    where fractions[index + 1] - fractions[index] > last - first {
+      (first, last) = (fractions[index], fractions[index + 1])
+    }
+    let middle = (first + last) / 2
+    let likelihood = Likelihood.ofHalfPlane(
+      distance: area.signedDistance(from: step.point(at: middle)), deviation: step.deviation(at: middle))
+    guard -log10(likelihood.isFalse) >= Self.evidenceInMotion else { return }
+    let (enter, exit) = (step.crossing(at: first), step.crossing(at: last))
+    let confidence = likelihood.isTrue
+    report(.enter, enter, confidence, isPassage: true, into: &events)
+    if let dwell = region.dwell, exit.timestamp.seconds(since: enter.timestamp) >= dwell {
+      let due = enter.timestamp.advanced(bySeconds: dwell)
+      let event = region.stay(until: due, track, seen: step.end, first: self.first, confidence: confidence)
+      events.append(event, isPassage: true)
+    }
+    report(.exit, exit, confidence, isPassage: true, into: &events)
+  }
+
+  private func report(
+    _ kind: RegionEvent.Kind, _ crossing: RegionCrossing, _ confidence: Double, isPassage: Bool,
+    into events: inout RegionEventList
+  ) {
+    guard kind == .enter ? region.notifyOnEntry : region.notifyOnExit else { return }
+    events.append(
+      region.event(kind, at: crossing, isLate: track.isLate, confidence: confidence), isPassage: isPassage)
+  }
+}
+
+/// A region that was found good, in the form that is quick to look at.
+struct WatchedRegion: Hashable, Sendable {
+  let identifier: String
+  let area: Area
+  /// Seconds; nil for never.
+  let dwell: Double?
+  let notifyOnEntry: Bool
+  let notifyOnExit: Bool
+  let name: String?
+  let definedAt: UTCTime?
+
+  init(_ region: Region) throws(RegionError) {
+    guard !region.identifier.isEmpty else { throw .emptyIdentifier }
+    if let dwell = region.dwell, !(dwell > 0 && dwell.isFinite) { throw .invalidDwell(dwell) }
+    area = try region.area()
+    identifier = region.identifier
+    dwell = region.dwell
+    notifyOnEntry = region.notifyOnEntry
+    notifyOnExit = region.notifyOnExit
+    (name, definedAt) = (region.name, region.definedAt)
+  }
+
+  /// When a stay is long enough; nil for never.
+  func dwellEnd(_ track: RegionTrack) -> Timestamp? {
+    guard let since = track.since, let dwell else { return nil }
+    return since.advanced(bySeconds: dwell)
+  }
+
+  /// The end of a dwell time, at the newest position.
+  /// - Parameter first: when the first fix of all came.
+  func stay(
+    until due: Timestamp, _ track: RegionTrack, seen fix: RegionFix?, first: Timestamp?, confidence: Double
+  ) -> RegionEvent {
+    let crossing = RegionCrossing(
+      timestamp: due,
+      time: fix.flatMap { fix in fix.time?.advanced(bySeconds: due.seconds(since: fix.timestamp)) },
+      coordinate: fix?.coordinate ?? Coordinate(latitude: 0, longitude: 0),
+      statedAccuracy: fix?.statedAccuracy)
+    let isLate = first.map { track.isRestored && due < $0 } ?? false
+    return event(.dwell, at: crossing, isLate: isLate, confidence: confidence)
+  }
+
+  func event(
+    _ kind: RegionEvent.Kind, at crossing: RegionCrossing, isLate: Bool, confidence: Double
+  ) -> RegionEvent {
+    var event = RegionEvent(
+      kind: kind, identifier: identifier, timestamp: crossing.timestamp, time: crossing.time,
+      coordinate: crossing.coordinate, horizontalAccuracy: crossing.statedAccuracy, confidence: confidence,
+      isLate: isLate)
+    (event.name, event.definedAt) = (name, definedAt)
+    return event
+  }
+}
+
+/// What is kept of a region while it is more than plainly outside.
+struct RegionTrack: Hashable, Sendable {
+  /// Whether the newest fix itself lies inside, whatever its error; nil before the first.
+  var isInside: Bool?
+  /// Where that changed last; nil when nobody saw it.
+  var crossing: RegionCrossing?
+  var evidence = RegionEvidence()
+  /// What the evidence is for, while the state is unknown.
+  var target: WatchState?
+  /// The state comes from before a restart.
+  var isRestored = false
+  /// The first fix after a restart contradicted the state.
+  var isLate = false
+  /// When the vehicle came in; nil while that is known only in civil time, or not at all.
+  var since: Timestamp?
+  /// Civil time of the same.
+  var sinceTime: UTCTime?
+  var hasDwelt = false
+  /// The vehicle is surely inside while it is nearer to this position than these metres.
+  var clearance: Clearance?
+
+  struct Clearance: Hashable, Sendable {
+    var position: Vector3
+    var metres: Double
+  }
+}
+
+/// A state, and how it came about.
+enum WatchState: UInt8, Hashable, Sendable {
+  case unknown
+  case outside
+  case inside
+  /// Outside as far as known, but the region has a new shape since.
+  case outsideUnseen
+  /// Outside before a restart.
+  case outsideRestored
+
+  var isOutside: Bool { self != .unknown && self != .inside }
+}
+
+/// What speaks for a change of a region's state, summed up over independent fixes.
+///
+/// Each fix that is likely on the other side counts by the decimal logarithm of how unlikely it is wrong: 2 for 99 %, 3
+/// for 99.9 %. The errors of a receiver at rest stay the same for minutes, so fixes that are no farther apart than their
+/// accuracy count as one, the best of them. A single fix that is less than 90 % likely there takes all back.
+struct RegionEvidence: Hashable, Sendable {
+  /// What a single fix counts at most.
+  static let largestScore = 12.0
+  /// Of a fix that does not take back what was there.
+  private static let largestDoubt = 0.1
+
+  private var settled = 0.0
+  private var newest = 0.0
+  private var place: Vector3?
+
+  var isEmpty: Bool { place == nil }
+
+  /// - Parameters:
+  ///   - doubt: the probability that the fix is not on the other side.
+  ///   - least: what a fix must count to count at all.
+  ///   - position: of the fix, m, earth-centred.
+  ///   - accuracy: of the fix, m at 68 %.
+  /// - Returns: the sum; zero when this fix does not count.
+  mutating func add(doubt: Double, least: Double, position: Vector3, accuracy: Double) -> Double {
+    if doubt > Self.largestDoubt { self = RegionEvidence() }
+    let score = min(Self.largestScore, -log10(doubt))
+    guard score >= least else { return 0 }
+    if let place, (position - place).length < accuracy {
+      newest = max(newest, score)
+    } else {
+      settled += newest
+      newest = score
+      place = position
+    }
+    return settled + newest
+  }
+}

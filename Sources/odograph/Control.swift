@@ -1,0 +1,77 @@
+internal import ArgumentParser
+internal import FleetControl
+
+struct Check: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Tests a broker's set-up and access list as a consumer sees it.",
+    discussion: """
+      Tries name lookup, TCP, TLS and login; reads the broker's limits; subscribes to the fleet's topics; publishes \
+      to the management topics of a vehicle that does not exist, without leaving anything; looks for kept states. \
+      A line for each finding: ok, warning, failed, or unknown where the broker does not tell.
+
+      Examples:
+        odograph check --broker mqtts://ann@broker.example --fleet delivery
+        odograph check --profile work --json | jq '.[] | select(.verdict != "ok")'
+
+      Exit codes: 0 nothing failed; 64 usage; 69 something failed; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      """)
+
+  @OptionGroup var options: CheckOptions
+
+  func run() throws { try perform(CheckCommand.run, options) }
+}
+
+struct Command: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Asks vehicles for something and waits for their answers.",
+    discussion: """
+        locate         a new position
+        status         a status message now
+        reload         read the configuration file again
+        track          the positions of a time, from the vehicle's own history (--from, --to)
+        reset-regions  forget which regions it is in, and find out anew
+
+      Without --vehicle, every vehicle of the fleet is asked of which the broker keeps a status; all fleets are asked \
+      only with --every-vehicle. A vehicle that is asleep or offline answers when it is back, or not: the request \
+      expires after --timeout under MQTT 5.
+
+      Examples:
+        odograph command locate --fleet delivery --vehicle van-1
+        odograph command status --fleet delivery --json | jq .state
+        odograph command reload --fleet delivery
+        odograph command track --fleet delivery --from 2026-11-21T08:00:00Z
+
+      Exit codes: 0 all have done it; 64 usage; 69 broker unavailable, or one of them refused or failed; 74 output \
+      gone; 75 one did not answer in time; 130 Ctrl-C; 143 SIGTERM.
+      """)
+
+  @OptionGroup var options: CommandOptions
+
+  func run() throws { try perform(CommandCommand.run, options) }
+}
+
+struct Simulate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Drives many virtual vehicles at once.",
+    discussion: """
+      Each vehicle drives the same streets at its own place and time, and sends status, location and events as \
+      odographd does; what it could not send during an outage comes afterwards, as a track. Reports are spread \
+      evenly over time. A broker that is slower than the vehicles costs messages, and their number is said. \
+      The broker's will for a connection is that of its first vehicle: --connections as many as --vehicles \
+      gives each vehicle its own. At the end it waits up to 30 s for what the broker has not acknowledged; a second \
+      Ctrl-C or SIGTERM ends that.
+
+      Examples:
+        odograph simulate --vehicles 2000               # 2000 messages a second
+        odograph simulate --vehicles 50 --live-rate 10 --seconds 60
+        odograph simulate --vehicles 500 --connections 500    # one for each
+        odograph simulate --vehicles 20 --outages 30 --outage-seconds 20
+        odograph simulate --vehicles 100 --seconds 10 --clear --json
+
+      Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      """)
+
+  @OptionGroup var options: SimulateOptions
+
+  func run() throws { try perform(SimulateCommand.run, options) }
+}

@@ -1,0 +1,103 @@
+internal import ArgumentParser
+internal import FleetStore
+
+struct Record: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Records what a fleet says into a database.",
+    discussion: """
+      Into an SQLite file, or into PostgreSQL with a postgres:// URL; tables are made when they are not there. \
+      A message is acknowledged to the broker when it is committed, and one that comes again changes nothing, so each \
+      is there once, whatever was killed in between. While nobody records, the broker keeps what comes for \
+      --session-expiry; the same command takes it up again. What says neither number nor time, as of other devices, is \
+      stored as often as it comes. When the database goes away, nothing is acknowledged \
+      until it is back.
+
+      With --share, as many processes as you like split the messages of a large fleet. One that ends with Ctrl-C or \
+      SIGTERM first takes what the broker has for it; what one that was killed had is taken by the next to start.
+
+      Tables: messages (each as it came, with columns for what is asked for most), fixes (tracks, taken apart); view: \
+      positions. In PostgreSQL in the schema odograph, partitioned by day.
+
+      Examples:
+        odograph record                                  # into odograph.sqlite
+        odograph record fleet.sqlite --fleet demo
+        odograph record postgres://fleet@db.example/fleet --share recorders
+        odograph record --message-profile owntracks phones.sqlite
+        odograph record --topic 'sensors/#' other.sqlite
+        # sqlite3 odograph.sqlite 'select time, vehicle from positions'
+
+      Passwords of PostgreSQL belong into ~/.pgpass or PGPASSWORD.
+
+      Exit codes: 0 done: the count was reached, or the time was over where no count was asked for; 64 usage; 69 broker \
+      unavailable, or refuses; 74 the database cannot be opened; 75 the time was over before the count was reached; \
+      130 Ctrl-C; 143 SIGTERM.
+      """)
+
+  @OptionGroup var options: RecordOptions
+
+  func run() throws { try perform(RecordCommand.run, options) }
+}
+
+struct Export: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Writes a recording as GPX, GeoJSON, KML, CSV or JSON lines.",
+    discussion: """
+      Reads what odograph record has written into a file or a postgres:// URL, also while it is writing, and puts out positions by vehicle and time: \
+      those that were said at the time and those of tracks. Of one moment of a vehicle there is one. The form follows \
+      from the file's name, or --format. A file is there when it is whole, and not before. Memory does not grow with \
+      the recording.
+
+      gpx      a track for each vehicle; speed and course as Garmin's TrackPointExtension
+      geojson  a FeatureCollection of points
+      kml      a gx:Track for each vehicle, which a map plays along time
+      csv      with a head
+      jsonl    an object in each line; with --messages all messages as they came
+
+      Parquet is not written, as there is no kept library for it; DuckDB makes it of the CSV: \
+      duckdb -c "copy (from 'fleet.csv') to 'fleet.parquet'"
+
+      Examples:
+        odograph export fleet.sqlite -o today.gpx --from 2026-11-21
+        odograph export fleet.sqlite --vehicle van-1 --format csv | grep van-1
+        odograph export fleet.sqlite --region depots.geojson -o there.kml
+        odograph export --messages --from 2026-11-21 --to 2026-11-22 > day.jsonl
+
+      Exit codes: 0 done, also when the reader left; 64 usage, or the recording cannot be read; 74 the output cannot \
+      be written; 130 Ctrl-C; 143 SIGTERM.
+      """)
+
+  @OptionGroup var options: ExportOptions
+
+  func run() throws { try perform(ExportCommand.run, options) }
+}
+
+struct Replay: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Plays a recording back onto a broker.",
+    discussion: """
+      Reads what odograph record has written into a file or a postgres:// URL, and publishes it in the order and at the pace in which it was received, \
+      or faster: a backend can be tested with yesterday. Topics, quality of service and retain flags are the recorded \
+      ones (retain is set on what the recording's broker had kept from before).
+
+      --times shift, which is the default, moves the times in messages as if it all happened now, also those of tracks, \
+      and gives the vehicles' sequences epochs of their own, so that nobody takes them for repetitions. With --speed max \
+      the recording ends now. --times keep publishes every payload as it was; who records that again gets the same rows.
+
+      Mind where it goes: on a broker that real consumers listen to, --to-fleet keeps the replay apart. What was said to \
+      vehicles (commands, and the settings and regions that were wanted) is left out, and its number said: live \
+      vehicles would obey old orders. --orders plays it too.
+
+      Examples:
+        odograph replay fleet.sqlite --to-fleet rehearsal --speed 10
+        odograph replay fleet.sqlite --to-fleet rehearsal --from 2026-11-21
+        odograph replay fleet.sqlite --to-fleet test --speed max --times keep
+        odograph replay fleet.sqlite --to-fleet test --longest-pause 5
+
+      Exit codes: 0 all is acknowledged; 64 usage, or the recording cannot be read; 69 broker unavailable, or it \
+      refused some; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      """)
+
+  @OptionGroup var options: ReplayOptions
+
+  func run() throws { try perform(ReplayCommand.run, options) }
+}

@@ -1,0 +1,151 @@
+import JSON
+import Motion
+import Positioning
+import Sensors
+import Spatial
+import Telemetry
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// The agent with the default settings on every set of sensors that a vehicle may have, at rates from 10 to 1000 Hz: what it
+/// publishes, in which frame, and what its `status` says of the rest.
+@Suite struct SensorSubsetTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+  private static let kinds: [SensorKind] = [
+    .accelerometer, .gyroscope, .magnetometer, .barometer, .positioning,
+  ]
+
+  static let subsets = (0..<32).map { bits in
+    Set(kinds.indices.filter { bits >> $0 & 1 == 1 }.map { kinds[$0] })
+  }
+
+  /// What is to be expected of a set of sensors, said independently of the code.
+  private struct Expectation {
+    var frame: AttitudeReferenceFrame?
+    var hasAttitudeMessage: Bool
+    var hasHeading: Bool
+    var hasTrueHeading: Bool
+    var hasImpact: Bool
+    var degraded: Set<String>
+
+    init(_ sensors: Set<SensorKind>) {
+      let (a, g, m) = (
+        sensors.contains(.accelerometer), sensors.contains(.gyroscope), sensors.contains(.magnetometer)
+      )
+      hasAttitudeMessage = a
+      frame = !a ? nil : m ? .xMagneticNorthZVertical : g ? .xArbitraryZVertical : nil
+      hasHeading = a && m
+      hasTrueHeading = a && m && sensors.contains(.positioning)
+      hasImpact = a
+      switch (a, g, m) {
+      case (true, true, true): degraded = []
+      case (true, true, false): degraded = ["attitude"]
+      case (true, false, true):
+        degraded = ["attitude", "gravity", "userAcceleration", "heading", "impact", "shake", "orientation"]
+      case (true, false, false): degraded = ["gravity", "userAcceleration", "impact", "shake", "orientation"]
+      default: degraded = []
+      }
+      if hasTrueHeading, !g { degraded.insert("trueHeading") }
+    }
+  }
+
+  /// Flat, its front to the north-east by the compass; struck on the left after seven seconds.
+  private func drive(_ sensors: Set<SensorKind>, rate: Double) throws -> [VehicleMessage] {
+    let configuration = try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "status.interval=2"])], file: nil)
+    var pipeline = AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+    var messages: [VehicleMessage] = []
+    func send(_ message: VehicleMessage) { messages.append(message) }
+    for kind in sensors.sorted() {
+      pipeline.process(
+        .status(
+          SourceStatus(
+            timestamp: Timestamp(nanoseconds: 0), source: kind.rawValue, kinds: [kind],
+            state: .active(rates: [:]))),
+        into: send)
+    }
+    let inertial = sensors.intersection([.accelerometer, .gyroscope, .magnetometer])
+    // Turned a quarter of a half circle to the right: north is ahead to the left.
+    let field = Vector3(-17, 17, -41.6)
+    let seconds = 9.0
+    var generator = SplitMix(seed: 7)
+    for step in 0..<Int(seconds * rate) {
+      let time = Timestamp(seconds: Double(step + 1) / rate)
+      let isStruck = abs(time.seconds(since: Timestamp(seconds: 7)) - 0.06) < 0.06
+      var scan = InertialScan(timestamp: time)
+      if inertial.contains(.accelerometer) {
+        // What is struck on the left is pushed to the right.
+        scan.specificForce = Vector3(isStruck ? 40 : 0, 0, 9.80665) + 0.01 * generator.nextNormalVector()
+      }
+      if inertial.contains(.gyroscope) { scan.rotationRate = 0.001 * generator.nextNormalVector() }
+      if inertial.contains(.magnetometer) { scan.magneticField = field + 0.1 * generator.nextNormalVector() }
+      if !scan.isEmpty { pipeline.process(.inertial([scan]), into: send) }
+      if sensors.contains(.barometer), step % 10 == 0 {
+        pipeline.process(.barometer([PressureData(timestamp: time, pressure: 101_325)]), into: send)
+      }
+      if sensors.contains(.positioning), (step + 1) % Int(rate) == 0 {
+        var fix = PositionFix(
+          timestamp: time, time: Self.start.advanced(bySeconds: Double(step) / rate), mode: .threeDimensional,
+          coordinate: Coordinate(latitude: 48, longitude: 11))
+        (fix.speed, fix.course, fix.horizontalError) = (0, 0, 8)
+        pipeline.process(.position([fix]), into: send)
+      }
+      pipeline.advance(to: time, into: send)
+    }
+    return messages
+  }
+
+  @Test(arguments: [10.0, 100, 1000], subsets)
+  func everySetOfSensorsDoesItsBest(rate: Double, sensors: Set<SensorKind>) throws {
+    let expected = Expectation(sensors)
+    let messages = try drive(sensors, rate: rate)
+    var attitudes: [AttitudeMessage] = []
+    var headings: [HeadingMessage] = []
+    var impacts: [Impact.Side] = []
+    var status: StatusMessage?
+    for message in messages {
+      switch message {
+      case .attitude(let attitude): attitudes.append(attitude)
+      case .heading(let heading): headings.append(heading)
+      case .motion(let motion): if case .impact(let side, _, _) = motion.event { impacts.append(side) }
+      case .status(let new): status = new
+      default: break
+      }
+    }
+    #expect(attitudes.isEmpty != expected.hasAttitudeMessage)
+    #expect(attitudes.last?.frame == expected.frame)
+    if expected.hasAttitudeMessage {
+      // Gravity and the user's acceleration reach the wire on each of them.
+      let last = try #require(attitudes.last)
+      #expect(try #require(last.gravity).z < -0.99 && last.userAcceleration != nil)
+      #expect((last.degradation != nil) == !sensors.contains(.gyroscope))
+      let json = try JSONValue(parsing: last.payload)
+      #expect(try AttitudeMessage(json: json).gravity != nil)
+    }
+    #expect(headings.isEmpty != expected.hasHeading)
+    if let heading = headings.last {
+      #expect(abs(signedDegrees(from: heading.magneticHeading, to: 45)) < 3, "\(heading.magneticHeading)")
+      #expect((heading.trueHeading != nil) == expected.hasTrueHeading)
+    }
+    #expect(impacts.isEmpty != expected.hasImpact)
+    if expected.hasImpact { #expect(impacts.first == .left) }
+    let last = try #require(status)
+    #expect(Set(last.degradations.keys) == expected.degraded, "\(last.degradations)")
+    let available = Set(last.services.filter { $0.value == "available" }.keys)
+    // Nothing is called available that never comes, and nothing comes that is not called so.
+    #expect(available.contains("attitude") == (attitudes.last?.attitude != nil))
+    #expect(available.contains("gravity") == (attitudes.last?.gravity != nil))
+    #expect(available.contains("heading") == expected.hasHeading)
+    #expect(available.contains("trueHeading") == expected.hasTrueHeading)
+    #expect(available.contains("impact") == expected.hasImpact)
+    #expect(available.contains("location") == sensors.contains(.positioning))
+    #expect(last.frames.contains { $0 == expected.frame?.rawValue } == (expected.frame != nil))
+    for (service, reason) in last.services where reason != "available" {
+      #expect(
+        reason.contains(";") || reason.contains("no source has it"), "\(service): \(reason) names no remedy")
+    }
+  }
+}
