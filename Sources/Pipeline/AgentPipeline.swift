@@ -98,6 +98,7 @@ package struct AgentPipeline: Sendable {
     case .status(let change):
       motion.observe(change)
       status.observe(change)
+      observeCapabilities()
       location.observe(change, timeBase, into: send)
       if case .unavailable = change.state, change.kinds.contains(.accelerometer) {
         motion.forgetActivity()

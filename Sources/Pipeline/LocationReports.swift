@@ -32,7 +32,8 @@ struct LocationReports: Sendable {
     privacy = configuration.privacy
     availability = ServiceAvailability(
       isLocationEnabled: isEnabled,
-      unavailable: Dictionary(uniqueKeysWithValues: SensorKind.allCases.map { ($0, "no source has it yet") }))
+      unavailable: Dictionary(
+        uniqueKeysWithValues: SensorKind.allCases.map { ($0, "no source has it; attach one") }))
     manager = LocationManager(
       desiredAccuracy: settings.desiredAccuracy, activityType: settings.activity,
       pausesLocationUpdatesAutomatically: settings.pausesAutomatically)

@@ -40,8 +40,15 @@ package struct MotionCapabilities: Hashable, Sendable {
         services[name] = .some(nil)
         degradations[name] = reason
       case .unavailable(let reason):
-        let known = output.neededSensors.subtracting(sensors).sorted().compactMap { missing[$0] }.first
-        services[name] = known ?? reason
+        // What no source has comes first: a place is of no use to a device without a magnetometer.
+        let lacking = output.neededSensors.subtracting(sensors).sorted {
+          $1 == .positioning && $0 != .positioning
+        }
+        let known = lacking.first.flatMap { missing[$0] }
+        services[name] =
+          known
+          ?? (lacking == [.positioning]
+            ? reason : lacking.first.map { "no \($0.rawValue); attach one" } ?? reason)
       }
     }
     let (attitude, heading) = (settings.attitude, settings.heading)
@@ -49,7 +56,7 @@ package struct MotionCapabilities: Hashable, Sendable {
     for (name, output) in [("heading", MotionOutput.magneticHeading), ("trueHeading", .trueHeading)] {
       add(name, output, switch: heading.isEnabled ? nil : "heading.enabled = true")
     }
-    for output in [MotionOutput.gravity, .userAcceleration, .rotationRate, .magneticField] {
+    for output in [MotionOutput.gravity, .rotationRate, .magneticField] {
       add(output.rawValue, output, switch: nil)
     }
     for event in PipelineConfiguration.Motion.Event.allCases {

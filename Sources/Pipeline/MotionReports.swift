@@ -49,7 +49,7 @@ struct MotionReports: Sendable {
 
   // MARK: What goes in
 
-  mutating func observe(_ change: SourceStatus) { manager.note(change) }
+  mutating func observe(_ change: SourceStatus) { manager.observe(change) }
 
   /// The accelerometer has fallen silent: nobody sees the end of a rest.
   mutating func forgetActivity() { events.forgetActivity() }

@@ -93,7 +93,7 @@ struct StatusReporter: Sendable {
     }
     let before = sources.updateValue(source, forKey: change.source)
     // Power comes and goes all day: that a source that can be had sleeps or wakes is no news.
-    hasNews = hasNews || before.map { $0.reason != source.reason || !($0.isThere && source.isThere) } ?? true
+    hasNews = hasNews || before.map { $0 != source && !($0.isThere && source.isThere) } ?? true
   }
 
   /// Learns what the motion side can tell.

@@ -85,7 +85,10 @@ import Testing
     for (a, b) in zip(attitudes, attitudes.dropFirst()) {
       #expect(abs(b.time.seconds(since: a.time) - 0.5) < 0.011)
     }
-    #expect(attitudes.allSatisfy { abs(($0.angles?.yaw ?? 9) + .pi / 2) < 0.02 && abs($0.angles?.pitch ?? 9) < 0.01 })
+    #expect(
+      attitudes.allSatisfy {
+        abs(($0.angles?.yaw ?? 9) + .pi / 2) < 0.02 && abs($0.angles?.pitch ?? 9) < 0.01
+      })
     let headings = try messages.filter { $0.kind == .heading }.map { try HeadingMessage(json: json($0)) }
     #expect((4...6).contains(headings.count))
     #expect(
@@ -95,6 +98,31 @@ import Testing
       messages.filter { $0.kind == .attitude || $0.kind == .heading }.allSatisfy {
         $0.qos == 0 && !$0.isRetained
       })
+  }
+
+  /// What the command `zero` asks for: the turn since then, beside the attitude itself.
+  @Test func attitudesRelativeToAMoment() throws {
+    var pipeline = try pipeline("attitude.interval=0.1", "attitude.frame=xArbitraryZVertical")
+    let none = pipeline.zeroAttitude()
+    #expect(none == nil)
+    _ = run(&pipeline, (0...300).flatMap { rest(at: Double($0) / 100) })
+    let told = pipeline.zeroAttitude()
+    let zero = try #require(told)
+    #expect(zero.frame == .xArbitraryZVertical)
+    // A quarter turn to the left in a second.
+    let turn = (301...400).flatMap { step -> [SensorEvent] in
+      let time = Timestamp(seconds: Double(step) / 100)
+      return [
+        .inertial([InertialScan(timestamp: time, acceleration: Vector3(1e-4 * Double(step % 7), 0, -1))]),
+        .inertial([InertialScan(timestamp: time, rotationRate: Vector3(0, 0, .pi / 2))]),
+      ]
+    }
+    let turned = try AttitudeMessage(json: json(#require(run(&pipeline, turn).last { $0.kind == .attitude })))
+    #expect(abs(try #require(turned.relative).yaw - .pi / 2) < 0.2)
+    pipeline.clearZero()
+    let after = run(&pipeline, (401...430).flatMap { rest(at: Double($0) / 100) })
+    let last = try AttitudeMessage(json: json(#require(after.last { $0.kind == .attitude })))
+    #expect(last.relative == nil)
   }
 
   @Test func trueHeadingNeedsAPlace() throws {

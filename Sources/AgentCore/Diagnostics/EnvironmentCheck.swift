@@ -1,5 +1,6 @@
 internal import Glibc
 internal import MQTT
+internal import Motion
 internal import Pipeline
 internal import Platform
 internal import Positioning
@@ -19,7 +20,8 @@ package struct EnvironmentCheck {
   /// Looks at everything; takes at most some seconds a part. Nothing is published and no sensor is powered.
   package func run() -> [Finding] {
     [Finding(.ok, "configuration", "vehicle \(configuration.fleet)/\(configuration.vehicle)")]
-      + RegionFile.findings(configuration.regions) + clock() + location() + input() + store() + broker()
+      + RegionFile.findings(configuration.regions) + clock() + location() + input() + sensors() + store()
+      + broker()
   }
 
   /// What a day of the configuration costs and promises, by simulating one: energy, bytes and the error of positions.
@@ -81,6 +83,30 @@ package struct EnvironmentCheck {
         ? [Finding(.problem, "input", "gpsd and iio are both off", remedy: "enable one, or set input.mode")]
         : findings
     }
+  }
+
+  /// The sensors that are required, and what the settings ask for that those which are there cannot serve.
+  private func sensors() -> [Finding] {
+    guard let feed = try? SensorFeed(unpaced) else { return [] }
+    let present = RequiredSensors(configuration).present(in: feed)
+    let check = CapabilityCheck(required: configuration.requiredSensors, present: present)
+    var findings: [Finding] = []
+    if let complaint = check.complaint { findings.append(Finding(.problem, "sensors.required", complaint)) }
+    let availability = ServiceAvailability(
+      deniedNodes: configuration.input == .hardware ? DevicePermissions().denied(for: configuration) : [:])
+    let capabilities = MotionCapabilities(configuration.pipeline, sensors: present, availability)
+    for name in ["attitude", "heading", "trueHeading"]
+      + PipelineConfiguration.Motion.Event.allCases.map(\.rawValue)
+    {
+      if let reason = capabilities.services[name] ?? nil, !reason.hasPrefix("switched off") {
+        findings.append(Finding(.warning, name, "cannot be told: \(reason)"))
+      } else if let reason = capabilities.degradations[name] {
+        findings.append(Finding(.warning, name, "is told less well: \(reason)"))
+      }
+    }
+    guard findings.isEmpty else { return findings }
+    let kinds = present.sorted().map(\.rawValue).joined(separator: ", ")
+    return [Finding(.ok, "sensors", kinds.isEmpty ? "none is asked for" : "\(kinds) serve what is asked for")]
   }
 
   private var unpaced: AgentConfiguration {

@@ -33,7 +33,8 @@ struct RequiredSensors {
     }
   }
 
-  private func present(in feed: SensorFeed) -> Set<SensorKind> {
+  /// The kinds of sensors that are there; looking takes some seconds where a gpsd or an iiod does not answer.
+  func present(in feed: SensorFeed) -> Set<SensorKind> {
     switch feed {
     case .paced(let source): return source.kinds
     case .recorded(let recording): return recording.kinds

@@ -21,7 +21,17 @@ package struct CommandOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Of track: until when, RFC 3339 (default: now).", valueName: "time"))
   package var to: String?
 
-  @Option(help: ArgumentHelp("How long they have to answer.", valueName: "seconds"))
+  @Option(
+    help: ArgumentHelp("Of locate: how exact is good enough, at 68 % (default: 50).", valueName: "meters"))
+  package var accuracy: Double?
+
+  @Flag(help: "Of zero: tell attitudes in their frame only.")
+  package var clear = false
+
+  @Option(
+    help: ArgumentHelp(
+      "How long they have to answer. Of locate: for a fix that is exact enough; then the best one is told.",
+      valueName: "seconds"))
   package var timeout = 30.0
 
   @Flag(help: "Print a JSON line for each vehicle.")
@@ -30,7 +40,7 @@ package struct CommandOptions: ParsableArguments {
   package init() {}
 
   /// The commands of the contract.
-  package static let names = ["locate", "status", "reload", "track", "reset-regions"]
+  package static let names = ["locate", "status", "reload", "track", "reset-regions", "zero"]
 }
 
 /// Asks vehicles to do something, and waits for their answers.
@@ -46,15 +56,15 @@ package enum CommandCommand {
     try targets.requireChoice()
     let path = "command/\(options.name)"
     func responseTopic(_ key: VehicleKey) -> String { key.topic(root: targets.root, path + "/response") }
-    let isNamed = targets.named != nil
     let exchange = try FleetExchange(
       options.broker.configuration(), filters: try targets.filters([path + "/response"]),
-      kept: isNamed ? [] : try targets.filters(["status"]))
+      kept: try targets.filters(["status"]))
     try exchange.open()
     defer { exchange.close() }
-    let vehicles = try targets.resolve(isNamed ? [] : try exchange.retained())
+    let retained = try exchange.retained()
+    let vehicles = try targets.resolve(retained)
     var asked: [String: VehicleKey] = [:]
-    var requests = VehicleRequests(exchange, vehicles) { key in
+    var requests = VehicleRequests(exchange, vehicles, retained: retained, root: targets.root) { key in
       let id = String(UInt64.random(in: 0 ... .max), radix: 16)
       asked[id] = key
       return MQTTMessage(
@@ -95,6 +105,17 @@ package enum CommandCommand {
     }
     var members: [String: JSONValue] = [:]
     if options.name == "locate" { members["timeout"] = .number(max(0, min(300, options.timeout - 1))) }
+    if let accuracy = options.accuracy {
+      guard options.name == "locate" else { throw .usage("use", "--accuracy", "it belongs to locate") }
+      guard (1...100_000).contains(accuracy) else {
+        throw .usage("use", "--accuracy \(accuracy)", "give 1 to 100000 metres")
+      }
+      members["accuracy"] = .number(accuracy)
+    }
+    if options.clear {
+      guard options.name == "zero" else { throw .usage("use", "--clear", "it belongs to zero") }
+      members["clear"] = .bool(true)
+    }
     for (name, text) in [("from", options.from), ("to", options.to)] {
       guard let text else { continue }
       guard options.name == "track" else {

@@ -111,7 +111,7 @@ package enum ConfigCommand {
     }
     let targets = try options.change.targets(share: options.share)
     let stages = try options.stages()
-    let paths = ["config/desired", "config/reported"] + (targets.named == nil ? ["status"] : [])
+    let paths = ["config/desired", "config/reported", "status"]
     let (exchange, retained) = try FleetExchange.reading(
       options.change.broker.configuration(), try targets.filters(paths))
     defer { exchange.close() }
@@ -130,8 +130,8 @@ package enum ConfigCommand {
       if stages.count > 1 {
         StandardError.say("stage \(index + 1) of \(stages.count): \(part.count) vehicles")
       }
-      var requests = VehicleRequests(exchange, part) { key in
-        let wanted = settings.applied(to: kept[key].wantedSettings)
+      var requests = VehicleRequests(exchange, part, retained: retained, root: targets.root) { key in
+        let wanted = settings.applied(to: withoutRefused(kept[key], key, but: settings))
         return MQTTMessage(
           topic: key.topic(root: targets.root, "config/desired"),
           text: JSONValue.object(["version": .string(version), "settings": .object(wanted)]).text,
@@ -201,6 +201,22 @@ package enum ConfigCommand {
   }
 
   // MARK: Setting
+
+  /// What was wanted before, without the keys that the vehicle has refused since: one of them would keep out all others. Those
+  /// that are set anew are asked for again.
+  private static func withoutRefused(
+    _ documents: VehicleDocuments, _ key: VehicleKey, but settings: ConfigSettings
+  ) -> [String: JSONValue] {
+    var wanted = documents.wantedSettings
+    for refusal in documents.reported?["refused"]?.array ?? [] {
+      guard let name = refusal["key"]?.string, settings.values[name] == nil,
+        wanted.removeValue(forKey: name) != nil
+      else { continue }
+      let reason = refusal["reason"]?.string ?? "it does not say why"
+      StandardError.say("\(key): \(name) is no longer asked for, since the vehicle refuses it: \(reason)")
+    }
+    return wanted
+  }
 
   private static func outcome(_ state: String, _ report: JSONValue) -> VehicleOutcome {
     let refusals = (report["refused"]?.array ?? []).map {

@@ -37,12 +37,39 @@ struct VehicleRequests {
   private(set) var unsent: Set<VehicleKey>
   private(set) var outcomes: [VehicleKey: VehicleOutcome] = [:]
 
-  /// Sends the messages.
-  init(_ exchange: FleetExchange, _ vehicles: [VehicleKey], message: (VehicleKey) -> MQTTMessage) {
+  /// Sends the messages; to vehicles that say in their status that they take none, nothing is sent, and nothing is waited for.
+  /// - Parameter retained: what the broker keeps, with the vehicles' `status` in it.
+  init(
+    _ exchange: FleetExchange, _ vehicles: [VehicleKey], retained: [MQTTMessage], root: String,
+    message: (VehicleKey) -> MQTTMessage
+  ) {
     self.exchange = exchange
     self.vehicles = vehicles
-    (open, unsent) = (Set(vehicles), Set(vehicles))
-    for key in vehicles { tokens[exchange.publish(message(key))] = key }
+    let unmanaged = Self.unmanaged(retained, root: root)
+    open = Set(vehicles).subtracting(unmanaged)
+    unsent = open
+    for key in vehicles {
+      if unmanaged.contains(key) {
+        outcomes[key] = VehicleOutcome(state: "unmanaged", problems: [Self.notManaged], isGood: false)
+      } else {
+        tokens[exchange.publish(message(key))] = key
+      }
+    }
+  }
+
+  static let notManaged =
+    "nothing was sent: the vehicle is not managed over MQTT; set remote.enabled = true in its configuration"
+
+  /// The vehicles whose status says that they take neither configuration nor regions nor commands.
+  static func unmanaged(_ retained: [MQTTMessage], root: String) -> Set<VehicleKey> {
+    Set(
+      retained.compactMap { message in
+        guard let address = TopicAddress(topic: message.topic, root: root), address.kind == .status,
+          let json = try? JSONValue(parsing: message.payload),
+          let status = try? StatusMessage(json: json), status.isManagedRemotely == false
+        else { return nil }
+        return address.key
+      })
   }
 
   /// How long vehicles and broker have. A time that somebody gives holds; with no time for reports, what was sent has to

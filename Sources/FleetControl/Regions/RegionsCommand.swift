@@ -129,7 +129,8 @@ package enum RegionsCommand {
       }
       wanted[key] = document
     }
-    return try send(wanted, to: kept.vehicles, root: targets.root, options.change, exchange)
+    return try send(
+      wanted, to: kept.vehicles, root: targets.root, options.change, exchange, retained: retained)
   }
 
   /// Takes regions out of the wanted ones, and waits until the vehicles have reported.
@@ -148,14 +149,15 @@ package enum RegionsCommand {
       document.features.removeAll { names.isEmpty || names.contains($0.identifier) }
       wanted[key] = document
     }
-    return try send(wanted, to: removal.vehicles, root: targets.root, options.change, exchange)
+    return try send(
+      wanted, to: removal.vehicles, root: targets.root, options.change, exchange, retained: retained)
   }
 
   private static func read(
     _ broker: BrokerArguments, _ targets: VehicleTargets
   ) throws(FleetError) -> (FleetExchange, [MQTTMessage]) {
     // Vehicles that have never heard of regions are there too.
-    let paths = ["regions/desired", "regions/reported"] + (targets.named == nil ? ["status"] : [])
+    let paths = ["regions/desired", "regions/reported", "status"]
     return try FleetExchange.reading(broker.configuration(), try targets.filters(paths))
   }
 
@@ -188,11 +190,11 @@ package enum RegionsCommand {
 
   private static func send(
     _ wanted: [VehicleKey: RegionDocument], to vehicles: [VehicleKey], root: String,
-    _ options: VehicleChangeOptions, _ exchange: FleetExchange
+    _ options: VehicleChangeOptions, _ exchange: FleetExchange, retained: [MQTTMessage]
   ) throws(FleetError) -> ExitStatus {
     let version = Moment.now.time.rfc3339
     let documents = wanted.mapValues { $0.json(version: version) }
-    var requests = VehicleRequests(exchange, vehicles) { key in
+    var requests = VehicleRequests(exchange, vehicles, retained: retained, root: root) { key in
       MQTTMessage(
         topic: key.topic(root: root, "regions/desired"), text: documents[key]?.text ?? "",
         qos: .atLeastOnce, retain: true,

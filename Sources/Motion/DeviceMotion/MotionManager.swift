@@ -392,9 +392,10 @@ public struct MotionManager: Sendable {
     for kind in status.kinds { rates[kind] = nil }
   }
 
-  /// Whether a sensor is there: a source offers it, or it has spoken lately.
+  /// Whether a sensor is there: a source offers it, or it has spoken lately without a source that answers for it.
   public func isAvailable(_ kind: SensorKind) -> Bool {
-    sources.values.contains { $0.isAvailable && $0.kinds.contains(kind) } || presentSensors.contains(kind)
+    let offers = sources.values.filter { $0.kinds.contains(kind) }
+    return offers.isEmpty ? presentSensors.contains(kind) : offers.contains { $0.isAvailable }
   }
 
   /// Whether anybody uses a sensor.

@@ -104,6 +104,21 @@ import Testing
     #expect(applied(decisions) == nil && manager.active == before && manager.nextDeadline == nil)
   }
 
+  /// Whoever drives has asked for a coarse position; only the vehicle's own file lifts that.
+  @Test(arguments: [("reduced", false), ("best", true)])
+  func reducedAccuracyIsLiftedInTheVehicleOnly(own: String, isApplied: Bool) throws {
+    let file = Self.file.replacing("distance_filter = 5", with: "desired_accuracy = \"\(own)\"")
+      .split(separator: "\n").filter { !$0.hasPrefix("keys") }.joined(separator: "\n")
+    var manager = try RemoteManager(layers: layers(file), memory: RemoteMemory(), at: at(0))
+    _ = manager.begin()
+    _ = manager.connectionChanged(isConnected: true, problem: nil, at: at(0))
+    let text = #"{"settings":{"location.desired_accuracy":"hundredMeters"}}"#
+    let answer = try #require(report(manager.desired(Array(text.utf8), isRetained: false, at: at(1))))
+    #expect(answer.state == (isApplied ? .applied : .refused))
+    #expect(answer.refused.map(\.reason).allSatisfy { $0.contains("lifted only there") })
+    #expect(answer.refused.isEmpty == isApplied)
+  }
+
   @Test(arguments: [
     ("location.distance_filtre", "20", "there is no such key; did you mean location.distance_filter?"),
     ("vehicle.id", #""other""#, "remote.keys does not list it"),

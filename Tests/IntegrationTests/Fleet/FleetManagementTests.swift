@@ -80,6 +80,45 @@ import Testing
     #expect(wrong.status == 64 && wrong.output.contains("write a setting as key=value"))
   }
 
+  /// A vehicle that takes no orders says so in its status; nobody waits for it, and it is sent nothing.
+  @Test(.timeLimit(.minutes(4))) func whoIsNotManagedRemotelyIsNotWaitedFor() async throws {
+    let broker = try BrokerFixture()
+    let time = FleetPayload.time()
+    try await publish(
+      broker, "odograph/v1/demo/van/status",
+      #"{"state":"online","time":"\#(time)","sessionStart":"\#(time)","remote":false,"epoch":"0123456789abcdef","seq":1}"#,
+      retain: true)
+    let van = ["--vehicle", "van", "--timeout", "3000"]
+    for command in [["command", "locate"], ["config", "set", "status.interval=30"]] {
+      let result = try await OdographProcess.run(
+        command + ["--host", "127.0.0.1", "--port", "\(broker.port)", "--fleet", "demo"] + van)
+      #expect(result.status == 69, "\(result.output)")
+      #expect(result.output.contains("set remote.enabled = true"), "\(result.output)")
+    }
+    let kept = try await OdographProcess.run(arguments(broker, "config", "show", "--vehicle", "van"))
+    #expect(!kept.output.contains("status.interval"))
+  }
+
+  /// A key that the vehicle refuses does not keep out those that are set later.
+  @Test(.timeLimit(.minutes(4))) func aRefusedKeyIsLeftBehind() async throws {
+    let broker = try BrokerFixture()
+    let vehicle = try VehicleResponder(
+      port: broker.port, name: "demo/van", refuses: "location.distance_filter")
+    defer { vehicle.stop() }
+    try await vehicle.waitUntilReady()
+    let van = ["--vehicle", "van"]
+    let refused = try await OdographProcess.run(
+      arguments(broker, "config", "set", "location.distance_filter=5") + van)
+    #expect(refused.status == 69, "\(refused.output)")
+    let next = try await OdographProcess.run(arguments(broker, "config", "set", "status.interval=30") + van)
+    #expect(next.status == 0, "\(next.output)")
+    #expect(
+      next.output.contains("location.distance_filter is no longer asked for")
+        && next.output.contains("out of range"), "\(next.output)")
+    let shown = try await OdographProcess.run(arguments(broker, "config", "show") + van)
+    #expect(shown.output.contains("status.interval = 30"))
+  }
+
   @Test(.timeLimit(.minutes(8))) func regionsArePushedListedComparedAndRemoved() async throws {
     let broker = try BrokerFixture()
     let vehicle = try VehicleResponder(port: broker.port, name: "demo/van", refuses: "moon")
