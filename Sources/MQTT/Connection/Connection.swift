@@ -78,7 +78,7 @@ final class Connection {
   /// nil while nothing is decided.
   private func judge(_ outcome: Client.Outcome, _ phase: MQTTDisconnection.Phase) -> Establishment? {
     if let answer = client.events.connectAnswer { return evaluate(answer, outcome) }
-    if outcome.isSuccess && client.socket >= 0 {
+    if outcome.isSuccess, client.socket >= 0, client.packets.violation == nil {
       if configuration.tls != nil, client.isHandshakeComplete { isThroughHandshake = true }
       return nil
     }
@@ -95,7 +95,7 @@ final class Connection {
       let cause = MQTTDisconnection.Cause.refused(answer.reason, answer.grants.reasonString)
       return .failed(Ending(cause: cause, phase: .connect))
     }
-    guard outcome.isSuccess, client.socket >= 0 else {
+    guard outcome.isSuccess, client.socket >= 0, client.packets.violation == nil else {
       return .failed(ending(outcome, phase: .connect))
     }
     if answer.grants.receiveMaximum == 0 || answer.grants.maximumPacketSize == 0 {
@@ -177,6 +177,10 @@ extension Connection {
 
   /// Why a call of the library's loop failed.
   func ending(_ outcome: Client.Outcome, phase: MQTTDisconnection.Phase) -> Ending {
+    if let violation = client.packets.violation {
+      let reached = phase == .tls ? .connect : phase
+      return Ending(cause: .protocolViolation(violation.description), phase: reached)
+    }
     if configuration.tls != nil, let problem = tlsProblem {
       // What reads like an end without a word is one for which OpenSSL has words.
       let isSilent = problem.contains("unexpected eof")
@@ -185,7 +189,8 @@ extension Connection {
     let cause: MQTTDisconnection.Cause =
       switch outcome.code {
       case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code: .closedByPeer
-      case MOSQ_ERR_ERRNO.code where outcome.errno == EPIPE || outcome.errno == ECONNRESET: .closedByPeer
+      // Without an error number it is an end within a packet.
+      case MOSQ_ERR_ERRNO.code where [0, EPIPE, ECONNRESET].contains(outcome.errno): .closedByPeer
       case MOSQ_ERR_ERRNO.code: .networkError(outcome.message)
       case MOSQ_ERR_KEEPALIVE.code: .keepAliveExpired
       case MOSQ_ERR_TLS.code: .tls(outcome.message)
