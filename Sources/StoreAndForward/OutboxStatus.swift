@@ -65,8 +65,9 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
   case degraded(String)
   /// The disk takes records again; those kept in memory are on it.
   case recovered(records: Int)
-  /// The store was damaged and set aside; what could be read of it was taken over.
-  case setAside(path: String, cause: String, salvaged: Int)
+  /// The store was damaged and set aside; what its checksums prove was taken over. `lost` is how many more records it said that
+  /// it had; nil where that cannot be read any more, or the salvage goes on later.
+  case setAside(path: String, cause: String, salvaged: Int, lost: Int?)
   /// The store is a copy of one that went on elsewhere: it goes on under another epoch.
   case newEpoch(String)
   /// A lane was full or a record too old: the oldest made room.
@@ -76,8 +77,9 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .degraded(let cause): "outbox keeps records in memory only: \(cause); free or repair the disk"
     case .recovered(let records): "outbox writes to disk again; \(records) records moved out of memory"
-    case .setAside(let path, let cause, let salvaged):
-      "outbox was damaged (\(cause)), was set aside as \(path), and \(salvaged) records were salvaged"
+    case .setAside(let path, let cause, let salvaged, let lost):
+      "outbox was damaged (\(cause)), was set aside as \(path), and \(salvaged) records were salvaged; "
+        + (lost.map { $0 == 0 ? "none is lost" : "\($0) are lost" } ?? "how many are lost is not known")
     case .newEpoch(let epoch): "outbox was restored from a copy and goes on as epoch \(epoch)"
     case .dropped(let lane, let records, let cause):
       "outbox dropped \(records) of the oldest records of lane \(lane): \(cause)"

@@ -38,8 +38,9 @@ final class BrokerDelivery: MessageDelivery {
     self.log = log
     try Self.makeFolder(of: configuration.store.path)
     let outbox = try Outbox(
-      path: configuration.store.path, configuration: configuration.store.outbox
-    ) { log.warning($0.event, "\($0)") }
+      path: configuration.store.path, configuration: configuration.store.outbox,
+      notice: { log.warning($0.event, "\($0)") },
+      isCancelled: { SignalDescriptor.isPending([SIGTERM, SIGINT]) })
     let presence = Presence()
     (self.outbox, self.presence) = (outbox, presence)
     plan = Locked(LinkPlan(configuration.mqtt))
