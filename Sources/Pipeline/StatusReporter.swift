@@ -10,17 +10,20 @@ package struct AgentEnvironment: Sendable {
   package var counters: [String: Int]
   /// Why messages are in memory only; nil while they are safe.
   package var storeProblem: String?
+  /// What the broker refuses, and why; nil while it takes all.
+  package var deliveryProblem: String?
   /// The computer's health.
   package var device: DeviceHealth?
   /// Measured use since the start; nil where nobody measures.
   package var processor, radio: EnergyLedger.Usage?
 
   package init(
-    counters: [String: Int] = [:], storeProblem: String? = nil, device: DeviceHealth? = nil,
-    processor: EnergyLedger.Usage? = nil, radio: EnergyLedger.Usage? = nil
+    counters: [String: Int] = [:], storeProblem: String? = nil, deliveryProblem: String? = nil,
+    device: DeviceHealth? = nil, processor: EnergyLedger.Usage? = nil, radio: EnergyLedger.Usage? = nil
   ) {
     self.counters = counters
     self.storeProblem = storeProblem
+    self.deliveryProblem = deliveryProblem
     self.device = device
     self.processor = processor
     self.radio = radio
@@ -131,6 +134,7 @@ struct StatusReporter: Sendable {
     message.uptime = max(0, timestamp.seconds(since: start))
     message.device = environment.device
     message.storeProblem = environment.storeProblem
+    message.deliveryProblem = environment.deliveryProblem
     message.sources = sources.values.sorted { $0.name < $1.name }
     message.counters = environment.counters
     return message

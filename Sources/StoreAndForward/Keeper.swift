@@ -103,7 +103,9 @@ final class Keeper {
     var result: [OutboxRecord] = []
     result.reserveCapacity(limit)
     attempt { () throws(SQLiteError) in
-      try drain.next(limit: limit, store: store, memory: memory, limits: configuration, into: &result)
+      try drain.next(
+        limit: limit, store: store, memory: memory, limits: configuration, now: SystemClock.monotonic,
+        into: &result)
     }
     if !drain.removals.isEmpty { agenda.schedule(seconds: Agenda.patience) }
     return result
@@ -126,6 +128,23 @@ final class Keeper {
     } else {
       agenda.schedule(seconds: Agenda.patience)
     }
+  }
+
+  /// Keeps a record that nobody may publish now; a dead letter when it has waited for too long, or cannot wait. Returns nil
+  /// when it was not handed out.
+  func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {
+    guard let place = drain.record(seq) else { return nil }
+    var found = memory.find(place.place, in: place.lane)
+    if found == nil {
+      attempt { () throws(SQLiteError) in found = try store?.find(place.place, in: place.lane) }
+    }
+    guard let found else { return nil }
+    let age = (store?.clock.now ?? found.storedAt) - found.storedAt
+    let isKept =
+      !isLasting && age < Int64(configuration.refusedAge)
+      && drain.withhold(seq, topic: found.topic, at: SystemClock.monotonic)
+    if !isKept { reject(seq, reason: reason) }
+    return OutboxRefusal(topic: found.topic, isKept: isKept)
   }
 
   func reject(_ seq: UInt64, reason: String) {
@@ -425,6 +444,7 @@ final class Keeper {
       mode: degradation.map(OutboxStatus.Mode.memory) ?? .durable,
       epoch: store?.epoch ?? temporary.identity.epoch,
       lanes: OutboxStatus.lanes(store, memory, removals: drain.removals), deadLetters: store?.deadCount ?? 0,
+      refusedTopics: drain.refusals.topics,
       commits: store?.commits ?? 0)
   }
 }

@@ -110,6 +110,15 @@ public final class Outbox: Sendable {
   /// - Parameter reason: for people, as in "not authorized (0x87)".
   public func reject(_ seq: UInt64, reason: String) { use { $0.reject(seq, reason: reason) } }
 
+  /// The broker refuses this one. Where that may be set right (`isLasting` is false), it stays, and with it all that waits for
+  /// the same topic, until the pause is over or `offerAgain` is called, for as long as the configuration's `refusedAge`; otherwise it
+  /// goes to the dead letters. Returns nil for one that was not handed out.
+  /// - Parameter reason: for people, as in "not authorized (0x87)".
+  @discardableResult
+  public func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {
+    use { $0.refuse(seq, reason: reason, isLasting: isLasting) }
+  }
+
   /// The newest dead letters, newest first, at most `limit`.
   public func deadLetters(limit: Int = 100) -> [DeadLetter] { use { $0.deadLetters(limit: limit) } }
 

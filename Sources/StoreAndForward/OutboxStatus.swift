@@ -29,6 +29,8 @@ public struct OutboxStatus: Hashable, Sendable {
   /// By `DeliveryLane.rawValue`.
   public var lanes: [LaneStatus]
   public var deadLetters: Int
+  /// Topics whose records wait because the broker refuses them.
+  public var refusedTopics: [String] = []
   /// Transactions committed since the outbox was opened.
   public var commits: Int
 
@@ -57,6 +59,18 @@ public struct OutboxStatus: Hashable, Sendable {
 
   /// Records that wait in all lanes.
   public var records: Int { lanes.reduce(0) { $0 + $1.records } }
+}
+
+/// What became of a record that a broker refused.
+public struct OutboxRefusal: Hashable, Sendable {
+  public var topic: String
+  /// Whether it waits for another attempt; a dead letter otherwise.
+  public var isKept: Bool
+
+  package init(topic: String, isKept: Bool) {
+    self.topic = topic
+    self.isKept = isKept
+  }
 }
 
 /// Something that a person should hear about once, when it happens.

@@ -25,6 +25,8 @@ enum AgentEvent: String, CaseIterable, Sendable {
   case storeNewEpoch = "store.new_epoch"
   case storeDropped = "store.dropped"
   case storeLeft = "store.left"
+  case publishRefused = "publish.refused"
+  case messageDropped = "broker.message_dropped"
   case commandsDropped = "remote.commands_dropped"
   case remoteRefused = "remote.refused_by_broker"
   case remoteSettings = "remote.settings"

@@ -66,16 +66,8 @@ internal import Glibc
     guard Self.read(log, 0, into: &header) else { return }
     let isBigEndian = header[3] & 1 == 1
     var frame = [UInt8](repeating: 0, count: step)
-    // The numbers that mark what belongs to the log since it was last begun. The first frame has them too.
-    var salts = Array(header[16..<24])
-    guard Self.read(log, 32, into: &frame) else { return }
-    let first = Array(frame[8..<16])
-    // Of a damaged header or frame, the others say better.
-    if number > 1, first != salts, Self.read(log, off_t(32 + step), into: &frame),
-      Array(frame[8..<16]) == first
-    {
-      salts = first
-    }
+    // They mark what belongs to the log since it was last begun.
+    let salts = salts(header, number)
     var sum = (Self.word(header, 24), Self.word(header, 28))
     var reached = 0
     var wasOfThisLog = true
@@ -102,6 +94,18 @@ internal import Glibc
     // Without a sound commit, a damaged frame may have been one.
     let rest = pending.prefix(reached)
     if rest.contains(where: { !$0.isSound }) { take(rest) }
+  }
+
+  /// The numbers as most of the header and the first frames have them, of which some may be damaged.
+  private func salts(_ header: [UInt8], _ number: Int) -> [UInt8] {
+    var found = [Array(header[16..<24])]
+    var salts = [UInt8](repeating: 0, count: 8)
+    for index in 0..<min(3, number) {
+      let offset = off_t(32 + index * (Self.frameHeader + Self.pageSize) + 8)
+      if Self.read(log, offset, into: &salts) { found.append(salts) }
+    }
+    func votes(_ salts: [UInt8]) -> Int { found.count { $0 == salts } }
+    return found.dropFirst().reduce(found[0]) { votes($1) > votes($0) ? $1 : $0 }
   }
 
   private func take(_ committed: ArraySlice<(page: Int, offset: off_t, isSound: Bool)>) {

@@ -32,7 +32,19 @@ struct RowReader {
     guard page[start] == 0x0D else { return nil }
     let count = Int(page[start + 3]) << 8 | Int(page[start + 4])
     guard start + 8 + 2 * count <= page.count else { return nil }
-    return (0..<count).map { Int(page[start + 8 + 2 * $0]) << 8 | Int(page[start + 9 + 2 * $0]) }
+    let cells = (0..<count).map { Int(page[start + 8 + 2 * $0]) << 8 | Int(page[start + 9 + 2 * $0]) }
+    // Where the first row stands is said twice: a count that is too small shows by it.
+    let first = Int(page[start + 5]) << 8 | Int(page[start + 6])
+    guard first == cells.min() ?? page.count, Set(cells).count == count else { return nil }
+    return cells
+  }
+
+  /// Whether a page can be an inner one: all that it leads to is there.
+  static func isInner(_ page: [UInt8], last: Int) -> Bool {
+    let children = children(of: page, at: 0)
+    let count = Int(page[3]) << 8 | Int(page[4])
+    return children.count == count + 1 && children.allSatisfy { (2...max(2, last)).contains($0) }
+      && Set(children).count == children.count
   }
 
   /// The pages below an inner page.

@@ -191,7 +191,7 @@ struct Salvage {
       var isWhole = true
       for cell in cells where !keep(number, cell, owner) { isWhole = false }
       if isWhole { return }
-    } else if page[0] == 0x05, owner != Self.unknown {
+    } else if page[0] == 0x05, owner != Self.unknown, RowReader.isInner(page, last: pages.last) {
       return
     }
     if owner != Self.unknown { result.damagedPages += 1 }
