@@ -51,7 +51,9 @@ public enum BrokerProbe {
       do throws(MQTTError) {
         let client = try Client.make(configuration, will: nil, version311: attempt.version311)
         let connection = Connection(client: client, broker: broker, configuration: configuration, wake: wake)
-        switch connection.establish(onlyIPv4: attempt.onlyIPv4, interrupted: { false }) {
+        switch connection.establish(
+          onlyIPv4: attempt.onlyIPv4, isTrial: attempt.isTrial, interrupted: { false })
+        {
         case .established(let properties):
           let refusal = message.flatMap { publish($0, through: connection, properties) }
           connection.client.disconnect()

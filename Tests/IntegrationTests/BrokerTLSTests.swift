@@ -84,6 +84,27 @@ import Testing
     #expect(try await !firstState(settings).isConnected)
   }
 
+  /// The check stands between TLS and the library as well.
+  @Test(.timeLimit(.minutes(6)))
+  func anUnknownPropertyThroughTLSEndsTheConnectionAndNotTheProcess() async throws {
+    let identity = try authority.issue("broker")
+    let port: Int = try FreePort.next()
+    let server = try ChildProcess(
+      "sh",
+      [
+        "-c",
+        "(printf '\\040\\005\\000\\000\\002\\177\\000'; sleep 600) | openssl s_server -quiet -accept 127.0.0.1:\(port) "
+          + "-cert \(identity.certificateFile) -key \(identity.keyFile)",
+      ])
+    var settings = MQTTConfiguration(
+      brokers: [.init(host: "127.0.0.1", port: port)], clientID: "vehicle")
+    settings.tls = MQTTTLS(trust: .file(authority.certificateFile))
+    settings.protocolVersion = .v5
+    let state = try await firstState(settings, saying: "unknown property 0x7f")
+    #expect(state.cause?.contains("CONNACK, byte 5: unknown property 0x7f") == true, "\(state)")
+    #expect(server.isRunning)
+  }
+
   @Test(.timeLimit(.minutes(6)))
   func missingFilesAreNamed() async throws {
     var settings = MQTTConfiguration(brokers: [.init(host: "127.0.0.1", port: 1)], clientID: "x")

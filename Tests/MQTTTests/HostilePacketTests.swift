@@ -48,7 +48,7 @@ import Testing
   @Test(.timeLimit(.minutes(10)), arguments: [MQTTConfiguration.ProtocolVersion.v5, .v311])
   func theLibrarySurvivesAnyBytes(version: MQTTConfiguration.ProtocolVersion) throws {
     let generator = SplitMix.announced()
-    let connections = Shared.isFullRun ? 20_000 : 800
+    let connections = Shared.isFullRun ? 8000 : 800
     let packets = Locked(0)
     let broker = try FakeBroker { connection, number in
       guard connection.read() != nil else { return }

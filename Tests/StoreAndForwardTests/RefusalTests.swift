@@ -85,3 +85,19 @@ import Testing
     #expect(refusals.topics.isEmpty)
   }
 }
+
+@Suite struct SequenceMarkTests {
+  /// The contract: after a crash, numbers go on at a multiple of 65,536.
+  @Test func aCrashGoesOnAtAMultipleOfTheBlock() throws {
+    let directory = try TemporaryDirectory()
+    let victim = try Outbox(path: directory.file("outbox.sqlite"))
+    let accepted = victim.append((0..<10).map { draft(.events, "\($0)") })
+    let survivor = try Outbox(path: afterCrash(directory))
+    #expect(survivor.append(draft(.events, "next")).seq == 65_536)
+    #expect(accepted.map(\.seq) == Array(1...10))
+    survivor.close()
+    // In good order nothing is skipped.
+    let next = try Outbox(path: directory.file("after-crash.sqlite"))
+    #expect(next.append(draft(.events, "after")).seq == 65_537)
+  }
+}

@@ -179,6 +179,7 @@ import Testing
     for sample in samples { #expect(sample.places.count >= sample.records.count * 8 / 10) }
     let rounds = Shared.isFullRun ? 10_000 : 135
     var (survived, salvaged, all) = (0, 0, 0)
+    var (misplaced, hidden, inLogs) = (0, 0, 0)
     let path = directory.file("damaged.sqlite")
     for round in 0..<rounds {
       let sample = samples[round % samples.count]
@@ -205,9 +206,7 @@ import Testing
         let seqs = found.filter { $0.lane == lane }.map(\.seq)
         #expect(seqs == seqs.sorted())
       }
-      if kind == .bits, log.isEmpty, found.count > 300 {
-        #expect(found.filter { known[$0.seq]?.lane != $0.lane }.count <= found.count / 10, "round \(round)")
-      }
+      misplaced += found.count { known[$0.seq]?.lane != $0.lane }
       let have = Set(found.map(\.seq))
       let positions = Dictionary(moved.map { ($1, $0) }) { first, _ in first }
       var intact: Set<UInt64> = []
@@ -227,19 +226,23 @@ import Testing
           }
         }
       }
-      // A log that is cut or whose frames are damaged may end before its last commit, which was never safe then.
       let missing = intact.subtracting(have)
       if sample.log.isEmpty {
         #expect(missing.isEmpty, "round \(round), \(kind): \(missing.count) of \(intact.count)")
       } else if kind != .cut && kind != .everything {
-        #expect(
-          missing.count <= intact.count / 20, "round \(round), \(kind): \(missing.count) of \(intact.count)")
+        // Where the log's order is lost, an older page can hide a newer one's records.
+        hidden += missing.count
+        inLogs += intact.count
       }
       survived += intact.count
       salvaged += found.count
       all += sample.records.count
     }
-    print("\(rounds) files, \(all) records, bytes of \(survived) intact, \(salvaged) salvaged")
+    print(
+      "\(rounds) files, \(all) records, bytes of \(survived) intact, \(salvaged) salvaged, \(misplaced) in another lane, "
+        + "\(hidden) of \(inLogs) in logs not found")
+    #expect(misplaced <= salvaged / 50)
+    #expect(hidden <= inLogs / 50)
   }
 
   /// Ended in the middle, as by SIGTERM or a kill, a salvage goes on at the next start, and hands nothing over twice.

@@ -19,6 +19,7 @@ final class EstablishedConnection {
   private var lastWrite = SystemClock.monotonic
   private var nextLook: Int64 = 0
   private var credentials: CredentialWatch
+  private var nextCredentialLook = SystemClock.monotonic
   private var credentialsAreRenewed = false
   /// When something was last under way, for bursts.
   private var lastBusy = SystemClock.monotonic
@@ -106,6 +107,7 @@ final class EstablishedConnection {
   }
 
   private var nextDeadline: Int64 {
+    // Nobody is woken for the credentials alone.
     var deadline = keepAliveDue
     if let idleEnd { deadline = min(deadline, idleEnd) }
     if let pause = outflow.deadline { deadline = min(deadline, pause) }
@@ -212,8 +214,12 @@ final class EstablishedConnection {
     if slept > 1.5 * Double(keepAliveInterval) * 1e-9 {
       return Ending(cause: .suspended(seconds: slept), phase: .established)
     }
+    // A link that is never idle has no other moment for it.
+    if now >= nextCredentialLook {
+      nextCredentialLook = now + keepAliveInterval
+      credentialsAreRenewed = credentialsAreRenewed || credentials.isRenewed(loop.credentialStamps)
+    }
     guard now >= keepAliveDue else { return nil }
-    credentialsAreRenewed = credentials.isRenewed(loop.credentialStamps)
     let outcome = connection.client.loopMisc()
     // It counts whole seconds: where it saw nothing to do, it will a second later.
     if connection.client.wantsToWrite { lastRead = now }
