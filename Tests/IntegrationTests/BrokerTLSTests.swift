@@ -126,8 +126,8 @@ import Testing
     #expect(retry == 5)
   }
 
-  @Test(.timeLimit(.minutes(6)))
-  func renewedCredentialsAreTakenUpWithoutARestart() async throws {
+  @Test(.timeLimit(.minutes(6)), arguments: [false, true])
+  func renewedCredentialsAreTakenUpWithoutARestart(isBusy: Bool) async throws {
     let broker = try tlsBroker(authority.issue("broker"), requiresClients: true)
     let first = try authority.issue("first")
     let directory = try TemporaryDirectory()
@@ -144,7 +144,10 @@ import Testing
     let second = try authority.issue("second")
     try replace(key, with: second.keyFile)
     try replace(certificate, with: second.certificateFile)
-    try await eventually { session.statistics.connections == 2 }
+    try await eventually {
+      if isBusy { session.publishNow(MQTTMessage(topic: "busy", text: "x")) }
+      return session.statistics.connections == 2
+    }
     try await broker.waitForLog("u'second'")
     #expect(recorder.states.count == 3)
     session.stop()

@@ -24,6 +24,9 @@ package struct SequenceGaps: Hashable, Sendable {
   /// After a crash or a power cut, numbers go on at a multiple of this (the wire contract says so).
   package static let block: UInt64 = 1 << 16
 
+  /// Crashes in a row without a message in between that are believed.
+  private static let skippedBlocks: UInt64 = 16
+
   private(set) var gaps: [ClosedRange<UInt64>] = []
   package private(set) var missing: UInt64 = 0
   /// What was skipped below a multiple of the block, oldest first.
@@ -42,7 +45,7 @@ package struct SequenceGaps: Hashable, Sendable {
   package mutating func note(_ number: UInt64) -> Outcome {
     if number > highest {
       let boundary = number / Self.block * Self.block
-      if boundary > highest + 1 {
+      if boundary > highest + 1, boundary - highest <= Self.skippedBlocks * Self.block {
         skipped.append((highest + 1)...(boundary - 1))
         if skipped.count > Self.capacity { skipped.removeFirst() }
         if number > boundary { open(boundary...(number - 1)) }
