@@ -73,7 +73,9 @@ let package = Package(
       ]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "StoreAndForward", dependencies: ["Platform", "SQLite", "Telemetry"]),
-    .target(name: "MQTT", dependencies: ["Bytes", "CMosquitto", "Platform"]),
+    // Puts a check between the socket and libmosquitto, which reads it itself.
+    .target(name: "CMosquittoReads"),
+    .target(name: "MQTT", dependencies: ["Bytes", "CMosquitto", "CMosquittoReads", "Platform"]),
     .target(
       name: "AgentCore",
       dependencies: [
@@ -163,7 +165,7 @@ let package = Package(
       dependencies: [
         "AgentCore", "JSON", "Motion", "Pipeline", "Positioning", "Sensors", "Spatial", "Telemetry",
       ]),
-    .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
+    .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
     // SQLite's files, failing on demand.
     .target(name: "FaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
     .testTarget(

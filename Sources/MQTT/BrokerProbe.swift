@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Platform
 
 /// Tries a broker once, for `check` commands: does it answer, does it let this client in, and if not, why.
@@ -5,6 +6,8 @@ public enum BrokerProbe {
   public enum Finding: Hashable, Sendable {
     /// The broker let the client in.
     case accepting(MQTTServerProperties)
+    /// The broker let the client in, and does not take its message.
+    case rejecting(MQTTServerProperties, MQTTReasonCode)
     /// The broker answered and said no.
     case refused(MQTTDisconnection)
     /// No broker answered.
@@ -17,11 +20,13 @@ public enum BrokerProbe {
   ///
   /// A clean start under the configured client identifier would throw out a running session of the same
   /// name, so the probe appends `-check` to it.
-  /// - Parameter timeout: seconds; nil takes the configuration's.
+  /// - Parameters:
+  ///   - timeout: seconds; nil takes the configuration's.
+  ///   - message: is published at QoS 1 by who was let in; under 3.1.1 brokers do not say that they dropped it.
   /// - Returns: one finding per broker, in the order of the configuration.
   /// - Throws: `MQTTError` when a setting is outside its bounds.
   public static func run(
-    _ configuration: MQTTConfiguration, timeout: Double? = nil
+    _ configuration: MQTTConfiguration, timeout: Double? = nil, publishing message: MQTTMessage? = nil
   ) throws(MQTTError) -> [Finding] {
     var configuration = configuration
     configuration.clientID += "-check"
@@ -30,11 +35,12 @@ public enum BrokerProbe {
     configuration.sessionExpiryInterval = 0
     try configuration.validate()
     let wake = try Mailbox().wake
-    return configuration.brokers.map { probe($0, configuration, wake) }
+    return configuration.brokers.map { probe($0, configuration, wake, message) }
   }
 
   private static func probe(
-    _ broker: MQTTConfiguration.Broker, _ configuration: MQTTConfiguration, _ wake: EventDescriptor
+    _ broker: MQTTConfiguration.Broker, _ configuration: MQTTConfiguration, _ wake: EventDescriptor,
+    _ message: MQTTMessage?
   ) -> Finding {
     var planner = ConnectionPlanner(
       brokerCount: 1, protocolVersion: configuration.protocolVersion, backoffBase: 1, backoffLimit: 1)
@@ -45,11 +51,14 @@ public enum BrokerProbe {
       do throws(MQTTError) {
         let client = try Client.make(configuration, will: nil, version311: attempt.version311)
         let connection = Connection(client: client, broker: broker, configuration: configuration, wake: wake)
-        switch connection.establish(onlyIPv4: attempt.onlyIPv4, interrupted: { false }) {
+        switch connection.establish(
+          onlyIPv4: attempt.onlyIPv4, isTrial: attempt.isTrial, interrupted: { false })
+        {
         case .established(let properties):
+          let refusal = message.flatMap { publish($0, through: connection, properties) }
           connection.client.disconnect()
           _ = connection.client.loopWrite()
-          return .accepting(properties)
+          return refusal.map { .rejecting(properties, $0) } ?? .accepting(properties)
         case .failed(let failure): ending = failure
         case .interrupted: ending = ConnectionPlanner.Ending(cause: .stopped, phase: .connect)
         }
@@ -66,5 +75,27 @@ public enum BrokerProbe {
       if case .refused = ending.cause { return .refused(end) }
       return .unreachable(end)
     }
+  }
+
+  /// Why the broker does not take a message; nil when it does.
+  private static func publish(
+    _ message: MQTTMessage, through connection: Connection, _ properties: MQTTServerProperties
+  ) -> MQTTReasonCode? {
+    if let limit = properties.maximumPacketSize, message.packetSize > Int(limit) { return .packetTooLarge }
+    if message.qos > properties.maximumQoS { return .qosNotSupported }
+    let deadline = SystemClock.monotonic + Int64(connection.configuration.connectTimeout * 1e9)
+    let packet = connection.client.publish(message).packet
+    while SystemClock.monotonic < deadline, connection.client.socket >= 0 {
+      _ = connection.client.loopWrite()
+      let outcome = connection.client.loopRead()
+      let events = connection.client.events
+      if let answer = events.published.first(where: { $0.packet == packet }) {
+        return answer.reason.isError ? answer.reason : nil
+      }
+      if let reason = events.serverDisconnect { return reason }
+      guard outcome.isSuccess, connection.client.packets.violation == nil else { return .unspecifiedError }
+      _ = connection.wait(for: POLLIN, until: min(deadline, SystemClock.monotonic + 100_000_000))
+    }
+    return .unspecifiedError
   }
 }

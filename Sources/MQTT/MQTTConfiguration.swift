@@ -41,6 +41,9 @@ public struct MQTTConfiguration: Hashable, Sendable {
   /// 1...65,535: how many QoS 1 messages the broker may have under way to this client, and so the largest
   /// batch that is committed at once.
   public var receiveMaximum: UInt16 = 500
+  /// Bytes of the largest packet that the broker may send, at least 256. MQTT 5 tells the broker; a larger message of 3.1.1, and
+  /// one of QoS 0 in any case, is left out and counted, everything else that is larger ends the connection.
+  public var maximumPacketSize: UInt32 = 16 << 20
   /// Leave for good: an orderly end has the broker forget the session also where `sessionExpiryInterval` would keep
   /// it (MQTT 5), once all that it had for this client has come.
   public var endsSession = false
@@ -101,6 +104,9 @@ extension MQTTConfiguration {
     try check(!clientID.utf8.contains(0), "clientID", "it contains a zero byte")
     try check((5...65_535).contains(keepAlive), "keepAlive", "\(keepAlive) s is outside 5...65535")
     try check(receiveMaximum > 0, "receiveMaximum", "it has to be 1...65535")
+    try check(
+      (256...268_435_455).contains(maximumPacketSize), "maximumPacketSize",
+      "\(maximumPacketSize) is outside 256...268435455")
     try check((1...1000).contains(publishWindow), "publishWindow", "\(publishWindow) is outside 1...1000")
     try check((1...300).contains(connectTimeout), "connectTimeout", "\(connectTimeout) s is outside 1...300")
     try check(backoffBase > 0, "backoffBase", "it has to be above 0 s")

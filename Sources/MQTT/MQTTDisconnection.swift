@@ -1,12 +1,17 @@
 /// Why there is no connection to a broker.
 public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConvertible {
   /// How far the attempt had come.
-  public enum Phase: String, Hashable, Sendable {
+  public enum Phase: String, Hashable, Sendable, Comparable, CaseIterable {
     case lookup = "name lookup"
     case tcp = "TCP connection"
     case tls = "TLS handshake"
     case connect = "MQTT connection"
     case established
+
+    /// The earlier one is the smaller.
+    public static func < (a: Phase, b: Phase) -> Bool {
+      allCases.firstIndex(of: a) ?? 0 < allCases.firstIndex(of: b) ?? 0
+    }
   }
 
   public enum Cause: Hashable, Sendable {

@@ -35,6 +35,8 @@ public final class MQTTSession: Sendable {
     public var received: @Sendable ([MQTTMessage]) -> BatchOutcome
     /// The broker's answer to a subscription: what it granted, or why it refused.
     public var subscriptionAnswered: @Sendable (_ filter: String, _ reason: MQTTReasonCode) -> Void
+    /// Something that a person should know, in a sentence; the connection goes on.
+    public var warned: @Sendable (String) -> Void
     /// What is published before the link is closed at the end of a burst, as in `asleep`. It is told the seconds to the
     /// next burst; nil when only `wakeUp` begins one.
     public var farewell: @Sendable (_ secondsToNextBurst: Double?) -> [MQTTMessage]
@@ -45,12 +47,14 @@ public final class MQTTSession: Sendable {
       connectionChanged: @escaping @Sendable (MQTTConnectionState) -> Void = { _ in },
       received: @escaping @Sendable ([MQTTMessage]) -> BatchOutcome = { _ in .kept },
       subscriptionAnswered: @escaping @Sendable (String, MQTTReasonCode) -> Void = { _, _ in },
+      warned: @escaping @Sendable (String) -> Void = { _ in },
       farewell: @escaping @Sendable (Double?) -> [MQTTMessage] = { _ in [] },
       will: (@Sendable () -> MQTTMessage?)? = nil
     ) {
       self.connectionChanged = connectionChanged
       self.received = received
       self.subscriptionAnswered = subscriptionAnswered
+      self.warned = warned
       self.farewell = farewell
       self.will = will
     }

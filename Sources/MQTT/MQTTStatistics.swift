@@ -16,6 +16,8 @@ public struct MQTTStatistics: Hashable, Sendable {
   public var droppedNow = 0
   /// Messages handed to the handler.
   public var received = 0
+  /// Messages larger than `MQTTConfiguration.maximumPacketSize` that were left out.
+  public var oversized = 0
   /// What all connections together used of the link.
   public var link = LinkUse()
 

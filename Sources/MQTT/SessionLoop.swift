@@ -115,7 +115,7 @@ final class SessionLoop {
         client: client, broker: broker, configuration: configuration, wake: mailbox.wake)
       // A name lookup cannot be interrupted.
       heartbeat.expectPause(seconds: 120)
-      let establishment = connection.establish(onlyIPv4: attempt.onlyIPv4) {
+      let establishment = connection.establish(onlyIPv4: attempt.onlyIPv4, isTrial: attempt.isTrial) {
         heartbeat.beat()
         return mailbox.stopRequested
       }

@@ -10,6 +10,8 @@ package struct AgentEnvironment: Sendable {
   package var counters: [String: Int]
   /// Why messages are in memory only; nil while they are safe.
   package var storeProblem: String?
+  /// What the broker refuses, and why; nil while it takes all.
+  package var deliveryProblem: String?
   /// The computer's health.
   package var device: DeviceHealth?
   /// Whether the vehicle takes configuration, regions and commands over MQTT; nil where there is nobody to send any.
@@ -18,11 +20,12 @@ package struct AgentEnvironment: Sendable {
   package var processor, radio: EnergyAccount?
 
   package init(
-    counters: [String: Int] = [:], storeProblem: String? = nil, device: DeviceHealth? = nil,
-    processor: EnergyAccount? = nil, radio: EnergyAccount? = nil
+    counters: [String: Int] = [:], storeProblem: String? = nil, deliveryProblem: String? = nil,
+    device: DeviceHealth? = nil, processor: EnergyAccount? = nil, radio: EnergyAccount? = nil
   ) {
     self.counters = counters
     self.storeProblem = storeProblem
+    self.deliveryProblem = deliveryProblem
     self.device = device
     self.processor = processor
     self.radio = radio
@@ -141,6 +144,7 @@ struct StatusReporter: Sendable {
     message.device = environment.device
     message.storeProblem = environment.storeProblem
     message.isManagedRemotely = environment.isManagedRemotely
+    message.deliveryProblem = environment.deliveryProblem
     message.sources = sources.values.sorted { $0.name < $1.name }
     message.counters = environment.counters
     return message

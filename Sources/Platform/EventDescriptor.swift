@@ -67,6 +67,12 @@ public final class SignalDescriptor: Sendable {
     return numbers
   }
 
+  /// Whether one of these signals has arrived and nobody has looked: for work that is under way before the loop that does.
+  public static func isPending(_ signals: [Int32]) -> Bool {
+    var set = sigset_t()
+    return unsafe sigpending(&set) == 0 && signals.contains { unsafe sigismember(&set, $0) == 1 }
+  }
+
   /// Lets writes to a closed pipe or socket fail with an error instead of ending the process.
   public static func ignoreBrokenPipes() {
     signal(SIGPIPE, SIG_IGN)

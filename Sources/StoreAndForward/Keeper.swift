@@ -23,14 +23,20 @@ final class Keeper {
   /// False where there never was room for a reserve.
   private var hasReserve = false
   private var isClosed = false
+  private let isCancelled: @Sendable () -> Bool
 
-  init(path: String, configuration: OutboxConfiguration) throws(OutboxError) {
+  /// - Parameter isCancelled: asked while a damaged store is salvaged; what is left then is salvaged at the next start.
+  init(
+    path: String, configuration: OutboxConfiguration, isCancelled: @escaping @Sendable () -> Bool
+  ) throws(OutboxError) {
     self.path = path
+    self.isCancelled = isCancelled
     self.configuration = configuration
     memory = MemoryLanes(limit: configuration.memoryBytes)
     lock = try StoreLock.acquire(path)
     reserve = SpaceReserve(store: path)
     openStore()
+    resumeSalvage()
     agenda.ignoreDrops(drops)
   }
 
@@ -97,7 +103,9 @@ final class Keeper {
     var result: [OutboxRecord] = []
     result.reserveCapacity(limit)
     attempt { () throws(SQLiteError) in
-      try drain.next(limit: limit, store: store, memory: memory, limits: configuration, into: &result)
+      try drain.next(
+        limit: limit, store: store, memory: memory, limits: configuration, now: SystemClock.monotonic,
+        into: &result)
     }
     if !drain.removals.isEmpty { agenda.schedule(seconds: Agenda.patience) }
     return result
@@ -120,6 +128,23 @@ final class Keeper {
     } else {
       agenda.schedule(seconds: Agenda.patience)
     }
+  }
+
+  /// Keeps a record that nobody may publish now; a dead letter when it has waited for too long, or cannot wait. Returns nil
+  /// when it was not handed out.
+  func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {
+    guard let place = drain.record(seq) else { return nil }
+    var found = memory.find(place.place, in: place.lane)
+    if found == nil {
+      attempt { () throws(SQLiteError) in found = try store?.find(place.place, in: place.lane) }
+    }
+    guard let found else { return nil }
+    let age = (store?.clock.now ?? found.storedAt) - found.storedAt
+    let isKept =
+      !isLasting && age < Int64(configuration.refusedAge)
+      && drain.withhold(seq, topic: found.topic, at: SystemClock.monotonic)
+    if !isKept { reject(seq, reason: reason) }
+    return OutboxRefusal(topic: found.topic, isKept: isKept)
   }
 
   func reject(_ seq: UInt64, reason: String) {
@@ -216,22 +241,49 @@ final class Keeper {
     store = nil
     drain = Drain()
     let place = Recovery.setAside(path)
-    var salvaged = 0
     do throws(SQLiteError) {
       let fresh = try Store(path: path)
       adopt(fresh)
-      Recovery.salvage(place) { records in
-        do throws(SQLiteError) {
-          try move(records, to: fresh)
-          salvaged += records.count
-        } catch {
-          degrade(error)
-        }
-      }
+      salvage(place, into: fresh, cause: failure.message)
     } catch {
+      agenda.report(.setAside(path: place, cause: failure.message, salvaged: 0, lost: nil))
       degrade(error)
     }
-    agenda.report(.setAside(path: place, cause: failure.message, salvaged: salvaged))
+  }
+
+  /// Takes over what can be proved of a damaged store. Where it is ended before, or the disk takes no more, the next start goes
+  /// on behind the last record that was taken over.
+  private func salvage(_ place: String, into fresh: Store, cause: String) {
+    var failure: SQLiteError?
+    let result = Salvage.run(place, after: (try? fresh.salvaged()) ?? nil, isCancelled: isCancelled) {
+      records in
+      guard let last = records.last else { return true }
+      do throws(SQLiteError) {
+        try move(records, to: fresh) { () throws(SQLiteError) in
+          try fresh.setMeta("salvaged", "\(last.lane.rawValue) \(last.seq)")
+        }
+        return true
+      } catch {
+        failure = error
+        return false
+      }
+    }
+    let lost = result.isCancelled ? nil : result.expected.map { max(0, $0 - result.records) }
+    agenda.report(.setAside(path: place, cause: cause, salvaged: result.records, lost: lost))
+    if let failure { return degrade(failure) }
+    guard !result.isCancelled else { return }
+    attempt { () throws(SQLiteError) in
+      try transact(fresh, isSynced: true) { () throws(SQLiteError) in
+        try fresh.database.execute("DELETE FROM meta WHERE key = 'salvaged'")
+      }
+      Recovery.finish(path)
+    }
+  }
+
+  /// Goes on with a salvage that was interrupted.
+  private func resumeSalvage() {
+    guard degradation == nil, !isCancelled(), let store, let place = Recovery.pending(path) else { return }
+    salvage(place, into: store, cause: "its salvage was interrupted")
   }
 
   /// Writes records under new numbers, with what else is to happen in the same transaction.
@@ -284,6 +336,7 @@ final class Keeper {
       degradation = nil
       temporary.end()
       agenda.report(.recovered(records: records.count))
+      resumeSalvage()
     } catch {
       // A handle that outlived its file system never works again; a new one may.
       if error.code.primary != .full { self.store = nil }
@@ -391,6 +444,7 @@ final class Keeper {
       mode: degradation.map(OutboxStatus.Mode.memory) ?? .durable,
       epoch: store?.epoch ?? temporary.identity.epoch,
       lanes: OutboxStatus.lanes(store, memory, removals: drain.removals), deadLetters: store?.deadCount ?? 0,
+      refusedTopics: drain.refusals.topics,
       commits: store?.commits ?? 0)
   }
 }

@@ -23,9 +23,9 @@ public import Telemetry
 ///
 /// ## On disk
 /// One SQLite database in WAL mode (`Schema`): `meta` (format, epoch, mark, clock, inode), `lanes` (what each
-/// holds and has dropped), a table per lane keyed by seq, and `dead`. Each record carries a checksum of its
-/// topic and payload. Beside it lies `….lock`, held while an outbox has the store open. A damaged store
-/// becomes `….damaged-DATE`. Acknowledged records are deleted in groups, within half a second: after a crash
+/// holds and has dropped), a table per lane keyed by seq, and `dead`. Each record carries a checksum of all
+/// of it. Beside it lies `….lock`, held while an outbox has the store open. A damaged store becomes
+/// `….damaged-DATE`, and `….salvage` names it until all that can be proved of it is taken over (`Salvage`). Acknowledged records are deleted in groups, within half a second: after a crash
 /// in between they are sent again, with the same seq.
 public final class Outbox: Sendable {
   let keeper: Locked<Keeper>
@@ -34,14 +34,19 @@ public final class Outbox: Sendable {
   private let ended: EventDescriptor
   private let housekeeper = Locked<DedicatedThread?>(nil)
   private let notice: @Sendable (OutboxNotice) -> Void
+  private let isClosing: Locked<Bool>
 
   /// Opens the store at `path`, and makes it, not its directory, where there is none. A disk that does not
   /// let it is no error: the outbox begins in memory and keeps trying.
-  /// - Parameter notice: called on whichever thread met the news, never while a lock is held.
+  /// - Parameters:
+  ///   - notice: called on whichever thread met the news, never while a lock is held.
+  ///   - isCancelled: asked while a damaged store is salvaged, as here: whether the program is to end. What is left then is
+  ///     salvaged at the next start.
   /// - Throws: `OutboxError` when a limit is out of bounds or another process has the store open.
   public init(
     path: String, configuration: OutboxConfiguration = OutboxConfiguration(),
-    notice: @escaping @Sendable (OutboxNotice) -> Void = { _ in }
+    notice: @escaping @Sendable (OutboxNotice) -> Void = { _ in },
+    isCancelled: @escaping @Sendable () -> Bool = { false }
   ) throws(OutboxError) {
     try configuration.validate()
     do throws(SystemError) {
@@ -51,7 +56,10 @@ public final class Outbox: Sendable {
       throw OutboxError(operation: "open", object: path, cause: error.description)
     }
     self.notice = notice
-    keeper = Locked(try Keeper(path: path, configuration: configuration))
+    let isClosing = Locked(false)
+    self.isClosing = isClosing
+    keeper = Locked(
+      try Keeper(path: path, configuration: configuration) { isClosing.withLock { $0 } || isCancelled() })
     use { _ in }
     try startHousekeeping(path)
   }
@@ -102,6 +110,15 @@ public final class Outbox: Sendable {
   /// - Parameter reason: for people, as in "not authorized (0x87)".
   public func reject(_ seq: UInt64, reason: String) { use { $0.reject(seq, reason: reason) } }
 
+  /// The broker refuses this one. Where that may be set right (`isLasting` is false), it stays, and with it all that waits for
+  /// the same topic, until the pause is over or `offerAgain` is called, for as long as the configuration's `refusedAge`; otherwise it
+  /// goes to the dead letters. Returns nil for one that was not handed out.
+  /// - Parameter reason: for people, as in "not authorized (0x87)".
+  @discardableResult
+  public func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {
+    use { $0.refuse(seq, reason: reason, isLasting: isLasting) }
+  }
+
   /// The newest dead letters, newest first, at most `limit`.
   public func deadLetters(limit: Int = 100) -> [DeadLetter] { use { $0.deadLetters(limit: limit) } }
 
@@ -121,6 +138,7 @@ public final class Outbox: Sendable {
 
   /// Flushes and closes the store. Later calls find an outbox that works in memory; `deinit` calls it too.
   public func close() {
+    isClosing.withLock { $0 = true }
     let wasOpen = use { $0.close() }
     guard wasOpen else { return }
     wake.signal()

@@ -33,6 +33,9 @@ public struct OutboxConfiguration: Hashable, Sendable {
   public var other = LaneLimits(bytes: 16 << 20, age: 7 * 86_400, durability: .withinASecond)
   /// How many dead letters are kept; the oldest make room.
   public var deadLetters = 1000
+  /// Seconds for which a record is kept, from its acceptance, that the broker does not permit: what is refused after that is a
+  /// dead letter. 0 keeps none.
+  public var refusedAge = 86_400
   /// Bytes that records may take in memory while the disk takes none, all lanes together.
   public var memoryBytes = 2 << 20
 

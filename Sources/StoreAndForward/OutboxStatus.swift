@@ -29,6 +29,8 @@ public struct OutboxStatus: Hashable, Sendable {
   /// By `DeliveryLane.rawValue`.
   public var lanes: [LaneStatus]
   public var deadLetters: Int
+  /// Topics whose records wait because the broker refuses them.
+  public var refusedTopics: [String] = []
   /// Transactions committed since the outbox was opened.
   public var commits: Int
 
@@ -59,14 +61,27 @@ public struct OutboxStatus: Hashable, Sendable {
   public var records: Int { lanes.reduce(0) { $0 + $1.records } }
 }
 
+/// What became of a record that a broker refused.
+public struct OutboxRefusal: Hashable, Sendable {
+  public var topic: String
+  /// Whether it waits for another attempt; a dead letter otherwise.
+  public var isKept: Bool
+
+  package init(topic: String, isKept: Bool) {
+    self.topic = topic
+    self.isKept = isKept
+  }
+}
+
 /// Something that a person should hear about once, when it happens.
 public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
   /// The disk takes nothing: from now on records are kept in memory.
   case degraded(String)
   /// The disk takes records again; those kept in memory are on it.
   case recovered(records: Int)
-  /// The store was damaged and set aside; what could be read of it was taken over.
-  case setAside(path: String, cause: String, salvaged: Int)
+  /// The store was damaged and set aside; what its checksums prove was taken over. `lost` is how many more records it said that
+  /// it had; nil where that cannot be read any more, or the salvage goes on later.
+  case setAside(path: String, cause: String, salvaged: Int, lost: Int?)
   /// The store is a copy of one that went on elsewhere: it goes on under another epoch.
   case newEpoch(String)
   /// A lane was full or a record too old: the oldest made room.
@@ -76,8 +91,9 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .degraded(let cause): "outbox keeps records in memory only: \(cause); free or repair the disk"
     case .recovered(let records): "outbox writes to disk again; \(records) records moved out of memory"
-    case .setAside(let path, let cause, let salvaged):
-      "outbox was damaged (\(cause)), was set aside as \(path), and \(salvaged) records were salvaged"
+    case .setAside(let path, let cause, let salvaged, let lost):
+      "outbox was damaged (\(cause)), was set aside as \(path), and \(salvaged) records were salvaged; "
+        + (lost.map { $0 == 0 ? "none is lost" : "\($0) are lost" } ?? "how many are lost is not known")
     case .newEpoch(let epoch): "outbox was restored from a copy and goes on as epoch \(epoch)"
     case .dropped(let lane, let records, let cause):
       "outbox dropped \(records) of the oldest records of lane \(lane): \(cause)"

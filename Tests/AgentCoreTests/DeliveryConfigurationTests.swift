@@ -55,13 +55,14 @@ import Testing
         "store.sync=everything", "store.events_megabytes=1", "store.events_days=2",
         "store.state_megabytes=0.5", "store.state_days=1", "store.tracks_megabytes=3",
         "store.tracks_days=0.5",
-        "store.other_megabytes=4", "store.other_days=0", "store.dead_letters=5", "store.memory_megabytes=6"
+        "store.other_megabytes=4", "store.other_days=0", "store.dead_letters=5", "store.memory_megabytes=6",
+        "store.refused_hours=0.5"
       ).store.outbox
     #expect(outbox.events == .init(bytes: 1 << 20, age: 172_800, durability: .beforeAccepting))
     #expect(outbox.state == .init(bytes: 1 << 19, age: 86_400, durability: .beforeAccepting))
     #expect(outbox.tracks == .init(bytes: 3 << 20, age: 43_200, durability: .beforeAccepting))
     #expect(outbox.other == .init(bytes: 4 << 20, age: nil, durability: .beforeAccepting))
-    #expect(outbox.deadLetters == 5 && outbox.memoryBytes == 6 << 20)
+    #expect(outbox.deadLetters == 5 && outbox.memoryBytes == 6 << 20 && outbox.refusedAge == 1800)
     let relaxed = try load("store.sync=second").store.outbox
     #expect(DeliveryLane.allCases.allSatisfy { relaxed.limits(of: $0).durability == .withinASecond })
   }

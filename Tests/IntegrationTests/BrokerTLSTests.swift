@@ -84,6 +84,27 @@ import Testing
     #expect(try await !firstState(settings).isConnected)
   }
 
+  /// The check stands between TLS and the library as well.
+  @Test(.timeLimit(.minutes(6)))
+  func anUnknownPropertyThroughTLSEndsTheConnectionAndNotTheProcess() async throws {
+    let identity = try authority.issue("broker")
+    let port: Int = try FreePort.next()
+    let server = try ChildProcess(
+      "sh",
+      [
+        "-c",
+        "(printf '\\040\\005\\000\\000\\002\\177\\000'; sleep 600) | openssl s_server -quiet -accept 127.0.0.1:\(port) "
+          + "-cert \(identity.certificateFile) -key \(identity.keyFile)",
+      ])
+    var settings = MQTTConfiguration(
+      brokers: [.init(host: "127.0.0.1", port: port)], clientID: "vehicle")
+    settings.tls = MQTTTLS(trust: .file(authority.certificateFile))
+    settings.protocolVersion = .v5
+    let state = try await firstState(settings, saying: "unknown property 0x7f")
+    #expect(state.cause?.contains("CONNACK, byte 5: unknown property 0x7f") == true, "\(state)")
+    #expect(server.isRunning)
+  }
+
   @Test(.timeLimit(.minutes(6)))
   func missingFilesAreNamed() async throws {
     var settings = MQTTConfiguration(brokers: [.init(host: "127.0.0.1", port: 1)], clientID: "x")
@@ -105,8 +126,8 @@ import Testing
     #expect(retry == 5)
   }
 
-  @Test(.timeLimit(.minutes(6)))
-  func renewedCredentialsAreTakenUpWithoutARestart() async throws {
+  @Test(.timeLimit(.minutes(6)), arguments: [false, true])
+  func renewedCredentialsAreTakenUpWithoutARestart(isBusy: Bool) async throws {
     let broker = try tlsBroker(authority.issue("broker"), requiresClients: true)
     let first = try authority.issue("first")
     let directory = try TemporaryDirectory()
@@ -123,7 +144,10 @@ import Testing
     let second = try authority.issue("second")
     try replace(key, with: second.keyFile)
     try replace(certificate, with: second.certificateFile)
-    try await eventually { session.statistics.connections == 2 }
+    try await eventually {
+      if isBusy { session.publishNow(MQTTMessage(topic: "busy", text: "x")) }
+      return session.statistics.connections == 2
+    }
     try await broker.waitForLog("u'second'")
     #expect(recorder.states.count == 3)
     session.stop()

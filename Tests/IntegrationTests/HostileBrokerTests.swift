@@ -85,6 +85,36 @@ import Testing
     #expect(properties.protocolLevel == 4)
   }
 
+  /// As amqtt does.
+  @Test(.timeLimit(.minutes(6)), arguments: [true, false])
+  func aBrokerThatDoesNotAnswerMQTT5IsAskedWith311(isProbe: Bool) async throws {
+    let broker = try FakeBroker { connection, _ in
+      guard let packet = connection.read() else { return }
+      if packet.protocolLevel == 4 { connection.sendConnectAnswer(0, properties: nil) }
+      connection.waitForEnd()
+    }
+    var settings = fakeConfiguration(broker)
+    settings.connectTimeout = 20
+    if isProbe {
+      let probed = settings
+      let findings = try await Task.detached { try BrokerProbe.run(probed) }.value
+      guard case .accepting(let properties)? = findings.first else {
+        Issue.record("\(findings)")
+        return
+      }
+      #expect(properties.protocolLevel == 4)
+      return
+    }
+    let states = try await statesUntilConnected(broker, settings)
+    guard case .connected(let properties)? = states.last, case .disconnected(let end, _)? = states.first
+    else {
+      Issue.record("\(states)")
+      return
+    }
+    #expect(properties.protocolLevel == 4)
+    #expect(end.cause == .timedOut(seconds: 5))
+  }
+
   @Test(
     .timeLimit(.minutes(6)),
     arguments: [

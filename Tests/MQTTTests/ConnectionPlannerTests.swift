@@ -62,6 +62,19 @@ import Testing
     #expect(!back.version311 && back.wait > 0)
   }
 
+  @Test(arguments: [MQTTDisconnection.Cause.closedByPeer, .timedOut(seconds: 5), .protocolViolation("x")])
+  func aBrokerThatClosesOrIsSilentIsAskedWith311AtOnceAndWith5InTheNextRound(cause: MQTTDisconnection.Cause) {
+    var planner = planner(1)
+    var generator = SystemRandomNumberGenerator()
+    #expect(planner.next(using: &generator).isTrial)
+    planner.ended(Ending(cause: cause, phase: .connect))
+    #expect(planner.next(using: &generator) == Attempt(broker: 0, version311: true, onlyIPv4: false, wait: 0))
+    planner.ended(Ending(cause: cause, phase: .connect))
+    let back = planner.next(using: &generator)
+    // A broker that is only slow gets all of the time then.
+    #expect(!back.version311 && back.wait > 0 && !back.isTrial)
+  }
+
   @Test func aFixedVersionIsNeverChanged() {
     var planner = planner(1, .v5)
     var generator = SystemRandomNumberGenerator()
@@ -76,10 +89,13 @@ import Testing
     var generator = SystemRandomNumberGenerator()
     _ = planner.next(using: &generator)
     planner.ended(Ending(cause: .timedOut(seconds: 20), phase: .tcp, wasIPv6: true))
-    #expect(planner.next(using: &generator) == Attempt(broker: 0, version311: false, onlyIPv4: true, wait: 0))
+    #expect(
+      planner.next(using: &generator)
+        == Attempt(broker: 0, version311: false, onlyIPv4: true, wait: 0, isTrial: true))
     planner.ended(unreachable)
     #expect(
-      planner.next(using: &generator) == Attempt(broker: 1, version311: false, onlyIPv4: false, wait: 0))
+      planner.next(using: &generator)
+        == Attempt(broker: 1, version311: false, onlyIPv4: false, wait: 0, isTrial: true))
   }
 
   @Test func wrongCredentialsWaitLong() {

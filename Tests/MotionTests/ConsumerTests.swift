@@ -67,13 +67,15 @@ import Testing
   }
 
   @Test func saysWhichOutputsAreUnavailableOrDegraded() {
-    func outputs(_ present: Set<SensorKind>) -> (unavailable: Set<MotionOutput>, degraded: Set<MotionOutput>) {
+    func outputs(_ present: Set<SensorKind>) -> (unavailable: Set<MotionOutput>, degraded: Set<MotionOutput>)
+    {
       let limitations = CapabilityCheck(required: [], present: present).limitations
       func which(_ isMeant: (MotionLimitation) -> Bool) -> Set<MotionOutput> {
         Set(limitations.filter { isMeant($0.value) }.keys)
       }
       return (
-        which { if case .unavailable = $0 { true } else { false } }, which { if case .degraded = $0 { true } else { false } }
+        which { if case .unavailable = $0 { true } else { false } },
+        which { if case .degraded = $0 { true } else { false } }
       )
     }
     let poor = outputs([.accelerometer, .positioning])

@@ -63,7 +63,7 @@ import Testing
     try writeFile(path, Array(repeating: 0x5A, count: 20_000))
     let outbox = try Outbox(path: path, notice: recorder.handler)
     #expect(outbox.status.mode == .durable)
-    guard case .setAside(let place, _, let salvaged)? = recorder.notices.first else {
+    guard case .setAside(let place, _, let salvaged, _)? = recorder.notices.first else {
       Issue.record("expected a notice, got \(recorder.notices)")
       return
     }

@@ -27,7 +27,11 @@ public final class FakeBroker: Sendable {
         guard let number else { return }
         _ = try? DedicatedThread.start(name: "fake-broker-\(number)") {
           script(FakeBrokerConnection(descriptor: descriptor), number)
-          shutdown(descriptor, Int32(SHUT_RDWR))
+          state.withLock {
+            $0.connections.removeAll { $0 == descriptor }
+            shutdown(descriptor, Int32(SHUT_RDWR))
+            close(descriptor)
+          }
         }
       }
     }

@@ -20,6 +20,8 @@ extension AgentConfiguration.MQTT {
       clientID: reader.optionalText("mqtt.client_id") ?? "odographd-\(fleet)-\(vehicle)")
     client.protocolVersion = try reader.text("mqtt.protocol") == "5" ? .automatic : .v311
     client.keepAlive = try reader.integer("mqtt.keepalive")
+    // A document of remote management has at most a megabyte.
+    client.maximumPacketSize = (1 << 20) + (64 << 10)
     client.radioTail = try reader.number("energy.radio_tail")
     client.userName = reader.optionalText("mqtt.user")
     client.password = reader.optionalText("mqtt.password_file").map(MQTTSecret.file)

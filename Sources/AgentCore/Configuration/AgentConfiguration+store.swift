@@ -25,6 +25,7 @@ extension AgentConfiguration.Store {
     outbox.tracks = try .init(reader, "tracks")
     outbox.other = try .init(reader, "other")
     outbox.deadLetters = try reader.integer("store.dead_letters")
+    outbox.refusedAge = Int(try reader.number("store.refused_hours") * 3600)
     outbox.memoryBytes = try reader.bytes("store.memory_megabytes")
   }
 

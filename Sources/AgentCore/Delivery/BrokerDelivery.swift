@@ -20,6 +20,7 @@ final class BrokerDelivery: MessageDelivery {
   private let messageExpiry: Locked<Int?>
   private let lastWill: @Sendable () -> MQTTMessage
   private let log: Logger
+  private let refusals: Locked<RefusalLog>
 
   /// Seconds without an acknowledgement after which a stop leaves the rest to the next start.
   private static let stallLimit = 5.0
@@ -38,8 +39,9 @@ final class BrokerDelivery: MessageDelivery {
     self.log = log
     try Self.makeFolder(of: configuration.store.path)
     let outbox = try Outbox(
-      path: configuration.store.path, configuration: configuration.store.outbox
-    ) { log.warning($0.event, "\($0)") }
+      path: configuration.store.path, configuration: configuration.store.outbox,
+      notice: { log.warning($0.event, "\($0)") },
+      isCancelled: { SignalDescriptor.isPending([SIGTERM, SIGINT]) })
     let presence = Presence()
     (self.outbox, self.presence) = (outbox, presence)
     plan = Locked(LinkPlan(configuration.mqtt))
@@ -50,11 +52,21 @@ final class BrokerDelivery: MessageDelivery {
       Self.message(formats.lastWill(presence.will()), expiry: nil)
     }
     self.lastWill = lastWill
+    let refusals = Locked(RefusalLog())
+    self.refusals = refusals
     let settings = configuration.mqtt.client
     session = try MQTTSession(
       configuration: settings,
       subscriptions: (remote?.filters ?? []).map { MQTTSubscription($0) },
-      outbound: OutboxProvider(outbox: outbox),
+      outbound: OutboxProvider(outbox: outbox) { refusal, reason in
+        let line = refusals.withLock {
+          $0.observe(refusal, reason: "\(reason)", at: SystemClock.monotonic)
+        }
+        guard let line else { return }
+        log.warning(
+          .publishRefused, line.isKept ? "refused by the broker, kept" : "refused by the broker for good",
+          metadata: ["topic": "\(line.topic)", "reason": "\(line.reason)", "count": "\(line.count)"])
+      },
       handlers: MQTTSession.Handlers(
         connectionChanged: { state in
           Self.report(state, to: log)
@@ -75,6 +87,7 @@ final class BrokerDelivery: MessageDelivery {
           log.warning(
             .remoteRefused, "no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
         },
+        warned: { log.warning(.messageDropped, "\($0)") },
         farewell: { seconds in
           guard let asleep = presence.asleep(nextContactIn: seconds).flatMap(formats.asleep) else {
             return []
@@ -116,6 +129,11 @@ final class BrokerDelivery: MessageDelivery {
 
   var storeProblem: String? {
     if case .memory(let cause) = outbox.status.mode { cause } else { nil }
+  }
+
+  var deliveryProblem: String? {
+    let topics = outbox.status.refusedTopics
+    return refusals.withLock { $0.problem(waiting: topics, at: SystemClock.monotonic) }
   }
 
   func observe(isAtRest: Bool, at timestamp: Timestamp) {
@@ -260,6 +278,7 @@ extension LinkChange {
 /// Lets the MQTT session draw on the durable queue. A record's `seq` is its token.
 private struct OutboxProvider: OutboundProvider {
   let outbox: Outbox
+  let refused: @Sendable (OutboxRefusal, MQTTReasonCode) -> Void
 
   func next(limit: Int) -> [OutboundRecord] {
     outbox.next(limit: limit).map { record in
@@ -275,7 +294,11 @@ private struct OutboxProvider: OutboundProvider {
 
   func acknowledged(_ tokens: [UInt64]) { outbox.remove(tokens) }
 
-  func rejected(_ token: UInt64, reason: MQTTReasonCode) { outbox.reject(token, reason: "\(reason)") }
+  func rejected(_ token: UInt64, reason: MQTTReasonCode) {
+    // Who may publish what is set right at the broker; the rest lies in the message.
+    let refusal = outbox.refuse(token, reason: "\(reason)", isLasting: reason != .notAuthorized)
+    if let refusal { refused(refusal, reason) }
+  }
 
   func offerAgain() { outbox.offerAgain() }
 }

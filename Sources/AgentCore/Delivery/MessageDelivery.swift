@@ -17,6 +17,9 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// Why messages are kept in memory only; nil while they are safe.
   var storeProblem: String? { get }
 
+  /// What the broker refuses, and why; nil while it takes all.
+  var deliveryProblem: String? { get }
+
   /// How the connection to a broker stands; nil where messages do not go to one.
   var link: LinkReport? { get }
 
@@ -31,6 +34,7 @@ extension MessageDelivery {
   /// Nothing, where messages do not go by radio.
   var radio: EnergyAccount { EnergyAccount(seconds: 0, starts: 0, bytes: 0) }
   var storeProblem: String? { nil }
+  var deliveryProblem: String? { nil }
   var link: LinkReport? { nil }
   func observe(isAtRest: Bool, at timestamp: Timestamp) {}
 }

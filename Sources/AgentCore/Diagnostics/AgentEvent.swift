@@ -11,6 +11,8 @@ enum AgentEvent: String, CaseIterable, Sendable {
   case reloadIgnored = "agent.reload_ignored"
   case brokerConnected = "broker.connected"
   case brokerUnreachable = "broker.unreachable"
+  case messageDropped = "broker.message_dropped"
+  case publishRefused = "publish.refused"
   case linkChanged = "link.changed"
   case reconnectRefused = "link.reconnect_refused"
   case sourceActive = "source.active"

@@ -8,6 +8,7 @@ internal import Sensors
 internal import SensorsGPSD
 internal import SensorsIIO
 internal import Spatial
+internal import Telemetry
 
 /// Looks at what a configuration needs from the machine and the network, and says what is missing and what to do.
 package struct EnvironmentCheck {
@@ -17,7 +18,7 @@ package struct EnvironmentCheck {
     self.configuration = configuration
   }
 
-  /// Looks at everything; takes at most some seconds a part. Nothing is published and no sensor is powered.
+  /// Looks at everything; takes at most some seconds a part. No sensor is powered, and nothing is published but an empty message to the topic of `status`, not retained, which no reader takes for one.
   package func run() -> [Finding] {
     [Finding(.ok, "configuration", "vehicle \(configuration.fleet)/\(configuration.vehicle)")]
       + RegionFile.findings(configuration.regions) + clock() + location() + input() + sensors() + store()
@@ -191,10 +192,22 @@ package struct EnvironmentCheck {
   private func broker() -> [Finding] {
     do {
       let settings = configuration.mqtt.client
-      return try BrokerProbe.run(settings, timeout: 5).enumerated().map { index, finding in
+      // The topic of a real message and no payload, which nobody takes for one.
+      let topics = try? TopicScheme(
+        root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle)
+      let message = topics.map { MQTTMessage(topic: $0.topic(.status), payload: [], qos: .atLeastOnce) }
+      return try BrokerProbe.run(settings, timeout: 5, publishing: message).enumerated().map {
+        index, finding in
         let broker = "\(settings.brokers[index])"
         switch finding {
-        case .accepting: return Finding(.ok, "broker", "\(broker) accepts us")
+        case .accepting(let properties): return Self.accepted(broker, properties)
+        case .rejecting(_, let reason):
+          return Finding(
+            .problem, "broker",
+            "\(broker) lets us in and does not take \(message?.topic ?? "messages"): \(reason)",
+            remedy:
+              "let \(settings.userName ?? settings.clientID) publish to \(topics?.topic(path: "#") ?? "it") in the "
+              + "broker's access list (the test's client identifier ends in -check)")
         case .refused(let why):
           return Finding(
             .problem, "broker", "\(broker) refuses us: \(why)",
@@ -208,6 +221,23 @@ package struct EnvironmentCheck {
     } catch {
       return [Finding(.problem, "broker", "\(error)", remedy: "correct the mqtt keys")]
     }
+  }
+}
+
+extension EnvironmentCheck {
+  /// Bytes that the usual messages need, and that the largest do.
+  private static let packetSizes = (usual: 512, largest: 16_384)
+
+  private static func accepted(_ broker: String, _ properties: MQTTServerProperties) -> Finding {
+    guard let limit = properties.maximumPacketSize, limit < packetSizes.largest else {
+      return Finding(.ok, "broker", "\(broker) accepts us")
+    }
+    return Finding(
+      limit < packetSizes.usual ? .problem : .warning, "broker",
+      "\(broker) accepts us, and no packet above \(limit) bytes: "
+        + (limit < packetSizes.usual ? "no message can pass" : "status and tracks may not pass"),
+      remedy:
+        "raise the broker's maximum packet size to \(packetSizes.largest) bytes (mosquitto: max_packet_size)")
   }
 }
 

@@ -86,7 +86,7 @@ enum StatusText {
     text += ", \(counters["messages.acknowledged"]?.integer ?? 0) delivered"
     if let dead = counters["queue.dead"]?.integer, dead > 0 { text += ", \(dead) refused for good" }
     if let problem = status?["storeProblem"]?.string { text += ", IN MEMORY ONLY: \(problem)" }
-    return [row("queue", text)]
+    return [row("queue", text)] + (status?["deliveryProblem"]?.string.map { [row("REFUSED", $0)] } ?? [])
   }
 
   private static func broker(_ document: JSONValue) -> [String] {

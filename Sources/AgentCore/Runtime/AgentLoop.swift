@@ -157,7 +157,7 @@ struct AgentLoop: ~Copyable {
     if let timestamp, let deadline = pipeline.nextDeadline, timestamp < deadline { return }
     var environment = AgentEnvironment(
       counters: delivery.counters.merging(["dropped.events": inbox.droppedEvents]) { $1 },
-      storeProblem: delivery.storeProblem)
+      storeProblem: delivery.storeProblem, deliveryProblem: delivery.deliveryProblem)
     // A recording's time is not the machine's, and the same recording is to give the same output.
     if let probe = surroundings.probe {
       environment.device = probe.read()

@@ -175,6 +175,7 @@ extension DetailPane {
     var parts: [String] = []
     if let free = status["storage"]?["free"]?.double { parts.append("\(QuantityText.volume(free)) free") }
     if let problem = status["storeProblem"]?.string { parts.append(problem) }
+    if let problem = status["deliveryProblem"]?.string { parts.append(problem) }
     if let contact = status["nextContact"]?.string { parts.append("next contact \(contact)") }
     return parts
   }

@@ -60,7 +60,7 @@ package enum CheckCommand {
       throw FleetError(error)
     }
     switch outcome {
-    case .accepting(let properties):
+    case .accepting(let properties), .rejecting(let properties, _):
       let version = properties.protocolLevel == 5 ? "5" : "3.1.1"
       findings.append(CheckFinding("reach", .ok, "\(properties.broker) speaks MQTT \(version)"))
       findings += tls(properties, isWanted: broker.tls != nil)

@@ -20,12 +20,15 @@ internal import Platform
 
   private let handle: OpaquePointer
   let events: ClientEvents
+  /// What the library reads passes through it.
+  let packets: PacketGuard
   let version311: Bool
 
-  private init(_ handle: OpaquePointer, version311: Bool) {
+  private init(_ handle: OpaquePointer, version311: Bool, maximumPacketSize: UInt32) {
     unsafe self.handle = unsafe handle
     self.version311 = version311
     events = ClientEvents(version311: version311)
+    packets = PacketGuard(version311: version311, limit: Int(maximumPacketSize))
     unsafe events.attach(to: handle)
   }
 
@@ -36,12 +39,18 @@ internal import Platform
     _ configuration: MQTTConfiguration, will: MQTTMessage?, version311: Bool
   ) throws(MQTTError) -> Client {
     Library.prepare()
+    guard PacketGuard.isInForce else {
+      throw MQTTError(
+        operation: "check what reaches", object: "libmosquitto",
+        cause: "its reading cannot be redirected; link it dynamically")
+    }
     guard let handle = unsafe mosquitto_new(configuration.clientID, configuration.cleanStart, nil) else {
       throw MQTTError(
         operation: "create client", object: configuration.clientID,
         cause: SystemError.message(for: errno) + "; check the client identifier")
     }
-    let client = unsafe Client(handle, version311: version311)
+    let client = unsafe Client(
+      handle, version311: version311, maximumPacketSize: configuration.maximumPacketSize)
     client.setOptions(configuration)
     try client.setCredentials(configuration)
     try client.setTLS(configuration)
@@ -59,6 +68,7 @@ internal import Platform
     let keepAlive = Int32(configuration.keepAlive)
     if !version311 {
       var properties = PropertyList()
+      properties.add(MQTT_PROP_MAXIMUM_PACKET_SIZE, configuration.maximumPacketSize)
       if configuration.sessionExpiryInterval > 0 {
         properties.add(MQTT_PROP_SESSION_EXPIRY_INTERVAL, configuration.sessionExpiryInterval)
       }
@@ -99,8 +109,10 @@ internal import Platform
   /// Reads what has come, and calls back for each whole packet.
   func loopRead() -> Outcome {
     Glibc.errno = 0
-    let code = unsafe mosquitto_loop_read(handle, 1)
-    return Outcome(code: code, errno: Glibc.errno)
+    return packets.around {
+      let code = unsafe mosquitto_loop_read(handle, 1)
+      return Outcome(code: code, errno: Glibc.errno)
+    }
   }
 
   /// Writes what is queued, acknowledgements included.

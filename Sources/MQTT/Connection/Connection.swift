@@ -11,6 +11,8 @@ final class Connection {
   let configuration: MQTTConfiguration
   let wake: EventDescriptor
   private var isThroughHandshake = false
+  /// Seconds for the answer to a CONNECT in a version that the broker may not know.
+  private static let trialLimit = 5.0
 
   init(
     client: consuming Client, broker: MQTTConfiguration.Broker, configuration: MQTTConfiguration,
@@ -30,15 +32,17 @@ final class Connection {
   }
 
   /// Goes through name lookup, TCP, TLS and CONNACK; no step but the lookup blocks.
-  /// - Parameter interrupted: asked whenever `wake` was signalled.
-  func establish(onlyIPv4: Bool, interrupted: () -> Bool) -> Establishment {
+  /// - Parameters:
+  ///   - isTrial: whether to give up early when the broker says nothing to CONNECT.
+  ///   - interrupted: asked whenever `wake` was signalled.
+  func establish(onlyIPv4: Bool, isTrial: Bool, interrupted: () -> Bool) -> Establishment {
     let outcome = client.connect(configuration, to: broker, onlyIPv4: onlyIPv4)
     guard outcome.isSuccess || outcome.code == MOSQ_ERR_CONN_PENDING.code else {
       return .failed(ending(connectCall: outcome))
     }
     let deadline = SystemClock.monotonic + Int64(configuration.connectTimeout * 1e9)
     if let end = waitForTCP(until: deadline, interrupted: interrupted) { return end }
-    return waitForAnswer(until: deadline, interrupted: interrupted)
+    return waitForAnswer(until: deadline, isTrial: isTrial, interrupted: interrupted)
   }
 
   private func waitForTCP(until deadline: Int64, interrupted: () -> Bool) -> Establishment? {
@@ -60,8 +64,10 @@ final class Connection {
     return .failed(Ending(cause: cause, phase: .tcp, wasIPv6: usesIPv6))
   }
 
-  private func waitForAnswer(until deadline: Int64, interrupted: () -> Bool) -> Establishment {
+  private func waitForAnswer(until end: Int64, isTrial: Bool, interrupted: () -> Bool) -> Establishment {
     let phase: MQTTDisconnection.Phase = configuration.tls == nil ? .connect : .tls
+    var deadline = end
+    var isLimited = false
     while true {
       // During the TLS handshake reading also writes, and the library's wish to write is not to be trusted.
       if configuration.tls != nil || client.events.connectAnswer == nil {
@@ -69,16 +75,22 @@ final class Connection {
       }
       // One after the other: writing after a failed read would throw away what tells why it failed.
       if let end = judge(client.loopRead(), phase) ?? judge(client.loopWrite(), phase) { return end }
+      if isTrial, !isLimited, phaseReached(phase) == .connect {
+        isLimited = true
+        deadline = min(end, SystemClock.monotonic + Int64(Self.trialLimit * 1e9))
+      }
       let soon = min(deadline, SystemClock.monotonic + 1_000_000_000)
       if wait(for: POLLIN, until: soon).woken && interrupted() { return .interrupted }
-      if SystemClock.monotonic >= deadline { return timedOut(phaseReached(phase)) }
+      if SystemClock.monotonic >= deadline {
+        return timedOut(phaseReached(phase), seconds: deadline < end ? Self.trialLimit : nil)
+      }
     }
   }
 
   /// nil while nothing is decided.
   private func judge(_ outcome: Client.Outcome, _ phase: MQTTDisconnection.Phase) -> Establishment? {
     if let answer = client.events.connectAnswer { return evaluate(answer, outcome) }
-    if outcome.isSuccess && client.socket >= 0 {
+    if outcome.isSuccess, client.socket >= 0, client.packets.violation == nil {
       if configuration.tls != nil, client.isHandshakeComplete { isThroughHandshake = true }
       return nil
     }
@@ -95,7 +107,7 @@ final class Connection {
       let cause = MQTTDisconnection.Cause.refused(answer.reason, answer.grants.reasonString)
       return .failed(Ending(cause: cause, phase: .connect))
     }
-    guard outcome.isSuccess, client.socket >= 0 else {
+    guard outcome.isSuccess, client.socket >= 0, client.packets.violation == nil else {
       return .failed(ending(outcome, phase: .connect))
     }
     if answer.grants.receiveMaximum == 0 || answer.grants.maximumPacketSize == 0 {
@@ -108,8 +120,8 @@ final class Connection {
     return .established(properties)
   }
 
-  private func timedOut(_ phase: MQTTDisconnection.Phase) -> Establishment {
-    let cause = MQTTDisconnection.Cause.timedOut(seconds: configuration.connectTimeout)
+  private func timedOut(_ phase: MQTTDisconnection.Phase, seconds: Double? = nil) -> Establishment {
+    let cause = MQTTDisconnection.Cause.timedOut(seconds: seconds ?? configuration.connectTimeout)
     return .failed(Ending(cause: cause, phase: phase, wasIPv6: phase == .tcp && usesIPv6))
   }
 }
@@ -177,6 +189,10 @@ extension Connection {
 
   /// Why a call of the library's loop failed.
   func ending(_ outcome: Client.Outcome, phase: MQTTDisconnection.Phase) -> Ending {
+    if let violation = client.packets.violation {
+      let reached = phase == .tls ? .connect : phase
+      return Ending(cause: .protocolViolation(violation.description), phase: reached)
+    }
     if configuration.tls != nil, let problem = tlsProblem {
       // What reads like an end without a word is one for which OpenSSL has words.
       let isSilent = problem.contains("unexpected eof")
@@ -185,7 +201,8 @@ extension Connection {
     let cause: MQTTDisconnection.Cause =
       switch outcome.code {
       case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code: .closedByPeer
-      case MOSQ_ERR_ERRNO.code where outcome.errno == EPIPE || outcome.errno == ECONNRESET: .closedByPeer
+      // Without an error number it is an end within a packet.
+      case MOSQ_ERR_ERRNO.code where [0, EPIPE, ECONNRESET].contains(outcome.errno): .closedByPeer
       case MOSQ_ERR_ERRNO.code: .networkError(outcome.message)
       case MOSQ_ERR_KEEPALIVE.code: .keepAliveExpired
       case MOSQ_ERR_TLS.code: .tls(outcome.message)

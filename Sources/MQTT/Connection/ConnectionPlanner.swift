@@ -3,8 +3,8 @@ internal import Platform
 /// Decides which broker is tried next, how, and after which wait. Pure: the randomness comes from outside.
 ///
 /// The brokers are tried in order of preference, one round without waiting; after a round in which none
-/// accepted comes a wait with full jitter. A broker that does not know MQTT 5 is tried with 3.1.1 at once,
-/// and keeps that until it refuses 3.1.1 too. A host whose IPv6 address does not answer is tried with IPv4.
+/// accepted comes a wait with full jitter. A broker that does not know MQTT 5, and says so, closes or does not answer (RabbitMQ 3.10
+/// and amqtt do), is tried with 3.1.1 at once, and keeps that until that fails too. A host whose IPv6 address does not answer is tried with IPv4.
 struct ConnectionPlanner {
   struct Attempt: Equatable {
     var broker: Int
@@ -12,6 +12,8 @@ struct ConnectionPlanner {
     var onlyIPv4: Bool
     /// Seconds to wait before it.
     var wait: Double
+    /// Whether to wait for an answer only briefly: nobody knows yet whether this broker answers in this version.
+    var isTrial = false
   }
 
   /// How an attempt, or the connection that came of it, ended.
@@ -35,6 +37,8 @@ struct ConnectionPlanner {
   private let limit: Double
   private var backoff: Backoff
   private var speaks311: [Bool]
+  /// Brokers that were asked in version 5.
+  private var asked: [Bool]
   private var broker = 0
   private var onlyIPv4 = false
   /// nil: the wait has still to be drawn, because a round is over.
@@ -49,6 +53,7 @@ struct ConnectionPlanner {
     self.protocolVersion = protocolVersion
     limit = backoffLimit
     backoff = Backoff(floor: min(0.1, backoffBase), base: backoffBase, limit: backoffLimit)
+    asked = Array(repeating: false, count: max(1, brokerCount))
     speaks311 = Array(repeating: protocolVersion == .v311, count: max(1, brokerCount))
   }
 
@@ -58,7 +63,9 @@ struct ConnectionPlanner {
     // Wrong credentials do not come right by asking often, and many brokers ban who tries.
     if wait == nil && refusedForGood { seconds = Double.random(in: limit / 2...limit, using: &generator) }
     wait = 0
-    return Attempt(broker: broker, version311: speaks311[broker], onlyIPv4: onlyIPv4, wait: seconds)
+    let isTrial = protocolVersion == .automatic && !speaks311[broker] && !asked[broker]
+    return Attempt(
+      broker: broker, version311: speaks311[broker], onlyIPv4: onlyIPv4, wait: seconds, isTrial: isTrial)
   }
 
   /// The next attempt as far as it is certain: a wait that is still to be drawn shows as infinity.
@@ -69,6 +76,7 @@ struct ConnectionPlanner {
 
   /// Learns from an ending.
   mutating func ended(_ ending: Ending) {
+    if ending.phase >= .connect, !speaks311[broker] { asked[broker] = true }
     if ending.cause == .clockNotSet {
       wait = Self.clockInterval
       return
@@ -110,12 +118,10 @@ struct ConnectionPlanner {
     case (.tcp, _) where ending.wasIPv6 && !onlyIPv4:
       onlyIPv4 = true
       return true
-    case (.connect, .refused(.unsupportedProtocolVersion, _)), (.connect, .protocolViolation):
+    // Some brokers of old close without a word, or say none.
+    case (.connect, .refused(.unsupportedProtocolVersion, _)), (.connect, .protocolViolation),
+      (.connect, .closedByPeer), (.connect, .timedOut):
       return changesVersion(at: broker)
-    case (.connect, .closedByPeer):
-      // Some brokers of old close without a word. Ask in the other version, but in the next round.
-      _ = changesVersion(at: broker)
-      return false
     default: return false
     }
   }

@@ -19,6 +19,7 @@ final class EstablishedConnection {
   private var lastWrite = SystemClock.monotonic
   private var nextLook: Int64 = 0
   private var credentials: CredentialWatch
+  private var nextCredentialLook = SystemClock.monotonic
   private var credentialsAreRenewed = false
   /// When something was last under way, for bursts.
   private var lastBusy = SystemClock.monotonic
@@ -30,8 +31,10 @@ final class EstablishedConnection {
   private var pingDue: Int64 = 0
   /// Messages received on this connection.
   private var receivedCount = 0
-  /// Whether the last read ended before all was read. What TLS has decrypted does not show at the socket.
-  private var hasUnread = false
+  /// Messages of this connection that were too large to be read.
+  private var droppedCount = 0
+  /// Whether the last read ended before all was read. What was read ahead does not show at the socket.
+  private var hasUnread: Bool
   /// Whether messages come so fast that it pays to wait for several.
   private var isStreaming = false
   private var leaving: Leaving?
@@ -60,6 +63,7 @@ final class EstablishedConnection {
     self.properties = properties
     self.loop = loop
     outflow = loop.outflow
+    hasUnread = !connection.client.packets.isDrained
     let configuration = loop.configuration
     hold = AcknowledgementHold(
       .init(
@@ -103,6 +107,7 @@ final class EstablishedConnection {
   }
 
   private var nextDeadline: Int64 {
+    // Nobody is woken for the credentials alone.
     var deadline = keepAliveDue
     if let idleEnd { deadline = min(deadline, idleEnd) }
     if let pause = outflow.deadline { deadline = min(deadline, pause) }
@@ -126,12 +131,8 @@ final class EstablishedConnection {
     let events = connection.client.events
     var isExhausted = false
     while failure == nil {
-      let before = events.inbound.count
-      let outcome = connection.client.loopRead()
-      failure = check(outcome)
-      // The library leaves this error behind also after a message of QoS 1: a byte by which it would wake a thread of its
-      // own, which is not there, finds no room.
-      isExhausted = outcome.errno == EAGAIN && events.inbound.count == before
+      failure = check(connection.client.loopRead())
+      isExhausted = connection.client.packets.isDrained
       if isExhausted || events.inbound.count >= Self.batchCount
         || events.inboundBytes >= Self.batchBytes
       {
@@ -146,6 +147,7 @@ final class EstablishedConnection {
     isStreaming =
       isExhausted && events.inbound.count > 1
       && (events.inbound.last?.qos == .atMostOnce || hold.isHolding)
+    warnOfDropped()
     // What came before the end counts: it was received, and acknowledgements stand.
     let refusal = handOver()
     outflow.settlePublished(events)
@@ -153,11 +155,25 @@ final class EstablishedConnection {
     return refusal ?? failure
   }
 
+  /// Reports the first message of a connection that was too large to be read, and counts all.
+  private func warnOfDropped() {
+    let count = connection.client.packets.droppedCount
+    guard count > droppedCount else { return }
+    if droppedCount == 0 {
+      loop.handlers.warned(
+        "a message of \(connection.broker) is larger than \(connection.configuration.maximumPacketSize) bytes and was left "
+          + "out; more of them are only counted")
+    }
+    loop.mailbox.count { $0.oversized += count - droppedCount }
+    droppedCount = count
+  }
+
   private func check(_ outcome: Client.Outcome) -> Ending? {
     if let reason = connection.client.events.serverDisconnect {
       return Ending(cause: .disconnectedByServer(reason), phase: .established)
     }
-    if outcome.isSuccess && connection.client.socket >= 0 { return nil }
+    let isSound = connection.client.packets.violation == nil
+    if outcome.isSuccess, connection.client.socket >= 0, isSound { return nil }
     return connection.ending(outcome, phase: .established)
   }
 
@@ -198,8 +214,12 @@ final class EstablishedConnection {
     if slept > 1.5 * Double(keepAliveInterval) * 1e-9 {
       return Ending(cause: .suspended(seconds: slept), phase: .established)
     }
+    // A link that is never idle has no other moment for it.
+    if now >= nextCredentialLook {
+      nextCredentialLook = now + keepAliveInterval
+      credentialsAreRenewed = credentialsAreRenewed || credentials.isRenewed(loop.credentialStamps)
+    }
     guard now >= keepAliveDue else { return nil }
-    credentialsAreRenewed = credentials.isRenewed(loop.credentialStamps)
     let outcome = connection.client.loopMisc()
     // It counts whole seconds: where it saw nothing to do, it will a second later.
     if connection.client.wantsToWrite { lastRead = now }

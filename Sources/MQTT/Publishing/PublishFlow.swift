@@ -141,7 +141,7 @@ extension PublishFlow {
   /// What a PUBACK's reason says about the record (MQTT 5, table 3-4).
   static func meaning(of reason: MQTTReasonCode) -> Meaning {
     switch reason {
-    case .notAuthorized, .topicNameInvalid, .payloadFormatInvalid, .packetTooLarge: .never
+    case .notAuthorized, .topicNameInvalid, .payloadFormatInvalid, .packetTooLarge, .qosNotSupported: .never
     case .quotaExceeded, .packetIdentifierInUse, .messageRateTooHigh: .notNow
     default: reason.isError ? .unnamed : .taken
     }

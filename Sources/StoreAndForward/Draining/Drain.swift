@@ -22,6 +22,8 @@ struct Drain {
   private var passed: Set<UInt64> = []
   /// Rows that were read and not handed out yet, per lane.
   private var readAhead = nothingAhead
+  /// Topics that are not handed out for now.
+  private(set) var refusals = Refusals()
   private var turns = Array(repeating: 0, count: DeliveryLane.allCases.count)
 
   // MARK: What is accepted and what is gone
@@ -82,21 +84,23 @@ struct Drain {
 
   /// Hands out the records to send next.
   /// - Throws: when the store could not be read; what else there was has been handed out.
+  /// - Parameter now: monotonic nanoseconds.
   mutating func next(
-    limit: Int, store: Store?, memory: MemoryLanes, limits: OutboxConfiguration,
+    limit: Int, store: Store?, memory: MemoryLanes, limits: OutboxConfiguration, now: Int64,
     into result: inout [OutboxRecord]
   ) throws(SQLiteError) {
+    if refusals.resume(at: now) { rewind() }
     var failure: SQLiteError?
     let newest = { (lane: DeliveryLane) in max(store?.newest[lane.rawValue] ?? 0, memory.newest(lane)) }
     order.begin(newest: newest)
     while result.count < limit, let step = order.next(newest: newest, lastKnownIsDue: isLastKnownDue) {
       do throws(SQLiteError) {
         guard case .lane(let lane) = step else {
-          try readLastKnown(limit, store, memory, limits, &result)
+          try readLastKnown(limit, store, memory, limits, now, &result)
           continue
         }
         let before = order.cursor(lane)
-        do throws(SQLiteError) { try readFromDisk(lane, limit, store, limits, &result) } catch {
+        do throws(SQLiteError) { try readFromDisk(lane, limit, store, limits, now, &result) } catch {
           failure = error
         }
         readFromMemory(lane, limit, memory, &result)
@@ -109,7 +113,7 @@ struct Drain {
   }
 
   private mutating func readFromDisk(
-    _ lane: DeliveryLane, _ limit: Int, _ store: Store?, _ limits: OutboxConfiguration,
+    _ lane: DeliveryLane, _ limit: Int, _ store: Store?, _ limits: OutboxConfiguration, _ now: Int64,
     _ result: inout [OutboxRecord]
   ) throws(SQLiteError) {
     while result.count < limit, let store, store.newest[lane.rawValue] > order.cursor(lane) {
@@ -128,6 +132,11 @@ struct Drain {
         }
         guard let fresh = record.withRemainingExpiry(at: store.clock.now, limits) else {
           discard(row, lane, .expired)
+          continue
+        }
+        if refusals.holds(record.topic, at: now) {
+          // It stays, and its neighbours are no neighbours of each other.
+          turns[lane.rawValue] += 1
           continue
         }
         result.append(handOut(fresh, isInMemory: false))
@@ -153,13 +162,13 @@ struct Drain {
 
   /// Hands out the newest record of each topic that is due, ahead of its history.
   private mutating func readLastKnown(
-    _ limit: Int, _ store: Store?, _ memory: MemoryLanes, _ limits: OutboxConfiguration,
+    _ limit: Int, _ store: Store?, _ memory: MemoryLanes, _ limits: OutboxConfiguration, _ now: Int64,
     _ result: inout [OutboxRecord]
   ) throws(SQLiteError) {
     for (topic, entry) in lastKnown.entries.filter({ isDue($0.value) }).sorted(by: { $0.key < $1.key })
     where result.count < limit {
       lastKnown.handedOut(topic)
-      guard !passed.contains(entry.place) else { continue }
+      guard !passed.contains(entry.place), !refusals.holds(topic, at: now) else { continue }
       // What is gone, damaged or too old is met again by reading in order, which counts it.
       let fromMemory = memory.find(entry.place, in: entry.lane)
       var found = fromMemory
@@ -180,7 +189,7 @@ struct Drain {
   private mutating func handOut(_ record: OutboxRecord, isInMemory: Bool) -> OutboxRecord {
     handedOut[record.seq] = HandedOut(
       lane: record.lane, place: record.seq, cost: record.cost, turn: nextTurn(record.lane),
-      isInMemory: isInMemory)
+      isInMemory: isInMemory, refusedTopic: refusals.isKnown(record.topic) ? record.topic : nil)
     guard lastKnown.isOutdated(record) else { return record }
     var record = record
     record.retain = false
@@ -208,6 +217,7 @@ struct Drain {
 
   /// Everything that was handed out is handed out again.
   mutating func offerAgain() {
+    refusals.resumeAll()
     handedOut.removeAll(keepingCapacity: true)
     rewind()
   }
@@ -223,11 +233,27 @@ struct Drain {
 
   // MARK: Answers
 
+  /// What is handed out under a number; nil when nothing is.
+  func record(_ seq: UInt64) -> HandedOut? { handedOut[seq] }
+
+  /// The broker lets nobody publish to the topic of a record: it stays in the store, and is handed out again later. Returns
+  /// false, and changes nothing, when that cannot be.
+  mutating func withhold(_ seq: UInt64, topic: String, at now: Int64) -> Bool {
+    guard let record = handedOut[seq], !record.isInMemory, refusals.refused(topic, at: now) else {
+      return false
+    }
+    handedOut[seq] = nil
+    passed.remove(record.place)
+    overtakers[record.place] = nil
+    return true
+  }
+
   /// What was handed out under a number, of which nothing is known any more; nil when nothing was.
   mutating func answer(_ seq: UInt64) -> HandedOut? { handedOut.removeValue(forKey: seq) }
 
   /// The broker has a record: it is to be deleted from the store, unless it waited in memory.
   mutating func acknowledge(_ record: HandedOut) {
+    if let topic = record.refusedTopic { refusals.taken(topic) }
     if record.isInMemory {
       guard let topic = overtakers.removeValue(forKey: record.place) else { return }
       overtakings.append(Overtaking(topic: topic, lane: record.lane, place: record.place))
@@ -256,6 +282,8 @@ struct HandedOut {
   /// Counts the records of a lane as they are handed out: what is between two neighbours by this number is nothing.
   var turn: Int
   var isInMemory: Bool
+  /// Its topic, where the broker has refused that before.
+  var refusedTopic: String?
 }
 
 /// A record that was delivered ahead of the history of its topic.

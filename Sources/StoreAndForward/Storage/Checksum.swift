@@ -1,13 +1,30 @@
-/// A checksum of a record's topic and payload: SQLite does not notice a flipped bit inside a value.
+/// A checksum of all that a record is, its number included: SQLite does not notice a flipped bit inside a value.
 ///
 /// Eight bytes at a time through the finaliser of SplitMix64 (Steele, Lea, Flood, 2014), which is bijective: of
 /// two values that differ in one place, none have the same sum.
 enum Checksum {
-  static func of(topic: String, payload: [UInt8]) -> Int64 {
-    var topic = topic
-    var sum = topic.withUTF8 { unsafe mix(UnsafeRawBufferPointer($0), 0) }
-    sum = unsafe payload.withUnsafeBytes { unsafe mix($0, sum) }
+  static func of(_ record: OutboxRecord) -> Int64 {
+    var sum = contents(of: record)
+    if var contentType = record.contentType {
+      sum = contentType.withUTF8 { unsafe mix(UnsafeRawBufferPointer($0), sum) }
+    }
+    let flags = UInt64(record.qos) << 2 | (record.retain ? 2 : 0) | (record.contentType == nil ? 0 : 1)
+    for word in [
+      flags, record.expiry.map { UInt64($0) + 1 } ?? 0, record.seq, UInt64(bitPattern: record.createdAt),
+      UInt64(bitPattern: record.storedAt),
+    ] {
+      sum = step(sum, word)
+    }
     return Int64(bitPattern: sum)
+  }
+
+  /// As the first format had it: of topic and payload alone.
+  static func ofFormat1(_ record: OutboxRecord) -> Int64 { Int64(bitPattern: contents(of: record)) }
+
+  private static func contents(of record: OutboxRecord) -> UInt64 {
+    var topic = record.topic
+    let sum = topic.withUTF8 { unsafe mix(UnsafeRawBufferPointer($0), 0) }
+    return unsafe record.payload.withUnsafeBytes { unsafe mix($0, sum) }
   }
 
   private static func mix(_ bytes: UnsafeRawBufferPointer, _ start: UInt64) -> UInt64 {

@@ -124,11 +124,11 @@ extension Statement {
     bind(7, record.expiry.map(Int64.init))
     bind(8, record.createdAt)
     bind(9, record.storedAt)
-    bind(10, Checksum.of(topic: record.topic, payload: record.payload))
+    bind(10, Checksum.of(record))
   }
 
   /// Whether the checksum of the current row is that of its record.
   func isSound(_ record: OutboxRecord) -> Bool {
-    Checksum.of(topic: record.topic, payload: record.payload) == int64(9)
+    Checksum.of(record) == int64(9)
   }
 }

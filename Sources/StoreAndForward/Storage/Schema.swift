@@ -2,14 +2,15 @@ internal import Telemetry
 
 /// The tables, and the pragmas under which they are used.
 ///
-/// `meta` holds single values by key: `format` (1), `epoch`, `reserved` (no seq at or above it was ever
+/// `meta` holds single values by key: `format`, `salvaged` (how far a salvage has come that is not over), `epoch`, `reserved` (no seq at or above it was ever
 /// given out), `clock` (the store's clock at the last clean end), `inode` (of the file, to notice that it is
 /// a copy). `lanes` counts what each lane holds and has dropped, in the same transaction as the change. Each
 /// lane has a table of its own, keyed by seq, so that appending goes to its end and draining starts at its
 /// front without an index. `dead` keeps what the broker will never take; `overtaken` names by topic the newest record that
 /// was delivered ahead of its history.
 enum Schema {
-  static let format: Int64 = 1
+  /// 2 checks all that a record is, 1 checked topic and payload.
+  static let format: Int64 = 2
   /// Pages in the write-ahead log after which they move into the database: few, because so many may have to
   /// find room there when the disk is full.
   static let checkpointPages = 256
@@ -22,6 +23,12 @@ enum Schema {
     case .other: "other"
     }
   }
+
+  /// The table that counts what each lane holds.
+  static let counters = "lanes"
+
+  /// The page at which each table begins in a store that was made by `creation`: for one whose first page is lost.
+  static let roots = ["lanes": 4, "events": 7, "state": 8, "tracks": 9, "other": 10]
 
   static let columns = "seq, topic, payload, qos, retain, content_type, expiry, created, stored, checksum"
 

@@ -4,9 +4,10 @@ internal import Telemetry
 /// Hands out sequence numbers that never repeat. Pure.
 ///
 /// A number is given out only below a mark that is already safe on the disk. So whatever a power cut undoes,
-/// the next start begins at the mark, above everything that was ever given out.
+/// the next start begins at the mark, above everything that was ever given out. Marks are multiples of the block, so that a
+/// consumer knows that nothing was lost in between (`Config/asyncapi.yaml`).
 struct Sequence: Equatable {
-  /// How far ahead the mark is set: one sync for so many records.
+  /// How far apart marks are: one sync for so many records.
   static let block: UInt64 = 1 << 16
 
   /// The number that is given out next.
@@ -22,7 +23,7 @@ struct Sequence: Equatable {
   /// The mark that has to be made safe before `count` more numbers can be given out; nil when they can.
   func markNeeded(for count: Int) -> UInt64? {
     let end = upcoming + UInt64(count)
-    return end <= reserved ? nil : end + Self.block
+    return end <= reserved ? nil : (end / Self.block + 1) * Self.block
   }
 
   mutating func reserved(upTo mark: UInt64) { reserved = max(reserved, mark) }

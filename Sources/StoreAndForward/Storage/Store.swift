@@ -38,7 +38,7 @@ final class Store {
     }
     try database.execute("BEGIN IMMEDIATE;" + Schema.creation + "COMMIT;")
     let format = try database.integer("SELECT value FROM meta WHERE key = 'format'")
-    guard format == nil || format == Schema.format else {
+    guard format == nil || (1...Schema.format).contains(format ?? 0) else {
       throw SQLiteError(
         code: .notADatabase, message: "the store is of format \(format ?? 0)", sql: "open", file: path)
     }
@@ -69,6 +69,7 @@ final class Store {
     clock = StoreClock(lastSeen: lastSeen)
     deadCount = Int(try database.integer("SELECT count(*) FROM dead") ?? 0)
     lanes = try Self.readCounters(database)
+    if format == 1 { try renewChecksums() }
     try setUp(inode: inode)
   }
 
@@ -319,6 +320,44 @@ extension Store {
 }
 
 extension Store {
+  /// Gives the records of a store of the first format the checksums of this one, those whose old one is right.
+  private func renewChecksums() throws(SQLiteError) {
+    try transaction(synced: true) { () throws(SQLiteError) in
+      for lane in DeliveryLane.allCases {
+        let table = Schema.table(lane)
+        var reading = try database.prepare(
+          "SELECT \(Schema.columns) FROM \(table) WHERE seq > ?1 ORDER BY seq LIMIT 64")
+        var writing = try database.prepare("UPDATE \(table) SET checksum = ?2 WHERE seq = ?1")
+        var last: Int64 = 0
+        while true {
+          var sums: [(seq: Int64, sum: Int64)] = []
+          let before = last
+          reading.bind(1, last)
+          while try reading.step() {
+            let record = OutboxRecord(reading, lane)
+            last = Int64(clamping: record.seq)
+            if Checksum.ofFormat1(record) == reading.int64(9) { sums.append((last, Checksum.of(record))) }
+          }
+          for (seq, sum) in sums {
+            writing.bind(1, seq)
+            writing.bind(2, sum)
+            try writing.run()
+          }
+          if last <= before { break }
+        }
+      }
+      try setMeta("format", String(Schema.format))
+    }
+  }
+
+  /// The lane and number up to which a salvage that is not over has come.
+  func salvaged() throws(SQLiteError) -> (lane: DeliveryLane, seq: UInt64)? {
+    guard let text = try database.text("SELECT value FROM meta WHERE key = 'salvaged'") else { return nil }
+    let parts = text.split(separator: " ").compactMap { UInt64($0) }
+    guard parts.count == 2, let lane = DeliveryLane(rawValue: Int(clamping: parts[0])) else { return nil }
+    return (lane, parts[1])
+  }
+
   static func newEpoch() -> String {
     let digits = String(UInt64.random(in: .min ... .max), radix: 16)
     return String(repeating: "0", count: 16 - digits.utf8.count) + digits

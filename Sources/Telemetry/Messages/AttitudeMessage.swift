@@ -78,7 +78,9 @@ public struct AttitudeMessage: Hashable, Sendable {
     userAcceleration = json["userAcceleration"]?.vector
     degradation = json["degraded"]?.string
     guard json["quaternion"] != nil else {
-      guard gravity != nil else { throw JSONError("key \"quaternion\": missing, and there is no gravity either") }
+      guard gravity != nil else {
+        throw JSONError("key \"quaternion\": missing, and there is no gravity either")
+      }
       return
     }
     guard let frame = json["frame"]?.string.flatMap(AttitudeReferenceFrame.init(rawValue:)) else {

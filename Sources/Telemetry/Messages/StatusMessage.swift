@@ -43,6 +43,8 @@ public struct StatusMessage: Hashable, Sendable {
   public var device: DeviceHealth?
   /// Why accepted messages are kept in memory only; nil while they are safe on the disk.
   public var storeProblem: String?
+  /// What the broker refuses, and why; nil while it takes all that it is sent.
+  public var deliveryProblem: String?
   public var sources: [Source]
   /// Counts since the agent started, by name, as in `fixes`, `dropped.live`.
   public var counters: [String: Int]
@@ -79,6 +81,7 @@ public struct StatusMessage: Hashable, Sendable {
       json.field("uptime", uptime, decimals: 1)
       device?.write(to: &json)
       json.field("storeProblem", storeProblem)
+      json.field("deliveryProblem", deliveryProblem)
       if !sources.isEmpty {
         json.key("sources")
         json.openArray()
@@ -142,6 +145,7 @@ public struct StatusMessage: Hashable, Sendable {
     uptime = json["uptime"]?.double
     device = DeviceHealth(json: json)
     storeProblem = json["storeProblem"]?.string
+    deliveryProblem = json["deliveryProblem"]?.string
     identity = json.identity
     sources = []
     for element in json["sources"]?.array ?? [] {

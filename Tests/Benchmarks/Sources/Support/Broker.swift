@@ -31,7 +31,9 @@ package final class Broker {
   package func waitForSubscription(of client: String, times: Int = 1) {
     while true {
       let lines = contents(of: log).split(separator: "\n")
-      if lines.filter({ $0.contains(": \(client)") && $0.contains(" odograph/v1/") && $0.hasSuffix("#") }).count >= times {
+      if lines.filter({ $0.contains(": \(client)") && $0.contains(" odograph/v1/") && $0.hasSuffix("#") })
+        .count >= times
+      {
         return
       }
       usleep(5000)

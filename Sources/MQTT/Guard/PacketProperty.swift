@@ -1,0 +1,84 @@
+/// A property of MQTT 5 (section 2.2.2.2): how its value is written, and in which packets of a broker it may stand.
+struct PacketProperty {
+  enum Value: UInt8 {
+    /// One byte that is 0 or 1.
+    case flag
+    case twoBytes, fourBytes, variableInteger, text, textPair, binary
+    /// The same, where zero is a protocol error.
+    case nonzeroTwoBytes, nonzeroFourBytes, nonzeroVariableInteger
+    /// Text that names a topic.
+    case topic
+  }
+
+  var value: Value
+  /// Bits by packet type.
+  var packets: UInt16
+  var mayRepeat = false
+
+  /// nil is a property that nobody knows, or that only a client may send.
+  static func known(_ identifier: UInt8) -> PacketProperty? {
+    identifier < table.count ? table[Int(identifier)] : nil
+  }
+
+  private static let table: [PacketProperty?] = {
+    var table = [PacketProperty?](repeating: nil, count: 0x2B)
+    func set(_ identifier: Int, _ value: Value, _ packets: [PacketType], mayRepeat: Bool = false) {
+      table[identifier] = PacketProperty(
+        value: value, packets: packets.reduce(0) { $0 | 1 << UInt16($1.rawValue) }, mayRepeat: mayRepeat)
+    }
+    set(0x01, .flag, [.publish])
+    set(0x02, .fourBytes, [.publish])
+    set(0x03, .text, [.publish])
+    set(0x08, .topic, [.publish])
+    set(0x09, .binary, [.publish])
+    set(0x0B, .nonzeroVariableInteger, [.publish], mayRepeat: true)
+    set(0x11, .fourBytes, [.connectAnswer])
+    set(0x12, .text, [.connectAnswer])
+    set(0x13, .twoBytes, [.connectAnswer])
+    set(0x15, .text, [.connectAnswer])
+    set(0x16, .binary, [.connectAnswer])
+    set(0x1A, .text, [.connectAnswer])
+    set(0x1C, .text, [.connectAnswer, .disconnect])
+    let answers: [PacketType] = [
+      .connectAnswer, .publishAcknowledged, .publishReceived, .publishRelease, .publishComplete,
+      .subscribeAnswer, .unsubscribeAnswer, .disconnect,
+    ]
+    set(0x1F, .text, answers)
+    set(0x21, .nonzeroTwoBytes, [.connectAnswer])
+    set(0x22, .twoBytes, [.connectAnswer])
+    set(0x24, .flag, [.connectAnswer])
+    set(0x25, .flag, [.connectAnswer])
+    set(0x26, .textPair, answers + [.publish], mayRepeat: true)
+    set(0x27, .nonzeroFourBytes, [.connectAnswer])
+    set(0x28, .flag, [.connectAnswer])
+    set(0x29, .flag, [.connectAnswer])
+    set(0x2A, .flag, [.connectAnswer])
+    return table
+  }()
+}
+
+/// The packets of section 2.1.2.
+enum PacketType: UInt8 {
+  case connectAnswer = 2
+  case publish, publishAcknowledged, publishReceived, publishRelease, publishComplete
+  case subscribeAnswer = 9
+  case unsubscribeAnswer = 11
+  case pingAnswer = 13
+  case disconnect, authentication
+
+  var name: String {
+    switch self {
+    case .connectAnswer: "CONNACK"
+    case .publish: "PUBLISH"
+    case .publishAcknowledged: "PUBACK"
+    case .publishReceived: "PUBREC"
+    case .publishRelease: "PUBREL"
+    case .publishComplete: "PUBCOMP"
+    case .subscribeAnswer: "SUBACK"
+    case .unsubscribeAnswer: "UNSUBACK"
+    case .pingAnswer: "PINGRESP"
+    case .disconnect: "DISCONNECT"
+    case .authentication: "AUTH"
+    }
+  }
+}

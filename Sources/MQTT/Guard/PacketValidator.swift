@@ -1,0 +1,416 @@
+/// Checks what a broker sends against the grammar of MQTT 5 and 3.1.1, as it comes: in pieces of any size, with the state of
+/// one packet and no copy of it. Pure.
+///
+/// It knows what a client of this module can be sent: no topic aliases and no enhanced authentication, because it offers none,
+/// and one reason for each subscription, because it asks for one at a time. Values of reason codes are not judged.
+struct PacketValidator {
+  /// What breaks the rules, and where.
+  struct Violation: Error, Hashable, CustomStringConvertible {
+    /// As in `PUBLISH`.
+    var packet: String
+    /// Bytes from the packet's first one.
+    var offset: Int
+    var cause: String
+
+    var description: String { "\(packet), byte \(offset): \(cause)" }
+  }
+
+  /// What is to be done with the bytes that come next.
+  enum Step: Equatable {
+    /// So many are sound.
+    case pass(Int)
+    /// So many belong to a message that is larger than allowed: they are to be left out.
+    case drop(Int)
+    /// They are the beginning of a packet's fixed header, of which there have to be more.
+    case incomplete
+    case refuse(Violation)
+  }
+
+  private enum Place {
+    case flags, connectReason, reason, identifierHigh, identifierLow
+    case topicLengthHigh, topicLengthLow, topic
+    case propertyLength, property
+    /// A number of `count` bytes, or one that goes on.
+    case number, variableInteger
+    case lengthHigh, lengthLow, text, binary
+    case reasons, version311Reasons, payload, end
+  }
+
+  private let version311: Bool
+  /// Bytes of a whole packet.
+  private let limit: Int
+  private var isConnected = false
+
+  private var type = PacketType.pingAnswer
+  private var quality: UInt8 = 0
+  /// Bytes of the packet that have passed, and that are to come.
+  private var offset = 0
+  private(set) var rest = 0
+  /// Bytes of a message to be left out that are to come.
+  private var dropped = 0
+  /// Messages that were left out.
+  private(set) var droppedCount = 0
+  private var place = Place.end
+  private var connectFlags: UInt8 = 0
+  private var identifierHigh: UInt8 = 0
+  private var propertyRest = 0
+  private var seen: UInt64 = 0
+  private var property = PacketProperty.Value.flag
+  /// Bytes of a value that are to come.
+  private var count = 0
+  private var shift = 0
+  private var number: UInt64 = 0
+  private var isSecondOfPair = false
+  private var isTopic = false
+  private var utf8 = UTF8Check()
+
+  /// - Parameter limit: bytes of the largest packet that is let through.
+  init(version311: Bool, limit: Int) {
+    self.version311 = version311
+    self.limit = limit
+  }
+
+  /// How many of the bytes to come are the payload of a message, and need no look.
+  var unchecked: Int { place == .payload ? rest : 0 }
+
+  /// So many bytes of the payload went by.
+  mutating func skip(_ count: Int) {
+    offset += count
+    rest -= count
+    if rest == 0 { place = .end }
+  }
+
+  /// Looks at the bytes that come next, at most to the end of the packet.
+  mutating func check(_ bytes: UnsafeRawBufferPointer) -> Step {
+    if dropped > 0 {
+      let count = min(dropped, bytes.count)
+      dropped -= count
+      return .drop(count)
+    }
+    do throws(Violation) {
+      var index = 0
+      if rest == 0 {
+        guard let header = unsafe try begin(bytes) else { return .incomplete }
+        if rest + header > limit {
+          guard type == .publish, quality == 0 || version311 else {
+            throw violation("\(rest + header) bytes are more than the \(limit) that this side takes")
+          }
+          droppedCount += 1
+          dropped = rest
+          rest = 0
+          place = .end
+          return .drop(header)
+        }
+        index = header
+        offset = header
+      }
+      let end = min(bytes.count, index + rest)
+      while index < end {
+        switch place {
+        case .payload:
+          skip(end - index)
+          index = end
+        case .topic, .text, .binary:
+          let count = min(self.count, end - index)
+          if place != .binary {
+            for position in index..<(index + count) {
+              let byte = unsafe bytes[position]
+              if !utf8.accepts(byte) || byte == 0 {
+                advance(position - index)
+                throw violation("text that is not UTF-8 or has a zero in it")
+              }
+              if isTopic, byte == 0x23 || byte == 0x2B {
+                advance(position - index)
+                throw violation("a topic name with a wildcard")
+              }
+            }
+          }
+          advance(count)
+          self.count -= count
+          index += count
+          if self.count == 0 { try endText() }
+        default:
+          let byte = unsafe bytes[index]
+          try look(at: byte)
+          index += 1
+        }
+      }
+      if rest == 0, place != .end { throw violation("it ends too early") }
+      return .pass(index)
+    } catch {
+      return .refuse(error)
+    }
+  }
+
+  // MARK: The fixed header
+
+  /// Returns its bytes; nil when they are not all there.
+  private mutating func begin(_ bytes: UnsafeRawBufferPointer) throws(Violation) -> Int? {
+    guard bytes.count > 0 else { return nil }
+    let first = unsafe bytes[0]
+    offset = 0
+    guard let type = PacketType(rawValue: first >> 4) else {
+      throw Violation(packet: "packet of type \(first >> 4)", offset: 0, cause: "no broker may send it")
+    }
+    self.type = type
+    quality = first >> 1 & 3
+    switch type {
+    case .publish:
+      if quality == 3 { throw violation("QoS 3") }
+      if quality == 0, first & 8 != 0 { throw violation("a repetition at QoS 0") }
+    case .publishRelease: if first & 15 != 2 { throw violation("reserved bits") }
+    case .authentication: throw violation("authentication that was not asked for")
+    case .disconnect where version311: throw violation("no broker may send it under 3.1.1")
+    default: if first & 15 != 0 { throw violation("reserved bits") }
+    }
+    guard isConnected || type == .connectAnswer else { throw violation("it came before CONNACK") }
+    guard !isConnected || type != .connectAnswer else { throw violation("a second one") }
+    var length = 0
+    for index in 1...4 {
+      offset = index
+      guard index < bytes.count else { return nil }
+      let byte = unsafe bytes[index]
+      length |= Int(byte & 127) << (7 * (index - 1))
+      guard byte & 128 == 0 else { continue }
+      if index > 1, byte == 0 { throw violation("a length with needless bytes") }
+      rest = length
+      try start()
+      return index + 1
+    }
+    throw violation("a length above four bytes")
+  }
+
+  private mutating func start() throws(Violation) {
+    (number, shift, seen) = (0, 0, 0)
+    switch type {
+    case .publish:
+      place = .topicLengthHigh
+    case .connectAnswer:
+      isConnected = true
+      place = .flags
+      if version311, rest != 2 { throw violation("it has \(rest) bytes in place of 2") }
+    case .publishAcknowledged, .publishReceived, .publishRelease, .publishComplete:
+      place = .identifierHigh
+      if version311, rest != 2 { throw violation("it has \(rest) bytes in place of 2") }
+    case .subscribeAnswer: place = .identifierHigh
+    case .unsubscribeAnswer:
+      place = .identifierHigh
+      if version311, rest != 2 { throw violation("it has \(rest) bytes in place of 2") }
+    case .pingAnswer:
+      if rest != 0 { throw violation("it has \(rest) bytes in place of none") }
+      place = .end
+    case .disconnect, .authentication: place = rest == 0 ? .end : .reason
+    }
+    if rest == 0, place != .end { throw violation("it is empty") }
+  }
+
+  // MARK: The rest
+
+  private mutating func advance(_ count: Int) {
+    offset += count
+    rest -= count
+    propertyRest -= count
+  }
+
+  private func violation(_ cause: String) -> Violation {
+    Violation(packet: type.name, offset: offset, cause: cause)
+  }
+
+  private mutating func look(at byte: UInt8) throws(Violation) {
+    switch place {
+    case .flags:
+      if byte > 1 { throw violation("reserved bits") }
+      connectFlags = byte
+      place = .connectReason
+    case .connectReason:
+      if connectFlags == 1, byte != 0 { throw violation("a session present where the connection is refused") }
+      if version311 {
+        place = .end
+      } else if rest == 1, byte == 1, connectFlags == 0 {
+        // So a broker of 3.1.1 says that it does not know version 5.
+        place = .end
+      } else {
+        place = .propertyLength
+      }
+    case .identifierHigh:
+      identifierHigh = byte
+      place = .identifierLow
+    case .identifierLow:
+      if byte == 0, identifierHigh == 0 { throw violation("packet identifier 0") }
+      placeAfterIdentifier()
+    case .reason: place = rest == 1 ? .end : .propertyLength
+    case .reasons: if rest == 1 { place = .end }
+    case .version311Reasons:
+      if byte > 2, byte != 0x80 { throw violation("return code \(byte)") }
+      if rest == 1 { place = .end }
+    case .topicLengthHigh, .lengthHigh:
+      count = Int(byte) << 8
+      place = place == .lengthHigh ? .lengthLow : .topicLengthLow
+    case .topicLengthLow:
+      count |= Int(byte)
+      if count == 0 { throw violation("a topic name of no bytes") }
+      if count >= rest { throw violation("a topic name that is longer than the packet") }
+      place = .topic
+      isTopic = true
+      utf8 = UTF8Check()
+    default: return try lookInProperties(at: byte)
+    }
+    advance(1)
+  }
+
+  private mutating func placeAfterIdentifier() {
+    switch type {
+    // The byte before has not been counted yet.
+    case .publish: place = !version311 ? .propertyLength : rest == 1 ? .end : .payload
+    case .subscribeAnswer: place = version311 ? .version311Reasons : .propertyLength
+    case .unsubscribeAnswer: place = version311 ? .end : .propertyLength
+    default: place = rest == 1 ? .end : .reason
+    }
+  }
+
+  private mutating func placeAfterProperties() throws(Violation) {
+    // This byte has not been counted yet.
+    let left = rest - 1
+    switch type {
+    case .publish: place = left == 0 ? .end : .payload
+    case .subscribeAnswer, .unsubscribeAnswer: place = .reasons
+    default:
+      if left > 0 { throw violation("\(left) bytes behind the properties") }
+      place = .end
+    }
+  }
+
+  private mutating func lookInProperties(at byte: UInt8) throws(Violation) {
+    switch place {
+    case .propertyLength:
+      guard try goesOn(byte) else {
+        propertyRest = Int(number) + 1
+        if propertyRest > rest { throw violation("properties that are longer than the packet") }
+        place = .property
+        if propertyRest == 1 { try placeAfterProperties() }
+        break
+      }
+    case .property: try beginProperty(byte)
+    case .number:
+      number = number << 8 | UInt64(byte)
+      count -= 1
+      if count == 0 { try endNumber() }
+    case .variableInteger: if try !goesOn(byte) { try endNumber() }
+    case .lengthLow:
+      count |= Int(byte)
+      if count > propertyRest - 1 { throw violation("a value that is longer than its properties") }
+      utf8 = UTF8Check()
+      isTopic = property == .topic
+      place = property == .binary ? .binary : .text
+      if count == 0 {
+        advance(1)
+        return try endText()
+      }
+    default: throw violation("bytes that belong to nothing")
+    }
+    advance(1)
+  }
+
+  /// Takes a byte of a variable byte integer.
+  private mutating func goesOn(_ byte: UInt8) throws(Violation) -> Bool {
+    if shift > 21 { throw violation("a number above four bytes") }
+    number |= UInt64(byte & 127) << UInt64(shift)
+    if byte & 128 != 0 {
+      shift += 7
+      return true
+    }
+    if shift > 0, byte == 0 { throw violation("a number with needless bytes") }
+    return false
+  }
+
+  private mutating func beginProperty(_ identifier: UInt8) throws(Violation) {
+    if identifier == 0x23 { throw violation("a topic alias, of which this side allows none") }
+    guard let known = PacketProperty.known(identifier) else {
+      throw violation("unknown property 0x\(String(identifier, radix: 16))")
+    }
+    guard known.packets & 1 << UInt16(type.rawValue) != 0 else {
+      throw violation("property 0x\(String(identifier, radix: 16)) does not belong here")
+    }
+    if !known.mayRepeat, seen & 1 << UInt64(identifier) != 0 {
+      throw violation("property 0x\(String(identifier, radix: 16)) twice")
+    }
+    seen |= 1 << UInt64(identifier)
+    property = known.value
+    number = 0
+    shift = 0
+    isSecondOfPair = false
+    switch known.value {
+    case .flag: (place, count) = (.number, 1)
+    case .twoBytes, .nonzeroTwoBytes: (place, count) = (.number, 2)
+    case .fourBytes, .nonzeroFourBytes: (place, count) = (.number, 4)
+    case .variableInteger, .nonzeroVariableInteger: (place, count) = (.variableInteger, 1)
+    case .text, .textPair, .binary, .topic: (place, count) = (.lengthHigh, 2)
+    }
+    if count > propertyRest - 1 { throw violation("a property that is longer than the properties") }
+  }
+
+  private mutating func endNumber() throws(Violation) {
+    switch property {
+    case .flag where number > 1: throw violation("\(number) where only 0 and 1 are allowed")
+    case .nonzeroTwoBytes where number == 0, .nonzeroFourBytes where number == 0,
+      .nonzeroVariableInteger where number == 0:
+      throw violation("a limit of zero")
+    default: break
+    }
+    try endProperty(propertyRest - 1)
+  }
+
+  /// The place after a text or bytes, which are counted.
+  private mutating func endText() throws(Violation) {
+    if place != .binary, !utf8.isComplete { throw violation("text that ends within a character") }
+    if place == .topic {
+      place = quality > 0 ? .identifierHigh : !version311 ? .propertyLength : rest == 0 ? .end : .payload
+      return
+    }
+    if property == .textPair, !isSecondOfPair {
+      isSecondOfPair = true
+      place = .lengthHigh
+      if propertyRest < 2 { throw violation("a pair with one half") }
+      return
+    }
+    rest += 1
+    defer { rest -= 1 }
+    try endProperty(propertyRest)
+  }
+
+  private mutating func endProperty(_ left: Int) throws(Violation) {
+    place = .property
+    if left == 0 { try placeAfterProperties() }
+  }
+}
+
+/// Whether bytes that come one by one are UTF-8 (RFC 3629).
+struct UTF8Check {
+  /// Continuation bytes that are to come, and what the next of them may be.
+  private var left: UInt8 = 0
+  private var low: UInt8 = 0x80
+  private var high: UInt8 = 0xBF
+
+  /// Whether no character is half there.
+  var isComplete: Bool { left == 0 }
+
+  mutating func accepts(_ byte: UInt8) -> Bool {
+    if left > 0 {
+      guard byte >= low, byte <= high else { return false }
+      (left, low, high) = (left - 1, 0x80, 0xBF)
+      return true
+    }
+    switch byte {
+    case 0..<0x80: return true
+    case 0xC2...0xDF: left = 1
+    case 0xE0: (left, low) = (2, 0xA0)
+    case 0xED: (left, high) = (2, 0x9F)
+    case 0xE1...0xEF: left = 2
+    case 0xF0: (left, low) = (3, 0x90)
+    case 0xF1...0xF3: left = 3
+    case 0xF4: (left, high) = (3, 0x8F)
+    default: return false
+    }
+    return true
+  }
+}

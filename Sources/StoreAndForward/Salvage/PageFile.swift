@@ -1,0 +1,164 @@
+internal import Glibc
+
+/// The pages of a SQLite file as its last commit left them, read without SQLite: of each the newest sound frame of the write-ahead
+/// log, else what the file holds (https://www.sqlite.org/fileformat.html).
+@safe final class PageFile {
+  /// All stores are made with pages of this size; what a damaged header says of it is not believed.
+  static let pageSize = 4096
+  private static let frameHeader = 24
+
+  private let file: Int32
+  private let log: Int32
+  /// Where in the log a page's newest frame is.
+  private var frames: [Int: off_t] = [:]
+  /// Frames of the last commits whose checksum is wrong, each with the number of its page as it stands there.
+  private(set) var damagedFrames: [(page: Int, offset: Int64)] = []
+  /// How many pages there are, the last one possibly cut.
+  let count: Int
+
+  /// nil when there is no file that can be read.
+  init?(_ path: String) {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    log = unsafe open(path + "-wal", O_RDONLY | O_CLOEXEC)
+    let isMissed = log < 0 && errno != ENOENT
+    self.file = file
+    count = (Self.size(file) + Self.pageSize - 1) / Self.pageSize
+    // A log that is there and cannot be read holds what the file does not.
+    if isMissed { return nil }
+    readLog()
+  }
+
+  deinit {
+    close(file)
+    if log >= 0 { close(log) }
+  }
+
+  /// The largest number that a page has.
+  var last: Int { max(count, frames.keys.max() ?? 0) }
+
+  /// Reads a page, counted from 1; what is missing of it is zero. False when there is nothing of it.
+  func read(_ page: Int, into bytes: inout [UInt8]) -> Bool {
+    if let offset = frames[page] { return Self.read(log, offset, into: &bytes) }
+    guard page >= 1, page <= count else { return false }
+    return Self.read(file, off_t(page - 1) * off_t(Self.pageSize), into: &bytes)
+  }
+
+  /// Reads what the file holds of a page, whatever the log says.
+  func readBelowLog(_ page: Int, into bytes: inout [UInt8]) -> Bool {
+    guard page >= 1, page <= count else { return false }
+    return Self.read(file, off_t(page - 1) * off_t(Self.pageSize), into: &bytes)
+  }
+
+  /// Reads the page of a damaged frame.
+  func readFrame(at offset: Int64, into bytes: inout [UInt8]) -> Bool {
+    Self.read(log, off_t(offset), into: &bytes)
+  }
+
+  // MARK: The log
+
+  private func readLog() {
+    guard log >= 0 else { return }
+    let step = Self.frameHeader + Self.pageSize
+    let number = max(0, Self.size(log) - 32) / step
+    guard number > 0 else { return }
+    var header = [UInt8](repeating: 0, count: 32)
+    guard Self.read(log, 0, into: &header) else { return }
+    let isBigEndian = header[3] & 1 == 1
+    var frame = [UInt8](repeating: 0, count: step)
+    // They mark what belongs to the log since it was last begun.
+    let salts = salts(header, number)
+    var sum = (Self.word(header, 24), Self.word(header, 28))
+    var reached = 0
+    var wasOfThisLog = true
+    var pending: [(page: Int, offset: off_t, isSound: Bool)] = []
+    for index in 0..<number {
+      let offset = off_t(32 + index * step)
+      guard Self.read(log, offset, into: &frame) else { break }
+      var own = Self.checksum(frame[0..<8], sum, isBigEndian)
+      own = Self.checksum(frame[Self.frameHeader...], own, isBigEndian)
+      // Each frame's sum goes on from the one before, as it stands there.
+      sum = (Self.word(frame, 16), Self.word(frame, 20))
+      let isSound = own == sum
+      // What goes on from a frame of this log is one of it, whatever its numbers say, which the sum does not cover.
+      let isOfThisLog = Array(frame[8..<16]) == salts || isSound && wasOfThisLog
+      // Behind the log's end are frames of the one before.
+      if isSound && !isOfThisLog { break }
+      wasOfThisLog = isOfThisLog
+      pending.append((Int(Self.word(frame, 0)), offset + off_t(Self.frameHeader), isSound))
+      if isOfThisLog { reached = pending.count }
+      guard Self.word(frame, 4) != 0 else { continue }
+      take(pending[...])
+      (pending, reached) = ([], 0)
+    }
+    // Without a sound commit, a damaged frame may have been one.
+    let rest = pending.prefix(reached)
+    if rest.contains(where: { !$0.isSound }) { take(rest) }
+  }
+
+  /// The numbers as most of the header and the first frames have them, of which some may be damaged.
+  private func salts(_ header: [UInt8], _ number: Int) -> [UInt8] {
+    var found = [Array(header[16..<24])]
+    var salts = [UInt8](repeating: 0, count: 8)
+    for index in 0..<min(3, number) {
+      let offset = off_t(32 + index * (Self.frameHeader + Self.pageSize) + 8)
+      if Self.read(log, offset, into: &salts) { found.append(salts) }
+    }
+    func votes(_ salts: [UInt8]) -> Int { found.count { $0 == salts } }
+    return found.dropFirst().reduce(found[0]) { votes($1) > votes($0) ? $1 : $0 }
+  }
+
+  private func take(_ committed: ArraySlice<(page: Int, offset: off_t, isSound: Bool)>) {
+    for frame in committed {
+      if frame.isSound {
+        frames[frame.page] = frame.offset
+      } else {
+        damagedFrames.append((frame.page, Int64(frame.offset)))
+      }
+    }
+  }
+
+  private static func checksum(
+    _ bytes: ArraySlice<UInt8>, _ start: (UInt32, UInt32), _ isBigEndian: Bool
+  ) -> (UInt32, UInt32) {
+    var (first, second) = start
+    unsafe bytes.withUnsafeBytes { bytes in
+      for index in stride(from: 0, to: bytes.count, by: 8) {
+        let a = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt32.self)
+        let b = unsafe bytes.loadUnaligned(fromByteOffset: index + 4, as: UInt32.self)
+        first &+= (isBigEndian ? UInt32(bigEndian: a) : UInt32(littleEndian: a)) &+ second
+        second &+= (isBigEndian ? UInt32(bigEndian: b) : UInt32(littleEndian: b)) &+ first
+      }
+    }
+    return (first, second)
+  }
+
+  private static func word(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
+    bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
+  private static func size(_ descriptor: Int32) -> Int {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
+  }
+
+  /// Fills the bytes, with zeros where the file ends. False when there is nothing to read.
+  private static func read(_ descriptor: Int32, _ offset: off_t, into bytes: inout [UInt8]) -> Bool {
+    var have = 0
+    unsafe bytes.withUnsafeMutableBytes { buffer in
+      while have < buffer.count {
+        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[have...])
+        let count = unsafe pread(descriptor, rest.baseAddress, rest.count, offset + off_t(have))
+        if count < 0, errno == EINTR { continue }
+        // A sector that cannot be read counts as lost, not the page.
+        let lost = count < 0 && errno == EIO
+        guard count > 0 || lost else { break }
+        let step = lost ? min(512, rest.count) : count
+        if lost { for index in 0..<step { unsafe rest[index] = 0 } }
+        have += step
+      }
+      for index in have..<buffer.count { unsafe buffer[index] = 0 }
+    }
+    return have > 0
+  }
+}

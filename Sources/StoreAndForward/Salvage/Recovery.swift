@@ -1,0 +1,58 @@
+internal import Glibc
+internal import Platform
+
+/// What is done about a damaged store: it is renamed, so that a person can look into it, and every record that can still be
+/// read is taken over into a new one (`Salvage`). A file beside the store says so until that is done, so that one that was
+/// interrupted goes on with the next start.
+enum Recovery {
+  /// Renames the store's files. Returns the path under which it now rests.
+  static func setAside(_ path: String) -> String {
+    let base = "\(path).damaged-\(date(SystemClock.realtime / 1_000_000_000))"
+    var place = base
+    var number = 2
+    while unsafe access(place, F_OK) == 0 {
+      place = "\(base)-\(number)"
+      number += 1
+    }
+    begin(path, place)
+    for suffix in ["", "-wal", "-shm"] { unsafe rename(path + suffix, place + suffix) }
+    return place
+  }
+
+  /// The damaged store whose salvage has begun and is not over; nil when there is none.
+  static func pending(_ path: String) -> String? {
+    let descriptor = unsafe open(marker(path), O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = unsafe read(descriptor, &bytes, bytes.count)
+    let place = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    guard place.hasPrefix(path), unsafe access(place, R_OK) == 0 else { return nil }
+    return place
+  }
+
+  /// The salvage is over.
+  static func finish(_ path: String) { unsafe unlink(marker(path)) }
+
+  /// Keeps the name of a damaged store until all of it is taken over, whatever comes in between.
+  private static func begin(_ path: String, _ place: String) {
+    let descriptor = unsafe open(marker(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    let bytes = Array(place.utf8)
+    _ = unsafe write(descriptor, bytes, bytes.count)
+    fsync(descriptor)
+  }
+
+  private static func marker(_ path: String) -> String { path + ".salvage" }
+
+  /// Seconds since 1970 as `20261121T041500Z`.
+  static func date(_ seconds: Int64) -> String {
+    var time = time_t(seconds)
+    var parts = unsafe tm()
+    unsafe gmtime_r(&time, &parts)
+    func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
+    let day = unsafe "\(parts.tm_year + 1900)\(two(parts.tm_mon + 1))\(two(parts.tm_mday))"
+    return unsafe "\(day)T\(two(parts.tm_hour))\(two(parts.tm_min))\(two(parts.tm_sec))Z"
+  }
+}

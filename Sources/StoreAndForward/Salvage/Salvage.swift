@@ -1,0 +1,282 @@
+internal import Telemetry
+
+/// Takes out of a damaged store every record whose checksum proves it, page by page and without SQLite, which trusts what leads
+/// from page to page: there damage can lead in circles, or to nothing.
+///
+/// Each page is looked at once, in two passes: the first finds where records are, the second hands them over in the order in
+/// which they were accepted. A page is searched byte by byte where its own table of contents does not lead to sound rows. To which
+/// lane a page belongs says the tree of pages above it, and the file's own map of parents where the tree is broken; where both are,
+/// other records of the same topic. No record is handed over twice, and none of pages that are known to be free.
+struct Salvage {
+  /// What came of it.
+  struct Result: Equatable {
+    /// Records that were handed over.
+    var records = 0
+    /// Records that the store said it had; nil when that cannot be read.
+    var expected: Int?
+    /// Pages of which not all could be read.
+    var damagedPages = 0
+    /// Whether it was ended before its end, or the files could not be opened.
+    var isCancelled = false
+  }
+
+  /// Where a record is.
+  private struct Find {
+    var seq: UInt64
+    /// Of the page; above `Salvage.frames` the index of a damaged frame, below zero that of a page under the log.
+    var page: Int32
+    var place: UInt16
+    /// 0xFF while it is unknown.
+    var lane: UInt8
+  }
+
+  private static let frames: Int32 = 1 << 30
+  private static let columns = 10
+  private static let portion = 256
+  private static let portionBytes = 256 << 10
+
+  private let pages: PageFile
+  private var reader: RowReader
+  private let isCancelled: () -> Bool
+  private var result = Result()
+  private var finds: [Find] = []
+  /// The lane of each page that the trees lead to.
+  private var owners: [Int: UInt8] = [:]
+  private var laneOfTopic: [String: UInt8] = [:]
+  private var page = [UInt8](repeating: 0, count: PageFile.pageSize)
+  private var map = (number: 0, bytes: [UInt8](repeating: 0, count: PageFile.pageSize))
+  /// Whether the checksums are those of the first format.
+  private var isFormat1 = false
+
+  /// Marks a page that belongs to no lane, or to one that nothing tells.
+  private static let unknown: UInt8 = 0xFF
+
+  /// - Parameters:
+  ///   - after: the lane and number of the last record of an earlier call that was ended.
+  ///   - body: is given the records of one lane after the other, in portions, in order; returns whether to go on.
+  static func run(
+    _ path: String, after: (lane: DeliveryLane, seq: UInt64)? = nil,
+    isCancelled: @escaping () -> Bool = { false },
+    _ body: ([OutboxRecord]) -> Bool
+  ) -> Result {
+    // It may be that it can be read the next time.
+    guard let pages = PageFile(path) else { return Result(isCancelled: true) }
+    var salvage = Salvage(pages, isCancelled)
+    salvage.find()
+    if salvage.finds.isEmpty, !salvage.result.isCancelled {
+      salvage.isFormat1 = true
+      salvage.find()
+    }
+    salvage.handOver(after, body)
+    return salvage.result
+  }
+
+  private init(_ pages: PageFile, _ isCancelled: @escaping () -> Bool) {
+    self.pages = pages
+    self.isCancelled = isCancelled
+    reader = RowReader(pages)
+  }
+
+  // MARK: The trees
+
+  /// Walks down from the roots of the lanes' tables. A page is visited once.
+  private mutating func walk() {
+    let roots = readRoots()
+    for lane in DeliveryLane.allCases {
+      if let root = roots[Schema.table(lane)] { owners[root] = UInt8(lane.rawValue) }
+    }
+    for (root, owner) in owners {
+      var waiting = [root]
+      while let number = waiting.popLast() {
+        guard number == root || owners[number] == nil, pages.read(number, into: &page) else { continue }
+        owners[number] = owner
+        waiting += RowReader.children(of: page, at: 0).filter {
+          $0 > 1 && $0 <= pages.last && owners[$0] == nil
+        }
+      }
+    }
+    result.expected = expectation(roots[Schema.counters])
+  }
+
+  /// The page at which each table begins: as the first page says, and for what it does not say as in a new store.
+  private mutating func readRoots() -> [String: Int] {
+    var roots = Schema.roots
+    guard pages.read(1, into: &page), let cells = RowReader.cells(of: page, at: 100) else { return roots }
+    for cell in cells {
+      guard let row = reader.row(at: cell, of: page, columns: 5), case .text(let name) = row.values[1],
+        case .integer(let root) = row.values[3], (2...Int64(max(2, pages.last))).contains(root)
+      else { continue }
+      let table = String(decoding: row.bytes[name], as: UTF8.self)
+      if roots[table] != nil { roots[table] = Int(root) }
+    }
+    return roots
+  }
+
+  /// How many records the lanes' counters add up to.
+  private mutating func expectation(_ root: Int?) -> Int? {
+    guard let root, pages.read(root, into: &page), let cells = RowReader.cells(of: page, at: 0),
+      cells.count == DeliveryLane.allCases.count
+    else { return nil }
+    var sum = 0
+    for cell in cells {
+      guard let row = reader.row(at: cell, of: page, columns: 6), case .integer(let count) = row.values[1],
+        (0...(1 << 32)).contains(count)
+      else { return nil }
+      sum += Int(count)
+    }
+    return sum
+  }
+
+  /// To which lane a page belongs; nil when it is free.
+  private mutating func owner(_ number: Int) -> UInt8? {
+    var number = number
+    for step in 0..<20 {
+      if let owner = owners[number] { return owner }
+      switch entry(number) {
+      case (5, let parent)?: number = parent
+      case (2, _)? where step == 0: return nil
+      default: return Self.unknown
+      }
+    }
+    return Self.unknown
+  }
+
+  /// What the file's map of parents says of a page: 1 a root, 2 free, 3 and 4 overflow, 5 a page of a tree.
+  private mutating func entry(_ number: Int) -> (type: UInt8, parent: Int)? {
+    let span = PageFile.pageSize / 5
+    guard number > 2 else { return nil }
+    let place = (number - 2) / (span + 1) * (span + 1) + 2
+    guard place != number else { return (3, 0) }
+    if map.number != place {
+      map.number = place
+      guard pages.read(place, into: &map.bytes) else {
+        map.number = 0
+        return nil
+      }
+    }
+    let offset = 5 * (number - place - 1)
+    let parent = map.bytes[offset + 1..<offset + 5].reduce(0) { $0 << 8 | Int($1) }
+    guard (1...5).contains(map.bytes[offset]), parent <= pages.last else { return nil }
+    return (map.bytes[offset], parent)
+  }
+
+  // MARK: Finding
+
+  private mutating func find() {
+    walk()
+    for number in stride(from: 1, through: pages.last, by: 1) {
+      if isCancelled() {
+        result.isCancelled = true
+        return
+      }
+      guard pages.read(number, into: &page), let owner = owner(number) else { continue }
+      look(Int32(number), owner)
+    }
+    for (index, frame) in pages.damagedFrames.enumerated() {
+      if isCancelled() {
+        result.isCancelled = true
+        return
+      }
+      guard pages.readFrame(at: frame.offset, into: &page) else { continue }
+      let owner = owner(frame.page) ?? Self.unknown
+      look(Self.frames + Int32(index), owner)
+      // What lies under it may be older, but it is whole.
+      if pages.readBelowLog(frame.page, into: &page) { look(-Int32(clamping: frame.page), owner) }
+    }
+  }
+
+  /// Finds the records of the page that was read.
+  private mutating func look(_ number: Int32, _ owner: UInt8) {
+    if let cells = RowReader.cells(of: page, at: 0) {
+      var isWhole = true
+      for cell in cells where !keep(number, cell, owner) { isWhole = false }
+      if isWhole { return }
+    } else if page[0] == 0x05, owner != Self.unknown, RowReader.isInner(page, last: pages.last) {
+      return
+    }
+    if owner != Self.unknown { result.damagedPages += 1 }
+    guard page.contains(where: { $0 != 0 }) else { return }
+    for header in RowReader.headers(on: page, columns: Self.columns) {
+      // Before it stand the row's size and number, of one byte to nine each.
+      for place in (max(0, header - 18)...header - 2).reversed() where keep(number, place, owner) { break }
+    }
+  }
+
+  /// Returns whether there is a sound record at a place of the page.
+  private mutating func keep(_ number: Int32, _ place: Int, _ owner: UInt8) -> Bool {
+    guard place < PageFile.pageSize, let row = reader.row(at: place, of: page, columns: Self.columns),
+      let record = OutboxRecord(
+        row, lane: DeliveryLane(rawValue: Int(owner)) ?? .events, isFormat1: isFormat1)
+    else { return false }
+    if owner != Self.unknown, record.retain { laneOfTopic[record.topic] = owner }
+    finds.append(Find(seq: record.seq, page: number, place: UInt16(place), lane: owner))
+    return true
+  }
+
+  // MARK: Handing over
+
+  private mutating func handOver(
+    _ after: (lane: DeliveryLane, seq: UInt64)?, _ body: ([OutboxRecord]) -> Bool
+  ) {
+    guard !result.isCancelled else { return }
+    // One that stands in several places is taken from the newest page, and from where its lane is known.
+    func order(_ find: Find) -> (UInt64, UInt8, UInt32) {
+      (find.seq, find.lane, UInt32(bitPattern: find.page))
+    }
+    finds.sort { order($0) < order($1) }
+    finds = finds.reduce(into: []) { if $0.last?.seq != $1.seq { $0.append($1) } }
+    // Where even the lane is lost, it is that of the topic, or the one that keeps longest.
+    for index in finds.indices where finds[index].lane == Self.unknown {
+      let topic = record(finds[index])?.topic ?? ""
+      finds[index].lane = laneOfTopic[topic] ?? UInt8(DeliveryLane.events.rawValue)
+    }
+    finds.sort { ($0.lane, $0.seq) < ($1.lane, $1.seq) }
+    var portion: [OutboxRecord] = []
+    var bytes = 0
+    for find in finds {
+      if let after, (Int(find.lane), find.seq) <= (after.lane.rawValue, after.seq) {
+        result.records += 1
+        continue
+      }
+      if isCancelled() {
+        result.isCancelled = true
+        break
+      }
+      guard let record = record(find) else { continue }
+      if let first = portion.first,
+        first.lane != record.lane || portion.count >= Self.portion || bytes > Self.portionBytes
+      {
+        guard flush(&portion, body) else { return }
+        bytes = 0
+      }
+      bytes += record.cost
+      portion.append(record)
+    }
+    _ = flush(&portion, body)
+  }
+
+  private mutating func flush(_ portion: inout [OutboxRecord], _ body: ([OutboxRecord]) -> Bool) -> Bool {
+    guard !portion.isEmpty else { return true }
+    let goesOn = body(portion)
+    if goesOn { result.records += portion.count } else { result.isCancelled = true }
+    portion = []
+    return goesOn
+  }
+
+  /// Reads what was found once more.
+  private mutating func record(_ find: Find) -> OutboxRecord? {
+    let isRead =
+      if find.page < 0 {
+        pages.readBelowLog(-Int(find.page), into: &page)
+      } else if find.page >= Self.frames {
+        pages.readFrame(at: pages.damagedFrames[Int(find.page - Self.frames)].offset, into: &page)
+      } else {
+        pages.read(Int(find.page), into: &page)
+      }
+    guard isRead, let row = reader.row(at: Int(find.place), of: page, columns: Self.columns) else {
+      return nil
+    }
+    return OutboxRecord(
+      row, lane: DeliveryLane(rawValue: Int(find.lane)) ?? .events, isFormat1: isFormat1)
+  }
+}
