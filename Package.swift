@@ -161,7 +161,8 @@ let package = Package(
     .testTarget(
       name: "PipelineTests",
       dependencies: [
-        "AgentCore", "JSON", "Motion", "Pipeline", "Positioning", "Sensors", "Spatial", "Telemetry",
+        "AgentCore", "JSON", "Motion", "Pipeline", "Positioning", "Sensors", "Simulation", "Spatial",
+        "Telemetry",
       ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT"]),
     // SQLite's files, failing on demand.

@@ -107,7 +107,7 @@ package struct AgentPipeline: Sendable {
         motionEvents.forgetActivity()
         power.observe(nil, since: change.timestamp)
         activity = nil
-        location.observe(nil, at: change.timestamp, timeBase, into: send)
+        location.observe(nil, since: change.timestamp, at: change.timestamp, timeBase, into: send)
       }
     }
     power.observe(event)
@@ -230,7 +230,7 @@ package struct AgentPipeline: Sendable {
     if let since = motionEvents.activitySince, motionEvents.activity != activity {
       activity = motionEvents.activity
       power.observe(activity, since: since)
-      location.observe(activity, at: last, timeBase, into: send)
+      location.observe(activity, since: since, at: last, timeBase, into: send)
     }
     if let turned = block.last(where: { $0.rotationRate != nil }) {
       publishMotion(at: turned.timestamp, into: send)
@@ -287,6 +287,7 @@ extension AgentPipeline {
     // The needs are computed only when there is something to decide.
     guard power.isPlanDue(at: time) else { return }
     power.plan(powerNeeds, at: time)
+    location.observe(isReceiverOn: power.demands[.positioning]?.isOn ?? true)
   }
 
   /// What each part of the device used until a moment.
@@ -295,6 +296,7 @@ extension AgentPipeline {
   /// What the consumers wait for.
   private var powerNeeds: PowerNeeds {
     var needs = PowerNeeds(location: locationNeeds, errorBound: location.errorBound)
+    needs.secondsUnwatched = location.secondsUnwatched
     if let lastSeen {
       needs.distanceToBoundary = regions.distanceToNearestBoundary(from: lastSeen.coordinate)
     }

@@ -19,6 +19,7 @@ extension VehicleRecord {
         json.field("latitude", shown.coordinate.latitude, decimals: 7)
         json.field("longitude", shown.coordinate.longitude, decimals: 7)
         json.field("bound", shown.bound, decimals: 1)
+        if shown.bound != nil { json.field("promised", shown.isPromised) }
         json.field("stale", isLocationStale)
         json.field("time", self.location?.message.time.rfc3339)
         json.field("horizontalAccuracy", location.horizontalAccuracy, decimals: 2)

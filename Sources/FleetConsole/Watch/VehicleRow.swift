@@ -68,10 +68,13 @@ struct VehicleRow: Sendable {
     return record.isLocationStale ? StyledText("~" + text, style: .dim) : StyledText(text)
   }
 
-  /// How far off the position may be: the bound that the vehicle promised for now, or else the accuracy that the last
-  /// one had.
+  /// How far off the position may be: the bound that the vehicle promised for now, with a tilde where the promise has lapsed
+  /// and it grows; or else the accuracy that the last one had.
   private var within: StyledText {
-    if let predicted { return StyledText(QuantityText.distance(predicted.bound)) }
+    if let predicted {
+      let text = QuantityText.distance(predicted.bound)
+      return predicted.isPromised ? StyledText(text) : StyledText("~" + text, style: .dim)
+    }
     guard let accuracy = record.location?.message.location.horizontalAccuracy else { return Self.absent }
     return StyledText(QuantityText.distance(accuracy), style: .dim)
   }

@@ -1,5 +1,19 @@
 public import Spatial
 
+/// What a subscriber shows of a vehicle that reports within bounds.
+public struct FollowedPosition: Hashable, Sendable {
+  /// The moment that it is for.
+  public var moment: Timestamp
+  public var coordinate: Coordinate
+  /// Metres within which the fix of that moment is. It grows once the promise has lapsed, as fast as a vehicle can get away.
+  public var bound: Double
+  /// Until which moment the vehicle promised its bound without another word; nil for a vehicle that does not say.
+  public var promisedUntil: Timestamp?
+
+  /// Whether the bound is the one that was promised.
+  public var isPromised: Bool { promisedUntil.map { moment <= $0 } ?? true }
+}
+
 /// A subscriber's side of bounded reporting: keeps the reports that it may still need and says where the vehicle is.
 ///
 /// Reports come before they take effect, by up to their delay; what is shown is always the moment `delay` seconds
@@ -25,13 +39,14 @@ public struct ReportFollower: Sendable {
     reports.last { $0.moment <= moment }
   }
 
-  /// What to show at a time: the position at the moment `delay` seconds before it, and the radius in metres that
-  /// the fix of that moment is within. Nil before the first report takes effect.
-  public func position(now: Timestamp) -> (moment: Timestamp, coordinate: Coordinate, bound: Double)? {
+  /// What to show at a time: the position at the moment `delay` seconds before it. Nil before the first report takes effect.
+  public func position(now: Timestamp) -> FollowedPosition? {
     guard let delay = reports.last?.delay else { return nil }
     let moment = now.advanced(bySeconds: -delay)
     guard let report = report(for: moment) else { return nil }
-    return (moment, report.coordinate(at: moment), report.bound)
+    return FollowedPosition(
+      moment: moment, coordinate: report.coordinate(at: moment), bound: report.bound(at: moment),
+      promisedUntil: report.validity.map { report.moment.advanced(bySeconds: $0) })
   }
 
   /// Forgets the reports that no moment from here on needs.
