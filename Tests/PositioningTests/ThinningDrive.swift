@@ -9,13 +9,14 @@ enum ThinningDrive {
     case town, zigzag, circles, gapsAndJumps, parked, onFoot
   }
 
-  static func fixes(_ kind: Kind, seed: UInt64, count: Int) -> [Location] {
+  static func fixes(_ kind: Kind, seed: UInt64, count: Int, noise known: Double? = nil) -> [Location] {
     var random = SeededGenerator(seed: seed)
     func draw(_ low: Double, _ high: Double) -> Double { low + (high - low) * random.nextUniform() }
     let plane = PlaneTrack(origin: Coordinate(latitude: draw(-60, 60), longitude: draw(-180, 180)))
     var (place, wander) = (SIMD2(0.0, 0), SIMD2(0.0, 0))
     var (time, speed, course, turn, acceleration, rest) = (0.0, 10.0, draw(0, 360), 0.0, 0.0, 0)
     let (noise, memory) = (draw(0, 4), draw(0, 0.99))
+    let deviation = known ?? noise
     return (0..<count).map { index in
       var step = 1.0
       switch kind {
@@ -48,7 +49,7 @@ enum ThinningDrive {
       time += step
       wander =
         memory * wander
-        + (1 - memory * memory).squareRoot() * noise * SIMD2(random.nextNormal(), random.nextNormal())
+        + (1 - memory * memory).squareRoot() * deviation * SIMD2(random.nextNormal(), random.nextNormal())
       return plane.location(time, place.x + wander.x, place.y + wander.y)
     }
   }
