@@ -10,15 +10,15 @@ internal import Spatial
 struct ReportChoice: Sendable {
   // The figures are those of `VelocityEstimate`, which says what they were fitted on.
 
-  /// Seconds: how far ahead the vehicle's way is guessed. 15: 0.927, 20: 0.928, 30: 0.938.
+  /// Seconds: how far ahead the vehicle's way is guessed. 15: 0.938, 30: 0.936.
   private static let horizon = 20
-  /// Seconds: how fast acceleration and turn die away. 3: 0.930, 5: 0.928, 8: 0.931.
+  /// Seconds: how fast acceleration and turn die away. 3: 0.942, 8: 0.945.
   private static let persistence = 5.0
-  /// Drivers undo half of what they do. 0.3: 0.927, 0.45: 0.928, 0.7: 0.929, 1: 0.945.
+  /// Drivers undo half of what they do. 0.3: 0.938, 0.6: 0.937.
   private static let accelerationShare = 0.45
-  /// 0.2: 0.934, 0.4: 0.928, 0.6: 0.928, 0.8: 0.941.
+  /// The same of turns.
   private static let turnShare = 0.4
-  /// Metres, and metres per second: how the guess's deviation grows. 1 m/s: 0.925, 2 m/s: 0.928.
+  /// Metres, and metres per second: how the guess's deviation grows.
   private static let deviation = (start: 10.0, growth: 2.0)
 
   /// Metres.
