@@ -163,7 +163,8 @@ let package = Package(
     .testTarget(
       name: "PipelineTests",
       dependencies: [
-        "AgentCore", "JSON", "Motion", "Pipeline", "Positioning", "Sensors", "Spatial", "Telemetry",
+        "AgentCore", "JSON", "Motion", "Pipeline", "Positioning", "Sensors", "Simulation", "Spatial",
+        "Telemetry",
       ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
     // SQLite's files, failing on demand.

@@ -104,7 +104,7 @@ package struct AgentPipeline: Sendable {
         motion.forgetActivity()
         power.observe(nil, since: change.timestamp)
         activity = nil
-        location.observe(nil, at: change.timestamp, timeBase, into: send)
+        location.observe(nil, since: change.timestamp, at: change.timestamp, timeBase, into: send)
       }
     }
     power.observe(event)
@@ -241,7 +241,7 @@ package struct AgentPipeline: Sendable {
     else { return }
     activity = motion.activity
     power.observe(activity, since: since)
-    location.observe(activity, at: last, timeBase, into: send)
+    location.observe(activity, since: since, at: last, timeBase, into: send)
   }
 
   private func publish(_ events: [RegionEvent], into send: (VehicleMessage) -> Void) {
@@ -267,6 +267,7 @@ extension AgentPipeline {
     // The needs are computed only when there is something to decide.
     guard power.isPlanDue(at: time) else { return }
     power.plan(powerNeeds, at: time)
+    location.observe(isReceiverOn: power.demands[.positioning]?.isOn ?? true)
   }
 
   /// What each part of the device used until a moment.
@@ -275,6 +276,7 @@ extension AgentPipeline {
   /// What the consumers wait for.
   private var powerNeeds: PowerNeeds {
     var needs = PowerNeeds(location: locationNeeds, errorBound: location.errorBound)
+    needs.secondsUnwatched = location.secondsUnwatched
     if let lastSeen {
       needs.distanceToBoundary = regions.distanceToNearestBoundary(from: lastSeen.coordinate)
     }

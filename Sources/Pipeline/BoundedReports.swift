@@ -5,8 +5,11 @@ internal import Spatial
 /// as the wire has it. So the vehicle predicts from the very numbers that its subscribers predict from.
 struct BoundedReports: Sendable {
   private var reporter: BoundedReporter
+  private let activity: ActivityType
   /// Locations on the civil time line that a report may still take effect at, in order.
   private var recent: [Location] = []
+  /// The one at which the newest report took effect.
+  private var effective: Location?
   private var newest: Timestamp?
   /// Nanoseconds from civil time to the device's time line, by the newest location.
   private var offset: Int64 = 0
@@ -20,9 +23,14 @@ struct BoundedReports: Sendable {
   /// - Parameters:
   ///   - error: metres.
   ///   - delay: seconds.
-  init(error: Double, delay: Double) {
-    reporter = BoundedReporter(epsilon: error, delay: delay)
+  ///   - activity: what carries the device.
+  init(error: Double, delay: Double, activity: ActivityType = .automotive) {
+    reporter = BoundedReporter(epsilon: error, delay: delay, activity: activity)
+    self.activity = activity
   }
+
+  /// Seconds after the newest location for which the promise holds unseen; nil when nothing is promised of it.
+  var secondsUnwatched: Double? { reporter.secondsUnwatched }
 
   /// On the device's time line.
   var nextDeadline: Timestamp? {
@@ -34,7 +42,7 @@ struct BoundedReports: Sendable {
     let moment = Self.milliseconds(time)
     if let newest, newest.seconds(since: moment) > Self.largestStepBack {
       reports = finish()
-      self = BoundedReports(error: reporter.epsilon, delay: reporter.delay)
+      self = BoundedReports(error: reporter.epsilon, delay: reporter.delay, activity: activity)
     }
     offset = location.timestamp.nanoseconds &- moment.nanoseconds
     newest = moment
@@ -46,22 +54,37 @@ struct BoundedReports: Sendable {
 
   /// - Parameter timestamp: on the device's time line.
   mutating func advance(to timestamp: Timestamp) -> [Report] {
-    pair(reporter.advance(to: Timestamp(nanoseconds: timestamp.nanoseconds &- offset)))
+    pair(reporter.advance(to: civil(timestamp)))
   }
 
-  /// The vehicle stands where it was last seen, until further notice.
-  mutating func stand() -> [Report] { pair(reporter.stand()) }
+  /// Nobody looks until the next location, and the vehicle is taken to stand where it was last seen.
+  /// - Parameter isSeen: whether it was seen until now.
+  mutating func stand(isSeen: Bool) -> [Report] { pair(reporter.stand(isSeen: isSeen)) }
+
+  mutating func observe(isReceiverOn: Bool) { reporter.observe(isReceiverOn: isReceiverOn) }
+
+  /// Learns whether the accelerometer feels rest, and since when; nil when it cannot say.
+  mutating func observe(isAtRest: Bool?, since: Timestamp) -> [Report] {
+    pair(reporter.observe(isAtRest: isAtRest, since: civil(since)))
+  }
 
   mutating func finish() -> [Report] { pair(reporter.finish()) }
 
   private mutating func pair(_ predictors: [ReportPredictor]) -> [Report] {
     let reports = predictors.compactMap { predictor in
-      recent.last { $0.timestamp == predictor.moment }.map { (predictor, $0) }
+      // What is withdrawn or renewed without a fix goes with the fix that it rests upon.
+      effective = recent.last { $0.timestamp == predictor.moment } ?? effective
+      return effective.map { (predictor, $0) }
     }
     // A report takes effect at a fix that one is still needed for, or at the newest.
-    let oldest = reporter.nextDeadline?.advanced(bySeconds: -reporter.delay) ?? recent.last?.timestamp
-    if let oldest { recent.removeAll { $0.timestamp < oldest } }
+    if let oldest = reporter.oldestOpen ?? recent.last?.timestamp {
+      recent.removeAll { $0.timestamp < oldest }
+    }
     return reports
+  }
+
+  private func civil(_ timestamp: Timestamp) -> Timestamp {
+    Timestamp(nanoseconds: timestamp.nanoseconds &- offset)
   }
 
   private static func milliseconds(_ time: UTCTime) -> Timestamp {

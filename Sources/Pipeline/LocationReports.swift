@@ -44,7 +44,8 @@ struct LocationReports: Sendable {
     guard isEnabled else { return }
     switch policy {
     case .distance(let filter): manager.distanceFilter = filter
-    case .bounded(let error, let delay): bounded = BoundedReports(error: error, delay: delay)
+    case .bounded(let error, let delay):
+      bounded = BoundedReports(error: error, delay: delay, activity: settings.activity)
     case .significant:
       manager.startMonitoringSignificantLocationChanges()
       return
@@ -79,6 +80,9 @@ struct LocationReports: Sendable {
     if case .bounded(let error, _) = policy { error } else { nil }
   }
 
+  /// Seconds after the newest location for which the promised bound holds unseen; nil when nothing is promised of it.
+  var secondsUnwatched: Double? { bounded?.secondsUnwatched }
+
   /// When `advance` has something to do, if nothing comes before.
   var nextDeadline: Timestamp? {
     [manager.nextDeadline, bounded?.nextDeadline].compactMap { $0 }.min()
@@ -100,12 +104,17 @@ struct LocationReports: Sendable {
     return locations
   }
 
-  /// Learns whether the vehicle rests; nil when nothing tells.
+  /// Learns whether the vehicle rests, and since when; nil when nothing tells.
   mutating func observe(
-    _ state: StationaryDetector.State?, at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send
+    _ state: StationaryDetector.State?, since: Timestamp, at timestamp: Timestamp, _ timeBase: TimeBase,
+    into send: Send
   ) {
+    publish(bounded?.observe(isAtRest: state.map { $0 == .stationary }, since: since), into: send)
     process(manager.observe(state, at: timestamp), timeBase, into: send)
   }
+
+  /// Learns whether the receiver is wanted on: a bound that nobody watches over is withdrawn.
+  mutating func observe(isReceiverOn: Bool) { bounded?.observe(isReceiverOn: isReceiverOn) }
 
   mutating func observe(_ status: SourceStatus, _ timeBase: TimeBase, into send: Send) {
     for kind in status.kinds {
@@ -167,7 +176,7 @@ struct LocationReports: Sendable {
     guard let location = privacy.shown(exact) else {
       withheldCount += 1
       // Subscribers would else go on showing a drive that nobody sees.
-      if !isWithholding { publish(bounded?.stand(), into: send) }
+      if !isWithholding { publish(bounded?.stand(isSeen: false), into: send) }
       isWithholding = true
       return
     }
@@ -200,7 +209,7 @@ struct LocationReports: Sendable {
       case .batch(let fixes): publish(fixes, timeBase, into: send)
       case .paused(let location):
         if let location, bounded == nil { publish(location, timeBase, into: send) }
-        publish(bounded?.stand(), into: send)
+        publish(bounded?.stand(isSeen: true), into: send)
       case .deferredUpdatesFinished, .resumed, .failed: break
       }
     }
@@ -250,13 +259,12 @@ struct TrackBatches: Sendable {
   ) -> [Location] {
     let rounding = TrackMessage.roundingError(precision: Self.precision)
     var thinner = TrackThinner(epsilon: error - rounding)
-    var kept: [Location] = []
-    for fix in fixes {
-      var sample = fix
-      sample.timestamp = Timestamp(nanoseconds: time(fix).nanoseconds)
-      sample.time = time(fix)
-      kept += thinner.process(sample)
-    }
-    return kept + thinner.finish()
+    return thinner.thinned(
+      fixes.map { fix in
+        var sample = fix
+        sample.timestamp = Timestamp(nanoseconds: time(fix).nanoseconds)
+        sample.time = time(fix)
+        return sample
+      })
   }
 }

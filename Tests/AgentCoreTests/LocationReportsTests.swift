@@ -315,8 +315,9 @@ import Testing
     for fix in believed { #expect(try #require(subscriber.keptError(of: fix, delay: delay)) <= bound) }
   }
 
-  /// A vehicle that parks: the promise holds without a word, for as long as it stands.
-  @Test func aPauseLeavesAPredictionThatStandsStill() throws {
+  /// A vehicle that parks where only a receiver sees it, which is switched off: it stands where it was last, and nothing is
+  /// promised of that.
+  @Test func aPauseLeavesAPositionThatPromisesNothing() throws {
     var pipeline = try pipeline(
       "location.reporting=bounded", "location.error_bound=20", "location.delay_bound=5")
     var subscriber = Subscriber()
@@ -330,8 +331,8 @@ import Testing
     let place = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11)).coordinate(at: SIMD2(100, 0))
     for later in [500.0, 5000, 80_000] {
       let moment = Subscriber.moment(Self.start.advanced(bySeconds: later))
-      let shown = try #require(vehicle.predictedPosition(at: moment))
-      #expect(shown.coordinate.distance(to: place) <= 20)
+      let shown = try #require(vehicle.shownPosition(at: moment))
+      #expect(shown.coordinate.distance(to: place) <= 20 && !shown.isPromised)
     }
   }
 
@@ -353,7 +354,9 @@ import Testing
     location.timestamp = Timestamp(seconds: 101)
     let earlier = Self.start.advanced(bySeconds: -3600)
     let again = reports.process(location, time: earlier)
-    #expect(again.map(\.predictor.moment.nanoseconds) == [earlier.nanoseconds])
+    // What was promised on the old time line ends with it.
+    #expect(again.map(\.predictor.moment.nanoseconds) == [Self.start, earlier].map(\.nanoseconds))
+    #expect(again.first.flatMap(\.predictor.validity).map { $0 < 5 } == true)
   }
 
   // MARK: Helpers

@@ -45,7 +45,8 @@ let package = Package(
       name: "report-benchmark",
       dependencies: [
         .product(name: "Positioning", package: "odograph"), .product(name: "Recordings", package: "odograph"),
-        .product(name: "Sensors", package: "odograph"), .product(name: "Spatial", package: "odograph"),
+        .product(name: "Sensors", package: "odograph"), .product(name: "Simulation", package: "odograph"),
+        .product(name: "Spatial", package: "odograph"),
       ],
       path: "Sources/ReportBenchmark"),
   ]

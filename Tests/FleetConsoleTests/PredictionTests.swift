@@ -13,11 +13,13 @@ import Testing
 
   /// A report that takes effect `seconds` after noon; by default the vehicle goes east at 20 m/s.
   private func report(
-    _ seconds: Double, seq: Int, east: Double = 20, delay: Double = 5, at coordinate: Coordinate? = nil
+    _ seconds: Double, seq: Int, east: Double = 20, delay: Double = 5, at coordinate: Coordinate? = nil,
+    validity: Double? = nil
   ) -> String {
     let predictor = ReportPredictor(
       moment: Timestamp(nanoseconds: noon.advanced(bySeconds: seconds).nanoseconds),
-      coordinate: coordinate ?? place, velocity: SIMD2(east, 0), bound: 10, delay: delay)
+      coordinate: coordinate ?? place, velocity: SIMD2(east, 0), bound: 10, delay: delay,
+      validity: validity, growth: 100)
     let message = LocationMessage(
       identity: MessageIdentity(epoch: "e", seq: UInt64(seq)), time: noon.advanced(bySeconds: seconds),
       location: Location(timestamp: predictor.moment, coordinate: place), report: predictor)
@@ -62,6 +64,32 @@ import Testing
     #expect(east(roster, at: 7) == 40)
     roster.receive("status", statusJSON("offline", at: 0, will: true), at: 8)
     #expect(east(roster, at: 9) == nil)
+  }
+
+  /// A promise that has lapsed is shown as lapsed, at once and without a message; two minutes later as nothing.
+  @Test func aPromiseThatLapsesIsShownAsThat() {
+    var roster = Roster()
+    online(&roster, at: 0)
+    roster.receive("location", report(0, seq: 1, validity: 30), at: 5)
+    func shown(_ seconds: Double) -> VehicleRecord.ShownPosition? {
+      roster.van?.shownPosition(at: moment(seconds))
+    }
+    func text(_ seconds: Double) -> String {
+      var view = WatchView(size: TerminalSize(columns: 160, rows: 1), title: "")
+      return WatchPrinter.table(of: roster, at: moment(seconds), &view, styles: false)
+    }
+    #expect(shown(34)?.bound == 10 && shown(34)?.isPromised == true)
+    #expect(text(34).contains(" 10 m"))
+    #expect(shown(37)?.bound == 210 && shown(37)?.isPromised == false && text(37).contains("~210 m"))
+    let json = String(decoding: roster.van?.json(at: moment(37)) ?? [], as: UTF8.self)
+    #expect(json.contains(#""bound":210,"promised":false"#))
+    #expect(shown(154)?.bound != nil && shown(156)?.bound == nil)
+    #expect(shown(156)?.coordinate.distance(to: place) ?? 99 < 1)
+    // The same report again with less takes its place; with more, the bound is promised again.
+    roster.receive("location", report(0, seq: 2, validity: 1), at: 6)
+    #expect(shown(8)?.isPromised == false)
+    roster.receive("location", report(4, seq: 3, validity: 100), at: 9)
+    #expect(shown(9)?.isPromised == true && shown(9)?.bound == 10)
   }
 
   @Test func aLocationWithoutAPredictionEndsIt() {

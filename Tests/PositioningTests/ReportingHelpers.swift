@@ -93,7 +93,11 @@ struct ReportingRun {
       }
       take(reporter.process(location), at: location.timestamp)
     }
-    while let deadline = reporter.nextDeadline { take(reporter.advance(to: deadline), at: deadline) }
+    // It ends when the last fix has been shown; what is said of the silence after it belongs to no drive.
+    let end = track.last?.timestamp.advanced(bySeconds: delay)
+    while let deadline = reporter.nextDeadline, let end, deadline <= end {
+      take(reporter.advance(to: deadline), at: deadline)
+    }
     errors = track.map { fix in
       let due = fix.timestamp.advanced(bySeconds: delay)
       var latest = reports.count - 1

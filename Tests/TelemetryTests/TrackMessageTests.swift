@@ -100,5 +100,13 @@ import Testing
         == #"{"time":"2026-11-21T08:15:30.125Z","latitude":48.00001234,"longitude":11.00004321,"speed":13,"#
         + #""predict":{"velocityEast":-3.125,"velocityNorth":12.5,"bound":20,"delay":5}}"#)
     #expect(try LocationMessage(json: JSONValue(parsing: message.payload)).predictor == report)
+    // Later vehicles say for how long.
+    var dated = report
+    (dated.validity, dated.growth) = (1.5, 102.25)
+    let again = LocationMessage(identity: nil, time: time, location: location, report: dated)
+    #expect(
+      String(decoding: again.payload, as: UTF8.self)
+        .hasSuffix(#""bound":20,"delay":5,"validity":1.5,"growth":102.25}}"#))
+    #expect(try LocationMessage(json: JSONValue(parsing: again.payload)).predictor == dated)
   }
 }

@@ -6,8 +6,11 @@ public struct PredictedPosition: Hashable, Sendable {
   /// The moment on the vehicle's clock that it is for: the promised delay ago.
   public var time: UTCTime
   public var coordinate: Coordinate
-  /// Metres: the vehicle's fix of that moment is within.
+  /// Metres: the vehicle's fix of that moment is within. Once the promise has lapsed, this grows as fast as the vehicle
+  /// could get away.
   public var bound: Double
+  /// Whether the vehicle promised its bound for that moment; it withdraws that when nothing watches over it.
+  public var isPromised: Bool
 }
 
 /// A subscriber's side of bounded reporting, on the vehicle's own clock.
@@ -16,6 +19,9 @@ struct VehiclePrediction: Sendable {
   /// Nanoseconds from the vehicle's clock to ours where the two cannot be meant to agree, as in the replay of an old
   /// recording; otherwise none, so that a late message does not shift the vehicle.
   private var skew: Int64 = 0
+
+  /// Seconds after which a promise that has lapsed is no ground for a prediction any more.
+  private static let patience = 120.0
 
   /// Takes a report.
   ///
@@ -29,10 +35,12 @@ struct VehiclePrediction: Sendable {
   }
 
   func position(at now: Moment) -> PredictedPosition? {
-    follower.position(now: vehicleTime(at: now)).map {
-      PredictedPosition(
-        time: UTCTime(nanoseconds: $0.moment.nanoseconds), coordinate: $0.coordinate, bound: $0.bound)
-    }
+    guard let shown = follower.position(now: vehicleTime(at: now)),
+      shown.promisedUntil.map({ shown.moment.seconds(since: $0) <= Self.patience }) ?? true
+    else { return nil }
+    return PredictedPosition(
+      time: UTCTime(nanoseconds: shown.moment.nanoseconds), coordinate: shown.coordinate, bound: shown.bound,
+      isPromised: shown.isPromised)
   }
 
   private func vehicleTime(at now: Moment) -> Timestamp {

@@ -141,12 +141,16 @@ extension VehicleRecord {
     /// Metres: the vehicle's fix is no farther away; nil when nothing is promised, as for a position that was reported and
     /// not predicted.
     public var bound: Double?
+    /// Whether the vehicle promised that bound for now; false once it has withdrawn it or fallen silent, and where nothing
+    /// is promised.
+    public var isPromised = false
   }
 
   /// Where the vehicle is now by its own prediction; without one, where it was last. Nil before the first position.
   public func shownPosition(at now: Moment) -> ShownPosition? {
     if let predicted = predictedPosition(at: now) {
-      return ShownPosition(coordinate: predicted.coordinate, bound: predicted.bound)
+      return ShownPosition(
+        coordinate: predicted.coordinate, bound: predicted.bound, isPromised: predicted.isPromised)
     }
     return location.map { ShownPosition(coordinate: $0.message.location.coordinate, bound: nil) }
   }
@@ -268,7 +272,8 @@ extension VehicleRecord {
 
 extension VehicleRecord {
   /// Where the vehicle is now by its own prediction, and how wrong that may be; nil for one that does not report within
-  /// bounds, before its first report takes effect, and when the vehicle is gone: then nobody keeps the promise.
+  /// bounds, before its first report takes effect, when the vehicle is gone, as nobody keeps the promise then, and two minutes
+  /// after the promise has lapsed.
   public func predictedPosition(at now: Moment) -> PredictedPosition? {
     guard state == .online || state == .asleep else { return nil }
     return prediction?.position(at: now)

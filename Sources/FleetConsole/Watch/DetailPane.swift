@@ -108,9 +108,11 @@ extension DetailPane {
   private var predicted: [StyledText] {
     guard let shown = record.shownPosition(at: now), let bound = shown.bound else { return [] }
     let radius = QuantityText.fixed(bound, decimals: 0) ?? "–"
-    return [QuantityText.position(shown.coordinate), "within \(radius) m"].map {
-      StyledText($0, style: TextStyle(.green))
+    let texts = [QuantityText.position(shown.coordinate), "within \(radius) m"]
+    guard shown.isPromised else {
+      return (texts + ["bound withdrawn, growing"]).map { StyledText($0, style: TextStyle(.yellow)) }
     }
+    return texts.map { StyledText($0, style: TextStyle(.green)) }
   }
 
   private var movement: [String] {

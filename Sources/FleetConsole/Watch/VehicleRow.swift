@@ -69,10 +69,13 @@ struct VehicleRow: Sendable {
     return record.isLocationStale ? StyledText("~" + text, style: .dim) : StyledText(text)
   }
 
-  /// How far off the position may be: the bound that the vehicle promised for now, or else the accuracy that the last
-  /// one had.
+  /// How far off the position may be: the bound that the vehicle promised for now, with a tilde where the promise has lapsed
+  /// and it grows; or else the accuracy that the last one had.
   private var within: StyledText {
-    if let predicted { return StyledText(QuantityText.distance(predicted.bound)) }
+    if let predicted {
+      let text = QuantityText.distance(predicted.bound)
+      return predicted.isPromised ? StyledText(text) : StyledText("~" + text, style: .dim)
+    }
     guard let accuracy = record.location?.message.location.horizontalAccuracy else { return Self.absent }
     return StyledText(QuantityText.distance(accuracy), style: .dim)
   }
@@ -130,6 +133,7 @@ extension VehicleRecord {
         json.field("latitude", shown.coordinate.latitude, decimals: 7)
         json.field("longitude", shown.coordinate.longitude, decimals: 7)
         json.field("bound", shown.bound, decimals: 1)
+        if shown.bound != nil { json.field("promised", shown.isPromised) }
         json.field("stale", isLocationStale)
         json.field("time", self.location?.message.time.rfc3339)
         json.field("horizontalAccuracy", location.horizontalAccuracy, decimals: 2)

@@ -7,6 +7,9 @@ public struct PowerNeeds: Hashable, Sendable {
   public var location: LocationNeeds
   /// Metres by which what a subscriber shows may be wrong, where a reporting policy promises that; nil without one.
   public var errorBound: Double?
+  /// Seconds after the device was last seen for which that promise holds without another fix; nil when it does not hang on
+  /// the receiver.
+  public var secondsUnwatched: Double?
   /// Metres from where the device was last seen to the nearest edge of a region; nil when there is no region.
   public var distanceToBoundary: Double?
   /// What the consumers of the inertial sensors need while the device moves. Kinds that are not named are off.

@@ -232,6 +232,7 @@ public struct PowerPlanner: Sendable {
         seconds = mobility.secondsToCover(room + (location.distance ?? 0), startingAt: speed)
       }
     }
+    if let unwatched = needs.secondsUnwatched { seconds = min(seconds, unwatched) }
     if let edge = needs.distanceToBoundary {
       seconds = min(seconds, mobility.secondsToCover(edge - position, startingAt: speed))
     }

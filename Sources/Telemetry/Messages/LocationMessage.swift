@@ -18,11 +18,20 @@ public struct LocationMessage: Hashable, Sendable {
     public var bound: Double
     /// Seconds: how long ago the moment is that the promise speaks of.
     public var delay: Double
+    /// Seconds after the message's time for which the bound is promised without another message; nil from vehicles that do
+    /// not say.
+    public var validity: Double?
+    /// Metres per second by which the bound grows after that.
+    public var growth: Double
 
-    public init(velocity: SIMD2<Double>, bound: Double, delay: Double) {
+    public init(
+      velocity: SIMD2<Double>, bound: Double, delay: Double, validity: Double? = nil, growth: Double = 0
+    ) {
       self.velocity = velocity
       self.bound = bound
       self.delay = delay
+      self.validity = validity
+      self.growth = growth
     }
   }
 
@@ -31,7 +40,9 @@ public struct LocationMessage: Hashable, Sendable {
   public init(identity: MessageIdentity?, time: UTCTime, location: Location, report: ReportPredictor) {
     self.init(identity: identity, time: time, location: location)
     self.location.coordinate = report.coordinate
-    prediction = Prediction(velocity: report.velocity, bound: report.bound, delay: report.delay)
+    prediction = Prediction(
+      velocity: report.velocity, bound: report.bound, delay: report.delay, validity: report.validity,
+      growth: report.growth)
   }
 
   /// The rule that the subscriber shares with the vehicle, on the time line of civil time; nil for a message that does
@@ -40,7 +51,7 @@ public struct LocationMessage: Hashable, Sendable {
     prediction.map {
       ReportPredictor(
         moment: Timestamp(nanoseconds: time.nanoseconds), coordinate: location.coordinate,
-        velocity: $0.velocity, bound: $0.bound, delay: $0.delay)
+        velocity: $0.velocity, bound: $0.bound, delay: $0.delay, validity: $0.validity, growth: $0.growth)
     }
   }
 
@@ -71,6 +82,10 @@ public struct LocationMessage: Hashable, Sendable {
           json.field("velocityNorth", prediction.velocity.y, decimals: 3)
           json.field("bound", prediction.bound, decimals: 3)
           json.field("delay", prediction.delay, decimals: 3)
+          if let validity = prediction.validity {
+            json.field("validity", validity, decimals: 3)
+            json.field("growth", prediction.growth, decimals: 3)
+          }
         }
       }
       json.write(identity)
@@ -103,6 +118,8 @@ public struct LocationMessage: Hashable, Sendable {
         try predict.required("velocityEast", in: -1e5...1e5),
         try predict.required("velocityNorth", in: -1e5...1e5)),
       bound: try predict.required("bound", in: 0...1e8),
-      delay: try predict.optional("delay", in: 0...1e6) ?? 0)
+      delay: try predict.optional("delay", in: 0...1e6) ?? 0,
+      validity: try predict.optional("validity", in: 0...1e8),
+      growth: try predict.optional("growth", in: 0...1e5) ?? 0)
   }
 }

@@ -1,6 +1,8 @@
 /// What the command line asks for.
 struct Arguments {
-  static let usage = "usage: report-benchmark TRACK.nmea… [--epsilon 10,20,50] [--delay 0,5,10]"
+  static let usage =
+    "usage: report-benchmark TRACK.nmea… [--epsilon 10,20,50] [--delay 0,5,10]"
+    + " [--input recorded,derived,noisy,noisy-derived,stops] [--seed 1,2,3]"
 
   struct Problem: Error {
     var description: String
@@ -11,6 +13,10 @@ struct Arguments {
   var epsilons = [10.0, 20, 50]
   /// Seconds.
   var delays = [0.0, 5, 10]
+  /// As which receivers would have given the drive.
+  var inputs = [Input.recorded]
+  /// Of the noise; an input without noise runs once.
+  var seeds: [UInt64] = [1]
 
   init(_ words: some Sequence<String>) throws(Problem) {
     var words = words.makeIterator()
@@ -18,6 +24,14 @@ struct Arguments {
       switch word {
       case "--epsilon": epsilons = try Self.numbers(words.next(), of: word, above: 0.1)
       case "--delay": delays = try Self.numbers(words.next(), of: word, above: 0)
+      case "--seed": seeds = try Self.numbers(words.next(), of: word, above: 0).map { UInt64(min($0, 1e9)) }
+      case "--input":
+        inputs = try (words.next() ?? "").split(separator: ",").map { name throws(Problem) in
+          guard let input = Input(rawValue: String(name)) else {
+            throw Problem(description: "unknown input \(name)")
+          }
+          return input
+        }
       case _ where word.hasPrefix("-"): throw Problem(description: "unknown option \(word)")
       default: tracks.append(word)
       }

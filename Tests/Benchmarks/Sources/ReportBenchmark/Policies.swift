@@ -4,7 +4,9 @@ import Spatial
 /// What a run of a reporting policy over a track gives.
 struct ReportingResult {
   var reports = 0
-  /// Metres between what a subscriber shows for a fix's moment and the fix, over all fixes.
+  /// Reports of them that only say that nobody looks.
+  var withdrawals = 0
+  /// Metres between what a subscriber shows for a fix's moment and the fix, over all fixes for which a bound is promised.
   var worstError = 0.0
 }
 
@@ -26,34 +28,39 @@ enum Policy: String, CaseIterable {
     var follower = ReportFollower()
     var result = ReportingResult()
     var shown = 0
+    func take(_ reports: [ReportPredictor]) {
+      for report in reports {
+        follower.receive(report)
+        result.reports += 1
+        if report.validity.map({ $0 < BoundedReporter.lease }) ?? false { result.withdrawals += 1 }
+      }
+    }
     func show(until now: Timestamp, after: (Timestamp) -> Bool, by follower: ReportFollower) {
       while shown < track.count, case let due = track[shown].timestamp.advanced(bySeconds: delay), due <= now,
         after(due)
       {
-        let error =
-          follower.position(now: due)?.coordinate.distance(to: track[shown].coordinate) ?? .infinity
-        result.worstError = max(result.worstError, error)
+        let position = follower.position(now: due)
+        if position?.isPromised ?? true {
+          result.worstError = max(
+            result.worstError, position?.coordinate.distance(to: track[shown].coordinate) ?? .infinity)
+        }
         shown += 1
       }
     }
     for location in track {
       while let deadline = reporter.nextDeadline, deadline < location.timestamp {
         show(until: deadline, after: { $0 < deadline }, by: follower)
-        for report in reporter.advance(to: deadline) {
-          follower.receive(report)
-          result.reports += 1
-        }
+        take(reporter.advance(to: deadline))
       }
       // What is due before this fix is shown with what is known before it.
       show(until: location.timestamp, after: { $0 < location.timestamp }, by: follower)
-      for report in reporter.process(location) {
-        follower.receive(report)
-        result.reports += 1
-      }
+      take(reporter.process(location))
     }
-    for report in reporter.finish() {
-      follower.receive(report)
-      result.reports += 1
+    // The drive ends when its last fix has been shown.
+    let end = track.last?.timestamp.advanced(bySeconds: delay)
+    while let deadline = reporter.nextDeadline, let end, deadline <= end {
+      show(until: deadline, after: { $0 < deadline }, by: follower)
+      take(reporter.advance(to: deadline))
     }
     show(until: Timestamp(nanoseconds: .max), after: { _ in true }, by: follower)
     return result

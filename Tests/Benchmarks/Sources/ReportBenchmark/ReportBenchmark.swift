@@ -11,9 +11,14 @@ struct ReportBenchmark {
     do {
       let arguments = try Arguments(CommandLine.arguments.dropFirst())
       print(
-        "track,policy,epsilon_m,delay_s,reports,reports_per_hour,max_error_m,points_thinned,"
-          + "max_interpolated_error_m,optimal_points")
-      for path in arguments.tracks { try run(path, arguments) }
+        "track,input,seed,policy,epsilon_m,delay_s,reports,reports_per_hour,max_error_m,points_thinned,"
+          + "max_interpolated_error_m,optimal_points,withdrawals")
+      for path in arguments.tracks {
+        for input in arguments.inputs {
+          let seeds = input == .recorded || input == .derived ? [1] : arguments.seeds
+          for seed in seeds { try run(path, input, seed, arguments) }
+        }
+      }
     } catch let problem as Arguments.Problem {
       fail("\(problem.description)\n\(Arguments.usage)", code: 64)
     } catch {
@@ -21,11 +26,13 @@ struct ReportBenchmark {
     }
   }
 
-  private static func run(_ path: String, _ arguments: Arguments) throws {
-    let track = try locations(path)
-    guard let first = track.first, let last = track.last, first.timestamp < last.timestamp else {
+  private static func run(_ path: String, _ input: Input, _ seed: UInt64, _ arguments: Arguments) throws {
+    let recorded = try locations(path)
+    guard recorded.count > 1 else {
       return fail("\(path): holds no two fixes with a position; give a recorded drive", code: 65)
     }
+    let track = input.track(recorded, seed: seed)
+    guard let first = track.first, let last = track.last, first.timestamp < last.timestamp else { return }
     let hours = last.timestamp.seconds(since: first.timestamp) / 3600
     let name = path.split(separator: "/").last.map(String.init) ?? path
     for epsilon in arguments.epsilons {
@@ -34,9 +41,11 @@ struct ReportBenchmark {
         for policy in Policy.allCases {
           let result = policy.run(track, epsilon: epsilon, delay: delay)
           let columns = [
-            name, policy.rawValue, number(epsilon, 3), number(delay, 3), "\(result.reports)",
+            name, input.rawValue, "\(seed)", policy.rawValue, number(epsilon, 3), number(delay, 3),
+            "\(result.reports)",
             number(Double(result.reports) / hours, 1), number(result.worstError, 3), "\(thinning.points)",
             number(thinning.worstError, 3), "\(thinning.optimum)",
+            "\(result.withdrawals)",
           ]
           print(columns.joined(separator: ","))
         }

@@ -10,7 +10,7 @@ struct ThinningResult {
 
   init(_ track: [Location], epsilon: Double) {
     var thinner = TrackThinner(epsilon: epsilon)
-    let kept = track.flatMap { thinner.process($0) } + thinner.finish()
+    let kept = thinner.thinned(track)
     points = kept.count
     worstError = Self.worstError(of: kept, for: track)
     optimum = Self.optimum(track, epsilon: epsilon)
