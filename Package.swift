@@ -72,7 +72,7 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
-    .target(name: "StoreAndForward", dependencies: ["Platform", "SQLite", "Telemetry"]),
+    .target(name: "StoreAndForward", dependencies: ["Bytes", "Platform", "SQLite", "Telemetry"]),
     .target(name: "MQTT", dependencies: ["Bytes", "CMosquitto", "Platform"]),
     .target(
       name: "AgentCore",

@@ -6,7 +6,8 @@ internal import Spatial
 ///
 /// The recording's first event happens when the source is started; from there its time line runs on, so that at
 /// life speed the timestamps are those of `CLOCK_BOOTTIME`. At another speed the intervals stay what they were
-/// and only the waiting is shorter. While nothing is demanded the recording runs on unheard, as the world does.
+/// and only the waiting is shorter. While nothing is demanded the recording runs on unheard, as the world does; what is
+/// demanded says how long samples may wait for others, as far as the recording can tell.
 /// A recording that cannot be read further is said to be unavailable, with its error, and then finished.
 public final class PacedReplay: SensorSource {
   public let name: String
@@ -67,6 +68,7 @@ public final class PacedReplay: SensorSource {
   private func play(_ recording: any SensorRecording, into sink: SensorSink, _ heartbeat: Heartbeat) {
     var recording = recording
     var filter = DemandFilter()
+    var asked: [SensorKind: SensorDemand] = [:]
     let started = SystemClock.boottime
     let startedWaiting = SystemClock.monotonic
     var origin: Int64?
@@ -85,7 +87,12 @@ public final class PacedReplay: SensorSource {
           now = Timestamp(nanoseconds: started &+ (time.nanoseconds &- start))
         }
         guard let demands = demandsUnlessStopping() else { return }
-        for (kind, demand) in demands { filter.setDemand(demand, for: kind) }
+        for (kind, demand) in demands where asked[kind] != demand {
+          filter.setDemand(demand, for: kind)
+          // Without any sensor, time would stand still.
+          if demand.isOn { recording.setDemand(demand, for: kind) }
+          asked[kind] = demand
+        }
         let shifted = event.shifted(byNanoseconds: started &- (origin ?? 0))
         if let rest = filter.admit(shifted) { sink(rest) }
       }
