@@ -128,6 +128,8 @@ final class BrokerDelivery: MessageDelivery {
     if wanted.policy == .standing, before.policy == .standing { session.renewConnection() }
   }
 
+  func beginEpoch() { outbox.beginEpoch() }
+
   var counters: [String: Int] { Self.counters(session.statistics, outbox.status) }
 
   static func counters(_ sent: MQTTStatistics, _ store: OutboxStatus) -> [String: Int] {
