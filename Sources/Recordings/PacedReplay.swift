@@ -78,10 +78,20 @@ public final class PacedReplay: SensorSource {
     }
     say(.active(rates: [:]))
     do {
+      // How far the waiting has come, in nanoseconds of the recording's time line.
+      var waited: Int64 = .min / 2
       while let event = try recording.next() {
+        let start = origin ?? event.timestamp?.nanoseconds ?? 0
+        if event.timestamp != nil { origin = start }
+        let shifted = event.shifted(byNanoseconds: started &- start)
         if let time = event.timestamp {
-          let start = origin ?? time.nanoseconds
-          origin = start
+          // Nobody wakes for what nobody wants, as long as time moves on all the same.
+          var looking = filter
+          if time.nanoseconds &- waited < Self.longestSleep, looking.admit(shifted) == nil {
+            filter = looking
+            continue
+          }
+          waited = time.nanoseconds
           let elapsed = Double(time.nanoseconds &- start) / speed
           guard waits(until: startedWaiting &+ Int64(min(elapsed, 4e18)), heartbeat) else { return }
           now = Timestamp(nanoseconds: started &+ (time.nanoseconds &- start))
@@ -93,7 +103,6 @@ public final class PacedReplay: SensorSource {
           if demand.isOn { recording.setDemand(demand, for: kind) }
           asked[kind] = demand
         }
-        let shifted = event.shifted(byNanoseconds: started &- (origin ?? 0))
         if let rest = filter.admit(shifted) { sink(rest) }
       }
     } catch {
@@ -101,6 +110,9 @@ public final class PacedReplay: SensorSource {
     }
     say(.finished)
   }
+
+  /// Nanoseconds of the recording that may pass without a wait.
+  private static let longestSleep: Int64 = 500_000_000
 
   private func demandsUnlessStopping() -> [SensorKind: SensorDemand]? {
     shared.withLock { $0.isStopping ? nil : $0.demands }

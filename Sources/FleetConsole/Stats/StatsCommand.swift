@@ -107,17 +107,14 @@ package enum StatsCommand {
     let broker = try options.broker.options()
     let selection = try options.vehicles.selection(options.broker, options.words)
     let state = Locked(State(statistics: StreamStatistics(root: selection.root, profile: selection.profile)))
-    let subscribed = try event()
     let reachedCount: @Sendable () -> Void = { waiter.end(.ended(.done)) }
     let subscriber = try subscriber(options, broker, selection, state, reachedCount: reachedCount) { change in
       waiter.note(change)
-      if change == .subscribed { subscribed.signal() }
     }
     try subscriber.start()
     defer { subscriber.stop(drain: options.share == nil ? 2 : 30) }
-    // The time runs from the subscription on, however long the broker took to grant it.
-    var ending: CommandWaiter.Ending
-    repeat { ending = waiter.wait(seconds: 0) } while ending.isTimeOver && !subscribed.wait(seconds: 0.05)
+    // The time runs from the subscription on, which the broker has as long to grant.
+    var ending = try waiter.waitForAnswer(limit: limit) { state.withLock { $0.begin != nil } }
     var progress = ProgressLine()
     let limit = limit ?? (options.once && options.count == nil ? usualTime : nil)
     while ending.isTimeOver {

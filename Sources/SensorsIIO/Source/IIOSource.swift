@@ -18,12 +18,17 @@ public final class IIOSource: SensorSource {
   private let board = DemandBoard()
   private let state: Locked<State>
   private let wake: EventDescriptor
+  private let ended: EventDescriptor
 
   private struct State {
     var thread: DedicatedThread?
     var kinds: Set<SensorKind>
     var isStopping = false
+    var hasEnded = false
   }
+
+  /// Seconds that the threads may take to end. One that waits for a host that does not answer is left alone then.
+  private static let patience = 2.0
 
   /// - Throws: `SystemError` when the process has no descriptor left.
   public init(_ configuration: IIOConfiguration = IIOConfiguration()) throws(SystemError) {
@@ -31,6 +36,7 @@ public final class IIOSource: SensorSource {
     name = "iio \(configuration.uri)"
     state = Locked(State(kinds: configuration.kinds.intersection(SensorKind.iioKinds)))
     wake = try EventDescriptor()
+    ended = try EventDescriptor()
   }
 
   /// The kinds that were found; before the hardware has been reached, those that are configured.
@@ -39,13 +45,19 @@ public final class IIOSource: SensorSource {
   public func start(_ sink: @escaping SensorSink) throws {
     board.addListener(wake)
     let supervisor = Supervisor(
-      configuration: configuration, board: board, wake: wake, sink: sink,
+      configuration: configuration, board: board, wake: wake,
+      sink: { [state] event in
+        // A thread that was left alone has nothing to say any more.
+        if !state.withLock(\.hasEnded) { sink(event) }
+      },
       isStopping: { [state] in state.withLock(\.isStopping) },
       found: { [state] kinds in state.withLock { $0.kinds = kinds } })
     let thread = try DedicatedThread.startWatched(
       name: "iio", call: { [wake] in wake.signal() },
-      {
-        supervisor.run($0)
+      { [state, ended] heartbeat in
+        supervisor.run(heartbeat)
+        state.withLock { $0.hasEnded = true }
+        ended.signal()
       })
     state.withLock { $0.thread = thread }
   }
@@ -55,8 +67,8 @@ public final class IIOSource: SensorSource {
     board.set(demand, for: kind)
   }
 
-  /// Powers the hardware down and returns when the threads have ended: within a block's length, and at most the
-  /// few seconds that libiio needs to give up a host that does not answer.
+  /// Powers the hardware down and returns when the threads have ended: within a block's length. Threads that wait for a host
+  /// that does not answer are left after two seconds, and nothing comes from them any more; they end when libiio gives up.
   public func stop() {
     let thread = state.withLock { state in
       state.isStopping = true
@@ -64,7 +76,10 @@ public final class IIOSource: SensorSource {
       return state.thread
     }
     wake.signal()
-    thread?.join()
+    if let thread {
+      if ended.wait(seconds: Self.patience) { thread.join() } else { thread.detach() }
+      state.withLock { $0.hasEnded = true }
+    }
     board.removeListener(wake)
   }
 }
