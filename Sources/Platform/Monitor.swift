@@ -33,8 +33,9 @@ internal import Glibc
   package func update<Result>(_ body: (inout Value) -> Result) -> Result {
     unsafe pthread_mutex_lock(mutex)
     defer {
-      unsafe pthread_cond_broadcast(changed)
+      // In this order, so that who is woken does not wait for the lock at once.
       unsafe pthread_mutex_unlock(mutex)
+      unsafe pthread_cond_broadcast(changed)
     }
     return body(&value)
   }
