@@ -72,7 +72,7 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
-    .target(name: "StoreAndForward", dependencies: ["Platform", "SQLite", "Telemetry"]),
+    .target(name: "StoreAndForward", dependencies: ["Bytes", "Platform", "SQLite", "Telemetry"]),
     // Puts a check between the socket and libmosquitto, which reads it itself.
     .target(name: "CMosquittoReads"),
     .target(name: "MQTT", dependencies: ["Bytes", "CMosquitto", "CMosquittoReads", "Platform"]),

@@ -6,6 +6,8 @@
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/timex.h>
 #include <wchar.h>
 
 // Swift's Glibc module is compiled without _GNU_SOURCE, which hides these. They are declared here, once, with
@@ -18,9 +20,18 @@ int unshare(int flags);
 // Flags are enums on some C libraries and macros on others; Swift imports constants alike.
 static const int odograph_efd_flags = EFD_NONBLOCK | EFD_CLOEXEC;
 static const int odograph_sfd_flags = SFD_NONBLOCK | SFD_CLOEXEC;
+static const int odograph_tfd_flags = TFD_NONBLOCK | TFD_CLOEXEC;
+static const int odograph_tfd_absolute = TFD_TIMER_ABSTIME;
 static const int odograph_clone_newns = 0x00020000;
 static const unsigned long odograph_ms_private = MS_REC | MS_PRIVATE;
 static const unsigned long odograph_ms_bind = MS_BIND | MS_REC;
+
+// Whether nothing keeps the wall clock right, as far as adjtimex(2) tells.
+static inline int odograph_clock_is_unsynchronized(void) {
+  struct timex state = {0};
+  int result = adjtimex(&state);
+  return result < 0 || (state.status & STA_UNSYNC) != 0;
+}
 
 // ptrace(2) takes variable arguments. These stop one thread of another process, and let it go on.
 static inline long odograph_ptrace_stop(int thread) {

@@ -32,16 +32,20 @@ package struct AgentPipeline: Sendable {
 
   /// - Parameters:
   ///   - start: where the device's time line stands now.
-  ///   - time: the civil time then, as far as it is known.
+  ///   - time: the civil time then by the machine's clock, as far as that knows.
+  ///   - isClockSynchronized: whether something keeps that clock right.
   ///   - version: of the program, for `status`.
   ///   - calibration: of the motion sensors, from an earlier run.
   package init(
-    configuration: PipelineConfiguration, start: Timestamp, time: UTCTime, version: String,
+    configuration: PipelineConfiguration, start: Timestamp, time: UTCTime,
+    isClockSynchronized: Bool = true, version: String,
     calibration: MotionCalibration? = nil
   ) {
     self.configuration = configuration
     now = start
-    timeBase = TimeBase(timestamp: start, time: time, followsReceiver: configuration.isVirtual)
+    timeBase = TimeBase(
+      timestamp: start, system: SystemTime(time: time, isSynchronized: isClockSynchronized),
+      isVirtual: configuration.isVirtual)
     location = LocationReports(configuration, start: start)
     motion = MotionReports(configuration, calibration: calibration)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
@@ -125,6 +129,22 @@ package struct AgentPipeline: Sendable {
 
   /// Tells attitudes in their frame only.
   package mutating func clearZero() { motion.clearZero() }
+
+  /// Looks at the machine's clock, whose time is not the recording's while one is played.
+  package mutating func observe(_ system: SystemTime, at timestamp: Timestamp) {
+    let before = (timeBase.clock, timeBase.lastStep)
+    timeBase.observe(system, at: timestamp)
+    if (timeBase.clock, timeBase.lastStep) != before { status.noteNews() }
+  }
+
+  /// Which clock civil time is taken from.
+  package var clock: StatusMessage.Clock { timeBase.clock }
+
+  /// Seconds by which civil time was last set; nil when it was not.
+  package var lastClockStep: Double? { timeBase.lastStep }
+
+  /// How often civil time went back by more than could be waited for, so that messages need another epoch.
+  package var timeRegressions: Int { timeBase.regressions }
 
   /// Civil time, as far as it is known.
   package func utc(at timestamp: Timestamp) -> UTCTime { timeBase.utc(at: timestamp) }
@@ -223,7 +243,10 @@ package struct AgentPipeline: Sendable {
   }
 
   private mutating func process(_ fix: PositionFix, into send: (VehicleMessage) -> Void) {
-    for location in location.process(fix, &timeBase, into: send) {
+    let clock = (timeBase.clock, timeBase.lastStep)
+    let locations = location.process(fix, &timeBase, into: send)
+    if (timeBase.clock, timeBase.lastStep) != clock { status.noteNews() }
+    for location in locations {
       lastSeen = location
       motion.observe(location, time: timeBase.utc(of: location))
       if let shown = configuration.privacy.shown(location) {
@@ -282,13 +305,13 @@ extension AgentPipeline {
     }
     needs.watchesMotion = configuration.location.pausesAutomatically
     let inertial = SensorDemand.rate(
-      hertz: configuration.inertial.rate, latency: .seconds(configuration.inertial.latency))
+      hertz: configuration.inertial.rate, latency: .seconds(configuration.inertialLatency))
     let isFusionWanted = configuration.attitude.isEnabled || configuration.heading.isEnabled
     if isFusionWanted || !configuration.motion.events.isEmpty {
       for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] { needs.inertial[kind] = inertial }
     }
     if isFusionWanted {
-      needs.inertial[.thermometer] = .rate(hertz: 0.2, latency: .seconds(configuration.inertial.latency))
+      needs.inertial[.thermometer] = .rate(hertz: 0.2, latency: .seconds(configuration.inertialLatency))
     }
     // A blow is over in a hundredth of a second; that it is published two seconds later does no harm.
     if configuration.motion.watchesAtRest, !configuration.motion.events.isDisjoint(with: [.impact, .shake]) {
@@ -310,6 +333,17 @@ extension AgentPipeline {
       needs.horizontalAccuracy = lastSeen.horizontalAccuracy
     }
     return needs
+  }
+}
+
+extension PipelineConfiguration {
+  /// Seconds that samples may wait for others: no longer than it takes to the next message that is made of them. Below a
+  /// tenth of a second, wakeups cost more than a message is worth.
+  fileprivate var inertialLatency: Double {
+    var latency = inertial.latency
+    if heading.isEnabled { latency = min(latency, max(0.1, heading.interval)) }
+    if attitude.isEnabled { latency = min(latency, max(0.1, attitude.interval)) }
+    return latency
   }
 }
 

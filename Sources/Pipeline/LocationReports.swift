@@ -93,11 +93,11 @@ struct LocationReports: Sendable {
     guard isEnabled else { return [] }
     var locations = screen.process(fix, reference: timeBase.machineTime(at: fix.timestamp))
     if fix.coordinate == nil {
-      timeBase.observe(fix.time, at: fix.timestamp)
+      timeBase.observe(fix.time, at: fix.timestamp, hasFix: false)
       process(manager.observeNoPosition(at: fix.timestamp), timeBase, into: send)
     }
     for index in locations.indices {
-      timeBase.observe(locations[index].time, at: locations[index].timestamp)
+      timeBase.observe(locations[index].time, at: locations[index].timestamp, hasFix: true)
       locations[index] = timeBase.stamped(locations[index])
       process(locations[index], timeBase, into: send)
     }

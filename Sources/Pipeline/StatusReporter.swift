@@ -116,6 +116,9 @@ struct StatusReporter: Sendable {
     }
   }
 
+  /// Something is other than the last message said.
+  mutating func noteNews() { hasNews = true }
+
   /// Makes the next message due at once.
   mutating func requestNow() { lastPublished = nil }
 
@@ -139,6 +142,7 @@ struct StatusReporter: Sendable {
   ) -> StatusMessage {
     var message = StatusMessage(
       state: state, time: timeBase.utc(at: timestamp), sessionStart: sessionStart ?? timeBase.utc(at: start))
+    (message.clock, message.clockStep) = (timeBase.clock, timeBase.lastStep)
     message.version = version
     message.uptime = max(0, timestamp.seconds(since: start))
     message.device = environment.device

@@ -1,31 +1,80 @@
 internal import Positioning
 package import Spatial
+package import Telemetry
 
-/// Civil time for points on the device's time line.
+/// The machine's own clock at a moment.
+package struct SystemTime: Hashable, Sendable {
+  package var time: UTCTime
+  /// Whether the kernel knows that something keeps it right (adjtimex(2) without STA_UNSYNC).
+  package var isSynchronized: Bool
+
+  package init(time: UTCTime, isSynchronized: Bool) {
+    self.time = time
+    self.isSynchronized = isSynchronized
+  }
+}
+
+/// Civil time for points on the device's time line, by the best clock that there is:
 ///
-/// On live hardware both clocks tick in the machine, so their offset is taken from there; a machine whose wall clock
-/// was never set (it says a year before this program was written) takes the receiver's time instead. In a recording
-/// the receiver's time is the only one there is.
+/// 1. the machine's, while something keeps it right;
+/// 2. the receiver's, once a fix told it;
+/// 3. the machine's, since somebody set it;
+/// 4. the machine's as it was found, which may say anything.
+///
+/// In a recording the receiver's time is the only one there is, and is taken as it comes.
+///
+/// A better clock that is ahead is followed at once. To one that is less than two seconds behind, time runs at half its
+/// speed until it is reached. One that is further behind is followed at once, too: whoever numbers messages must begin a new
+/// epoch then (`regressions`), so that time never goes back within one.
 package struct TimeBase: Sendable {
-  /// Nanoseconds to add to a timestamp.
+  /// Nanoseconds to add to a timestamp, from `since` on, where time may have to wait for it.
   private var offset: Int64
-  private let followsReceiver: Bool
+  /// The offset before it, that is left at half speed.
+  private var former: (offset: Int64, since: Timestamp)?
+  private let isVirtual: Bool
+  /// By the machine's clock; nil in a recording.
+  private var system: Int64?
+  private var isSystemSynchronized: Bool
+  private var isSystemSet = false
+  /// By the receiver's clock, from the fix that came the soonest after its moment.
+  private var receiver: (offset: Int64, at: Timestamp)?
+  /// The clock that is followed.
+  package private(set) var clock: StatusMessage.Clock
+  /// Seconds by which civil time was last set since the start, forward or back; nil when it was not.
+  package private(set) var lastStep: Double?
+  /// How often time went back by more than could be waited for.
+  package private(set) var regressions = 0
 
   /// 2025-01-01: a clock that says earlier was never set.
   package static let earliestSaneTime = UTCTime(nanoseconds: 1_735_689_600_000_000_000)
+  /// Nanoseconds: what a better clock may be behind for time to wait for it.
+  private static let longestWait: Int64 = 2_000_000_000
+  /// Nanoseconds: two looks at one clock that differ by more have seen it being set.
+  private static let step: Int64 = 1_000_000_000
+  /// How much slower than the machine's a receiver's clock is believed to be at the most.
+  private static let drift = 1e-4
 
   /// - Parameters:
   ///   - timestamp: a point on the device's time line.
-  ///   - time: the civil time at that point, as far as it is known.
-  ///   - followsReceiver: whether fixes set the offset; a clock that is not sane follows in any case.
-  init(timestamp: Timestamp, time: UTCTime, followsReceiver: Bool) {
-    offset = time.nanoseconds &- timestamp.nanoseconds
-    self.followsReceiver = followsReceiver || time < Self.earliestSaneTime
+  ///   - system: civil time at that point by the machine's clock.
+  ///   - isVirtual: whether the time line is a recording's.
+  init(timestamp: Timestamp, system: SystemTime, isVirtual: Bool) {
+    offset = system.time.nanoseconds &- timestamp.nanoseconds
+    self.isVirtual = isVirtual
+    isSystemSynchronized = system.isSynchronized && !isVirtual && system.time >= Self.earliestSaneTime
+    self.system = isVirtual ? nil : offset
+    clock = isSystemSynchronized ? .system : .unsynchronized
   }
 
   func utc(at timestamp: Timestamp) -> UTCTime {
-    let (sum, overflow) = timestamp.nanoseconds.addingReportingOverflow(offset)
+    let (sum, overflow) = timestamp.nanoseconds.addingReportingOverflow(offset(at: timestamp))
     return UTCTime(nanoseconds: overflow ? timestamp.nanoseconds : sum)
+  }
+
+  private func offset(at timestamp: Timestamp) -> Int64 {
+    guard let former else { return offset }
+    let passed = max(0, timestamp.nanoseconds &- former.since.nanoseconds)
+    return max(offset, former.offset &- passed / 2)
   }
 
   /// Civil time of a location; those that came in by `stamped` carry it.
@@ -40,15 +89,74 @@ package struct TimeBase: Sendable {
 
   /// Nanoseconds to add to a timestamp; nil while no clock was set.
   func knownOffset(at timestamp: Timestamp) -> Int64? {
-    utc(at: timestamp) >= Self.earliestSaneTime ? offset : nil
+    utc(at: timestamp) >= Self.earliestSaneTime ? offset(at: timestamp) : nil
   }
 
   /// Civil time by the machine's own clock; nil when that was never set, or in a recording.
-  func machineTime(at timestamp: Timestamp) -> UTCTime? { followsReceiver ? nil : utc(at: timestamp) }
+  func machineTime(at timestamp: Timestamp) -> UTCTime? {
+    guard let system else { return nil }
+    let (sum, overflow) = timestamp.nanoseconds.addingReportingOverflow(system)
+    let time = UTCTime(nanoseconds: sum)
+    return overflow || time < Self.earliestSaneTime ? nil : time
+  }
 
-  mutating func observe(_ time: UTCTime?, at timestamp: Timestamp) {
-    guard followsReceiver, let time, time >= Self.earliestSaneTime else { return }
-    offset = time.nanoseconds &- timestamp.nanoseconds
+  /// Takes the receiver's time.
+  /// - Parameter hasFix: whether it comes with a position that is believed; without one it may be that of a clock in the
+  ///   receiver that was never set right, and is better than nothing only.
+  mutating func observe(_ time: UTCTime?, at timestamp: Timestamp, hasFix: Bool) {
+    guard let time, time >= Self.earliestSaneTime else { return }
+    guard hasFix || isVirtual || utc(at: timestamp) < Self.earliestSaneTime else { return }
+    let new = time.nanoseconds &- timestamp.nanoseconds
+    if isVirtual {
+      (offset, clock) = (new, .receiver)
+      return
+    }
+    if let known = receiver, abs(new &- known.offset) <= Self.step {
+      // A fix comes some tenths of a second after its moment, and never before: the quickest is right.
+      let slack = Int64(Self.drift * Double(max(0, timestamp.nanoseconds &- known.at.nanoseconds)))
+      receiver = (max(new, known.offset &- slack), max(timestamp, known.at))
+    } else {
+      receiver = (new, timestamp)
+    }
+    choose(at: timestamp)
+  }
+
+  /// Looks at the machine's clock.
+  mutating func observe(_ now: SystemTime, at timestamp: Timestamp) {
+    guard !isVirtual, let before = system else { return }
+    let new = now.time.nanoseconds &- timestamp.nanoseconds
+    let isSane = now.time >= Self.earliestSaneTime
+    if abs(new &- before) > Self.step { isSystemSet = isSane }
+    system = new
+    isSystemSynchronized = now.isSynchronized && isSane
+    choose(at: timestamp)
+  }
+
+  private mutating func choose(at timestamp: Timestamp) {
+    guard let system else { return }
+    if isSystemSynchronized {
+      follow(.system, system, at: timestamp)
+    } else if let receiver {
+      follow(.receiver, receiver.offset, at: timestamp)
+    } else {
+      follow(isSystemSet ? .system : .unsynchronized, system, at: timestamp)
+    }
+  }
+
+  private mutating func follow(_ clock: StatusMessage.Clock, _ new: Int64, at timestamp: Timestamp) {
+    self.clock = clock
+    guard new != offset else { return }
+    let present = offset(at: timestamp)
+    if abs(new &- present) > Self.step { lastStep = Double(new &- present) * 1e-9 }
+    former = nil
+    if new < present {
+      if present &- new > Self.longestWait {
+        regressions += 1
+      } else {
+        former = (present, timestamp)
+      }
+    }
+    offset = new
   }
 }
 

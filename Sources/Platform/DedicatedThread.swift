@@ -129,10 +129,14 @@ extension DedicatedThread {
 /// The thread of a source: started once, watched, and stopped once; it waits on `wake`.
 public final class ServiceThread: Sendable {
   public let wake: EventDescriptor
+  private let ended: EventDescriptor
   private let state = Locked<(thread: DedicatedThread?, isStopping: Bool)>((nil, false))
 
   /// - Throws: `SystemError` when the process has no file descriptor left.
-  public init() throws(SystemError) { wake = try EventDescriptor() }
+  public init() throws(SystemError) {
+    wake = try EventDescriptor()
+    ended = try EventDescriptor()
+  }
 
   public var isStopping: Bool { state.withLock { $0.isStopping } }
 
@@ -141,18 +145,32 @@ public final class ServiceThread: Sendable {
   public func start(name: String, _ body: @escaping @Sendable (Heartbeat) -> Void) throws(SystemError) {
     try state.withLock { state throws(SystemError) in
       guard state.thread == nil, !state.isStopping else { return }
-      state.thread = try DedicatedThread.startWatched(name: name, call: { [wake] in wake.signal() }, body)
+      state.thread = try DedicatedThread.startWatched(
+        name: name, call: { [wake] in wake.signal() },
+        { [ended] heartbeat in
+          body(heartbeat)
+          ended.signal()
+        })
     }
   }
 
-  /// Wakes the thread and returns when it has ended.
-  public func stop() {
+  /// Wakes the thread and returns when it has ended, or after a time at most: then it is left alone.
+  /// - Parameter patience: seconds; nil waits for ever.
+  /// - Returns: whether it has ended.
+  @discardableResult
+  public func stop(patience: Double? = nil) -> Bool {
     let thread = state.withLock { state in
       state.isStopping = true
       defer { state.thread = nil }
       return state.thread
     }
     wake.signal()
-    thread?.join()
+    guard let thread else { return true }
+    if let patience, !ended.wait(seconds: patience) {
+      thread.detach()
+      return false
+    }
+    thread.join()
+    return true
   }
 }

@@ -30,7 +30,8 @@ public final class EventDescriptor: Sendable {
   /// Waits until signalled or until the time is over. Returns whether it was signalled, and drains it.
   public func wait(seconds: Double) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    let milliseconds = Int32(max(0, min(seconds * 1000, 86_400_000)))
+    // Rounded up: a wait that ends early would spin through its last millisecond.
+    let milliseconds = Int32(max(0, min(seconds * 1000, 86_400_000)).rounded(.up))
     let ready = unsafe poll(&entry, 1, milliseconds)
     if ready > 0 { drain() }
     return ready > 0

@@ -58,6 +58,10 @@ public enum SystemClock {
   /// Since 1970-01-01 UTC (`CLOCK_REALTIME`); steps when it is set.
   public static var realtime: Int64 { read(CLOCK_REALTIME) }
 
+  /// Whether something keeps `realtime` right, as the kernel knows of it from who does: a time daemon (adjtimex(2) without
+  /// STA_UNSYNC).
+  public static var isSynchronized: Bool { odograph_clock_is_unsynchronized() == 0 }
+
   private static func read(_ clock: clockid_t) -> Int64 {
     var time = timespec()
     unsafe clock_gettime(clock, &time)

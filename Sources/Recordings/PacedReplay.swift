@@ -6,7 +6,8 @@ internal import Spatial
 ///
 /// The recording's first event happens when the source is started; from there its time line runs on, so that at
 /// life speed the timestamps are those of `CLOCK_BOOTTIME`. At another speed the intervals stay what they were
-/// and only the waiting is shorter. While nothing is demanded the recording runs on unheard, as the world does.
+/// and only the waiting is shorter. While nothing is demanded the recording runs on unheard, as the world does; what is
+/// demanded says how long samples may wait for others, as far as the recording can tell.
 /// A recording that cannot be read further is said to be unavailable, with its error, and then finished.
 public final class PacedReplay: SensorSource {
   public let name: String
@@ -44,7 +45,7 @@ public final class PacedReplay: SensorSource {
 
   private func play(into sink: SensorSink, _ heartbeat: Heartbeat) {
     var recording = recording
-    var filter = DemandFilter()
+    var schedule = ReplaySchedule()
     let started = SystemClock.boottime
     let startedWaiting = SystemClock.monotonic
     var origin: Int64?
@@ -52,22 +53,33 @@ public final class PacedReplay: SensorSource {
     func say(_ state: SourceStatus.State) {
       sink(.status(SourceStatus(timestamp: now, source: name, kinds: kinds, state: state)))
     }
+    /// Waits for the moment of what is due together, and tells it; false when the source is stopped meanwhile.
+    func tell(_ group: ReplaySchedule.Group?) -> Bool {
+      guard let group else { return true }
+      let elapsed = Double(group.due) / speed
+      guard waits(until: startedWaiting &+ Int64(min(elapsed, 4e18)), heartbeat),
+        !thread.isStopping
+      else { return false }
+      now = Timestamp(nanoseconds: started &+ group.due)
+      // Without any sensor, time would stand still.
+      for (kind, demand) in schedule.adopt(demands.withLock { $0 }) where demand.isOn {
+        recording.setDemand(demand, for: kind)
+      }
+      for event in group.events { if let rest = schedule.filter.admit(event) { sink(rest) } }
+      return true
+    }
     say(.active(rates: [:]))
     do {
       while let event = try recording.next() {
-        if let time = event.timestamp {
-          let start = origin ?? time.nanoseconds
-          origin = start
-          let elapsed = Double(time.nanoseconds &- start) / speed
-          guard waits(until: startedWaiting &+ Int64(min(elapsed, 4e18)), heartbeat) else { return }
-          now = Timestamp(nanoseconds: started &+ (time.nanoseconds &- start))
-        }
-        guard !thread.isStopping else { return }
-        for (kind, demand) in demands.withLock({ $0 }) { filter.setDemand(demand, for: kind) }
-        let shifted = event.shifted(byNanoseconds: started &- (origin ?? 0))
-        if let rest = filter.admit(shifted) { sink(rest) }
+        let time = event.timestamp?.nanoseconds
+        let start = origin ?? time ?? 0
+        if time != nil { origin = start }
+        let shifted = event.shifted(byNanoseconds: started &- start)
+        guard tell(schedule.add(shifted, at: time.map { $0 &- start })) else { return }
       }
+      guard tell(schedule.removeGroup()) else { return }
     } catch {
+      guard tell(schedule.removeGroup()) else { return }
       say(.unavailable(reason: "\(error)"))
     }
     say(.finished)
@@ -82,5 +94,75 @@ public final class PacedReplay: SensorSource {
       _ = thread.wake.wait(seconds: Double(left) * 1e-9)
       if thread.isStopping { return false }
     }
+  }
+}
+
+/// Gathers the events of a recording that are told in one go, so that a thread wakes once for what comes at about the same
+/// time. Nobody wakes for what nobody wants, as long as time moves on all the same. Pure.
+struct ReplaySchedule {
+  struct Group: Equatable {
+    /// Nanoseconds since the recording's first event.
+    var due: Int64
+    var events: [SensorEvent]
+  }
+
+  /// Leaves out what is not in demand.
+  var filter = DemandFilter()
+  private var demands: [SensorKind: SensorDemand] = [:]
+  private var group: Group?
+  /// Nanoseconds to whose multiples events are late.
+  private var grid: Int64 = 1
+  /// How far the recording was told.
+  private var told: Int64 = .min / 2
+
+  /// Nanoseconds of the recording that may pass without a word.
+  private static let longestSilence: Int64 = 500_000_000
+  /// What of the latency that is wanted at the least events may be late beside it, and at the most, in nanoseconds.
+  private static let latenessShare: Int64 = 10
+  private static let longestLateness: Int64 = 50_000_000
+
+  /// Takes demands over. Returns those that have changed.
+  mutating func adopt(_ new: [SensorKind: SensorDemand]) -> [SensorKind: SensorDemand] {
+    let changed = new.filter { demands[$0.key] != $0.value }
+    guard !changed.isEmpty else { return changed }
+    for (kind, demand) in changed { filter.setDemand(demand, for: kind) }
+    demands = new
+    let latencies = new.values.compactMap { demand -> Int64? in
+      guard case .rate(_, let latency) = demand else { return nil }
+      return Int64(min(3600, max(0, latency / .seconds(1))) * 1e9)
+    }
+    grid = max(1, min(Self.longestLateness, (latencies.min() ?? 0) / Self.latenessShare))
+    return changed
+  }
+
+  /// Takes an event in.
+  /// - Parameter time: nanoseconds since the first event; nil for one without a time, which goes with the one before.
+  /// - Returns: what is due before it.
+  mutating func add(_ event: SensorEvent, at time: Int64?) -> Group? {
+    let due = time.map { ($0 &+ grid &- 1) / grid &* grid } ?? group?.due ?? max(0, told)
+    if group?.due == due {
+      group?.events.append(event)
+      return nil
+    }
+    var before = group
+    group = Group(due: due, events: [event])
+    if let unheard = before, isUnheard(unheard) { before = nil }
+    if let before { told = before.due }
+    return before
+  }
+
+  /// What is left at the end.
+  mutating func removeGroup() -> Group? {
+    defer { group = nil }
+    return group
+  }
+
+  /// Whether nothing of a group is in demand, and it may be passed over.
+  private mutating func isUnheard(_ group: Group) -> Bool {
+    guard group.due &- told < Self.longestSilence else { return false }
+    var looking = filter
+    guard group.events.allSatisfy({ looking.admit($0) == nil }) else { return false }
+    filter = looking
+    return true
   }
 }

@@ -6,6 +6,9 @@ struct Agenda {
   /// Seconds between a write and the sync that makes it safe, and between an acknowledgement and the deletion of its
   /// record.
   static let patience = 0.5
+  /// Seconds that a record may wait for its acknowledgement before it has to be in the store: less than the second that a
+  /// power cut may take, by the time of a sync.
+  static let acknowledgementTime = 0.8
   /// Nanoseconds between two looks for what is too old.
   private static let expiryInterval: Int64 = 60_000_000_000
   /// Seconds over which drops are gathered into one notice.
@@ -16,7 +19,8 @@ struct Agenda {
   private var reportedDrops: [Int]?
   /// By the monotonic clock; nil when nothing is due.
   private var dueAt: Int64?
-  private var needsWake = false
+  /// Since when the oldest record waits for its acknowledgement outside the store; nil when none does.
+  private var recentSince: Int64?
   /// Since when a power cut may undo something; nil when nothing.
   private var unsyncedSince: Int64?
   private var lastExpiry: Int64 = 0
@@ -28,21 +32,28 @@ struct Agenda {
     let time = SystemClock.monotonic + Int64(seconds * 1e9)
     if let dueAt, dueAt <= time { return }
     dueAt = time
-    needsWake = true
   }
 
-  /// The seconds until something is due; at most a day.
-  var pause: Double {
-    guard let dueAt else { return 86_400 }
-    return min(86_400, max(0, Double(dueAt - SystemClock.monotonic) * 1e-9))
-  }
+  /// When something is due, by the monotonic clock; nil when nothing is.
+  var deadline: Int64? { [dueAt, recentDue].compactMap { $0 }.min() }
 
   /// Returns whether something is due, which the caller does now.
   mutating func begin() -> Bool {
-    guard let dueAt, SystemClock.monotonic >= dueAt else { return false }
-    self.dueAt = nil
+    let now = SystemClock.monotonic
+    guard let deadline, now >= deadline else { return false }
+    if let dueAt, now >= dueAt { self.dueAt = nil }
     return true
   }
+
+  // MARK: Records outside the store
+
+  private var recentDue: Int64? { recentSince.map { $0 + Int64(Self.acknowledgementTime * 1e9) } }
+
+  /// Whether what waits outside the store has to go there.
+  var isRecentDue: Bool { recentDue.map { SystemClock.monotonic >= $0 } ?? false }
+
+  /// - Parameter since: when the oldest record that waits outside the store was accepted; nil when none waits there.
+  mutating func observeRecent(since: Int64?) { recentSince = since }
 
   /// Returns whether it is time to look for what is too old, which the caller does now.
   mutating func beginExpiry() -> Bool {
@@ -90,9 +101,9 @@ struct Agenda {
 
   // MARK: For the outbox
 
-  /// The notices since the last call, and whether the housekeeping thread sleeps past what is due.
-  mutating func removeNews() -> (notices: [OutboxNotice], needsWake: Bool) {
-    defer { (notices, needsWake) = ([], false) }
-    return (notices, needsWake)
+  /// The notices since the last call.
+  mutating func removeNotices() -> [OutboxNotice] {
+    defer { notices = [] }
+    return notices
   }
 }

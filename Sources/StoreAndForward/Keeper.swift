@@ -12,7 +12,15 @@ final class Keeper {
   private let path: String
   private let configuration: OutboxConfiguration
   private(set) var store: Store?
+  /// Records outside the store: the recent ones, and all while the disk takes nothing. Those of a lane are newer than what
+  /// the store has of it.
   private var memory: MemoryLanes
+  /// What the recent ones would be found in after a crash; nil where it is not wanted or cannot be had.
+  private var recent: RecentRecords?
+  /// The first record of each call since the oldest that is still recent, and when it was accepted.
+  private var recentTimes: [(seq: UInt64, time: Int64)] = []
+  /// What the timer is set to.
+  private var timerDeadline: Int64?
   private var drain = Drain()
   private var agenda = Agenda()
   private var temporary = TemporarySequence()
@@ -37,6 +45,7 @@ final class Keeper {
     reserve = SpaceReserve(store: path)
     openStore()
     resumeSalvage()
+    if configuration.recentBytes > 0 { recoverRecent() }
     agenda.ignoreDrops(drops)
   }
 
@@ -47,7 +56,7 @@ final class Keeper {
     expire()
     let records = batches.flatMap { batch in accept(batch) }
     for record in records { drain.accepted(record) }
-    if write(records) { return }
+    if keepRecent(records) || write(records) { return }
     for record in records {
       for dropped in memory.insert(record) { drain.droppedFromMemory(dropped) }
     }
@@ -74,26 +83,119 @@ final class Keeper {
     return temporary.nextIdentity(store)
   }
 
+  /// Names what follows in another epoch, also after a restart.
+  func beginEpoch() {
+    temporary.beginEpoch()
+    guard let store else { return }
+    store.epoch = Store.newEpoch()
+    guard degradation == nil else { return }
+    attempt { () throws(SQLiteError) in
+      try transact(store, isSynced: true) { () throws(SQLiteError) in try store.setMeta("epoch", store.epoch)
+      }
+    }
+  }
+
   private func reserveNumbers(_ count: Int) {
     guard degradation == nil, let store, let mark = store.sequence.markNeeded(for: count) else { return }
     attempt { () throws(SQLiteError) in try store.reserve(mark) }
   }
 
-  /// Returns whether the disk took them.
-  private func write(_ records: [OutboxRecord]) -> Bool {
+  /// Returns whether the disk took them, and the recent records before them.
+  private func write(_ records: [OutboxRecord], isSynced: Bool = false) -> Bool {
     guard degradation == nil, let store else { return false }
-    let lanes = Set(records.map(\.lane))
-    let isSynced = lanes.contains { configuration.limits(of: $0).durability == .beforeAccepting }
+    let newStates = Set(records.filter { $0.lane == .state }.map(\.topic))
+    let recent = memory.records.filter { $0.lane != .state || !newStates.contains($0.topic) }
+    let lanes = Set((recent + records).map(\.lane))
+    let isSynced =
+      isSynced || lanes.contains { configuration.limits(of: $0).durability == .beforeAccepting }
     let isWritten = attempt { () throws(SQLiteError) in
       try transact(store, isSynced: isSynced) { () throws(SQLiteError) in
+        for record in recent { try store.insert(record) }
         for record in records { try store.insert(record) }
+        for overtaking in drain.overtakings { try store.insert(overtaking) }
         try store.makeRoom(in: lanes, configuration)
       }
     }
-    if isWritten, !isSynced { agenda.written() }
+    if isWritten {
+      drain.stored(recent)
+      forgetRecent()
+      if !isSynced { agenda.written() }
+    }
     // After damage there is a new store, which has nothing against these.
     guard !isWritten, degradation == nil, let fresh = self.store, fresh !== store else { return isWritten }
     return attempt { () throws(SQLiteError) in try move(records, to: fresh) }
+  }
+
+  // MARK: Recent records
+
+  /// Keeps records out of the store for as long as their broker may take to acknowledge them. Returns false for those that
+  /// belong there at once.
+  private func keepRecent(_ records: [OutboxRecord]) -> Bool {
+    guard degradation == nil, let store, let recent, let first = records.first else { return false }
+    var costs = DeliveryLane.allCases.map { memory.bytes($0) }
+    for record in records { costs[record.lane.rawValue] += record.cost }
+    let limit = min(configuration.recentBytes, configuration.memoryBytes)
+    guard costs.reduce(0, +) <= limit else { return false }
+    for lane in Set(records.map(\.lane)) {
+      let limits = configuration.limits(of: lane)
+      let waiting = store.lanes[lane.rawValue].records - drain.removals.count { $0.record.lane == lane }
+      guard limits.durability == .withinASecond, waiting == 0, costs[lane.rawValue] <= limits.bytes else {
+        return false
+      }
+    }
+    guard recent.append(records) else { return false }
+    for record in records { _ = memory.insert(record) }
+    recentTimes.append((first.seq, SystemClock.monotonic))
+    observeRecent()
+    return true
+  }
+
+  /// Moves the recent records into the store, synced.
+  private func preserveRecent() {
+    guard degradation == nil, !memory.isEmpty else { return }
+    _ = write([], isSynced: true)
+  }
+
+  /// The store has the recent records.
+  private func forgetRecent() {
+    memory.removeAll()
+    recent?.reset()
+    observeRecent()
+  }
+
+  /// Recent records are done with.
+  private func removeRecent(_ seqs: [UInt64]) {
+    guard !seqs.isEmpty else { return }
+    if memory.isEmpty { recent?.reset() } else { recent?.remove(seqs) }
+    observeRecent()
+  }
+
+  /// Looks whether records wait outside the store, and since when.
+  private func observeRecent() {
+    guard degradation == nil, let oldest = memory.oldest else {
+      recentTimes = []
+      return agenda.observeRecent(since: nil)
+    }
+    while recentTimes.count > 1, recentTimes[1].seq <= oldest { recentTimes.removeFirst() }
+    agenda.observeRecent(since: recentTimes.first?.time)
+  }
+
+  /// Takes over what a process that died left outside the store.
+  private func recoverRecent() {
+    recent = RecentRecords(path: path + ".recent")
+    let records = recent?.recover() ?? []
+    guard let first = records.first else { return recent?.reset() ?? () }
+    if let store, attempt({ () throws(SQLiteError) in try move(records, to: store) }) {
+      recent?.reset()
+      return
+    }
+    // They go to the store with what else comes, once it takes it.
+    for record in records {
+      _ = memory.insert(record)
+      drain.accepted(record)
+    }
+    recentTimes.append((first.seq, SystemClock.monotonic))
+    observeRecent()
   }
 
   // MARK: Handing out, and answers
@@ -117,15 +219,19 @@ final class Keeper {
   }
 
   func remove(_ seqs: [UInt64]) {
+    var recent: [UInt64] = []
     for seq in seqs {
       guard let record = drain.answer(seq) else { continue }
-      if record.isInMemory { memory.remove(record.place, from: record.lane) }
+      if record.isInMemory, memory.remove(record.place, from: record.lane) != nil {
+        recent.append(record.place)
+      }
       drain.acknowledge(record)
     }
+    removeRecent(recent)
     // Few commits while a backlog drains, and none of them more than half a second late.
     if drain.removals.count >= Self.removalGroup {
       tidy()
-    } else {
+    } else if !drain.removals.isEmpty {
       agenda.schedule(seconds: Agenda.patience)
     }
   }
@@ -169,6 +275,7 @@ final class Keeper {
     } else {
       memory.drop(place.place, from: place.lane)
     }
+    removeRecent([place.place])
   }
 
   // MARK: Dead letters
@@ -181,6 +288,7 @@ final class Keeper {
 
   /// Puts all dead letters back into their lanes. Returns how many.
   func retryDeadLetters() -> Int {
+    preserveRecent()
     // Oldest first, as they were accepted.
     let records = deadLetters(limit: .max).reversed().map(\.record)
     guard let store, !records.isEmpty else { return 0 }
@@ -227,7 +335,16 @@ final class Keeper {
 
   /// Decides what a failure of the store means.
   private func handle(_ failure: SQLiteError) {
-    if failure.isDamage { replaceStore(failure) } else { degrade(failure) }
+    guard failure.isDamage else { return degrade(failure) }
+    replaceStore(failure)
+    guard degradation == nil, let store, !memory.isEmpty else { return }
+    do throws(SQLiteError) {
+      try move(memory.records, overtakings: drain.overtakings, to: store)
+      forgetRecent()
+      drain.rewind()
+    } catch {
+      degrade(error)
+    }
   }
 
   private func degrade(_ failure: SQLiteError) {
@@ -235,6 +352,7 @@ final class Keeper {
     degradation = failure.message
     if failure.code.primary == .full { reserve.release() }
     agenda.schedule(seconds: Self.retryInterval)
+    observeRecent()
   }
 
   private func replaceStore(_ failure: SQLiteError) {
@@ -331,7 +449,7 @@ final class Keeper {
       try makeSpace(store)
       let records = memory.records
       try move(records, overtakings: drain.overtakings, to: store)
-      memory.removeAll()
+      forgetRecent()
       drain.rewind()
       degradation = nil
       temporary.end()
@@ -373,18 +491,26 @@ final class Keeper {
 
   // MARK: Housekeeping
 
-  /// Does what is due. Returns the seconds until something may be again; nil after `close`.
-  func housekeep() -> Double? {
+  /// Does what is due. Returns the notices since the last call; nil after `close`.
+  func housekeep() -> [OutboxNotice]? {
     if isClosed { return nil }
-    guard agenda.begin() else { return agenda.pause }
+    guard agenda.begin() else { return agenda.removeNotices() }
     if degradation != nil { retry() }
+    if agenda.isRecentDue { preserveRecent() }
     tidy()
     agenda.reportDrops(drops)
-    return agenda.pause
+    return agenda.removeNotices()
   }
 
-  /// The notices since the last call, and whether the housekeeping thread sleeps past what is due.
-  func removeNews() -> (notices: [OutboxNotice], needsWake: Bool) { agenda.removeNews() }
+  /// The notices since the last call.
+  func removeNotices() -> [OutboxNotice] { agenda.removeNotices() }
+
+  /// Sets the timer to when something is due, where it is set to another time.
+  func schedule(_ timer: TimerDescriptor) {
+    guard agenda.deadline != timerDeadline else { return }
+    timerDeadline = agenda.deadline
+    timer.set(timerDeadline)
+  }
 
   /// Deletes what was acknowledged and makes what was written safe.
   /// - Parameter everything: also what was written less than half a second ago.
@@ -410,6 +536,7 @@ final class Keeper {
   /// Makes everything safe, if the disk lets it.
   func flush() {
     if degradation != nil, !isClosed { retry() }
+    preserveRecent()
     tidy(everything: true)
   }
 
@@ -426,6 +553,7 @@ final class Keeper {
       try? store.database.checkpoint()
     }
     store = nil
+    recent = nil
     lock = nil
     degradation = "closed"
     isClosed = true

@@ -5,10 +5,11 @@ public import Telemetry
 /// The durable queue between what a vehicle decides and what its broker has acknowledged.
 ///
 /// ## Invariants
-/// 1. When `append` returns, the record is in the store, or, while the disk takes none, in memory and the
-///    status says so. A crash of the program loses nothing that is in the store; a power cut loses nothing of
-///    the events lane and at most the last second of the others (`OutboxConfiguration.Durability`): one sync
-///    of the flash per event, one per second for everything else, none when nothing is written.
+/// 1. When `append` returns, the record is in the store, or in the file of recent records (`RecentRecords`), or, while the
+///    disk takes none, in memory and the status says so. A crash of the program loses nothing that is on disk; a power cut
+///    loses nothing of the events lane and at most the last second of the others (`OutboxConfiguration.Durability`): one
+///    sync of the flash per event, one per second for everything else, and none for what a broker acknowledges within
+///    0.8 s, which never goes to the store.
 /// 2. A record leaves by `remove` (acknowledged), by `reject` (to the dead letters), or by its lane's limits
 ///    (the oldest make room, counted). Nothing else takes it away.
 /// 3. Epoch and seq name a record for ever. Numbers are given out only below a mark that is already safe on
@@ -24,13 +25,17 @@ public import Telemetry
 /// ## On disk
 /// One SQLite database in WAL mode (`Schema`): `meta` (format, epoch, mark, clock, inode), `lanes` (what each
 /// holds and has dropped), a table per lane keyed by seq, and `dead`. Each record carries a checksum of all
-/// of it. Beside it lies `….lock`, held while an outbox has the store open. A damaged store becomes
-/// `….damaged-DATE`, and `….salvage` names it until all that can be proved of it is taken over (`Salvage`). Acknowledged records are deleted in groups, within half a second: after a crash
+/// of it. Beside it lie `….lock`, held while an outbox has the store open, and `….recent`, with the records of
+/// the last moment of lanes in which nothing older waits. A damaged store becomes `….damaged-DATE`, and `….salvage`
+/// names it until all that can be proved of it is taken over (`Salvage`). Acknowledged records are deleted in groups,
+/// within half a second: after a crash
 /// in between they are sent again, with the same seq.
 public final class Outbox: Sendable {
   let keeper: Locked<Keeper>
   private let arrivals = Locked<[Batch]>([])
   private let wake: EventDescriptor
+  /// When housekeeping is due: whoever accepts a record sets it, and nobody wakes for a record that is acknowledged in time.
+  private let timer: TimerDescriptor
   private let ended: EventDescriptor
   private let housekeeper = Locked<DedicatedThread?>(nil)
   private let notice: @Sendable (OutboxNotice) -> Void
@@ -51,6 +56,7 @@ public final class Outbox: Sendable {
     try configuration.validate()
     do throws(SystemError) {
       wake = try EventDescriptor()
+      timer = try TimerDescriptor()
       ended = try EventDescriptor()
     } catch {
       throw OutboxError(operation: "open", object: path, cause: error.description)
@@ -94,6 +100,10 @@ public final class Outbox: Sendable {
 
   /// A name for a message that does not go through the store, as the last word before a link is closed.
   public func makeIdentity() -> MessageIdentity { use { $0.makeIdentity() } }
+
+  /// Names what is accepted from now on in another epoch; numbers go on. For who knows that nothing tells the order of what
+  /// follows to what was, as when time goes back.
+  public func beginEpoch() { use { $0.beginEpoch() } }
 
   /// The records to send next, at most `limit`, each handed out once until `offerAgain`. Fewer than `limit`
   /// means that no more wait for now.
@@ -148,26 +158,32 @@ public final class Outbox: Sendable {
 
   /// Runs `body` alone, then passes on what there is to tell.
   private func use<Result>(_ body: (Keeper) -> Result) -> Result {
-    let (result, news) = keeper.withLock { keeper in
+    let (result, notices) = keeper.withLock { keeper in
       let result = body(keeper)
-      return (result, keeper.removeNews())
+      keeper.schedule(timer)
+      return (result, keeper.removeNotices())
     }
-    if news.needsWake { wake.signal() }
-    for item in news.notices { notice(item) }
+    for item in notices { notice(item) }
     return result
   }
 
   /// The thread that syncs, deletes and retries when nobody calls. It sleeps for as long as nothing is due.
   private func startHousekeeping(_ path: String) throws(OutboxError) {
-    let (wake, ended, keeper, notice) = (wake, ended, keeper, notice)
+    let (wake, timer, ended, keeper, notice) = (wake, timer, ended, keeper, notice)
     do throws(SystemError) {
       let thread = try DedicatedThread.startWatched(
         name: "outbox", stackSize: 256 * 1024, call: { wake.signal() },
         { heartbeat in
-          while let pause = keeper.withLock({ $0.housekeep() }) {
+          while let notices = keeper.withLock({ keeper in
+            let notices = keeper.housekeep()
+            keeper.schedule(timer)
+            return notices
+          }) {
             heartbeat.beat()
-            for item in keeper.withLock({ $0.removeNews() }).notices { notice(item) }
-            _ = wake.wait(seconds: pause)
+            for item in notices { notice(item) }
+            _ = waitUntilReadable([wake.descriptor, timer.descriptor])
+            wake.drain()
+            timer.drain()
           }
           ended.signal()
         })

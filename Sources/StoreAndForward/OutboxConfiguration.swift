@@ -39,6 +39,11 @@ public struct OutboxConfiguration: Hashable, Sendable {
   /// Bytes that records may take in memory while the disk takes none, all lanes together.
   public var memoryBytes = 2 << 20
 
+  /// Bytes of records that may wait for their acknowledgement outside the store, for 0.8 s at the most: in memory, and in a
+  /// file that outlives the process. Of lanes that may lose a second to a power cut alone, and in which nothing older waits.
+  /// 0 writes each record to the store at once.
+  public var recentBytes = 64 << 10
+
   public init() {}
 
   public func limits(of lane: DeliveryLane) -> LaneLimits {
@@ -58,7 +63,7 @@ public struct OutboxConfiguration: Hashable, Sendable {
           operation: "configure", object: "lane \(lane)", cause: "it needs 1024 bytes and an age above 0 s")
       }
     }
-    guard deadLetters >= 0, memoryBytes >= 4096 else {
+    guard deadLetters >= 0, memoryBytes >= 4096, recentBytes >= 0 else {
       throw OutboxError(
         operation: "configure", object: "outbox", cause: "it needs at least 4096 bytes of memory")
     }

@@ -137,7 +137,7 @@ import Testing
 
   @Test func demandsFollowTheConfiguration() throws {
     let all = try pipeline("iio.rate=50").demands
-    #expect(all[.gyroscope] == .rate(hertz: 50, latency: .milliseconds(100)))
+    #expect(all[.gyroscope] == .rate(hertz: 50, latency: .milliseconds(500)))
     #expect(all[.positioning]?.isOn == true && all[.barometer] == .off)
     let none = try pipeline(
       "location.enabled=false", "heading.enabled=false", "attitude.enabled=false", "motion.events=")

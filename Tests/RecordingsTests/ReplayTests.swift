@@ -1,10 +1,11 @@
 import Platform
-import Recordings
 import Sensors
 import Simulation
 import Spatial
 import TestSupport
 import Testing
+
+@testable import Recordings
 
 @Suite struct ReplayTests {
   let scratch: ScratchFolder
@@ -112,5 +113,38 @@ import Testing
       return
     }
     #expect(reason.contains("broken.csv:3: column gz"))
+  }
+}
+
+/// Which events of a recording are told in one go.
+@Suite struct ReplayScheduleTests {
+  private func scan(_ milliseconds: Int64) -> SensorEvent {
+    .inertial([
+      InertialScan(
+        timestamp: Timestamp(nanoseconds: milliseconds * 1_000_000), specificForce: Vector3(0, 0, 9.8))
+    ])
+  }
+
+  private func dues(_ demands: [SensorKind: SensorDemand], _ times: [Int64]) -> [Int64] {
+    var schedule = ReplaySchedule()
+    _ = schedule.adopt(demands)
+    var groups = times.compactMap { schedule.add(scan($0), at: $0 * 1_000_000) }
+    if let last = schedule.removeGroup() { groups.append(last) }
+    #expect(groups.map(\.events.count).reduce(0, +) <= times.count)
+    return groups.map { $0.due / 1_000_000 }
+  }
+
+  @Test func whatComesAtAboutTheSameTimeIsToldTogether() {
+    let times: [Int64] = [480, 490, 980, 990, 1000]
+    let calm = SensorDemand.rate(hertz: 100, latency: .milliseconds(500))
+    #expect(dues([.accelerometer: calm], times) == [500, 1000])
+    #expect(dues([.accelerometer: .rate(hertz: 100, latency: .milliseconds(50))], times) == times)
+    #expect(dues([.accelerometer: calm, .gyroscope: .rate(hertz: 9, latency: .zero)], times) == times)
+  }
+
+  @Test func nobodyWakesForWhatNobodyWants() {
+    let times = (0..<50).map { Int64($0) * 100 }
+    #expect(dues([.accelerometer: .off], times).count <= 11)
+    #expect(dues([.accelerometer: .rate(hertz: 100, latency: .zero)], times) == times)
   }
 }

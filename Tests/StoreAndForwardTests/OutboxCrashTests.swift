@@ -26,7 +26,9 @@ import Testing
 
   /// A power cut takes with it what was written and not synced: here everything after an event.
   @Test func aPowerCutNeverMakesANumberMeanTwoThings() throws {
-    let victim = try Outbox(path: path)
+    var configuration = OutboxConfiguration()
+    configuration.recentBytes = 0
+    let victim = try Outbox(path: path, configuration: configuration)
     let event = victim.append(draft(.events, "synced"))
     let synced = try size(directory.file("outbox.sqlite-wal"))
     let lost = victim.append((0..<20).map { draft(.tracks, "unsynced \($0)") })

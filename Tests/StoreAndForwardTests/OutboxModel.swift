@@ -64,7 +64,8 @@ struct OutboxModel {
   /// - Parameter isDurable: whether the disk took them.
   mutating func accept(_ entries: [Entry], isDurable: Bool) {
     if isDurable {
-      answered = []
+      // What waits outside the store is accepted without a commit that deletes what is answered.
+      if configuration.recentBytes == 0 { answered = [] }
       store(entries)
       makeRoom(in: Set(entries.map(\.lane)))
       return

@@ -71,6 +71,10 @@ func afterCrash(_ directory: TemporaryDirectory, syncedLength: Int? = nil) throw
   try writeFile(place, readFile(directory.file("outbox.sqlite")))
   let log = try readFile(directory.file("outbox.sqlite-wal"))
   try writeFile(place + "-wal", Array(log.prefix(syncedLength ?? log.count)))
+  // What was never synced and a dead process leaves to the kernel.
+  if syncedLength == nil {
+    try writeFile(place + ".recent", readFile(directory.file("outbox.sqlite.recent")))
+  }
   // Only here is the file a copy: SQLite shares its index among a process's users of one inode.
   var status = stat()
   stat(place, &status)

@@ -146,6 +146,8 @@ final class BrokerDelivery: MessageDelivery {
     if wanted.policy == .standing, before.policy == .standing { session.renewConnection() }
   }
 
+  func beginEpoch() { outbox.beginEpoch() }
+
   var counters: [String: Int] { Self.counters(session.statistics, outbox.status) }
 
   static func counters(_ sent: MQTTStatistics, _ store: OutboxStatus) -> [String: Int] {
@@ -177,18 +179,20 @@ final class BrokerDelivery: MessageDelivery {
     let last = formats.withLock { $0.encode(farewell) }
     // The native farewell is the last word: it follows what is still due, as far as that goes.
     publish(last.dropLast())
-    drain()
+    let isDrained = drain()
     publish(last.suffix(1))
     session.wakeUp()
-    drain()
+    // Where nothing went away before, nothing will now; the next start says it.
+    if isDrained { drain() }
     session.stop(drain: Self.stallLimit)
     let left = outbox.status.records
     if left > 0 { log.warning(.storeLeft, "left for the next start", metadata: ["records": "\(left)"]) }
     outbox.close()
   }
 
-  /// Waits until the queue is empty or stands still.
-  private func drain() {
+  /// Waits until the queue is empty or stands still. Returns whether it is empty.
+  @discardableResult
+  private func drain() -> Bool {
     var (left, since) = (outbox.status.records, SystemClock.monotonic)
     while left > 0, Double(SystemClock.monotonic - since) * 1e-9 < Self.stallLimit {
       usleep(20_000)
@@ -196,6 +200,7 @@ final class BrokerDelivery: MessageDelivery {
       if now < left { since = SystemClock.monotonic }
       left = now
     }
+    return left == 0
   }
 
   private static func message(

@@ -26,6 +26,9 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// Learns whether the vehicle rests, for what a link may cost.
   func observe(isAtRest: Bool, at timestamp: Timestamp)
 
+  /// Numbers what comes from now on in another epoch: its times may be before those of what came until now.
+  func beginEpoch()
+
   /// Says farewell, hands over what is due as far as that goes in a bounded time, and returns when all has ended.
   func stop(farewell: VehicleMessage) throws
 }
@@ -37,6 +40,7 @@ extension MessageDelivery {
   var deliveryProblem: String? { nil }
   var link: LinkReport? { nil }
   func observe(isAtRest: Bool, at timestamp: Timestamp) {}
+  func beginEpoch() {}
 }
 
 /// What remote management needs of the connection.

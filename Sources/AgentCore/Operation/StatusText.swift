@@ -18,7 +18,7 @@ enum StatusText {
     if let age = document["age"]?.double, age > 2 {
       lines.append(row("NOTE", "the pipeline is busy: what follows is \(duration(age)) old"))
     }
-    lines += sources(status) + sensors(document) + motion(document) + location(document)
+    lines += clock(status) + sources(status) + sensors(document) + motion(document) + location(document)
     lines += queue(status) + broker(document) + energy(status)
     if let last = document["problems"]?.array?.last {
       lines.append(row("last error", "\(last["time"]?.string ?? "") \(last["text"]?.string ?? "")"))
@@ -30,6 +30,18 @@ enum StatusText {
 
   private static func row(_ name: String, _ text: String) -> String {
     name + String(repeating: " ", count: max(1, 14 - name.count)) + text
+  }
+
+  /// Only what is worth a look.
+  private static func clock(_ status: JSONValue?) -> [String] {
+    guard let clock = status?["clock"]?.string, clock != StatusMessage.Clock.system.rawValue else {
+      return []
+    }
+    let step = (status?["clockStep"]?.double).map { ", last set by \($0) s" }.orEmpty
+    if clock == StatusMessage.Clock.receiver.rawValue { return [row("clock", "the receiver's\(step)")] }
+    return [
+      row("CLOCK", "kept right by nothing, times may be wrong\(step); run a time daemon, or wait for a fix")
+    ]
   }
 
   private static func sources(_ status: JSONValue?) -> [String] {

@@ -60,7 +60,8 @@ package final class Agent: Sendable {
       configuration.input == .hardware
       ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
     var initial = AgentPipeline(
-      configuration: configuration.pipeline, start: timestamp, time: time, version: version,
+      configuration: configuration.pipeline, start: timestamp, time: time,
+      isClockSynchronized: SystemClock.isSynchronized, version: version,
       calibration: calibration?.load(now: UTCTime(nanoseconds: SystemClock.realtime)))
     initial.observe(deniedNodes: DevicePermissions().denied(for: configuration))
     if let regions = start?.regions {
@@ -88,6 +89,12 @@ package final class Agent: Sendable {
     // What is printed depends on the input alone.
     if output == .broker { surroundings.probe = SystemProbe(store: configuration.store.path) }
     surroundings.regionStates = regionStates
+    if configuration.input == .hardware {
+      surroundings.clock = {
+        SystemTime(
+          time: UTCTime(nanoseconds: SystemClock.realtime), isSynchronized: SystemClock.isSynchronized)
+      }
+    }
     surroundings.memory = MotionMemory.Plan(configuration, calibration: calibration)
     surroundings.snapshots = duties.snapshots
     if let start, let link = delivery as? any RemoteLink {

@@ -20,6 +20,8 @@ struct AgentLoop: ~Copyable {
     var memory = MotionMemory.Plan()
     /// Nil is not managed remotely.
     var remote: RemoteService.Plan?
+    /// The machine's clock; nil where the time line is not the machine's.
+    var clock: (@Sendable () -> SystemTime)?
     /// Nil where nobody asks for snapshots.
     var snapshots: SnapshotBoard?
   }
@@ -34,7 +36,13 @@ struct AgentLoop: ~Copyable {
   private let log: Logger
   private var activity = SensorActivity()
   private var messages: [VehicleMessage] = []
+  /// What was logged of the clock, and how often time has gone back.
+  private var clock: (source: StatusMessage.Clock, step: Double?, regressions: Int)
+  /// When the machine's clock is looked at next.
+  private var clockDue = Timestamp(nanoseconds: 0)
 
+  /// Seconds between two looks at the machine's clock.
+  private static let clockInterval = 1.0
   /// Seconds that the end may take: sources that have to be waited for, and a broker that is slow to take the rest.
   private static let farewellLimit = 60.0
 
@@ -44,6 +52,7 @@ struct AgentLoop: ~Copyable {
     surroundings: Surroundings = Surroundings(), log: Logger
   ) throws(ConfigurationError) {
     self.pipeline = pipeline
+    clock = (pipeline.clock, nil, 0)
     feed = InputFeed(sensors, inbox: inbox)
     self.inbox = inbox
     self.delivery = delivery
@@ -81,6 +90,7 @@ struct AgentLoop: ~Copyable {
   }
 
   private mutating func process(_ input: AgentInput) throws {
+    observeClock()
     if !input.isSensor { advance(to: feed.now) }
     switch input {
     case .sensor(let event): process(event)
@@ -167,7 +177,29 @@ struct AgentLoop: ~Copyable {
     pipeline.environment = environment
   }
 
+  /// What wakes the loop anyway looks whether somebody has set the clock.
+  private mutating func observeClock() {
+    guard let system = surroundings.clock, feed.now >= clockDue else { return }
+    clockDue = feed.now.advanced(bySeconds: Self.clockInterval)
+    pipeline.observe(system(), at: feed.now)
+  }
+
+  /// Tells of a change of the clock; messages whose times may be before those of others get another epoch.
+  private mutating func noteClock() {
+    guard (pipeline.clock, pipeline.lastClockStep) != (clock.source, clock.step) else { return }
+    if surroundings.clock != nil {
+      log.notice(
+        .clockChanged, "civil time",
+        metadata: [
+          "clock": "\(pipeline.clock)", "step_s": "\(pipeline.lastClockStep.map { "\($0)" } ?? "none")",
+        ])
+    }
+    if pipeline.timeRegressions != clock.regressions { delivery.beginEpoch() }
+    clock = (pipeline.clock, pipeline.lastClockStep, pipeline.timeRegressions)
+  }
+
   private mutating func handOver() throws {
+    noteClock()
     if !messages.isEmpty {
       try delivery.accept(messages)
       messages.removeAll(keepingCapacity: true)

@@ -91,6 +91,22 @@ package final class CommandWaiter: Sendable {
     }
   }
 
+  /// Waits until the broker has answered, an ending or a signal.
+  /// - Parameter limit: seconds; nil leaves it to the connection's own limit.
+  /// - Throws: `FleetError` when the time is over before.
+  package func waitForAnswer(limit: Double?, hasAnswered: () -> Bool) throws(FleetError) -> Ending {
+    let begin = SystemClock.monotonic
+    while true {
+      let ending = wait(seconds: 0.05)
+      if !ending.isTimeOver || hasAnswered() { return ending }
+      guard let limit, Double(SystemClock.monotonic - begin) * 1e-9 >= limit else { continue }
+      throw FleetError(
+        operation: "reach", object: "the broker",
+        cause: "no answer within \(limit) s; check that the port speaks MQTT, or wait longer",
+        exit: .unavailable)
+    }
+  }
+
   /// Waits for an ending, a signal, or until the time is over; nil waits for as long as it takes.
   package func wait(seconds: Double?) -> Ending {
     let deadline = seconds.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }
@@ -99,8 +115,7 @@ package final class CommandWaiter: Sendable {
       var left: Int32 = -1
       if let deadline {
         let nanoseconds = deadline - SystemClock.monotonic
-        if nanoseconds <= 0 { return .timedOut }
-        left = Int32(min(nanoseconds / 1_000_000 + 1, 1 << 30))
+        left = nanoseconds <= 0 ? 0 : Int32(min(nanoseconds / 1_000_000 + 1, 1 << 30))
       }
       var entries = [
         pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
@@ -109,6 +124,8 @@ package final class CommandWaiter: Sendable {
       _ = unsafe poll(&entries, nfds_t(entries.count), left)
       if entries[0].revents != 0 { wake.drain() }
       if let number = signals.received().first { return .ended(ExitStatus(signal: number)) }
+      // Only now: a wait without time sees a signal, too.
+      if left == 0 { return state.withLock(\.ending) ?? .timedOut }
     }
   }
 }

@@ -95,9 +95,8 @@ package enum StatsCommand {
       connection: waiter.observe)
     try subscriber.start()
     defer { subscriber.stop(drain: options.share == nil ? 2 : 30) }
-    // The time runs from the subscription on, however long the broker took to grant it.
-    var ending = waiter.wait(seconds: 0)
-    while ending.isTimeOver, model.withState({ $0.begin == nil }) { ending = waiter.wait(seconds: 0.05) }
+    // The time runs from the subscription on, which the broker has as long to grant.
+    var ending = try waiter.waitForAnswer(limit: limit) { model.withState { $0.begin != nil } }
     var progress = ProgressLine()
     let limit = limit ?? (options.once && options.count == nil ? usualTime : nil)
     while ending.isTimeOver {

@@ -45,6 +45,8 @@ final class EstablishedConnection {
     let cause: MQTTDisconnection.Cause
     /// Monotonic nanoseconds after which the end comes regardless.
     let deadline: Int64
+    /// Monotonic nanoseconds.
+    let began = SystemClock.monotonic
     var unsubscribed = false
     /// How many messages had come when the broker was last asked whether there are more.
     var receivedBefore = 0
@@ -111,7 +113,7 @@ final class EstablishedConnection {
     var deadline = keepAliveDue
     if let idleEnd { deadline = min(deadline, idleEnd) }
     if let pause = outflow.deadline { deadline = min(deadline, pause) }
-    if let leaving { deadline = min(deadline, leaving.deadline) }
+    if let leavingEnd { deadline = min(deadline, leavingEnd) }
     return deadline
   }
 
@@ -292,10 +294,18 @@ final class EstablishedConnection {
     return lastBusy + Int64(linger * 1e9)
   }
 
+  /// Seconds for which a broker may be silent while it is left: what it owes will not come from one that has stopped.
+  private static let silenceLimit = 5.0
+
+  /// When leaving ends regardless, as things stand.
+  private var leavingEnd: Int64? {
+    leaving.map { min($0.deadline, max($0.began, lastRead) + Int64(Self.silenceLimit * 1e9)) }
+  }
+
   /// One step towards the end; a value when it is reached.
   private func leave() -> Ending? {
-    guard let leaving else { return nil }
-    let isLate = SystemClock.monotonic >= leaving.deadline
+    guard let leaving, let leavingEnd else { return nil }
+    let isLate = SystemClock.monotonic >= leavingEnd
     outflow.sendFinal(through: connection.client)
     if !isLate, !outflow.isFinalAcknowledged || !outflow.isIdle { return nil }
     if !leaving.unsubscribed {

@@ -140,7 +140,7 @@ package struct BufferedCapture: ~Copyable {
     if let blockTime {
       // The kernel wakes whoever polls a buffer for each sample, to look whether the watermark is reached
       // (`iio_push_to_buffer`). Sleeping until the block must be full wakes the processor once.
-      let left = Double(lastRead + blockTime - SystemClock.boottime) * 1e-9
+      let left = Double(Self.wakeup(after: lastRead, every: blockTime) - SystemClock.boottime) * 1e-9
       if left > 0, wake.wait(seconds: min(left, limit)) || limit < left { return 0 }
       // What is there is taken, be it a sample short of a block.
       lastRead = SystemClock.boottime
@@ -166,6 +166,13 @@ package struct BufferedCapture: ~Copyable {
     guard count > 0 else { return 0 }
     decode(count: count, arrival: arrival, into: &block)
     return count
+  }
+
+  /// When to read next, nanoseconds on the boot clock: at multiples of the block's length, so that the threads of devices
+  /// with blocks of one length wake together, and whoever waits for them wakes once.
+  package static func wakeup(after lastRead: Int64, every blockTime: Int64) -> Int64 {
+    let next = (lastRead / blockTime + 1) * blockTime
+    return next - lastRead < blockTime / 2 ? next + blockTime : next
   }
 
   /// Another client of the same server captures more channels: takes the places from libiio.

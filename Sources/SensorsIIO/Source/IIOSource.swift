@@ -18,6 +18,11 @@ public final class IIOSource: SensorSource {
   private let board = DemandBoard()
   private let found: Locked<Set<SensorKind>>
   private let thread: ServiceThread
+  /// A thread that was left alone has nothing to say any more.
+  private let hasEnded = Locked(false)
+
+  /// Seconds that the threads may take to end. One that waits for a host that does not answer is left alone then.
+  private static let patience = 2.0
 
   /// - Throws: `SystemError` when the process has no descriptor left.
   public init(_ configuration: IIOConfiguration = IIOConfiguration()) throws(SystemError) {
@@ -33,7 +38,8 @@ public final class IIOSource: SensorSource {
   public func start(_ sink: @escaping SensorSink) throws {
     board.addListener(thread.wake)
     let supervisor = Supervisor(
-      configuration: configuration, board: board, wake: thread.wake, sink: sink,
+      configuration: configuration, board: board, wake: thread.wake,
+      sink: { [hasEnded] event in if !hasEnded.withLock({ $0 }) { sink(event) } },
       isStopping: { [thread] in thread.isStopping },
       found: { [found] kinds in found.withLock { $0 = kinds } })
     try thread.start(name: "iio") { supervisor.run($0) }
@@ -44,10 +50,11 @@ public final class IIOSource: SensorSource {
     board.set(demand, for: kind)
   }
 
-  /// Powers the hardware down and returns when the threads have ended: within a block's length, and at most the
-  /// few seconds that libiio needs to give up a host that does not answer.
+  /// Powers the hardware down and returns when the threads have ended: within a block's length. Threads that wait for a host
+  /// that does not answer are left after two seconds, and nothing comes from them any more; they end when libiio gives up.
   public func stop() {
-    thread.stop()
+    thread.stop(patience: Self.patience)
+    hasEnded.withLock { $0 = true }
     board.removeListener(thread.wake)
   }
 }

@@ -145,15 +145,21 @@ final class Supervisor: Sendable {
   }
 
   /// Powers everything down. A block that is under way may finish, because then the server is told properly; a
-  /// read that takes longer is broken off.
+  /// read that takes longer is broken off. A thread that waits for a host that does not answer is left alone: libiio
+  /// gives such a host up in its own time, which may be long.
   private func stop(_ posts: [Post]) {
     for post in posts { post.worker.stop() }
-    let deadline = SystemClock.monotonic + 300_000_000
+    wait(for: posts, seconds: 0.3)
+    for post in posts where !post.worker.hasEnded { post.worker.interrupt() }
+    wait(for: posts, seconds: 1)
+    for post in posts { if post.worker.hasEnded { post.thread.join() } else { post.thread.detach() } }
+  }
+
+  private func wait(for posts: [Post], seconds: Double) {
+    let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
     while posts.contains(where: { !$0.worker.hasEnded }), SystemClock.monotonic < deadline {
       _ = wake.wait(seconds: Double(deadline - SystemClock.monotonic) * 1e-9)
     }
-    for post in posts where !post.worker.hasEnded { post.worker.interrupt() }
-    for post in posts { post.thread.join() }
   }
 }
 

@@ -64,6 +64,12 @@ struct Drain {
     if handedOut.values.contains(where: isGone) { handedOut = handedOut.filter { !isGone($0.value) } }
   }
 
+  /// Records that waited in memory are in the store, at their places, and so is what is known of overtakings.
+  mutating func stored(_ records: [OutboxRecord]) {
+    for record in records { handedOut[record.seq]?.isInMemory = false }
+    overtakings = []
+  }
+
   /// A record in memory made room for others.
   mutating func droppedFromMemory(_ record: OutboxRecord) { handedOut[record.seq] = nil }
 

@@ -16,6 +16,11 @@ struct MemoryLanes {
   /// All records, in the order in which they were accepted within each lane.
   var records: [OutboxRecord] { lanes.flatMap { $0 } }
 
+  var isEmpty: Bool { lanes.allSatisfy(\.isEmpty) }
+
+  /// The smallest seq of all.
+  var oldest: UInt64? { lanes.compactMap { $0.first?.seq }.min() }
+
   func count(_ lane: DeliveryLane) -> Int { lanes[lane.rawValue].count }
 
   func bytes(_ lane: DeliveryLane) -> Int { lanes[lane.rawValue].reduce(0) { $0 + $1.cost } }

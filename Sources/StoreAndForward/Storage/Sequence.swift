@@ -59,6 +59,9 @@ struct TemporarySequence {
     return identity
   }
 
+  /// Goes on with the numbers in another epoch.
+  mutating func beginEpoch() { epoch = Store.newEpoch() }
+
   /// Begins another epoch: what was named in this one is in the store.
   mutating func end() {
     epoch = Store.newEpoch()

@@ -5,7 +5,7 @@ internal import Telemetry
 /// The open database with its counters. A call that throws has changed nothing, neither on disk nor here.
 final class Store {
   let path: String
-  let epoch: String
+  var epoch: String
   let clock: StoreClock
   /// Whether opening found that the file is a copy, and so began a new epoch.
   let isCopy: Bool

@@ -9,6 +9,16 @@ public struct StatusMessage: Hashable, Sendable {
     case offline
   }
 
+  /// What civil time is taken from.
+  public enum Clock: String, Hashable, Sendable, CaseIterable {
+    /// The satellites' time, as the receiver tells it.
+    case receiver
+    /// The machine's clock, which something keeps right, or somebody set since the start.
+    case system
+    /// The machine's clock as it was found: times may be wrong.
+    case unsynchronized
+  }
+
   /// One sensor source as it is now.
   public struct Source: Hashable, Sendable {
     public var name: String
@@ -37,6 +47,11 @@ public struct StatusMessage: Hashable, Sendable {
   public var isWill: Bool
   /// Of a vehicle that is asleep: when it means to be heard again; nil when only an event wakes it.
   public var nextContact: UTCTime?
+  /// What its times are taken from; nil when it is not told.
+  public var clock: Clock?
+  /// Seconds by which civil time was last set since the agent started, forward or back: messages before, whose times were
+  /// taken from a clock, are wrong by so much. Nil when it was not set.
+  public var clockStep: Double?
   public var version: String?
   /// Seconds since the agent started.
   public var uptime: Double?
@@ -77,6 +92,8 @@ public struct StatusMessage: Hashable, Sendable {
       json.field("sessionStart", sessionStart.rfc3339)
       if isWill { json.field("will", true) }
       json.field("nextContact", nextContact?.rfc3339)
+      json.field("clock", clock?.rawValue)
+      json.field("clockStep", clockStep, decimals: 3)
       json.field("version", version)
       json.field("uptime", uptime, decimals: 1)
       device?.write(to: &json)
@@ -141,6 +158,8 @@ public struct StatusMessage: Hashable, Sendable {
     sessionStart = (try? json.requiredTime("sessionStart")) ?? time
     isWill = json["will"]?.bool ?? false
     nextContact = json["nextContact"]?.string.flatMap { UTCTime(rfc3339: $0) }
+    clock = json["clock"]?.string.flatMap(Clock.init)
+    clockStep = json["clockStep"]?.double
     version = json["version"]?.string
     uptime = json["uptime"]?.double
     device = DeviceHealth(json: json)

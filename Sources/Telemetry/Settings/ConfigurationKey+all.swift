@@ -23,7 +23,7 @@ extension ConfigurationKey {
     ConfigurationKey("iio.magnetometer", .text, default: .text("auto")),
     ConfigurationKey("iio.barometer", .text, default: .text("auto")),
     ConfigurationKey("iio.rate", .number(1...10_000), default: .number(100)),
-    ConfigurationKey("iio.latency", .number(0...60), default: .number(0.1)),
+    ConfigurationKey("iio.latency", .number(0...60), default: .number(0.5)),
     ConfigurationKey("iio.mount_matrix", .texts, default: .texts([])),
 
     ConfigurationKey("replay.position", .text),

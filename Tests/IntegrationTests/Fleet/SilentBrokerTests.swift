@@ -1,0 +1,73 @@
+import Foundation
+import Glibc
+import MQTT
+import Platform
+import TestSupport
+import Testing
+
+/// Brokers that accept a connection and say nothing, or nothing more: what is limited ends, and signals are obeyed.
+@Suite struct SilentBrokerTests {
+  /// Before any answer.
+  private func silent() throws -> FakeBroker { try FakeBroker { connection, _ in connection.waitForEnd() } }
+
+  /// Of no time of their own they would wait for the connection's limit, 20 s, and say so.
+  @Test(
+    .timeLimit(.minutes(2)), arguments: [["stats"], ["stats", "--once"], ["watch", "--once"], ["record"]])
+  func theTimeLimitHolds(command: [String]) async throws {
+    let (broker, directory) = (try silent(), try TemporaryDirectory())
+    let result = try await OdographProcess.run(
+      command + ["--broker", "mqtt://127.0.0.1:\(broker.port)", "--timeout", "1"]
+        + (command == ["record"] ? [directory.file("store.sqlite")] : []))
+    #expect(!result.output.contains("within 20"), "\(result.output)")
+    if command[0] == "stats" {
+      #expect(result.status == 69 && result.output.contains("no answer within 1.0 s"), "\(result.output)")
+    } else {
+      #expect(result.status == 0, "\(result.output)")
+    }
+  }
+
+  @Test(
+    .timeLimit(.minutes(2)), arguments: [["stats"], ["stats", "--once"], ["watch", "--once"], ["record"]])
+  func signalsAreObeyed(command: [String]) async throws {
+    let directory = try TemporaryDirectory()
+    let child = Locked<ChildProcess?>(nil)
+    // The signal comes while the command waits for an answer, however busy the tests are.
+    let broker = try FakeBroker { connection, _ in
+      guard connection.read() != nil else { return }
+      while child.withLock({ $0 }) == nil { usleep(1000) }
+      child.withLock { $0 }?.signal(SIGTERM)
+      connection.waitForEnd()
+    }
+    let started = try OdographProcess.start(
+      command + ["--broker", "mqtt://127.0.0.1:\(broker.port)"]
+        + (command == ["record"] ? [directory.file("store.sqlite")] : []), output: directory.file("output"))
+    child.withLock { $0 = started }
+    try await eventually { !started.isRunning }
+    let text = try OdographProcess.text(of: directory.file("output"))
+    #expect(started.waitForExit() == 143, "\(text)")
+    #expect(!text.contains("within 20"), "\(text)")
+  }
+
+  /// A member of a group leaves a broker that owes it an answer, which it would otherwise wait for for an hour.
+  @Test(.timeLimit(.minutes(2))) func aBrokerThatFallsSilentIsLeft() async throws {
+    let broker = try FakeBroker { connection, _ in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0)
+      // The subscription is never answered.
+      connection.waitForEnd()
+    }
+    let recorder = SessionRecorder()
+    let session = try MQTTSession(
+      configuration: fakeConfiguration(broker), subscriptions: [MQTTSubscription("$share/g/a")],
+      handlers: recorder.handlers)
+    try session.start()
+    try await eventually { session.statistics.connections == 1 }
+    let left = Locked<Bool?>(nil)
+    let thread = try DedicatedThread.start(name: "stop") {
+      let isClean = session.stop(drain: 3600)
+      left.withLock { $0 = isClean }
+    }
+    try await eventually { left.withLock { $0 } == false }
+    thread.join()
+  }
+}
