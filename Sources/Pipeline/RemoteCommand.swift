@@ -12,11 +12,16 @@ package enum RemoteCommand: Hashable, Sendable {
   case reload
   /// - Parameter to: nil is now.
   case track(from: UTCTime, to: UTCTime?)
+  /// Forgets which regions the vehicle is in, and decides anew.
   case resetRegions
+  /// Deletes the regions that were set remotely; the configuration's are watched again.
+  case forgetRegions
   /// Tells attitudes relative to now, too; or no longer.
   case zero(isCleared: Bool)
 
-  package static let names = ["locate", "status", "reload", "track", "reset-regions", "zero"]
+  package static let names = [
+    "locate", "status", "reload", "track", "reset-regions", "forget-regions", "zero",
+  ]
   /// Bytes of a request.
   package static let sizeLimit = 65_536
 
@@ -35,6 +40,7 @@ package enum RemoteCommand: Hashable, Sendable {
       if let to, to < from { throw JSONError("key \"to\": before \"from\"") }
       self = .track(from: from, to: to)
     case "reset-regions": self = .resetRegions
+    case "forget-regions": self = .forgetRegions
     case "zero": self = .zero(isCleared: json["clear"]?.bool ?? false)
     default:
       throw JSONError(

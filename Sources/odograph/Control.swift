@@ -25,11 +25,13 @@ struct Command: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Asks vehicles for something and waits for their answers.",
     discussion: """
-        locate         a new position
-        status         a status message now
-        reload         read the configuration file again
-        track          the positions of a time, from the vehicle's own history (--from, --to)
-        reset-regions  forget which regions it is in, and find out anew
+        locate          a position that is exact enough (--accuracy), or the best until --timeout is over
+        status          a status message now
+        reload          read the configuration file again
+        track           the positions of a time, from the vehicle's own history (--from, --to)
+        reset-regions   forget which regions it is in, and find out anew
+        forget-regions  delete the regions that were set remotely; the configuration's are watched again (--yes)
+        zero            tell attitudes relative to now, too (--clear ends that)
 
       Without --vehicle, every vehicle of the fleet is asked of which the broker keeps a status; all fleets are asked \
       only with --every-vehicle. A vehicle that is asleep or offline answers when it is back, or not: the request \
@@ -37,6 +39,7 @@ struct Command: ParsableCommand {
 
       Examples:
         odograph command locate --fleet delivery --vehicle van-1
+        odograph command locate --fleet delivery --vehicle van-1 --accuracy 10 --timeout 60
         odograph command status --fleet delivery --json | jq .state
         odograph command reload --fleet delivery
         odograph command track --fleet delivery --from 2026-11-21T08:00:00Z

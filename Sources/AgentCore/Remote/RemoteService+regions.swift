@@ -43,7 +43,7 @@ extension RemoteService {
   }
 
   /// Forgets what was set remotely and watches the configuration's regions again.
-  func resetRegions(_ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline) {
+  func forgetRegions(_ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline) {
     do {
       let file = try manager.active.regions.path.map { try RegionFile($0) }
       try plan.folder.save(regions: nil)

@@ -179,7 +179,10 @@ final class RemoteService {
         pipeline.requestStatus()
       case .reload: reload(answering: sender, &pipeline)
       case .track(let from, let to): sendTrack(from, to, sender)
-      case .resetRegions: resetRegions(sender, &pipeline)
+      case .resetRegions:
+        pipeline.regions.forgetStates()
+        answer(sender, .done, result: .object(["regions": .integer(Int64(pipeline.regions.count))]))
+      case .forgetRegions: forgetRegions(sender, &pipeline)
       case .zero(true):
         pipeline.clearZero()
         answer(sender, .done)

@@ -28,6 +28,9 @@ package struct CommandOptions: ParsableArguments {
   @Flag(help: "Of zero: tell attitudes in their frame only.")
   package var clear = false
 
+  @Flag(help: "Of forget-regions: yes, delete them.")
+  package var yes = false
+
   @Option(
     help: ArgumentHelp(
       "How long they have to answer. Of locate: for a fix that is exact enough; then the best one is told.",
@@ -40,7 +43,9 @@ package struct CommandOptions: ParsableArguments {
   package init() {}
 
   /// The commands of the contract.
-  package static let names = ["locate", "status", "reload", "track", "reset-regions", "zero"]
+  package static let names = [
+    "locate", "status", "reload", "track", "reset-regions", "forget-regions", "zero",
+  ]
 }
 
 /// Asks vehicles to do something, and waits for their answers.
@@ -111,6 +116,12 @@ package enum CommandCommand {
         throw .usage("use", "--accuracy \(accuracy)", "give 1 to 100000 metres")
       }
       members["accuracy"] = .number(accuracy)
+    }
+    if options.name == "forget-regions", !options.yes {
+      throw .usage(
+        "send", "forget-regions",
+        "it deletes the regions that were set remotely, in each vehicle that is asked; add --yes, or reset-regions only decides anew"
+      )
     }
     if options.clear {
       guard options.name == "zero" else { throw .usage("use", "--clear", "it belongs to zero") }

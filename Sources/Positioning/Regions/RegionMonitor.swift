@@ -100,6 +100,18 @@ public struct RegionMonitor: Sendable {
     return events.ordered
   }
 
+  /// Forgets which regions the vehicle is in: the next fixes decide anew, as for regions that were never seen, without an event.
+  /// The regions themselves stay.
+  public mutating func forgetStates() {
+    states = Array(repeating: .unknown, count: regions.count)
+    unseen = Array(regions.indices)
+    tracks = [:]
+    memory = RegionMemory()
+    isInterrupted = true
+    nextDeadline = nil
+    revision += 1
+  }
+
   /// Learns that the vehicle is where nobody may know: nothing is taken for seen between the fixes before and after,
   /// and a stay is not reported before the next one.
   public mutating func interrupt() { isInterrupted = true }

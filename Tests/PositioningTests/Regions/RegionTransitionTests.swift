@@ -24,6 +24,24 @@ import Testing
     { Region(identifier: identifier, center: $0.place(east, 0), radius: radius) }
   }
 
+  /// Found out anew: the regions stay, what is known of them goes, and the next fixes decide without an event.
+  @Test func statesAreForgottenAndDecidedAnew() {
+    let track = PlaneTrack(origin: Coordinate(latitude: 48, longitude: 11))
+    var monitor = RegionMonitor()
+    monitor.replaceAll([Self.square("a", 100...500)(track), Self.square("b", 5000...5500)(track)])
+    for line in drive(from: 0, to: 300, speed: 10) { _ = monitor.process(track.location(line)) }
+    #expect(monitor.state(of: "a") == .inside && monitor.state(of: "b") == .outside)
+    let revision = monitor.revision
+    monitor.forgetStates()
+    #expect(monitor.count == 2 && monitor.revision > revision && monitor.inside.isEmpty)
+    #expect(monitor.state(of: "a") == .unknown && monitor.state(of: "b") == .unknown)
+    var events: [RegionEvent] = []
+    for line in parked(at: 300, 40...60) { events += monitor.process(track.location(line)) }
+    #expect(events.isEmpty && monitor.state(of: "a") == .inside && monitor.state(of: "b") == .outside)
+    for line in drive(from: 300, to: 0, speed: 10, at: 61) { events += monitor.process(track.location(line)) }
+    #expect(events.map(\.kind) == [.exit] && events.first?.identifier == "a")
+  }
+
   static let cases: [Case] = [
     Case(
       name: "enter", regions: { [square("a", 100...500)($0)] }, lines: drive(from: 0, to: 300, speed: 10),
