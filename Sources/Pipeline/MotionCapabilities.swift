@@ -44,11 +44,7 @@ package struct MotionCapabilities: Hashable, Sendable {
         let lacking = output.neededSensors.subtracting(sensors).sorted {
           $1 == .positioning && $0 != .positioning
         }
-        let known = lacking.first.flatMap { missing[$0] }
-        services[name] =
-          known
-          ?? (lacking == [.positioning]
-            ? reason : lacking.first.map { "no \($0.rawValue); attach one" } ?? reason)
+        services[name] = lacking.first.map { missing[$0] ?? "no \($0.rawValue); attach one" } ?? reason
       }
     }
     let (attitude, heading) = (settings.attitude, settings.heading)
