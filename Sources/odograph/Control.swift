@@ -39,7 +39,7 @@ struct Command: ParsableCommand {
 
       Examples:
         odograph command locate --fleet delivery --vehicle van-1
-        odograph command locate --fleet delivery --vehicle van-1 --accuracy 10 --timeout 60
+        odograph command locate --fleet delivery --vehicle van-1 --accuracy 10
         odograph command status --fleet delivery --json | jq .state
         odograph command reload --fleet delivery
         odograph command track --fleet delivery --from 2026-11-21T08:00:00Z

@@ -29,7 +29,10 @@ import Testing
     let received = tail.messages
     #expect(received.count == recorded.count, "\(agent.log)")
     #expect(Self.isAscending(received.compactMap(\.seq)))
-    #expect(Set(received.compactMap(\.epoch)).count == 1)
+    // The recording's receiver is behind the machine. Where nothing keeps the machine's clock, time goes back to the receiver's
+    // once, which begins a new epoch.
+    let epochs = received.compactMap(\.epoch)
+    #expect(zip(epochs, epochs.dropFirst()).count { $0 != $1 } <= 1)
     let live = received.compactMap(Self.coordinate)
     for (a, b) in zip(live, recorded) {
       #expect(abs(a.latitude - b.latitude) < 1e-7 && abs(a.longitude - b.longitude) < 1e-7)
