@@ -8,9 +8,10 @@
 #   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; without it, tests are skipped
 #
 # What waits (the tests that talk to daemons) and what computes (all others, the documentation, the static build) go on side
-# by side; the sensor rig has the machine for itself. The modules that do nothing but compute are built and tested optimized,
-# as they are shipped. At the end stands which tests were skipped and why, and as the last line how many passed, failed and
-# were skipped; it fails where what was skipped needs no more than the packages that this script installs.
+# by side, with the longest of the former behind the latter; the sensor rig has the machine for itself. The modules that do
+# nothing but compute are built and tested optimized, as they are shipped. At the end stands which tests were skipped and
+# why, and as the last line how many passed, failed and were skipped; it fails where what was skipped needs no more than the
+# packages that this script installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -90,6 +91,11 @@ step "build"
 check build swift build --build-tests
 
 computing=(SpatialTests SensorsTests RecordingsTests SimulationTests MotionTests PositioningTests)
+# The longest of the tests that talk to daemons: drives and logs through gpsd, days on the wire, what the examples print.
+longest=(
+  AccuracyThroughGPSDTests DocumentationTests GPSDReplayTests OwnTracksDayTests ParkedReceiverTests WireContractTests
+)
+suites() { local IFS='|'; echo "^IntegrationTests\\.($*)/"; }
 some_of() { local IFS='|'; echo "^($*)\\."; }
 documentation() {
   local pages=$results/pages
@@ -115,14 +121,23 @@ compute() {
   check Deploy/kit-check.sh Deploy/kit-check.sh || status=1
   return $status
 }
+# What goes on beside the integration tests that come first.
+go_on_beside() {
+  local status=0
+  (compute) || status=1
+  step "integration tests, the longest"
+  run_tests longest debug --filter "$(suites "${longest[@]}")" || status=1
+  return $status
+}
 
 failed=
 set -m
-compute >"$results/beside" 2>&1 &
+go_on_beside >"$results/beside" 2>&1 &
 beside=$!
 set +m
 step "integration tests"
-run_tests integration debug --filter '^IntegrationTests\.' --skip SensorRigTests || failed=1
+run_tests integration debug --filter '^IntegrationTests\.' --skip "$(suites SensorRigTests "${longest[@]}")" ||
+  failed=1
 wait "$beside" || failed=1
 beside=
 cat "$results/beside"

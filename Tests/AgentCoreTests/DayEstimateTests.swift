@@ -84,7 +84,7 @@ import Testing
     let settled = parked.advance(to: 600)
     var silent = parked
     silent.silenceInertialSensors()
-    let (heard, unheard) = (parked.advance(to: 2400), silent.advance(to: 2400))
+    let (heard, unheard) = (parked.advance(to: 1500), silent.advance(to: 1500))
     for (component, joules) in heard.joules {
       #expect(abs((unheard.joules[component] ?? 0) - joules) <= 0.02 * joules + 0.5, "\(component)")
     }

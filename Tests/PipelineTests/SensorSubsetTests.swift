@@ -14,6 +14,7 @@ import Testing
 /// publishes, in which frame, and what its `status` says of the rest.
 @Suite struct SensorSubsetTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+  private static let blow = 2.0
   private static let kinds: [SensorKind] = [
     .accelerometer, .gyroscope, .magnetometer, .barometer, .positioning,
   ]
@@ -52,7 +53,7 @@ import Testing
     }
   }
 
-  /// Flat, its front to the north-east by the compass; struck on the left after three seconds.
+  /// Flat, its front to the north-east by the compass; struck on the left after `blow` seconds.
   private func drive(_ sensors: Set<SensorKind>, rate: Double) throws -> [VehicleMessage] {
     let configuration = try AgentConfiguration(
       layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "status.interval=1"])], file: nil)
@@ -71,11 +72,11 @@ import Testing
     let inertial = sensors.intersection([.accelerometer, .gyroscope, .magnetometer])
     // Turned a quarter of a half circle to the right: north is ahead to the left.
     let field = Vector3(-17, 17, -41.6)
-    let seconds = 4.5
+    let seconds = Self.blow + 1.1
     var generator = SeededGenerator(seed: 7)
     for step in 0..<Int(seconds * rate) {
       let time = Timestamp(seconds: Double(step + 1) / rate)
-      let isStruck = abs(time.seconds(since: Timestamp(seconds: 3)) - 0.06) < 0.06
+      let isStruck = abs(time.seconds - Self.blow - 0.06) < 0.06
       var scan = InertialScan(timestamp: time)
       if inertial.contains(.accelerometer) {
         // What is struck on the left is pushed to the right.
@@ -121,14 +122,14 @@ import Testing
     if expected.hasAttitudeMessage {
       // Gravity and the user's acceleration reach the wire on each of them.
       // Before the blow, which a device without a gyroscope takes for a slope.
-      let last = try #require(attitudes.last { $0.time < Self.start.advanced(bySeconds: 3) })
+      let last = try #require(attitudes.last { $0.time < Self.start.advanced(bySeconds: Self.blow) })
       #expect(try #require(last.gravity).z < -0.99 && last.userAcceleration != nil)
       #expect((last.degradation != nil) == !sensors.contains(.gyroscope))
       let json = try JSONValue(parsing: last.payload)
       #expect(try AttitudeMessage(json: json).gravity != nil)
     }
     #expect(headings.isEmpty != expected.hasHeading)
-    if let heading = headings.last(where: { $0.time < Self.start.advanced(bySeconds: 3) }) {
+    if let heading = headings.last(where: { $0.time < Self.start.advanced(bySeconds: Self.blow) }) {
       #expect(abs(signedDegrees(from: heading.magneticHeading, to: 45)) < 3, "\(heading.magneticHeading)")
       #expect((heading.trueHeading != nil) == expected.hasTrueHeading)
     }

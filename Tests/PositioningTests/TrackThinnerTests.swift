@@ -23,17 +23,24 @@ import Testing
     }
   }
 
-  /// The fewest points by trying every pair.
+  /// The fewest points by trying every pair. The fix that stood in the way of the pair before is asked first: it mostly
+  /// stands in the way of this one too.
   private func optimum(_ track: [Location], _ epsilon: Double) -> Int {
     var cost = Array(repeating: Int.max, count: track.count)
     cost[0] = 1
     for end in 1..<track.count {
+      var obstacle = end
       for start in 0..<end where cost[start] + 1 < cost[end] {
-        let reaches = track[(start + 1)..<end].allSatisfy {
-          TrackThinner.interpolate($0.timestamp, from: track[start], to: track[end])
-            .distance(to: $0.coordinate) <= epsilon
+        func isPassed(_ between: Int) -> Bool {
+          TrackThinner.interpolate(track[between].timestamp, from: track[start], to: track[end])
+            .distance(to: track[between].coordinate) <= epsilon
         }
-        if reaches { cost[end] = cost[start] + 1 }
+        if start < obstacle, obstacle < end, !isPassed(obstacle) { continue }
+        if let found = ((start + 1)..<end).first(where: { !isPassed($0) }) {
+          obstacle = found
+        } else {
+          cost[end] = cost[start] + 1
+        }
       }
     }
     return cost[track.count - 1]
