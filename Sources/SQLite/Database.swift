@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Glibc
 
 /// A connection to one database file, used by one thread at a time. The corresponding C type is `sqlite3`.
 @safe package struct Database: ~Copyable {
@@ -20,14 +21,18 @@ internal import CSQLite
 
   package let path: String
   private let handle: OpaquePointer
+  private let watch: Watch?
 
   /// The library's memory statistics cost a lock for every allocation, and nobody asks for them.
   private static let withoutMemoryStatistics = odograph_sqlite_without_memory_statistics()
 
   /// Opens a database file.
-  /// - Parameter busyTimeout: how long a call waits for locks of other connections before it fails with `busy`.
+  /// - Parameters:
+  ///   - busyTimeout: how long a call waits for locks of other connections before it fails with `busy`.
+  ///   - goesOn: asked some times a second while a call works or waits; when it says no, the call fails with `interrupted`, or
+  ///     with `busy` where it waited.
   package init(
-    path: String, access: Access, busyTimeout: Duration = .seconds(2)
+    path: String, access: Access, busyTimeout: Duration = .seconds(2), goesOn: (() -> Bool)? = nil
   ) throws(SQLiteError) {
     _ = Self.withoutMemoryStatistics
     self.path = path
@@ -51,7 +56,14 @@ internal import CSQLite
     let (seconds, attoseconds) = busyTimeout.components
     let milliseconds =
       seconds.multipliedReportingOverflow(by: 1000).partialValue + attoseconds / 1_000_000_000_000_000
-    unsafe sqlite3_busy_timeout(opened, Int32(clamping: milliseconds))
+    watch = goesOn.map { Watch($0, milliseconds: Int(milliseconds)) }
+    guard let watch else {
+      unsafe sqlite3_busy_timeout(opened, Int32(clamping: milliseconds))
+      return
+    }
+    let context = unsafe Unmanaged.passUnretained(watch).toOpaque()
+    unsafe sqlite3_progress_handler(opened, Watch.steps, { unsafe Watch.from($0).goesOn() ? 0 : 1 }, context)
+    unsafe sqlite3_busy_handler(opened, { unsafe Watch.from($0).waits(attempt: Int($1)) ? 1 : 0 }, context)
   }
 
   // Statements that outlive this keep it open until they are finalized.
@@ -140,6 +152,33 @@ internal import CSQLite
   }
 }
 
+/// Asks, while SQLite works or waits, whether it is to go on.
+private final class Watch {
+  /// Instructions of SQLite's machine between two questions: a millisecond or so.
+  static let steps: Int32 = 100_000
+  /// Milliseconds between two attempts to get a lock.
+  private static let pause = 20
+
+  let goesOn: () -> Bool
+  private let attempts: Int
+
+  /// - Parameter milliseconds: for which a lock is waited.
+  init(_ goesOn: @escaping () -> Bool, milliseconds: Int) {
+    self.goesOn = goesOn
+    attempts = milliseconds / Self.pause
+  }
+
+  func waits(attempt: Int) -> Bool {
+    guard attempt < attempts, goesOn() else { return false }
+    usleep(UInt32(Self.pause) * 1000)
+    return true
+  }
+
+  static func from(_ context: UnsafeMutableRawPointer?) -> Watch {
+    unsafe Unmanaged<Watch>.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue()
+  }
+}
+
 /// A call of SQLite that failed.
 package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A result code of SQLite, extended or not. Open: a newer library may have more than are named here.
@@ -156,6 +195,7 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
     package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
     package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
     package static let full = Code(rawValue: SQLITE_FULL)
+    package static let interrupted = Code(rawValue: SQLITE_INTERRUPT)
     package static let inputOutput = Code(rawValue: SQLITE_IOERR)
     package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
     package static let readOnly = Code(rawValue: SQLITE_READONLY)

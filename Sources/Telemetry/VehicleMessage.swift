@@ -42,6 +42,12 @@ public struct MessageIdentity: Hashable, Sendable {
     self.epoch = epoch
     self.seq = seq
   }
+
+  /// The text of an epoch: 16 hexadecimal digits of a random number.
+  package static func epoch(_ number: UInt64) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
 }
 
 // MARK: Delivery

@@ -10,7 +10,7 @@ struct Record: ParsableCommand {
       is there once, whatever was killed in between. While nobody records, the broker keeps what comes for \
       --session-expiry; the same command takes it up again. What says neither number nor time, as of other devices, is \
       stored as often as it comes. When the database goes away, nothing is acknowledged \
-      until it is back.
+      until it is back. --forget ends what the broker keeps.
 
       With --share, as many processes as you like split the messages of a large fleet. One that ends with Ctrl-C or \
       SIGTERM first takes what the broker has for it; what one that was killed had is taken by the next to start.
@@ -24,6 +24,7 @@ struct Record: ParsableCommand {
         odograph record postgres://fleet@db.example/fleet --share recorders
         odograph record --message-profile owntracks phones.sqlite
         odograph record --topic 'sensors/#' other.sqlite
+        odograph record fleet.sqlite --fleet demo --forget
         # sqlite3 odograph.sqlite 'select time, vehicle from positions'
 
       Passwords of PostgreSQL belong into ~/.pgpass or PGPASSWORD.
@@ -44,8 +45,9 @@ struct Export: ParsableCommand {
     discussion: """
       Reads what odograph record has written into a file or a postgres:// URL, also while it is writing, and puts out positions by vehicle and time: \
       those that were said at the time and those of tracks. Of one moment of a vehicle there is one. The form follows \
-      from the file's name, or --format. A file is there when it is whole, and not before. Memory does not grow with \
-      the recording.
+      from the file's name, or --format. A file is there when it is whole, and not before; one \
+      that was there is replaced only with --force, and keeps its mode. Pipes and devices are written as they are. \
+      Memory does not grow with the recording.
 
       gpx      a track for each vehicle; speed and course as Garmin's TrackPointExtension
       geojson  a FeatureCollection of points
@@ -83,7 +85,8 @@ struct Replay: ParsableCommand {
       and gives the vehicles' sequences epochs of their own, so that nobody takes them for repetitions. With --speed max \
       the recording ends now. --times keep publishes every payload as it was; who records that again gets the same rows.
 
-      Mind where it goes: on a broker that real consumers listen to, --to-fleet keeps the replay apart. What was said to \
+      Where it goes is said: --to-fleet keeps it apart from what real consumers listen to, --as-live speaks under the \
+      recorded topics as if it were the vehicles. What was said to \
       vehicles (commands, and the settings and regions that were wanted) is left out, and its number said: live \
       vehicles would obey old orders. --orders plays it too.
 
@@ -91,7 +94,7 @@ struct Replay: ParsableCommand {
         odograph replay fleet.sqlite --to-fleet rehearsal --speed 10
         odograph replay fleet.sqlite --to-fleet rehearsal --from 2026-11-21
         odograph replay fleet.sqlite --to-fleet test --speed max --times keep
-        odograph replay fleet.sqlite --to-fleet test --longest-pause 5
+        odograph replay fleet.sqlite --as-live --longest-pause 5
 
       Exit codes: 0 all is acknowledged; 64 usage, or the recording cannot be read; 69 broker unavailable, or it \
       refused some; 74 output gone; 130 Ctrl-C; 143 SIGTERM.

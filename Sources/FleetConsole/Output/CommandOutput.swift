@@ -34,24 +34,53 @@ package enum CommandOutput {
 
 /// Writes to a descriptor until all is written.
 package enum OutputStream {
+  /// What a pipe takes at once, or not at all: so much is written without waiting once it says that it has room.
+  private static let portion = 4096
+
   /// Returns nil when all bytes were written, and else why not; `EPIPE` means that the reader has left.
   package static func write(_ bytes: [UInt8], to descriptor: Int32) -> SystemErrno? {
-    var start = 0
-    while start < bytes.count {
-      let written = unsafe bytes.withUnsafeBytes { buffer in
-        unsafe Glibc.write(descriptor, buffer.baseAddress.map { unsafe $0 + start }, buffer.count - start)
-      }
+    write(bytes[...], to: descriptor)
+  }
+
+  /// The same, for a reader that may let it wait for ever.
+  /// - Parameter goesOn: asked while it does; `ECANCELED` when it says no.
+  package static func write(_ bytes: [UInt8], to descriptor: Int32, goesOn: () -> Bool) -> SystemErrno? {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      guard waitForRoom(descriptor, goesOn) else { return SystemErrno(rawValue: ECANCELED) }
+      if let problem = write(rest.prefix(portion), to: descriptor) { return problem }
+      rest = rest.dropFirst(portion)
+    }
+    return nil
+  }
+
+  private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> SystemErrno? {
+    var rest = bytes
+    while !rest.isEmpty {
+      let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if written >= 0 {
-        start += written
+        rest = rest.dropFirst(written)
       } else if errno == EAGAIN {
         // Somebody who shares the terminal has made it non-blocking.
-        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = unsafe poll(&entry, 1, 1000)
+        _ = poll(descriptor, milliseconds: 1000)
       } else if errno != EINTR {
         return SystemErrno(rawValue: errno)
       }
     }
     return nil
+  }
+
+  /// Returns false when `goesOn` says no before.
+  private static func waitForRoom(_ descriptor: Int32, _ goesOn: () -> Bool) -> Bool {
+    while !poll(descriptor, milliseconds: 50) {
+      guard goesOn() else { return false }
+    }
+    return true
+  }
+
+  private static func poll(_ descriptor: Int32, milliseconds: Int32) -> Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return unsafe Glibc.poll(&entry, 1, milliseconds) > 0
   }
 }
 

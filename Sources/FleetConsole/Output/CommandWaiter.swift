@@ -12,6 +12,20 @@ package final class CommandWaiter: Sendable {
 
     /// Nothing ended the wait but its time.
     var isTimeOver: Bool { if case .timedOut = self { true } else { false } }
+
+    /// Whether Ctrl-C or the like ended it.
+    package var isSignal: Bool {
+      if case .ended(let status) = self { status == .interrupted || status == .terminated } else { false }
+    }
+
+    /// How the command ends.
+    package func status() throws(FleetError) -> ExitStatus {
+      switch self {
+      case .timedOut: .timedOut
+      case .ended(let status): status
+      case .failed(let error): throw error
+      }
+    }
   }
 
   private struct State {
@@ -69,7 +83,7 @@ package final class CommandWaiter: Sendable {
   }
 
   /// A signal that comes within some seconds, whatever has ended before; nil when none does.
-  func newSignal(within seconds: Double) -> Ending? {
+  package func newSignal(within seconds: Double) -> Ending? {
     guard waitUntilReadable([signals.descriptor], seconds: seconds) != nil else { return nil }
     return signals.received().first.map { .ended(ExitStatus(signal: $0)) }
   }

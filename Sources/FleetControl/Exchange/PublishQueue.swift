@@ -1,5 +1,6 @@
 internal import DequeModule
 package import Fleet
+package import FleetConsole
 package import MQTT
 internal import Platform
 
@@ -131,6 +132,30 @@ package struct PublishLink: Sendable {
           }
         }))
     } catch { throw FleetError(error) }
+  }
+
+  /// A connection that the broker has accepted.
+  /// - Throws: `FleetError` when it does not, or a signal comes before.
+  package static func connected(
+    _ configuration: MQTTConfiguration, capacity: Int, _ waiter: CommandWaiter
+  ) throws(FleetError) -> PublishLink {
+    let isConnected = Locked(false)
+    let link = try PublishLink(configuration, capacity: capacity) { change in
+      if change == .connected { isConnected.withLock { $0 = true } }
+      waiter.observe(change)
+    }
+    try link.start()
+    while !isConnected.withLock({ $0 }) {
+      switch waiter.wait(seconds: 0.02) {
+      case .timedOut: continue
+      case .failed(let error): throw error
+      case .ended(let status):
+        link.stop(drain: 0)
+        throw FleetError(
+          operation: "reach", object: "the broker", cause: "interrupted before it answered", exit: status)
+      }
+    }
+    return link
   }
 
   package func start() throws(FleetError) {

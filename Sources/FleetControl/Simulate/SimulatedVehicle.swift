@@ -48,7 +48,7 @@ struct SimulatedVehicle: Sendable {
       latitude: side * (generator.nextUniform() - 0.5),
       longitude: 1.5 * side * (generator.nextUniform() - 0.5))
     // The epoch is that of this run: the next one begins its numbers anew.
-    epoch = String(UInt32.random(in: 0 ... .max), radix: 16)
+    epoch = MessageIdentity.epoch(.random(in: .min ... .max))
     sessionStart = start
     nextEvent = Self.draw(options.eventsPerHour, after: 0, &generator)
     nextOutage = Self.draw(options.outagesPerHour, after: 0, &generator)

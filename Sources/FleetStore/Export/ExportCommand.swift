@@ -15,6 +15,9 @@ package struct ExportOptions: ParsableArguments {
     help: ArgumentHelp("The file to write (default: standard output).", valueName: "file"))
   package var output: String?
 
+  @Flag(help: "Replace the file that is there already.")
+  var force = false
+
   @Option(
     name: .customLong("format"),
     help: ArgumentHelp(
@@ -73,130 +76,129 @@ extension ExportFormat: ExpressibleByArgument {}
 ///
 /// Rows come out of the database one by one and leave as text: a year of a fleet takes no more memory than a day.
 package enum ExportCommand {
-  /// Bytes that are written at once.
-  private static let portion = 256 << 10
-
   /// - Throws: `FleetError` for options that make no sense, a recording that is not there, an output that fails.
   package static func run(_ options: ExportOptions) throws(FleetError) -> ExitStatus {
     let format = try options.format()
     try options.check(format)
     let selection = try options.part.selection()
     signal(SIGPIPE, SIG_IGN)
-    let waiter = try CommandWaiter()
-    let recording = try RecordingAddress.open(options.part.place)
-    var output = try OutputFile(path: options.output)
-    var progress = ExportProgress(options)
-    let ending =
-      options.exportsMessages
-      ? try exportMessages(selection, recording, output, &progress, waiter)
-      : try exportPositions(selection, format.writer(gap: options.gap), recording, output, &progress, waiter)
-    progress.clear()
-    if let ending { return ending }
-    try output.finish()
-    progress.conclude(recording.name)
-    return .done
-  }
-
-  private static func exportPositions(
-    _ selection: RecordingSelection, _ writer: any PositionWriter, _ recording: any Recording,
-    _ output: borrowing OutputFile,
-    _ progress: inout ExportProgress, _ waiter: CommandWaiter
-  ) throws(FleetError) -> ExitStatus? {
-    if progress.isShown {
-      progress.total = try recording.countPositions(selection)
+    var export = try Export(options, selection)
+    do throws(FleetError) { try export.run(format) } catch {
+      // What a signal has ended fails somewhere.
+      guard export.monitor.ending != nil else { throw error }
     }
-    var writer = writer
-    writer.begin()
-    var last: RecordedPosition?
-    var ending: ExitStatus?
-    try recording.readPositions(selection) { position throws(FleetError) in
-      progress.seen += 1
-      // What was said at the time often comes again in a track: of one moment there is one position.
-      if let last, last.vehicle == position.vehicle, last.time == position.time {
-        progress.repetitions += 1
-        return true
-      }
-      last = position
-      progress.written += 1
-      writer.append(position)
-      guard writer.bytes.count >= portion else { return true }
-      ending = try flush(&writer.bytes, output, &progress, waiter)
-      return ending == nil
-    }
-    if let ending { return ending }
-    writer.end()
-    return try flush(&writer.bytes, output, &progress, waiter)
-  }
-
-  private static func exportMessages(
-    _ selection: RecordingSelection, _ recording: any Recording, _ output: borrowing OutputFile,
-    _ progress: inout ExportProgress, _ waiter: CommandWaiter
-  ) throws(FleetError) -> ExitStatus? {
-    if progress.isShown {
-      progress.total = try recording.extent(selection).count
-    }
-    var lines = MessageLines()
-    var ending: ExitStatus?
-    try recording.readMessages(selection) { message throws(FleetError) in
-      progress.seen += 1
-      progress.written += 1
-      lines.append(
-        topic: message.topic, qos: message.qos.rawValue, retain: message.retain, payload: message.payload,
-        received: message.received)
-      guard lines.bytes.count >= portion else { return true }
-      var bytes = lines.bytes
-      lines.removeAll()
-      ending = try flush(&bytes, output, &progress, waiter)
-      return ending == nil
-    }
-    if let ending { return ending }
-    var bytes = lines.bytes
-    return try flush(&bytes, output, &progress, waiter)
-  }
-
-  /// Writes and empties; returns how the command ends when it is to.
-  private static func flush(
-    _ bytes: inout [UInt8], _ output: borrowing OutputFile, _ progress: inout ExportProgress,
-    _ waiter: CommandWaiter
-  ) throws(FleetError) -> ExitStatus? {
-    let hasReader = try output.write(bytes)
-    bytes.removeAll(keepingCapacity: true)
-    guard hasReader else { return .done }
-    progress.show()
-    if case .ended(let status) = waiter.wait(seconds: 0) { return status }
-    return nil
+    return try export.conclude()
   }
 }
 
-/// What an export tells of itself while it goes on, and at its end.
-struct ExportProgress {
-  var total: Int?
+/// One export on its way.
+private struct Export: ~Copyable {
+  /// Bytes that are written at once.
+  private static let portion = 256 << 10
+
+  let monitor: WorkMonitor
+  private let options: ExportOptions
+  private let selection: RecordingSelection
+  private var output: OutputFile?
+  private var total: Int?
   /// Rows read.
-  var seen = 0
-  var written = 0
-  var repetitions = 0
-  let isShown: Bool
-  private let what: String
-  private let saysEnd: Bool
-  private var line = ProgressLine()
+  private var seen = 0
+  private var written = 0
+  private var repetitions = 0
+  /// Whether whoever reads the output has left.
+  private var hasReader = true
 
-  init(_ options: ExportOptions) {
-    isShown = isatty(STDERR_FILENO) == 1 && !options.isQuiet
-    what = options.exportsMessages ? "messages" : "positions"
-    saysEnd = !options.isQuiet
+  init(_ options: ExportOptions, _ selection: RecordingSelection) throws(FleetError) {
+    self.options = options
+    self.selection = selection
+    monitor = WorkMonitor(try CommandWaiter(), isQuiet: options.isQuiet)
   }
 
-  mutating func show() {
-    guard isShown else { return }
-    line.show { [self] in ProgressBar.text(seen, of: total, unit: what) }
+  mutating func run(_ format: ExportFormat) throws(FleetError) {
+    let monitor = monitor
+    let recording = try RecordingAddress.open(options.part.place) { monitor.goesOn() }
+    output = try OutputFile(
+      path: options.output, replaces: options.force, inputs: RecordingAddress.files(of: options.part.place)
+    ) { monitor.goesOn() }
+    if options.exportsMessages {
+      try writeMessages(recording)
+    } else {
+      try writePositions(recording, format.writer(gap: options.gap))
+    }
   }
 
-  mutating func clear() { line.clear() }
+  /// Gives the file its name, and says what was done.
+  consuming func conclude() throws(FleetError) -> ExitStatus {
+    monitor.clear()
+    let what = options.exportsMessages ? "messages" : "positions"
+    let name = PostgreSQLStore.withoutSecrets(options.part.place)
+    if let ending = monitor.ending {
+      if !options.isQuiet {
+        let left =
+          output?.leavesNothing == true || written == 0 ? "nothing is written" : "\(written) are written"
+        StandardError.say("ended after \(seen) \(what) of \(name); \(left)")
+      }
+      return try ending.status()
+    }
+    guard hasReader else { return .done }
+    try output?.finish()
+    if !options.isQuiet {
+      let twice = repetitions > 0 ? ", \(repetitions) of moments that were there already left out" : ""
+      StandardError.say("\(written) \(what) from \(name)\(twice)")
+    }
+    return .done
+  }
 
-  func conclude(_ name: String) {
-    guard saysEnd else { return }
-    let twice = repetitions > 0 ? ", \(repetitions) of moments that were there already left out" : ""
-    StandardError.say("\(written) \(what) from \(name)\(twice)")
+  private mutating func writePositions(
+    _ recording: any Recording, _ writer: any PositionWriter
+  ) throws(FleetError) {
+    if monitor.isShown { total = try recording.countPositions(selection) }
+    var writer = writer
+    writer.begin()
+    var last: RecordedPosition?
+    try recording.readPositions(selection) { position throws(FleetError) in
+      seen += 1
+      // What was said at the time often comes again in a track: of one moment there is one position.
+      if let last, last.vehicle == position.vehicle, last.time == position.time {
+        repetitions += 1
+        return true
+      }
+      last = position
+      written += 1
+      writer.append(position)
+      return writer.bytes.count < Self.portion ? true : try flush(&writer.bytes, "positions")
+    }
+    guard hasReader, monitor.ending == nil else { return }
+    writer.end()
+    _ = try flush(&writer.bytes, "positions")
+  }
+
+  private mutating func writeMessages(_ recording: any Recording) throws(FleetError) {
+    if monitor.isShown { total = try recording.extent(selection).count }
+    var lines = MessageLines()
+    try recording.readMessages(selection) { message throws(FleetError) in
+      seen += 1
+      written += 1
+      lines.append(
+        topic: message.topic, qos: message.qos.rawValue, retain: message.retain, payload: message.payload,
+        received: message.received)
+      guard lines.bytes.count >= Self.portion else { return true }
+      var bytes = lines.bytes
+      lines.removeAll()
+      return try flush(&bytes, "messages")
+    }
+    guard hasReader, monitor.ending == nil else { return }
+    var bytes = lines.bytes
+    _ = try flush(&bytes, "messages")
+  }
+
+  /// Writes and empties; returns whether to go on.
+  private mutating func flush(_ bytes: inout [UInt8], _ unit: String) throws(FleetError) -> Bool {
+    let monitor = monitor
+    hasReader = try output?.write(bytes) { monitor.goesOn() } ?? false
+    bytes.removeAll(keepingCapacity: true)
+    monitor.show { [seen, total] in ProgressBar.text(seen, of: total, unit: unit) }
+    return hasReader && monitor.goesOn()
   }
 }
 

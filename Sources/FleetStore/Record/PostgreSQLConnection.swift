@@ -1,5 +1,6 @@
 internal import CPostgreSQL
 internal import Glibc
+internal import Platform
 
 /// A failed command: what the server says, by its code.
 struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
@@ -16,6 +17,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
 /// One connection to a PostgreSQL server; calls block. The corresponding C type is `PGconn`.
 @safe struct PostgreSQLConnection: ~Copyable {
   private let handle: OpaquePointer
+  private let goesOn: () -> Bool
 
   /// Rows of a query, as text.
   struct Rows {
@@ -24,9 +26,10 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     var changed: Int
   }
 
-  /// - Parameter address: a URL or `key=value` pairs, as everywhere with PostgreSQL; `PGPASSWORD`, `~/.pgpass` and
-  ///   the like are heeded.
-  init(_ address: String) throws(PostgreSQLError) {
+  /// - Parameters:
+  ///   - address: a URL or `key=value` pairs, as everywhere with PostgreSQL; `PGPASSWORD`, `~/.pgpass` and the like are heeded.
+  ///   - goesOn: asked some times a second while the server is waited for; when it says no, what it does is cancelled.
+  init(_ address: String, goesOn: @escaping () -> Bool = { true }) throws(PostgreSQLError) {
     // What the address says itself goes before these.
     let defaults = [
       ("connect_timeout", "10"), ("tcp_user_timeout", "30000"), ("application_name", "odograph"),
@@ -34,17 +37,54 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     ]
     let keys = CStringList(defaults.map(\.0) + ["dbname"])
     let values = CStringList(defaults.map(\.1) + [address])
-    guard let handle = unsafe PQconnectdbParams(keys.pointers, values.pointers, 1) else {
+    guard let handle = unsafe PQconnectStartParams(keys.pointers, values.pointers, 1) else {
       throw PostgreSQLError(state: "", message: "out of memory")
     }
-    guard unsafe PQstatus(handle) == CONNECTION_OK else {
+    guard unsafe Self.connect(handle, goesOn) else {
       let message = unsafe Self.text(PQerrorMessage(handle))
       unsafe PQfinish(handle)
       throw PostgreSQLError(state: "", message: message)
     }
     unsafe self.handle = unsafe handle
+    self.goesOn = goesOn
     // Notices, as of a table that is there already, are not for stderr.
     unsafe PQsetNoticeProcessor(handle, { _, _ in }, nil)
+  }
+
+  /// Returns whether the connection stands: not when the server refuses, is silent for too long or is waited for no more.
+  private static func connect(_ handle: OpaquePointer, _ goesOn: () -> Bool) -> Bool {
+    let deadline = unsafe SystemClock.monotonic + timeout(of: handle) * 1_000_000_000
+    var wanted = PGRES_POLLING_WRITING
+    while unsafe PQstatus(handle) != CONNECTION_BAD {
+      if wanted == PGRES_POLLING_OK { return true }
+      guard wanted != PGRES_POLLING_FAILED else { return false }
+      while unsafe !waits(handle, for: wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT) {
+        guard SystemClock.monotonic < deadline, goesOn() else { return false }
+      }
+      wanted = unsafe PQconnectPoll(handle)
+    }
+    return false
+  }
+
+  /// Seconds that the server has for a connection: what the address says, or the default.
+  private static func timeout(of handle: OpaquePointer) -> Int64 {
+    let options = unsafe PQconninfo(handle)
+    defer { unsafe PQconninfoFree(options) }
+    var option = unsafe options
+    while let current = unsafe option, let keyword = unsafe current.pointee.keyword {
+      if unsafe String(cString: keyword) == "connect_timeout", let value = unsafe current.pointee.val {
+        let seconds = unsafe Int64(String(cString: value)) ?? 10
+        return seconds > 0 ? min(seconds, 3600) : 86_400
+      }
+      unsafe option = unsafe current + 1
+    }
+    return 10
+  }
+
+  /// Waits a moment for the socket. Returns whether there is something to do.
+  private static func waits(_ handle: OpaquePointer, for events: Int32) -> Bool {
+    var entry = unsafe pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
+    return unsafe poll(&entry, 1, 50) != 0
   }
 
   deinit { unsafe PQfinish(handle) }
@@ -52,20 +92,57 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   /// Runs commands, of which the last one's rows are returned.
   @discardableResult
   func run(_ sql: String) throws(PostgreSQLError) -> Rows {
-    let result = unsafe PQexec(handle, sql)
-    defer { unsafe PQclear(result) }
-    try unsafe check(result)
-    return unsafe Self.rows(result)
+    guard unsafe PQsendQuery(handle, sql) == 1 else { throw unsafe error(nil) }
+    return try rows()
   }
 
   /// Runs one command with parameters `$1`, ….
   @discardableResult
   func run(_ sql: String, _ parameters: [String]) throws(PostgreSQLError) -> Rows {
     let list = CStringList(parameters)
-    let result = unsafe PQexecParams(handle, sql, Int32(parameters.count), nil, list.pointers, nil, nil, 0)
-    defer { unsafe PQclear(result) }
-    try unsafe check(result)
-    return unsafe Self.rows(result)
+    guard
+      unsafe PQsendQueryParams(handle, sql, Int32(parameters.count), nil, list.pointers, nil, nil, 0) == 1
+    else { throw unsafe error(nil) }
+    return try rows()
+  }
+
+  /// The rows of the last of the commands that were sent, or the first error of one of them.
+  private func rows() throws(PostgreSQLError) -> Rows {
+    var last: OpaquePointer?
+    defer { unsafe PQclear(last) }
+    var problem: PostgreSQLError?
+    while let result = unsafe nextResult() {
+      if problem == nil {
+        do throws(PostgreSQLError) { try unsafe check(result) } catch { problem = error }
+      }
+      unsafe PQclear(last)
+      unsafe last = unsafe result
+      if unsafe PQstatus(handle) != CONNECTION_OK { break }
+    }
+    if let problem { throw problem }
+    guard unsafe last != nil else { throw unsafe error(nil) }
+    return unsafe Self.rows(last)
+  }
+
+  private func nextResult() -> OpaquePointer? {
+    var isCancelled = false
+    while unsafe PQisBusy(handle) == 1 {
+      if unsafe Self.waits(handle, for: POLLIN) {
+        guard unsafe PQconsumeInput(handle) == 1 else { break }
+      } else if !isCancelled, !goesOn() {
+        isCancelled = true
+        cancel()
+      }
+    }
+    return unsafe PQgetResult(handle)
+  }
+
+  /// Asks the server to end what it does, over a connection of its own.
+  private func cancel() {
+    let request = unsafe PQgetCancel(handle)
+    var message = [CChar](repeating: 0, count: 256)
+    _ = unsafe PQcancel(request, &message, Int32(message.count))
+    unsafe PQfreeCancel(request)
   }
 
   /// Sends the bytes of a `COPY … FROM STDIN`.

@@ -1,6 +1,7 @@
 package import ArgumentParser
 package import Fleet
 package import FleetConsole
+internal import FleetControl
 internal import Glibc
 internal import MQTT
 internal import Platform
@@ -48,6 +49,13 @@ package struct RecordOptions: ParsableArguments {
     help: ArgumentHelp("Messages kept in memory at most while the database is away.", valueName: "messages"))
   var bufferedMessages = 10_000
 
+  @Flag(
+    name: .customLong("forget"),
+    help:
+      "Record nothing; end the session that the same command has left at the broker, and what is kept for it."
+  )
+  var forgets = false
+
   @OptionGroup package var quality: QualityArguments
 
   @Option(
@@ -91,6 +99,8 @@ package struct RecordOptions: ParsableArguments {
 package enum RecordCommand {
   /// Seconds that are left for an orderly end.
   private static let drain = 60.0
+  /// Nanoseconds without a commit after which a signal is not made to wait.
+  private static let patience: Int64 = 700_000_000
 
   /// Runs until the count is reached, the time is over or a signal comes.
   /// - Throws: `FleetError` for options that make no sense, a broker that cannot be reached and a store that cannot be
@@ -102,9 +112,11 @@ package enum RecordCommand {
     try options.check()
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
+    if options.forgets { return try forget(options, broker, filters, waiter) }
     let store = RecordingAddress.store(for: options.store)
     try store.open()
-    let slot = options.clientID == nil ? try SessionSlot(for: identity(of: options, broker, filters)) : nil
+    let slot =
+      options.clientID == nil ? try SessionSlot.free(for: identity(of: options, broker, filters)) : nil
     var session = SubscriberSession(clientID: options.clientID ?? slot?.clientID, share: options.share)
     session.expiry = options.sessionExpiry ?? (options.share == nil ? 86_400 : 300)
     session.qos = try options.quality.level()
@@ -129,16 +141,68 @@ package enum RecordCommand {
       progress.show(recorder.current)
       guard case .timedOut = ending, left > progress.interval else { break }
     }
-    // With a store that is away, waiting for it would only delay the end.
-    let isClean = subscriber.leaveBlocking(drain: recorder.current.isInterrupted ? 0 : drain)
-    recorder.end(abandoning: !isClean)
-    progress.finish(recorder.current)
+    let isClean = leave(subscriber, recorder, waiter, isAsked: ending.isSignal)
+    recorder.end(abandoning: !isClean, limit: ending.isSignal ? 0.2 : drain)
+    progress.finish(recorder.current, session: session)
     withExtendedLifetime(slot) {}
-    switch ending {
-    case .timedOut: return options.count == nil ? .done : .timedOut
-    case .ended(let status): return status
-    case .failed(let error): throw error
+    if case .timedOut = ending, options.count == nil { return .done }
+    return try ending.status()
+  }
+
+  /// Takes what the broker has under way, as long as it is stored.
+  /// - Parameter isAsked: whether a signal asks to end: then only as long as the store goes on taking it, and no further
+  ///   signal comes. What is not acknowledged stays at the broker.
+  /// - Returns: whether all is stored.
+  private static func leave(
+    _ subscriber: FleetSubscriber, _ recorder: Recorder, _ waiter: CommandWaiter, isAsked: Bool
+  ) -> Bool {
+    // With a store that is away, waiting for it would only delay the end.
+    let limit = recorder.current.isInterrupted ? 0 : drain
+    let outcome = Locked<Bool?>(nil)
+    let work: @Sendable () -> Void = {
+      let isClean = subscriber.leaveBlocking(drain: limit)
+      outcome.withLock { $0 = isClean }
     }
+    guard isAsked, let thread = try? DedicatedThread.start(name: "leave", work) else {
+      return subscriber.leaveBlocking(drain: limit)
+    }
+    thread.detach()
+    var commits = recorder.current.commits
+    var lastCommit = SystemClock.monotonic
+    while SystemClock.monotonic - lastCommit < patience {
+      if let isClean = outcome.withLock({ $0 }) { return isClean }
+      if waiter.newSignal(within: 0.02) != nil { return false }
+      guard commits != recorder.current.commits else { continue }
+      (commits, lastCommit) = (recorder.current.commits, SystemClock.monotonic)
+    }
+    return false
+  }
+
+  /// Ends the sessions that earlier runs have left at the broker.
+  private static func forget(
+    _ options: RecordOptions, _ broker: MQTTConfiguration, _ filters: [String], _ waiter: CommandWaiter
+  ) throws(FleetError) -> ExitStatus {
+    let slots =
+      options.clientID == nil ? try SessionSlot.left(for: identity(of: options, broker, filters)) : []
+    let names = options.clientID.map { [$0] } ?? slots.map(\.clientID)
+    for name in names {
+      var configuration = broker
+      (configuration.clientID, configuration.cleanStart, configuration.sessionExpiryInterval) = (
+        name, true, 0
+      )
+      let link = try PublishLink.connected(configuration, capacity: 1, waiter)
+      link.stop(drain: 5)
+      if !options.isQuiet {
+        StandardError.say("session \(name) is ended, and what the broker kept for it is gone")
+      }
+    }
+    for slot in slots { slot.forget() }
+    if names.isEmpty, !options.isQuiet {
+      StandardError.say(
+        "nothing to forget: this machine has left no session for \(PostgreSQLStore.withoutSecrets(options.store)) "
+          + "with these options at this broker, or its recorder runs")
+    }
+    return .done
   }
 
   /// What has a session of its own at the broker. The store by its full path, so that the folder in which the command

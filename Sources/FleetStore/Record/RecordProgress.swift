@@ -1,3 +1,4 @@
+internal import Fleet
 internal import FleetConsole
 internal import Glibc
 internal import JSON
@@ -31,12 +32,17 @@ struct RecordProgress {
     }
   }
 
-  mutating func finish(_ counts: RecordCounts) {
+  /// - Parameter session: what is left at the broker.
+  mutating func finish(_ counts: RecordCounts, session: SubscriberSession) {
     line.clear()
     let seconds = max(1e-3, Double(SystemClock.monotonic - start) * 1e-9)
     if options.isJSON { return printJSON(counts, Double(counts.received) / seconds, isFinal: true) }
     guard !options.isQuiet else { return }
     StandardError.say("\(Self.sentence(counts)) in \(PostgreSQLStore.withoutSecrets(options.store))")
+    guard let name = session.clientID, session.expiry > 0, session.share == nil else { return }
+    StandardError.say(
+      "the broker keeps what comes for session \(name) for \(session.expiry) s; "
+        + "the same command takes it up, with --forget it ends that")
   }
 
   private static func sentence(_ counts: RecordCounts) -> String {

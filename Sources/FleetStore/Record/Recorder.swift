@@ -64,12 +64,13 @@ final class Recorder: Sendable {
   }
 
   /// Gives up on what the store does not take, and waits for the end.
-  func end(abandoning: Bool) {
+  /// - Parameter limit: seconds, after which it is left alone.
+  func end(abandoning: Bool, limit: Double) {
     if abandoning {
       isAbandoned.withLock { $0 = true }
       abandoned.signal()
     }
-    _ = finished.wait(seconds: 60)
+    _ = finished.wait(seconds: limit)
   }
 
   private func run(_ store: any MessageStore, _ queue: BatchQueue) {

@@ -11,35 +11,66 @@ internal import Platform
 /// ends, however it ends.
 final class SessionSlot {
   let clientID: String
+  private let file: String
   private let descriptor: Int32
 
   /// Nobody runs so many recorders of the same on one machine.
   private static let most = 1000
 
   /// - Parameter what: what is recorded and where to; each has names of its own.
-  init(for what: String) throws(FleetError) {
-    var name = [CChar](repeating: 0, count: 256)
-    unsafe gethostname(&name, 255)
-    let host = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    let hash = String(FNV1a.hash64(what.utf8), radix: 36)
-    let folder = try Self.folder()
-    for number in 1...Self.most {
-      let file = "\(folder)/record-\(hash)-\(number).lock"
-      let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-      guard descriptor >= 0 else {
-        throw Self.failure("create", file, SystemError.message(for: errno))
-      }
-      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
-        self.descriptor = descriptor
-        clientID = "odograph-record-\(host)-\(hash)-\(number)"
-        return
-      }
-      Glibc.close(descriptor)
+  static func free(for what: String) throws(FleetError) -> SessionSlot {
+    let names = try Names(what)
+    for number in 1...most {
+      if let slot = try SessionSlot(names, number, flags: O_CREAT) { return slot }
     }
-    throw Self.failure("find", "a free name in \(folder)", "all are in use")
+    throw failure("find", "a free name in \(names.folder)", "all are in use")
+  }
+
+  /// The names that were used before and that no process uses now.
+  static func left(for what: String) throws(FleetError) -> [SessionSlot] {
+    let names = try Names(what)
+    var slots: [SessionSlot] = []
+    for number in 1...most {
+      if let slot = try SessionSlot(names, number, flags: 0) { slots.append(slot) }
+    }
+    return slots
+  }
+
+  /// Nobody is to look for the session again.
+  func forget() { unsafe unlink(file) }
+
+  /// nil where another process has it, or where there is none and none is to be made.
+  private init?(_ names: Names, _ number: Int, flags: Int32) throws(FleetError) {
+    file = "\(names.folder)/record-\(names.hash)-\(number).lock"
+    let descriptor = unsafe open(file, O_RDWR | O_CLOEXEC | flags, 0o600)
+    guard descriptor >= 0 else {
+      if errno == ENOENT, flags == 0 { return nil }
+      throw Self.failure("create", file, SystemError.message(for: errno))
+    }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      Glibc.close(descriptor)
+      return nil
+    }
+    self.descriptor = descriptor
+    clientID = "odograph-record-\(names.host)-\(names.hash)-\(number)"
   }
 
   deinit { Glibc.close(descriptor) }
+
+  /// What the names of one recording have in common.
+  private struct Names {
+    let host: String
+    let hash: String
+    let folder: String
+
+    init(_ what: String) throws(FleetError) {
+      var name = [CChar](repeating: 0, count: 256)
+      unsafe gethostname(&name, 255)
+      host = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      hash = String(FNV1a.hash64(what.utf8), radix: 36)
+      folder = try SessionSlot.folder()
+    }
+  }
 
   /// Where state that is no configuration belongs (XDG Base Directory Specification).
   private static func folder() throws(FleetError) -> String {

@@ -6,19 +6,21 @@ internal import Spatial
 final class PostgreSQLRecording: RecordingTables {
   let name: String
   private let address: String
+  private let goesOn: () -> Bool
   private var connection: PostgreSQLConnection?
 
   /// Rows that are fetched at once.
   private static let portion = 2000
 
-  init(address: String) {
+  init(address: String, goesOn: @escaping () -> Bool = { true }) {
     self.address = address
+    self.goesOn = goesOn
     name = PostgreSQLStore.withoutSecrets(address)
   }
 
   func open() throws(FleetError) {
     do throws(PostgreSQLError) {
-      connection = try PostgreSQLConnection(address)
+      connection = try PostgreSQLConnection(address, goesOn: goesOn)
       let exists = try connection?.run("SELECT to_regclass('odograph.schema_version') IS NOT NULL").values
         .first?.first
       guard exists == "t" else {

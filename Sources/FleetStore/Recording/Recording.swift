@@ -84,15 +84,24 @@ enum RecordingAddress {
     text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
   }
 
+  /// The files of a recording; none for one that a server keeps.
+  static func files(of text: String) -> [String] {
+    isPostgreSQL(text) ? [] : ["", "-wal", "-shm"].map { text + $0 }
+  }
+
   /// Where to record to.
   static func store(for text: String) -> any MessageStore {
     isPostgreSQL(text) ? PostgreSQLStore(address: text) : SQLiteStore(path: text)
   }
 
+  /// - Parameter goesOn: asked some times a second while the database works; when it says no, reading fails.
   /// - Throws: `FleetError` when it is not there, or no recording.
-  static func open(_ text: String) throws(FleetError) -> any Recording {
+  static func open(_ text: String, goesOn: @escaping () -> Bool = { true }) throws(FleetError)
+    -> any Recording
+  {
     let recording: any Recording =
-      isPostgreSQL(text) ? PostgreSQLRecording(address: text) : SQLiteRecording(path: text)
+      isPostgreSQL(text)
+      ? PostgreSQLRecording(address: text, goesOn: goesOn) : SQLiteRecording(path: text, goesOn: goesOn)
     try recording.open()
     return recording
   }

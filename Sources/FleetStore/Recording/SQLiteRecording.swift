@@ -13,15 +13,18 @@ final class SQLiteRecording: RecordingTables {
     schema: "", milliseconds: { $0 }, payload: "payload", messageOrder: "id",
     parameter: { number, _ in "?\(number)" })
 
-  init(path: String) {
+  private let goesOn: () -> Bool
+
+  init(path: String, goesOn: @escaping () -> Bool = { true }) {
     self.path = path
+    self.goesOn = goesOn
     name = path
   }
 
   func open() throws(FleetError) {
     let refusal: String?
     do throws(SQLiteError) {
-      let opened = try Database(path: path, access: .readOnly, busyTimeout: .seconds(10))
+      let opened = try Database(path: path, access: .readOnly, busyTimeout: .seconds(10), goesOn: goesOn)
       refusal = try Self.refusal(opened)
       database = consume opened
     } catch {

@@ -40,6 +40,9 @@ package struct ReplayOptions: ParsableArguments {
     help: ArgumentHelp("Play it under the topics of this fleet.", valueName: "fleet"))
   package var fleet: String?
 
+  @Flag(help: "Play it under the recorded topics, as if the vehicles themselves spoke.")
+  var asLive = false
+
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Skip beyond this in pauses of the recording.", valueName: "seconds"))
@@ -77,7 +80,16 @@ package struct ReplayOptions: ParsableArguments {
     if let longestPause, !(longestPause >= 0) {
       throw .usage("use", "--longest-pause \(longestPause)", "it is 0 or more seconds")
     }
-    guard let fleet else { return }
+    guard let fleet else {
+      guard asLive else {
+        throw .usage(
+          "replay", "under the recorded topics",
+          "whoever listens there would take it for the vehicles; name a fleet with --to-fleet, or say --as-live"
+        )
+      }
+      return
+    }
+    if asLive { throw .usage("use", "--as-live", "--to-fleet says otherwise; give one of them") }
     do throws(TopicError) { _ = try TopicScheme(root: broker.topicRoot, fleet: fleet, vehicle: "v") } catch {
       throw .usage("use", "--to-fleet \"\(fleet.prefix(80))\"", error.description)
     }
@@ -95,8 +107,11 @@ package enum ReplayCommand {
   private static let portion = 200
   /// Seconds that are waited at the end for what the broker has not acknowledged.
   private static let drain = 30.0
+  /// The same after a signal.
+  private static let lastDrain = 0.7
 
-  /// Runs until all is played or a signal comes; what was handed to the broker by then is waited for.
+  /// Runs until all is played or a signal comes; what was handed to the broker by then is waited for, after a signal not for
+  /// long.
   /// - Throws: `FleetError` for options that make no sense, a recording that is not there, a broker that cannot be reached.
   package static func run(_ options: ReplayOptions) throws(FleetError) -> ExitStatus {
     let (times, speed) = (try options.times(), try options.speed())
@@ -104,55 +119,49 @@ package enum ReplayCommand {
     try options.check()
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
-    let recording = try RecordingAddress.open(options.part.place)
+    let monitor = WorkMonitor(waiter, isQuiet: options.isQuiet)
+    do throws(FleetError) { return try run(options, selection, times, speed, waiter, monitor) } catch {
+      // What a signal has ended fails somewhere.
+      guard let ending = monitor.ending else { throw error }
+      monitor.clear()
+      return try ending.status()
+    }
+  }
+
+  private static func run(
+    _ options: ReplayOptions, _ selection: RecordingSelection, _ times: ReplayOptions.Times, _ speed: Double?,
+    _ waiter: CommandWaiter, _ monitor: WorkMonitor
+  ) throws(FleetError) -> ExitStatus {
+    let recording = try RecordingAddress.open(options.part.place) { monitor.goesOn() }
     let extent = try recording.extent(selection)
     guard let received = extent.received else {
       throw .usage(
         "replay", recording.name, "nothing in it is selected; widen --from, --to, --fleet or --vehicle")
     }
-    let link = try connect(options, waiter)
+    let link = try PublishLink.connected(options.broker.configuration(), capacity: capacity, waiter)
     defer { link.stop(drain: 5) }
     let queue = link.queue
     let rewriter = ReplayRewriter(
       times, fleet: options.fleet, root: options.broker.topicRoot, run: .random(in: 0 ... .max))
     var player = Player(
-      options: options, rewriter: rewriter, total: extent.count, waiter: waiter, link: link,
+      options: options, rewriter: rewriter, total: extent.count, monitor: monitor, link: link,
       clock: ReplayClock(
         received, speed: speed, longestPause: options.longestPause, start: Moment.now.time))
     let begin = Moment.now
-    try recording.readMessages(selection) { message throws(FleetError) in try player.play(message) }
+    do throws(FleetError) {
+      try recording.readMessages(selection) { message throws(FleetError) in player.play(message) }
+    } catch {
+      guard monitor.ending != nil else { throw error }
+    }
     player.handOver()
-    player.progress.clear()
-    waiter.drain(seconds: drain) { queue.pending }
+    monitor.clear()
+    waiter.drain(seconds: monitor.ending == nil ? drain : lastDrain) { queue.pending }
     let seconds = Moment.now.seconds(since: begin)
     guard summary(options, queue, recording.name, leftOut: player.leftOut, seconds: seconds) else {
       return .outputFailed
     }
-    if let ending = player.ending { return ending }
+    if let ending = monitor.ending { return try ending.status() }
     return queue.counters.rejected > 0 || queue.pending > 0 ? .unavailable : .done
-  }
-
-  /// Returns when the broker has accepted.
-  private static func connect(
-    _ options: ReplayOptions, _ waiter: CommandWaiter
-  ) throws(FleetError) -> PublishLink {
-    let isConnected = Locked(false)
-    let link = try PublishLink(options.broker.configuration(), capacity: capacity) { change in
-      if change == .connected { isConnected.withLock { $0 = true } }
-      waiter.observe(change)
-    }
-    try link.start()
-    while !isConnected.withLock({ $0 }) {
-      switch waiter.wait(seconds: 0.02) {
-      case .timedOut: continue
-      case .failed(let error): throw error
-      case .ended(let status):
-        link.stop(drain: 0)
-        throw FleetError(
-          operation: "reach", object: "the broker", cause: "interrupted before it answered", exit: status)
-      }
-    }
-    return link
   }
 
   /// Keeps the pace.
@@ -160,18 +169,16 @@ package enum ReplayCommand {
     let options: ReplayOptions
     let rewriter: ReplayRewriter
     let total: Int
-    let waiter: CommandWaiter
+    let monitor: WorkMonitor
     let link: PublishLink
     var clock: ReplayClock
-    var progress = ProgressLine()
-    var ending: ExitStatus?
     /// Messages to vehicles that were not played.
     var leftOut = 0
     var batch: [MQTTMessage] = []
     var played = 0
 
     /// Waits until a message is due, and publishes it. Returns false when a signal has come.
-    mutating func play(_ message: StoredMessage) throws(FleetError) -> Bool {
+    mutating func play(_ message: StoredMessage) -> Bool {
       if !options.playsOrders, message.isOrder {
         leftOut += 1
         played += 1
@@ -183,13 +190,13 @@ package enum ReplayCommand {
         let isFull = link.queue.pending + batch.count >= capacity
         guard left > 0 || isFull else { break }
         handOver()
-        if try !pause(seconds: isFull ? 0.005 : min(left, 0.5)) { return false }
+        guard goesOn(after: isFull ? 0.005 : min(left, 0.5)) else { return false }
       }
       batch.append(rewriter.message(message, clock))
       played += 1
       guard batch.count >= portion else { return true }
       handOver()
-      return try pause(seconds: 0)
+      return goesOn(after: 0)
     }
 
     mutating func handOver() {
@@ -198,17 +205,9 @@ package enum ReplayCommand {
       batch.removeAll(keepingCapacity: true)
     }
 
-    private mutating func pause(seconds: Double) throws(FleetError) -> Bool {
-      if !options.isQuiet {
-        progress.show { [played, total] in ProgressBar.text(played, of: total, unit: "messages") }
-      }
-      switch waiter.wait(seconds: seconds) {
-      case .timedOut: return true
-      case .failed(let error): throw error
-      case .ended(let status):
-        ending = status
-        return false
-      }
+    private func goesOn(after seconds: Double) -> Bool {
+      monitor.show { ProgressBar.text(played, of: total, unit: "messages") }
+      return !monitor.waits(seconds: seconds)
     }
   }
 

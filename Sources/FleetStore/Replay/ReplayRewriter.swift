@@ -10,9 +10,7 @@ struct ReplayRewriter {
   private let times: ReplayOptions.Times
   private let fleet: String?
   private let root: String
-  /// What is put behind the recorded epochs: the vehicles' stores are not those of the recording, or consumers that know
-  /// that would take the replay for repetitions.
-  private let epochSuffix: String
+  private let epochs: ReplayedEpochs
 
   /// - Parameters:
   ///   - fleet: what it is played as; nil keeps each its own.
@@ -23,7 +21,7 @@ struct ReplayRewriter {
     self.times = times
     self.fleet = fleet
     self.root = root
-    epochSuffix = "-" + String(run, radix: 36)
+    epochs = ReplayedEpochs(run: run)
   }
 
   func message(_ stored: StoredMessage, _ clock: ReplayClock) -> MQTTMessage {
@@ -51,12 +49,12 @@ struct ReplayRewriter {
           time: clock.moved(fix.time), coordinate: fix.coordinate, horizontalAccuracy: fix.horizontalAccuracy)
       }
       var identity = track.identity
-      identity?.epoch += epochSuffix
+      identity = identity.map { MessageIdentity(epoch: epochs.epoch(for: $0.epoch), seq: $0.seq) }
       return TrackMessage(
         identity: identity, fixes: fixes, precision: track.precision, bound: track.bound
       ).payload
     }
-    var shift = TimeShift(clock: clock, epochSuffix: epochSuffix)
+    var shift = TimeShift(clock: clock, epochs: epochs)
     guard JSONScan(membersOf: stored.payload.span, &shift).isValid else { return stored.payload }
     var result: [UInt8] = []
     var copied = 0
@@ -69,11 +67,21 @@ struct ReplayRewriter {
   }
 }
 
+/// The epochs of one run of a replay, in place of the recorded ones: the vehicles' stores are not those of the recording, or
+/// consumers that know that would take the replay for repetitions.
+private struct ReplayedEpochs {
+  let run: UInt32
+
+  func epoch(for recorded: String) -> String {
+    MessageIdentity.epoch(FNV1a.hash64(Array("\(run) \(recorded)".utf8)))
+  }
+}
+
 /// Finds the times and the epoch of a message and says what replaces them. Every other byte stays: who changes a time is not
 /// to know every field of every version.
 private struct TimeShift: JSONMemberVisitor {
   let clock: ReplayClock
-  let epochSuffix: String
+  let epochs: ReplayedEpochs
   private(set) var edits: [(value: Range<Int>, text: [UInt8])] = []
 
   mutating func visit(_ name: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>) {
@@ -89,7 +97,7 @@ private struct TimeShift: JSONMemberVisitor {
       text.append(decimal: Int64(moved.secondsSince1970.rounded(.down)))
     case 5 where bytes.equals(name, "epoch"):
       guard let epoch = bytes.jsonString(value) else { return }
-      text.appendJSON(quoting: epoch + epochSuffix)
+      text.appendJSON(quoting: epochs.epoch(for: epoch))
     default: return
     }
     edits.append((value, text))

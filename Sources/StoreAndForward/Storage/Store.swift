@@ -358,10 +358,7 @@ extension Store {
     return (lane, parts[1])
   }
 
-  static func newEpoch() -> String {
-    let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-  }
+  static func newEpoch() -> String { MessageIdentity.epoch(.random(in: .min ... .max)) }
 
   /// The file's inode number: a copy, or a backup brought back, has another.
   fileprivate static func inode(of path: String) -> Int64 {

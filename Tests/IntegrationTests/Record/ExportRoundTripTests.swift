@@ -142,7 +142,7 @@ import Testing
       (["export", "x", "--from", "noon"], 64, "write a time as"),
       (["export", "x", "--region", "/none"], 64, "there is no such file"),
       (["export", "x", "--messages", "--format", "gpx"], 64, "JSON lines only"),
-      (["replay", directory.file("none.sqlite")], 64, "check that it is there"),
+      (["replay", directory.file("none.sqlite"), "--as-live"], 64, "check that it is there"),
       (["replay", "x", "--speed", "fast"], 64, "or max"),
       (["replay", "x", "--times", "x"], 64, "shift or keep"),
       (["replay", "x", "--to-fleet", "a/b"], 64, "--to-fleet"),

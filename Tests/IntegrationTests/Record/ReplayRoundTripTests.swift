@@ -25,7 +25,7 @@ import Testing
     let empty = try RecordedDrive()
     try await empty.record(into: second, subscription: 2, until: RecordedDrive.isWhole(second)) {
       let result = try await OdographProcess.run(
-        ["replay", first, "--speed", "max", "--times", "keep", "--json"] + empty.address)
+        ["replay", first, "--speed", "max", "--times", "keep", "--as-live", "--json"] + empty.address)
       #expect(result.status == 0, "\(result.output)")
       let counts = try #require(
         JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any], "\(result.output)")
@@ -95,7 +95,8 @@ import Testing
       let again = listener.state.file("again.sqlite")
       try await listener.record(into: again, subscription: 2, until: RecordedDrive.isWhole(again)) {
         let result = try await OdographProcess.run(
-          ["replay", store, "--speed", "max", "--times", "keep"] + (asked ? ["--orders"] : ["--json"])
+          ["replay", store, "--speed", "max", "--times", "keep", "--as-live"]
+            + (asked ? ["--orders"] : ["--json"])
             + listener.address)
         #expect(result.status == 0, "\(result.output)")
         #expect(result.output.contains(asked ? "8 of 8 messages" : #""leftOut":4"#), "\(result.output)")
@@ -115,14 +116,16 @@ import Testing
     let said = "Received PUBLISH from odograph-"
     let before = drive.broker.logCount(said)
     let replay = try OdographProcess.start(
-      ["replay", store, "--speed", "0.01", "--json"] + drive.address, output: output)
+      ["replay", store, "--as-live", "--speed", "0.01", "--json"] + drive.address, output: output)
     try await eventually { drive.broker.logCount(said) > before }
     replay.signal(SIGINT)
     try await eventually { !replay.isRunning }
     #expect(replay.waitForExit() == 130)
     #expect(try OdographProcess.text(of: output).contains(#""unacknowledged":0"#))
     let port: Int = try FreePort.next()
-    let nobody = try await OdographProcess.run(["replay", store, "--port", "\(port)", "--host", "127.0.0.1"])
+    let nobody = try await OdographProcess.run([
+      "replay", store, "--as-live", "--port", "\(port)", "--host", "127.0.0.1",
+    ])
     #expect(nobody.status == 69 && nobody.output.contains("cannot reach the broker"))
   }
 
@@ -149,7 +152,7 @@ import Testing
     let empty = try RecordedDrive()
     try await empty.record(into: again, subscription: 3, until: RecordedDrive.isWhole(again)) {
       let result = try await OdographProcess.run(
-        ["replay", database.url, "--speed", "max", "--times", "keep", "-q"] + empty.address)
+        ["replay", database.url, "--speed", "max", "--times", "keep", "--as-live", "-q"] + empty.address)
       #expect(result.status == 0, "\(result.output)")
     }
     // Columns of time are kept to the millisecond in both.

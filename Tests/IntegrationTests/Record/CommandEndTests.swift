@@ -1,0 +1,110 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Long commands end at a signal whatever they wait for, with the code that their help promises, and say what they have done.
+@Suite(.serialized, .timeLimit(.minutes(4))) struct CommandEndTests {
+  private let folder: TemporaryDirectory
+
+  init() throws { folder = try TemporaryDirectory() }
+
+  /// Starts `odograph`, waits until `isReady`, signals, and returns how it ended.
+  private func end(
+    _ arguments: [String], by number: Int32, when isReady: (ChildProcess) async throws -> Bool
+  ) async throws -> OdographProcess.Result {
+    let log = folder.file("log-\(UInt32.random(in: 0 ... .max))")
+    let child = try ChildProcess(
+      OdographProcess.path, arguments, output: log, environment: ["XDG_STATE_HOME": folder.path])
+    while try await !isReady(child) { try await Task.sleep(for: .milliseconds(20)) }
+    child.signal(number)
+    try await eventually { !child.isRunning }
+    return OdographProcess.Result(status: child.waitForExit(), output: try OdographProcess.text(of: log))
+  }
+
+  private func recording() async throws -> String {
+    let drive = try RecordedDrive()
+    let store = folder.file("fleet.sqlite")
+    try await drive.record(into: store, subscription: 1, until: RecordedDrive.isWhole(store)) {
+      try await drive.drive()
+    }
+    return store
+  }
+
+  @Test func anExportIntoAPipeThatNobodyReads() async throws {
+    let store = try await recording()
+    let pipe = folder.file("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    for (number, status) in [(SIGINT, Int32(130)), (SIGTERM, 143)] {
+      // It heeds signals before it opens anything.
+      let result = try await end(["export", store, "-o", pipe, "--format", "csv"], by: number) { child in
+        let files = "/proc/\(child.processID)/fd"
+        return try FileManager.default.contentsOfDirectory(atPath: files).contains { file in
+          (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(files)/\(file)")) == store
+        }
+      }
+      #expect(result.status == status && result.output.contains("nothing is written"), "\(result.output)")
+    }
+  }
+
+  /// A table that another program keeps locked is what a database that thinks looks like: it answers when it wants to.
+  @Test(.needs(.postgreSQL)) func aDatabaseThatDoesNotAnswer() async throws {
+    let database = try PostgreSQLFixture()
+    let drive = try RecordedDrive()
+    try await drive.record(
+      into: database.url, subscription: 1,
+      until: try database.query("SELECT 1 FROM odograph.messages WHERE topic = 'sensors/done'").count == 1
+    ) { try await drive.drive() }
+    let lock = try ChildProcess(
+      "psql",
+      [
+        "-X", "-c", "BEGIN", "-c", "LOCK odograph.messages, odograph.fixes IN ACCESS EXCLUSIVE MODE", "-c",
+        "SELECT pg_sleep(600)", database.url,
+      ], output: folder.file("lock"))
+    defer { lock.kill() }
+    func waiting() throws -> Int {
+      try database.query("SELECT pid FROM pg_locks WHERE NOT granted").count
+    }
+    try await eventually {
+      try database.query("SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted").count > 1
+    }
+    let export = try await end(["export", database.url, "-o", folder.file("out.csv")], by: SIGINT) { _ in
+      try waiting() > 0
+    }
+    #expect(export.status == 130 && export.output.contains("nothing is written"), "\(export.output)")
+    let replay = try await end(
+      ["replay", database.url, "--to-fleet", "test"] + drive.address, by: SIGTERM
+    ) { _ in try waiting() > 0 }
+    #expect(replay.status == 143, "\(replay.output)")
+    // What the command asked for is asked for no more.
+    try await eventually { try waiting() == 0 }
+    // A recorder acknowledges nothing of what it could not store: the broker has it for the next one.
+    let record = try await end(["record", database.url, "--client-id", "stuck"] + drive.address, by: SIGINT) {
+      _ in
+      try await drive.broker.waitForLog("Sending SUBACK to stuck")
+      try await publish(drive.broker, "odograph/v1/demo/van/note", "held")
+      return try waiting() > 0
+    }
+    #expect(record.status == 130, "\(record.output)")
+  }
+
+  /// The session is named at the end; `--forget` ends it, and what came meanwhile is not recorded then.
+  @Test func whatIsLeftAtTheBrokerIsSaidAndCanBeForgotten() async throws {
+    let broker = try BrokerFixture()
+    let store = folder.file("fleet.sqlite")
+    let address = ["record", store, "--broker", "mqtt://127.0.0.1:\(broker.port)"]
+    let first = try await end(address, by: SIGTERM) { _ in
+      broker.logCount("Sending SUBACK to odograph-record") > 0
+    }
+    #expect(first.status == 143)
+    let name = try #require(first.output.firstMatch(of: /for session (\S+) for 86400 s/)?.output.1)
+    try await publish(broker, "odograph/v1/demo/van/note", "kept")
+    let forget = try await end(address + ["--forget"], by: 0) { _ in true }
+    #expect(forget.status == 0 && forget.output.contains("session \(name) is ended"), "\(forget.output)")
+    let again = try await end(address + ["--forget"], by: 0) { _ in true }
+    #expect(again.status == 0 && again.output.contains("nothing to forget"), "\(again.output)")
+    let last = try await end(address, by: SIGTERM) { _ in
+      broker.logCount("Sending SUBACK to odograph-record") > 1
+    }
+    #expect(last.output.contains("0 messages stored"), "\(last.output)")
+  }
+}
