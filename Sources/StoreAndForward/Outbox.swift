@@ -202,4 +202,18 @@ final class Batch {
   init(_ messages: [any OutboxMessage]) { self.messages = messages }
 
   var isCommitted: Bool { !identities.isEmpty }
+
+  /// Names the messages and makes their payloads.
+  /// - Parameter sequence: names them where the store gives out no numbers.
+  func accept(naming sequence: inout TemporarySequence, _ store: Store?) -> [OutboxRecord] {
+    messages.map { message in
+      let identity = sequence.nextIdentity(store)
+      identities.append(identity)
+      var record = message.record(as: identity)
+      record.seq = identity.seq
+      record.qos = min(record.qos, 2)
+      record.storedAt = store?.clock.now ?? 0
+      return record
+    }
+  }
 }
