@@ -16,6 +16,7 @@ final class Keeper {
   var drain = Drain()
   var agenda = Agenda()
   private var temporary = TemporarySequence()
+  private var documents = PreservedDocuments()
   /// Why the disk takes nothing; nil when it does.
   private var degradation: String?
   private var lock: StoreLock?
@@ -47,7 +48,9 @@ final class Keeper {
     reserveNumbers(batches.reduce(0) { $0 + $1.messages.count })
     let records = batches.flatMap { $0.accept(naming: &temporary, store) }
     for record in records { drain.accepted(record) }
-    if keepRecent(records) || write(records) { return }
+    for document in batches.compactMap(\.document) { documents.accept(document) }
+    if !documents.isWaiting, keepRecent(records) { return }
+    if write(records) { return }
     for record in records {
       for dropped in unstored.insert(record) { drain.droppedFromMemory(dropped) }
     }
@@ -90,17 +93,25 @@ final class Keeper {
         for record in records { try store.insert(record) }
         for overtaking in drain.overtakings { try store.insert(overtaking) }
         try store.makeRoom(in: lanes, configuration)
+        try documents.writeWaiting(to: store)
       }
     }
     if isWritten {
+      documents.written()
       drain.stored(recent)
       forgetRecent()
       if !isSynced { agenda.written() }
     }
     // After damage there is a new store, which has nothing against these.
     guard !isWritten, degradation == nil, let fresh = self.store, fresh !== store else { return isWritten }
-    return attempt { () throws(SQLiteError) in try move(records, to: fresh) }
+    return attempt { () throws(SQLiteError) in
+      try move(records, to: fresh) { () throws(SQLiteError) in try documents.writeWaiting(to: fresh) }
+      documents.written()
+    }
   }
+
+  /// What was preserved with the newest records that name such a document; nil when none did.
+  func document(_ name: String) -> [UInt8]? { documents[name] }
 
   // MARK: Recent records
 
@@ -192,7 +203,10 @@ final class Keeper {
     store = opened
     reserve.allocate()
     if opened.isCopy { agenda.report(.newEpoch(opened.epoch)) }
-    attempt { () throws(SQLiteError) in try drain.learn(from: opened) }
+    attempt { () throws(SQLiteError) in
+      try drain.learn(from: opened)
+      try documents.learn(from: opened)
+    }
   }
 
   /// Goes on whatever the store does. Returns whether `body` was done.
@@ -236,6 +250,7 @@ final class Keeper {
     do throws(SQLiteError) {
       let fresh = try Store(path: path)
       adopt(fresh)
+      try transact(fresh, isSynced: true) { () throws(SQLiteError) in try documents.writeStored(to: fresh) }
       salvage(place, into: fresh, cause: failure.message)
     } catch {
       agenda.report(.setAside(path: place, cause: failure.message, salvaged: 0, lost: nil))
@@ -287,7 +302,12 @@ final class Keeper {
     do throws(SQLiteError) {
       try makeSpace(store)
       let records = unstored.records
-      try move(records, overtakings: drain.overtakings, to: store)
+      try move(records, overtakings: drain.overtakings, to: store) { () throws(SQLiteError) in
+        // Of a store that took the place of a damaged one it is not known what it has.
+        try documents.writeStored(to: store)
+        try documents.writeWaiting(to: store)
+      }
+      documents.written()
       forgetRecent()
       drain.rewind()
       degradation = nil
