@@ -66,8 +66,10 @@ package final class Agent: Sendable {
     initial.observe(deniedNodes: DevicePermissions().denied(for: configuration))
     if let regions = start?.regions {
       regions.watch(in: &initial.regions, log: log)
+      initial.regionSource = .remote
     } else if let path = configuration.regions.path {
       try RegionFile(path).watch(in: &initial.regions, log: log)
+      initial.regionSource = .file
     }
     let inbox = AgentInbox()
     let formats = try MessageFormats(configuration.profiles, topics: topics, version: version)
