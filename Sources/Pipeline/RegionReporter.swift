@@ -54,7 +54,8 @@ struct RegionReporter: Sendable {
       regions: monitor.statuses(limit: RegionsStateMessage.limit))
     if let told, told == (message.source, message.count, message.regions) { return nil }
     told = (message.source, message.count, message.regions)
-    lastPublished = time
+    // What nothing has decided yet is no reason to wait with the first decision.
+    lastPublished = message.regions.allSatisfy { $0.state == .unknown } ? nil : time
     return message
   }
 }

@@ -78,10 +78,10 @@ import Testing
     pipeline.advance(to: Timestamp(seconds: 0.6)) { first.append($0) }
     #expect(states(first).map(text) == ["yard:unknown gate:unknown"])
     #expect(states(first).first?.source == .file && states(first).first?.count == 2)
-    // Ten seconds later the first fixes are told, then each change within ten seconds, and nothing where none was.
+    // What the first fix decides is told at once, then each change within ten seconds, and nothing where none was.
     #expect(
       told(&pipeline, 1...120) == [
-        "11 yard:outside gate:outside", "22 yard:inside gate:outside", "52 yard:outside gate:outside",
+        "2 yard:outside gate:outside", "22 yard:inside gate:outside", "52 yard:outside gate:outside",
         "76 yard:outside gate:inside", "88 yard:outside gate:outside",
       ])
   }
