@@ -25,6 +25,9 @@ package struct AgentPipeline: Sendable {
   private var knownSensors: Set<SensorKind>?
   /// The regions that are watched, and what is known of each.
   package var regions = RegionMonitor()
+  /// Where they come from; to be set with them.
+  package var regionSource: RegionsStateMessage.Source?
+  private var regionReporter = RegionReporter()
   /// What the pipeline cannot see. To be set before a `status` is due.
   package var environment = AgentEnvironment() {
     didSet { power.observe(environment) }
@@ -63,7 +66,7 @@ package struct AgentPipeline: Sendable {
     (next.timeBase, next.status, next.environment) = (timeBase, status, environment)
     next.status.interval = new.statusInterval
     (next.lastStatus, next.statusCount) = (lastStatus, statusCount)
-    next.regions = regions
+    (next.regions, next.regionSource, next.regionReporter) = (regions, regionSource, regionReporter)
     (next.power, next.lastSeen) = (power, lastSeen)
     next.location.adopt(location)
     if !hasOtherLocations { next.location = location }
@@ -161,6 +164,10 @@ package struct AgentPipeline: Sendable {
     if let deadline = regions.nextDeadline, timestamp >= deadline {
       publish(regions.advance(to: timestamp), into: send)
     }
+    regionReporter.observe(regions, at: now)
+    if let message = regionReporter.due(regions, source: regionSource, at: now, utc: timeBase.utc(at: now)) {
+      send(.regionsState(message))
+    }
     planPower(at: timestamp)
     guard var message = status.due(at: timestamp, timeBase: timeBase, environment: shown) else { return }
     describeServices(&message)
@@ -172,12 +179,22 @@ package struct AgentPipeline: Sendable {
 
   /// When `advance` has something to do, if no event comes before.
   package var nextDeadline: Timestamp? {
-    [status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline]
-      .compactMap { $0 }.min()
+    [
+      status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline,
+      regionReporter.nextDeadline,
+    ].compactMap { $0 }.min()
   }
 
   /// Publishes what is pending, before the farewell of a clean stop.
-  package mutating func finish(into send: (VehicleMessage) -> Void) { location.finish(timeBase, into: send) }
+  package mutating func finish(into send: (VehicleMessage) -> Void) {
+    location.finish(timeBase, into: send)
+    regionReporter.observe(regions, at: now)
+    if let message = regionReporter.pending(
+      regions, source: regionSource, at: now, utc: timeBase.utc(at: now))
+    {
+      send(.regionsState(message))
+    }
+  }
 
   /// Learns which device nodes may not be opened, with the kind of sensor behind each where that is known.
   package mutating func observe(deniedNodes: [String: SensorKind?]) {
@@ -233,6 +250,9 @@ package struct AgentPipeline: Sendable {
 
   /// Makes `status` due at the next moment.
   package mutating func requestStatus() { status.requestNow() }
+
+  /// Makes `regions/state` due at the next moment.
+  package mutating func requestRegionStates() { regionReporter.requestNow(at: now) }
 
   /// The environment with the counters of the pipeline's own parts.
   private var shown: AgentEnvironment {
@@ -302,6 +322,11 @@ extension AgentPipeline {
     needs.secondsUnwatched = location.secondsUnwatched
     if let lastSeen {
       needs.distanceToBoundary = regions.distanceToNearestBoundary(from: lastSeen.coordinate)
+      let mobility = Mobility(configuration.location.activity)
+      let speed = lastSeen.speed ?? mobility.topSpeed
+      needs.boundaryAccuracy = regions.desiredAccuracy(
+        near: lastSeen.coordinate,
+        within: mobility.metersCovered(in: PowerPlanner.approachTime, startingAt: speed))
     }
     needs.watchesMotion = configuration.location.pausesAutomatically
     let inertial = SensorDemand.rate(

@@ -16,11 +16,14 @@ package enum RemoteCommand: Hashable, Sendable {
   case resetRegions
   /// Deletes the regions that were set remotely; the configuration's are watched again.
   case forgetRegions
+  /// Tells whether the vehicle is inside a region, and since when.
+  /// - Parameter identifier: nil is all that are watched.
+  case regionState(identifier: String?)
   /// Tells attitudes relative to now, too; or no longer.
   case zero(isCleared: Bool)
 
   package static let names = [
-    "locate", "status", "reload", "track", "reset-regions", "forget-regions", "zero",
+    "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
   ]
   /// Bytes of a request.
   package static let sizeLimit = 65_536
@@ -41,6 +44,15 @@ package enum RemoteCommand: Hashable, Sendable {
       self = .track(from: from, to: to)
     case "reset-regions": self = .resetRegions
     case "forget-regions": self = .forgetRegions
+    case "region-state":
+      guard let member = json["region"] else {
+        self = .regionState(identifier: nil)
+        break
+      }
+      guard let identifier = member.string, !identifier.isEmpty else {
+        throw JSONError("key \"region\": not the identifier of a region")
+      }
+      self = .regionState(identifier: identifier)
     case "zero": self = .zero(isCleared: json["clear"]?.bool ?? false)
     default:
       throw JSONError(

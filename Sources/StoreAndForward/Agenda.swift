@@ -24,6 +24,8 @@ struct Agenda {
   /// Since when a power cut may undo something; nil when nothing.
   private var unsyncedSince: Int64?
   private var lastExpiry: Int64 = 0
+  /// What the timer is set to.
+  private var timerDeadline: Int64?
 
   mutating func report(_ notice: OutboxNotice) { notices.append(notice) }
 
@@ -36,6 +38,13 @@ struct Agenda {
 
   /// When something is due, by the monotonic clock; nil when nothing is.
   var deadline: Int64? { [dueAt, recentDue].compactMap { $0 }.min() }
+
+  /// Sets the timer to when something is due, where it is set to another time.
+  mutating func set(_ timer: TimerDescriptor) {
+    guard deadline != timerDeadline else { return }
+    timerDeadline = deadline
+    timer.set(timerDeadline)
+  }
 
   /// Returns whether something is due, which the caller does now.
   mutating func begin() -> Bool {

@@ -10,42 +10,33 @@ final class Keeper {
   private static let retryInterval = 5.0
 
   private let path: String
-  private let configuration: OutboxConfiguration
+  let configuration: OutboxConfiguration
   private(set) var store: Store?
-  /// Records outside the store: the recent ones, and all while the disk takes nothing. Those of a lane are newer than what
-  /// the store has of it.
-  private var memory: MemoryLanes
-  /// What the recent ones would be found in after a crash; nil where it is not wanted or cannot be had.
-  private var recent: RecentRecords?
-  /// The first record of each call since the oldest that is still recent, and when it was accepted.
-  private var recentTimes: [(seq: UInt64, time: Int64)] = []
-  /// What the timer is set to.
-  private var timerDeadline: Int64?
-  private var drain = Drain()
-  private var agenda = Agenda()
+  var unstored: UnstoredRecords
+  var drain = Drain()
+  var agenda = Agenda()
   private var temporary = TemporarySequence()
+  private var documents = PreservedDocuments()
   /// Why the disk takes nothing; nil when it does.
   private var degradation: String?
   private var lock: StoreLock?
-  private let reserve: SpaceReserve
-  /// False where there never was room for a reserve.
-  private var hasReserve = false
+  private var reserve: SpaceReserve
   private var isClosed = false
-  private let isCancelled: @Sendable () -> Bool
+  private let takeover: Takeover
 
   /// - Parameter isCancelled: asked while a damaged store is salvaged; what is left then is salvaged at the next start.
   init(
     path: String, configuration: OutboxConfiguration, isCancelled: @escaping @Sendable () -> Bool
   ) throws(OutboxError) {
     self.path = path
-    self.isCancelled = isCancelled
+    takeover = Takeover(path: path, isCancelled: isCancelled)
     self.configuration = configuration
-    memory = MemoryLanes(limit: configuration.memoryBytes)
+    unstored = UnstoredRecords(configuration)
     lock = try StoreLock.acquire(path)
     reserve = SpaceReserve(store: path)
     openStore()
     resumeSalvage()
-    if configuration.recentBytes > 0 { recoverRecent() }
+    recoverRecent()
     agenda.ignoreDrops(drops)
   }
 
@@ -54,27 +45,16 @@ final class Keeper {
   /// Accepts the messages of several calls in one commit.
   func commit(_ batches: [Batch]) {
     expire()
-    let records = batches.flatMap { batch in accept(batch) }
+    reserveNumbers(batches.reduce(0) { $0 + $1.messages.count })
+    let records = batches.flatMap { $0.accept(naming: &temporary, store) }
     for record in records { drain.accepted(record) }
-    if keepRecent(records) || write(records) { return }
+    for document in batches.compactMap(\.document) { documents.accept(document) }
+    if !documents.isWaiting, keepRecent(records) { return }
+    if write(records) { return }
     for record in records {
-      for dropped in memory.insert(record) { drain.droppedFromMemory(dropped) }
+      for dropped in unstored.insert(record) { drain.droppedFromMemory(dropped) }
     }
     agenda.observeDrops(drops)
-  }
-
-  /// Names the records of a batch and makes their payloads.
-  private func accept(_ batch: Batch) -> [OutboxRecord] {
-    reserveNumbers(batch.messages.count)
-    return batch.messages.map { message in
-      let identity = temporary.nextIdentity(store)
-      batch.identities.append(identity)
-      var record = message.record(as: identity)
-      record.seq = identity.seq
-      record.qos = min(record.qos, 2)
-      record.storedAt = store?.clock.now ?? 0
-      return record
-    }
   }
 
   /// A name that no record has or will have.
@@ -103,8 +83,7 @@ final class Keeper {
   /// Returns whether the disk took them, and the recent records before them.
   private func write(_ records: [OutboxRecord], isSynced: Bool = false) -> Bool {
     guard degradation == nil, let store else { return false }
-    let newStates = Set(records.filter { $0.lane == .state }.map(\.topic))
-    let recent = memory.records.filter { $0.lane != .state || !newStates.contains($0.topic) }
+    let recent = unstored.records(before: records)
     let lanes = Set((recent + records).map(\.lane))
     let isSynced =
       isSynced || lanes.contains { configuration.limits(of: $0).durability == .beforeAccepting }
@@ -114,87 +93,65 @@ final class Keeper {
         for record in records { try store.insert(record) }
         for overtaking in drain.overtakings { try store.insert(overtaking) }
         try store.makeRoom(in: lanes, configuration)
+        try documents.writeWaiting(to: store)
       }
     }
     if isWritten {
+      documents.written()
       drain.stored(recent)
       forgetRecent()
       if !isSynced { agenda.written() }
     }
     // After damage there is a new store, which has nothing against these.
     guard !isWritten, degradation == nil, let fresh = self.store, fresh !== store else { return isWritten }
-    return attempt { () throws(SQLiteError) in try move(records, to: fresh) }
+    return attempt { () throws(SQLiteError) in
+      try move(records, to: fresh) { () throws(SQLiteError) in try documents.writeWaiting(to: fresh) }
+      documents.written()
+    }
   }
+
+  /// What was preserved with the newest records that name such a document; nil when none did.
+  func document(_ name: String) -> [UInt8]? { documents[name] }
 
   // MARK: Recent records
 
-  /// Keeps records out of the store for as long as their broker may take to acknowledge them. Returns false for those that
-  /// belong there at once.
+  /// Keeps records out of the store for a moment. Returns false for those that belong there at once.
   private func keepRecent(_ records: [OutboxRecord]) -> Bool {
-    guard degradation == nil, let store, let recent, let first = records.first else { return false }
-    var costs = DeliveryLane.allCases.map { memory.bytes($0) }
-    for record in records { costs[record.lane.rawValue] += record.cost }
-    let limit = min(configuration.recentBytes, configuration.memoryBytes)
-    guard costs.reduce(0, +) <= limit else { return false }
-    for lane in Set(records.map(\.lane)) {
-      let limits = configuration.limits(of: lane)
-      let waiting = store.lanes[lane.rawValue].records - drain.removals.count { $0.record.lane == lane }
-      guard limits.durability == .withinASecond, waiting == 0, costs[lane.rawValue] <= limits.bytes else {
-        return false
-      }
+    guard degradation == nil, let store else { return false }
+    let isKept = unstored.keep(records) { lane in
+      store.lanes[lane.rawValue].records - drain.removals.count { $0.record.lane == lane }
     }
-    guard recent.append(records) else { return false }
-    for record in records { _ = memory.insert(record) }
-    recentTimes.append((first.seq, SystemClock.monotonic))
-    observeRecent()
-    return true
+    if isKept { observeRecent() }
+    return isKept
   }
 
   /// Moves the recent records into the store, synced.
-  private func preserveRecent() {
-    guard degradation == nil, !memory.isEmpty else { return }
+  func preserveRecent() {
+    guard degradation == nil, !unstored.isEmpty else { return }
     _ = write([], isSynced: true)
   }
 
   /// The store has the recent records.
   private func forgetRecent() {
-    memory.removeAll()
-    recent?.reset()
-    observeRecent()
-  }
-
-  /// Recent records are done with.
-  private func removeRecent(_ seqs: [UInt64]) {
-    guard !seqs.isEmpty else { return }
-    if memory.isEmpty { recent?.reset() } else { recent?.remove(seqs) }
+    unstored.removeAll()
     observeRecent()
   }
 
   /// Looks whether records wait outside the store, and since when.
-  private func observeRecent() {
-    guard degradation == nil, let oldest = memory.oldest else {
-      recentTimes = []
-      return agenda.observeRecent(since: nil)
-    }
-    while recentTimes.count > 1, recentTimes[1].seq <= oldest { recentTimes.removeFirst() }
-    agenda.observeRecent(since: recentTimes.first?.time)
+  func observeRecent() {
+    agenda.observeRecent(since: unstored.waitingSince(isDegraded: degradation != nil))
   }
 
   /// Takes over what a process that died left outside the store.
   private func recoverRecent() {
-    recent = RecentRecords(path: path + ".recent")
-    let records = recent?.recover() ?? []
-    guard let first = records.first else { return recent?.reset() ?? () }
+    let records = unstored.open(beside: path)
+    guard !records.isEmpty else { return }
     if let store, attempt({ () throws(SQLiteError) in try move(records, to: store) }) {
-      recent?.reset()
-      return
+      return unstored.removeAll()
     }
     // They go to the store with what else comes, once it takes it.
-    for record in records {
-      _ = memory.insert(record)
-      drain.accepted(record)
-    }
-    recentTimes.append((first.seq, SystemClock.monotonic))
+    unstored.keepRecovered(records)
+    for record in records { drain.accepted(record) }
     observeRecent()
   }
 
@@ -206,7 +163,7 @@ final class Keeper {
     result.reserveCapacity(limit)
     attempt { () throws(SQLiteError) in
       try drain.next(
-        limit: limit, store: store, memory: memory, limits: configuration, now: SystemClock.monotonic,
+        limit: limit, store: store, memory: unstored.lanes, limits: configuration, now: SystemClock.monotonic,
         into: &result)
     }
     if !drain.removals.isEmpty { agenda.schedule(seconds: Agenda.patience) }
@@ -219,92 +176,20 @@ final class Keeper {
   }
 
   func remove(_ seqs: [UInt64]) {
-    var recent: [UInt64] = []
+    var recent: [(seq: UInt64, lane: DeliveryLane)] = []
     for seq in seqs {
       guard let record = drain.answer(seq) else { continue }
-      if record.isInMemory, memory.remove(record.place, from: record.lane) != nil {
-        recent.append(record.place)
-      }
+      if record.isInMemory { recent.append((record.place, record.lane)) }
       drain.acknowledge(record)
     }
-    removeRecent(recent)
+    unstored.remove(recent)
+    observeRecent()
     // Few commits while a backlog drains, and none of them more than half a second late.
     if drain.removals.count >= Self.removalGroup {
       tidy()
     } else if !drain.removals.isEmpty {
       agenda.schedule(seconds: Agenda.patience)
     }
-  }
-
-  /// Keeps a record that nobody may publish now; a dead letter when it has waited for too long, or cannot wait. Returns nil
-  /// when it was not handed out.
-  func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {
-    guard let place = drain.record(seq) else { return nil }
-    var found = memory.find(place.place, in: place.lane)
-    if found == nil {
-      attempt { () throws(SQLiteError) in found = try store?.find(place.place, in: place.lane) }
-    }
-    guard let found else { return nil }
-    let age = (store?.clock.now ?? found.storedAt) - found.storedAt
-    let isKept =
-      !isLasting && age < Int64(configuration.refusedAge)
-      && drain.withhold(seq, topic: found.topic, at: SystemClock.monotonic)
-    if !isKept { reject(seq, reason: reason) }
-    return OutboxRefusal(topic: found.topic, isKept: isKept)
-  }
-
-  func reject(_ seq: UInt64, reason: String) {
-    guard let place = drain.answer(seq) else { return }
-    // From memory it goes either way; on a disk that fails it stays, and is not offered again before the next connection.
-    let fromMemory = memory.find(place.place, in: place.lane)
-    let isKept = attempt { () throws(SQLiteError) in
-      guard let store else { return }
-      guard let record = fromMemory != nil ? fromMemory : try store.find(place.place, in: place.lane) else {
-        return
-      }
-      let letter = DeadLetter(record: record, reason: reason, refusedAt: SystemClock.realtime)
-      try transact(store) { () throws(SQLiteError) in
-        if fromMemory == nil { try store.remove(place.place, cost: place.cost, from: place.lane) }
-        try store.insert(letter, limit: configuration.deadLetters)
-      }
-      agenda.written()
-    }
-    if fromMemory == nil { return }
-    if isKept, store != nil {
-      memory.remove(place.place, from: place.lane)
-    } else {
-      memory.drop(place.place, from: place.lane)
-    }
-    removeRecent([place.place])
-  }
-
-  // MARK: Dead letters
-
-  func deadLetters(limit: Int) -> [DeadLetter] {
-    var letters: [DeadLetter] = []
-    attempt { () throws(SQLiteError) in letters = try store?.deadLetters(limit: limit) ?? [] }
-    return letters
-  }
-
-  /// Puts all dead letters back into their lanes. Returns how many.
-  func retryDeadLetters() -> Int {
-    preserveRecent()
-    // Oldest first, as they were accepted.
-    let records = deadLetters(limit: .max).reversed().map(\.record)
-    guard let store, !records.isEmpty else { return 0 }
-    let isDone = attempt { () throws(SQLiteError) in
-      try move(records, to: store) { () throws(SQLiteError) in try store.clearDeadLetters() }
-    }
-    return isDone ? records.count : 0
-  }
-
-  func clearDeadLetters() -> Int {
-    guard let store else { return 0 }
-    let count = store.deadCount
-    let isDone = attempt { () throws(SQLiteError) in
-      try transact(store, isSynced: true) { () throws(SQLiteError) in try store.clearDeadLetters() }
-    }
-    return isDone ? count : 0
   }
 
   // MARK: The disk
@@ -316,14 +201,17 @@ final class Keeper {
 
   private func adopt(_ opened: Store) {
     store = opened
-    hasReserve = reserve.allocate()
+    reserve.allocate()
     if opened.isCopy { agenda.report(.newEpoch(opened.epoch)) }
-    attempt { () throws(SQLiteError) in try drain.learn(from: opened) }
+    attempt { () throws(SQLiteError) in
+      try drain.learn(from: opened)
+      try documents.learn(from: opened)
+    }
   }
 
   /// Goes on whatever the store does. Returns whether `body` was done.
   @discardableResult
-  private func attempt(_ body: () throws(SQLiteError) -> Void) -> Bool {
+  func attempt(_ body: () throws(SQLiteError) -> Void) -> Bool {
     do throws(SQLiteError) {
       try body()
       return true
@@ -337,9 +225,9 @@ final class Keeper {
   private func handle(_ failure: SQLiteError) {
     guard failure.isDamage else { return degrade(failure) }
     replaceStore(failure)
-    guard degradation == nil, let store, !memory.isEmpty else { return }
+    guard degradation == nil, let store, !unstored.isEmpty else { return }
     do throws(SQLiteError) {
-      try move(memory.records, overtakings: drain.overtakings, to: store)
+      try move(unstored.records, overtakings: drain.overtakings, to: store)
       forgetRecent()
       drain.rewind()
     } catch {
@@ -362,6 +250,7 @@ final class Keeper {
     do throws(SQLiteError) {
       let fresh = try Store(path: path)
       adopt(fresh)
+      try transact(fresh, isSynced: true) { () throws(SQLiteError) in try documents.writeStored(to: fresh) }
       salvage(place, into: fresh, cause: failure.message)
     } catch {
       agenda.report(.setAside(path: place, cause: failure.message, salvaged: 0, lost: nil))
@@ -369,75 +258,40 @@ final class Keeper {
     }
   }
 
-  /// Takes over what can be proved of a damaged store. Where it is ended before, or the disk takes no more, the next start goes
-  /// on behind the last record that was taken over.
+  /// Takes over what can be proved of a damaged store.
   private func salvage(_ place: String, into fresh: Store, cause: String) {
-    var failure: SQLiteError?
-    let result = Salvage.run(place, after: (try? fresh.salvaged()) ?? nil, isCancelled: isCancelled) {
-      records in
-      guard let last = records.last else { return true }
-      do throws(SQLiteError) {
-        try move(records, to: fresh) { () throws(SQLiteError) in
-          try fresh.setMeta("salvaged", "\(last.lane.rawValue) \(last.seq)")
-        }
-        return true
-      } catch {
-        failure = error
-        return false
-      }
+    let outcome = takeover.run(place, into: fresh, cause: cause) { records, body throws(SQLiteError) in
+      try move(records, to: fresh, body)
     }
-    let lost = result.isCancelled ? nil : result.expected.map { max(0, $0 - result.records) }
-    agenda.report(.setAside(path: place, cause: cause, salvaged: result.records, lost: lost))
-    if let failure { return degrade(failure) }
-    guard !result.isCancelled else { return }
+    agenda.report(outcome.notice)
+    if let failure = outcome.failure { return degrade(failure) }
+    guard outcome.isComplete else { return }
     attempt { () throws(SQLiteError) in
-      try transact(fresh, isSynced: true) { () throws(SQLiteError) in
-        try fresh.database.execute("DELETE FROM meta WHERE key = 'salvaged'")
-      }
-      Recovery.finish(path)
+      try transact(fresh, isSynced: true) { () throws(SQLiteError) in try takeover.forgetProgress(in: fresh) }
+      takeover.finish()
     }
   }
 
   /// Goes on with a salvage that was interrupted.
   private func resumeSalvage() {
-    guard degradation == nil, !isCancelled(), let store, let place = Recovery.pending(path) else { return }
+    guard degradation == nil, let store, let place = takeover.pending else { return }
     salvage(place, into: store, cause: "its salvage was interrupted")
   }
 
   /// Writes records under new numbers, with what else is to happen in the same transaction.
   /// - Parameter overtakings: what was delivered ahead of some of them; each gets a number in its turn.
-  private func move(
+  func move(
     _ records: [OutboxRecord], overtakings: [Overtaking] = [], to store: Store,
     _ body: () throws(SQLiteError) -> Void = {}
   ) throws(SQLiteError) {
-    let count = records.count + overtakings.count
-    if let mark = store.sequence.markNeeded(for: count) { try store.reserve(mark) }
-    var moved: [(record: OutboxRecord, old: UInt64)] = []
-    var overtaken: [(Overtaking, place: UInt64)] = []
+    var renumbering = Renumbering(records, overtakings)
+    if let mark = store.sequence.markNeeded(for: renumbering.count) { try store.reserve(mark) }
     try transact(store, isSynced: true) { () throws(SQLiteError) in
-      var rest = overtakings.sorted { $0.place < $1.place }
-      for var record in records {
-        while let index = rest.firstIndex(where: { $0.lane == record.lane && $0.place < record.seq }) {
-          overtaken.append((rest.remove(at: index), store.sequence.next() ?? 0))
-        }
-        let old = record.seq
-        // A commit whose sync failed may be there all the same.
-        if try store.find(old, in: record.lane)?.payload != record.payload {
-          record.seq = store.sequence.next() ?? old
-          record.storedAt = store.clock.now
-          try store.insert(record)
-        }
-        moved.append((record, old))
-      }
-      for overtaking in rest { overtaken.append((overtaking, store.sequence.next() ?? 0)) }
-      for (overtaking, place) in overtaken {
-        try store.insert(Overtaking(topic: overtaking.topic, lane: overtaking.lane, place: place))
-      }
+      try renumbering.write(to: store)
       try store.makeRoom(in: Set(DeliveryLane.allCases), configuration)
       try body()
     }
-    for (record, old) in moved { drain.moved(record, from: old) }
-    for (overtaking, place) in overtaken { drain.moved(overtaking, to: place) }
+    renumbering.apply(to: &drain)
     drain.dropped(by: store)
   }
 
@@ -447,8 +301,13 @@ final class Keeper {
     guard let store else { return }
     do throws(SQLiteError) {
       try makeSpace(store)
-      let records = memory.records
-      try move(records, overtakings: drain.overtakings, to: store)
+      let records = unstored.records
+      try move(records, overtakings: drain.overtakings, to: store) { () throws(SQLiteError) in
+        // Of a store that took the place of a damaged one it is not known what it has.
+        try documents.writeStored(to: store)
+        try documents.writeWaiting(to: store)
+      }
+      documents.written()
       forgetRecent()
       drain.rewind()
       degradation = nil
@@ -468,14 +327,14 @@ final class Keeper {
     try transact(store, isSynced: true) { () throws(SQLiteError) in }
     try store.database.execute("PRAGMA incremental_vacuum")
     try store.database.checkpoint()
-    if hasReserve, !reserve.allocate() {
+    guard reserve.restore() else {
       throw SQLiteError(code: .full, message: "the disk is full", sql: "reserve", file: path)
     }
   }
 
   /// Runs `body` in a transaction that first deletes what is done with: were it replaced or pushed out instead, it would be
   /// counted twice.
-  private func transact(
+  func transact(
     _ store: Store, isSynced: Bool = false, _ body: () throws(SQLiteError) -> Void
   ) throws(SQLiteError) {
     let removals = drain.removals
@@ -506,11 +365,7 @@ final class Keeper {
   func removeNotices() -> [OutboxNotice] { agenda.removeNotices() }
 
   /// Sets the timer to when something is due, where it is set to another time.
-  func schedule(_ timer: TimerDescriptor) {
-    guard agenda.deadline != timerDeadline else { return }
-    timerDeadline = agenda.deadline
-    timer.set(timerDeadline)
-  }
+  func schedule(_ timer: TimerDescriptor) { agenda.set(timer) }
 
   /// Deletes what was acknowledged and makes what was written safe.
   /// - Parameter everything: also what was written less than half a second ago.
@@ -553,7 +408,7 @@ final class Keeper {
       try? store.database.checkpoint()
     }
     store = nil
-    recent = nil
+    unstored.close()
     lock = nil
     degradation = "closed"
     isClosed = true
@@ -564,14 +419,15 @@ final class Keeper {
 
   /// Records dropped for their lane's limits, per lane.
   private var drops: [Int] {
-    OutboxStatus.lanes(store, memory, removals: []).map { $0.droppedForSpace + $0.droppedForAge }
+    OutboxStatus.lanes(store, unstored.lanes, removals: []).map { $0.droppedForSpace + $0.droppedForAge }
   }
 
   var status: OutboxStatus {
     OutboxStatus(
       mode: degradation.map(OutboxStatus.Mode.memory) ?? .durable,
       epoch: store?.epoch ?? temporary.identity.epoch,
-      lanes: OutboxStatus.lanes(store, memory, removals: drain.removals), deadLetters: store?.deadCount ?? 0,
+      lanes: OutboxStatus.lanes(store, unstored.lanes, removals: drain.removals),
+      deadLetters: store?.deadCount ?? 0,
       refusedTopics: drain.refusals.topics,
       commits: store?.commits ?? 0)
   }

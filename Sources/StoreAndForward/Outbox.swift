@@ -24,7 +24,8 @@ public import Telemetry
 ///
 /// ## On disk
 /// One SQLite database in WAL mode (`Schema`): `meta` (format, epoch, mark, clock, inode), `lanes` (what each
-/// holds and has dropped), a table per lane keyed by seq, and `dead`. Each record carries a checksum of all
+/// holds and has dropped), a table per lane keyed by seq, and `dead`. What is to agree with the records is in `meta` too
+/// (`PreservedDocument`). Each record carries a checksum of all
 /// of it. Beside it lie `….lock`, held while an outbox has the store open, and `….recent`, with the records of
 /// the last moment of lanes in which nothing older waits. A damaged store becomes `….damaged-DATE`, and `….salvage`
 /// names it until all that can be proved of it is taken over (`Salvage`). Acknowledged records are deleted in groups,
@@ -74,10 +75,14 @@ public final class Outbox: Sendable {
 
   /// Accepts messages, all in one commit; with other threads' that arrive meanwhile.
   /// - Returns: their identities, in the same order.
+  /// - Parameter document: preserved in the same commit: after a crash it is what `document(named:)` says if and only if the
+  ///   messages are there, or were. Messages with a document never wait outside the store.
   @discardableResult
-  public func append(_ messages: [some OutboxMessage]) -> [MessageIdentity] {
-    guard !messages.isEmpty else { return [] }
-    let batch = Batch(messages)
+  public func append(
+    _ messages: [some OutboxMessage], preserving document: PreservedDocument? = nil
+  ) -> [MessageIdentity] {
+    guard !messages.isEmpty || document != nil else { return [] }
+    let batch = Batch(messages, document)
     arrivals.withLock { $0.append(batch) }
     return use { keeper in
       // Whoever comes first commits for all who came while the commit before was under way.
@@ -94,9 +99,15 @@ public final class Outbox: Sendable {
 
   /// Accepts one message: one commit, and for the events lane one sync.
   @discardableResult
-  public func append(_ message: some OutboxMessage) -> MessageIdentity {
-    append([message]).first ?? MessageIdentity(epoch: "", seq: 0)
+  public func append(
+    _ message: some OutboxMessage, preserving document: PreservedDocument? = nil
+  ) -> MessageIdentity {
+    append([message], preserving: document).first ?? MessageIdentity(epoch: "", seq: 0)
   }
+
+  /// The bytes of the newest preserved document of this name; nil when there is none, or the store that had it was damaged
+  /// before it was opened.
+  public func document(named name: String) -> [UInt8]? { use { $0.document(name) } }
 
   /// A name for a message that does not go through the store, as the last word before a link is closed.
   public func makeIdentity() -> MessageIdentity { use { $0.makeIdentity() } }
@@ -197,9 +208,27 @@ public final class Outbox: Sendable {
 /// The messages of one `append` call. Its results are written and read under the keeper's lock alone.
 final class Batch {
   let messages: [any OutboxMessage]
-  var identities: [MessageIdentity] = []
+  let document: PreservedDocument?
+  private(set) var identities: [MessageIdentity] = []
+  private(set) var isCommitted = false
 
-  init(_ messages: [any OutboxMessage]) { self.messages = messages }
+  init(_ messages: [any OutboxMessage], _ document: PreservedDocument?) {
+    self.messages = messages
+    self.document = document
+  }
 
-  var isCommitted: Bool { !identities.isEmpty }
+  /// Names the messages and makes their payloads.
+  /// - Parameter sequence: names them where the store gives out no numbers.
+  func accept(naming sequence: inout TemporarySequence, _ store: Store?) -> [OutboxRecord] {
+    isCommitted = true
+    return messages.map { message in
+      let identity = sequence.nextIdentity(store)
+      identities.append(identity)
+      var record = message.record(as: identity)
+      record.seq = identity.seq
+      record.qos = min(record.qos, 2)
+      record.storedAt = store?.clock.now ?? 0
+      return record
+    }
+  }
 }

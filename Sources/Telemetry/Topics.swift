@@ -46,6 +46,7 @@ extension TopicScheme {
   public static let configReported = "config/reported"
   public static let regionsDesired = "regions/desired"
   public static let regionsReported = "regions/reported"
+  public static let regionsState = "regions/state"
   /// Commands are one level below.
   public static let command = "command"
 

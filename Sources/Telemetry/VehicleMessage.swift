@@ -14,6 +14,7 @@ public enum VehicleMessage: Hashable, Sendable {
   case commandResponse(CommandResponseMessage)
   case configReported(ConfigReportedMessage)
   case regionsReported(RegionsReportedMessage)
+  case regionsState(RegionsStateMessage)
 }
 
 /// The queue in which a message waits for the broker. Lanes come before one another in this order, and within a lane the
@@ -69,6 +70,7 @@ extension VehicleMessage {
     case .commandResponse(let message): TopicScheme.responsePath(command: message.command)
     case .configReported: TopicScheme.configReported
     case .regionsReported: TopicScheme.regionsReported
+    case .regionsState: TopicScheme.regionsState
     }
   }
 
@@ -76,7 +78,7 @@ extension VehicleMessage {
   public var lane: DeliveryLane? {
     switch self {
     case .motion, .region: .events
-    case .status, .configReported, .regionsReported: .state
+    case .status, .configReported, .regionsReported, .regionsState: .state
     case .location, .track: .tracks
     case .heading, .attitude, .commandResponse: nil
     }
@@ -93,7 +95,7 @@ extension VehicleMessage {
   /// Whether the broker keeps it as the last known of its topic.
   public var isRetained: Bool {
     switch self {
-    case .status, .location, .configReported, .regionsReported: true
+    case .status, .location, .configReported, .regionsReported, .regionsState: true
     case .track, .heading, .attitude, .motion, .region, .commandResponse: false
     }
   }
@@ -138,6 +140,9 @@ extension VehicleMessage {
     case .regionsReported(var message):
       message.identity = identity
       return message.payload
+    case .regionsState(var message):
+      message.identity = identity
+      return message.payload
     }
   }
 
@@ -149,6 +154,7 @@ extension VehicleMessage {
     switch path {
     case TopicScheme.configReported: return .configReported(try ConfigReportedMessage(json: json))
     case TopicScheme.regionsReported: return .regionsReported(try RegionsReportedMessage(json: json))
+    case TopicScheme.regionsState: return .regionsState(try RegionsStateMessage(json: json))
     case _ where TopicScheme.isResponse(path: path):
       return .commandResponse(try CommandResponseMessage(json: json))
     default: break
@@ -180,6 +186,7 @@ extension VehicleMessage {
     case .region(let message): message.identity
     case .configReported(let message): message.identity
     case .regionsReported(let message): message.identity
+    case .regionsState(let message): message.identity
     case .heading, .attitude, .commandResponse: nil
     }
   }
@@ -197,6 +204,7 @@ extension VehicleMessage {
     case .commandResponse(let message): message.time
     case .configReported(let message): message.time
     case .regionsReported(let message): message.time
+    case .regionsState(let message): message.time
     }
   }
 }

@@ -28,6 +28,9 @@ struct Regions: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Shows the regions that vehicles watch, and the desired ones.",
       discussion: """
+        Beside each region stands whether the vehicle is inside, as it told last, and since when. Regions of the \
+        vehicle's own file are shown too. Of more than 200 those that it is in and the nearest are told.
+
         Examples:
           odograph regions list --fleet delivery
           odograph regions list --fleet delivery --vehicle van-1 --json

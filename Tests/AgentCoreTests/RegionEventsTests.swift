@@ -122,13 +122,13 @@ import Testing
     var first = try pipeline(path: path)
     RegionStateFile(path: states, log: log).restore(&first.regions)
     #expect(try messages(&first, drive(0...40)).map(\.region) == ["yard", "yard"])
-    RegionStateFile(path: states, log: log).keep(first.regions)
+    RegionStateFile(path: states, log: log).keep(first.regions.encoded)
 
     var second = try pipeline(path: path)
     RegionStateFile(path: states, log: log).restore(&second.regions)
     let told = try messages(&second, drive(1000...1010, from: 790, speed: 0))
     #expect(told.map { "\($0.event) \($0.region) \($0.isLate)" } == ["exit yard true", "enter gate true"])
-    RegionStateFile(path: states, log: log).keep(second.regions)
+    RegionStateFile(path: states, log: log).keep(second.regions.encoded)
 
     var third = try pipeline(path: path)
     RegionStateFile(path: states, log: log).restore(&third.regions)
@@ -142,7 +142,7 @@ import Testing
     let keeper = RegionStateFile(path: states, log: log)
     keeper.restore(&pipeline.regions)
     #expect(try messages(&pipeline, drive(0...30)).first?.event == .enter)
-    keeper.keep(pipeline.regions)
+    keeper.keep(pipeline.regions.encoded)
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == [
         "regions.geojson", "regions.state",
@@ -150,7 +150,7 @@ import Testing
     var again = RegionMonitor()
     try again.restore(AtomicFile.contents(of: states))
     // A folder that takes no files is reported, not fatal.
-    RegionStateFile(path: folder.path + "/none/regions.state", log: log).keep(pipeline.regions)
+    RegionStateFile(path: folder.path + "/none/regions.state", log: log).keep(pipeline.regions.encoded)
   }
 
   @Test func badFilesAreNamedWithPlaceAndRemedy() throws {

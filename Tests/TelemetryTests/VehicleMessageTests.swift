@@ -52,6 +52,13 @@ import Testing
           .regionsReported(RegionsReportedMessage(time: time, state: .refused)), "regions/reported", .state,
           true
         ),
+        (
+          .regionsState(
+            RegionsStateMessage(
+              time: time, source: .file, count: 1,
+              regions: [RegionStatus(identifier: "depot", state: .inside, since: time, desiredAccuracy: 10)])),
+          "regions/state", .state, true
+        ),
       ]
     }()
 
@@ -72,7 +79,7 @@ import Testing
   @Test func everyKindHasAMessage() {
     let paths = Set(Self.messages.map(\.path))
     for kind in MessageKind.allCases { #expect(paths.contains(kind.rawValue), "\(kind)") }
-    #expect(Self.messages.count { $0.message.kind == nil } == 3)
+    #expect(Self.messages.count { $0.message.kind == nil } == 4)
   }
 
   @Test(arguments: ["", "config/desired", "regions/desired", "command/locate", "locations", "status/x"])

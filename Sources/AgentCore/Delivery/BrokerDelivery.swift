@@ -24,6 +24,7 @@ final class BrokerDelivery: MessageDelivery {
 
   /// Seconds without an acknowledgement after which a stop leaves the rest to the next start.
   private static let stallLimit = 5.0
+  private static let regionStatesName = "regions"
 
   /// Opens the store and starts connecting.
   ///
@@ -98,12 +99,19 @@ final class BrokerDelivery: MessageDelivery {
     try session.start()
   }
 
-  func accept(_ messages: [VehicleMessage]) {
+  func accept(_ messages: [VehicleMessage]) { accept(messages, regionStates: nil) }
+
+  func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) {
     for case .status(let status) in messages { presence.observe(status) }
-    publish(formats.withLock { formats in messages.flatMap { formats.encode($0) } })
+    let publications = formats.withLock { formats in messages.flatMap { formats.encode($0) } }
+    publish(
+      publications,
+      preserving: regionStates.map { PreservedDocument(name: Self.regionStatesName, bytes: $0) })
   }
 
-  private func publish(_ publications: [Publication]) {
+  var regionStates: [UInt8]? { outbox.document(named: Self.regionStatesName) }
+
+  private func publish(_ publications: [Publication], preserving document: PreservedDocument? = nil) {
     var durable: [Publication] = []
     var isUrgent = false
     var belongsToBurst = plan.withLock { $0.choice.policy == .standing }
@@ -117,8 +125,8 @@ final class BrokerDelivery: MessageDelivery {
       isUrgent = isUrgent || publication.lane == .events
       belongsToBurst = belongsToBurst || publication.lane == .state
     }
-    guard !durable.isEmpty else { return }
-    outbox.append(durable)
+    guard !durable.isEmpty || document != nil else { return }
+    outbox.append(durable, preserving: document)
     if isUrgent {
       session.wakeUp()
     } else if belongsToBurst {

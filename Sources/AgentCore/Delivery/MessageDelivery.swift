@@ -9,6 +9,15 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// - Throws: an error that ends the agent, when nothing can be taken in any more.
   func accept(_ messages: [VehicleMessage]) throws
 
+  /// Takes messages in order, and what is known of regions behind them: after a crash both are there or neither, so that no
+  /// crossing is told twice, and none is lost.
+  ///
+  /// - Parameter regionStates: as `RegionMonitor.encoded` has them; nil where they are as they were.
+  func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) throws
+
+  /// The states that were accepted last, before a restart too; nil where none are preserved.
+  var regionStates: [UInt8]? { get }
+
   /// Counts for `status`, by name.
   var counters: [String: Int] { get }
 
@@ -36,6 +45,9 @@ protocol MessageDelivery: AnyObject, Sendable {
 extension MessageDelivery {
   /// Nothing, where messages do not go by radio.
   var radio: EnergyAccount { EnergyAccount(seconds: 0, starts: 0, bytes: 0) }
+  /// Nothing is preserved where there is no store.
+  func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) throws { try accept(messages) }
+  var regionStates: [UInt8]? { nil }
   var storeProblem: String? { nil }
   var deliveryProblem: String? { nil }
   var link: LinkReport? { nil }

@@ -3,21 +3,35 @@ internal import Logging
 internal import Platform
 internal import Positioning
 
-/// The file of `regions.state`: which regions the vehicle is in, across restarts.
+/// Which regions the vehicle is in, across restarts.
+///
+/// The store of messages has the states, in the same commit as the events that led to them (`MessageDelivery`). The file of
+/// `regions.state` is a copy for a store that was damaged or replaced, and has the states of former versions.
 final class RegionStateFile: Sendable {
   private let path: String
   private let log: Logger
-  /// The revision that the file holds, and whether its last writing failed.
-  private let kept = Locked<(revision: Int?, hasFailed: Bool)>((nil, false))
+  /// The revision that was handed out to be preserved.
+  private let preserved = Locked<Int?>(nil)
+  /// Whether the last writing of the file failed.
+  private let hasFailed = Locked(false)
 
   init(path: String, log: Logger) {
     self.path = path
     self.log = log
   }
 
-  /// Gives a monitor the states of the last run. A file that is not there is a first start; one that is damaged is
-  /// reported, and its states are unknown.
-  func restore(_ monitor: inout RegionMonitor) {
+  /// Gives a monitor the states of the last run. Where there are none, this is a first start; those that are damaged are
+  /// reported, and are unknown where the copy is damaged too.
+  /// - Parameter preserved: what the store of messages has; nil reads the file.
+  func restore(_ monitor: inout RegionMonitor, preserved: [UInt8]? = nil) {
+    if let preserved {
+      do throws(RegionMemoryError) {
+        return try monitor.restore(preserved)
+      } catch {
+        log.warning(
+          .regionStatesLost, "region states lost", metadata: ["file": "the store", "reason": "\(error)"])
+      }
+    }
     do {
       try monitor.restore(AtomicFile.contents(of: path))
     } catch let error as SystemError where error.code == ENOENT {
@@ -28,22 +42,29 @@ final class RegionStateFile: Sendable {
     }
   }
 
-  /// Writes the states when they have changed. Call it after the events that go with them are safe: a crash between the
-  /// two tells an event twice, never none.
-  func keep(_ monitor: RegionMonitor) {
-    guard monitor.count > 0, kept.withLock({ $0.revision != monitor.revision }) else { return }
+  /// The states to preserve with the messages that are accepted now; nil while they are as they were.
+  func change(of monitor: RegionMonitor) -> [UInt8]? {
+    let isNews = preserved.withLock { preserved in
+      defer { preserved = monitor.revision }
+      return preserved != monitor.revision
+    }
+    return isNews && monitor.count > 0 ? monitor.encoded : nil
+  }
+
+  /// Writes the copy. Call it after the events that go with the states are safe.
+  func keep(_ states: [UInt8]) {
     do throws(SystemError) {
-      try AtomicFile.write(monitor.encoded, to: path)
-      kept.withLock { $0 = (monitor.revision, false) }
+      try AtomicFile.write(states, to: path)
+      hasFailed.withLock { $0 = false }
     } catch {
-      let isNew = kept.withLock { kept in
-        defer { kept = (monitor.revision, true) }
-        return !kept.hasFailed
+      let isNew = hasFailed.withLock { hasFailed in
+        defer { hasFailed = true }
+        return !hasFailed
       }
       guard isNew else { return }
       log.warning(
         .regionStatesNotKept,
-        "region states cannot be kept; after a restart what happened meanwhile stays unknown",
+        "the copy of region states cannot be written; should the store be lost, what happens meanwhile stays unknown",
         metadata: ["file": "\(path)", "reason": "\(error)"])
     }
   }

@@ -25,6 +25,7 @@ extension RemoteService {
       regions = wanted
       announce(wanted.features, before: before)
       let (accepted, problems) = wanted.collection.watch(in: &pipeline.regions)
+      pipeline.regionSource = .remote
       message.accepted = accepted
       message.refused = problems.map {
         RegionsReportedMessage.Refusal(index: $0.index, region: $0.identifier, reason: $0.reason)
@@ -48,6 +49,7 @@ extension RemoteService {
       let file = try manager.active.regions.path.map { try RegionFile($0) }
       try plan.folder.save(regions: nil)
       regions = nil
+      pipeline.regionSource = file == nil ? nil : .file
       if let file {
         file.watch(in: &pipeline.regions, log: plan.log)
       } else {
@@ -56,6 +58,23 @@ extension RemoteService {
       let count = Int64(pipeline.regions.count)
       answer(sender, .done, result: .object(["regions": .integer(count)]))
     } catch { answer(sender, .failed, "\(error)") }
+  }
+
+  /// Tells how it stands with the regions, or with one, and tells `regions/state` again.
+  func answerRegionState(
+    _ sender: PendingCommands.Sender, _ identifier: String?, _ pipeline: inout AgentPipeline
+  ) {
+    var message = RegionsStateMessage(
+      time: Self.time, source: pipeline.regionSource, count: pipeline.regions.count,
+      regions: pipeline.regions.statuses(limit: RegionsStateMessage.limit))
+    if let identifier {
+      guard let status = pipeline.regions.status(of: identifier) else {
+        return answer(sender, .failed, "no region \"\(identifier.prefix(80))\" is watched")
+      }
+      (message.count, message.regions) = (1, [status])
+    }
+    pipeline.requestRegionStates()
+    answer(sender, .done, result: try? JSONValue(parsing: message.payload))
   }
 }
 

@@ -183,6 +183,7 @@ final class RemoteService {
         pipeline.regions.forgetStates()
         answer(sender, .done, result: .object(["regions": .integer(Int64(pipeline.regions.count))]))
       case .forgetRegions: forgetRegions(sender, &pipeline)
+      case .regionState(let identifier): answerRegionState(sender, identifier, &pipeline)
       case .zero(true):
         pipeline.clearZero()
         answer(sender, .done)

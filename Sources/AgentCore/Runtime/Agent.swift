@@ -66,14 +66,11 @@ package final class Agent: Sendable {
     initial.observe(deniedNodes: DevicePermissions().denied(for: configuration))
     if let regions = start?.regions {
       regions.watch(in: &initial.regions, log: log)
+      initial.regionSource = .remote
     } else if let path = configuration.regions.path {
       try RegionFile(path).watch(in: &initial.regions, log: log)
+      initial.regionSource = .file
     }
-    // What is printed depends on the input alone.
-    let regionStates =
-      output == .broker ? RegionStateFile(path: configuration.regions.statePath, log: log) : nil
-    regionStates?.restore(&initial.regions)
-    let pipeline = initial
     let inbox = AgentInbox()
     let formats = try MessageFormats(configuration.profiles, topics: topics, version: version)
     let delivery: any MessageDelivery =
@@ -83,6 +80,11 @@ package final class Agent: Sendable {
         try BrokerDelivery(
           configuration: configuration, formats: formats, log: log, remote: start?.topics, inbox: inbox)
       }
+    // What is printed depends on the input alone.
+    let regionStates =
+      output == .broker ? RegionStateFile(path: configuration.regions.statePath, log: log) : nil
+    regionStates?.restore(&initial.regions, preserved: delivery.regionStates)
+    let pipeline = initial
     let duties = try duties(inbox)
     var surroundings = AgentLoop.Surroundings()
     surroundings.vehicle = "\(configuration.fleet)/\(configuration.vehicle)"

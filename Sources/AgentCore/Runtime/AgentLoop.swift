@@ -200,12 +200,13 @@ struct AgentLoop: ~Copyable {
 
   private mutating func handOver() throws {
     noteClock()
-    if !messages.isEmpty {
-      try delivery.accept(messages)
+    let states = surroundings.regionStates?.change(of: pipeline.regions)
+    if !messages.isEmpty || states != nil {
+      try delivery.accept(messages, regionStates: states)
       messages.removeAll(keepingCapacity: true)
     }
-    // Only now: the states go with events that are safe.
-    surroundings.regionStates?.keep(pipeline.regions)
+    // Only now: the copy must not be ahead of events that are safe.
+    if let states { surroundings.regionStates?.keep(states) }
   }
 
   private func report(_ status: SourceStatus) {

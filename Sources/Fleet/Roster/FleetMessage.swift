@@ -102,12 +102,25 @@ extension RegionShape {
 }
 
 extension VehicleRecord {
+  /// Takes in how it stands with all regions. Returns whether that changed anything: one that comes late does not.
+  private mutating func apply(_ states: RegionsStateMessage) -> Bool {
+    if let known = regionStates?.identity, let new = states.identity {
+      if known.epoch == new.epoch, new.seq <= known.seq { return false }
+      if formerEpochs.contains(new.epoch) { return false }
+    }
+    regionStates = states
+    insideRegions = Array(
+      states.regions.filter { $0.state == .inside }.map { String($0.identifier.prefix(80)) }.prefix(32))
+    return true
+  }
+
   /// Takes in what is not shown in the table: the regions, which are drawn on the map. Returns whether that changed
   /// anything.
   mutating func apply(aside message: FleetMessage) -> Bool {
     switch message {
     case .message(.regionsReported(let report)):
       acceptedRegions = Set(report.accepted.prefix(RegionShape.largestCount))
+    case .message(.regionsState(let states)): return apply(states)
     case .message, .history: return false
     case .wantedRegions(let shapes): wantedRegions = shapes
     case .watchedRegions(let shapes, let replacesAll):

@@ -61,8 +61,10 @@ public struct VehicleRecord: Sendable {
   package var regions: [RegionShape] {
     wantedRegions.filter { acceptedRegions?.contains($0.identifier) == true }
   }
-  /// Regions that it has entered and not left, as far as was heard.
+  /// Regions that it is in: as it told last of all of them (`regions/state`), and then of single ones.
   package var insideRegions: [String] = []
+  /// How it stands with the regions, as the vehicle told last; nil before it has.
+  package internal(set) var regionStates: RegionsStateMessage?
   package var trail = Trail()
   /// When the vehicle itself was last heard: a kept message or a will is no sign of life. Nil when it was not heard
   /// since the subscription.
@@ -235,7 +237,7 @@ extension VehicleRecord {
       let crossing = VehicleEvent(message)
       event = received(crossing)
       recordCrossing(crossing)
-    case .track, .commandResponse, .configReported, .regionsReported: break
+    case .track, .commandResponse, .configReported, .regionsReported, .regionsState: break
     }
   }
 

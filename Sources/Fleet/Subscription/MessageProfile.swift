@@ -52,7 +52,7 @@ public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
     switch self {
     case .native:
       MessageKind(rawValue: path) != nil || path == TopicScheme.regionsDesired
-        || path == TopicScheme.regionsReported
+        || path == TopicScheme.regionsReported || path == TopicScheme.regionsState
     case .ownTracks: ["location", "region", "status", "waypoint", "waypoints"].contains(path)
     }
   }

@@ -200,9 +200,22 @@ extension DetailPane {
 
   private var regions: [String] {
     let inside = record.insideRegions
-    guard !inside.isEmpty || !record.regions.isEmpty else { return [] }
-    let watched = record.regions.isEmpty ? [] : ["(watches \(record.regions.count))"]
-    return (inside.isEmpty ? ["outside"] : ["inside " + inside.joined(separator: ", ")]) + watched
+    let states = record.regionStates
+    let count = states?.count ?? record.regions.count
+    guard !inside.isEmpty || count > 0 else { return [] }
+    var parts = inside.map { identifier in
+      let since = states?.regions.first { $0.identifier == identifier && $0.state == .inside }?.since
+      let age = since.map { " for \(QuantityText.age(max(0, now.time.seconds(since: $0))))" }
+      return "inside \(identifier)\(age ?? "")"
+    }
+    // Only what the vehicle told: who does not say where it stands may be in any of them.
+    let unknown = states?.regions.count { $0.state == .unknown } ?? 0
+    if let states, unknown > 0 {
+      parts.append(unknown == states.count ? "not known yet" : "\(unknown) not known yet")
+    } else if inside.isEmpty {
+      parts.append(states == nil ? "not told" : "outside")
+    }
+    return parts + (count > 0 ? ["(watches \(count))"] : [])
   }
 }
 

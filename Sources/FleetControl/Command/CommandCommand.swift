@@ -25,6 +25,9 @@ package struct CommandOptions: ParsableArguments {
     help: ArgumentHelp("Of locate: how exact is good enough, at 68 % (default: 50).", valueName: "meters"))
   package var accuracy: Double?
 
+  @Option(help: ArgumentHelp("Of region-state: which region (default: all).", valueName: "name"))
+  package var region: String?
+
   @Flag(help: "Of zero: tell attitudes in their frame only.")
   package var clear = false
 
@@ -44,7 +47,7 @@ package struct CommandOptions: ParsableArguments {
 
   /// The commands of the contract.
   package static let names = [
-    "locate", "status", "reload", "track", "reset-regions", "forget-regions", "zero",
+    "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
   ]
 }
 
@@ -116,6 +119,12 @@ package enum CommandCommand {
         throw .usage("use", "--accuracy \(accuracy)", "give 1 to 100000 metres")
       }
       members["accuracy"] = .number(accuracy)
+    }
+    if let region = options.region {
+      guard options.name == "region-state" else {
+        throw .usage("use", "--region", "it belongs to region-state")
+      }
+      members["region"] = .string(region)
     }
     if options.name == "forget-regions", !options.yes {
       throw .usage(

@@ -150,10 +150,12 @@ extension VehicleKey {
   }
 }
 
-/// What is wanted of a vehicle and what it says of it: two retained documents.
+/// What is wanted of a vehicle and what it says of it: retained documents.
 struct VehicleDocuments: Hashable, Sendable {
   var desired: JSONValue?
   var reported: JSONValue?
+  /// How it stands with its regions.
+  var state: JSONValue?
 }
 
 /// What the broker keeps of one subject for each of some vehicles.
@@ -172,6 +174,7 @@ struct RetainedDocuments {
       switch address.path {
       case subject + "/desired": documents[address.key, default: VehicleDocuments()].desired = json
       case subject + "/reported": documents[address.key, default: VehicleDocuments()].reported = json
+      case subject + "/state": documents[address.key, default: VehicleDocuments()].state = json
       default: break
       }
     }

@@ -8,6 +8,11 @@ extension VehicleDocuments {
   /// Identifiers; nil when the vehicle has not reported.
   var acceptedRegions: [String]? { reported?["accepted"]?.array?.compactMap(\.string) }
 
+  /// How it stands with the regions, as the vehicle told last; nil when it has not told, or nothing that can be read.
+  var regionStates: RegionsStateMessage? {
+    state.flatMap { state in try? RegionsStateMessage(json: state) }
+  }
+
   /// Names of the regions that are wanted or watched.
   var regionNames: Set<String> { Set(wantedRegions.features.map(\.identifier)).union(acceptedRegions ?? []) }
 

@@ -45,6 +45,9 @@ package struct RegionDocument: Hashable, Sendable {
   /// In the order of the file.
   package var features: [Feature] = []
 
+  /// Names that were there more than once: the last one counts.
+  private(set) var replaced: [String] = []
+
   /// More than this is refused before it is sent.
   static let largestCount = 10_000
 
@@ -60,16 +63,13 @@ package struct RegionDocument: Hashable, Sendable {
 
   init() {}
 
-  /// Takes a feature that somebody has written.
+  /// Takes a feature that somebody has written, in place of one before it with the same name.
   /// - Throws: `JSONError` saying what is wrong with it.
   mutating func append(_ element: JSONValue) throws(JSONError) {
     guard let identifier = RegionGeometry.identifier(of: element, acceptsName: true) else {
       throw JSONError("it has no name: give it an \"id\", or \"identifier\" or \"name\" among its properties")
     }
     guard identifier.utf8.count <= 128 else { throw JSONError("its name is longer than 128 bytes") }
-    guard self[identifier] == nil else {
-      throw JSONError("\"\(identifier)\" is there twice; names are unique")
-    }
     guard case .object(var members) = element, let geometry = element["geometry"] else {
       throw JSONError("\"\(identifier)\" has no geometry")
     }
@@ -78,6 +78,10 @@ package struct RegionDocument: Hashable, Sendable {
     members["geometry"] = try Self.checked(
       geometry, of: identifier, radius: element["properties"]?["radius"]?.double)
     if members["properties"] == nil { members["properties"] = .object([:]) }
+    if self[identifier] != nil {
+      features.removeAll { $0.identifier == identifier }
+      if !replaced.contains(identifier) { replaced.append(identifier) }
+    }
     features.append(Feature(identifier: identifier, json: .object(members)))
   }
 

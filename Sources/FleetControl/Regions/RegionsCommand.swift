@@ -3,6 +3,7 @@ package import Fleet
 package import FleetConsole
 internal import JSON
 internal import MQTT
+internal import Positioning
 internal import Spatial
 internal import Telemetry
 
@@ -65,11 +66,12 @@ package enum RegionsCommand {
       var members: [String: JSONValue] = [:]
       members["desired"] = kept[key].desired
       members["reported"] = kept[key].reported
+      members["state"] = kept[key].state
       return members
     } lines: { key in
       [StyledText(key.description, style: .bold)] + lines(of: kept[key])
     }
-    if kept.vehicles.allSatisfy({ kept[$0].regionNames.isEmpty }) {
+    if kept.vehicles.allSatisfy({ kept[$0].regionNames.isEmpty && kept[$0].regionStates?.count ?? 0 == 0 }) {
       StandardError.say("no vehicle has regions")
     }
     return .done
@@ -117,6 +119,7 @@ package enum RegionsCommand {
   package static func push(_ options: RegionsPushOptions) throws(FleetError) -> ExitStatus {
     let targets = try options.change.targets(share: options.share)
     let file = try RegionFile.read(options.file, radius: options.radius)
+    for name in file.replaced { StandardError.say("region \"\(name)\" is there twice: the last one counts") }
     let (exchange, retained) = try read(options.change.broker, targets)
     defer { exchange.close() }
     let kept = try documents(retained, targets)
@@ -157,7 +160,7 @@ package enum RegionsCommand {
     _ broker: BrokerArguments, _ targets: VehicleTargets
   ) throws(FleetError) -> (FleetExchange, [MQTTMessage]) {
     // Vehicles that have never heard of regions are there too.
-    let paths = ["regions/desired", "regions/reported", "status"]
+    let paths = ["regions/desired", "regions/reported", "regions/state", "status"]
     return try FleetExchange.reading(broker.configuration(), try targets.filters(paths))
   }
 
@@ -169,21 +172,46 @@ package enum RegionsCommand {
   }
 
   private static func lines(of documents: VehicleDocuments) -> [StyledText] {
+    let told = documents.regionStates
+    let states = Dictionary((told?.regions ?? []).map { ($0.identifier, $0) }) { $1 }
     func line(_ identifier: String, _ summary: String, note: String?) -> StyledText {
       var line = StyledText("  ")
       line.append(StyledText(identifier).fitted(to: 24))
-      line.append("  \(summary)", style: .dim)
+      if let status = states[identifier] {
+        line.append("  ")
+        line.append(text(of: status))
+      }
+      if !summary.isEmpty { line.append("  \(summary)", style: .dim) }
       if let note { line.append("  \(note)", style: TextStyle(.yellow)) }
       return line
     }
     let (wanted, watched) = (documents.wantedRegions, documents.acceptedRegions ?? [])
-    if wanted.features.isEmpty, watched.isEmpty { return [StyledText("  none", style: .dim)] }
-    return wanted.features.map { feature in
+    let named = Set(wanted.features.map(\.identifier)).union(watched)
+    let others = (told?.regions ?? []).filter { !named.contains($0.identifier) }
+    if named.isEmpty, told?.count ?? 0 == 0 { return [StyledText("  none", style: .dim)] }
+    var lines = wanted.features.map { feature in
       let isWatched = watched.contains(feature.identifier) && documents.isCurrent
       return line(
         feature.identifier, feature.summary,
         note: isWatched ? nil : documents.refusal(of: feature.identifier) ?? "wanted, not reported")
-    } + watched.filter { wanted[$0] == nil }.map { line($0, "", note: "watched, not wanted") }
+    }
+    if told?.source != .file {
+      lines += watched.filter { wanted[$0] == nil }.map { line($0, "", note: "watched, not wanted") }
+    }
+    lines += others.map {
+      line($0.identifier, told?.source == .file ? "of the vehicle's file" : "", note: nil)
+    }
+    if let omitted = told?.omitted, omitted > 0 {
+      lines.append(StyledText("  and \(omitted) more, not listed: the nearest are told", style: .dim))
+    }
+    return lines
+  }
+
+  /// As in `inside since 2026-11-21T08:00:00.000Z`.
+  private static func text(of status: RegionStatus) -> StyledText {
+    let since = status.since.map { " since \($0.rfc3339)" } ?? ""
+    let style: TextStyle = status.state == .inside ? TextStyle(.green) : .plain
+    return StyledText("\(status.state.rawValue)\(since)", style: style)
   }
 
   // MARK: Sending

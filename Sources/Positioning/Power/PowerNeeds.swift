@@ -12,6 +12,8 @@ public struct PowerNeeds: Hashable, Sendable {
   public var secondsUnwatched: Double?
   /// Metres from where the device was last seen to the nearest edge of a region; nil when there is no region.
   public var distanceToBoundary: Double?
+  /// Metres at 68 % that a region with an edge nearby asks for; nil when none does.
+  public var boundaryAccuracy: Double?
   /// What the consumers of the inertial sensors need while the device moves. Kinds that are not named are off.
   public var inertial: [SensorKind: SensorDemand]
   /// What is needed at rest, too.
@@ -32,7 +34,7 @@ public struct PowerNeeds: Hashable, Sendable {
   /// Metres of error that are good enough; zero for the best there is.
   var tolerance: Double {
     let accuracy = location.isWanted ? location.desiredAccuracy.meters ?? 0 : PowerPlanner.restfulAccuracy
-    return min(accuracy, errorBound ?? accuracy)
+    return min(accuracy, errorBound ?? accuracy, boundaryAccuracy ?? accuracy)
   }
 
   /// Whether rest is a reason for the receiver to sleep.

@@ -10,6 +10,8 @@ public import Spatial
 ///   It may stray from that by `Mobility.manoeuvre`; the receiver is woken so far ahead that the next fix comes before the
 ///   desired accuracy is used up, by what was learned of its time to a fix.
 /// - With a distance filter, or an edge of a region within reach, what counts is how soon the device could get there.
+/// - A region may ask for an accuracy of its own. Where its edge can be reached within half a minute, the position is held no
+///   longer than it is that exact, whatever else is wanted; a rest that is confirmed is rest there, too.
 /// - Rest is believed when the accelerometer saw it and a fix taken since does not contradict. Its end wakes everything
 ///   at once.
 /// - While fixes are only collected (deferred updates) they may wait in gpsd's socket, and the processor sleeps.
@@ -34,6 +36,8 @@ public struct PowerPlanner: Sendable {
   /// Seconds after which a search for satellites is given up where none can be heard, and for how long, as a multiple of
   /// that: moving, and at rest, where nothing changes.
   public static let searchLimit = 90.0
+  /// Seconds: a region asks for its own accuracy while its edge can be reached within so long.
+  public static let approachTime = 30.0
   static let searchPause = (moving: 1.0, atRest: 9.0)
 
   /// m/s: a fix that says more than this contradicts the accelerometer's rest.
@@ -233,6 +237,11 @@ public struct PowerPlanner: Sendable {
       }
     }
     if let unwatched = needs.secondsUnwatched { seconds = min(seconds, unwatched) }
+    if let accuracy = needs.boundaryAccuracy {
+      let room = accuracy - position
+      let known = location.speed.map { mobility.secondsToStray(room, from: $0, error: speedError) }
+      seconds = min(seconds, known ?? mobility.secondsToCover(room, startingAt: speed))
+    }
     if let edge = needs.distanceToBoundary {
       seconds = min(seconds, mobility.secondsToCover(edge - position, startingAt: speed))
     }
@@ -286,6 +295,13 @@ public struct Mobility: Hashable, Sendable {
   /// is not positive.
   public func secondsToCover(_ distance: Double, startingAt speed: Double) -> Double {
     seconds(for: distance, startingAt: speed, limit: topSpeed)
+  }
+
+  /// Metres that it may cover in so many seconds, from `speed` m/s on.
+  public func metersCovered(in seconds: Double, startingAt speed: Double) -> Double {
+    let start = min(max(0, speed), topSpeed)
+    let rise = min(seconds, (topSpeed - start) / manoeuvre)
+    return start * rise + manoeuvre * rise * rise / 2 + topSpeed * (seconds - rise)
   }
 
   private func seconds(for distance: Double, startingAt speed: Double, limit: Double) -> Double {

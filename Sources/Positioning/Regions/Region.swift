@@ -16,6 +16,8 @@ public struct Region: Hashable, Sendable {
   public var notifyOnExit: Bool
   /// Seconds, more than 0, after which a stay is told; nil for never.
   public var dwell: Double?
+  /// Metres at 68 %, more than 0, that fixes are to be good for near the boundary; nil where what is configured is good enough.
+  public var desiredAccuracy: Double?
   /// For people; nil when it has none.
   public var name: String?
   /// When it was made or last changed; nil when that is not known.
@@ -63,22 +65,25 @@ public struct Region: Hashable, Sendable {
 /// Why a region is not watched.
 public enum RegionError: Error, Hashable, Sendable, CustomStringConvertible {
   case emptyIdentifier
-  /// Another region of the same set, before it, has the identifier.
+  /// Another region of the same set, after it, has the identifier, and takes its place.
   case duplicateIdentifier
   case invalidCenter
   case invalidRadius(Double)
   case invalidDwell(Double)
+  case invalidAccuracy(Double)
   case polygon(PolygonError)
 
   public var description: String {
     switch self {
     case .emptyIdentifier: "has no identifier; give it a name of its own"
-    case .duplicateIdentifier: "another region before it has the same identifier; rename one of them"
+    case .duplicateIdentifier:
+      "another region after it has the same identifier and takes its place; rename one of them"
     case .invalidCenter:
       "the centre is not on the earth; give longitude -180 to 180 and latitude -90 to 90"
     case .invalidRadius(let radius):
       "radius \(radius) is not more than 0 and at most \(Circle.largestRadius) m (half the earth)"
     case .invalidDwell(let seconds): "dwell \(seconds) is not a number of seconds of more than 0"
+    case .invalidAccuracy(let metres): "desired accuracy \(metres) is not a number of metres of more than 0"
     case .polygon(let problem): problem.description
     }
   }

@@ -11,6 +11,8 @@ struct RegionEvaluation {
   private(set) var track: RegionTrack
   private var isInside = false
   private var hasChanged = false
+  /// Civil time of the change; nil when it is not known.
+  private(set) var changeTime: UTCTime?
 
   init(region: WatchedRegion, step: RegionStep, first: Timestamp, state: WatchState, track: RegionTrack) {
     (self.region, self.step, self.first, self.state, self.track) = (region, step, first, state, track)
@@ -123,11 +125,11 @@ struct RegionEvaluation {
     track = RegionTrack()
     track.isInside = isInside
     if target == .inside { (track.since, track.sinceTime) = (crossing.timestamp, crossing.time) }
-    hasChanged = true
+    (hasChanged, changeTime) = (true, crossing.time)
   }
 
   /// In and out again between two fixes, as far as the line between them can be believed.
-  private func reportPassage(into events: inout RegionEventList) {
+  private mutating func reportPassage(into events: inout RegionEventList) {
     guard step.isMoving, let start = step.start else { return }
     let area = region.area
     let fractions = area.crossings(from: start.point, to: step.end.point)
@@ -150,6 +152,7 @@ struct RegionEvaluation {
       events.append(event, isPassage: true)
     }
     report(.exit, exit, confidence, isPassage: true, into: &events)
+    (hasChanged, changeTime) = (true, exit.time)
   }
 
   private func report(
@@ -170,13 +173,19 @@ struct WatchedRegion: Hashable, Sendable {
   let dwell: Double?
   let notifyOnEntry: Bool
   let notifyOnExit: Bool
+  /// Metres at 68 %; nil for what is configured.
+  let desiredAccuracy: Double?
   let name: String?
   let definedAt: UTCTime?
 
   init(_ region: Region) throws(RegionError) {
     guard !region.identifier.isEmpty else { throw .emptyIdentifier }
     if let dwell = region.dwell, !(dwell > 0 && dwell.isFinite) { throw .invalidDwell(dwell) }
+    if let metres = region.desiredAccuracy, !(metres > 0 && metres.isFinite) {
+      throw .invalidAccuracy(metres)
+    }
     area = try region.area()
+    desiredAccuracy = region.desiredAccuracy
     identifier = region.identifier
     dwell = region.dwell
     notifyOnEntry = region.notifyOnEntry

@@ -10,18 +10,23 @@ struct RegionMemory: Hashable, Sendable {
   }
 
   var stays: [String: Stay] = [:]
-  /// Hashes of the identifiers that the vehicle was outside of: 100,000 of them take 400 kB.
-  var outside: Set<UInt32> = []
+  /// Hashes of the identifiers that the vehicle was outside of: 100,000 of them take 400 kB. Each with the civil time (ns)
+  /// since when; the least value where that is not known.
+  var outside: [UInt32: Int64] = [:]
+
+  var isEmpty: Bool { stays.isEmpty && outside.isEmpty }
 
   /// FNV-1a. A collision, one in 40,000 at 100,000 regions, makes a new region one that the vehicle was outside of.
   static func hash(_ identifier: String) -> UInt32 { FNV1a.hash32(identifier.utf8) }
 
   init() {}
 
-  // Layout, little-endian: "ODRM", version 1; count of stays (4 bytes), each: length of the identifier (4), its UTF-8,
-  // since in ns of civil time (8; least value for unknown), whether it was told (1); count of hashes (4), each 4 bytes;
-  // FNV-1a of all before (4).
-  private static let magic = Array("ODRM".utf8) + [1]
+  // Layout, little-endian: "ODRM", version 2; count of stays (4 bytes), each: length of the identifier (4), its UTF-8,
+  // since in ns of civil time (8; least value for unknown), whether it was told (1); count of times since when the vehicle was
+  // outside of some (4), each: ns of civil time (8), count of hashes (4), each 4 bytes; FNV-1a of all before (4).
+  // Version 1 has one list of hashes, without a time.
+  private static let magic = Array("ODRM".utf8) + [2]
+  private static let oldMagic = Array("ODRM".utf8) + [1]
 
   var encoded: [UInt8] {
     var bytes = Self.magic
@@ -32,14 +37,21 @@ struct RegionMemory: Hashable, Sendable {
       bytes.append(little: stay.since?.nanoseconds ?? Int64.min)
       bytes.append(stay.hasDwelt ? 1 : 0)
     }
-    bytes.append(little: UInt32(outside.count))
-    for hash in outside.sorted() { bytes.append(little: hash) }
+    // Most share one time: that of the first fix.
+    let groups = Dictionary(grouping: outside, by: \.value).sorted { $0.key < $1.key }
+    bytes.append(little: UInt32(groups.count))
+    for (time, members) in groups {
+      bytes.append(little: time)
+      bytes.append(little: UInt32(members.count))
+      for hash in members.map(\.key).sorted() { bytes.append(little: hash) }
+    }
     bytes.append(little: FNV1a.hash32(bytes))
     return bytes
   }
 
   init(decoding bytes: [UInt8]) throws(RegionMemoryError) {
-    guard bytes.starts(with: Self.magic), bytes.count >= Self.magic.count + 12 else {
+    let isOld = bytes.starts(with: Self.oldMagic)
+    guard isOld || bytes.starts(with: Self.magic), bytes.count >= Self.magic.count + 12 else {
       throw RegionMemoryError(description: "holds no region states of this version")
     }
     let end = bytes.count - 4
@@ -65,7 +77,10 @@ struct RegionMemory: Hashable, Sendable {
       stays[identifier] = Stay(
         since: since == .min ? nil : UTCTime(nanoseconds: since), hasDwelt: hasDwelt)
     }
-    for _ in 0..<(try get(UInt32.self)) { outside.insert(try get(UInt32.self)) }
+    for _ in 0..<(isOld ? 1 : try get(UInt32.self)) {
+      let time = isOld ? Int64.min : try get(Int64.self)
+      for _ in 0..<(try get(UInt32.self)) { outside[try get(UInt32.self)] = time }
+    }
   }
 }
 

@@ -22,21 +22,25 @@ public struct RegionMonitor: Sendable {
   /// Locations passed over because their time was not after the last one's, since the start.
   public private(set) var unorderedCount = 0
 
-  private var regions: [WatchedRegion] = []
-  private var states: [WatchState] = []
-  private var places: [String: Int] = [:]
-  private var tree = BoxTree()
+  private(set) var regions: [WatchedRegion] = []
+  private(set) var states: [WatchState] = []
+  /// Since when each state is known to hold, in civil time; nil when that is not known.
+  private(set) var since: [UTCTime?] = []
+  private(set) var places: [String: Int] = [:]
+  private(set) var tree = BoxTree()
   /// By the region's place; all that are not plainly outside.
   private var tracks: [Int: RegionTrack] = [:]
   /// Regions that no fix has been held against yet.
   private var unseen: [Int] = []
   /// From before a restart, for regions that are not watched yet.
   private var memory = RegionMemory()
-  private var newest: RegionFix?
+  private(set) var newest: RegionFix?
   private var firstFix: Timestamp?
   /// Whether the vehicle went out of sight after the newest fix.
   private var isInterrupted = false
   private var nearby: [Int] = []
+  /// Whether any region has a desired accuracy of its own.
+  private(set) var hasOwnAccuracies = false
 
   /// When a stay will be long enough to be reported; nil for none. Call `advance` then.
   public private(set) var nextDeadline: Timestamp?
@@ -51,15 +55,10 @@ public struct RegionMonitor: Sendable {
   public var count: Int { regions.count }
 
   /// Nil for an identifier that is not watched.
-  public func state(of identifier: String) -> RegionState? {
-    places[identifier].map { place in
-      switch states[place] {
-      case .unknown: .unknown
-      case .inside: .inside
-      case .outside, .outsideUnseen, .outsideRestored: .outside
-      }
-    }
-  }
+  public func state(of identifier: String) -> RegionState? { places[identifier].map { states[$0].told } }
+
+  /// Whether states from before a restart, or of regions that are watched no more, wait for their regions.
+  public var remembersOthers: Bool { !memory.isEmpty }
 
   /// The regions that the vehicle is in, as decided, in order of their identifiers.
   public var inside: [String] {
@@ -91,7 +90,10 @@ public struct RegionMonitor: Sendable {
     }
     nearby.sort()
     for place in nearby { evaluate(place, step, first: first, into: &events) }
-    for place in unseen where tracks[place] == nil { states[place] = .outside }
+    for place in unseen where tracks[place] == nil {
+      if states[place] == .unknown { since[place] = fix.time }
+      states[place] = .outside
+    }
     if !unseen.isEmpty {
       unseen.removeAll()
       revision += 1
@@ -104,6 +106,7 @@ public struct RegionMonitor: Sendable {
   /// The regions themselves stay.
   public mutating func forgetStates() {
     states = Array(repeating: .unknown, count: regions.count)
+    since = Array(repeating: nil, count: regions.count)
     unseen = Array(regions.indices)
     tracks = [:]
     memory = RegionMemory()
@@ -135,7 +138,10 @@ public struct RegionMonitor: Sendable {
     }
     var evaluation = RegionEvaluation(
       region: regions[place], step: step, first: first, state: states[place], track: track)
-    if evaluation.run(into: &events) { revision += 1 }
+    if evaluation.run(into: &events) {
+      revision += 1
+      since[place] = evaluation.changeTime
+    }
     states[place] = evaluation.state
     tracks[place] = evaluation.isForgettable ? nil : evaluation.track
   }
@@ -159,25 +165,32 @@ public struct RegionMonitor: Sendable {
 
   // MARK: Regions
 
-  /// Watches these regions and no others. Each that is faulty is refused with its reason; the others are watched. States of
-  /// identifiers that stay are kept.
+  /// Watches these regions and no others. Each that is faulty is refused with its reason; the others are watched. Of those
+  /// with the same identifier the last good one is, as it would replace the one before it. States of identifiers that stay are
+  /// kept.
   @discardableResult
   public mutating func replaceAll(_ wanted: [Region]) -> RegionAcceptance {
     var acceptance = RegionAcceptance()
     var watched: [WatchedRegion] = []
     watched.reserveCapacity(wanted.count)
     var taken: Set<String> = []
-    for (index, region) in wanted.enumerated() {
+    func refuse(_ index: Int, _ reason: RegionError) {
+      acceptance.refused.append(
+        RegionAcceptance.Refusal(index: index, identifier: wanted[index].identifier, reason: reason))
+    }
+    // From the end, so that the last of an identifier is the first that is seen.
+    for (index, region) in wanted.enumerated().reversed() {
       do throws(RegionError) {
         let checked = try WatchedRegion(region)
         guard taken.insert(region.identifier).inserted else { throw .duplicateIdentifier }
         watched.append(checked)
-        acceptance.accepted.append(region.identifier)
       } catch {
-        acceptance.refused.append(
-          RegionAcceptance.Refusal(index: index, identifier: region.identifier, reason: error))
+        refuse(index, error)
       }
     }
+    watched.reverse()
+    acceptance.refused.reverse()
+    acceptance.accepted = watched.map(\.identifier)
     watch(watched)
     return acceptance
   }
@@ -202,9 +215,11 @@ public struct RegionMonitor: Sendable {
 
   private mutating func watch(_ wanted: [WatchedRegion]) {
     let (oldRegions, oldStates, oldTracks, oldPlaces) = (regions, states, tracks, places)
+    let oldSince = since
     let oldUnseen = Set(unseen)
     regions = wanted
     states = Array(repeating: .unknown, count: wanted.count)
+    since = Array(repeating: nil, count: wanted.count)
     tracks = [:]
     places = [:]
     places.reserveCapacity(wanted.count)
@@ -216,7 +231,7 @@ public struct RegionMonitor: Sendable {
         unseen.append(place)
         continue
       }
-      states[place] = oldStates[old]
+      (states[place], since[place]) = (oldStates[old], oldSince[old])
       tracks[place] = oldTracks[old]
       if region.area != oldRegions[old].area {
         // What was seen of the old boundary says nothing of the new one.
@@ -234,6 +249,7 @@ public struct RegionMonitor: Sendable {
       }
     }
     tree = BoxTree(wanted.map(\.area.bounds))
+    hasOwnAccuracies = wanted.contains { $0.desiredAccuracy != nil }
     revision += 1
   }
 
@@ -274,7 +290,7 @@ public struct RegionMonitor: Sendable {
         since: track.sinceTime, hasDwelt: track.hasDwelt)
     }
     for place in regions.indices where states[place].isOutside {
-      all.outside.insert(RegionMemory.hash(regions[place].identifier))
+      all.outside[RegionMemory.hash(regions[place].identifier)] = since[place]?.nanoseconds ?? .min
     }
     return all.encoded
   }
@@ -296,8 +312,12 @@ public struct RegionMonitor: Sendable {
       track.isRestored = true
       (track.sinceTime, track.hasDwelt) = (stay.since, stay.hasDwelt)
       tracks[place] = track
-    } else if !memory.outside.isEmpty, memory.outside.remove(RegionMemory.hash(identifier)) != nil {
+      since[place] = stay.since
+    } else if !memory.outside.isEmpty,
+      let time = memory.outside.removeValue(forKey: RegionMemory.hash(identifier))
+    {
       states[place] = .outsideRestored
+      since[place] = time == .min ? nil : UTCTime(nanoseconds: time)
     }
   }
 

@@ -4,7 +4,7 @@ internal import Telemetry
 ///
 /// `meta` holds single values by key: `format`, `salvaged` (how far a salvage has come that is not over), `epoch`, `reserved` (no seq at or above it was ever
 /// given out), `clock` (the store's clock at the last clean end), `inode` (of the file, to notice that it is
-/// a copy). `lanes` counts what each lane holds and has dropped, in the same transaction as the change. Each
+/// a copy), and by `document …` what is preserved beside the records (`PreservedDocument`). `lanes` counts what each lane holds and has dropped, in the same transaction as the change. Each
 /// lane has a table of its own, keyed by seq, so that appending goes to its end and draining starts at its
 /// front without an index. `dead` keeps what the broker will never take; `overtaken` names by topic the newest record that
 /// was delivered ahead of its history.
@@ -14,6 +14,9 @@ enum Schema {
   /// Pages in the write-ahead log after which they move into the database: few, because so many may have to
   /// find room there when the disk is full.
   static let checkpointPages = 256
+
+  /// Of the keys of documents in `meta`.
+  static let documentPrefix = "document "
 
   static func table(_ lane: DeliveryLane) -> String {
     switch lane {

@@ -123,6 +123,23 @@ final class Store {
     try meta.run()
   }
 
+  func setDocument(_ name: String, _ bytes: [UInt8]) throws(SQLiteError) {
+    meta.bind(1, Schema.documentPrefix + name)
+    meta.bind(2, blob: bytes)
+    try meta.run()
+  }
+
+  /// The documents by name.
+  func documents() throws(SQLiteError) -> [String: [UInt8]] {
+    let prefix = Schema.documentPrefix
+    var statement = try database.prepare("SELECT key, value FROM meta WHERE key LIKE '\(prefix)%'")
+    var documents: [String: [UInt8]] = [:]
+    while try statement.step() {
+      documents[String((statement.text(0) ?? prefix).dropFirst(prefix.count))] = statement.bytes(1)
+    }
+    return documents
+  }
+
   // MARK: Inside a transaction
 
   /// Puts a record into its lane; in the state lane it replaces the one of its topic.

@@ -33,11 +33,18 @@ struct SpaceReserve {
   static let bytes = Schema.checkpointPages * 4096
 
   private let path: String
+  /// False where there never was room for it.
+  private var isWanted = false
 
   init(store: String) { path = store + ".reserve" }
 
-  /// Allocates the room. Returns false when there is not enough.
-  func allocate() -> Bool {
+  /// Allocates the room where there is enough.
+  mutating func allocate() { isWanted = fill() }
+
+  /// Allocates the room again. Returns false when there was enough once and is not now.
+  func restore() -> Bool { !isWanted || fill() }
+
+  private func fill() -> Bool {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }

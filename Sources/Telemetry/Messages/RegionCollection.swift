@@ -6,7 +6,7 @@ public import Spatial
 ///
 /// A feature is a region when its geometry is a Polygon, a MultiPolygon, or a Point with a member `radius` (metres) in its
 /// `properties`. Its identifier is the feature's `id`, or `id` or `identifier` of its properties. Further properties:
-/// `dwell` (seconds), `notifyOnEntry`, `notifyOnExit` (true when not given), `name`, and `tst`, when it was made or last
+/// `dwell` (seconds), `desiredAccuracy` (metres at 68 %, that fixes are to be good for near the boundary), `notifyOnEntry`, `notifyOnExit` (true when not given), `name`, and `tst`, when it was made or last
 /// changed (seconds since 1970, as OwnTracks has it). Others are ignored. Edges are taken as the shortest ways over the earth, not as straight lines on a map: for an edge of 10 km at 50° north that differs by 2 m.
 public struct RegionCollection: Hashable, Sendable {
   /// A feature that is no region: which, what is wrong, and the remedy.
@@ -79,6 +79,12 @@ extension Region {
         throw JSONError("key \"properties.dwell\": not a number; give seconds")
       }
       dwell = seconds
+    }
+    if let value = properties?["desiredAccuracy"] {
+      guard let metres = value.double else {
+        throw JSONError("key \"properties.desiredAccuracy\": not a number; give metres")
+      }
+      desiredAccuracy = metres
     }
     name = properties?["name"]?.string.flatMap { $0.isEmpty ? nil : $0 }
     if let seconds = properties?["tst"]?.double, (0...9e9).contains(seconds) {

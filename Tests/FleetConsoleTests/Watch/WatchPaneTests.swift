@@ -68,6 +68,49 @@ import Testing
     ).lines
   }
 
+  private func regionLine(_ roster: Roster) -> String? {
+    screen(100, 30, [.enter], roster: roster).first { $0.contains("regions  ") }
+      .map { String($0.drop { $0 != "r" }.split(separator: "╳")[0]) }
+  }
+
+  /// Whether the vehicle is inside is what it told, and nothing else: not what nobody has heard.
+  @Test func detailsTellTheStatesThatTheVehicleTold() {
+    var roster = Roster()
+    roster.receive(
+      "status", #"{"state":"online","time":"\#(wireTime(0))","sessionStart":"\#(wireTime(0))"}"#, at: 0)
+    roster.receive(
+      "regions/reported", #"{"time":"\#(wireTime(0))","state":"applied","accepted":["depot"],"refused":[]}"#,
+      at: 0)
+    roster.receive(
+      "regions/desired",
+      #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"depot","properties":{"radius":300},"#
+        + #""geometry":{"type":"Point","coordinates":[11.505,48.105]}}]}"#, at: 0)
+    #expect(regionLine(roster)?.contains("not told") == true, "\(regionLine(roster) ?? "-")")
+    func tell(_ state: String, _ seq: Int, _ rest: String = "") {
+      roster.receive(
+        "regions/state",
+        #"{"time":"\#(wireTime(1))","count":2,"regions":[{"region":"depot","state":"\#(state)"\#(rest)},"#
+          + #"{"region":"yard","state":"\#(state == "inside" ? "outside" : state)"}],"epoch":"a","seq":\#(seq)}"#,
+        retained: true, at: 1)
+    }
+    tell("unknown", 3)
+    #expect(regionLine(roster)?.contains("not known yet") == true, "\(regionLine(roster) ?? "-")")
+    tell("inside", 5, #","since":"\#(wireTime(-75))""#)
+    #expect(regionLine(roster)?.contains("inside depot for 2 min") == true, "\(regionLine(roster) ?? "-")")
+    #expect(regionLine(roster)?.contains("(watches 2)") == true)
+    // One that comes late changes nothing.
+    tell("outside", 4)
+    #expect(regionLine(roster)?.contains("inside depot") == true)
+    tell("outside", 6)
+    #expect(regionLine(roster)?.contains("outside") == true)
+    // A crossing is heard before the next list.
+    roster.receive(
+      "region",
+      #"{"time":"\#(wireTime(2))","event":"enter","region":"yard","latitude":48.1,"longitude":11.5,"epoch":"a","seq":7}"#,
+      at: 2)
+    #expect(regionLine(roster)?.contains("inside yard") == true)
+  }
+
   @Test func detailsTellAllThatIsKnown() {
     let text = screen(80, 24, [.down, .enter]).joined(separator: "\n")
     for part in [

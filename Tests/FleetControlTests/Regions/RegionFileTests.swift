@@ -85,7 +85,6 @@ import Testing
       "<kml><Placemark><Point><coordinates>a,b</coordinates></Point></Placemark></kml>",
       "not longitude,latitude"
     ),
-    ("a: POLYGON ((0 0, 1 0, 1 1))\na: POLYGON ((0 0, 1 0, 1 1))", "is there twice"),
   ])
   func errorsSayWhatIsWrong(text: String, cause: String) throws {
     let error = try #require(throws: JSONError.self) { try read(text) }
@@ -99,6 +98,14 @@ import Testing
   ])
   func aSummaryCountsCorners(text: String, summary: String) throws {
     #expect(try read(text).features.first?.summary == summary)
+  }
+
+  /// As the agent does with a document: the last one replaces the one before it.
+  @Test func theLastOfANameCounts() throws {
+    let read = try read(
+      "a: POLYGON ((0 0, 1 0, 1 1))\nb: POLYGON ((0 0, 1 0, 1 1))\na: POLYGON ((0 0, 1 0, 1 1, 0 1))")
+    #expect(read.features.map(\.identifier) == ["b", "a"] && read.replaced == ["a"])
+    #expect(read["a"]?.summary == "polygon, 4 corners")
   }
 
   @Test func differences() throws {

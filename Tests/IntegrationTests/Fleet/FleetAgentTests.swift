@@ -64,6 +64,20 @@ import Testing
     let push = try await odograph(broker, "regions", "push", file)
     #expect(push.status == 0 && push.output.contains("watches 1 of 1"), "\(push.output) \(agent.log)")
     #expect(try await odograph(broker, "regions", "diff", file).status == 0)
+    // Inside is what the vehicle tells, wherever it is asked.
+    try await eventually {
+      try await odograph(broker, "regions", "list").output.contains(
+        "yard                      inside since 20")
+    }
+    let list = try await odograph(broker, "regions", "list", "--json")
+    #expect((try objects(list).first?["state"] as? [String: Any])?["source"] as? String == "remote")
+    let one = try await odograph(broker, "command", "region-state", "--region", "yard", "--json")
+    let answer = try objects(one).first?["result"] as? [String: Any]
+    let entry = (answer?["regions"] as? [[String: Any]])?.first
+    #expect(entry?["state"] as? String == "inside" && entry?["since"] is String, "\(one.output)")
+    let nobody = try await odograph(broker, "command", "region-state", "--region", "nobody")
+    #expect(
+      nobody.status == 69 && nobody.output.contains("no region \"nobody\" is watched"), "\(nobody.output)")
     agent.child.terminate()
   }
 }

@@ -238,6 +238,41 @@ import Testing
     #expect(try #require(planner.nextDeadline).seconds < 30)
   }
 
+  /// The accuracy that a region asks for holds near its edge, whatever else is wanted, and makes nothing coarser.
+  @Test func aRegionsOwnAccuracyIsKeptNearItsEdge() throws {
+    var far = planner()
+    #expect(!isOn(&far, needs(.kilometer, seen: 10, speed: 14, boundary: 5000), 10))
+    var near = planner()
+    var needs = needs(.kilometer, seen: 10, speed: 14, boundary: 510)
+    needs.boundaryAccuracy = 10
+    #expect(isOn(&near, needs, 10))
+    // (60 − 2·5) m at 3.5 m/s² with 1 m/s of error of the speed: 1.75 t² + t = 50, t = 5.067 s.
+    needs.boundaryAccuracy = 60
+    #expect(!isOn(&near, needs, 11))
+    #expect(abs(try #require(near.nextDeadline).seconds - (10 + 5.067 - 1.3)) < 0.01)
+    needs.boundaryAccuracy = 5000
+    var coarse = planner()
+    #expect(!isOn(&coarse, needs, 10))
+    #expect(abs(try #require(coarse.nextDeadline).seconds - (10 + 13.152 - 1.3)) < 0.01)
+    // Without locations, too.
+    var regionsOnly = PowerNeeds(distanceToBoundary: 510)
+    regionsOnly.location.timestamp = Timestamp(seconds: 10)
+    (regionsOnly.location.speed, regionsOnly.location.horizontalAccuracy) = (14, 5)
+    var other = planner()
+    #expect(!isOn(&other, regionsOnly, 10))
+    regionsOnly.boundaryAccuracy = 10
+    other = planner()
+    #expect(isOn(&other, regionsOnly, 10))
+  }
+
+  @Test(arguments: [0.0, 5, 14, 60, 90], [0.0, 1, 13, 30, 600])
+  func whatIsCoveredAndWhenAgree(speed: Double, seconds: Double) {
+    for mobility in [Mobility.vehicle, .pedestrian, .other] {
+      let metres = mobility.metersCovered(in: seconds, startingAt: speed)
+      #expect(abs(mobility.secondsToCover(metres, startingAt: speed) - seconds) < 1e-6)
+    }
+  }
+
   @Test func aSearchInVainPauses() throws {
     var planner = planner()
     #expect(isOn(&planner, needs(), 89.9))

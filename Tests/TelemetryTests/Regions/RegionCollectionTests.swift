@@ -15,12 +15,13 @@ import Testing
 
   @Test func readsEveryKindOfRegion() throws {
     let collection = try collection(
-      #"{"type":"Feature","id":"depot","properties":{"dwell":300,"notifyOnExit":false,"colour":"red"},"geometry":{"type":"Polygon","coordinates":[\#(Self.square),\#(Self.hole)]}}"#,
+      #"{"type":"Feature","id":"depot","properties":{"dwell":300,"desiredAccuracy":10,"notifyOnExit":false,"colour":"red"},"geometry":{"type":"Polygon","coordinates":[\#(Self.square),\#(Self.hole)]}}"#,
       #"{"type":"Feature","id":7,"properties":{"radius":250.5},"geometry":{"type":"Point","coordinates":[10,48,500]}}"#,
       #"{"type":"Feature","properties":{"identifier":"both"},"geometry":{"type":"MultiPolygon","coordinates":[[\#(Self.square)],[[[11,48],[11.01,48],[11.01,48.01]]]]}}"#
     )
     #expect(collection.problems.isEmpty && collection.regions.map(\.identifier) == ["depot", "7", "both"])
     let depot = collection.regions[0]
+    #expect(depot.desiredAccuracy == 10 && collection.regions[1].desiredAccuracy == nil)
     #expect(depot.dwell == 300 && depot.notifyOnEntry && !depot.notifyOnExit)
     guard case .polygon(let parts) = depot.shape else { throw JSONError("no polygon") }
     #expect(parts.count == 1 && parts[0].map(\.count) == [5, 4])
@@ -54,6 +55,7 @@ import Testing
     let watched = collection.watch(in: &monitor)
     #expect(watched.accepted == ["good", "last"])
     let expected = [
+      "feature 0 (\"good\"): another region after it has the same identifier and takes its place",
       "feature 1: has no identifier; give it an \"id\"",
       "feature 2 (\"point\"): key \"properties.radius\": missing or not a number; a Point needs one, in metres",
       "feature 3 (\"line\"): key \"geometry.type\": \"LineString\" is not Point (with a radius), Polygon or MultiPolygon",
@@ -61,7 +63,6 @@ import Testing
       "feature 5 (\"text\"): key \"geometry.coordinates[0][0]\": not a position; write [longitude, latitude]",
       "feature 6 (\"slow\"): key \"properties.dwell\": not a number; give seconds",
       "feature 7 (\"null\"): key \"geometry\": missing",
-      "feature 8 (\"good\"): another region before it has the same identifier",
       "feature 9 (\"bow\"): edge",
       "feature 10 (\"zero\"): radius 0.0 is not more than 0",
       "feature 11 (\"flag\"): key \"properties.notifyOnEntry\": must be true or false",

@@ -1,0 +1,93 @@
+public import Spatial
+
+/// How it stands with a region that is watched.
+public struct RegionStatus: Hashable, Sendable {
+  public var identifier: String
+  public var state: RegionState
+  /// Civil time of the crossing, or of the fix that first decided the state; nil for one that is unknown, and where nobody knew
+  /// the time.
+  public var since: UTCTime?
+  /// The region's own, metres at 68 %; nil when it has none.
+  public var desiredAccuracy: Double?
+
+  public init(
+    identifier: String, state: RegionState, since: UTCTime? = nil, desiredAccuracy: Double? = nil
+  ) {
+    self.identifier = identifier
+    self.state = state
+    self.since = since
+    self.desiredAccuracy = desiredAccuracy
+  }
+}
+
+extension RegionMonitor {
+  /// Nil for an identifier that is not watched. The corresponding call of Core Location is `requestState(for:)`.
+  public func status(of identifier: String) -> RegionStatus? { places[identifier].map(status) }
+
+  /// At most `limit` regions: all in their order, or where there are more, those that the vehicle is in, the last entered first,
+  /// and then the nearest to the newest location that was taken.
+  public func statuses(limit: Int) -> [RegionStatus] {
+    guard count > limit else { return regions.indices.map(status) }
+    let inside = states.indices.filter { states[$0] == .inside }
+      .sorted { (since[$0]?.nanoseconds ?? .min, $1) > (since[$1]?.nanoseconds ?? .min, $0) }
+      .prefix(limit)
+    return (inside + nearest(limit - inside.count)).map(status)
+  }
+
+  private func status(_ place: Int) -> RegionStatus {
+    RegionStatus(
+      identifier: regions[place].identifier, state: states[place].told,
+      since: states[place] == .unknown ? nil : since[place], desiredAccuracy: regions[place].desiredAccuracy)
+  }
+
+  /// The places of the regions nearest to the newest location that the vehicle is not in.
+  private func nearest(_ wanted: Int) -> [Int] {
+    guard let newest else { return Array(states.indices.filter { states[$0] != .inside }.prefix(wanted)) }
+    var radius = 1000.0
+    while true {
+      var box = SpaceBox(from: newest.point, to: newest.point)
+      box.grow(by: radius)
+      var found: [(place: Int, distance: Double)] = []
+      tree.forEach(meeting: box) { place in
+        guard states[place] != .inside else { return }
+        let distance = abs(regions[place].area.signedDistance(from: newest.point))
+        if distance <= radius { found.append((place, distance)) }
+      }
+      if found.count >= wanted || radius > Self.wholeEarth {
+        return found.sorted { ($0.distance, $0.place) < ($1.distance, $1.place) }.prefix(wanted).map(\.place)
+      }
+      radius *= 4
+    }
+  }
+
+  /// Metres: more than any two places are apart.
+  private static let wholeEarth = 2.1e7
+
+  /// The finest desired accuracy, metres at 68 %, of the regions whose boundary is within some metres of a place; nil where
+  /// none of them has its own.
+  public func desiredAccuracy(near coordinate: Coordinate, within metres: Double) -> Double? {
+    guard hasOwnAccuracies, coordinate.isValid else { return nil }
+    let point = SurfacePoint(coordinate)
+    var box = SpaceBox(from: point, to: point)
+    box.grow(by: metres)
+    var finest: Double?
+    tree.forEach(meeting: box) { place in
+      guard let accuracy = regions[place].desiredAccuracy, accuracy < finest ?? .infinity,
+        abs(regions[place].area.signedDistance(from: point)) <= metres
+      else { return }
+      finest = accuracy
+    }
+    return finest
+  }
+}
+
+extension WatchState {
+  /// As it is told.
+  var told: RegionState {
+    switch self {
+    case .unknown: .unknown
+    case .inside: .inside
+    case .outside, .outsideUnseen, .outsideRestored: .outside
+    }
+  }
+}

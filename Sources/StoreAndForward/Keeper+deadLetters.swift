@@ -1,0 +1,76 @@
+internal import Platform
+internal import SQLite
+
+/// What a broker refuses, and where it ends.
+extension Keeper {
+  /// Keeps a record that nobody may publish now; a dead letter when it has waited for too long, or cannot wait. Returns nil
+  /// when it was not handed out.
+  func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {
+    guard let place = drain.record(seq) else { return nil }
+    var found = unstored.find(place.place, in: place.lane)
+    if found == nil {
+      attempt { () throws(SQLiteError) in found = try store?.find(place.place, in: place.lane) }
+    }
+    guard let found else { return nil }
+    let age = (store?.clock.now ?? found.storedAt) - found.storedAt
+    let isKept =
+      !isLasting && age < Int64(configuration.refusedAge)
+      && drain.withhold(seq, topic: found.topic, at: SystemClock.monotonic)
+    if !isKept { reject(seq, reason: reason) }
+    return OutboxRefusal(topic: found.topic, isKept: isKept)
+  }
+
+  func reject(_ seq: UInt64, reason: String) {
+    guard let place = drain.answer(seq) else { return }
+    // From memory it goes either way; on a disk that fails it stays, and is not offered again before the next connection.
+    let fromMemory = unstored.find(place.place, in: place.lane)
+    let isKept = attempt { () throws(SQLiteError) in
+      guard let store else { return }
+      guard let record = fromMemory != nil ? fromMemory : try store.find(place.place, in: place.lane) else {
+        return
+      }
+      let letter = DeadLetter(record: record, reason: reason, refusedAt: SystemClock.realtime)
+      try transact(store) { () throws(SQLiteError) in
+        if fromMemory == nil { try store.remove(place.place, cost: place.cost, from: place.lane) }
+        try store.insert(letter, limit: configuration.deadLetters)
+      }
+      agenda.written()
+    }
+    if fromMemory == nil { return }
+    if isKept, store != nil {
+      unstored.remove([(place.place, place.lane)])
+    } else {
+      unstored.drop(place.place, from: place.lane)
+    }
+    observeRecent()
+  }
+
+  // MARK: Dead letters
+
+  func deadLetters(limit: Int) -> [DeadLetter] {
+    var letters: [DeadLetter] = []
+    attempt { () throws(SQLiteError) in letters = try store?.deadLetters(limit: limit) ?? [] }
+    return letters
+  }
+
+  /// Puts all dead letters back into their lanes. Returns how many.
+  func retryDeadLetters() -> Int {
+    preserveRecent()
+    // Oldest first, as they were accepted.
+    let records = deadLetters(limit: .max).reversed().map(\.record)
+    guard let store, !records.isEmpty else { return 0 }
+    let isDone = attempt { () throws(SQLiteError) in
+      try move(records, to: store) { () throws(SQLiteError) in try store.clearDeadLetters() }
+    }
+    return isDone ? records.count : 0
+  }
+
+  func clearDeadLetters() -> Int {
+    guard let store else { return 0 }
+    let count = store.deadCount
+    let isDone = attempt { () throws(SQLiteError) in
+      try transact(store, isSynced: true) { () throws(SQLiteError) in try store.clearDeadLetters() }
+    }
+    return isDone ? count : 0
+  }
+}

@@ -1,0 +1,98 @@
+public import JSON
+public import Positioning
+public import Spatial
+
+/// Payload of `regions/state`: how it stands with the regions that the vehicle watches.
+public struct RegionsStateMessage: Hashable, Sendable {
+  /// Where the regions come from. All that are watched come from one place: what is wanted remotely takes the place of the file's.
+  public enum Source: String, Hashable, Sendable, CaseIterable {
+    /// The file of `regions.path`.
+    case file
+    /// `regions/desired`, or a command.
+    case remote
+  }
+
+  /// Regions, and bytes of their identifiers, that a message has at most.
+  public static let limit = 200
+  static let identifierBytes = 16_384
+
+  public var identity: MessageIdentity?
+  /// When it was written.
+  public var time: UTCTime
+  /// Nil while none are watched.
+  public var source: Source?
+  /// How many are watched.
+  public var count: Int
+  public var regions: [RegionStatus]
+
+  /// Those that are watched and not listed.
+  public var omitted: Int { max(0, count - regions.count) }
+
+  /// - Parameters:
+  ///   - count: how many are watched.
+  ///   - regions: the most important ones, as `RegionMonitor.statuses` has them; as many as fit are listed.
+  public init(
+    identity: MessageIdentity? = nil, time: UTCTime, source: Source?, count: Int, regions: [RegionStatus]
+  ) {
+    self.identity = identity
+    self.time = time
+    self.source = source
+    self.count = count
+    var bytes = 0
+    self.regions = Array(
+      regions.prefix(Self.limit).prefix { region in
+        bytes += region.identifier.utf8.count
+        return bytes <= Self.identifierBytes
+      })
+  }
+
+  /// The wire form. `omitted` is left out when nothing is.
+  public var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.field("time", time.rfc3339)
+      json.field("source", source?.rawValue)
+      json.field("count", count)
+      if omitted > 0 { json.field("omitted", omitted) }
+      json.key("regions")
+      json.openArray()
+      for region in regions {
+        json.openObject()
+        json.field("region", region.identifier)
+        json.field("state", region.state.rawValue)
+        json.field("since", region.since?.rfc3339)
+        json.field("desiredAccuracy", region.desiredAccuracy, decimals: 2)
+        json.closeObject()
+      }
+      json.closeArray()
+      json.write(identity)
+    }
+  }
+
+  /// - Throws: `JSONError` naming the key that is missing or wrong.
+  public init(json: JSONValue) throws(JSONError) {
+    guard let members = json["regions"]?.array else {
+      throw JSONError("key \"regions\": missing or not an array")
+    }
+    var regions: [RegionStatus] = []
+    for (index, member) in members.prefix(Self.limit).enumerated() {
+      guard let identifier = member["region"]?.string, !identifier.isEmpty else {
+        throw JSONError("key \"regions[\(index)].region\": missing or not a name")
+      }
+      guard let state = member["state"]?.string.flatMap(RegionState.init(rawValue:)) else {
+        throw JSONError(
+          "key \"regions[\(index)].state\": not one of \(RegionState.allCases.map(\.rawValue).joined(separator: ", "))"
+        )
+      }
+      regions.append(
+        RegionStatus(
+          identifier: identifier, state: state,
+          since: member["since"]?.string.flatMap { UTCTime(rfc3339: $0) },
+          desiredAccuracy: member["desiredAccuracy"]?.double))
+    }
+    let count = json["count"]?.integer.map { Int(clamping: $0) } ?? members.count
+    self.init(
+      identity: json.identity, time: try json.requiredTime("time"),
+      source: json["source"]?.string.flatMap(Source.init(rawValue:)), count: max(count, regions.count),
+      regions: regions)
+  }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import JSON
+import Platform
+import Positioning
+import Sensors
+import Spatial
+import StoreAndForward
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// The agent is killed between any two steps of what it does with a crossing: none is told twice, and none is lost.
+@Suite struct RegionKillTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+  private let directory: TemporaryDirectory
+  private let log = AgentLog.make(level: "error")
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  /// Two regions on a drive to the north, which the vehicle is in from 200 to 500 m and from 740 to 860 m.
+  private func regions() throws -> RegionCollection {
+    let text = #"""
+      {"type":"FeatureCollection","features":[
+       {"type":"Feature","id":"yard","properties":{"dwell":10},"geometry":{"type":"Polygon","coordinates":
+        [[[10.99,48.0018],[11.01,48.0018],[11.01,48.0045],[10.99,48.0045],[10.99,48.0018]]]}},
+       {"type":"Feature","id":"gate","properties":{"radius":60},"geometry":{"type":"Point","coordinates":[11,48.0072]}}]}
+      """#
+    return try RegionCollection(json: JSONValue(parsing: Array(text.utf8)))
+  }
+
+  private func pipeline(at second: Int) throws -> AgentPipeline {
+    let configuration = try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"])], file: nil)
+    let seconds = Double(second)
+    var pipeline = AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(seconds: seconds),
+      time: Self.start.advanced(bySeconds: seconds), version: "1")
+    _ = try regions().watch(in: &pipeline.regions)
+    return pipeline
+  }
+
+  private func fix(_ second: Int) -> SensorEvent {
+    var fix = PositionFix(
+      timestamp: Timestamp(seconds: Double(second)), time: Self.start.advanced(bySeconds: Double(second)),
+      mode: .threeDimensional,
+      coordinate: Coordinate(latitude: 48, longitude: 11)
+        .destination(distance: 10 * Double(second), bearing: 0))
+    (fix.speed, fix.course, fix.horizontalError) = (10, 0, 5)
+    return .position([fix])
+  }
+
+  /// Where in the handing over of what follows from a fix the process dies.
+  private enum Moment: CaseIterable {
+    /// Decided, and not stored.
+    case beforeTheStore
+    /// In the store, while the copy of the states is not written.
+    case beforeTheCopy
+    case afterAll
+  }
+
+  /// A drive of 100 s with one kill, and all that is in the store in the end: `event region`, in order.
+  private func drive(killedAfter second: Int, _ moment: Moment) throws -> [String] {
+    let name = "\(second)-\(moment)"
+    var path = directory.file("\(name).sqlite")
+    let copy = directory.file("\(name).state")
+    var outbox = try Outbox(path: path)
+    var pipeline = try pipeline(at: 0)
+    var file = RegionStateFile(path: copy, log: log)
+    for now in 0...100 {
+      var messages: [VehicleMessage] = []
+      pipeline.process(fix(now)) { messages.append($0) }
+      let told = messages.filter { $0.kind == .region }.compactMap(publication)
+      let dies = now == second
+      if !(dies && moment == .beforeTheStore), let states = file.change(of: pipeline.regions) {
+        outbox.append(told, preserving: PreservedDocument(name: "regions", bytes: states))
+        if !(dies && moment == .beforeTheCopy) { file.keep(states) }
+      } else if !(dies && moment == .beforeTheStore) {
+        // No crossing without a change of a state.
+        #expect(told.isEmpty)
+      }
+      guard dies else { continue }
+      let next = directory.file("\(name)-next.sqlite")
+      try Self.copyAsAfterAKill(path, to: next)
+      path = next
+      outbox = try Outbox(path: path)
+      pipeline = try self.pipeline(at: now)
+      file = RegionStateFile(path: copy, log: log)
+      file.restore(&pipeline.regions, preserved: outbox.document(named: "regions"))
+    }
+    return outbox.next(limit: 100).compactMap { record in
+      (try? RegionMessage(json: JSONValue(parsing: record.payload))).map { "\($0.event) \($0.region)" }
+    }
+  }
+
+  private func publication(_ message: VehicleMessage) -> Publication? {
+    guard let topics = try? TopicScheme(fleet: "f", vehicle: "v") else { return nil }
+    var formats = MessageFormats(topics: topics, isNative: true)
+    return formats.encode(message).first
+  }
+
+  /// What a dead process leaves. The outbox takes it for a restored backup, and names what follows in another epoch.
+  private static func copyAsAfterAKill(_ path: String, to next: String) throws {
+    for suffix in ["", "-wal", ".recent"] where FileManager.default.fileExists(atPath: path + suffix) {
+      try FileManager.default.copyItem(atPath: path + suffix, toPath: next + suffix)
+    }
+  }
+
+  /// At each second around a crossing, and at each step within it.
+  @Test(arguments: [19, 20, 21, 22, 29, 30, 31, 49, 50, 51, 52, 53, 73, 74, 75, 76, 85, 86, 87, 88, 89])
+  func aKillTellsNothingTwiceAndLosesNothing(second: Int) throws {
+    for moment in Moment.allCases {
+      let told = try drive(killedAfter: second, moment)
+      // A stay that is under way goes on by civil time; a crossing is told once, late where nobody saw it.
+      #expect(
+        told.sorted() == ["dwell yard", "enter gate", "enter yard", "exit gate", "exit yard"],
+        "killed at \(second) s, \(moment)")
+    }
+  }
+
+  /// The loop hands the states over together with the messages that follow from them.
+  @Test func theLoopHandsOverStatesWithTheirEvents() throws {
+    let recorder = RecordingDelivery()
+    let feed = try SensorFeed(simulation())
+    let (start, time) = try feed.startOfTime(simulation().input)
+    var pipeline = AgentPipeline(
+      configuration: try simulation().pipeline, start: start, time: time, version: "1")
+    _ = try onTheWay().watch(in: &pipeline.regions)
+    var surroundings = AgentLoop.Surroundings()
+    surroundings.regionStates = RegionStateFile(path: directory.file("regions.state"), log: log)
+    var loop = try AgentLoop(
+      pipeline: pipeline, sensors: feed, inbox: AgentInbox(), delivery: recorder, surroundings: surroundings,
+      log: log)
+    try loop.run()
+    let calls = recorder.calls.withLock { $0 }
+    let crossings = calls.filter { $0.messages.contains { $0.kind == .region } }
+    #expect(crossings.count >= 2)
+    for call in crossings {
+      // The states that go with an event are those that it led to.
+      var monitor = RegionMonitor()
+      _ = try onTheWay().watch(in: &monitor)
+      try monitor.restore(#require(call.states))
+      guard case .region(let event)? = call.messages.last(where: { $0.kind == .region }) else { continue }
+      #expect(monitor.state(of: event.region) == (event.event == .exit ? .outside : .inside))
+    }
+  }
+
+  private func simulation() throws -> AgentConfiguration {
+    try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(assignments: [
+          "vehicle.id=v", "input.mode=simulation", "input.speed=0", "simulation.duration=300",
+          "simulation.start=2026-11-21T08:00:00Z",
+        ])
+      ], file: nil)
+  }
+
+  /// A circle around a place that the simulated drive comes through.
+  private func onTheWay() throws -> RegionCollection {
+    let recorder = RecordingDelivery()
+    let feed = try SensorFeed(simulation())
+    let (start, time) = try feed.startOfTime(simulation().input)
+    var loop = try AgentLoop(
+      pipeline: AgentPipeline(
+        configuration: simulation().pipeline, start: start, time: time, version: "1"), sensors: feed,
+      inbox: AgentInbox(), delivery: recorder, log: log)
+    try loop.run()
+    let places = recorder.calls.withLock { $0 }.flatMap(\.messages).compactMap { message in
+      if case .location(let location) = message { location.location.coordinate } else { nil }
+    }
+    let middle = try #require(places.dropFirst(places.count / 2).first)
+    let feature =
+      #"{"type":"Feature","id":"way","properties":{"radius":80},"geometry":"#
+      + #"{"type":"Point","coordinates":[\#(middle.longitude),\#(middle.latitude)]}}"#
+    return try RegionCollection(
+      json: JSONValue(parsing: Array(#"{"type":"FeatureCollection","features":[\#(feature)]}"#.utf8)))
+  }
+}
+
+/// Keeps what it is given.
+private final class RecordingDelivery: MessageDelivery {
+  let calls = Locked<[(messages: [VehicleMessage], states: [UInt8]?)]>([])
+
+  func accept(_ messages: [VehicleMessage]) throws { try accept(messages, regionStates: nil) }
+  func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) throws {
+    calls.withLock { $0.append((messages, regionStates)) }
+  }
+  func stop(farewell: VehicleMessage) throws {}
+  var counters: [String: Int] { [:] }
+}
