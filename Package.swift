@@ -214,7 +214,8 @@ let package = Package(
       name: "AgentCoreTests",
       dependencies: [
         "AgentCore", "Fleet", "JSON", "Motion", "MQTT", "Pipeline", "Platform", "Positioning", "Recordings",
-        "Sensors", "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "StoreAndForward", "Telemetry",
+        "Sensors", "SensorsGPSD", "SensorsIIO", "SQLite", "Simulation", "Spatial", "StoreAndForward",
+        "Telemetry",
         "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
