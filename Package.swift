@@ -76,10 +76,13 @@ let package = Package(
     // Puts a check between the socket and libmosquitto, which reads it itself.
     .target(name: "CMosquittoReads"),
     .target(name: "MQTT", dependencies: ["Bytes", "CMosquitto", "CMosquittoReads", "Platform"]),
+    // Reads what libraries write to standard error, and what a crash writes there all the same.
+    .target(name: "CStandardError"),
     .target(
       name: "AgentCore",
       dependencies: [
-        "Bytes", "JSON", "Motion", "MQTT", "Pipeline", "Platform", "Positioning", "Recordings", "Sensors",
+        "Bytes", "CStandardError", "JSON", "Motion", "MQTT", "Pipeline", "Platform", "Positioning",
+        "Recordings", "Sensors",
         "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TOML",
         .product(name: "Logging", package: "swift-log"),
       ]),
@@ -204,13 +207,15 @@ let package = Package(
       ]),
     // A process for delivery tests to kill.
     .executableTarget(
-      name: "DeliveryChild", dependencies: ["MQTT", "Platform", "StoreAndForward", "Telemetry"],
+      name: "DeliveryChild",
+      dependencies: ["CStandardError", "MQTT", "Platform", "StoreAndForward", "Telemetry"],
       path: "Tests/DeliveryChild"),
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
         "AgentCore", "Fleet", "JSON", "Motion", "MQTT", "Pipeline", "Platform", "Positioning", "Recordings",
-        "Sensors", "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "StoreAndForward", "Telemetry",
+        "Sensors", "SensorsGPSD", "SensorsIIO", "SQLite", "Simulation", "Spatial", "StoreAndForward",
+        "Telemetry",
         "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),

@@ -12,20 +12,32 @@
 #include <unistd.h>
 
 typedef int (*ssl_reading)(void *ssl, void *buffer, int count);
+typedef int (*ssl_counting)(const void *ssl);
 
 static _Thread_local struct {
   mosquitto_reader reader;
   void *context;
+  mosquitto_ready_bytes *ready;
   // The call that is being redirected.
   void *ssl;
   int descriptor;
 } current;
 
 static ssl_reading real_ssl_read;
+static ssl_counting real_ssl_pending;
 static bool is_redirected;
+
+size_t mosquitto_reads_take(mosquitto_ready_bytes *ready, void *buffer, size_t count) {
+  if (count > ready->count) count = ready->count;
+  memcpy(buffer, ready->bytes, count);
+  ready->bytes = (const char *)ready->bytes + count;
+  ready->count -= count;
+  return count;
+}
 
 static ssize_t redirected_read(int descriptor, void *buffer, size_t count) {
   if (!current.reader) return read(descriptor, buffer, count);
+  if (current.ready->count > 0) return (ssize_t)mosquitto_reads_take(current.ready, buffer, count);
   current.ssl = NULL;
   current.descriptor = descriptor;
   return current.reader(current.context, buffer, count);
@@ -33,13 +45,21 @@ static ssize_t redirected_read(int descriptor, void *buffer, size_t count) {
 
 static int redirected_ssl_read(void *ssl, void *buffer, int count) {
   if (!current.reader || count <= 0) return real_ssl_read(ssl, buffer, count);
+  if (current.ready->count > 0) return (int)mosquitto_reads_take(current.ready, buffer, (size_t)count);
   current.ssl = ssl;
   return (int)current.reader(current.context, buffer, (size_t)count);
 }
 
-void mosquitto_reads_through(mosquitto_reader reader, void *context) {
+// The library goes on to the next packet by itself while there is any of it here.
+static int redirected_ssl_pending(const void *ssl) {
+  if (current.reader && current.ready->count > 0) return (int)current.ready->count;
+  return real_ssl_pending(ssl);
+}
+
+void mosquitto_reads_through(mosquitto_reader reader, void *context, mosquitto_ready_bytes *ready) {
   current.reader = reader;
   current.context = context;
+  current.ready = ready;
 }
 
 ssize_t mosquitto_reads_receive(void *buffer, size_t count) {
@@ -109,6 +129,7 @@ static void redirect(void) {
   }
   if (!symbols || !names) return;
   real_ssl_read = (ssl_reading)dlsym(RTLD_DEFAULT, "SSL_read");
+  real_ssl_pending = (ssl_counting)dlsym(RTLD_DEFAULT, "SSL_pending");
   struct protected_segment segment = {map->l_addr, 0, 0};
   dl_iterate_phdr(find_protected, &segment);
   bool reads = false, is_whole = true;
@@ -130,6 +151,8 @@ static void redirect(void) {
         reads = true;
       } else if (real_ssl_read && strcmp(name, "SSL_read") == 0) {
         is_whole &= replace(slot, (void *)redirected_ssl_read, &segment);
+      } else if (real_ssl_pending && strcmp(name, "SSL_pending") == 0) {
+        replace(slot, (void *)redirected_ssl_pending, &segment);
       }
     }
   }

@@ -91,7 +91,7 @@ extension Odographd {
         let configuration = try options.load()
         let agent = Agent(
           configuration: configuration, layers: try options.layers(), output: print ? .print : .broker,
-          version: AgentVersion.current,
+          ownsStandardError: true, version: AgentVersion.current,
           log: AgentLog.make(level: configuration.logLevel))
         do {
           try agent.run()

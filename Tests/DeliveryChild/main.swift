@@ -1,3 +1,4 @@
+import CStandardError
 import Glibc
 import MQTT
 import Platform
@@ -9,6 +10,7 @@ import Telemetry
 //                                        once LOG.end exists, delivers what it has and ends
 //   listen PORT CLIENT LOG KILL_AFTER    keeps what arrives as lines of LOG; kills itself inside the handler,
 //                                        before keeping the batch, once KILL_AFTER messages are kept
+//   crash  HOW                           takes standard error over, as the agent does, and crashes: trap, abort or kill
 
 struct Provider: OutboundProvider {
   let outbox: Outbox
@@ -112,6 +114,28 @@ func listen(port: String, client: String, log: String, killAfter: Int) throws {
   while true { pause() }
 }
 
+/// What is read of standard error goes nowhere, so that what reaches the real one is what the crash saved.
+func crash(_ how: String) throws {
+  guard standard_error_capture() else { exit(2) }
+  let reader = try DedicatedThread.start(name: "reader") {
+    var bytes: UnsafePointer<UInt8>?
+    while standard_error_read(&bytes) > 0 {}
+  }
+  reader.detach()
+  append("a library's line", to: 2)
+  usleep(200_000)
+  switch how {
+  case "trap": fatalError("the last words")
+  case "abort":
+    append("the last words", to: 2)
+    abort()
+  default:
+    append("the last words", to: 2)
+    kill(getpid(), SIGSEGV)
+    while true { pause() }
+  }
+}
+
 let arguments = CommandLine.arguments
 switch (arguments.dropFirst().first, arguments.count) {
 case ("agent", 7):
@@ -120,7 +144,8 @@ case ("agent", 7):
     pause: UInt32(arguments[6]) ?? 0)
 case ("listen", 6):
   try listen(port: arguments[2], client: arguments[3], log: arguments[4], killAfter: Int(arguments[5]) ?? 0)
+case ("crash", 3): try crash(arguments[2])
 default:
-  print("usage: agent STORE PORT CLIENT LOG PAUSE | listen PORT CLIENT LOG KILL_AFTER")
+  print("usage: crash HOW | agent STORE PORT CLIENT LOG PAUSE | listen PORT CLIENT LOG KILL_AFTER")
   exit(2)
 }

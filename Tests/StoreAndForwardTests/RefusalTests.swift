@@ -17,10 +17,12 @@ import Testing
     return try Outbox(path: directory.file("outbox.sqlite"), configuration: configuration)
   }
 
-  @Test func whatIsNotPermittedWaitsWithItsTopicAndTheRestGoesOn() throws {
+  /// In the store as in memory, where those rest that a broker is expected to take at once.
+  @Test(arguments: [DeliveryLane.events, .tracks, .other])
+  func whatIsNotPermittedWaitsWithItsTopicAndTheRestGoesOn(lane: DeliveryLane) throws {
     let outbox = try outbox()
     outbox.append([
-      draft(.events, "a1", topic: "a"), draft(.events, "b1", topic: "b"), draft(.events, "a2", topic: "a"),
+      draft(lane, "a1", topic: "a"), draft(lane, "b1", topic: "b"), draft(lane, "a2", topic: "a"),
     ])
     let first = try #require(outbox.next(limit: 1).first)
     #expect(
@@ -32,7 +34,7 @@ import Testing
     for record in rest where record.topic == "a" {
       outbox.refuse(record.seq, reason: "not authorized (0x87)", isLasting: false)
     }
-    outbox.append(draft(.events, "a3", topic: "a"))
+    outbox.append(draft(lane, "a3", topic: "a"))
     #expect(outbox.next(limit: 10).isEmpty)
     #expect(outbox.status.refusedTopics == ["a"])
     #expect(outbox.status.deadLetters == 0)

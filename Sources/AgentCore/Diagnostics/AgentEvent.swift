@@ -8,6 +8,7 @@ enum AgentEvent: String, CaseIterable, Sendable {
   case agentStopped = "agent.stopped"
   case agentStuck = "agent.stuck"
   case agentRecovered = "agent.recovered"
+  case libraryMessage = "agent.library"
   case clockChanged = "agent.clock"
   case reloadIgnored = "agent.reload_ignored"
   case brokerConnected = "broker.connected"

@@ -1,3 +1,4 @@
+internal import CStandardError
 internal import Glibc
 package import Logging
 internal import Platform
@@ -19,7 +20,7 @@ package enum AgentLog {
 package enum StandardError {
   package static func write(_ text: String) {
     var bytes = Array(text.utf8)
-    _ = Glibc.write(STDERR_FILENO, &bytes, bytes.count)
+    _ = Glibc.write(standard_error_descriptor(), &bytes, bytes.count)
   }
 }
 

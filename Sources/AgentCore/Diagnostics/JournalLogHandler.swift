@@ -1,3 +1,4 @@
+internal import CStandardError
 internal import Glibc
 package import Logging
 internal import Platform
@@ -29,7 +30,7 @@ package struct JournalLogHandler: LogHandler {
     let line = (isUnderSystemd ? "<\(Self.priority(event.level))>" : Self.stamp(event.level)) + text + "\n"
     // One write a line keeps lines of several threads whole; stderr is not buffered.
     var bytes = Array(line.utf8)
-    _ = write(STDERR_FILENO, &bytes, bytes.count)
+    _ = write(standard_error_descriptor(), &bytes, bytes.count)
   }
 
   /// Stands behind all other metadata.

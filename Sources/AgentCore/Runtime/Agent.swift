@@ -22,17 +22,21 @@ package final class Agent: Sendable {
   /// Where the configuration came from; nil when it cannot be read again or changed remotely.
   private let layers: ConfigurationLayers?
   private let output: Output
+  private let ownsStandardError: Bool
   private let version: String
   private let log: Logger
 
-  /// - Parameter layers: where the configuration came from; without it, it can neither be read again nor changed remotely.
+  /// - Parameters:
+  ///   - layers: where the configuration came from; without it, it can neither be read again nor changed remotely.
+  ///   - ownsStandardError: what libraries write there goes to the log while the agent runs.
   package init(
-    configuration: AgentConfiguration, layers: ConfigurationLayers? = nil, output: Output, version: String,
-    log: Logger
+    configuration: AgentConfiguration, layers: ConfigurationLayers? = nil, output: Output,
+    ownsStandardError: Bool = false, version: String, log: Logger
   ) {
     self.configuration = configuration
     self.layers = layers
     self.output = output
+    self.ownsStandardError = ownsStandardError
     self.version = version
     self.log = log
   }
@@ -44,6 +48,8 @@ package final class Agent: Sendable {
   package func run() throws {
     SignalDescriptor.ignoreBrokenPipes()
     let signals = try SignalDescriptor([SIGTERM, SIGINT, SIGHUP])
+    let libraryMessages = ownsStandardError ? LibraryMessages(log: log) : nil
+    defer { libraryMessages?.end() }
     let ended = try EventDescriptor()
     let topics = try TopicScheme(
       root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle)

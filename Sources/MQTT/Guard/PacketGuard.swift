@@ -8,14 +8,16 @@ internal import Glibc
 /// length says. Payloads pass through unseen; of the rest one block is read ahead, which also spares the library's system calls
 /// for single bytes.
 @safe final class PacketGuard {
-  /// Bytes that are read at once.
-  private static let capacity = 32 << 10
+  /// Bytes that are read at once: dozens of packets without payloads, and little of a large one that is copied once more.
+  private static let capacity = 8 << 10
   /// Payloads of which more is to come than this go to the library without a stop here.
   private static let direct = 4 << 10
 
   private let buffer: UnsafeMutableRawPointer
+  /// Sound bytes of the buffer, up to `sound`, that the library has not read yet.
+  private let ready: UnsafeMutablePointer<mosquitto_ready_bytes>
   private var validator: PacketValidator
-  /// In the buffer: where the library reads next, to where it may, and to where bytes are.
+  /// In the buffer: to where bytes lie ready, to where more are sound, and to where there are any.
   private var start = 0
   private var sound = 0
   private var end = 0
@@ -28,10 +30,15 @@ internal import Glibc
 
   init(version311: Bool, limit: Int) {
     unsafe buffer = UnsafeMutableRawPointer.allocate(byteCount: Self.capacity, alignment: 16)
+    unsafe ready = .allocate(capacity: 1)
+    unsafe ready.initialize(to: mosquitto_ready_bytes())
     validator = PacketValidator(version311: version311, limit: limit)
   }
 
-  deinit { unsafe buffer.deallocate() }
+  deinit {
+    unsafe ready.deallocate()
+    unsafe buffer.deallocate()
+  }
 
   /// Whether the library's reading can be checked at all, in this process.
   static var isInForce: Bool { mosquitto_reads_redirect() }
@@ -49,8 +56,8 @@ internal import Glibc
         return unsafe packets.read(into: output) {
           unsafe mosquitto_reads_receive($0.baseAddress, $0.count)
         }
-      }, Unmanaged.passUnretained(self).toOpaque())
-    defer { mosquitto_reads_through(nil, nil) }
+      }, Unmanaged.passUnretained(self).toOpaque(), ready)
+    defer { mosquitto_reads_through(nil, nil, nil) }
     return body()
   }
 
@@ -60,11 +67,12 @@ internal import Glibc
     into output: UnsafeMutableRawBufferPointer, receive: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Int {
     while true {
-      if start < sound {
-        let count = min(output.count, sound - start)
-        unsafe output.baseAddress?.copyMemory(from: buffer + start, byteCount: count)
-        start += count
-        return count
+      if unsafe ready.pointee.count == 0, start < sound {
+        unsafe ready.pointee = mosquitto_ready_bytes(bytes: buffer + start, count: sound - start)
+        start = sound
+      }
+      if unsafe ready.pointee.count > 0 {
+        return unsafe mosquitto_reads_take(ready, output.baseAddress, output.count)
       }
       if gap > 0 {
         start += gap

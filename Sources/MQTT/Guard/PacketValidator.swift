@@ -103,6 +103,11 @@ struct PacketValidator {
         }
         index = header
         offset = header
+        if type == .publish, let plain = unsafe plainPublish(bytes, from: header) {
+          advance(plain.size)
+          index += plain.size
+          place = rest == 0 ? .end : .payload
+        }
       }
       let end = min(bytes.count, index + rest)
       while index < end {
@@ -112,19 +117,8 @@ struct PacketValidator {
           index = end
         case .topic, .text, .binary:
           let count = min(self.count, end - index)
-          if place != .binary {
-            for position in index..<(index + count) {
-              let byte = unsafe bytes[position]
-              if !utf8.accepts(byte) || byte == 0 {
-                advance(position - index)
-                throw violation("text that is not UTF-8 or has a zero in it")
-              }
-              if isTopic, byte == 0x23 || byte == 0x2B {
-                advance(position - index)
-                throw violation("a topic name with a wildcard")
-              }
-            }
-          }
+          let text = unsafe UnsafeRawBufferPointer(rebasing: bytes[index..<index + count])
+          if place != .binary { unsafe try look(atText: text) }
           advance(count)
           self.count -= count
           index += count
@@ -146,38 +140,24 @@ struct PacketValidator {
 
   /// Returns its bytes; nil when they are not all there.
   private mutating func begin(_ bytes: UnsafeRawBufferPointer) throws(Violation) -> Int? {
-    guard bytes.count > 0 else { return nil }
-    let first = unsafe bytes[0]
+    let header = unsafe try FixedHeader(bytes, version311: version311)
+    guard let header else { return nil }
+    type = header.type
+    quality = header.quality
+    // Where the rules were broken, if what follows finds it.
     offset = 0
-    guard let type = PacketType(rawValue: first >> 4) else {
-      throw Violation(packet: "packet of type \(first >> 4)", offset: 0, cause: "no broker may send it")
-    }
-    self.type = type
-    quality = first >> 1 & 3
-    switch type {
-    case .publish:
-      if quality == 3 { throw violation("QoS 3") }
-      if quality == 0, first & 8 != 0 { throw violation("a repetition at QoS 0") }
-    case .publishRelease: if first & 15 != 2 { throw violation("reserved bits") }
-    case .authentication: throw violation("authentication that was not asked for")
-    case .disconnect where version311: throw violation("no broker may send it under 3.1.1")
-    default: if first & 15 != 0 { throw violation("reserved bits") }
-    }
     guard isConnected || type == .connectAnswer else { throw violation("it came before CONNACK") }
     guard !isConnected || type != .connectAnswer else { throw violation("a second one") }
-    var length = 0
-    for index in 1...4 {
-      offset = index
-      guard index < bytes.count else { return nil }
-      let byte = unsafe bytes[index]
-      length |= Int(byte & 127) << (7 * (index - 1))
-      guard byte & 128 == 0 else { continue }
-      if index > 1, byte == 0 { throw violation("a length with needless bytes") }
-      rest = length
-      try start()
-      return index + 1
-    }
-    throw violation("a length above four bytes")
+    offset = header.size - 1
+    rest = header.length
+    try start()
+    return header.size
+  }
+
+  private func plainPublish(_ bytes: UnsafeRawBufferPointer, from start: Int) -> PlainPublish? {
+    unsafe PlainPublish(
+      UnsafeRawBufferPointer(rebasing: bytes[start...]), length: rest, quality: quality,
+      version311: version311)
   }
 
   private mutating func start() throws(Violation) {
@@ -214,6 +194,20 @@ struct PacketValidator {
 
   private func violation(_ cause: String) -> Violation {
     Violation(packet: type.name, offset: offset, cause: cause)
+  }
+
+  private mutating func look(atText bytes: UnsafeRawBufferPointer) throws(Violation) {
+    for index in 0..<bytes.count {
+      let byte = unsafe bytes[index]
+      if !utf8.accepts(byte) || byte == 0 {
+        advance(index)
+        throw violation("text that is not UTF-8 or has a zero in it")
+      }
+      if isTopic, byte == 0x23 || byte == 0x2B {
+        advance(index)
+        throw violation("a topic name with a wildcard")
+      }
+    }
   }
 
   private mutating func look(at byte: UInt8) throws(Violation) {
@@ -381,36 +375,5 @@ struct PacketValidator {
   private mutating func endProperty(_ left: Int) throws(Violation) {
     place = .property
     if left == 0 { try placeAfterProperties() }
-  }
-}
-
-/// Whether bytes that come one by one are UTF-8 (RFC 3629).
-struct UTF8Check {
-  /// Continuation bytes that are to come, and what the next of them may be.
-  private var left: UInt8 = 0
-  private var low: UInt8 = 0x80
-  private var high: UInt8 = 0xBF
-
-  /// Whether no character is half there.
-  var isComplete: Bool { left == 0 }
-
-  mutating func accepts(_ byte: UInt8) -> Bool {
-    if left > 0 {
-      guard byte >= low, byte <= high else { return false }
-      (left, low, high) = (left - 1, 0x80, 0xBF)
-      return true
-    }
-    switch byte {
-    case 0..<0x80: return true
-    case 0xC2...0xDF: left = 1
-    case 0xE0: (left, low) = (2, 0xA0)
-    case 0xED: (left, high) = (2, 0x9F)
-    case 0xE1...0xEF: left = 2
-    case 0xF0: (left, low) = (3, 0x90)
-    case 0xF1...0xF3: left = 3
-    case 0xF4: (left, high) = (3, 0x8F)
-    default: return false
-    }
-    return true
   }
 }

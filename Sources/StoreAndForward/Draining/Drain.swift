@@ -109,7 +109,7 @@ struct Drain {
         do throws(SQLiteError) { try readFromDisk(lane, limit, store, limits, now, &result) } catch {
           failure = error
         }
-        readFromMemory(lane, limit, memory, &result)
+        readFromMemory(lane, limit, memory, now, &result)
         if order.cursor(lane) == before { break }
       } catch {
         failure = error
@@ -151,11 +151,16 @@ struct Drain {
   }
 
   private mutating func readFromMemory(
-    _ lane: DeliveryLane, _ limit: Int, _ memory: MemoryLanes, _ result: inout [OutboxRecord]
+    _ lane: DeliveryLane, _ limit: Int, _ memory: MemoryLanes, _ now: Int64, _ result: inout [OutboxRecord]
   ) {
     for record in memory.read(lane, after: order.cursor(lane), limit: limit - result.count) {
       order.advance(lane, to: record.seq)
-      if !isPassed(record.seq, lane) { result.append(handOut(record, isInMemory: true)) }
+      if isPassed(record.seq, lane) { continue }
+      if refusals.holds(record.topic, at: now) {
+        turns[lane.rawValue] += 1
+        continue
+      }
+      result.append(handOut(record, isInMemory: true))
     }
   }
 
@@ -242,12 +247,10 @@ struct Drain {
   /// What is handed out under a number; nil when nothing is.
   func record(_ seq: UInt64) -> HandedOut? { handedOut[seq] }
 
-  /// The broker lets nobody publish to the topic of a record: it stays in the store, and is handed out again later. Returns
+  /// The broker lets nobody publish to the topic of a record: it stays where it is, and is handed out again later. Returns
   /// false, and changes nothing, when that cannot be.
   mutating func withhold(_ seq: UInt64, topic: String, at now: Int64) -> Bool {
-    guard let record = handedOut[seq], !record.isInMemory, refusals.refused(topic, at: now) else {
-      return false
-    }
+    guard let record = handedOut[seq], refusals.refused(topic, at: now) else { return false }
     handedOut[seq] = nil
     passed.remove(record.place)
     overtakers[record.place] = nil

@@ -1,0 +1,52 @@
+internal import CStandardError
+internal import Logging
+internal import Platform
+
+/// What libraries write to standard error, in the agent's log: a line each, limited (`LibraryMessageLimit`).
+///
+/// What the process itself writes in a crash still reaches the real standard error (`CStandardError`).
+struct LibraryMessages {
+  private let thread: DedicatedThread
+
+  /// Takes standard error over. Call it once signals are blocked, as the thread that this starts inherits that.
+  /// - Returns: nil where that is not possible; libraries then write there as ever.
+  init?(log: Logger) {
+    guard standard_error_capture() else { return nil }
+    do {
+      thread = try DedicatedThread.start(name: "libraries", stackSize: 256 << 10) { Self.read(log) }
+    } catch {
+      standard_error_restore()
+      standard_error_close()
+      return nil
+    }
+  }
+
+  /// Logs what there still is, and gives standard error back.
+  func end() {
+    standard_error_restore()
+    thread.join()
+    standard_error_close()
+  }
+
+  private static func read(_ log: Logger) {
+    var limit = LibraryMessageLimit()
+    var bytes: UnsafePointer<UInt8>?
+    while true {
+      let count = standard_error_read(&bytes)
+      guard count > 0, let bytes else { break }
+      let text = UnsafeBufferPointer(start: bytes, count: count)
+      for line in text.split(separator: UInt8(ascii: "\n")) {
+        guard let said = limit.admit(LibraryMessageLimit.cleaned(line), at: SystemClock.monotonic) else {
+          continue
+        }
+        var metadata: Logger.Metadata = ["text": "\(said.text)"]
+        if said.leftOut > 0 { metadata["left_out"] = "\(said.leftOut)" }
+        log.warning(.libraryMessage, "a library writes", metadata: metadata)
+      }
+    }
+    if limit.leftOut > 0 {
+      log.warning(
+        .libraryMessage, "libraries wrote more than this log has", metadata: ["left_out": "\(limit.leftOut)"])
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import Pipeline
+import Positioning
+import Sensors
+import Spatial
+import Telemetry
+import TestSupport
+
+@testable import AgentCore
+
+/// A vehicle that drives and parks by turns, with a gpsd that comes and goes, an iiod that is late, and a clock that is set to
+/// and fro: the agent's own pipeline, on a time line that passes as fast as it computes.
+struct AttackedVehicle {
+  private let configuration: AgentConfiguration
+  private var pipeline: AgentPipeline
+  private var regressions = 0
+  private var hasReceiver = true
+  /// Seconds by which the machine's clock is wrong.
+  private var clockError = 0.0
+  /// Blocks that wait in a slow server, each with when it comes.
+  private var late: [(due: Double, scans: [InertialScan])] = []
+  private(set) var clockSteps = 0
+  private(set) var receiverLosses = 0
+
+  private static let start = UTCTime(nanoseconds: 1_795_219_200_000_000_000)
+  private static let centre = Coordinate(latitude: 48.137, longitude: 11.575)
+
+  init() throws {
+    configuration = try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: ["vehicle.id=van", "heading.enabled=false"])], file: nil)
+    pipeline = try Self.pipeline(configuration, at: 0, clockError: 0)
+  }
+
+  private static func pipeline(
+    _ configuration: AgentConfiguration, at seconds: Double, clockError: Double
+  ) throws -> AgentPipeline {
+    var pipeline = AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(seconds: seconds),
+      time: start.advanced(bySeconds: seconds + clockError), isClockSynchronized: false, version: "1")
+    // The way leads through it once a lap.
+    try pipeline.regions.add(
+      Region(identifier: "depot", center: position(at: 0), radius: 200))
+    return pipeline
+  }
+
+  /// The agent begins anew.
+  mutating func restart(at seconds: Double) throws {
+    pipeline = try Self.pipeline(configuration, at: seconds, clockError: clockError)
+    regressions = 0
+  }
+
+  /// - Returns: what the vehicle says; `isNewEpoch` when time has gone back before it.
+  mutating func advance(
+    to seconds: Double, using random: inout SplitMix
+  ) -> (messages: [VehicleMessage], isNewEpoch: Bool) {
+    var messages: [VehicleMessage] = []
+    let now = Timestamp(seconds: seconds)
+    if Int.random(in: 0..<500, using: &random) == 0 {
+      clockSteps += 1
+      clockError = [0, 0.4, -0.4, 30, -30, 86_400, -86_400, 3e7, -3e7].randomElement(using: &random) ?? 0
+    }
+    pipeline.observe(
+      SystemTime(
+        time: Self.start.advanced(bySeconds: seconds + clockError),
+        isSynchronized: clockError == 0 && Bool.random(using: &random)), at: now)
+    if Int.random(in: 0..<200, using: &random) == 0 {
+      hasReceiver.toggle()
+      if !hasReceiver { receiverLosses += 1 }
+      let state: SourceStatus.State =
+        hasReceiver ? .active(rates: [.positioning: 1]) : .unavailable(reason: "Connection refused")
+      pipeline.process(
+        .status(SourceStatus(timestamp: now, source: "gpsd", kinds: [.positioning], state: state))
+      ) { messages.append($0) }
+    }
+    for block in late where block.due <= seconds {
+      pipeline.process(.inertial(block.scans)) { messages.append($0) }
+    }
+    late.removeAll { $0.due <= seconds }
+    if Int.random(in: 0..<20, using: &random) == 0 { measure(at: seconds, using: &random) }
+    if hasReceiver {
+      pipeline.process(.position([Self.fix(at: seconds)])) { messages.append($0) }
+    }
+    pipeline.advance(to: now) { messages.append($0) }
+    defer { regressions = pipeline.timeRegressions }
+    return (messages, pipeline.timeRegressions != regressions)
+  }
+
+  /// A block of scans, some with a blow, that comes up to a minute late.
+  private mutating func measure(at seconds: Double, using random: inout SplitMix) {
+    let blow = Int.random(in: 0..<4, using: &random) == 0
+    let scans = (0..<20).map { index -> InertialScan in
+      let noise = random.uniform(-0.05...0.05)
+      let strength = blow && index == 10 ? 60.0 : 0
+      return InertialScan(
+        timestamp: Timestamp(seconds: seconds + Double(index) * 0.01),
+        specificForce: Vector3(noise + strength, noise, 9.81),
+        rotationRate: Vector3(noise / 10, 0, noise / 20))
+    }
+    late.append((seconds + random.uniform(0.2...60), scans))
+  }
+
+  private static func fix(at seconds: Double) -> PositionFix {
+    var fix = PositionFix(
+      timestamp: Timestamp(seconds: seconds), time: start.advanced(bySeconds: seconds),
+      mode: .threeDimensional,
+      coordinate: position(at: seconds))
+    fix.speed = seconds.truncatingRemainder(dividingBy: 7200) < 2400 ? 12 : 0
+    return fix
+  }
+
+  /// On a circle of two kilometres, 40 minutes of each two hours.
+  private static func position(at seconds: Double) -> Coordinate {
+    let laps = (seconds / 7200).rounded(.down)
+    let driven = laps * 2400 + min(seconds - laps * 7200, 2400)
+    return centre.moved(by: 2000, towards: driven * 12 / 2000)
+  }
+}
+
+extension Coordinate {
+  /// The place at some metres in a direction, in radians; near enough for a lap.
+  fileprivate func moved(by distance: Double, towards angle: Double) -> Coordinate {
+    let turn = angle.truncatingRemainder(dividingBy: 2 * Double.pi)
+    return Coordinate(
+      latitude: latitude + distance * sine(turn + Double.pi / 2) / 111_200,
+      longitude: longitude + distance * sine(turn) / 74_300)
+  }
+
+  /// Bhaskara's approximation, continued to all angles.
+  private func sine(_ angle: Double) -> Double {
+    var angle = angle.truncatingRemainder(dividingBy: 2 * Double.pi)
+    let sign = angle > Double.pi ? -1.0 : 1
+    if angle > Double.pi { angle -= Double.pi }
+    let product = angle * (Double.pi - angle)
+    return sign * 16 * product / (5 * Double.pi * Double.pi - 4 * product)
+  }
+}
