@@ -125,9 +125,9 @@ struct MotionReports: Sendable {
 
   private mutating func publishHeading(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
     guard settings.heading.isEnabled, headingGate.isOpen(at: timestamp),
-      let magneticHeading = manager.magneticHeading,
+      let attitude = manager.magneticAttitude,
       let heading = heading.process(
-        magneticHeading: magneticHeading, accuracy: manager.headingAccuracy,
+        attitude: attitude, accuracy: manager.headingAccuracy,
         calibration: manager.deviceMotion?.magneticField?.accuracy, at: timestamp)
     else { return }
     send(.heading(HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)))

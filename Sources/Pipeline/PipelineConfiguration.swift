@@ -93,7 +93,7 @@ extension PipelineConfiguration {
     package var interval: Double
     /// Degrees that the heading must turn to be published again.
     package var filter: Double
-    /// Which axis of the device is ahead.
+    /// How the device is mounted, and so which of its sides is ahead.
     package var orientation: DeviceOrientation
 
     package init(isEnabled: Bool, interval: Double, filter: Double, orientation: DeviceOrientation) {

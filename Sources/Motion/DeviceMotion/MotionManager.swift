@@ -207,14 +207,16 @@ public struct MotionManager: Sendable {
     !frame.needsMagnetometer || isAvailable(.magnetometer)
   }
 
+  /// The attitude against magnetic north, whatever `frame` is; nil without a magnetometer. Without a gyroscope, that of a compass
+  /// which knows which way is down.
+  public var magneticAttitude: Attitude? {
+    presentSensors.contains(.gyroscope) || isAvailable(.gyroscope)
+      ? attitude(in: .xMagneticNorthZVertical) : separator.gravity.flatMap(compass)
+  }
+
   /// Degrees clockwise from magnetic north to which the device's top points; nil without a magnetometer, or when the
   /// top points straight up or down.
-  public var magneticHeading: Double? {
-    let attitude =
-      presentSensors.contains(.gyroscope) || isAvailable(.gyroscope)
-      ? attitude(in: .xMagneticNorthZVertical) : separator.gravity.flatMap(compass)
-    return attitude.flatMap { $0.heading() }
-  }
+  public var magneticHeading: Double? { magneticAttitude.flatMap { $0.heading() } }
 
   /// Degrees, one standard deviation of the heading: by the filter's own reckoning, but never less than what rotations
   /// have shown of the device's magnetism allows. 90 means that nothing was observed; nil without a heading.

@@ -1,3 +1,4 @@
+internal import Motion
 internal import Positioning
 internal import Spatial
 
@@ -59,9 +60,7 @@ extension ConfigurationKey {
     ConfigurationKey("heading.interval", .number(0.01...86_400), default: .number(1)),
     ConfigurationKey("heading.filter", .number(0...180), default: .number(1)),
     ConfigurationKey(
-      "heading.orientation",
-      .oneOf(["portrait", "portraitUpsideDown", "landscapeLeft", "landscapeRight"]),
-      default: .text("portrait")),
+      "heading.orientation", .oneOf(DeviceOrientation.allCases.map(\.rawValue)), default: .text("portrait")),
 
     ConfigurationKey("attitude.enabled", .flag, default: .flag(true)),
     ConfigurationKey("attitude.interval", .number(0.01...86_400), default: .number(1)),
