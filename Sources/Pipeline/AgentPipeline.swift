@@ -244,6 +244,7 @@ package struct AgentPipeline: Sendable {
 
   private mutating func process(_ fix: PositionFix, into send: (VehicleMessage) -> Void) {
     let clock = (timeBase.clock, timeBase.lastStep)
+    motion.observe(fix)
     let locations = location.process(fix, &timeBase, into: send)
     if (timeBase.clock, timeBase.lastStep) != clock { status.noteNews() }
     for location in locations {

@@ -34,7 +34,7 @@ struct MotionReports: Sendable {
       followsCourse: configuration.location.activity == .automotive)
     headingGate = IntervalGate(interval: configuration.heading.interval)
     attitudeGate = IntervalGate(interval: configuration.attitude.interval)
-    events = MotionEvents(configuration.motion.events)
+    events = MotionEvents(configuration.motion)
   }
 
   /// Goes on under another configuration: a settled filter and what is known of rest stay.
@@ -42,7 +42,7 @@ struct MotionReports: Sendable {
     var next = MotionReports(new)
     next.manager = manager
     next.manager.frame = new.attitude.frame
-    next.events = events.reconfigured(new.motion.events)
+    next.events = events.reconfigured(new.motion)
     next.zero = zero
     return next
   }
@@ -53,6 +53,9 @@ struct MotionReports: Sendable {
 
   /// The accelerometer has fallen silent: nobody sees the end of a rest.
   mutating func forgetActivity() { events.forgetActivity() }
+
+  /// Takes a receiver's report as it comes.
+  mutating func observe(_ fix: PositionFix) { events.observe(fix) }
 
   mutating func observe(_ location: Location, time: UTCTime) {
     manager.update(location: location.coordinate, altitude: location.ellipsoidalAltitude, time: time)
@@ -65,9 +68,9 @@ struct MotionReports: Sendable {
     var scans: [InertialScan] = []
     scans.reserveCapacity(block.count)
     manager.process(block) { scans.append($0) }
-    let gravity = manager.deviceMotion?.gravity
+    let gravity = manager.deviceMotion.map { MotionEvents.Gravity(vehicle: $0.gravity) }
     for scan in scans {
-      for (timestamp, event) in events.process(scan, gravity: gravity) {
+      for (timestamp, event) in events.process(scan, gravity) {
         send(.motion(MotionMessage(time: timeBase.utc(at: timestamp), event: event)))
       }
     }

@@ -130,10 +130,19 @@ extension PipelineConfiguration {
     package var events: Set<Event>
     /// Whether impacts and shakes are detected at rest, too, where accuracy lets the sensors sleep.
     package var watchesAtRest: Bool
+    package var shake: ShakeDetector.Settings
+    package var impact: ImpactDetector.Settings
+    package var orientation: OrientationDetector.Settings
 
-    package init(events: Set<Event>, watchesAtRest: Bool) {
+    package init(
+      events: Set<Event>, watchesAtRest: Bool, shake: ShakeDetector.Settings, impact: ImpactDetector.Settings,
+      orientation: OrientationDetector.Settings
+    ) {
       self.events = events
       self.watchesAtRest = watchesAtRest
+      self.shake = shake
+      self.impact = impact
+      self.orientation = orientation
     }
   }
 
