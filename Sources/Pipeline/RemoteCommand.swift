@@ -18,9 +18,11 @@ package enum RemoteCommand: Hashable, Sendable {
   case forgetRegions
   /// Tells attitudes relative to now, too; or no longer.
   case zero(isCleared: Bool)
+  /// Measures how the device is tilted in the vehicle, and takes it for level from now on; or takes it as it is again.
+  case level(isCleared: Bool)
 
   package static let names = [
-    "locate", "status", "reload", "track", "reset-regions", "forget-regions", "zero",
+    "locate", "status", "reload", "track", "reset-regions", "forget-regions", "zero", "level",
   ]
   /// Bytes of a request.
   package static let sizeLimit = 65_536
@@ -42,6 +44,7 @@ package enum RemoteCommand: Hashable, Sendable {
     case "reset-regions": self = .resetRegions
     case "forget-regions": self = .forgetRegions
     case "zero": self = .zero(isCleared: json["clear"]?.bool ?? false)
+    case "level": self = .level(isCleared: json["clear"]?.bool ?? false)
     default:
       throw JSONError(
         "there is no command \"\(name.prefix(40))\"; there are \(Self.names.joined(separator: ", "))")

@@ -25,7 +25,7 @@ package struct CommandOptions: ParsableArguments {
     help: ArgumentHelp("Of locate: how exact is good enough, at 68 % (default: 50).", valueName: "meters"))
   package var accuracy: Double?
 
-  @Flag(help: "Of zero: tell attitudes in their frame only.")
+  @Flag(help: "Of zero: tell attitudes in their frame only. Of level: take the device for level.")
   package var clear = false
 
   @Flag(help: "Of forget-regions: yes, delete them.")
@@ -44,7 +44,7 @@ package struct CommandOptions: ParsableArguments {
 
   /// The commands of the contract.
   package static let names = [
-    "locate", "status", "reload", "track", "reset-regions", "forget-regions", "zero",
+    "locate", "status", "reload", "track", "reset-regions", "forget-regions", "zero", "level",
   ]
 }
 
@@ -124,7 +124,9 @@ package enum CommandCommand {
       )
     }
     if options.clear {
-      guard options.name == "zero" else { throw .usage("use", "--clear", "it belongs to zero") }
+      guard ["zero", "level"].contains(options.name) else {
+        throw .usage("use", "--clear", "it belongs to zero and level")
+      }
       members["clear"] = .bool(true)
     }
     for (name, text) in [("from", options.from), ("to", options.to)] {

@@ -21,6 +21,8 @@ public struct MotionManager: Sendable {
   private var filter: AttitudeFilter
   /// What was given at the start, with what has been learned by temperature since.
   private var kept: MotionCalibration
+  /// From device coordinates to those of the level vehicle; nil where they count as the same.
+  private(set) var leveling: Quaternion?
   /// °C of the inertial sensors, and the bias that was expected there.
   private var temperature: Double?
   private var expectedBias: MotionCalibration.GyroBias?
@@ -52,8 +54,20 @@ public struct MotionManager: Sendable {
   public init(frame: AttitudeReferenceFrame, calibration: MotionCalibration? = nil) {
     self.frame = frame
     kept = calibration ?? MotionCalibration()
+    leveling = kept.level?.rotation
     filter = AttitudeFilter(calibration: calibration)
     expectedBias = kept.gyroBias(at: nil)
+  }
+
+  /// How the device is tilted in the vehicle: from then on `deviceMotion` and headings are those of the vehicle, which lies level
+  /// where the device does not. Raw samples and what is learned of the sensors stay the device's. It is kept with the
+  /// `calibration`; nil where vehicle and device count as one.
+  public var level: LevelCalibration? {
+    get { kept.level }
+    set {
+      kept.level = newValue
+      leveling = newValue?.rotation
+    }
   }
 
   /// Takes a block of scans and hands what is sound of each to `body`, in order. What they say together with those of
@@ -171,6 +185,12 @@ public struct MotionManager: Sendable {
   /// The fused motion now; nil until the accelerometer has spoken. Its attitude is in the frame that was asked for, or in the
   /// best of those that take its place while that cannot be served (`AttitudeReferenceFrame.withFallbacks`).
   public var deviceMotion: DeviceMotion? {
+    guard let leveling else { return motionAsMounted }
+    return motionAsMounted?.turned(by: leveling)
+  }
+
+  /// The same in the device's own axes.
+  private var motionAsMounted: DeviceMotion? {
     guard let accelerometer else { return nil }
     let present = presentSensors
     guard present.contains(.gyroscope) else {
@@ -210,8 +230,10 @@ public struct MotionManager: Sendable {
   /// The attitude against magnetic north, whatever `frame` is; nil without a magnetometer. Without a gyroscope, that of a compass
   /// which knows which way is down.
   public var magneticAttitude: Attitude? {
-    presentSensors.contains(.gyroscope) || isAvailable(.gyroscope)
+    let attitude =
+      presentSensors.contains(.gyroscope) || isAvailable(.gyroscope)
       ? attitude(in: .xMagneticNorthZVertical) : separator.gravity.flatMap(compass)
+    return leveling.map { leveling in attitude?.turned(by: leveling) } ?? attitude
   }
 
   /// Degrees clockwise from magnetic north to which the device's top points; nil without a magnetometer, or when the
@@ -327,6 +349,7 @@ public struct MotionManager: Sendable {
     }
     guard isForeign else { return }
     hasForeignCalibration = true
+    leveling = kept.level?.rotation
     filter = AttitudeFilter(calibration: kept)
     expectedBias = kept.gyroBias(at: nil)
     temperature = nil
