@@ -65,7 +65,7 @@ package struct AgentPipeline: Sendable {
     var next = AgentPipeline(configuration: new, start: now, time: timeBase.utc(at: now), version: "")
     (next.timeBase, next.status, next.environment) = (timeBase, status, environment)
     next.status.interval = new.statusInterval
-    (next.lastStatus, next.statusCount) = (lastStatus, statusCount)
+    (next.lastStatus, next.statusCount, next.lastLevel) = (lastStatus, statusCount, lastLevel)
     (next.regions, next.regionSource, next.regionReporter) = (regions, regionSource, regionReporter)
     (next.power, next.lastSeen) = (power, lastSeen)
     next.location.adopt(location)
@@ -133,6 +133,25 @@ package struct AgentPipeline: Sendable {
   /// Tells attitudes in their frame only.
   package mutating func clearZero() { motion.clearZero() }
 
+  /// Measures how the device is tilted in the vehicle; `lastLevel` tells how that ended.
+  package mutating func startLeveling() {
+    motion.startLeveling(at: now)
+    finishLeveling()
+    power.needsChanged()
+    planPower(at: now)
+  }
+
+  /// Takes the device for level again.
+  package mutating func clearLevel() {
+    motion.clearLevel()
+    status.noteNews()
+  }
+
+  /// How the device is tilted in the vehicle, where that is in force.
+  package var level: LevelCalibration? { motion.manager.level }
+  /// How the last measurement of it ended, and how many have.
+  package private(set) var lastLevel: (outcome: LevelOutcome?, count: Int) = (nil, 0)
+
   /// Looks at the machine's clock, whose time is not the recording's while one is played.
   package mutating func observe(_ system: SystemTime, at timestamp: Timestamp) {
     let before = (timeBase.clock, timeBase.lastStep)
@@ -164,6 +183,8 @@ package struct AgentPipeline: Sendable {
     if let deadline = regions.nextDeadline, timestamp >= deadline {
       publish(regions.advance(to: timestamp), into: send)
     }
+    motion.advanceLeveling(to: timestamp)
+    finishLeveling()
     regionReporter.observe(regions, at: now)
     if let message = regionReporter.due(regions, source: regionSource, at: now, utc: timeBase.utc(at: now)) {
       send(.regionsState(message))
@@ -182,6 +203,7 @@ package struct AgentPipeline: Sendable {
     [
       status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline,
       regionReporter.nextDeadline,
+      motion.levelDeadline,
     ].compactMap { $0 }.min()
   }
 
@@ -236,6 +258,8 @@ package struct AgentPipeline: Sendable {
     message.services = location.services.merging(capabilities.services.mapValues { $0 ?? "available" }) { $1 }
     message.frames = capabilities.frames.map(\.rawValue)
     message.degradations = capabilities.degradations
+    message.orientation = motion.orientation
+    message.level = level.map { StatusMessage.Level($0) }
   }
 
   /// Where the attitude filter stands.
@@ -264,6 +288,7 @@ package struct AgentPipeline: Sendable {
 
   private mutating func process(_ fix: PositionFix, into send: (VehicleMessage) -> Void) {
     let clock = (timeBase.clock, timeBase.lastStep)
+    motion.observe(fix)
     let locations = location.process(fix, &timeBase, into: send)
     if (timeBase.clock, timeBase.lastStep) != clock { status.noteNews() }
     for location in locations {
@@ -285,6 +310,14 @@ package struct AgentPipeline: Sendable {
     activity = motion.activity
     power.observe(activity, since: since)
     location.observe(activity, since: since, at: last, timeBase, into: send)
+  }
+
+  /// The sensors need not do more for it any longer, and what is told is told in other axes.
+  private mutating func finishLeveling() {
+    guard let outcome = motion.drainLevel() else { return }
+    lastLevel = (outcome, lastLevel.count + 1)
+    if case .measured = outcome { status.noteNews() }
+    power.needsChanged()
   }
 
   private func publish(_ events: [RegionEvent], into send: (VehicleMessage) -> Void) {
@@ -345,6 +378,11 @@ extension AgentPipeline {
     }
     // A recorder records rest, too.
     if configuration.isRecording { needs.restless[.accelerometer] = inertial }
+    if motion.isLeveling {
+      let soon = SensorDemand.rate(
+        hertz: configuration.inertial.rate, latency: .seconds(min(1, configuration.inertialLatency)))
+      (needs.restless[.accelerometer], needs.inertial[.accelerometer]) = (soon, soon)
+    }
     return needs
   }
 
@@ -358,27 +396,5 @@ extension AgentPipeline {
       needs.horizontalAccuracy = lastSeen.horizontalAccuracy
     }
     return needs
-  }
-}
-
-extension PipelineConfiguration {
-  /// Seconds that samples may wait for others: no longer than it takes to the next message that is made of them. Below a
-  /// tenth of a second, wakeups cost more than a message is worth.
-  fileprivate var inertialLatency: Double {
-    var latency = inertial.latency
-    if heading.isEnabled { latency = min(latency, max(0.1, heading.interval)) }
-    if attitude.isEnabled { latency = min(latency, max(0.1, attitude.interval)) }
-    return latency
-  }
-}
-
-extension Mobility {
-  /// - Parameter activity: what carries the device.
-  init(_ activity: ActivityType) {
-    switch activity {
-    case .automotive: self = .vehicle
-    case .pedestrian: self = .pedestrian
-    case .other: self = .other
-    }
   }
 }

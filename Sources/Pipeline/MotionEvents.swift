@@ -1,24 +1,33 @@
 internal import Motion
+internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry
 
 /// Watches the samples for what a `motion` message tells: shakes, blows, changes of orientation, rest and movement.
 struct MotionEvents: Sendable {
-  private let enabled: Set<PipelineConfiguration.Motion.Event>
-  private var shakes = ShakeDetector()
-  private var impacts = ImpactDetector()
-  private var orientation = OrientationDetector()
+  private let settings: PipelineConfiguration.Motion
+  private var shakes: ShakeDetector
+  private var impacts: ImpactDetector
+  private var orientations: OrientationDetector
   /// The one detector of rest, whichever events are enabled.
   private var stationary = StationaryDetector()
 
-  init(_ enabled: Set<PipelineConfiguration.Motion.Event>) { self.enabled = enabled }
+  init(_ settings: PipelineConfiguration.Motion) {
+    self.settings = settings
+    shakes = ShakeDetector(settings: settings.shake)
+    impacts = ImpactDetector(settings: settings.impact)
+    orientations = OrientationDetector(settings: settings.orientation)
+  }
 
-  /// Goes on with other events enabled: whether the vehicle rests stays known.
-  func reconfigured(_ enabled: Set<PipelineConfiguration.Motion.Event>) -> MotionEvents {
-    guard enabled != self.enabled else { return self }
-    var next = MotionEvents(enabled)
+  /// Goes on with other settings: whether the vehicle rests stays known, and what has not changed goes on.
+  func reconfigured(_ new: PipelineConfiguration.Motion) -> MotionEvents {
+    var next = MotionEvents(new)
     next.stationary = stationary
+    if new.orientation == settings.orientation { next.orientations = orientations }
+    guard new.events == settings.events else { return next }
+    if new.shake == settings.shake { next.shakes = shakes }
+    if new.impact == settings.impact { next.impacts = impacts }
     return next
   }
 
@@ -29,12 +38,36 @@ struct MotionEvents: Sendable {
   var activity: StationaryDetector.State? { stationary.state }
   var activitySince: Timestamp? { stationary.since }
 
+  /// How the device lies, whether that is told or not; nil until that is known.
+  var orientation: DeviceOrientation? { orientations.orientation }
+
+  /// Takes the speed that a receiver has measured.
+  mutating func observe(_ fix: PositionFix) {
+    guard let speed = fix.speed else { return }
+    stationary.observe(
+      speed: speed, accuracy: AccuracyModel.deviation(fix.speedError), at: fix.timestamp)
+  }
+
+  /// Whether a receiver has just said that the vehicle moves, whatever the sensors say.
+  func isRestContradicted(at timestamp: Timestamp) -> Bool { stationary.isContradicted(at: timestamp) }
+
+  /// Where gravity points, by the newest motion.
+  struct Gravity {
+    /// g, in the axes of the vehicle.
+    var vehicle: Vector3
+    /// From the device's axes to the vehicle's; nil where they are the same.
+    var leveling: Quaternion?
+
+    /// g, in the axes of the device.
+    var device: Vector3 { leveling.map { $0.conjugate.rotate(vehicle) } ?? vehicle }
+  }
+
   typealias Event = (timestamp: Timestamp, event: MotionMessage.Event)
 
   /// - Parameters:
   ///   - scan: as it was admitted.
-  ///   - gravity: g, device frame, from the newest motion; nil while it is not known.
-  mutating func process(_ scan: InertialScan, gravity: Vector3?) -> [Event] {
+  ///   - gravity: nil while it is not known.
+  mutating func process(_ scan: InertialScan, _ gravity: Gravity?) -> [Event] {
     let timestamp = scan.timestamp
     var events: [Event] = []
     if let sample = AccelerometerData(scan) {
@@ -46,24 +79,29 @@ struct MotionEvents: Sendable {
     if let rate = scan.rotationRate, let state = stationary.process(rotationRate: rate, at: timestamp) {
       events.append((timestamp, .activity(state)))
     }
-    if !enabled.contains(.activity) {
+    if !settings.events.contains(.activity) {
       events.removeAll { if case .activity = $0.event { true } else { false } }
     }
     return events
   }
 
-  private mutating func watch(_ sample: AccelerometerData, _ gravity: Vector3, into events: inout [Event]) {
-    let user = sample.acceleration - gravity
-    if enabled.contains(.shake) {
-      for event in shakes.process(userAcceleration: user, at: sample.timestamp) {
-        events.append((event.timestamp, .shake(Self.phase(of: event))))
+  private mutating func watch(_ sample: AccelerometerData, _ gravity: Gravity, into events: inout [Event]) {
+    let acceleration = gravity.leveling?.rotate(sample.acceleration) ?? sample.acceleration
+    let user = acceleration - gravity.vehicle
+    if settings.events.contains(.shake) {
+      for event in shakes.process(userAcceleration: user, gravity: gravity.vehicle, at: sample.timestamp) {
+        events.append((event.timestamp, .shake(Self.phase(of: event), axis: event.axis)))
       }
     }
-    if enabled.contains(.impact), let impact = impacts.process(userAcceleration: user, at: sample.timestamp) {
+    if settings.events.contains(.impact),
+      let impact = impacts.process(userAcceleration: user, at: sample.timestamp)
+    {
       events.append(
         (impact.timestamp, .impact(side: impact.side, peak: impact.peak, direction: impact.direction)))
     }
-    if enabled.contains(.orientation), let new = orientation.process(gravity: gravity, at: sample.timestamp) {
+    if let new = orientations.process(gravity: gravity.device, at: sample.timestamp),
+      settings.events.contains(.orientation)
+    {
       events.append((sample.timestamp, .orientation(new)))
     }
   }

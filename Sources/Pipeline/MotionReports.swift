@@ -16,6 +16,10 @@ struct MotionReports: Sendable {
   private var angles: (frame: AttitudeReferenceFrame, angles: EulerAngles)?
   /// The attitude at the command `zero`; its frame is that of the turn since.
   private var zero: (frame: AttitudeReferenceFrame, attitude: Attitude)?
+  /// Under way since the command `level`.
+  private var leveling: LevelMeasurement?
+  /// How the last one ended, until it is drained.
+  private var levelOutcome: LevelOutcome?
 
   /// Of the first scan.
   private var start: Timestamp?
@@ -34,7 +38,7 @@ struct MotionReports: Sendable {
       followsCourse: configuration.location.activity == .automotive)
     headingGate = IntervalGate(interval: configuration.heading.interval)
     attitudeGate = IntervalGate(interval: configuration.attitude.interval)
-    events = MotionEvents(configuration.motion.events)
+    events = MotionEvents(configuration.motion)
   }
 
   /// Goes on under another configuration: a settled filter and what is known of rest stay.
@@ -42,8 +46,8 @@ struct MotionReports: Sendable {
     var next = MotionReports(new)
     next.manager = manager
     next.manager.frame = new.attitude.frame
-    next.events = events.reconfigured(new.motion.events)
-    next.zero = zero
+    next.events = events.reconfigured(new.motion)
+    (next.zero, next.leveling, next.levelOutcome) = (zero, leveling, levelOutcome)
     return next
   }
 
@@ -53,6 +57,9 @@ struct MotionReports: Sendable {
 
   /// The accelerometer has fallen silent: nobody sees the end of a rest.
   mutating func forgetActivity() { events.forgetActivity() }
+
+  /// Takes a receiver's report as it comes.
+  mutating func observe(_ fix: PositionFix) { events.observe(fix) }
 
   mutating func observe(_ location: Location, time: UTCTime) {
     manager.update(location: location.coordinate, altitude: location.ellipsoidalAltitude, time: time)
@@ -65,11 +72,14 @@ struct MotionReports: Sendable {
     var scans: [InertialScan] = []
     scans.reserveCapacity(block.count)
     manager.process(block) { scans.append($0) }
-    let gravity = manager.deviceMotion?.gravity
+    let gravity = manager.deviceMotion.map {
+      MotionEvents.Gravity(vehicle: $0.gravity, leveling: manager.level?.rotation)
+    }
     for scan in scans {
-      for (timestamp, event) in events.process(scan, gravity: gravity) {
+      for (timestamp, event) in events.process(scan, gravity) {
         send(.motion(MotionMessage(time: timeBase.utc(at: timestamp), event: event)))
       }
+      level(scan)
     }
     if let first = block.first, start == nil { start = first.timestamp }
     // The filter's clock is the gyroscope's; a device that turns out to have none goes by its accelerometer.
@@ -109,6 +119,63 @@ struct MotionReports: Sendable {
       calibration: current?.magneticField?.accuracy, isAtRest: activity == .stationary)
   }
 
+  /// How the device lies by its own axes; nil while no accelerometer says so.
+  var orientation: DeviceOrientation? { manager.isAvailable(.accelerometer) ? events.orientation : nil }
+
+  // MARK: The command level
+
+  /// Whether the tilt is being measured.
+  var isLeveling: Bool { leveling != nil }
+  var levelDeadline: Timestamp? { leveling?.deadline }
+
+  /// Measures how the device is tilted in the vehicle, or joins the measurement that is under way.
+  mutating func startLeveling(at now: Timestamp) {
+    guard manager.isAvailable(.accelerometer) else { return endLeveling(.failure(.noAccelerometer)) }
+    guard activity != .moving else { return endLeveling(.failure(.moving)) }
+    if leveling == nil { leveling = LevelMeasurement(at: now) }
+  }
+
+  mutating func clearLevel() {
+    leveling = nil
+    adopt(nil)
+  }
+
+  /// How the measurement ended, once.
+  mutating func drainLevel() -> LevelOutcome? {
+    defer { levelOutcome = nil }
+    return levelOutcome
+  }
+
+  mutating func advanceLeveling(to now: Timestamp) {
+    if let leveling, leveling.deadline <= now { endLeveling(.failure(leveling.failureAtDeadline)) }
+  }
+
+  private mutating func level(_ scan: InertialScan) {
+    guard leveling != nil, let sample = AccelerometerData(scan) else { return }
+    let activity = events.isRestContradicted(at: scan.timestamp) ? .moving : self.activity
+    if let result = leveling?.process(sample, activity) { endLeveling(result) }
+  }
+
+  private mutating func endLeveling(_ result: Result<LevelCalibration, LevelFailure>) {
+    leveling = nil
+    switch result {
+    case .success(let level):
+      adopt(level)
+      levelOutcome = .measured(StatusMessage.Level(level))
+    case .failure(let failure): levelOutcome = .failed(failure)
+    }
+  }
+
+  /// Goes on in other axes: what is told against an earlier attitude is told against the same one.
+  private mutating func adopt(_ level: LevelCalibration?) {
+    let (before, after) = (manager.level?.rotation ?? .identity, level?.rotation ?? .identity)
+    manager.level = level
+    angles = nil
+    guard let zero else { return }
+    let turned = Attitude(quaternion: (zero.attitude.quaternion * before * after.conjugate).normalized)
+    self.zero = (zero.frame, turned)
+  }
+
   // MARK: The command zero
 
   /// Tells attitudes relative to this moment, too, from now on.
@@ -125,9 +192,9 @@ struct MotionReports: Sendable {
 
   private mutating func publishHeading(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
     guard settings.heading.isEnabled, headingGate.isOpen(at: timestamp),
-      let magneticHeading = manager.magneticHeading,
+      let attitude = manager.magneticAttitude,
       let heading = heading.process(
-        magneticHeading: magneticHeading, accuracy: manager.headingAccuracy,
+        attitude: attitude, accuracy: manager.headingAccuracy,
         calibration: manager.deviceMotion?.magneticField?.accuracy, at: timestamp)
     else { return }
     send(.heading(HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)))

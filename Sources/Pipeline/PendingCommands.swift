@@ -34,6 +34,7 @@ package struct PendingCommands: Sendable {
 
   private var searches: [Search] = []
   private var statuses: [(sender: Sender, after: Int)] = []
+  private var levels: [(sender: Sender, after: Int)] = []
   private var lastLocation: LocationMessage?
 
   /// More than this many of a kind do not wait: the oldest is answered early.
@@ -91,6 +92,21 @@ package struct PendingCommands: Sendable {
     guard !statuses.isEmpty else { return [] }
     defer { statuses.removeAll { $0.after < number } }
     return statuses.filter { $0.after < number }.map(\.sender)
+  }
+
+  /// Waits for the measurement of the level after the one of this number.
+  package mutating func awaitLevel(_ sender: Sender, after number: Int) { levels.append((sender, number)) }
+
+  package mutating func measured(level number: Int) -> [Sender] {
+    guard !levels.isEmpty else { return [] }
+    defer { levels.removeAll { $0.after < number } }
+    return levels.filter { $0.after < number }.map(\.sender)
+  }
+
+  /// Those who wait for a measurement that was called off.
+  package mutating func endLevels() -> [Sender] {
+    defer { levels = [] }
+    return levels.map(\.sender)
   }
 
   /// When a command waits no longer.

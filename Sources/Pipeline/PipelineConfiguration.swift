@@ -93,7 +93,7 @@ extension PipelineConfiguration {
     package var interval: Double
     /// Degrees that the heading must turn to be published again.
     package var filter: Double
-    /// Which axis of the device is ahead.
+    /// How the device is mounted, and so which of its sides is ahead.
     package var orientation: DeviceOrientation
 
     package init(isEnabled: Bool, interval: Double, filter: Double, orientation: DeviceOrientation) {
@@ -130,10 +130,19 @@ extension PipelineConfiguration {
     package var events: Set<Event>
     /// Whether impacts and shakes are detected at rest, too, where accuracy lets the sensors sleep.
     package var watchesAtRest: Bool
+    package var shake: ShakeDetector.Settings
+    package var impact: ImpactDetector.Settings
+    package var orientation: OrientationDetector.Settings
 
-    package init(events: Set<Event>, watchesAtRest: Bool) {
+    package init(
+      events: Set<Event>, watchesAtRest: Bool, shake: ShakeDetector.Settings, impact: ImpactDetector.Settings,
+      orientation: OrientationDetector.Settings
+    ) {
       self.events = events
       self.watchesAtRest = watchesAtRest
+      self.shake = shake
+      self.impact = impact
+      self.orientation = orientation
     }
   }
 

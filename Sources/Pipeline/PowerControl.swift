@@ -69,3 +69,25 @@ struct PowerControl: Sendable {
 
   func accounts(at time: Timestamp) -> [EnergyComponent: EnergyAccount] { ledger.accounts(at: time) }
 }
+
+extension PipelineConfiguration {
+  /// Seconds that samples may wait for others: no longer than it takes to the next message that is made of them. Below a
+  /// tenth of a second, wakeups cost more than a message is worth.
+  var inertialLatency: Double {
+    var latency = inertial.latency
+    if heading.isEnabled { latency = min(latency, max(0.1, heading.interval)) }
+    if attitude.isEnabled { latency = min(latency, max(0.1, attitude.interval)) }
+    return latency
+  }
+}
+
+extension Mobility {
+  /// - Parameter activity: what carries the device.
+  init(_ activity: ActivityType) {
+    switch activity {
+    case .automotive: self = .vehicle
+    case .pedestrian: self = .pedestrian
+    case .other: self = .other
+    }
+  }
+}

@@ -21,9 +21,12 @@ package enum RemoteCommand: Hashable, Sendable {
   case regionState(identifier: String?)
   /// Tells attitudes relative to now, too; or no longer.
   case zero(isCleared: Bool)
+  /// Measures how the device is tilted in the vehicle, and takes it for level from now on; or takes it as it is again.
+  case level(isCleared: Bool)
 
   package static let names = [
     "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
+    "level",
   ]
   /// Bytes of a request.
   package static let sizeLimit = 65_536
@@ -54,6 +57,7 @@ package enum RemoteCommand: Hashable, Sendable {
       }
       self = .regionState(identifier: identifier)
     case "zero": self = .zero(isCleared: json["clear"]?.bool ?? false)
+    case "level": self = .level(isCleared: json["clear"]?.bool ?? false)
     default:
       throw JSONError(
         "there is no command \"\(name.prefix(40))\"; there are \(Self.names.joined(separator: ", "))")

@@ -3,6 +3,7 @@ import Logging
 import Motion
 import Sensors
 import Spatial
+import Telemetry
 import TestSupport
 import Testing
 
@@ -66,6 +67,34 @@ import Testing
       #expect(kept.made == Self.start.advanced(bySeconds: 30))
       #expect(abs((kept.gyroBias(at: nil)?.bias.x ?? 0) - 0.02) < 2e-4)
       #expect(try pipeline(kept).calibration.gyroBiases == kept.gyroBiases)
+    }
+  }
+
+  @Test func aLevelIsKeptAtOnceAndSoIsItsEnd() throws {
+    try withFolder { folder in
+      let path = folder + "/calibration"
+      func kept() -> LevelCalibration? {
+        var reader = store(path)
+        return reader.load(now: Self.start)?.level
+      }
+      var first = store(path)
+      var before = try pipeline(nil)
+      rest(&before, seconds: 0..<4, bias: 0.02)
+      first.keep(before, at: Timestamp(seconds: 4))
+      before.startLeveling()
+      rest(&before, seconds: 4..<8, bias: 0.02)
+      let level = try #require(before.level)
+      first.keep(before, at: Timestamp(seconds: 8))
+      #expect(kept() == level)
+      // After a restart it is in force again.
+      var second = store(path)
+      let loaded = second.load(now: Self.start)
+      var restarted = try pipeline(loaded)
+      #expect(restarted.level == level)
+      #expect(restarted.report(.online, at: Timestamp(seconds: 0)).level != nil)
+      restarted.clearLevel()
+      second.keep(restarted, at: Timestamp(seconds: 1))
+      #expect(kept() == nil)
     }
   }
 

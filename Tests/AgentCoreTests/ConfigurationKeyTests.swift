@@ -11,6 +11,7 @@ import Testing
     "iio.accelerometer": "off", "iio.gyroscope": "off", "iio.magnetometer": "off", "iio.barometer": "off",
     "iio.mount_matrix": "imu = 0, 1, 0; -1, 0, 0; 0, 0, 1", "replay.date": "2026-11-21",
     "simulation.start": "2026-11-21T08:00:00Z", "privacy.zones": "48 11 300 blur", "motion.events": "shake",
+    "motion.shake_axes": "vertical", "motion.impact_sides": "left", "motion.orientations": "faceUp",
     "sensors.required": "barometer", "mqtt.broker": "mqtt://broker.example", "mqtt.profile": "owntracks",
     "metrics.file": "/tmp/odograph.prom", "owntracks.tid": "v1", "remote.keys": "heading.interval",
     "mqtt.topic_root": "fleet/v1", "mqtt.backoff_base": "2", "mqtt.backoff_limit": "60",

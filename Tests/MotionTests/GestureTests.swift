@@ -1,3 +1,4 @@
+import Foundation
 import Motion
 import Spatial
 import TestSupport
@@ -22,19 +23,96 @@ import Testing
 
   @Test func aShakeBeginsAndEnds() {
     let events = run([1, -1, 1, -1, 1, -1])
-    #expect(events == [.began(Timestamp(seconds: 0.15)), .ended(Timestamp(seconds: 1.15), swings: 6)])
+    #expect(
+      events == [
+        .began(Timestamp(seconds: 0.15), axis: nil), .ended(Timestamp(seconds: 1.15), swings: 6, axis: nil),
+      ])
   }
 
   @Test func aBumpAndItsReboundAreCancelled() {
     #expect(
       run([1, -1])
-        == [.began(Timestamp(seconds: 0.15)), .cancelled(Timestamp(seconds: 0.55), .tooFewSwings)])
+        == [
+          .began(Timestamp(seconds: 0.15), axis: nil),
+          .cancelled(Timestamp(seconds: 0.55), .tooFewSwings, axis: nil),
+        ])
   }
 
-  @Test func whatLastsTooLongIsCancelledOnceAndNeedsQuiet() {
+  /// As UIKit's `motionCancelled`: what lasts for more than a second is no gesture.
+  @Test func whatLastsLongerThanASecondIsCancelledOnceAndNeedsQuiet() {
     let swings = (0..<30).map { $0.isMultiple(of: 2) ? 1.0 : -1.0 }
     let events = run(swings)
-    #expect(events == [.began(Timestamp(seconds: 0.15)), .cancelled(Timestamp(seconds: 3.01), .tooLong)])
+    #expect(
+      events == [
+        .began(Timestamp(seconds: 0.15), axis: nil),
+        .cancelled(Timestamp(seconds: 1.05), .tooLong, axis: nil),
+      ])
+  }
+
+  /// The quiet that ends it is no part of the shake.
+  @Test func whatLastsLessThanASecondIsNotCancelledByTheQuietAfterIt() {
+    let events = run((0..<7).map { $0.isMultiple(of: 2) ? 1.0 : -1.0 })
+    #expect(events.last == .ended(Timestamp(seconds: 1.3), swings: 7, axis: nil))
+  }
+
+  private func settings(_ change: (inout ShakeDetector.Settings) -> Void) -> ShakeDetector.Settings {
+    var settings = ShakeDetector.Settings()
+    change(&settings)
+    return settings
+  }
+
+  /// Six swings of 2 g along a line, with gravity known, however the device is held.
+  private func shake(
+    along line: Vector3, gravity: Vector3, _ settings: ShakeDetector.Settings = .init()
+  ) -> [ShakeDetector.Event] {
+    var detector = ShakeDetector(settings: settings)
+    return (0..<200).flatMap { index in
+      let swing = index / 15
+      let value = swing < 6 && index % 15 < 4 ? (swing.isMultiple(of: 2) ? 2.0 : -2.0) : 0
+      return detector.process(
+        userAcceleration: value * line, gravity: gravity, at: Timestamp(seconds: Double(index) / 100))
+    }
+  }
+
+  @Test(arguments: [
+    (0.0, ShakeDetector.Axis.vertical), (40, .vertical), (50, .horizontal), (90, .horizontal),
+    (130, .horizontal), (140, .vertical), (180, .vertical),
+  ])
+  func horizontalAndVerticalAreToldApart(degrees: Double, axis: ShakeDetector.Axis) {
+    var generator = SplitMix(seed: 5)
+    for _ in 0..<20 {
+      let held = Quaternion(
+        angle: generator.uniform(0...6),
+        axis: Vector3(generator.normal(), generator.normal(), generator.normal()))
+      let line = Vector3(0, sin(degrees.radians), -cos(degrees.radians))
+      let events = shake(along: held.rotate(line), gravity: held.rotate(Vector3(0, 0, -1)))
+      #expect(events.map(\.axis) == [axis, axis])
+      let isWhole = if case .ended(_, swings: 6, _)? = events.last { true } else { false }
+      #expect(isWhole, "\(events)")
+    }
+  }
+
+  @Test func theOtherLineIsNotLookedAtWhereOneIsChosen() {
+    let down = Vector3(0, 0, -1)
+    let vertical = settings { $0.axes = [.vertical] }
+    let horizontal = settings { $0.axes = [.horizontal] }
+    #expect(shake(along: down, gravity: down, vertical).count == 2)
+    #expect(shake(along: Vector3(1, 0, 0), gravity: down, vertical).isEmpty)
+    #expect(shake(along: Vector3(1, 0, 0), gravity: down, horizontal).count == 2)
+    #expect(shake(along: down, gravity: down, horizontal).isEmpty)
+    #expect(shake(along: down, gravity: down, settings { $0.axes = [] }).isEmpty)
+    // Without gravity nobody knows.
+    #expect(shake(along: down, gravity: .zero, vertical).isEmpty)
+  }
+
+  @Test func everySettingIsObeyed() {
+    let (line, down) = (Vector3(1, 0, 0), Vector3(0, 0, -1))
+    #expect(shake(along: line, gravity: down, settings { $0.threshold = 2.1 }).isEmpty)
+    #expect(shake(along: line, gravity: down, settings { $0.swingInterval = 0.1 }).isEmpty)
+    let many = shake(along: line, gravity: down, settings { $0.minimumSwings = 7 })
+    #expect(many.last == .cancelled(Timestamp(seconds: 1.15), .tooFewSwings, axis: .horizontal))
+    let short = shake(along: line, gravity: down, settings { $0.maximumDuration = 0.5 })
+    #expect(short.last == .cancelled(Timestamp(seconds: 0.6), .tooLong, axis: .horizontal))
   }
 
   @Test(arguments: [[1.0], [1, 1, 1, 1, 1, 1], []])
@@ -50,7 +128,7 @@ import Testing
   @Test func twoShakesAreTwo() {
     let events = run([1, -1, 1, -1, 0, 0, 0, 0, 1, -1, 1, -1])
     #expect(events.count == 4)
-    #expect(events.last == .ended(Timestamp(seconds: 2.05), swings: 4))
+    #expect(events.last == .ended(Timestamp(seconds: 2.05), swings: 4, axis: nil))
   }
 
   @Test func itEndsThoughSamplesStop() {
@@ -62,7 +140,10 @@ import Testing
     }
     #expect(detector.isShaking)
     #expect(detector.advance(to: Timestamp(seconds: 0.7)).isEmpty)
-    #expect(detector.advance(to: Timestamp(seconds: 60)) == [.ended(Timestamp(seconds: 0.8), swings: 5)])
+    #expect(
+      detector.advance(to: Timestamp(seconds: 60)) == [
+        .ended(Timestamp(seconds: 0.8), swings: 5, axis: nil)
+      ])
     #expect(!detector.isShaking)
   }
 
@@ -86,90 +167,5 @@ import Testing
         #expect(isOpen == detector.isShaking)
       }
     }
-  }
-}
-
-@Suite struct ImpactDetectorTests {
-  private func run(_ samples: [(Double, Vector3)]) -> [Impact] {
-    var detector = ImpactDetector()
-    return samples.compactMap {
-      detector.process(userAcceleration: $0.1, at: Timestamp(seconds: $0.0))
-    }
-  }
-
-  /// A half sine of 60 ms, then a rebound of the other sign, at 200 Hz; quiet until 2 s.
-  private func blow(_ direction: Vector3, peak: Double, rebound: Double, at start: Double = 0.1)
-    -> [(Double, Vector3)]
-  {
-    (0..<400).map { index in
-      let time = Double(index) / 200
-      let phase = (time - start) / 0.06
-      let shape: Double =
-        switch phase {
-        case 0..<1: peak * 4 * phase * (1 - phase)
-        case 1..<2: -rebound * 4 * (phase - 1) * (2 - phase)
-        default: 0
-        }
-      return (time, direction * shape)
-    }
-  }
-
-  @Test(arguments: [
-    (Vector3(0, 1, 0), Impact.Side.front), (Vector3(0, -1, 0), .rear), (Vector3(-1, 0, 0), .left),
-    (Vector3(1, 0, 0), .right), (Vector3(0, 0, 1), .top), (Vector3(0, 0, -1), .bottom),
-    (Vector3(0.6, 0.8, 0), .front), (Vector3(-0.8, 0.6, 0), .left),
-  ])
-  func theStruckSideAndThePeak(direction: Vector3, side: Impact.Side) throws {
-    // The rebound is larger than the blow: it must not decide.
-    let impacts = run(blow(direction, peak: 5, rebound: 7))
-    #expect(impacts.count == 1)
-    let impact = try #require(impacts.first)
-    #expect(impact.side == side)
-    #expect(abs(impact.peak - 5) < 0.1)
-    #expect((impact.direction - direction).length < 1e-9)
-    #expect(abs(impact.timestamp.seconds - 0.11) < 0.006)
-  }
-
-  @Test func ringingIsOneEvent() {
-    let samples = (0..<400).map { index -> (Double, Vector3) in
-      let time = Double(index) / 200
-      let sign = index.isMultiple(of: 4) ? 1.0 : -1.0
-      return (time, Vector3(0, time < 1 ? sign * (6 - 5 * time) : 0, 0))
-    }
-    #expect(run(samples).count == 1)
-  }
-
-  @Test func twoBlowsAreTwo() {
-    let second = blow(Vector3(1, 0, 0), peak: 4, rebound: 1).map { ($0.0 + 2, $0.1) }
-    #expect(run(blow(Vector3(0, 1, 0), peak: 5, rebound: 3) + second).map(\.side) == [.front, .right])
-  }
-
-  @Test func brakingIsNone() {
-    #expect(run(blow(Vector3(0, 1, 0), peak: 1.2, rebound: 0.5)).isEmpty)
-  }
-
-  @Test func aBlowIsReportedThoughSamplesStop() {
-    var detector = ImpactDetector()
-    #expect(detector.process(userAcceleration: Vector3(0, 0, -8), at: Timestamp(seconds: 1)) == nil)
-    #expect(detector.advance(to: Timestamp(seconds: 1.1)) == nil)
-    let impact = detector.advance(to: Timestamp(seconds: 1.2))
-    #expect(impact?.side == .bottom && impact?.peak == 8)
-    #expect(detector.advance(to: Timestamp(seconds: 9)) == nil)
-  }
-
-  @Test func whateverComesInPeaksAreAboveTheThreshold() {
-    var generator = SplitMix.announced()
-    var detector = ImpactDetector()
-    var last: Timestamp?
-    for index in 0..<20_000 {
-      var value = Vector3(generator.normal(), generator.normal(), generator.normal()) * 0.9
-      if generator.uniform(0...1) < 0.01 { value.y = .infinity }
-      guard let impact = detector.process(userAcceleration: value, at: Timestamp(seconds: Double(index) / 50))
-      else { continue }
-      #expect(impact.peak >= 2.5 && impact.peak.isFinite && abs(impact.direction.length - 1) < 1e-9)
-      if let last { #expect(impact.timestamp.seconds(since: last) > 0.3) }
-      last = impact.timestamp
-    }
-    #expect(last != nil)
   }
 }

@@ -18,6 +18,7 @@ import Testing
     calibration.magnetometer = magnetometer
     calibration.magnetometerLag = 0.014
     calibration.gyroscopeScaleError = Vector3(0.01, 0.02, -1e-3)
+    calibration.level = LevelCalibration(gravity: Vector3(0.1, -0.7, -0.6))
     return calibration
   }()
 
@@ -52,6 +53,16 @@ import Testing
   func biasFollowsTheTemperature(temperature: Double?, x: Double) throws {
     let bias = try #require(Self.calibration.gyroBias(at: temperature))
     #expect(abs(bias.bias.x - x) < 1e-12)
+  }
+
+  @Test func aLevelGoesWithTheAccelerometerThatItWasMeasuredOn() {
+    var calibration = MotionCalibration()
+    calibration.level = LevelCalibration(gravity: Vector3(0.1, 0, -1))
+    #expect(!calibration.isEmpty)
+    let first = calibration.bind(.accelerometer, to: "bmi160")
+    #expect(!first && calibration.level != nil)
+    let other = calibration.bind(.accelerometer, to: "lsm6dsox")
+    #expect(other && calibration.level == nil)
   }
 
   @Test func oneBiasIsKeptForEachStep() {
@@ -89,6 +100,7 @@ import Testing
     #expect(bind(.magnetometer, "ak8963"))
     #expect(calibration.magnetometer == nil && calibration.gyroBiases.count == 2)
     #expect(bind(.gyroscope, "bmi160"))
+    #expect(bind(.accelerometer, "icm20948"))
     #expect(calibration.isEmpty)
     #expect(!bind(.gyroscope, "icm20948"))
   }

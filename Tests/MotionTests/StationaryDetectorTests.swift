@@ -58,6 +58,75 @@ import Testing
     #expect(detector.state == nil)
   }
 
+  /// Even braking: nothing in the band that shows motion. The receiver tells the speed at an interval.
+  private func brake(
+    from start: Double, interval: Double?, accuracy: Double? = 0.1, hertz: Double = 100
+  ) -> [(Double, speed: Double, since: Double)] {
+    var generator = SplitMix(seed: 11)
+    var detector = StationaryDetector()
+    var told: [(Double, speed: Double, since: Double)] = []
+    var nextFix = 0.0
+    for index in 0..<Int(40 * hertz) {
+      let time = Double(index) / hertz
+      // On the way for ten seconds, then 1 m/s² until it stands.
+      let speed = max(0, min(start, start - (time - 10)))
+      let sway = time < 10 ? 0.05 * sin(2 * .pi * 1.5 * time) : 0
+      let force = time >= 10 && speed > 0 ? 0.1 : 0
+      let noise = Vector3(generator.normal(), generator.normal(), generator.normal()) * 0.002
+      if let interval, time >= nextFix {
+        nextFix += interval
+        detector.observe(
+          speed: max(0, speed + 0.05 * generator.normal()), accuracy: accuracy, at: Timestamp(seconds: time))
+      }
+      let state = detector.process(
+        acceleration: Vector3(sway, force, -1) + noise, at: Timestamp(seconds: time))
+      if state == .stationary { told.append((time, speed, detector.since?.seconds ?? .nan)) }
+    }
+    return told
+  }
+
+  @Test func evenBrakingIsTakenForRestWithoutAReceiverAlone() throws {
+    let alone = try #require(brake(from: 15, interval: nil).first)
+    #expect(alone.speed > 5)
+  }
+
+  @Test(
+    arguments: [0.1, 1, 5, 10],
+    // What gpsd says of it, derived from positions, is far too much.
+    [0.1, 8.5, nil])
+  func noRestBeginsWhileTheReceiverSaysOtherwise(interval: Double, accuracy: Double?) throws {
+    let told = brake(from: 15, interval: interval, accuracy: accuracy)
+    #expect(told.allSatisfy { $0.speed < 0.6 }, "\(told)")
+    let rest = try #require(told.first)
+    // Told soon after the first fix that admits it, and not as if it had begun before.
+    #expect(rest.0 < 25 + interval + 2.5 && rest.since > 25 - interval - 0.6, "\(rest)")
+  }
+
+  /// In a tunnel the last fix is stale after a few seconds, and the sensors decide alone again.
+  @Test func aReceiverThatFallsSilentHasNoSay() {
+    var detector = StationaryDetector()
+    for index in 0..<1000 {
+      let time = Double(index) / 100
+      if index % 100 == 0, index < 200 {
+        detector.observe(speed: 15, accuracy: 0.1, at: Timestamp(seconds: time))
+      }
+      _ = detector.process(
+        acceleration: Vector3(1e-4 * Double(index % 7), 0, -1), at: Timestamp(seconds: time))
+      if time > 1.1, time < 3.4 { #expect(detector.isContradicted(at: Timestamp(seconds: time))) }
+      if time < 3.4 { #expect(detector.state == nil) }
+    }
+    #expect(detector.state == .stationary)
+  }
+
+  @Test func nonsenseFromAReceiverDecidesNothing() {
+    var detector = StationaryDetector()
+    detector.observe(speed: .nan, accuracy: nil, at: Timestamp(seconds: 1))
+    detector.observe(speed: .infinity, accuracy: .nan, at: Timestamp(seconds: 1))
+    #expect(!detector.isContradicted(at: Timestamp(seconds: 1)))
+    detector.observe(speed: 0.3, accuracy: .nan, at: Timestamp(seconds: 1))
+    #expect(!detector.isContradicted(at: Timestamp(seconds: 1)))
+  }
+
   /// A recorded drive of nine minutes with centimetre-accurate speed beside it.
   @Test(.needs(.recordings("gnss-imu-drive")), arguments: [false, true])
   func agreesWithARealDrive(useGyro: Bool) throws {

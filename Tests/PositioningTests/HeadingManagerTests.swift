@@ -18,16 +18,17 @@ import Testing
     #expect(CardinalPoint(direction: direction) == point)
   }
 
-  /// A device whose top points to 30° magnetic, held in each way.
+  /// A device that lies flat, its top to 30° magnetic, held in each way; `OrientationHeadingTests` tilts it.
   @Test(arguments: [
     (DeviceOrientation.portrait, 30.0), (.landscapeLeft, 120), (.portraitUpsideDown, 210),
     (.landscapeRight, 300), (.faceUp, 30),
   ])
   func theOrientationTurnsTheReference(orientation: DeviceOrientation, expected: Double) throws {
     var manager = HeadingManager(headingOrientation: orientation)
-    let candidate = manager.process(magneticHeading: 30, accuracy: 3, at: time(0))
+    let flat = Attitude(eulerAngles: EulerAngles(roll: 0, pitch: 0, yaw: (270.0 - 30).radians))
+    let candidate = manager.process(attitude: flat, accuracy: 3, at: time(0))
     let heading = try #require(candidate)
-    #expect(heading.magneticHeading == expected)
+    #expect(abs(heading.magneticHeading - expected) < 1e-9)
     #expect(heading.trueHeading == nil && heading.headingAccuracy == 3)
   }
 

@@ -8,8 +8,9 @@ import Testing
   private let time = UTCTime(nanoseconds: 1_795_248_930_125_000_000)
 
   @Test(arguments: [
-    (MotionMessage.Event.shake(.began), #""event":"shake","phase":"began""#),
-    (.shake(.cancelled), #""event":"shake","phase":"cancelled""#),
+    (MotionMessage.Event.shake(.began, axis: nil), #""event":"shake","phase":"began""#),
+    (.shake(.ended, axis: .horizontal), #""event":"shake","phase":"ended","axis":"horizontal""#),
+    (.shake(.cancelled, axis: .vertical), #""event":"shake","phase":"cancelled","axis":"vertical""#),
     (
       .impact(side: .front, peak: 4.25, direction: Vector3(0, 1, 0)),
       #""event":"impact","side":"front","peak":4.25,"direction":[0,1,0]"#

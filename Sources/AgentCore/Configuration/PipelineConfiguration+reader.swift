@@ -13,13 +13,45 @@ extension PipelineConfiguration {
       attitude: Attitude(
         isEnabled: try reader.flag("attitude.enabled"), interval: try reader.number("attitude.interval"),
         frame: try reader.choice("attitude.frame")),
-      motion: Motion(
-        events: try reader.choices("motion.events"),
-        watchesAtRest: try reader.flag("motion.events_at_rest")),
+      motion: try Motion(reader),
       privacy: try PrivacyPolicy(reader), statusInterval: try reader.number("status.interval"),
       inertial: Inertial(rate: try reader.number("iio.rate"), latency: try reader.number("iio.latency")),
       isRecording: isRecording, energy: try EnergyFigures(reader), isVirtual: isVirtual)
   }
+}
+
+extension PipelineConfiguration.Motion {
+  fileprivate init(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    var shake = ShakeDetector.Settings()
+    shake.threshold = try reader.number("motion.shake_threshold")
+    shake.swingInterval = try reader.number("motion.shake_interval")
+    shake.minimumSwings = try reader.integer("motion.shake_swings")
+    shake.maximumDuration = try reader.number("motion.shake_duration")
+    shake.axes = try reader.choices("motion.shake_axes")
+    var impact = ImpactDetector.Settings()
+    impact.threshold = try reader.number("motion.impact_threshold")
+    impact.pulseDuration = try reader.number("motion.impact_duration")
+    impact.quietTime = try reader.number("motion.impact_quiet")
+    impact.sides = try reader.choices("motion.impact_sides")
+    var orientation = OrientationDetector.Settings()
+    orientation.captureAngle = try reader.number("motion.orientation_angle")
+    orientation.settlingTime = try reader.number("motion.orientation_duration")
+    orientation.orientations = try reader.choices("motion.orientations")
+    self.init(
+      events: try reader.choices("motion.events"),
+      watchesAtRest: try reader.flag("motion.events_at_rest"), shake: shake, impact: impact,
+      orientation: orientation)
+    // Swings that come as fast as they may must fit.
+    let shortest = Double(shake.minimumSwings - 1) * Self.quickestSwing
+    guard shortest > shake.maximumDuration else { return }
+    throw reader.problem(
+      "motion.shake_swings",
+      "\(shake.minimumSwings) swings take longer than motion.shake_duration = \(shake.maximumDuration); lower it or allow longer shakes",
+      .conflict)
+  }
+
+  /// Seconds from one swing to the next: nobody shakes a device faster than ten times to and fro a second.
+  private static let quickestSwing = 0.05
 }
 
 extension PipelineConfiguration.Location {

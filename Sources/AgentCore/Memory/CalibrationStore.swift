@@ -6,12 +6,15 @@ internal import Spatial
 
 /// Keeps the motion calibration in a file, so that a restarted agent need not learn it anew.
 ///
-/// The file is replaced as a whole, at a calm pace because flash wears and calibrations change slowly. One that is damaged is
+/// The file is replaced as a whole, at a calm pace because flash wears and calibrations change slowly; a level that somebody has
+/// measured is kept at once. One that is damaged is
 /// set aside under a dated name. A disk that fails costs the calibration, never the agent.
 struct CalibrationStore: Sendable {
   let path: String
   private let log: Logger
   private var stored: MotionCalibration?
+  /// That was tried to be kept last.
+  private var level: LevelCalibration?
   private var nextLook: Timestamp?
   private var nextSave: Timestamp?
   private var hasLoggedDiscard = false
@@ -34,7 +37,7 @@ struct CalibrationStore: Sendable {
     do {
       guard let bytes = try AtomicFile.read(path, limit: Self.largest) else { return nil }
       let calibration = try MotionCalibration(text: String(decoding: bytes, as: UTF8.self))
-      stored = calibration
+      (stored, level) = (calibration, calibration.level)
       log.info(
         .calibrationLoaded, "calibration loaded",
         metadata: ["path": "\(path)", "made": "\(calibration.made?.rfc3339 ?? "at an unknown time")"])
@@ -67,6 +70,7 @@ struct CalibrationStore: Sendable {
 
   /// Saves when it is time to: at its pace, and soon after a calibration was found not to fit any more.
   mutating func keep(_ pipeline: AgentPipeline, at timestamp: Timestamp) {
+    if pipeline.level != level { return save(pipeline, at: timestamp) }
     guard let look = nextLook, let save = nextSave else {
       nextLook = timestamp.advanced(bySeconds: Self.look)
       nextSave = timestamp.advanced(bySeconds: Self.pace)
@@ -89,6 +93,7 @@ struct CalibrationStore: Sendable {
   /// Saves what differs from what is in the file.
   mutating func save(_ pipeline: AgentPipeline, at timestamp: Timestamp) {
     var calibration = pipeline.calibration
+    level = calibration.level
     calibration.made = stored?.made
     guard calibration != stored, stored != nil || !calibration.isEmpty else { return }
     calibration.made = pipeline.utc(at: timestamp)

@@ -71,7 +71,10 @@ enum StatusText {
     if let accuracy = motion["headingAccuracy"]?.double { parts.append("heading within \(accuracy)°") }
     if let level = motion["calibration"]?.string { parts.append("magnetometer \(level)") }
     if motion["atRest"]?.bool == true { parts.append("at rest") }
+    if let orientation = document["status"]?["orientation"]?.string { parts.append(orientation) }
+    let level = document["status"]?["level"]?["tilt"]?.double
     return [row("attitude", parts.joined(separator: ", "))]
+      + (level.map { [row("level", "the device's tilt of \($0)° is taken off")] } ?? [])
   }
 
   private static func location(_ document: JSONValue) -> [String] {

@@ -188,6 +188,13 @@ final class RemoteService {
         pipeline.clearZero()
         answer(sender, .done)
       case .zero(false): setZero(sender, &pipeline)
+      case .level(true):
+        for waiting in commands.endLevels() { answer(waiting, .failed, "another command cleared the level") }
+        pipeline.clearLevel()
+        answer(sender, .done)
+      case .level(false):
+        commands.awaitLevel(sender, after: pipeline.lastLevel.count)
+        pipeline.startLeveling()
       }
     } catch { answer(sender, .refused, error.description) }
   }
@@ -267,6 +274,15 @@ final class RemoteService {
         result: .object([
           "location": json, "fresh": .bool(found.isFresh), "sufficient": .bool(found.isSufficient),
         ]))
+    }
+    for sender in commands.measured(level: pipeline.lastLevel.count) {
+      switch pipeline.lastLevel.outcome {
+      case .measured(let level):
+        let json = JSONWriter.object { $0.field("level") { level.write(to: &$0) } }
+        answer(sender, .done, result: try? JSONValue(parsing: json))
+      case .failed(let failure): answer(sender, .failed, failure.description)
+      case nil: break
+      }
     }
     guard let status = pipeline.lastStatus else { return }
     for sender in commands.published(status: pipeline.statusCount) {

@@ -28,7 +28,7 @@ package struct CommandOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Of region-state: which region (default: all).", valueName: "name"))
   package var region: String?
 
-  @Flag(help: "Of zero: tell attitudes in their frame only.")
+  @Flag(help: "Of zero: tell attitudes in their frame only. Of level: take the device for level.")
   package var clear = false
 
   @Flag(help: "Of forget-regions: yes, delete them.")
@@ -48,6 +48,7 @@ package struct CommandOptions: ParsableArguments {
   /// The commands of the contract.
   package static let names = [
     "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
+    "level",
   ]
 }
 
@@ -133,7 +134,9 @@ package enum CommandCommand {
       )
     }
     if options.clear {
-      guard options.name == "zero" else { throw .usage("use", "--clear", "it belongs to zero") }
+      guard ["zero", "level"].contains(options.name) else {
+        throw .usage("use", "--clear", "it belongs to zero and level")
+      }
       members["clear"] = .bool(true)
     }
     for (name, text) in [("from", options.from), ("to", options.to)] {

@@ -153,7 +153,7 @@ struct SimulatedVehicle: Sendable {
     let event: MotionMessage.Event
     switch generator.next() % 4 {
     case 0: event = .impact(side: .front, peak: 2 + 3 * generator.nextUniform(), direction: nil)
-    case 1: event = .shake(.began)
+    case 1: event = .shake(.began, axis: .horizontal)
     case 2: event = .activity(.stationary)
     default: event = .activity(.moving)
     }

@@ -66,12 +66,15 @@ public struct MotionCalibration: Hashable, Sendable {
   public var magnetometerLag: Double?
   /// Relative scale error of the gyroscope per axis; nil when none was observed.
   public var gyroscopeScaleError: Vector3?
+  /// How the device is tilted in its vehicle, where that was measured; nil when it was not.
+  public var level: LevelCalibration?
 
   public init() {}
 
   /// Whether nothing was learned.
   public var isEmpty: Bool {
     gyroBiases.isEmpty && magnetometer == nil && magnetometerLag == nil && gyroscopeScaleError == nil
+      && level == nil
   }
 
   /// Keeps a bias, in the place of one less than half a `temperatureStep` away. What is not finite is left out.
@@ -125,7 +128,10 @@ public struct MotionCalibration: Hashable, Sendable {
     case .magnetometer:
       guard magnetometer != nil || magnetometerLag != nil else { return false }
       (magnetometer, magnetometerLag) = (nil, nil)
-    case .accelerometer, .barometer, .thermometer, .positioning: return false
+    case .accelerometer:
+      guard level != nil else { return false }
+      level = nil
+    case .barometer, .thermometer, .positioning: return false
     }
     return true
   }
@@ -161,6 +167,7 @@ extension MotionCalibration {
         "soft \(Self.numbers(magnetometer.softIronDiagonal)) \(Self.numbers(magnetometer.softIronOffDiagonal))"
       )
     }
+    if let level { lines.append("level \(Self.numbers(level.gravity))") }
     let body = lines.joined(separator: "\n") + "\n"
     return body + "crc \(String(CRC32.checksum(body.utf8), radix: 16))\n"
   }
@@ -219,6 +226,8 @@ extension MotionCalibration {
       let values = try Self.values(words.dropFirst(), count: 6)
       magnetometer?.softIronDiagonal = Self.vector(values, 0)
       magnetometer?.softIronOffDiagonal = Self.vector(values, 3)
+    case "level":
+      level = LevelCalibration(gravity: Self.vector(try Self.values(words.dropFirst(), count: 3), 0))
     // Lines of a later minor version are none of ours.
     default: break
     }

@@ -80,3 +80,24 @@ public struct DeviceMotion: Hashable, Sendable {
     return outputs
   }
 }
+
+extension DeviceMotion {
+  /// The same motion in other axes of the device: those to which `rotation` turns the coordinates of its own.
+  func turned(by rotation: Quaternion) -> DeviceMotion {
+    var turned = self
+    turned.attitude = attitude?.turned(by: rotation)
+    turned.rotationRate = rotationRate.map(rotation.rotate)
+    turned.gravity = rotation.rotate(gravity)
+    turned.userAcceleration = rotation.rotate(userAcceleration)
+    turned.magneticField?.field = rotation.rotate(magneticField?.field ?? .zero)
+    turned.heading = frame.hasNorth ? turned.attitude.flatMap { $0.heading() } : nil
+    return turned
+  }
+}
+
+extension Attitude {
+  /// The attitude of axes to which `rotation` turns the device's coordinates.
+  func turned(by rotation: Quaternion) -> Attitude {
+    Attitude(quaternion: (quaternion * rotation.conjugate).normalized)
+  }
+}

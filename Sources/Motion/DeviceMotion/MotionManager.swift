@@ -15,14 +15,14 @@ public struct MotionManager: Sendable {
   /// whether the model has expired.
   public private(set) var geomagneticField: GeomagneticField?
 
-  private var consumers: [MotionConsumer: MotionRequest] = [:]
-  private var nextConsumer = 0
-  private var rates: [SensorKind: Double] = [:]
-  private var sources: [String: (kinds: Set<SensorKind>, isAvailable: Bool)] = [:]
+  /// Who uses the sensors, and which there are.
+  var use = SensorUse()
 
   private var filter: AttitudeFilter
   /// What was given at the start, with what has been learned by temperature since.
   private var kept: MotionCalibration
+  /// From device coordinates to those of the level vehicle; nil where they count as the same.
+  private(set) var leveling: Quaternion?
   /// °C of the inertial sensors, and the bias that was expected there.
   private var temperature: Double?
   private var expectedBias: MotionCalibration.GyroBias?
@@ -54,8 +54,20 @@ public struct MotionManager: Sendable {
   public init(frame: AttitudeReferenceFrame, calibration: MotionCalibration? = nil) {
     self.frame = frame
     kept = calibration ?? MotionCalibration()
+    leveling = kept.level?.rotation
     filter = AttitudeFilter(calibration: calibration)
     expectedBias = kept.gyroBias(at: nil)
+  }
+
+  /// How the device is tilted in the vehicle: from then on `deviceMotion` and headings are those of the vehicle, which lies level
+  /// where the device does not. Raw samples and what is learned of the sensors stay the device's. It is kept with the
+  /// `calibration`; nil where vehicle and device count as one.
+  public var level: LevelCalibration? {
+    get { kept.level }
+    set {
+      kept.level = newValue
+      leveling = newValue?.rotation
+    }
   }
 
   /// Takes a block of scans and hands what is sound of each to `body`, in order. What they say together with those of
@@ -173,6 +185,12 @@ public struct MotionManager: Sendable {
   /// The fused motion now; nil until the accelerometer has spoken. Its attitude is in the frame that was asked for, or in the
   /// best of those that take its place while that cannot be served (`AttitudeReferenceFrame.withFallbacks`).
   public var deviceMotion: DeviceMotion? {
+    guard let leveling else { return motionAsMounted }
+    return motionAsMounted?.turned(by: leveling)
+  }
+
+  /// The same in the device's own axes.
+  private var motionAsMounted: DeviceMotion? {
     guard let accelerometer else { return nil }
     let present = presentSensors
     guard present.contains(.gyroscope) else {
@@ -209,14 +227,18 @@ public struct MotionManager: Sendable {
     !frame.needsMagnetometer || isAvailable(.magnetometer)
   }
 
-  /// Degrees clockwise from magnetic north to which the device's top points; nil without a magnetometer, or when the
-  /// top points straight up or down.
-  public var magneticHeading: Double? {
+  /// The attitude against magnetic north, whatever `frame` is; nil without a magnetometer. Without a gyroscope, that of a compass
+  /// which knows which way is down.
+  public var magneticAttitude: Attitude? {
     let attitude =
       presentSensors.contains(.gyroscope) || isAvailable(.gyroscope)
       ? attitude(in: .xMagneticNorthZVertical) : separator.gravity.flatMap(compass)
-    return attitude.flatMap { $0.heading() }
+    return leveling.map { leveling in attitude?.turned(by: leveling) } ?? attitude
   }
+
+  /// Degrees clockwise from magnetic north to which the device's top points; nil without a magnetometer, or when the
+  /// top points straight up or down.
+  public var magneticHeading: Double? { magneticAttitude.flatMap { $0.heading() } }
 
   /// Degrees, one standard deviation of the heading: by the filter's own reckoning, but never less than what rotations
   /// have shown of the device's magnetism allows. 90 means that nothing was observed; nil without a heading.
@@ -327,97 +349,15 @@ public struct MotionManager: Sendable {
     }
     guard isForeign else { return }
     hasForeignCalibration = true
+    leveling = kept.level?.rotation
     filter = AttitudeFilter(calibration: kept)
     expectedBias = kept.gyroBias(at: nil)
     temperature = nil
   }
 
-  // MARK: Consumers: a sensor that nobody uses is off
-
-  /// Fusing needs samples this often, Hz, however rarely its result is read: at less the rotation in between is lost.
-  public static let fusionRate = 100.0
-  /// A magnetometer follows the heading, which the gyroscope carries over in between.
-  public static let fusionMagnetometerRate = 25.0
-
-  /// Counts a consumer in. Its sensors are demanded until `stopUpdates(for:)`.
-  public mutating func startUpdates(_ request: MotionRequest) -> MotionConsumer {
-    let consumer = MotionConsumer(number: nextConsumer)
-    nextConsumer += 1
-    consumers[consumer] = request
-    return consumer
-  }
-
-  /// Counts a consumer out; once is enough.
-  public mutating func stopUpdates(for consumer: MotionConsumer) {
-    consumers[consumer] = nil
-  }
-
-  /// Whether a consumer is counted in.
-  public func isActive(_ consumer: MotionConsumer) -> Bool { consumers[consumer] != nil }
-
-  /// What the consumers need of each inertial sensor. Kinds that nobody needs are off.
-  public var demands: [SensorKind: SensorDemand] {
-    var demands: [SensorKind: SensorDemand] = [.accelerometer: .off, .gyroscope: .off, .magnetometer: .off]
-    for request in consumers.values {
-      func raise(_ kind: SensorKind, to rate: Double) {
-        var (rate, latency) = (rate, Duration.seconds(request.latency))
-        if case .rate(let hertz, let before) = demands[kind] {
-          (rate, latency) = (max(hertz, rate), min(before, latency))
-        }
-        demands[kind] = .rate(hertz: rate, latency: latency)
-      }
-      let wanted = 1 / request.interval
-      if let kind = request.updates.kind {
-        raise(kind, to: wanted)
-      } else {
-        raise(.accelerometer, to: max(wanted, Self.fusionRate))
-        raise(.gyroscope, to: max(wanted, Self.fusionRate))
-        if frame.needsMagnetometer { raise(.magnetometer, to: Self.fusionMagnetometerRate) }
-      }
-    }
-    return demands
-  }
-
   /// Learns of a source's state: which sensors there are, and how fast they really run.
   public mutating func observe(_ status: SourceStatus) {
     if let device = status.device { bind(status.kinds, to: device) }
-    sources[status.source] = (status.kinds, true)
-    switch status.state {
-    case .active(let effective):
-      for (kind, rate) in effective where rate.isFinite && rate > 0 { rates[kind] = rate }
-      return
-    case .idle: break
-    case .unavailable, .finished: sources[status.source] = (status.kinds, false)
-    }
-    for kind in status.kinds { rates[kind] = nil }
-  }
-
-  /// Whether a sensor is there: a source offers it, or it has spoken lately without a source that answers for it.
-  public func isAvailable(_ kind: SensorKind) -> Bool {
-    let offers = sources.values.filter { $0.kinds.contains(kind) }
-    return offers.isEmpty ? presentSensors.contains(kind) : offers.contains { $0.isAvailable }
-  }
-
-  /// Whether anybody uses a sensor.
-  public func isActive(_ kind: SensorKind) -> Bool { demands[kind]?.isOn ?? false }
-
-  public var isAccelerometerAvailable: Bool { isAvailable(.accelerometer) }
-  public var isGyroAvailable: Bool { isAvailable(.gyroscope) }
-  public var isMagnetometerAvailable: Bool { isAvailable(.magnetometer) }
-  /// Whether attitudes can be had; gravity and user acceleration alone need only the accelerometer.
-  public var isDeviceMotionAvailable: Bool { isAccelerometerAvailable && isGyroAvailable }
-  public var isAccelerometerActive: Bool { isActive(.accelerometer) }
-  public var isGyroActive: Bool { isActive(.gyroscope) }
-  public var isMagnetometerActive: Bool { isActive(.magnetometer) }
-  public var isDeviceMotionActive: Bool { consumers.values.contains { $0.updates == .deviceMotion } }
-
-  /// Seconds between samples as the hardware really takes them; nil while it is not known.
-  public func effectiveInterval(of kind: SensorKind) -> Double? { rates[kind].map { 1 / $0 } }
-
-  /// Seconds between a consumer's updates: what it asked for, clamped to what the hardware offers; nil for a consumer
-  /// that was counted out, or while the hardware's rate is not known.
-  public func effectiveInterval(for consumer: MotionConsumer) -> Double? {
-    guard let request = consumers[consumer] else { return nil }
-    return effectiveInterval(of: request.updates.kind ?? .gyroscope).map { max($0, request.interval) }
+    use.observe(status)
   }
 }

@@ -33,6 +33,10 @@ public struct Impact: Hashable, Sendable {
 /// User acceleration has Core Motion's sign, that of what loose things inside would do: a vehicle that is struck in front
 /// is slowed, so everything in it goes to the front, and (0, +, 0) is read. The side that was struck is therefore the side
 /// to which the *first* pulse points; the rebound points the other way and may be the larger one.
+///
+/// A push that was under way before, as in a strong start-off, is no part of a blow: it is taken off. One that began as
+/// hard as a blow is told as one, and a harder blow from across it is told for itself, be it before or after the first has
+/// been told: only along its own line does a blow rebound.
 public struct ImpactDetector: Sendable {
   public struct Settings: Hashable, Sendable {
     /// g that makes an impact. Full braking stays below 1.2 g, potholes are short and seldom above 2 g at the body.
@@ -41,23 +45,51 @@ public struct ImpactDetector: Sendable {
     public var pulseDuration = 0.12
     /// Seconds below half of the threshold after which the event is over and another can be reported.
     public var quietTime = 0.3
+    /// The sides of which blows are told.
+    public var sides = Set(Impact.Side.allCases)
 
     public init() {}
   }
 
+  /// The first pulse of a blow.
+  private struct Pulse {
+    var start: Timestamp
+    /// Where it began to point, length one.
+    var direction: Vector3
+    /// The acceleration added up: its direction is that of the change of speed.
+    var sum: Vector3
+    var peak: Double
+    /// The largest acceleration along `direction`, without what came from across meanwhile.
+    var along: Double
+    /// Of the pulse that this one came across, length one; what is along it is not this one's.
+    var across: Vector3?
+
+    init(_ acceleration: Vector3, size: Double, across: Vector3? = nil, at timestamp: Timestamp) {
+      (start, sum, peak, along, self.across) = (timestamp, acceleration, size, size, across)
+      direction = acceleration / size
+    }
+
+    /// Where it points as a whole.
+    var line: Vector3 { sum.normalized ?? direction }
+  }
+
   private enum State {
     case quiet
-    /// `sum` is the acceleration added up over the pulse: its direction is that of the change of speed.
-    case pulse(start: Timestamp, direction: Vector3, sum: Vector3, peak: Double)
-    case ringing(lastLoud: Timestamp)
+    case pulse(Pulse)
+    /// After the pulse `of` a blow that was told.
+    case ringing(lastLoud: Timestamp, of: Pulse)
   }
 
   private let settings: Settings
   private var state = State.quiet
   private var now: Timestamp?
+  /// The push that is under way: the acceleration outside of pulses, averaged over four times as long as a pulse may last. A
+  /// blow that rises slowly takes less than a sixth off itself by it, and half a second of start-off is known by two thirds.
+  private var push: LowPassFilter
 
   public init(settings: Settings = Settings()) {
     self.settings = settings
+    push = LowPassFilter(cutoff: 1 / (2 * .pi * 4 * settings.pulseDuration))
   }
 
   /// Takes one sample in g, gravity removed. Returns the impact when its first pulse is over. Samples that are not finite
@@ -66,25 +98,56 @@ public struct ImpactDetector: Sendable {
     guard userAcceleration.isFinite else { return nil }
     if let now, timestamp <= now { return nil }
     let overdue = advance(to: timestamp)
-    let size = userAcceleration.length
+    let acceleration = withoutPush(userAcceleration)
+    let size = acceleration.length
     switch state {
     case .quiet:
       if size >= settings.threshold {
-        state = .pulse(
-          start: timestamp, direction: userAcceleration / size, sum: userAcceleration, peak: size)
+        state = .pulse(Pulse(acceleration, size: size, at: timestamp))
+        return overdue
       }
-    case .pulse(let start, let direction, let sum, let peak):
-      let isOver = size < peak / 2 || userAcceleration.dot(direction) <= 0
-      guard !isOver else {
-        state = .ringing(lastLoud: timestamp)
-        return Self.impact(start: start, sum: sum, direction: direction, peak: peak)
+    case .pulse(var pulse):
+      if let other = blow(acceleration, across: pulse, at: timestamp) {
+        // The harder of the two names the side.
+        state = .pulse(other)
+        return overdue
       }
-      state = .pulse(
-        start: start, direction: direction, sum: sum + userAcceleration, peak: max(peak, size))
-    case .ringing:
-      if size >= settings.threshold / 2 { state = .ringing(lastLoud: timestamp) }
+      let own = pulse.across.map { acceleration - acceleration.dot($0) * $0 } ?? acceleration
+      let size = own.length
+      guard size >= pulse.peak / 2, own.dot(pulse.line) > 0 else {
+        state = .ringing(lastLoud: timestamp, of: pulse)
+        return impact(pulse)
+      }
+      pulse.sum += own
+      pulse.peak = max(pulse.peak, size)
+      pulse.along = max(pulse.along, own.dot(pulse.direction))
+      state = .pulse(pulse)
+      return overdue
+    case .ringing(_, let pulse):
+      if let other = blow(acceleration, across: pulse, at: timestamp) {
+        state = .pulse(other)
+        return overdue
+      }
+      if size >= settings.threshold / 2 { state = .ringing(lastLoud: timestamp, of: pulse) }
     }
+    _ = push.process(userAcceleration, at: timestamp)
     return overdue
+  }
+
+  /// Takes off the push that was under way, as far as it still is.
+  private func withoutPush(_ acceleration: Vector3) -> Vector3 {
+    guard let push = push.value, let direction = push.normalized else { return acceleration }
+    return acceleration - max(0, min(push.length, acceleration.dot(direction))) * direction
+  }
+
+  /// A blow of its own, harder than a pulse and from across it; nil where there is none.
+  private func blow(_ acceleration: Vector3, across pulse: Pulse, at timestamp: Timestamp) -> Pulse? {
+    let line = pulse.direction
+    let along = acceleration.dot(line)
+    let across = acceleration - along * line
+    let size = across.length
+    guard size >= settings.threshold, size > pulse.along, size > abs(along) else { return nil }
+    return Pulse(across, size: size, across: line, at: timestamp)
   }
 
   /// Lets time pass without a sample, so that a pulse is reported though samples stop.
@@ -93,18 +156,21 @@ public struct ImpactDetector: Sendable {
     now = timestamp
     switch state {
     case .quiet: return nil
-    case .pulse(let start, let direction, let sum, let peak):
-      guard timestamp.seconds(since: start) > settings.pulseDuration else { return nil }
-      state = .ringing(lastLoud: timestamp)
-      return Self.impact(start: start, sum: sum, direction: direction, peak: peak)
-    case .ringing(let lastLoud):
+    case .pulse(let pulse):
+      guard timestamp.seconds(since: pulse.start) > settings.pulseDuration else { return nil }
+      state = .ringing(lastLoud: timestamp, of: pulse)
+      return impact(pulse)
+    case .ringing(let lastLoud, _):
       if timestamp.seconds(since: lastLoud) > settings.quietTime { state = .quiet }
       return nil
     }
   }
 
-  private static func impact(start: Timestamp, sum: Vector3, direction: Vector3, peak: Double) -> Impact {
-    let direction = sum.normalized ?? direction
-    return Impact(timestamp: start, side: .init(direction: direction), peak: peak, direction: direction)
+  /// Nil for a side of which nothing is told.
+  private func impact(_ pulse: Pulse) -> Impact? {
+    let line = pulse.line
+    let side = Impact.Side(direction: line)
+    guard settings.sides.contains(side) else { return nil }
+    return Impact(timestamp: pulse.start, side: side, peak: pulse.peak, direction: line)
   }
 }

@@ -10,6 +10,9 @@ public import Spatial
 ///
 /// The noise floor of a sensor is learned while the device stands, so a noisier one raises its threshold up to the
 /// `ceiling` factor. It is never learned in motion: a smooth motorway must not become the new rest.
+///
+/// Even braking is as quiet as rest. Where a receiver says that the vehicle moves, no rest begins (`observe(speed:)`); where
+/// none speaks, the inertial sensors decide alone.
 public struct StationaryDetector: Sendable {
   public struct Settings: Hashable, Sendable {
     /// g, effective, in the band: above is motion.
@@ -46,6 +49,7 @@ public struct StationaryDetector: Sendable {
   private var pending: (state: State, since: Timestamp)?
   private var lastAcceleration: Timestamp?
   private var lastRotation: Timestamp?
+  private var receiver = SpeedWitness()
 
   public init(settings: Settings = Settings()) {
     self.settings = settings
@@ -70,6 +74,19 @@ public struct StationaryDetector: Sendable {
     return decide(at: timestamp)
   }
 
+  /// Takes the speed that a receiver has measured: no rest begins while it says that the vehicle moves.
+  /// - Parameters:
+  ///   - speed: m/s over ground.
+  ///   - accuracy: m/s, one standard deviation; nil when unknown.
+  ///   - timestamp: when it was measured.
+  public mutating func observe(speed: Double, accuracy: Double?, at timestamp: Timestamp) {
+    let newest = [lastAcceleration, lastRotation].compactMap { $0 }.max()
+    receiver.observe(speed: speed, accuracy: accuracy, at: timestamp, arrival: newest ?? timestamp)
+  }
+
+  /// Whether a receiver has just said that the vehicle moves.
+  public func isContradicted(at timestamp: Timestamp) -> Bool { receiver.contradictsRest(at: timestamp) }
+
   private mutating func decide(at timestamp: Timestamp) -> State? {
     guard let lastAcceleration else { return nil }
     // A sensor that fell silent has no say: its level is that of a while ago.
@@ -92,10 +109,50 @@ public struct StationaryDetector: Sendable {
     guard let start = pending?.since else { return nil }
     let needed = candidate == .moving ? settings.startingTime : settings.settlingTime
     guard timestamp.seconds(since: start) >= needed else { return nil }
+    var since = start
+    if candidate == .stationary {
+      guard !isContradicted(at: timestamp) else { return nil }
+      // The rest began after the receiver last said otherwise.
+      since = max(start, min(timestamp, receiver.lastMotion ?? start))
+    }
     state = candidate
-    since = start
+    self.since = since
     pending = nil
     return candidate
+  }
+}
+
+/// What a receiver says of the vehicle's motion, for as long as that is fresh.
+private struct SpeedWitness {
+  /// m/s. Receivers measure their speed by the Doppler shift, to 0.5 at worst, whatever they say themselves (gpsd derives the
+  /// error from that of positions and says several times as much); parked ones wander by less than 0.25.
+  private static let (worstAccuracy, bestAccuracy) = (0.5, 0.25)
+  /// A fix is fresh until the next was due: half an interval and so many seconds later.
+  private static let latency = 1.0
+  /// Seconds; who speaks more rarely than that watches nobody.
+  private static let longestInterval = 20.0
+
+  /// When the last fix said that the vehicle moved.
+  private(set) var lastMotion: Timestamp?
+  /// On the clock of the samples.
+  private var arrival: Timestamp?
+  private var interval = 0.0
+  private var isMoving = false
+
+  mutating func observe(speed: Double, accuracy: Double?, at timestamp: Timestamp, arrival now: Timestamp) {
+    guard speed.isFinite else { return }
+    let accuracy = accuracy.flatMap { $0.isFinite ? $0 : nil } ?? Self.worstAccuracy
+    isMoving = speed > max(Self.bestAccuracy, min(accuracy, Self.worstAccuracy))
+    if isMoving { lastMotion = timestamp }
+    // Of fixes that have waited and come together, only the first says how long nothing came.
+    let gap = arrival.map { now.seconds(since: $0) } ?? 0
+    if gap > 0 { interval = min(gap, Self.longestInterval) }
+    arrival = now
+  }
+
+  func contradictsRest(at now: Timestamp) -> Bool {
+    guard isMoving, let arrival else { return false }
+    return abs(now.seconds(since: arrival)) <= 1.5 * interval + Self.latency
   }
 }
 

@@ -37,6 +37,8 @@ public struct OrientationDetector: Sendable {
     public var captureAngle = 38.0
     /// Seconds that it must last: a swing of the hand through an orientation is not one.
     public var settlingTime = 0.25
+    /// The orientations that are told apart; while the device lies in another, the last one stands.
+    public var orientations = Set(DeviceOrientation.allCases)
 
     public init() {}
   }
@@ -58,8 +60,7 @@ public struct OrientationDetector: Sendable {
   /// changes.
   public mutating func process(gravity: Vector3, at timestamp: Timestamp) -> DeviceOrientation? {
     guard let down = gravity.normalized else { return nil }
-    let captured = DeviceOrientation.allCases.first { $0.gravity.dot(down) >= captureCosine }
-    guard let captured, captured != orientation else {
+    guard let captured = captured(down), captured != orientation else {
       candidate = nil
       return nil
     }
@@ -70,5 +71,20 @@ public struct OrientationDetector: Sendable {
     orientation = captured
     candidate = nil
     return captured
+  }
+
+  /// The orientation whose axis is near enough to where gravity points.
+  private func captured(_ down: Vector3) -> DeviceOrientation? {
+    let (x, y, z) = (abs(down.x), abs(down.y), abs(down.z))
+    let nearest: DeviceOrientation
+    if y >= x, y >= z {
+      nearest = down.y < 0 ? .portrait : .portraitUpsideDown
+    } else if x >= z {
+      nearest = down.x < 0 ? .landscapeLeft : .landscapeRight
+    } else {
+      nearest = down.z < 0 ? .faceUp : .faceDown
+    }
+    let isNear = nearest.gravity.dot(down) >= captureCosine && settings.orientations.contains(nearest)
+    return isNear ? nearest : nil
   }
 }

@@ -5,7 +5,7 @@ public import Spatial
 public struct HeadingManager: Sendable {
   /// Degrees that the heading must turn from the last one told; nil tells every one.
   public var headingFilter: Double?
-  /// Which axis of the device the heading is of.
+  /// How the device is held: the heading is of the side that is then up.
   public var headingOrientation: DeviceOrientation
   /// Degrees by which magnetic north lies east of true north here; nil when unknown.
   public var declination: Double?
@@ -40,17 +40,28 @@ public struct HeadingManager: Sendable {
     if followsCourse { course.observe(location) }
   }
 
-  /// Takes a heading of the device's top; returns the heading when it is to be told.
-  ///
+  /// Takes an attitude against magnetic north; returns the heading of the device's side that is asked for when it is to be told.
   /// - Parameters:
-  ///   - magneticHeading: degrees clockwise from magnetic north.
   ///   - accuracy: degrees, one standard deviation; nil when unknown.
   ///   - calibration: of the magnetometer; nil when unknown.
   public mutating func process(
-    magneticHeading: Double, accuracy: Double?, calibration: MagneticFieldCalibrationAccuracy? = nil,
+    attitude: Attitude, accuracy: Double?, calibration: MagneticFieldCalibrationAccuracy? = nil,
     at timestamp: Timestamp
   ) -> Heading? {
-    let magnetic = magneticHeading + headingOrientation.headingOffset
+    attitude.heading(for: headingOrientation).flatMap {
+      process(magneticHeading: $0, accuracy: accuracy, calibration: calibration, at: timestamp)
+    }
+  }
+
+  /// Takes a heading of the side that is asked for; returns the heading when it is to be told.
+  /// - Parameters:
+  ///   - magnetic: degrees clockwise from magnetic north.
+  ///   - accuracy: degrees, one standard deviation; nil when unknown.
+  ///   - calibration: of the magnetometer; nil when unknown.
+  public mutating func process(
+    magneticHeading magnetic: Double, accuracy: Double?, calibration: MagneticFieldCalibrationAccuracy? = nil,
+    at timestamp: Timestamp
+  ) -> Heading? {
     if let declination {
       let wasContradicted = course.isContradicted
       course.compare(normalizedDegrees(magnetic + declination), accuracy: accuracy, at: timestamp)
@@ -115,19 +126,5 @@ public enum CardinalPoint: String, Hashable, Sendable, CaseIterable {
   public init(direction: Double) {
     let points = Self.allCases
     self = points[Int((normalizedDegrees(direction) / 45 + 0.5).rounded(.down)) % points.count]
-  }
-}
-
-/// Which axis of the device a heading is of.
-extension DeviceOrientation {
-  /// Degrees clockwise, seen from above the screen, from the device's top to the axis that is up when it is held so. A
-  /// device that lies flat is used with its top ahead.
-  public var headingOffset: Double {
-    switch self {
-    case .portrait, .faceUp, .faceDown: 0
-    case .portraitUpsideDown: 180
-    case .landscapeLeft: 90
-    case .landscapeRight: 270
-    }
   }
 }

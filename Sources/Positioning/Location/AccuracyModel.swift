@@ -77,7 +77,7 @@ public struct AccuracyModel: Sendable {
   }
 
   /// One standard deviation of an error given at 95 % in one dimension.
-  static func deviation(_ error: Double?) -> Double? { error.map { $0 / normal95 } }
+  package static func deviation(_ error: Double?) -> Double? { error.map { $0 / normal95 } }
 
   /// Metres at 68 %, for a dilution of one. Without a word about the kind of fix, it is the plainest.
   private static func rangeError(of quality: FixQuality?) -> Double {

@@ -11,7 +11,8 @@ public struct MotionMessage: Hashable, Sendable {
   }
 
   public enum Event: Hashable, Sendable {
-    case shake(ShakePhase)
+    /// `axis` is that of the swings so far; nil from vehicles that do not say.
+    case shake(ShakePhase, axis: ShakeDetector.Axis?)
     /// `peak` in g; `direction` in the device frame, towards where the blow came from.
     case impact(side: Impact.Side, peak: Double, direction: Vector3?)
     case orientation(DeviceOrientation)
@@ -47,7 +48,9 @@ public struct MotionMessage: Hashable, Sendable {
       json.field("time", time.rfc3339)
       json.field("event", event.name)
       switch event {
-      case .shake(let phase): json.field("phase", phase.rawValue)
+      case .shake(let phase, let axis):
+        json.field("phase", phase.rawValue)
+        json.field("axis", axis?.rawValue)
       case .impact(let side, let peak, let direction):
         json.field("side", side.rawValue)
         json.field("peak", peak, decimals: 3)
@@ -64,7 +67,9 @@ public struct MotionMessage: Hashable, Sendable {
     time = try json.requiredTime("time")
     let name = json["event"]?.string ?? ""
     switch name {
-    case "shake": event = .shake(try json.requiredCase("phase"))
+    case "shake":
+      let axis = json["axis"]?.string.flatMap(ShakeDetector.Axis.init)
+      event = .shake(try json.requiredCase("phase"), axis: axis)
     case "impact":
       event = .impact(
         side: try json.requiredCase("side"), peak: try json.required("peak", in: 0...1e6),

@@ -1,4 +1,5 @@
 public import JSON
+public import Motion
 public import Spatial
 
 /// Payload of `status`: whether the agent is there, and what it knows of itself.
@@ -34,6 +35,28 @@ public struct StatusMessage: Hashable, Sendable {
       self.state = state
       self.rates = rates
       self.reason = reason
+    }
+  }
+
+  /// How the device is tilted in the vehicle, as the command `level` has measured it.
+  public struct Level: Hashable, Sendable {
+    /// Degrees between the device's face and the vehicle's roof, 0 ... 180.
+    public var tilt: Double
+    /// Gravity in the level vehicle, device frame, length one.
+    public var gravity: Vector3
+
+    public init(tilt: Double, gravity: Vector3) {
+      (self.tilt, self.gravity) = (tilt, gravity)
+    }
+
+    init?(json: JSONValue?) {
+      guard let tilt = json?["tilt"]?.double, let gravity = json?["gravity"]?.vector else { return nil }
+      self.init(tilt: tilt, gravity: gravity)
+    }
+
+    package func write(to json: inout JSONWriter) {
+      json.field("tilt", tilt, decimals: 2)
+      json.field("gravity", gravity, decimals: 5)
     }
   }
 
@@ -75,6 +98,10 @@ public struct StatusMessage: Hashable, Sendable {
   public var frames: [String] = []
   /// What is told less well than was asked for, by service, with the reason and what would help.
   public var degradations: [String: String] = [:]
+  /// How the device lies; nil when that is not known.
+  public var orientation: DeviceOrientation?
+  /// What attitudes and accelerations are levelled by; nil when they are the device's own.
+  public var level: Level?
 
   public init(state: State, time: UTCTime, sessionStart: UTCTime, isWill: Bool = false) {
     self.state = state
@@ -110,6 +137,8 @@ public struct StatusMessage: Hashable, Sendable {
       Self.write(services, named: "services", to: &json)
       if !frames.isEmpty { json.field("frames", texts: frames) }
       Self.write(degradations, named: "degraded", to: &json)
+      json.field("orientation", orientation?.rawValue)
+      if let level { json.field("level") { level.write(to: &$0) } }
       if !counters.isEmpty {
         json.field("counters") { json in
           for (name, count) in counters.sorted(by: { $0.key < $1.key }) {
@@ -178,6 +207,8 @@ public struct StatusMessage: Hashable, Sendable {
     if case .object(let states)? = json["services"] { services = states.compactMapValues(\.string) }
     frames = json["frames"]?.array?.compactMap(\.string) ?? []
     if case .object(let reasons)? = json["degraded"] { degradations = reasons.compactMapValues(\.string) }
+    orientation = json["orientation"]?.string.flatMap(DeviceOrientation.init)
+    level = Level(json: json["level"])
     counters = [:]
     if case .object(let counts)? = json["counters"] {
       counters = counts.compactMapValues { $0.integer.map { Int($0) } }

@@ -1,7 +1,13 @@
+internal import Motion
 internal import Positioning
 internal import Spatial
 
 extension ConfigurationKey {
+  // The detectors' own defaults.
+  private static let shake = ShakeDetector.Settings()
+  private static let impact = ImpactDetector.Settings()
+  private static let orientation = OrientationDetector.Settings()
+
   /// Every key there is, in the order of `Config/odograph.toml`, which documents each.
   package static let all: [ConfigurationKey] = [
     ConfigurationKey("vehicle.fleet", .text, default: .text("default")),
@@ -59,9 +65,7 @@ extension ConfigurationKey {
     ConfigurationKey("heading.interval", .number(0.01...86_400), default: .number(1)),
     ConfigurationKey("heading.filter", .number(0...180), default: .number(1)),
     ConfigurationKey(
-      "heading.orientation",
-      .oneOf(["portrait", "portraitUpsideDown", "landscapeLeft", "landscapeRight"]),
-      default: .text("portrait")),
+      "heading.orientation", .oneOf(DeviceOrientation.allCases.map(\.rawValue)), default: .text("portrait")),
 
     ConfigurationKey("attitude.enabled", .flag, default: .flag(true)),
     ConfigurationKey("attitude.interval", .number(0.01...86_400), default: .number(1)),
@@ -71,6 +75,22 @@ extension ConfigurationKey {
 
     ConfigurationKey("motion.events", .texts, default: .texts(["impact", "activity"])),
     ConfigurationKey("motion.events_at_rest", .flag, default: .flag(false)),
+    ConfigurationKey("motion.shake_threshold", .number(0.1...16), default: .number(shake.threshold)),
+    ConfigurationKey("motion.shake_interval", .number(0.05...5), default: .number(shake.swingInterval)),
+    ConfigurationKey("motion.shake_swings", .integer(2...50), default: .integer(shake.minimumSwings)),
+    ConfigurationKey("motion.shake_duration", .number(0.3...60), default: .number(shake.maximumDuration)),
+    ConfigurationKey(
+      "motion.shake_axes", .texts, default: .texts(ShakeDetector.Axis.allCases.map(\.rawValue))),
+    ConfigurationKey("motion.impact_threshold", .number(0.1...400), default: .number(impact.threshold)),
+    ConfigurationKey("motion.impact_duration", .number(0.005...1), default: .number(impact.pulseDuration)),
+    ConfigurationKey("motion.impact_quiet", .number(0.01...60), default: .number(impact.quietTime)),
+    ConfigurationKey("motion.impact_sides", .texts, default: .texts(Impact.Side.allCases.map(\.rawValue))),
+    ConfigurationKey(
+      "motion.orientation_angle", .number(1...44), default: .number(orientation.captureAngle)),
+    ConfigurationKey(
+      "motion.orientation_duration", .number(0...60), default: .number(orientation.settlingTime)),
+    ConfigurationKey(
+      "motion.orientations", .texts, default: .texts(DeviceOrientation.allCases.map(\.rawValue))),
     ConfigurationKey("sensors.required", .texts, default: .texts([])),
 
     ConfigurationKey("status.interval", .number(1...86_400), default: .number(60)),

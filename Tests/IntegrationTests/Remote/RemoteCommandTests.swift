@@ -28,6 +28,13 @@ import Testing
     let message = controller.received(Operator.vehicle + "track").last?.json
     #expect(message?["count"] as? Int == sent?["fixes"] as? Int && message?["seq"] is Int)
 
+    // Whether it drives or waits at a sign, it says so: with the tilt, or with what would help.
+    let level = try #require(controller.command("level"))
+    let tilt = ((level["result"] as? [String: Any])?["level"] as? [String: Any])?["tilt"] as? Double
+    #expect((level["state"] as? String == "done") == (tilt != nil), "\(level)")
+    if tilt == nil { #expect(problem(of: level).contains(";"), "\(level)") }
+    #expect(controller.command("level", #"{"clear":true}"#)?["state"] as? String == "done")
+
     for (name, arguments, expected) in [
       ("dance", "", "there is no command"), ("track", "", "key \"from\": missing"),
       ("track", #"{"from":"yesterday"}"#, "key \"from\": not an RFC 3339"), ("locate", "[", "line 1"),

@@ -1,0 +1,26 @@
+import JSON
+import Testing
+
+@testable import AgentCore
+
+/// What `odographd status` shows of how the device lies and of what is taken off for it.
+@Suite struct StatusTextTests {
+  private func lines(_ status: String) throws -> [String] {
+    let motion = #"{"frame":"xMagneticNorthZVertical","attitude":true,"atRest":true}"#
+    let text = #"{"vehicle":"van","version":"1","motion":\#(motion),"status":{\#(status)}}"#
+    return StatusText.lines(try JSONValue(parsing: Array(text.utf8)))
+  }
+
+  @Test func theLevelInForceAndTheOrientationAreShown() throws {
+    let shown = try lines(#""orientation":"faceUp","level":{"tilt":20.01,"gravity":[0,0.34,-0.94]}"#)
+    #expect(
+      shown.contains("attitude      known, in xMagneticNorthZVertical, at rest, faceUp")
+        && shown.contains("level         the device's tilt of 20.01° is taken off"), "\(shown)")
+  }
+
+  @Test func withoutThemNothingIsSaid() throws {
+    let shown = try lines(#""uptime":1"#)
+    #expect(shown.contains("attitude      known, in xMagneticNorthZVertical, at rest"), "\(shown)")
+    #expect(!shown.contains { $0.hasPrefix("level") })
+  }
+}

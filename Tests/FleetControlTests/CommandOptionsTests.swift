@@ -1,0 +1,26 @@
+import ArgumentParser
+import FleetControl
+import Testing
+
+/// Which options belong to which command; nothing is sent for those that make no sense.
+@Suite struct CommandOptionsTests {
+  /// The error of a command whose broker is not there.
+  private func error(_ arguments: String...) throws -> String {
+    let options = try CommandOptions.parse(
+      arguments + ["--broker", "mqtt://127.0.0.1:1", "--fleet", "test", "--vehicle", "van"])
+    do {
+      return "\(try CommandCommand.run(options))"
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test(arguments: ["zero", "level"]) func clearBelongsToThose(command: String) throws {
+    #expect(try !error(command, "--clear").contains("--clear"))
+  }
+
+  @Test(arguments: CommandOptions.names.filter { $0 != "zero" && $0 != "level" })
+  func andToNoOther(command: String) throws {
+    #expect(try error(command, "--clear", "--yes").contains("it belongs to zero and level"))
+  }
+}

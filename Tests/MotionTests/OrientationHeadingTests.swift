@@ -1,0 +1,89 @@
+import Foundation
+import Motion
+import Spatial
+import Testing
+
+/// The heading of the side that is up in each of the six orientations, over tilts.
+@Suite struct OrientationHeadingTests {
+  /// A device that lay flat with its top to a heading, and was pitched, then rolled.
+  private func attitude(_ heading: Double, pitch: Double, roll: Double) -> Attitude {
+    Attitude(
+      eulerAngles: EulerAngles(
+        roll: roll.radians, pitch: pitch.radians, yaw: remainder((270 - heading).radians, 2 * .pi)))
+  }
+
+  /// Degrees clockwise from the heading of the flat device's top to the projection of its right side.
+  private func rightSide(pitch: Double, roll: Double) -> Double {
+    let (p, r) = (pitch.radians, roll.radians)
+    return 90 - atan2(sin(p) * sin(r), cos(r)).degrees
+  }
+
+  @Test(arguments: DeviceOrientation.allCases)
+  func theSideIsProjectedAsItLies(orientation: DeviceOrientation) throws {
+    for heading in [0.0, 77, 200, 359] {
+      for pitch in stride(from: -60.0, through: 60, by: 15) {
+        for roll in stride(from: -60.0, through: 60, by: 15) {
+          let turn: Double =
+            switch orientation {
+            case .portrait, .faceUp, .faceDown: 0
+            case .portraitUpsideDown: 180
+            case .landscapeLeft: rightSide(pitch: pitch, roll: roll)
+            case .landscapeRight: rightSide(pitch: pitch, roll: roll) + 180
+            }
+          let told = try #require(attitude(heading, pitch: pitch, roll: roll).heading(for: orientation))
+          #expect(
+            abs(signedDegrees(from: heading + turn, to: told)) < 1e-6,
+            "\(orientation) at \(heading), pitch \(pitch), roll \(roll): \(told)")
+        }
+      }
+    }
+  }
+
+  /// What a flat device's projected angle was taken for before: the side's own is up to 31° from it.
+  @Test func aFixedOffsetWouldBeWrong() {
+    #expect(abs(rightSide(pitch: 45, roll: 40) - 90) > 27)
+  }
+
+  /// Held upright as the orientation says, the back is ahead: to where its side pointed while it lay flat.
+  @Test(arguments: [
+    (DeviceOrientation.portrait, 90.0, 0.0, 0.0), (.portraitUpsideDown, -90, 0, 180),
+    (.landscapeLeft, 0, -90, 90), (.landscapeRight, 0, 90, 270),
+    // The side straight down: the face is ahead.
+    (.portrait, -90, 0, 0), (.portraitUpsideDown, 90, 0, 180), (.landscapeLeft, 0, 90, 90),
+    (.landscapeRight, 0, -90, 270),
+  ])
+  func uprightItIsTheBackThatIsAhead(
+    orientation: DeviceOrientation, pitch: Double, roll: Double, turn: Double
+  )
+    throws
+  {
+    for heading in [0.0, 77, 200, 359] {
+      // Nor does it hang on a hair.
+      for error in [-3.0, 0, 3] {
+        let device = attitude(
+          heading, pitch: pitch + (roll == 0 ? error : 0), roll: roll + (roll == 0 ? 0 : error))
+        let told = try #require(device.heading(for: orientation))
+        #expect(abs(signedDegrees(from: heading + turn, to: told)) < 1e-6, "\(heading) \(error): \(told)")
+      }
+    }
+  }
+
+  @Test func faceDownTheTopIsAhead() throws {
+    let told = try #require(attitude(120, pitch: 0, roll: 180).heading(for: .faceDown))
+    #expect(abs(signedDegrees(from: 120, to: told)) < 1e-6)
+  }
+
+  /// Set upright by and by, a little askew: nowhere a jump, nowhere nothing.
+  @Test(arguments: DeviceOrientation.allCases, [-8.0, 0, 8])
+  func theHeadingGoesOnAsTheDeviceIsSetUpright(orientation: DeviceOrientation, askew: Double) throws {
+    let isSideways = orientation == .landscapeLeft || orientation == .landscapeRight
+    let sign: Double = orientation == .portraitUpsideDown || orientation == .landscapeLeft ? -1 : 1
+    var last: Double?
+    for step in stride(from: 0.0, through: 90, by: 0.5) {
+      let (pitch, roll) = isSideways ? (askew, sign * step) : (sign * step, askew)
+      let told = try #require(attitude(50, pitch: pitch, roll: roll).heading(for: orientation))
+      if let last { #expect(abs(signedDegrees(from: last, to: told)) < 6, "\(step): \(last), \(told)") }
+      last = told
+    }
+  }
+}

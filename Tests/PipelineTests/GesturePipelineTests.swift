@@ -1,0 +1,186 @@
+import JSON
+import Motion
+import Sensors
+import Simulation
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// Gestures, rest and orientation from the configuration to the message, in exact virtual time.
+@Suite struct GesturePipelineTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+
+  private func pipeline(_ settings: [String]) throws -> AgentPipeline {
+    let configuration = try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
+      file: nil)
+    return AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+  }
+
+  /// Blocks of a fifth of a second at 100 Hz of a device that is held in some way; `force` is what is read beside gravity, g,
+  /// with Core Motion's sign.
+  private func play(
+    _ pipeline: inout AgentPipeline, from: Double = 0, to end: Double, gravity: Vector3 = Vector3(0, 0, -1),
+    hasGyroscope: Bool = true, force: (Double) -> Vector3 = { _ in .zero }
+  ) throws -> [JSONValue] {
+    var messages: [VehicleMessage] = []
+    var index = Int((from * 100).rounded())
+    while Double(index) / 100 < end {
+      let block = (0..<20).map { step in
+        let time = Double(index + step) / 100
+        let noise = 1e-4 * Double((index + step) % 7)
+        var scan = InertialScan(
+          timestamp: Timestamp(seconds: time), acceleration: gravity + force(time) + Vector3(noise, 0, 0))
+        if hasGyroscope { scan.rotationRate = Vector3(noise * 0.01, 0, 0) }
+        return scan
+      }
+      index += 20
+      pipeline.process(.inertial(block)) { messages.append($0) }
+    }
+    return try messages.filter { $0.kind == .motion }.map {
+      try JSONValue(parsing: $0.encode(identity: MessageIdentity(epoch: "e", seq: 1)))
+    }
+  }
+
+  @Test(arguments: [false, true]) func aLightSlapIsToldWithALowThreshold(hasGyroscope: Bool) throws {
+    func told(_ settings: String...) throws -> [JSONValue] {
+      var pipeline = try pipeline(["motion.events=impact"] + settings)
+      return try play(&pipeline, to: 6, hasGyroscope: hasGyroscope) {
+        (4..<4.04).contains($0) ? Vector3(-1.2, 0, 0) : .zero
+      }
+    }
+    let slap = try #require(try told("motion.impact_threshold=1.0").first)
+    #expect(slap["side"]?.string == "left" && abs((slap["peak"]?.double ?? 0) - 1.2) < 0.1)
+    #expect(try told().isEmpty)
+    #expect(try told("motion.impact_threshold=1.0", "motion.impact_sides=front,rear").isEmpty)
+  }
+
+  /// Right after a start-off that gravity, too, has been dragged along by where there is no gyroscope.
+  @Test(arguments: [false, true]) func theSideOfASlapAfterAStartOff(hasGyroscope: Bool) throws {
+    var pipeline = try pipeline(["motion.events=impact"])
+    let told = try play(&pipeline, to: 6, hasGyroscope: hasGyroscope) {
+      (4.5..<4.54).contains($0) ? Vector3(-4, 0, 0) : (4..<4.5).contains($0) ? Vector3(0, -2.7, 0) : .zero
+    }
+    #expect(told.last?["side"]?.string == "left")
+    #expect(told.dropLast().allSatisfy { $0["side"]?.string == "rear" }, "\(told)")
+  }
+
+  private func swings(_ line: Vector3, from start: Double, count: Int) -> (Double) -> Vector3 {
+    { time in
+      let swing = Int(((time - start) / 0.15).rounded(.down))
+      let isSwinging = time >= start && swing < count && time - start - 0.15 * Double(swing) < 0.045
+      return isSwinging ? (swing.isMultiple(of: 2) ? 2.0 : -2.0) * line : .zero
+    }
+  }
+
+  /// A device that stands upright: its y axis is the vertical.
+  @Test func shakesAreToldWithTheirLineAndCancelledAfterASecond() throws {
+    let upright = Vector3(0, -1, 0)
+    func told(_ line: Vector3, count: Int = 6, _ settings: String...) throws -> [[String?]] {
+      var pipeline = try pipeline(["motion.events=shake"] + settings)
+      return try play(&pipeline, to: 8, gravity: upright, force: swings(line, from: 4, count: count)).map {
+        [$0["phase"]?.string, $0["axis"]?.string]
+      }
+    }
+    let (across, along) = (Vector3(1, 0, 0), Vector3(0, 1, 0))
+    #expect(try told(across) == [["began", "horizontal"], ["ended", "horizontal"]])
+    #expect(try told(along) == [["began", "vertical"], ["ended", "vertical"]])
+    #expect(try told(across, count: 9) == [["began", "horizontal"], ["cancelled", "horizontal"]])
+    #expect(try told(across, count: 9, "motion.shake_duration=2").last?.first == "ended")
+    #expect(try told(across, "motion.shake_axes=vertical").isEmpty)
+    #expect(try told(along, "motion.shake_axes=vertical").count == 2)
+    #expect(try told(across, "motion.shake_threshold=2.5").isEmpty)
+    #expect(try told(across, "motion.shake_swings=7").last?.first == "cancelled")
+    #expect(try told(across, "motion.shake_interval=0.1").isEmpty)
+  }
+
+  @Test(arguments: [
+    ("motion.shake_swings=30", "motion.shake_swings"), ("motion.shake_axes=sideways", "motion.shake_axes"),
+    ("motion.impact_sides=middle", "motion.impact_sides"),
+    ("motion.orientations=flat", "motion.orientations"),
+  ])
+  func settingsThatMakeNoSenseAreRefused(setting: String, key: String) throws {
+    let error = #expect(throws: ConfigurationError.self) { try pipeline([setting]) }
+    #expect(error?.description.contains(key) == true)
+  }
+
+  private func orientation(_ pipeline: AgentPipeline, at time: Double) -> DeviceOrientation? {
+    pipeline.report(.online, at: Timestamp(seconds: time)).orientation
+  }
+
+  @Test func theOrientationIsInStatusWhetherItIsToldOrNot() throws {
+    var pipeline = try pipeline(["motion.events=", "motion.orientation_duration=1"])
+    #expect(orientation(pipeline, at: 0) == nil)
+    #expect(try play(&pipeline, to: 0.6).isEmpty)
+    #expect(orientation(pipeline, at: 0.6) == nil)
+    #expect(try play(&pipeline, from: 0.6, to: 3).isEmpty)
+    #expect(orientation(pipeline, at: 3) == .faceUp)
+    let payload = pipeline.report(.online, at: Timestamp(seconds: 3)).payload
+    #expect(try StatusMessage(json: JSONValue(parsing: payload)).orientation == .faceUp)
+    pipeline.process(
+      .status(
+        SourceStatus(
+          timestamp: Timestamp(seconds: 3), source: "iio", kinds: [.accelerometer, .gyroscope],
+          state: .unavailable(reason: "unplugged")))
+    ) { _ in }
+    #expect(orientation(pipeline, at: 3) == nil)
+  }
+
+  @Test func orientationsThatAreNotToldApartLeaveTheLast() throws {
+    var pipeline = try pipeline(["motion.events=orientation", "motion.orientations=faceUp,portrait"])
+    var told = try play(&pipeline, to: 2)
+    told += try play(&pipeline, from: 2, to: 12, gravity: Vector3(1, 0, 0))
+    #expect(told.compactMap { $0["orientation"]?.string } == ["faceUp"])
+    #expect(orientation(pipeline, at: 12) == .faceUp)
+  }
+
+  /// Whatever the sensors feel, `stationary` is not told while the receiver says that the vehicle drives.
+  @Test(arguments: 2...6 as ClosedRange<UInt64>, [1.0, 0.2])
+  func aSimulatedDriveIsNeverStationaryInMotion(seed: UInt64, fixRate: Double) throws {
+    var configuration = SimulatedDrive.Configuration()
+    configuration.seed = seed
+    configuration.rates.accelerometer = 25
+    configuration.rates.gyroscope = 25
+    configuration.rates.magnetometer = 0
+    configuration.rates.positioning = fixRate
+    configuration.receiver.meanTimeBetweenOutages = nil
+    configuration.duration = 500
+    configuration.startTime = Self.start
+    var drive = try SimulatedDrive(configuration)
+    let truth = drive
+    var pipeline = try pipeline(["motion.events=activity", "heading.enabled=false", "attitude.enabled=false"])
+    var (lastFix, rests, early) = (-100.0, 0, 0)
+    func isDriving(at time: Timestamp) -> Bool { truth.truth(at: time).motion.velocity.length > 1 }
+    // What the sensors alone would have said.
+    var (sensors, earlyAlone) = (StationaryDetector(), 0)
+    while let event = drive.next() {
+      if case .inertial(let block) = event {
+        for scan in block {
+          let felt = AccelerometerData(scan).flatMap {
+            sensors.process(acceleration: $0.acceleration, at: scan.timestamp)
+          }
+          let turned = scan.rotationRate.flatMap { sensors.process(rotationRate: $0, at: scan.timestamp) }
+          if felt ?? turned == .stationary, isDriving(at: scan.timestamp) { earlyAlone += 1 }
+        }
+      }
+      if case .position(let fixes) = event, let fix = fixes.last(where: { $0.speed != nil }) {
+        lastFix = fix.timestamp.seconds
+      }
+      pipeline.process(event) { message in
+        guard case .motion(let motion) = message, motion.event == .activity(.stationary) else { return }
+        let time = motion.time.seconds(since: Self.start)
+        // In a tunnel there is nobody to contradict.
+        guard time - lastFix < 1.5 / fixRate + 1 else { return }
+        rests += 1
+        if isDriving(at: Timestamp(seconds: time)) { early += 1 }
+      }
+    }
+    #expect(early == 0 && rests > 2, "\(early) of \(rests)")
+    #expect(earlyAlone > 0)
+  }
+}
