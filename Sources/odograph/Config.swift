@@ -19,11 +19,11 @@ struct Config: ParsableCommand {
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Prints the settings in force.",
+      abstract: "Prints the settings that were set from afar and are in force.",
       discussion: """
         Examples:
           odograph config show --fleet delivery --vehicle van-1
-          odograph config show --fleet delivery --json | jq .settings
+          odograph config show --fleet delivery --json | jq .reported.settings
 
         Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
         """)

@@ -75,7 +75,8 @@ extension Odographd {
       discussion: """
         Examples:
           odographd run --config /etc/odographd/odograph.toml
-          odographd run --print --set vehicle.id=test --set input.mode=simulation --set simulation.duration=60
+          odographd run --print --set vehicle.id=test \\
+            --set input.mode=simulation --set simulation.duration=60
 
         Exit codes: 0 done, or stopped by SIGTERM or SIGINT; 1 cannot go on, standard error says why; 64 wrong \
         arguments; 78 wrong configuration.
@@ -110,8 +111,10 @@ extension Odographd {
 
         Examples:
           odographd check --config /etc/odographd/odograph.toml
-          odographd check --set vehicle.id=van-1 --set mqtt.broker=mqtt://broker.example
-          odographd check --estimate --driving-hours 9 --config /etc/odographd/odograph.toml
+          odographd check --set vehicle.id=van-1 \\
+            --set mqtt.broker=mqtt://broker.example
+          odographd check --estimate --driving-hours 9 \\
+            --config /etc/odographd/odograph.toml
 
         Exit codes: 0 the agent can work; 2 something keeps it from working; 64 wrong arguments; 78 wrong configuration.
         """)
@@ -170,7 +173,8 @@ extension Odographd {
 
         Examples:
           odographd dead-letters --config /etc/odographd/odograph.toml
-          odographd dead-letters --config /etc/odographd/odograph.toml --json | jq .reason
+          odographd dead-letters --json \\
+            --config /etc/odographd/odograph.toml | jq .reason
 
         Exit codes: 0 done; 1 the store cannot be read; 64 wrong arguments; 78 wrong configuration.
         """)

@@ -10,7 +10,7 @@ struct Status: ParsableCommand {
 
       Examples:
         odographd status
-        odographd status --json | jq .queue
+        odographd status --json | jq .status.counters
 
       Exit codes: 0 the agent has answered; 1 it does not, standard error says why; 64 wrong arguments; 78 wrong \
       configuration.

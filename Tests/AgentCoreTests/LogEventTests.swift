@@ -19,6 +19,41 @@ import Testing
     }
   }
 
+  /// Level and values stand in the page as they are in the calls.
+  @Test func eachLineCarriesWhatThePageSays() throws {
+    let page = try String(contentsOf: Self.root.appending(path: "Config/log-events.md"), encoding: .utf8)
+    var documented: [String: (level: String, text: String)] = [:]
+    for line in page.split(separator: "\n") {
+      guard let row = line.wholeMatch(of: /\| `([^`]+)` \| ([a-z]+) \| (.+) \|/) else { continue }
+      documented[String(row.1)] = (String(row.2), String(row.3))
+    }
+    let names = Dictionary(uniqueKeysWithValues: AgentEvent.allCases.map { ("\($0)", $0.rawValue) })
+    let folder = Self.root.appending(path: "Sources/AgentCore")
+    let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+    var checked = 0
+    while let file = files?.nextObject() as? URL {
+      guard file.pathExtension == "swift" else { continue }
+      let text = try String(contentsOf: file, encoding: .utf8)
+      for call in text.matches(of: /log\.(debug|info|notice|warning|error)\(\s*\.([a-zA-Z]+)/) {
+        guard let name = names[String(call.2)], let row = documented[name] else { continue }
+        #expect(row.level == call.1, "\(name): \(call.1) in \(file.lastPathComponent)")
+        // To the end of the call.
+        var depth = 1
+        let rest = text[call.range.upperBound...].prefix { character in
+          if character == "(" { depth += 1 }
+          if character == ")" { depth -= 1 }
+          return depth > 0
+        }
+        guard let metadata = rest.range(of: "metadata:") else { continue }
+        for value in rest[metadata.upperBound...].matches(of: /"([a-z_]+)":/) {
+          #expect(row.text.contains("`\(value.1)`"), "\(name) does not tell of \(value.1)")
+          checked += 1
+        }
+      }
+    }
+    #expect(checked > 40)
+  }
+
   /// Every message of the agent has a name, and every name has a message.
   @Test func noMessageIsWithoutAName() throws {
     let folder = Self.root.appending(path: "Sources/AgentCore")

@@ -49,6 +49,15 @@ import Testing
     #expect(Set(kinds) == [.accelerometer, .gyroscope, .thermometer])
   }
 
+  /// So that a position that nobody has measured is not taken for one, however far it travels.
+  @Test func aSimulatedFixSaysSo() throws {
+    let fixes = Self.events(try SimulatedDrive(Self.configuration(duration: 60))).flatMap {
+      event -> [PositionFix] in
+      if case .position(let fixes) = event { fixes } else { [] }
+    }
+    #expect(fixes.count > 50 && fixes.allSatisfy { $0.receiver == "simulated" })
+  }
+
   @Test func everySampleComesOnceAtItsTime() throws {
     let drive = try SimulatedDrive(Self.configuration(duration: 10))
     let expected: [SensorKind: Int] = [

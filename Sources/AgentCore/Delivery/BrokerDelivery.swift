@@ -38,7 +38,7 @@ final class BrokerDelivery: MessageDelivery {
   ) throws {
     self.formats = Locked(formats)
     self.log = log
-    try Self.makeFolder(of: configuration.store.path)
+    try StateFolder.make(StateFolder.of(configuration.store.path), key: "store.path")
     let outbox = try Outbox(
       path: configuration.store.path, configuration: configuration.store.outbox,
       notice: { log.warning($0.event, "\($0)") },
@@ -236,14 +236,6 @@ final class BrokerDelivery: MessageDelivery {
         metadata: ["reason": "\(why)", "retry_s": "\((wait * 10).rounded() / 10)"])
     case .disconnected: break
     }
-  }
-
-  /// Makes the store's folder where only the last part of it is missing, as /var/lib/odographd is on a new machine.
-  private static func makeFolder(of path: String) throws {
-    guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
-    let folder = String(path[..<slash])
-    guard mkdir(folder, 0o750) != 0, errno != EEXIST else { return }
-    throw SystemError(operation: "make the store's folder", object: "\(folder) (store.path)", code: errno)
   }
 }
 

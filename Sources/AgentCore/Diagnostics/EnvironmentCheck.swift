@@ -176,17 +176,24 @@ package struct EnvironmentCheck {
     }
   }
 
-  /// The queue's folder must take files; a missing one is made by the agent if its parent allows.
+  /// The queue's folder must take files, and so must that of remote management, without which the agent does not start either.
   private func store() -> [Finding] {
-    let path = configuration.store.path
-    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-    let shown = folder.isEmpty ? "/" : folder
-    if access(shown, W_OK | X_OK) == 0 { return [Finding(.ok, "store", path)] }
-    return [
-      Finding(
-        .problem, "store", "\(shown): \(SystemError.message(for: errno))",
-        remedy: "create it for the agent's user, or set store.path")
-    ]
+    let (path, remote) = (configuration.store.path, configuration.remote)
+    let folder = StateFolder.of(path)
+    func finding(_ subject: String, _ path: String, _ key: String, _ fault: SystemError?) -> Finding {
+      guard let fault else { return Finding(.ok, subject, path) }
+      return Finding(
+        .problem, subject, "\(fault.object): \(SystemError.message(for: fault.code))",
+        remedy: "create it for the agent's user, or set \(key)")
+    }
+    let fault = StateFolder.fault(folder)
+    var findings = [finding("store", path, "store.path", fault)]
+    if remote.isEnabled {
+      let after = fault == nil ? folder : nil
+      findings.append(
+        finding("remote", remote.path, "remote.path", StateFolder.fault(remote.path, after: after)))
+    }
+    return findings
   }
 
   private func broker() -> [Finding] {

@@ -109,6 +109,12 @@ struct RemoteManager: Sendable {
       try Self.check(configuration)
     } catch {
       report.problem = error.problem
+      // One of the document's own is refused by name, so that whoever wants it leaves it out the next time.
+      if let key = document.settings.values.keys.first(where: { error.problem.hasPrefix("key \($0): ") }) {
+        report.accepted.removeAll { $0 == key }
+        let reason = String(error.problem.dropFirst("key \(key): ".count))
+        report.refused.append(RemoteDocument.Refusal(key: key, reason: reason))
+      }
       return [.remember(memory), .report(report)]
     }
     report.settings = document.settings.values

@@ -88,10 +88,7 @@ struct RemoteFolder: Sendable {
   var historyPath: String { "\(path)/track" }
 
   /// Makes the folder where only the last part of it is missing.
-  func make() throws(SystemError) {
-    guard mkdir(path, 0o750) != 0, errno != EEXIST else { return }
-    throw SystemError(operation: "make the folder", object: "\(path) (remote.path)", code: errno)
-  }
+  func make() throws(SystemError) { try StateFolder.make(path, key: "remote.path") }
 
   /// What is remembered; nothing when there is no file.
   ///

@@ -22,6 +22,8 @@ struct RemoteStart: Sendable {
     guard configuration.remote.isEnabled, let layers else { return nil }
     folder = RemoteFolder(path: configuration.remote.path)
     self.topics = RemoteTopics(topics: topics, ownTracks: configuration.profiles.ownTracks?.topics)
+    // Usually within the store's, which is made for the store only after this.
+    try StateFolder.make(StateFolder.of(configuration.store.path), key: "store.path")
     try folder.make()
     var memory = RemoteMemory()
     do {

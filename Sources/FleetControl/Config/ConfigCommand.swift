@@ -170,7 +170,9 @@ package enum ConfigCommand {
 
   private static func head(_ key: VehicleKey, _ documents: VehicleDocuments) -> StyledText {
     var head = StyledText(key.description, style: .bold)
-    let state = documents.reported?["state"]?.string ?? "never reported"
+    let state =
+      documents.reported?["state"]?.string
+      ?? (documents.desired == nil ? "nothing was set from afar" : "has not answered yet")
     head.append("  \(state)", style: TextStyle(state == "applied" ? .green : .yellow))
     if let name = documents.reported?["version"]?.string { head.append("  \(name)", style: .dim) }
     if let problem = documents.reported?["problem"]?.string {
@@ -219,11 +221,13 @@ package enum ConfigCommand {
   }
 
   private static func outcome(_ state: String, _ report: JSONValue) -> VehicleOutcome {
+    let problem = report["problem"]?.string
+    // A vehicle that refuses the whole for a single key names it twice.
     let refusals = (report["refused"]?.array ?? []).map {
       "\($0["key"]?.string ?? "?"): \($0["reason"]?.string ?? "refused")"
-    }
+    }.filter { problem != "key \($0)" }
     return VehicleOutcome(
-      state: state, problems: [report["problem"]?.string].compactMap { $0 } + refusals,
+      state: state, problems: [problem].compactMap { $0 } + refusals,
       isGood: state == "applied", isFinal: ["applied", "refused", "rolledBack"].contains(state))
   }
 

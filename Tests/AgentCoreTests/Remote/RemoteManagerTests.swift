@@ -145,12 +145,19 @@ import Testing
 
   @Test func aValueThatOnlyTheWholeConfigurationRefusesIsRefused() throws {
     var manager = try manager()
-    for (text, problem) in [
-      (#"{"settings":{"motion.events":["jump"]}}"#, "key motion.events: \"jump\" is not one of"),
-      (#"{"settings":{"mqtt.broker":"http://x"}}"#, "key mqtt.broker: \"http://x\" is not mqtt://HOST"),
+    for (text, key, problem) in [
+      (
+        #"{"settings":{"motion.events":["jump"],"heading.enabled":false}}"#, "motion.events",
+        "\"jump\" is not one of"
+      ),
+      (#"{"settings":{"mqtt.broker":"http://x"}}"#, "mqtt.broker", "\"http://x\" is not mqtt://HOST"),
     ] {
       let answer = try #require(report(manager.desired(Array(text.utf8), isRetained: false, at: at(1))))
-      #expect(answer.state == .refused && answer.problem?.hasPrefix(problem) == true, "\(answer)")
+      #expect(
+        answer.state == .refused && answer.problem?.hasPrefix("key \(key): \(problem)") == true, "\(answer)")
+      // By name, so that it does not keep out the others for ever.
+      #expect(answer.refused.map(\.key) == [key] && answer.refused[0].reason.hasPrefix(problem))
+      #expect(!answer.accepted.contains(key))
     }
   }
 

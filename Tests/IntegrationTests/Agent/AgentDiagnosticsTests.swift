@@ -52,6 +52,38 @@ import Testing
     }
   }
 
+  /// On a new machine nothing is there: what the agent makes itself is no problem, and what it cannot make keeps it from working.
+  @Test func foldersOfANewMachine() throws {
+    let broker = try BrokerFixture()
+    func arguments(_ command: String, _ folder: String) -> [String] {
+      [
+        "vehicle.id=v", "input.mode=simulation", "input.speed=0", "simulation.duration=1",
+        "control.socket=none",
+        "mqtt.broker=127.0.0.1:\(broker.port)", "store.path=\(folder)/outbox.sqlite",
+        "remote.enabled=true", "remote.path=\(folder)/remote", "regions.state=\(folder)/regions.state",
+      ].reduce([command]) { $0 + ["--set", $1] }
+    }
+    let new = broker.directory.file("new")
+    let (status, findings) = try run(arguments("check", new))
+    #expect(status == 0, "\(findings)")
+    #expect(findings.contains("ok       store: \(new)/outbox.sqlite"))
+    #expect(findings.contains("ok       remote: \(new)/remote"))
+    #expect(!FileManager.default.fileExists(atPath: new), "the check has made it")
+    let (end, log) = try run(arguments("run", new))
+    #expect(end == 0 && FileManager.default.fileExists(atPath: "\(new)/remote"), "\(log)")
+
+    let far = broker.directory.file("not/there")
+    let (bad, problems) = try run(arguments("check", far))
+    #expect(bad == 2)
+    for (subject, folder, key) in [("store", far, "store.path"), ("remote", "\(far)/remote", "remote.path")] {
+      let line =
+        "problem  \(subject): \(folder): No such file or directory; create it for the agent's user, or set \(key)"
+      #expect(problems.contains { $0 == line }, "\(problems)")
+    }
+    let (refusal, words) = try run(arguments("run", far))
+    #expect(refusal == 1 && words.contains { $0.contains("make the folder \(far) (store.path)") }, "\(words)")
+  }
+
   @Test func sensorsSaysWhyNothingWasFound() throws {
     let port: Int = try FreePort.next()
     let (status, lines) = try run([

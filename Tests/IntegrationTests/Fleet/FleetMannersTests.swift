@@ -27,10 +27,19 @@ import Testing
       ["regions", "push"], ["regions", "remove"], ["regions", "diff"], ["simulate"],
     ])
   func examplesFitALine(command: [String]) async throws {
-    let help = try await OdographProcess.run(command + ["--help"])
-    let lines = help.output.split(separator: "\n", omittingEmptySubsequences: false)
+    try checkExamples(of: try await OdographProcess.run(command + ["--help"]).output)
+  }
+
+  @Test(
+    .timeLimit(.minutes(6)), arguments: ["run", "check", "status", "sensors", "dead-letters", "support"])
+  func theAgentsExamplesFitALine(command: String) async throws {
+    try checkExamples(of: try await runTool(BuiltProduct.path("odographd"), [command, "--help"]))
+  }
+
+  private func checkExamples(of help: String) throws {
+    let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
     let begin = try #require(lines.firstIndex { $0.hasSuffix("Examples:") })
-    #expect(!help.output.contains("# Exit codes"))
+    #expect(!help.contains("# Exit codes"))
     var isContinued = false
     for line in lines[(begin + 1)...].prefix(while: { !$0.isEmpty }) {
       #expect(isContinued || line.contains("odograph") || line.contains(" | \\"), "broken: \(line)")

@@ -1,0 +1,72 @@
+import Foundation
+
+/// The tables of an article that goes through a framework item by item. A table with the columns library, wire, command line and
+/// test tells what is offered; one with a single column beside the item, why something is not.
+struct FrameworkTable {
+  struct Row {
+    /// File and line.
+    var place: String
+    var item: String
+    /// By the column's name.
+    var cells: [String: String]
+  }
+
+  private(set) var rows: [Row] = []
+  private(set) var faults: [String] = []
+
+  static let offered = ["library", "wire", "command line", "test"]
+  static let declined = ["why it is not here"]
+
+  init(_ text: String, name: String) {
+    var columns: [String]?
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let place = "\(name):\(index + 1)"
+      guard line.hasPrefix("|") else {
+        columns = nil
+        continue
+      }
+      let cells = line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false)
+        .map { $0.trimmingCharacters(in: .whitespaces) }
+      if cells.allSatisfy({ $0.allSatisfy { $0 == "-" } && !$0.isEmpty }) { continue }
+      guard let names = columns else {
+        columns = Array(cells.dropFirst())
+        if columns != Self.offered, columns != Self.declined { faults.append("\(place): no such table") }
+        continue
+      }
+      guard cells.count == names.count + 1, !cells[0].isEmpty else {
+        faults.append("\(place): \(cells.count) cells in place of \(names.count + 1)")
+        continue
+      }
+      rows.append(
+        Row(
+          place: place, item: cells[0],
+          cells: Dictionary(uniqueKeysWithValues: zip(names, cells.dropFirst()))))
+    }
+  }
+}
+
+/// What a cell says: the things that it names, or why there is none.
+enum FrameworkCell: Equatable {
+  case names([String])
+  case none(reason: String)
+  case malformed
+
+  /// "`a`, `b`: what is to be said of them", or "none: why".
+  init(_ text: String) {
+    if text.hasPrefix("none: ") {
+      let reason = text.dropFirst(6)
+      self = Self.isReason(reason) ? .none(reason: String(reason)) : .malformed
+      return
+    }
+    let list = /(`+)([^`]+)`+(?:, (?:`+[^`]+`+))*(: .+)?/
+    guard let whole = text.wholeMatch(of: list) else {
+      self = .malformed
+      return
+    }
+    let names = whole.3.map { text.dropLast($0.count) } ?? text[...]
+    self = .names(names.matches(of: /`+([^`]+)`+/).map { String($0.1) })
+  }
+
+  /// A few words that a reader can weigh.
+  static func isReason(_ text: some StringProtocol) -> Bool { text.split(separator: " ").count >= 5 }
+}
