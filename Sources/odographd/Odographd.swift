@@ -33,7 +33,7 @@ struct ConfigurationOptions: ParsableArguments {
   @Option(
     name: .customLong("set"),
     help: ArgumentHelp(
-      "Overrides a key, as in gpsd.port=2948. May be repeated. Environment variables such as ODOGRAPH_GPSD_PORT do the same.",
+      "Overrides a key, as in gpsd.port=2948 or 'motion.events=[\"impact\"]'. May be repeated. Environment variables such as ODOGRAPH_GPSD_PORT do the same.",
       valueName: "key=value"))
   var assignments: [String] = []
 
@@ -111,6 +111,7 @@ extension Odographd {
         Examples:
           odographd check --config /etc/odographd/odograph.toml
           odographd check --set vehicle.id=van-1 --set mqtt.broker=mqtt://broker.example
+          odographd check --set vehicle.id=van-1 --set 'motion.events=["impact"]'
           odographd check --estimate --driving-hours 9 --config /etc/odographd/odograph.toml
 
         Exit codes: 0 the agent can work; 2 something keeps it from working; 64 wrong arguments; 78 wrong configuration.
