@@ -177,7 +177,9 @@ package struct AgentPipeline: Sendable {
   }
 
   /// Publishes what is pending, before the farewell of a clean stop.
-  package mutating func finish(into send: (VehicleMessage) -> Void) { location.finish(timeBase, into: send) }
+  package mutating func finish(into send: (VehicleMessage) -> Void) {
+    location.finish(at: now, timeBase, into: send)
+  }
 
   /// Learns which device nodes may not be opened, with the kind of sensor behind each where that is known.
   package mutating func observe(deniedNodes: [String: SensorKind?]) {
@@ -219,6 +221,7 @@ package struct AgentPipeline: Sendable {
     message.services = location.services.merging(capabilities.services.mapValues { $0 ?? "available" }) { $1 }
     message.frames = capabilities.frames.map(\.rawValue)
     message.degradations = capabilities.degradations
+    message.compass = motion.compass
   }
 
   /// Where the attitude filter stands.

@@ -71,7 +71,9 @@ enum StatusText {
     if let accuracy = motion["headingAccuracy"]?.double { parts.append("heading within \(accuracy)°") }
     if let level = motion["calibration"]?.string { parts.append("magnetometer \(level)") }
     if motion["atRest"]?.bool == true { parts.append("at rest") }
+    let instruction = document["status"]?["compass"]?["calibrationInstruction"]?.string
     return [row("attitude", parts.joined(separator: ", "))]
+      + (instruction.map { [row("CALIBRATE", $0)] } ?? [])
   }
 
   private static func location(_ document: JSONValue) -> [String] {

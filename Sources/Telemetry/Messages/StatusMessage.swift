@@ -75,6 +75,8 @@ public struct StatusMessage: Hashable, Sendable {
   public var frames: [String] = []
   /// What is told less well than was asked for, by service, with the reason and what would help.
   public var degradations: [String: String] = [:]
+  /// What the magnetometer measures, and whether it needs a calibration; nil without one.
+  public var compass: CompassReport?
 
   public init(state: State, time: UTCTime, sessionStart: UTCTime, isWill: Bool = false) {
     self.state = state
@@ -110,6 +112,7 @@ public struct StatusMessage: Hashable, Sendable {
       Self.write(services, named: "services", to: &json)
       if !frames.isEmpty { json.field("frames", texts: frames) }
       Self.write(degradations, named: "degraded", to: &json)
+      if let compass { json.field("compass") { compass.write(to: &$0) } }
       if !counters.isEmpty {
         json.field("counters") { json in
           for (name, count) in counters.sorted(by: { $0.key < $1.key }) {
@@ -178,6 +181,7 @@ public struct StatusMessage: Hashable, Sendable {
     if case .object(let states)? = json["services"] { services = states.compactMapValues(\.string) }
     frames = json["frames"]?.array?.compactMap(\.string) ?? []
     if case .object(let reasons)? = json["degraded"] { degradations = reasons.compactMapValues(\.string) }
+    compass = json["compass"].map { CompassReport(json: $0) }
     counters = [:]
     if case .object(let counts)? = json["counters"] {
       counters = counts.compactMapValues { $0.integer.map { Int($0) } }
