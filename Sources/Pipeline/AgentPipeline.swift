@@ -23,6 +23,8 @@ package struct AgentPipeline: Sendable {
   private var status: StatusReporter
   /// What the motion side had to work with when it was last asked what it can tell.
   private var knownSensors: Set<SensorKind>?
+  /// Hz of each kind of sensor that raw samples are wanted of.
+  private var rawRates: [SensorKind: Double] = [:]
   /// The regions that are watched, and what is known of each.
   package var regions = RegionMonitor()
   /// What the pipeline cannot see. To be set before a `status` is due.
@@ -64,6 +66,7 @@ package struct AgentPipeline: Sendable {
     next.status.interval = new.statusInterval
     (next.lastStatus, next.statusCount) = (lastStatus, statusCount)
     next.regions = regions
+    next.rawRates = rawRates
     (next.power, next.lastSeen) = (power, lastSeen)
     next.location.adopt(location)
     if !hasOtherLocations { next.location = location }
@@ -81,6 +84,19 @@ package struct AgentPipeline: Sendable {
     power.needsChanged()
     planPower(at: now)
   }
+
+  /// Has sensors deliver at least at these rates (Hz), at rest, too; others are as they were configured.
+  /// - Returns: whether they were others before.
+  package mutating func requestSamples(_ rates: [SensorKind: Double]) -> Bool {
+    guard rates != rawRates else { return false }
+    rawRates = rates
+    power.needsChanged()
+    planPower(at: now)
+    return true
+  }
+
+  /// Why a kind of sensor cannot be had, and what would help; nil when it can.
+  package func reason(against kind: SensorKind) -> String? { location.availability.reason(against: kind) }
 
   /// The newest position that may be published, whether it was or not; nil before the first.
   package var lastKnown: LocationMessage? {
@@ -148,6 +164,9 @@ package struct AgentPipeline: Sendable {
 
   /// Civil time, as far as it is known.
   package func utc(at timestamp: Timestamp) -> UTCTime { timeBase.utc(at: timestamp) }
+
+  /// Civil time where the pipeline stands, as far as it is known.
+  package var civilTime: UTCTime { timeBase.utc(at: now) }
 
   /// Nanoseconds to add to a timestamp for UTC; nil while no clock was set.
   package func utcOffset(at timestamp: Timestamp) -> Int64? { timeBase.knownOffset(at: timestamp) }
@@ -323,6 +342,14 @@ extension AgentPipeline {
     }
     // A recorder records rest, too.
     if configuration.isRecording { needs.restless[.accelerometer] = inertial }
+    for (kind, rate) in rawRates {
+      let latency = min(configuration.inertialLatency, 0.5)
+      let wanted = SensorDemand.rate(hertz: rate, latency: .seconds(latency))
+      for demands in [\PowerNeeds.inertial, \.restless] {
+        if case .rate(let usual, _)? = needs[keyPath: demands][kind], usual >= rate { continue }
+        needs[keyPath: demands][kind] = wanted
+      }
+    }
     return needs
   }
 
