@@ -36,6 +36,17 @@ import Testing
     let broker = try BrokerFixture()
     let agent = try await agent(broker, ["recorder.enabled": "true"])
     let directory = try TemporaryDirectory()
+    let tail = try ChildProcess(
+      "sh",
+      [
+        "-c", #"exec "$0" "$@" >"$LINES""#, OdographProcess.path, "tail", "--timeout", "400", "--topic",
+        "odograph/v1/test/van/command/#", "--host", "127.0.0.1", "--port", "\(broker.port)",
+      ], environment: ["LINES": directory.file("lines")])
+    // It listens once it has heard something.
+    try await eventually {
+      _ = try await self.odograph(broker, "command", "status")
+      return try OdographProcess.text(of: directory.file("lines")).contains("status")
+    }
     let file = directory.file("history.csv")
     let from = FleetPayload.time(-3600)
     let first = try await odograph(broker, "history", "--from", from, "-o", file)
@@ -69,6 +80,14 @@ import Testing
       broker, "history", "--from", "2020-01-01T00:00:00Z", "--to", "2020-01-02T00:00:00Z")
     #expect(none.status == 69 && none.output.contains("cannot find anything of test/van"), "\(none.output)")
     #expect(none.output.contains("it has 20"), "\(none.output)")
+    #expect(try await odograph(broker, "samples", "--seconds", "2").status == 0)
+    // Requests and answers are as the contract says.
+    tail.terminate()
+    _ = tail.waitForExit()
+    let validator = try ContractScript.start("validate.py", stdin: directory.file("lines"))
+    #expect(validator.waitForExit() == 0, "\(validator.output)")
+    let counts = ContractScript.counts(validator.output)
+    #expect((counts["command-request"] ?? 0) >= 5 && (counts["command-response"] ?? 0) >= 6, "\(counts)")
     agent.child.terminate()
   }
 
