@@ -23,6 +23,8 @@ package struct AgentPipeline: Sendable {
   private var status: StatusReporter
   /// What the motion side had to work with when it was last asked what it can tell.
   private var knownSensors: Set<SensorKind>?
+  /// Hz of each kind of sensor that raw samples are wanted of.
+  private var rawRates: [SensorKind: Double] = [:]
   /// The regions that are watched, and what is known of each.
   package var regions = RegionMonitor()
   /// Where they come from; to be set with them.
@@ -67,6 +69,7 @@ package struct AgentPipeline: Sendable {
     next.status.interval = new.statusInterval
     (next.lastStatus, next.statusCount, next.lastLevel) = (lastStatus, statusCount, lastLevel)
     (next.regions, next.regionSource, next.regionReporter) = (regions, regionSource, regionReporter)
+    next.rawRates = rawRates
     (next.power, next.lastSeen) = (power, lastSeen)
     next.location.adopt(location)
     if !hasOtherLocations { next.location = location }
@@ -84,6 +87,19 @@ package struct AgentPipeline: Sendable {
     power.needsChanged()
     planPower(at: now)
   }
+
+  /// Has sensors deliver at least at these rates (Hz), at rest, too; others are as they were configured.
+  /// - Returns: whether they were others before.
+  package mutating func requestSamples(_ rates: [SensorKind: Double]) -> Bool {
+    guard rates != rawRates else { return false }
+    rawRates = rates
+    power.needsChanged()
+    planPower(at: now)
+    return true
+  }
+
+  /// Why a kind of sensor cannot be had, and what would help; nil when it can.
+  package func reason(against kind: SensorKind) -> String? { location.availability.reason(against: kind) }
 
   /// The newest position that may be published, whether it was or not; nil before the first.
   package var lastKnown: LocationMessage? {
@@ -171,6 +187,9 @@ package struct AgentPipeline: Sendable {
   /// Civil time, as far as it is known.
   package func utc(at timestamp: Timestamp) -> UTCTime { timeBase.utc(at: timestamp) }
 
+  /// Civil time where the pipeline stands, as far as it is known.
+  package var civilTime: UTCTime { timeBase.utc(at: now) }
+
   /// Nanoseconds to add to a timestamp for UTC; nil while no clock was set.
   package func utcOffset(at timestamp: Timestamp) -> Int64? { timeBase.knownOffset(at: timestamp) }
 
@@ -209,7 +228,7 @@ package struct AgentPipeline: Sendable {
 
   /// Publishes what is pending, before the farewell of a clean stop.
   package mutating func finish(into send: (VehicleMessage) -> Void) {
-    location.finish(timeBase, into: send)
+    location.finish(at: now, timeBase, into: send)
     regionReporter.observe(regions, at: now)
     if let message = regionReporter.pending(
       regions, source: regionSource, at: now, utc: timeBase.utc(at: now))
@@ -260,6 +279,7 @@ package struct AgentPipeline: Sendable {
     message.degradations = capabilities.degradations
     message.orientation = motion.orientation
     message.level = level.map { StatusMessage.Level($0) }
+    message.compass = motion.compass
   }
 
   /// Where the attitude filter stands.
@@ -382,6 +402,14 @@ extension AgentPipeline {
       let soon = SensorDemand.rate(
         hertz: configuration.inertial.rate, latency: .seconds(min(1, configuration.inertialLatency)))
       (needs.restless[.accelerometer], needs.inertial[.accelerometer]) = (soon, soon)
+    }
+    for (kind, rate) in rawRates {
+      let latency = min(configuration.inertialLatency, 0.5)
+      let wanted = SensorDemand.rate(hertz: rate, latency: .seconds(latency))
+      for demands in [\PowerNeeds.inertial, \.restless] {
+        if case .rate(let usual, _)? = needs[keyPath: demands][kind], usual >= rate { continue }
+        needs[keyPath: demands][kind] = wanted
+      }
     }
     return needs
   }

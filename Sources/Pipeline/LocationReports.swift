@@ -20,6 +20,7 @@ struct LocationReports: Sendable {
   private var withheldCount = 0
   private var isWithholding = false
   private let tracks: TrackBatches?
+  private var events = LocationEvents()
 
   /// Where messages go, and how civil time is told.
   typealias Send = (VehicleMessage) -> Void
@@ -58,6 +59,7 @@ struct LocationReports: Sendable {
   mutating func adopt(_ other: LocationReports) {
     availability.unavailable = other.availability.unavailable
     availability.deniedNodes = other.availability.deniedNodes
+    events = other.events
   }
 
   /// Wants a location soon, whatever else is configured.
@@ -85,7 +87,7 @@ struct LocationReports: Sendable {
 
   /// When `advance` has something to do, if nothing comes before.
   var nextDeadline: Timestamp? {
-    [manager.nextDeadline, bounded?.nextDeadline].compactMap { $0 }.min()
+    [manager.nextDeadline, bounded?.nextDeadline, events.nextDeadline].compactMap { $0 }.min()
   }
 
   /// Returns the locations that may be believed after a receiver's report, in order of time, each with its civil time.
@@ -94,7 +96,7 @@ struct LocationReports: Sendable {
     var locations = screen.process(fix, reference: timeBase.machineTime(at: fix.timestamp))
     if fix.coordinate == nil {
       timeBase.observe(fix.time, at: fix.timestamp, hasFix: false)
-      process(manager.observeNoPosition(at: fix.timestamp), timeBase, into: send)
+      process(manager.observeNoPosition(at: fix.timestamp), at: fix.timestamp, timeBase, into: send)
     }
     for index in locations.indices {
       timeBase.observe(locations[index].time, at: locations[index].timestamp, hasFix: true)
@@ -110,7 +112,7 @@ struct LocationReports: Sendable {
     into send: Send
   ) {
     publish(bounded?.observe(isAtRest: state.map { $0 == .stationary }, since: since), into: send)
-    process(manager.observe(state, at: timestamp), timeBase, into: send)
+    process(manager.observe(state, at: timestamp), at: timestamp, timeBase, into: send)
   }
 
   /// Learns whether the receiver is wanted on: a bound that nobody watches over is withdrawn.
@@ -127,7 +129,8 @@ struct LocationReports: Sendable {
     guard isEnabled, case .unavailable(let reason) = status.state, status.kinds.contains(.positioning) else {
       return
     }
-    process(manager.fail(.receiverUnavailable(reason: reason)), timeBase, into: send)
+    let failure = LocationFailure.receiverUnavailable(reason: reason)
+    process(manager.fail(failure), at: status.timestamp, timeBase, into: send)
   }
 
   /// Learns which device nodes may not be opened; an empty list when all may.
@@ -135,14 +138,16 @@ struct LocationReports: Sendable {
 
   /// Lets time pass.
   mutating func advance(to timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
-    process(manager.advance(to: timestamp), timeBase, into: send)
+    process(manager.advance(to: timestamp), at: timestamp, timeBase, into: send)
     publish(bounded?.advance(to: timestamp), into: send)
+    for message in events.advance(to: timestamp) { send(.locationEvent(message)) }
   }
 
   /// Publishes what is pending, before a stop.
-  mutating func finish(_ timeBase: TimeBase, into send: Send) {
-    process(manager.stopUpdatingLocation(), timeBase, into: send)
+  mutating func finish(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
+    process(manager.stopUpdatingLocation(), at: timestamp, timeBase, into: send)
     publish(bounded?.finish(), into: send)
+    for message in events.finish() { send(.locationEvent(message)) }
   }
 
   /// Each service by name, for `status`: `available`, or why it is not.
@@ -181,7 +186,7 @@ struct LocationReports: Sendable {
       return
     }
     isWithholding = false
-    process(manager.process(exact, shown: location), timeBase, into: send)
+    process(manager.process(exact, shown: location), at: exact.timestamp, timeBase, into: send)
     if !manager.isPaused, let told = manager.location {
       publish(bounded?.process(told, time: timeBase.utc(of: told)), into: send)
     }
@@ -196,8 +201,10 @@ struct LocationReports: Sendable {
       untilTraveled: deferral.distance, timeout: deferral.timeout, at: timestamp)
   }
 
-  private mutating func process(_ events: [LocationEvent], _ timeBase: TimeBase, into send: Send) {
-    for event in events {
+  private mutating func process(
+    _ happened: [LocationEvent], at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send
+  ) {
+    for event in happened {
       switch event {
       case .location(let location):
         if tracks != nil {
@@ -211,6 +218,11 @@ struct LocationReports: Sendable {
         if let location, bounded == nil { publish(location, timeBase, into: send) }
         publish(bounded?.stand(isSeen: true), into: send)
       case .deferredUpdatesFinished, .resumed, .failed: break
+      }
+      if let message = LocationEventMessage(time: timeBase.utc(at: timestamp), event: event),
+        let told = events.process(message, at: timestamp)
+      {
+        send(.locationEvent(told))
       }
     }
   }

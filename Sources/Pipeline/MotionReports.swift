@@ -119,6 +119,18 @@ struct MotionReports: Sendable {
       calibration: current?.magneticField?.accuracy, isAtRest: activity == .stationary)
   }
 
+  /// What the magnetometer measures, and what would make it better; nil without one.
+  var compass: CompassReport? {
+    guard manager.isAvailable(.magnetometer), let field = manager.deviceMotion?.magneticField else {
+      return nil
+    }
+    var report = CompassReport()
+    (report.magneticField, report.calibration) = (field.field, field.accuracy)
+    report.isCalibrationWanted = heading.heading?.isCalibrationWanted ?? (field.accuracy == .uncalibrated)
+    if report.isCalibrationWanted { report.instruction = settings.location.activity.calibrationInstruction }
+    return report
+  }
+
   /// How the device lies by its own axes; nil while no accelerometer says so.
   var orientation: DeviceOrientation? { manager.isAvailable(.accelerometer) ? events.orientation : nil }
 
@@ -197,7 +209,10 @@ struct MotionReports: Sendable {
         attitude: attitude, accuracy: manager.headingAccuracy,
         calibration: manager.deviceMotion?.magneticField?.accuracy, at: timestamp)
     else { return }
-    send(.heading(HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)))
+    var message = HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)
+    // The manager's newest heading is this one.
+    message.compass = compass ?? message.compass
+    send(.heading(message))
   }
 
   private mutating func publishAttitude(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
@@ -220,5 +235,17 @@ struct MotionReports: Sendable {
     }
     message.degradation = motion.degradation
     send(.attitude(message))
+  }
+}
+
+extension ActivityType {
+  /// How a person calibrates the magnetometer of what moves so.
+  var calibrationInstruction: String {
+    switch self {
+    case .automotive:
+      "drive slowly a full circle on open ground, away from bridges, rails and parked cars, then straight ahead for half a minute"
+    case .pedestrian, .other:
+      "turn the device slowly through a figure of eight, about all its axes, away from steel and magnets"
+    }
   }
 }

@@ -1,6 +1,6 @@
 package import JSON
 package import Spatial
-internal import Telemetry
+package import Telemetry
 
 /// A command with its arguments, checked.
 package enum RemoteCommand: Hashable, Sendable {
@@ -23,10 +23,15 @@ package enum RemoteCommand: Hashable, Sendable {
   case zero(isCleared: Bool)
   /// Measures how the device is tilted in the vehicle, and takes it for level from now on; or takes it as it is again.
   case level(isCleared: Bool)
+  /// What the accelerometer's recorder has of a time, a piece of it.
+  /// - Parameter to: nil is now.
+  case history(from: UTCTime, to: UTCTime?)
+  /// Raw samples from now on; nil kinds are those that are there.
+  case samples(seconds: Double, rate: Double, kinds: Set<SamplePiece.Kind>?)
 
   package static let names = [
     "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
-    "level",
+    "level", "history", "samples",
   ]
   /// Bytes of a request.
   package static let sizeLimit = 65_536
@@ -40,11 +45,15 @@ package enum RemoteCommand: Hashable, Sendable {
         timeout: try json.number("timeout", in: 0...300) ?? 30)
     case "status": self = .status
     case "reload": self = .reload
-    case "track":
+    case "track", "history":
       guard let from = try json.time("from") else { throw JSONError("key \"from\": missing") }
       let to = try json.time("to")
       if let to, to < from { throw JSONError("key \"to\": before \"from\"") }
-      self = .track(from: from, to: to)
+      self = name == "track" ? .track(from: from, to: to) : .history(from: from, to: to)
+    case "samples":
+      self = .samples(
+        seconds: try json.number("seconds", in: 0.1...86_400) ?? 10,
+        rate: try json.number("rate", in: 0.1...100_000) ?? 50, kinds: try json.kinds("kinds"))
     case "reset-regions": self = .resetRegions
     case "forget-regions": self = .forgetRegions
     case "region-state":
@@ -79,9 +88,24 @@ extension JSONValue {
     guard let member = self[name] else { return nil }
     guard let number = member.double, range.contains(number) else {
       throw JSONError(
-        "key \"\(name)\": not a number from \(Int(range.lowerBound)) to \(Int(range.upperBound))")
+        "key \"\(name)\": not a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
+      )
     }
     return number
+  }
+
+  private static func plain(_ number: Double) -> String {
+    number == number.rounded() ? "\(Int(number))" : "\(number)"
+  }
+
+  fileprivate func kinds(_ name: String) throws(JSONError) -> Set<SamplePiece.Kind>? {
+    guard let member = self[name] else { return nil }
+    let kinds = (member.array ?? []).map { $0.string.flatMap(SamplePiece.Kind.init) }
+    guard !kinds.isEmpty, !kinds.contains(nil) else {
+      let names = SamplePiece.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+      throw JSONError("key \"\(name)\": not an array of \(names)")
+    }
+    return Set(kinds.compactMap { $0 })
   }
 
   fileprivate func time(_ name: String) throws(JSONError) -> UTCTime? {

@@ -121,3 +121,30 @@ package enum TOMLValue: Sendable, Hashable, CustomStringConvertible {
     }
   }
 }
+
+extension TOMLValue {
+  /// Reads one value as it is written behind the equals sign in a file, as in `["a", "b"]`.
+  ///
+  /// - Throws: `TOMLError` without a file, whose columns count from the start of the text.
+  package init(parsing text: String) throws(TOMLError) {
+    let prefix = "v = "
+    let document: TOMLDocument
+    do throws(TOMLError) {
+      document = try TOMLDocument(parsing: prefix + text)
+    } catch {
+      guard let position = error.position, position.line == 1 else { throw error }
+      let column = UInt32(max(1, position.column - prefix.count))
+      throw TOMLError(
+        kind: error.kind, position: TOMLPosition(line: 1, column: column), problem: error.problem)
+    }
+    guard document.entries.count == 1, let value = document.entries.first?.value else {
+      throw TOMLError(kind: .syntax, problem: "not TOML: more than one value")
+    }
+    self = value
+  }
+
+  /// Whether a text is meant as an array or a string in quotes, whatever is wrong with it.
+  package static func isQuotedOrArray(_ text: String) -> Bool {
+    ["[", "\"", "'"].contains(text.first { $0 != " " && $0 != "\t" })
+  }
+}

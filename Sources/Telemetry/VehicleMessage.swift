@@ -11,6 +11,7 @@ public enum VehicleMessage: Hashable, Sendable {
   case attitude(AttitudeMessage)
   case motion(MotionMessage)
   case region(RegionMessage)
+  case locationEvent(LocationEventMessage)
   case commandResponse(CommandResponseMessage)
   case configReported(ConfigReportedMessage)
   case regionsReported(RegionsReportedMessage)
@@ -20,7 +21,7 @@ public enum VehicleMessage: Hashable, Sendable {
 /// The queue in which a message waits for the broker. Lanes come before one another in this order, and within a lane the
 /// oldest message comes first. The raw values are on disk.
 public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
-  /// Region transitions and motion events: each one, and synced one by one.
+  /// Region transitions, motion and location events: each one, and synced one by one.
   case events = 0
   /// What is: only the newest of a topic matters.
   case state = 1
@@ -67,6 +68,7 @@ extension VehicleMessage {
     case .attitude: MessageKind.attitude.rawValue
     case .motion: MessageKind.motion.rawValue
     case .region: MessageKind.region.rawValue
+    case .locationEvent: MessageKind.locationEvent.rawValue
     case .commandResponse(let message): TopicScheme.responsePath(command: message.command)
     case .configReported: TopicScheme.configReported
     case .regionsReported: TopicScheme.regionsReported
@@ -77,7 +79,7 @@ extension VehicleMessage {
   /// Where it waits until the broker has acknowledged it; nil for what is worth nothing later, which is sent now or never.
   public var lane: DeliveryLane? {
     switch self {
-    case .motion, .region: .events
+    case .motion, .region, .locationEvent: .events
     case .status, .configReported, .regionsReported, .regionsState: .state
     case .location, .track: .tracks
     case .heading, .attitude, .commandResponse: nil
@@ -96,7 +98,7 @@ extension VehicleMessage {
   public var isRetained: Bool {
     switch self {
     case .status, .location, .configReported, .regionsReported, .regionsState: true
-    case .track, .heading, .attitude, .motion, .region, .commandResponse: false
+    case .track, .heading, .attitude, .motion, .region, .locationEvent, .commandResponse: false
     }
   }
 
@@ -133,6 +135,9 @@ extension VehicleMessage {
     case .region(var message):
       message.identity = identity
       return message.payload
+    case .locationEvent(var message):
+      message.identity = identity
+      return message.payload
     case .commandResponse(let message): return message.payload
     case .configReported(var message):
       message.identity = identity
@@ -167,6 +172,7 @@ extension VehicleMessage {
     case .attitude: return .attitude(try AttitudeMessage(json: json))
     case .motion: return .motion(try MotionMessage(json: json))
     case .region: return .region(try RegionMessage(json: json))
+    case .locationEvent: return .locationEvent(try LocationEventMessage(json: json))
     case nil: return nil
     }
   }
@@ -184,6 +190,7 @@ extension VehicleMessage {
     case .track(let message): message.identity
     case .motion(let message): message.identity
     case .region(let message): message.identity
+    case .locationEvent(let message): message.identity
     case .configReported(let message): message.identity
     case .regionsReported(let message): message.identity
     case .regionsState(let message): message.identity
@@ -201,6 +208,7 @@ extension VehicleMessage {
     case .attitude(let message): message.time
     case .motion(let message): message.time
     case .region(let message): message.time
+    case .locationEvent(let message): message.time
     case .commandResponse(let message): message.time
     case .configReported(let message): message.time
     case .regionsReported(let message): message.time

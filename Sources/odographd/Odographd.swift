@@ -33,7 +33,7 @@ struct ConfigurationOptions: ParsableArguments {
   @Option(
     name: .customLong("set"),
     help: ArgumentHelp(
-      "Overrides a key, as in gpsd.port=2948. May be repeated. Environment variables such as ODOGRAPH_GPSD_PORT do the same.",
+      "Overrides a key, as in gpsd.port=2948 or 'motion.events=[\"impact\"]'. May be repeated. Environment variables such as ODOGRAPH_GPSD_PORT do the same.",
       valueName: "key=value"))
   var assignments: [String] = []
 
@@ -113,6 +113,7 @@ extension Odographd {
           odographd check --config /etc/odographd/odograph.toml
           odographd check --set vehicle.id=van-1 \\
             --set mqtt.broker=mqtt://broker.example
+          odographd check --set vehicle.id=van-1 --set 'motion.events=["impact"]'
           odographd check --estimate --driving-hours 9 \\
             --config /etc/odographd/odograph.toml
 

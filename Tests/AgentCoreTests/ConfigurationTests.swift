@@ -29,6 +29,41 @@ import Testing
     }
   }
 
+  /// An array is written on the command line and in the environment as in a file, or with commas.
+  @Test(arguments: [
+    (#"["impact", "shake"]"#, ["impact", "shake"]), (" [ 'impact', ] # a comment", ["impact"]), ("[]", []),
+    (#"["48.1, 11.5 300 blur", "a]b"]"#, ["48.1, 11.5 300 blur", "a]b"]), (#""impact""#, ["impact"]),
+    ("impact, shake", ["impact", "shake"]), ("", []), ("a[b],c", ["a[b]", "c"]),
+  ])
+  func arraysAreWrittenAsInAFile(text: String, texts: [String]) throws {
+    let flags = try ConfigurationLayer(assignments: ["motion.events=\(text)"])
+    #expect(flags["motion.events"]?.value == .texts(texts))
+    let environment = try ConfigurationLayer(environment: ["ODOGRAPH_MOTION_EVENTS": text])
+    #expect(environment["motion.events"]?.value == .texts(texts))
+  }
+
+  /// Table: a wrong array, and the place and remedy that are named.
+  @Test(arguments: [
+    (#"["impact""#, "is not TOML", #"write it as in ["a", "b"]"#),
+    (#"["impact" "shake"]"#, "(character 11)", #"write it as in ["a", "b"]"#),
+    ("[\"impact\"]\ngpsd.port = 1", "more than one value", #"write it as in ["a", "b"]"#),
+    (#"["impact", 5]"#, "is not an array of strings", "or one string"),
+    (#"[["impact"]]"#, "is not an array of strings", "or one string"),
+    (#"["impcat"]"#, "\"impcat\" is not one of", "\"shake\""),
+  ])
+  func aWrongArrayNamesItsPlaceAndTheRemedy(text: String, problem: String, remedy: String) {
+    let toml = "[vehicle]\nid = \"v\""
+    for (place, said) in [
+      ("--set motion.events: ", self.problem(toml, flags: ["motion.events=\(text)"])),
+      (
+        "environment variable ODOGRAPH_MOTION_EVENTS: ",
+        self.problem(toml, environment: ["ODOGRAPH_MOTION_EVENTS": text])
+      ),
+    ] {
+      #expect(said.hasPrefix(place) && said.contains(problem) && said.contains(remedy), "\(said)")
+    }
+  }
+
   @Test func flagsOverrideTheEnvironmentOverridesTheFile() throws {
     let toml = "[vehicle]\nid = \"file\"\nfleet = \"file\"\n[gpsd]\nport = 1\nhost = \"file\""
     let configuration = try load(

@@ -47,7 +47,7 @@ import Testing
   private func run(_ pipeline: inout AgentPipeline, _ events: [SensorEvent]) -> [VehicleMessage] {
     var messages: [VehicleMessage] = []
     for event in events { pipeline.process(event) { messages.append($0) } }
-    return messages.filter { $0.kind != .status }
+    return messages.filter { $0.kind != .status && $0.kind != .locationEvent }
   }
 
   private func json(_ message: VehicleMessage) throws -> JSONValue {
@@ -57,7 +57,7 @@ import Testing
   private func finish(_ pipeline: inout AgentPipeline) -> [VehicleMessage] {
     var messages: [VehicleMessage] = []
     pipeline.finish { messages.append($0) }
-    return messages
+    return messages.filter { $0.kind != .locationEvent }
   }
 
   // MARK: Deferral

@@ -23,6 +23,27 @@ import Testing
       ])
   }
 
+  /// The same forms as on the vehicle's own command line.
+  @Test(arguments: [
+    (#"["impact","shake"]"#, ["impact", "shake"]), ("['impact', 'shake',]", ["impact", "shake"]), ("[]", []),
+    ("impact, shake", ["impact", "shake"]), ("impact", ["impact"]), (#""impact""#, ["impact"]),
+  ])
+  func arraysAreWrittenAsInAFile(text: String, texts: [String]) throws {
+    #expect(
+      try settings("motion.events=\(text)").values == ["motion.events": .array(texts.map(JSONValue.string))])
+  }
+
+  @Test(arguments: [
+    (#"["impact""#, "is not TOML", #"write it as in '["a", "b"]'"#),
+    (#"["impact" "shake"]"#, "(character 11)", #"write it as in '["a", "b"]'"#),
+    (#"["impact", 5]"#, "it is an array of strings", ""),
+  ])
+  func aWrongArrayNamesTheKeyAndTheRemedy(text: String, problem: String, remedy: String) throws {
+    let error = try #require(throws: FleetError.self) { try settings("motion.events=\(text)") }
+    #expect(error.exit == .usage && error.object.hasPrefix("motion.events to "), "\(error)")
+    #expect(error.description.contains(problem) && (remedy.isEmpty || error.description.contains(remedy)))
+  }
+
   /// Table: keys and values that no vehicle takes, and what is said of them; the same on the command line and in a file.
   @Test(arguments: [
     ("location.distance_filtre", "50", "did you mean location.distance_filter?"),

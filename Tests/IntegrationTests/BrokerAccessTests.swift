@@ -60,7 +60,8 @@ import Testing
   }
 
   private static let told = [
-    "status", "location", "track", "heading", "attitude", "motion", "region", "regions/reported",
+    "status", "location", "location/event", "track", "heading", "attitude", "motion", "region",
+    "regions/reported",
     "config/reported", "command/locate/response",
   ]
   private static let asked = ["config/desired", "regions/desired", "command/locate", "command/track"]

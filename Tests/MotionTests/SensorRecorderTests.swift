@@ -43,6 +43,39 @@ import Testing
     try recorder.synchronize()
   }
 
+  /// Piece by piece it is what it is as a whole, those that wait for a full segment and a clock that was set back included.
+  @Test func piecesMakeUpTheWhole() throws {
+    try withFolder { folder in
+      var recorder = try SensorRecorder(path: folder + "/a", boot: Self.boot, settings: settings(slots: 20))
+      try recorder.record((0..<2000).map(sample), utcOffset: Self.offset)
+      try recorder.record((2000..<3300).map(sample), utcOffset: Self.offset - 8_000_000_000)
+      let end = UTCTime(nanoseconds: .max)
+      let whole = try recorder.accelerometerData(from: UTCTime(nanoseconds: 0), to: end, limit: 10_000)
+      #expect(whole.samples.count == 3300 && whole.next == nil)
+      #expect(whole.samples.map(\.time) == whole.samples.map(\.time).sorted())
+      var found: [RecordedAccelerometerData] = []
+      var from: UTCTime? = UTCTime(nanoseconds: 0)
+      var pieces = 0
+      while let start = from {
+        let piece = try recorder.accelerometerData(from: start, to: end, limit: 300)
+        #expect(piece.samples.count <= 300)
+        let last = found.last
+        found += piece.samples.filter { sample in
+          last.map { (sample.time, sample.timestamp) > ($0.time, $0.timestamp) } ?? true
+        }
+        (from, pieces) = (piece.next, pieces + 1)
+        #expect(pieces < 100)
+      }
+      #expect(found.count == 3300 && found.map(\.time) == whole.samples.map(\.time))
+      let recorded = recorder.recordedSpan
+      let span = try #require(recorded)
+      #expect(span.start == whole.samples.first?.time && span.end == whole.samples.last?.time)
+      let empty = try recorder.accelerometerData(
+        from: UTCTime(nanoseconds: 0), to: span.start.advanced(bySeconds: -1), limit: 9)
+      #expect(empty.samples.isEmpty && empty.next == nil)
+    }
+  }
+
   @Test func readsBackWhatWasRecordedByTime() throws {
     try withFolder { folder in
       let path = folder + "/a"

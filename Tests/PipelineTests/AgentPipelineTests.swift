@@ -154,7 +154,9 @@ import Testing
     var messages = run(&pipeline, [status(0, .active(rates: [:])), status(5, .unavailable(reason: "gone"))])
     messages += run(
       &pipeline, [status(6, .unavailable(reason: "gone")), status(7, .unavailable(reason: "gone"))])
-    let statuses = try messages.map { try StatusMessage(json: json($0)) }
+    // That it is lost is told at once, too.
+    #expect(messages.count { $0.kind == .locationEvent } == 1)
+    let statuses = try messages.filter { $0.kind == .status }.map { try StatusMessage(json: json($0)) }
     #expect(statuses.map { $0.sources.first?.state } == ["active", "unavailable"])
     #expect(statuses.last?.sources.first?.reason == "gone")
     let farewell = try StatusMessage(json: json(pipeline.farewell(at: Timestamp(seconds: 9))))

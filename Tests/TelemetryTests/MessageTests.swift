@@ -1,4 +1,5 @@
 import JSON
+import Motion
 import Positioning
 import Spatial
 import Telemetry
@@ -81,8 +82,32 @@ import Testing
     var heading = HeadingMessage(time: time, magneticHeading: 359.99, trueHeading: 3.2, headingAccuracy: 5)
     #expect(String(decoding: heading.payload, as: UTF8.self).hasSuffix(#""cardinalPoint":"N"}"#))
     #expect(try HeadingMessage(json: JSONValue(parsing: heading.payload)) == heading)
-    (heading.isCalibrationWanted, heading.contradictsCourse) = (true, true)
+    (heading.compass.isCalibrationWanted, heading.contradictsCourse) = (true, true)
     #expect(try HeadingMessage(json: JSONValue(parsing: heading.payload)) == heading)
+    heading.compass.magneticField = Vector3(20.1, -3.4, 44)
+    heading.compass.instruction = "drive a circle"
+    for level in MagneticFieldCalibrationAccuracy.allCases {
+      heading.compass.calibration = level
+      #expect(try HeadingMessage(json: JSONValue(parsing: heading.payload)) == heading)
+    }
+    #expect(
+      String(decoding: heading.payload, as: UTF8.self).contains(
+        #""magneticField":[20.1,-3.4,44],"calibration":"high","calibrationWanted":true,"#
+          + #""calibrationInstruction":"drive a circle""#))
+    var status = StatusMessage(state: .online, time: time, sessionStart: time)
+    status.compass = heading.compass
+    #expect(try StatusMessage(json: JSONValue(parsing: status.payload)) == status)
+  }
+
+  @Test func aLocationEventRoundTrips() throws {
+    var message = LocationEventMessage(
+      time: time, event: .failed, error: "positionUnknown", reason: "no fix", remedy: "look up")
+    message.suppressed = 3
+    #expect(try LocationEventMessage(json: JSONValue(parsing: message.payload)) == message)
+    let unknown = try LocationEventMessage(
+      json: JSONValue(parsing: Array(#"{"time":"\#(time.rfc3339)","event":"future","error":7}"#.utf8)))
+    #expect(unknown.event == .other("future") && unknown.error == nil)
+    #expect(throws: JSONError.self) { try LocationEventMessage(json: JSONValue(parsing: Array("{}".utf8))) }
   }
 
   @Test func aLineIsOneJSONObject() throws {

@@ -42,6 +42,9 @@ import Testing
                 coordinate: location.coordinate, confidence: 1))), "region", .events, false
         ),
         (
+          .locationEvent(LocationEventMessage(time: time, event: .paused)), "location/event", .events, false
+        ),
+        (
           .commandResponse(CommandResponseMessage(command: "locate", id: "4", time: time, state: .done)),
           "command/locate/response", nil, false
         ),
@@ -111,7 +114,7 @@ import Testing
       switch path {
       case "location", "track": #expect(topics == ["owntracks/f/v"])
       case "region": #expect(topics == ["owntracks/f/v/event"])
-      case "status", "heading", "attitude", "motion": #expect(topics.isEmpty)
+      case "status", "heading", "attitude", "motion", "location/event": #expect(topics.isEmpty)
       default: #expect(topics == ["odograph/v1/f/v/\(path)"])
       }
     }

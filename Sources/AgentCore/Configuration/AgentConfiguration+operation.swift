@@ -31,6 +31,9 @@ extension AgentConfiguration {
     package var path: String
     /// Bytes of recorded fixes at most; 0 keeps none.
     package var historyLimit: Int
+    /// Seconds and Hz of raw samples that may be asked for at the most; no seconds tell none.
+    package var samplesSeconds: Double
+    package var samplesRate: Double
   }
 }
 
@@ -64,5 +67,7 @@ extension AgentConfiguration.Remote {
     rollbackAfter = try reader.number("remote.rollback_after")
     path = try reader.text("remote.path")
     historyLimit = try reader.integer("remote.history_mb") * 1_000_000
+    samplesSeconds = try reader.number("remote.samples_seconds")
+    samplesRate = try reader.number("remote.samples_rate")
   }
 }

@@ -126,11 +126,32 @@ struct ConfigurationLayer: Sendable {
   private mutating func set(
     _ key: ConfigurationKey, to text: String, place: String
   ) throws(ConfigurationError) {
-    guard let value = key.parse(text) else {
+    let value: ConfigurationKey.Value?
+    if case .texts = key.kind, TOMLValue.isQuotedOrArray(text) {
+      value = try Self.array(text, of: key, place: place)
+    } else {
+      value = key.parse(text)
+    }
+    guard let value else {
       throw ConfigurationError(
         .invalidValue, place: place, problem: "\"\(text.prefix(80))\" is not \(key.accepted)")
     }
     settings[key.path] = Setting(value: value, place: place)
+  }
+
+  /// An array as in a file; nil for one that the key does not accept.
+  private static func array(
+    _ text: String, of key: ConfigurationKey, place: String
+  ) throws(ConfigurationError) -> ConfigurationKey.Value? {
+    do throws(TOMLError) {
+      return value(of: try TOMLValue(parsing: text)).flatMap(key.accept)
+    } catch {
+      let column = error.position.map { " (character \($0.column))" } ?? ""
+      throw ConfigurationError(
+        .syntax, place: place,
+        problem:
+          "\"\(text.prefix(80))\" is \(error.problem)\(column); write it as in [\"a\", \"b\"], or as in a,b")
+    }
   }
 
   private static func unknown(

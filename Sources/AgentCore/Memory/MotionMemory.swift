@@ -5,6 +5,7 @@ internal import Pipeline
 internal import Platform
 internal import Sensors
 internal import Spatial
+internal import Telemetry
 
 /// What the agent remembers of its motion sensors on disk beside its messages. Used by the pipeline's thread alone.
 struct MotionMemory: ~Copyable {
@@ -44,11 +45,26 @@ struct MotionMemory: ~Copyable {
     calibration?.keep(pipeline, at: timestamp)
   }
 
+  /// A piece of what the accelerometer's recorder has of a time; nil where nothing is recorded.
+  /// - Throws: `SystemError` for a disk that fails.
+  func recorded(from start: UTCTime, to end: UTCTime) throws(SystemError) -> RecordedPiece? {
+    try history?.piece(from: start, to: end)
+  }
+
   /// The last moment of a clean stop.
   mutating func close(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
     history?.close()
     calibration?.save(pipeline, at: timestamp)
   }
+}
+
+/// A part of the accelerometer's history.
+struct RecordedPiece {
+  var piece: SamplePiece
+  /// From where to ask on; nil when this was all.
+  var next: UTCTime?
+  /// From when to when there is something; nil when there is nothing.
+  var span: (start: UTCTime, end: UTCTime)?
 }
 
 /// Writes the accelerometer's samples to the ring on disk as they come, block by block, on the pipeline's thread.
@@ -93,6 +109,20 @@ struct AccelerometerHistory: ~Copyable {
     } catch {
       report(error)
     }
+  }
+
+  /// More samples than this (80 s) are not in one piece: 50 kB.
+  static let pieceCount = 4000
+
+  func piece(from start: UTCTime, to end: UTCTime) throws(SystemError) -> RecordedPiece {
+    let (samples, next) = try recorder.accelerometerData(from: start, to: end, limit: Self.pieceCount)
+    var piece = SamplePiece(startingAt: samples.first?.time ?? start)
+    for sample in samples {
+      // As a sensor measures it, not as Core Motion tells it.
+      let force = sample.acceleration * -standardGravity
+      piece.append(.accelerometer, [force.x, force.y, force.z], at: sample.time)
+    }
+    return RecordedPiece(piece: piece, next: next, span: recorder.recordedSpan)
   }
 
   /// Makes everything safe before the end.

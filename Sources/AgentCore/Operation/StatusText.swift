@@ -73,8 +73,10 @@ enum StatusText {
     if motion["atRest"]?.bool == true { parts.append("at rest") }
     if let orientation = document["status"]?["orientation"]?.string { parts.append(orientation) }
     let level = document["status"]?["level"]?["tilt"]?.double
+    let instruction = document["status"]?["compass"]?["calibrationInstruction"]?.string
     return [row("attitude", parts.joined(separator: ", "))]
       + (level.map { [row("level", "the device's tilt of \($0)° is taken off")] } ?? [])
+      + (instruction.map { [row("CALIBRATE", $0)] } ?? [])
   }
 
   private static func location(_ document: JSONValue) -> [String] {

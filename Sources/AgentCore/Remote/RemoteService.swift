@@ -4,6 +4,7 @@ internal import Logging
 internal import Pipeline
 internal import Platform
 internal import Positioning
+internal import Sensors
 internal import Spatial
 internal import Telemetry
 
@@ -22,8 +23,10 @@ final class RemoteService {
   let plan: Plan
   var manager: RemoteManager
   var commands = PendingCommands()
+  var rawSamples = RawSamples()
   private var history: HistoryBox?
-  private var isReconfigured = false
+  /// Whether the sensors may be wanted for something else since `advance` was last called.
+  var isReconfigured = false
   /// What was set remotely is watched instead of the configuration's regions; nil when nothing was.
   var regions: RemoteRegions?
   private var lastNoted: Timestamp?
@@ -52,7 +55,9 @@ final class RemoteService {
   }
 
   /// When `advance` or `answerPending` has something to do, if nothing comes before; on the machine's clock.
-  var nextDeadline: Timestamp? { [manager.nextDeadline, commands.nextDeadline].compactMap { $0 }.min() }
+  var nextDeadline: Timestamp? {
+    [manager.nextDeadline, commands.nextDeadline, rawSamples.nextDeadline].compactMap { $0 }.min()
+  }
 
   /// Carries out what is left to do from the run before.
   func begin(_ pipeline: inout AgentPipeline) {
@@ -83,7 +88,8 @@ final class RemoteService {
   }
 
   /// Learns where the pipeline stands after an event. Only what the pipeline would publish is remembered here.
-  func observe(_ pipeline: AgentPipeline) {
+  func observe(_ event: SensorEvent, _ pipeline: inout AgentPipeline) {
+    rawSamples.process(event) { pipeline.utc(at: $0) }
     guard let known = pipeline.lastKnown, known.location.timestamp != lastNoted else { return }
     lastNoted = known.location.timestamp
     commands.observe(known, radius: pipeline.lastKnownAccuracy)
@@ -150,7 +156,9 @@ final class RemoteService {
 
   // MARK: Requests
 
-  func process(_ request: RemoteRequest, _ pipeline: inout AgentPipeline) {
+  func process(
+    _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ memory: borrowing MotionMemory
+  ) {
     switch request.subject {
     case .configuration:
       carryOut(
@@ -158,13 +166,14 @@ final class RemoteService {
     case .regions: processRegions(request, &pipeline)
     // A retained command is one that somebody gave long ago.
     case .command where request.isRetained, .ownTracks where request.isRetained: break
-    case .command(let name): process(command: name, request, &pipeline)
+    case .command(let name): process(command: name, request, &pipeline, memory)
     case .ownTracks: carryOut(processOwnTracks(request, &pipeline), &pipeline)
     }
   }
 
   private func process(
-    command name: String, _ request: RemoteRequest, _ pipeline: inout AgentPipeline
+    command name: String, _ request: RemoteRequest, _ pipeline: inout AgentPipeline,
+    _ memory: borrowing MotionMemory
   ) {
     var sender = PendingCommands.Sender(command: name, request: request)
     do throws(JSONError) {
@@ -195,6 +204,10 @@ final class RemoteService {
       case .level(false):
         commands.awaitLevel(sender, after: pipeline.lastLevel.count)
         pipeline.startLeveling()
+      case .history(let from, let to):
+        sendHistory(from, to ?? pipeline.civilTime, sender, memory)
+      case .samples(let seconds, let rate, let kinds):
+        beginSamples(seconds, rate, kinds, sender, &pipeline)
       }
     } catch { answer(sender, .refused, error.description) }
   }
@@ -263,7 +276,8 @@ final class RemoteService {
   // MARK: Answers
 
   /// Answers the commands that were waiting for a location or a status.
-  func answerPending(_ pipeline: AgentPipeline) {
+  func answerPending(_ pipeline: inout AgentPipeline) {
+    sendSamples(&pipeline)
     for (sender, found) in commands.located(at: Self.now) {
       guard let found, let json = try? JSONValue(parsing: found.location.payload) else {
         answer(sender, .failed, "no position is known")
@@ -292,15 +306,17 @@ final class RemoteService {
 
   func answer(
     _ sender: PendingCommands.Sender, _ state: CommandResponseMessage.State, _ problem: String? = nil,
-    result: JSONValue? = nil
+    result: JSONValue? = nil, isLogged: Bool = true
   ) {
     var message = CommandResponseMessage(
       command: String(sender.command.prefix(128)), id: sender.id, time: Self.time, state: state,
       problem: problem, result: result)
     message.replyTo = sender.replyTo
-    plan.log.info(
-      .commandAnswered, "command \(state)",
-      metadata: ["command": "\(message.command)", "problem": "\(problem ?? "-")"])
+    if isLogged {
+      plan.log.info(
+        .commandAnswered, "command \(state)",
+        metadata: ["command": "\(message.command)", "problem": "\(problem ?? "-")"])
+    }
     answers.append(.commandResponse(message))
   }
 }

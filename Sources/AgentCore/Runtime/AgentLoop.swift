@@ -94,7 +94,7 @@ struct AgentLoop: ~Copyable {
     if !input.isSensor { advance(to: feed.now) }
     switch input {
     case .sensor(let event): process(event)
-    case .request(let request): remote?.process(request, &pipeline)
+    case .request(let request): remote?.process(request, &pipeline, memory)
     case .link(let change):
       remote?.observe(change, &pipeline)
       if case .connected(let sessionStart) = change { pipeline.beginSession(at: sessionStart) }
@@ -115,7 +115,7 @@ struct AgentLoop: ~Copyable {
     }
     if feed.isLive { feed.setDemands(pipeline.drainDemands()) }
     delivery.observe(isAtRest: pipeline.isAtRest, at: feed.now)
-    remote?.answerPending(pipeline)
+    remote?.answerPending(&pipeline)
     messages += remote?.drain() ?? []
     try handOver()
   }
@@ -131,7 +131,7 @@ struct AgentLoop: ~Copyable {
     guard let event = feed.admit(event) else { return }
     pipeline.process(event) { messages.append($0) }
     memory.process(event, pipeline)
-    remote?.observe(pipeline)
+    remote?.observe(event, &pipeline)
   }
 
   private mutating func advance(to now: Timestamp) {

@@ -85,6 +85,13 @@ extension VehicleEvent {
     self.init(summary: String(message.event.name.prefix(80)), time: message.time)
   }
 
+  init(_ message: LocationEventMessage) {
+    let name = message.event == .deferralEnded ? "deferral ended" : "location \(message.event.name)"
+    let isProblem = message.error != nil
+    let summary = isProblem ? "\(name): \(message.reason ?? message.error ?? "?")" : name
+    self.init(summary: String(summary.prefix(80)), time: message.time)
+  }
+
   init(_ message: RegionMessage) {
     let summary = "\(message.event.rawValue) \(message.region)".prefix(80) + (message.isLate ? " (late)" : "")
     self.init(summary: String(summary), time: message.time)

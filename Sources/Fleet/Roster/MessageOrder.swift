@@ -72,6 +72,7 @@ struct MessageStamps: Hashable, Sendable {
   private var motion: MessageStamp?
   private var region: MessageStamp?
   private var track: MessageStamp?
+  private var locationEvent: MessageStamp?
 
   // Not a dictionary: this is looked up for every message.
   subscript(kind: MessageKind) -> MessageStamp? {
@@ -84,6 +85,7 @@ struct MessageStamps: Hashable, Sendable {
       case .attitude: attitude
       case .motion: motion
       case .region: region
+      case .locationEvent: locationEvent
       }
     }
     set {
@@ -95,6 +97,7 @@ struct MessageStamps: Hashable, Sendable {
       case .attitude: attitude = newValue
       case .motion: motion = newValue
       case .region: region = newValue
+      case .locationEvent: locationEvent = newValue
       }
     }
   }

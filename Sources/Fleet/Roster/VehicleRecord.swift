@@ -45,6 +45,8 @@ public struct VehicleRecord: Sendable {
   public internal(set) var location: Received<LocationMessage>?
   public internal(set) var heading: Received<HeadingMessage>?
   public internal(set) var attitude: Received<AttitudeMessage>?
+  /// The last failure, pause, resumption or end of a deferral.
+  public internal(set) var locationEvent: Received<LocationEventMessage>?
   public internal(set) var event: Received<VehicleEvent>? {
     didSet { if let event, event != oldValue { remember(event) } }
   }
@@ -148,6 +150,15 @@ extension VehicleRecord {
     public var isPromised = false
   }
 
+  /// What is known of the magnetometer, from the newer of heading and status; nil when neither says anything of it.
+  public var compass: CompassReport? {
+    guard let heading, heading.message.compass.calibration != nil, !heading.isRetained else {
+      return status?.message.compass
+    }
+    guard let status, status.message.time > heading.message.time else { return heading.message.compass }
+    return status.message.compass ?? heading.message.compass
+  }
+
   /// Where the vehicle is now by its own prediction; without one, where it was last. Nil before the first position.
   public func shownPosition(at now: Moment) -> ShownPosition? {
     if let predicted = predictedPosition(at: now) {
@@ -233,6 +244,9 @@ extension VehicleRecord {
     case .heading(let message): heading = received(message)
     case .attitude(let message): attitude = received(message)
     case .motion(let message): event = received(VehicleEvent(message))
+    case .locationEvent(let message):
+      locationEvent = received(message)
+      event = received(VehicleEvent(message))
     case .region(let message):
       let crossing = VehicleEvent(message)
       event = received(crossing)

@@ -70,8 +70,9 @@ extension DetailPane {
   /// What there is to tell in lines of its own; those without parts have nothing to tell.
   var facts: [(name: String, parts: [StyledText])] {
     [
-      ("position", position), ("predicted", predicted), ("movement", plain(movement)),
-      ("attitude", plain(attitude)), ("energy", plain(power)), ("storage", plain(storage)),
+      ("position", position), ("predicted", predicted), ("updates", updates), ("movement", plain(movement)),
+      ("attitude", plain(attitude)), ("compass", compass), ("energy", plain(power)),
+      ("storage", plain(storage)),
       ("queue", plain(queue)), ("regions", plain(regions)),
     ]
   }
@@ -113,6 +114,32 @@ extension DetailPane {
       return (texts + ["bound withdrawn, growing"]).map { StyledText($0, style: TextStyle(.yellow)) }
     }
     return texts.map { StyledText($0, style: TextStyle(.green)) }
+  }
+
+  /// Why no locations come, and what would help; nothing once one has come.
+  private var updates: [StyledText] {
+    guard let event = record.locationEvent, record.state != .offline else { return [] }
+    if let location = record.location, location.message.time > event.message.time { return [] }
+    switch event.message.event {
+    case .paused: return [StyledText("paused"), StyledText(event.message.reason ?? "", style: .dim)]
+    case .failed:
+      return [event.message.reason, event.message.remedy].compactMap { $0 }.map {
+        StyledText($0, style: TextStyle(.yellow))
+      }
+    case .resumed, .deferralEnded, .other: return []
+    }
+  }
+
+  private var compass: [StyledText] {
+    guard record.state != .offline, let compass = record.compass else { return [] }
+    var parts: [StyledText] = []
+    if let field = compass.magneticField {
+      parts.append(StyledText("\(QuantityText.fixed(field.length, decimals: 1) ?? "–") µT"))
+    }
+    if let level = compass.calibration { parts.append(StyledText("calibration \(level.name)")) }
+    guard compass.isCalibrationWanted else { return parts }
+    let wanted = "calibration wanted" + (compass.instruction.map { ": \($0)" } ?? "")
+    return parts + [StyledText(wanted, style: TextStyle(.yellow))]
   }
 
   private var movement: [String] {

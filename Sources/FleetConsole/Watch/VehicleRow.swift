@@ -144,6 +144,8 @@ extension VehicleRecord {
       if let heading = heading?.message {
         json.field("heading", heading.trueHeading ?? heading.magneticHeading, decimals: 1)
       }
+      json.field("calibration", compass?.calibration?.name)
+      if compass?.isCalibrationWanted == true { json.field("calibrationWanted", true) }
       if let attitude = attitude?.message, let tilt = attitude.tilt {
         json.field("roll", tilt.roll, decimals: 4)
         json.field("pitch", tilt.pitch, decimals: 4)

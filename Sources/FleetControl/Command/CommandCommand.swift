@@ -107,7 +107,8 @@ package enum CommandCommand {
     guard CommandOptions.names.contains(options.name) else {
       throw .usage(
         "send", "\"\(options.name.prefix(40))\"",
-        "the commands are \(CommandOptions.names.joined(separator: ", "))")
+        "the commands are \(CommandOptions.names.joined(separator: ", ")); history and samples are odograph's own"
+      )
     }
     guard (0.1...3600).contains(options.timeout) else {
       throw .usage("wait", "\(options.timeout) s", "--timeout is 0.1 to 3600 seconds")

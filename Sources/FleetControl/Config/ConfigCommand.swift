@@ -10,7 +10,10 @@ internal import Telemetry
 package struct ConfigSetOptions: ParsableArguments {
   @OptionGroup var change: VehicleChangeOptions
 
-  @Argument(help: "Settings, as in location.distance_filter=50.") package var settings: [String] = []
+  @Argument(
+    help:
+      "Settings, as in location.distance_filter=50; an array as in 'motion.events=[\"impact\", \"shake\"]'.")
+  package var settings: [String] = []
 
   @Option(help: ArgumentHelp("Take a setting back; repeat for several.", valueName: "key"))
   package var unset: [String] = []

@@ -1,6 +1,7 @@
 internal import Fleet
 internal import FleetConsole
 internal import JSON
+internal import TOML
 internal import Telemetry
 
 /// Settings for vehicles, by their dotted keys, as they are written on a command line or in a file.
@@ -12,7 +13,7 @@ struct ConfigSettings: Hashable, Sendable {
   init() {}
 
   /// - Parameters:
-  ///   - assignments: `key=value`, the value as JSON or, where it is none, as text.
+  ///   - assignments: `key=value`, the value as JSON or, where it is none, as text; an array as in TOML or with commas.
   ///   - removals: keys to take back.
   ///   - file: a JSON file with an object of keys, or one whose `settings` are such an object.
   /// - Throws: `FleetError` naming what cannot be read, and the key or value that no vehicle would take.
@@ -28,7 +29,7 @@ struct ConfigSettings: Hashable, Sendable {
       }
       let key = String(assignment[..<equals])
       let text = String(assignment[assignment.index(after: equals)...])
-      values[key] = try Self.checked(Self.value(text), of: key, text: text)
+      values[key] = try Self.checked(Self.value(text, of: key), of: key, text: text)
     }
     for key in removals {
       // Whatever stands there may be taken back, also what another version has set.
@@ -46,6 +47,25 @@ struct ConfigSettings: Hashable, Sendable {
     case .array(let elements) where elements.allSatisfy({ $0.string != nil }): return json
     default: return .string(text)
     }
+  }
+
+  /// The value of a key; an array of texts in the forms that the vehicle's own command line takes.
+  private static func value(_ text: String, of key: String) throws(FleetError) -> JSONValue {
+    guard let rule = ConfigurationKey.byPath[key], case .texts = rule.kind else { return value(text) }
+    guard TOMLValue.isQuotedOrArray(text) else { return rule.parse(text)?.json ?? .string(text) }
+    let array: TOMLValue
+    do throws(TOMLError) {
+      array = try TOMLValue(parsing: text)
+    } catch {
+      let column = error.position.map { " (character \($0.column))" } ?? ""
+      throw .usage(
+        "set", "\(key) to \(text.prefix(80))",
+        "it is \(error.problem)\(column); write it as in '[\"a\", \"b\"]', or as in a,b")
+    }
+    guard let texts = array.texts else {
+      throw .usage("set", "\(key) to \(text.prefix(80))", "it is \(rule.accepted)")
+    }
+    return .array(texts.map(JSONValue.string))
   }
 
   /// What is wanted after this on top of what was.

@@ -160,16 +160,76 @@ public struct SensorRecorder: ~Copyable, Sendable {
         count: RecordedSegment.slotSize, at: Int64(entry.slot * RecordedSegment.slotSize))
       // A writer may have replaced it since it was indexed.
       guard let segment = RecordedSegment(slot: bytes), segment.sequence == entry.sequence else { continue }
-      for sample in segment.samples {
-        let time = UTCTime(nanoseconds: sample.timestamp.nanoseconds &+ offset)
-        guard time >= start, time <= end else { continue }
-        history.append(
-          RecordedAccelerometerData(
-            identifier: entry.sequence, boot: entry.boot, time: time, timestamp: sample.timestamp,
-            acceleration: sample.acceleration))
-      }
+      for sample in segment.dated(by: offset, from: start, to: end) { history.append(sample) }
     }
     return history
+  }
+
+  /// The first samples taken from `start` to `end`, by civil time, those among them that wait for a full segment. A span of any
+  /// length is read with bounded memory, call by call.
+  /// - Parameter limit: how many at most.
+  /// - Returns: the samples, and the time of the first one that there was no room for; nil when these were all.
+  public func accelerometerData(
+    from start: UTCTime, to end: UTCTime, limit: Int
+  ) throws(SystemError) -> (samples: [RecordedAccelerometerData], next: UTCTime?) {
+    var wanted: [(first: Int64, entry: SegmentIndex.Entry, offset: Int64)] = []
+    for entry in index.entries {
+      guard let offset = index.offsets[entry.boot] else { continue }
+      let first = entry.first.nanoseconds &+ offset
+      guard first <= end.nanoseconds, entry.last.nanoseconds &+ offset >= start.nanoseconds else { continue }
+      wanted.append((first, entry, offset))
+    }
+    var found: [RecordedAccelerometerData] = []
+    if let boot, let utcOffset {
+      let waiting = RecordedSegment(
+        sequence: index.nextSequence, boot: boot, utcOffset: utcOffset, samples: pending)
+      found = waiting.dated(by: utcOffset, from: start, to: end)
+    }
+    for (first, entry, offset) in wanted.sorted(by: { $0.first < $1.first }) {
+      // Where a clock was set back, segments overlap: one is enough only when the rest begins later.
+      if found.count > limit, let last = found.map(\.time).sorted().dropFirst(limit).first,
+        first > last.nanoseconds
+      {
+        break
+      }
+      let bytes = try file.read(
+        count: RecordedSegment.slotSize, at: Int64(entry.slot * RecordedSegment.slotSize))
+      guard let segment = RecordedSegment(slot: bytes), segment.sequence == entry.sequence else { continue }
+      found += segment.dated(by: offset, from: start, to: end)
+    }
+    found.sort { ($0.time, $0.identifier) < ($1.time, $1.identifier) }
+    return (Array(found.prefix(limit)), found.dropFirst(limit).first?.time)
+  }
+
+  /// From when to when there is something, by civil time; nil when nothing can be dated.
+  public var recordedSpan: (start: UTCTime, end: UTCTime)? {
+    var first = Int64.max
+    var last = Int64.min
+    for entry in index.entries {
+      guard let offset = index.offsets[entry.boot] else { continue }
+      first = min(first, entry.first.nanoseconds &+ offset)
+      last = max(last, entry.last.nanoseconds &+ offset)
+    }
+    if let utcOffset, let oldest = pending.first?.timestamp, let newest = pending.last?.timestamp {
+      first = min(first, oldest.nanoseconds &+ utcOffset)
+      last = max(last, newest.nanoseconds &+ utcOffset)
+    }
+    return first <= last ? (UTCTime(nanoseconds: first), UTCTime(nanoseconds: last)) : nil
+  }
+}
+
+extension RecordedSegment {
+  /// Its samples of a span of civil time.
+  fileprivate func dated(
+    by offset: Int64, from start: UTCTime, to end: UTCTime
+  ) -> [RecordedAccelerometerData] {
+    samples.compactMap { sample in
+      let time = UTCTime(nanoseconds: sample.timestamp.nanoseconds &+ offset)
+      guard time >= start, time <= end else { return nil }
+      return RecordedAccelerometerData(
+        identifier: sequence, boot: boot, time: time, timestamp: sample.timestamp,
+        acceleration: sample.acceleration)
+    }
   }
 }
 

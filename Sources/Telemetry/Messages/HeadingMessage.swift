@@ -11,8 +11,8 @@ public struct HeadingMessage: Hashable, Sendable {
   public var trueHeading: Double?
   /// Degrees, one standard deviation; nil when unknown.
   public var headingAccuracy: Double?
-  /// Whether the magnetometer needs a calibration.
-  public var isCalibrationWanted = false
+  /// What the magnetometer measures, and whether it needs a calibration.
+  public var compass = CompassReport()
   /// Whether the vehicle's course says something else.
   public var contradictsCourse = false
 
@@ -23,7 +23,7 @@ public struct HeadingMessage: Hashable, Sendable {
     self.init(
       time: time, magneticHeading: heading.magneticHeading, trueHeading: heading.trueHeading,
       headingAccuracy: heading.headingAccuracy)
-    isCalibrationWanted = heading.isCalibrationWanted
+    compass.isCalibrationWanted = heading.isCalibrationWanted
     contradictsCourse = heading.contradictsCourse
   }
 
@@ -43,7 +43,7 @@ public struct HeadingMessage: Hashable, Sendable {
       json.field("trueHeading", trueHeading, decimals: 2)
       json.field("headingAccuracy", headingAccuracy, decimals: 2)
       json.field("cardinalPoint", cardinalPoint.rawValue)
-      if isCalibrationWanted { json.field("calibrationWanted", true) }
+      compass.write(to: &json)
       if contradictsCourse { json.field("contradictsCourse", true) }
     }
   }
@@ -53,7 +53,7 @@ public struct HeadingMessage: Hashable, Sendable {
     magneticHeading = try json.required("magneticHeading", in: 0...360)
     trueHeading = try json.optional("trueHeading", in: 0...360)
     headingAccuracy = try json.optional("headingAccuracy", in: 0...360)
-    isCalibrationWanted = json["calibrationWanted"]?.bool ?? false
+    compass = CompassReport(json: json)
     contradictsCourse = json["contradictsCourse"]?.bool ?? false
   }
 }

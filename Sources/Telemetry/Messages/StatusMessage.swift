@@ -102,6 +102,8 @@ public struct StatusMessage: Hashable, Sendable {
   public var orientation: DeviceOrientation?
   /// What attitudes and accelerations are levelled by; nil when they are the device's own.
   public var level: Level?
+  /// What the magnetometer measures, and whether it needs a calibration; nil without one.
+  public var compass: CompassReport?
 
   public init(state: State, time: UTCTime, sessionStart: UTCTime, isWill: Bool = false) {
     self.state = state
@@ -139,6 +141,7 @@ public struct StatusMessage: Hashable, Sendable {
       Self.write(degradations, named: "degraded", to: &json)
       json.field("orientation", orientation?.rawValue)
       if let level { json.field("level") { level.write(to: &$0) } }
+      if let compass { json.field("compass") { compass.write(to: &$0) } }
       if !counters.isEmpty {
         json.field("counters") { json in
           for (name, count) in counters.sorted(by: { $0.key < $1.key }) {
@@ -209,6 +212,7 @@ public struct StatusMessage: Hashable, Sendable {
     if case .object(let reasons)? = json["degraded"] { degradations = reasons.compactMapValues(\.string) }
     orientation = json["orientation"]?.string.flatMap(DeviceOrientation.init)
     level = Level(json: json["level"])
+    compass = json["compass"].map { CompassReport(json: $0) }
     counters = [:]
     if case .object(let counts)? = json["counters"] {
       counters = counts.compactMapValues { $0.integer.map { Int($0) } }

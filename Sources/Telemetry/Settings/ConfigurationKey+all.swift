@@ -174,6 +174,8 @@ extension ConfigurationKey {
     ConfigurationKey("remote.rollback_after", .number(5...86_400), default: .number(120)),
     ConfigurationKey("remote.path", .text, default: .text("/var/lib/odographd/remote")),
     ConfigurationKey("remote.history_mb", .integer(0...10_000), default: .integer(16)),
+    ConfigurationKey("remote.samples_seconds", .number(0...86_400), default: .number(60)),
+    ConfigurationKey("remote.samples_rate", .number(1...10_000), default: .number(100)),
   ]
 
   package static let byPath = Dictionary(uniqueKeysWithValues: all.map { ($0.path, $0) })

@@ -127,6 +127,32 @@ import Testing
     #expect(text.contains("3 missing") && screen(80, 24, [.down, .enter]).count == 24)
   }
 
+  /// What failed and what would help, until a location comes; a calibration that is wanted, with its instruction.
+  @Test func detailsTellFailuresPausesAndTheCompass() {
+    var roster = fleet()
+    roster.receive(
+      "heading",
+      #"{"time":"\#(wireTime(44.5))","magneticHeading":20,"magneticField":[20,0,43],"calibration":"low","#
+        + #""calibrationWanted":true,"calibrationInstruction":"drive a circle"}"#, at: 44.5, vehicle: "van-1")
+    roster.receive(
+      "location/event",
+      #"{"time":"\#(wireTime(44))","event":"failed","error":"positionUnknown","reason":"no fix","remedy":"look up","#
+        + #""epoch":"a","seq":90}"#, at: 44, vehicle: "van-1")
+    func text() -> String { screen(100, 30, [.down, .enter], roster: roster).joined(separator: "\n") }
+    for part in [
+      "updates   no fix  look up", "compass   47.4 µT  calibration low", "calibration wanted: drive a circle",
+      "location failed: no fix",
+    ] { #expect(text().contains(part), "\(part) in\n\(text())") }
+    roster.receive(
+      "location/event",
+      #"{"time":"\#(wireTime(44.2))","event":"paused","reason":"the device stands","epoch":"a","seq":91}"#,
+      at: 44.2, vehicle: "van-1")
+    #expect(text().contains("updates   paused  the device stands") && text().contains("location paused"))
+    roster.receive(
+      "location", locationJSON(48.2, at: 44.4, epoch: "a", seq: 93), at: 44.4, vehicle: "van-1")
+    #expect(!text().contains("updates "))
+  }
+
   /// With the map beside them as without it, the details are whole, and the rose is there.
   @Test(arguments: [(80, 24), (90, 30), (100, 24), (120, 40)], [[], [Key.character("m")]])
   func nothingOfTheDetailsIsCut(size: (Int, Int), keys: [Key]) {

@@ -68,6 +68,9 @@ import Testing
       }
     }
     #expect(found >= 6)
-    for kind in MessageKind.allCases { #expect(schemas.contains("\(kind.rawValue).json"), "\(kind)") }
+    for kind in MessageKind.allCases {
+      let name = kind.rawValue.replacing("/", with: "-")
+      #expect(schemas.contains("\(name).json"), "\(kind)")
+    }
   }
 }

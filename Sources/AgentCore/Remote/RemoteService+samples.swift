@@ -1,0 +1,92 @@
+internal import JSON
+internal import Pipeline
+internal import Platform
+internal import Sensors
+internal import Spatial
+internal import Telemetry
+
+/// The commands `history` and `samples`: pieces of one form.
+extension RemoteService {
+  /// Answers with the first samples of a span that was recorded, and from where to ask on.
+  func sendHistory(
+    _ from: UTCTime, _ to: UTCTime, _ sender: PendingCommands.Sender, _ memory: borrowing MotionMemory
+  ) {
+    do throws(SystemError) {
+      guard let recorded = try memory.recorded(from: from, to: to) else {
+        return answer(
+          sender, .failed,
+          "this vehicle records no accelerometer; set recorder.enabled = true in its configuration")
+      }
+      var result: [String: JSONValue] = ["samples": recorded.piece.json]
+      if let next = recorded.next { result["next"] = .string(next.rfc3339) }
+      if let span = recorded.span {
+        result["recorded"] = .object([
+          "from": .string(span.start.rfc3339), "to": .string(span.end.rfc3339),
+        ])
+      }
+      answer(sender, .done, result: .object(result), isLogged: recorded.next == nil)
+    } catch { answer(sender, .failed, "the recorder's file cannot be read: \(error)") }
+  }
+
+  /// Begins to collect raw samples, within what the configuration allows.
+  /// - Parameter kinds: nil are those that are there.
+  func beginSamples(
+    _ seconds: Double, _ rate: Double, _ kinds: Set<SamplePiece.Kind>?, _ sender: PendingCommands.Sender,
+    _ pipeline: inout AgentPipeline
+  ) {
+    let limits = manager.active.remote
+    guard limits.samplesSeconds > 0 else {
+      return answer(sender, .refused, "this vehicle tells no raw samples; set remote.samples_seconds")
+    }
+    guard seconds <= limits.samplesSeconds else {
+      return answer(
+        sender, .refused,
+        "key \"seconds\": at most \(limits.samplesSeconds.plain) (remote.samples_seconds); ask for less")
+    }
+    guard rate <= limits.samplesRate else {
+      return answer(
+        sender, .refused,
+        "key \"rate\": at most \(limits.samplesRate.plain) (remote.samples_rate); ask for less")
+    }
+    let absent = (kinds ?? Set(SamplePiece.Kind.allCases)).sorted { $0.rawValue < $1.rawValue }.compactMap {
+      kind in pipeline.reason(against: kind.sensor).map { (kind, "no \(kind.rawValue): \($0)") }
+    }
+    let present = (kinds ?? Set(SamplePiece.Kind.allCases)).subtracting(absent.map(\.0))
+    guard !present.isEmpty, kinds == nil || absent.isEmpty else {
+      return answer(sender, .failed, absent.map(\.1).joined(separator: "; "))
+    }
+    let request = RawSamples.Request(seconds: seconds, rate: rate, kinds: present)
+    guard rawSamples.begin(request, sender, at: Self.now) else {
+      return answer(
+        sender, .failed, "raw samples are told to \(RawSamples.capacity) others already; ask again later")
+    }
+    demandSamples(&pipeline)
+  }
+
+  /// Answers with the pieces that are whole.
+  func sendSamples(_ pipeline: inout AgentPipeline) {
+    let parts = rawSamples.drain(at: Self.now)
+    guard !parts.isEmpty else { return }
+    for part in parts {
+      guard part.number > 0 || part.hasMore || part.piece.count > 0 else {
+        answer(part.sender, .failed, "the sensors said nothing; see sources in status")
+        continue
+      }
+      var result: [String: JSONValue] = [
+        "samples": part.piece.json, "piece": .integer(Int64(part.number)),
+        "kinds": .array(part.kinds.map { .string($0.rawValue) }),
+      ]
+      if part.hasMore { result["more"] = .bool(true) }
+      answer(part.sender, .done, result: .object(result), isLogged: !part.hasMore)
+    }
+    demandSamples(&pipeline)
+  }
+
+  private func demandSamples(_ pipeline: inout AgentPipeline) {
+    if pipeline.requestSamples(rawSamples.rates) { isReconfigured = true }
+  }
+}
+
+extension Double {
+  fileprivate var plain: String { self == rounded() && abs(self) < 1e15 ? "\(Int(self))" : "\(self)" }
+}

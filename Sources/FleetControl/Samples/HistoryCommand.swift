@@ -1,0 +1,131 @@
+package import ArgumentParser
+package import Fleet
+package import FleetConsole
+internal import JSON
+internal import Spatial
+internal import Telemetry
+
+/// The options of `odograph history`.
+package struct HistoryOptions: ParsableArguments {
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+  @OptionGroup(title: "Vehicle") package var vehicles: VehicleArguments
+
+  @Option(help: ArgumentHelp("From when on, RFC 3339.", valueName: "time"))
+  package var from: String
+
+  @Option(help: ArgumentHelp("Until when, RFC 3339 (default: now).", valueName: "time"))
+  package var to: String?
+
+  @Option(
+    name: .shortAndLong, help: ArgumentHelp("The file; one that is there is gone on with.", valueName: "file")
+  )
+  package var output: String?
+
+  @Option(help: ArgumentHelp("How long the vehicle has for each piece.", valueName: "seconds"))
+  package var timeout = 30.0
+
+  package init() {}
+}
+
+/// Fetches what a vehicle's accelerometer recorder has of a time, piece by piece, into a sensor recording in CSV.
+package enum HistoryCommand {
+  /// How often a piece is asked for before the command gives up.
+  private static let attempts = 3
+
+  /// Returns `.done` when all that the vehicle has of the time is there.
+  /// - Throws: `FleetError` for options that make no sense, a broker or vehicle that refuses, and a file that is another's.
+  package static func run(_ options: HistoryOptions) throws(FleetError) -> ExitStatus {
+    let from = try time(options.from, "--from")
+    let to = try options.to.map { text throws(FleetError) in try time(text, "--to") }
+    if let to, to < from { throw .usage("use", "--to", "it is before --from") }
+    guard (0.1...3600).contains(options.timeout) else {
+      throw .usage("wait", "\(options.timeout) s", "--timeout is 0.1 to 3600 seconds")
+    }
+    let question = try VehicleQuestion(
+      options.broker, options.vehicles.targets(options.broker), command: "history")
+    defer { question.close() }
+    let title = "odograph history \(question.vehicle) from \(from.rfc3339)"
+    var file = try SampleFile(path: options.output, title: title, goesOn: true)
+    var table = SampleTable(kinds: [.accelerometer], origin: file.origin, last: file.last)
+    let isResumed = file.last != nil
+    // The time is asked for to the millisecond; what is there already comes again and is passed over.
+    var cursor = file.last.map { UTCTime(nanoseconds: $0 * 1000).rfc3339 } ?? from.rfc3339
+    var failures = 0
+    var recorded: JSONValue?
+    var progress = ProgressLine()
+    defer { progress.clear() }
+    while true {
+      var arguments: [String: JSONValue] = ["from": .string(cursor)]
+      if let to { arguments["to"] = .string(to.rfc3339) }
+      question.ask(arguments, timeout: options.timeout)
+      switch try question.answer(within: options.timeout) {
+      case .interrupted(let status): return status
+      case .problem(let problem):
+        throw FleetError(
+          operation: "fetch", object: "the history of \(question.vehicle)", cause: problem, exit: .unavailable
+        )
+      case .timedOut:
+        failures += 1
+        guard failures < attempts else {
+          progress.clear()
+          StandardError.say(
+            "no answer within \(Self.attempts) times \(options.timeout) s, from \(cursor) on; "
+              + "the same command goes on where this one ended")
+          return .timedOut
+        }
+      case .result(let result):
+        failures = 0
+        recorded = result["recorded"] ?? recorded
+        table.add(try piece(result, question.vehicle))
+        if let origin = table.origin {
+          let start = UTCTime(nanoseconds: origin * 1000)
+          if let ending = try file.begin(at: start, header: table.header) { return ending }
+        }
+        if let ending = try file.write(table.rows()) { return ending }
+        progress.show { "\(table.rowCount) samples, up to \(result["next"]?.string ?? "the end")" }
+        guard let next = result["next"]?.string else {
+          progress.clear()
+          return try finish(table, isResumed, recorded, question.vehicle, from: from, options)
+        }
+        guard next != cursor || table.rowCount > 0 else {
+          throw malformed(question.vehicle, "it does not go on from \(cursor)")
+        }
+        cursor = next
+      }
+    }
+  }
+
+  private static func finish(
+    _ table: SampleTable, _ isResumed: Bool, _ recorded: JSONValue?, _ vehicle: VehicleKey, from: UTCTime,
+    _ options: HistoryOptions
+  ) throws(FleetError) -> ExitStatus {
+    guard table.rowCount > 0 || isResumed else {
+      let there =
+        recorded.map { "it has \($0["from"]?.string ?? "?") to \($0["to"]?.string ?? "?")" }
+        ?? "nothing at all is recorded yet"
+      throw FleetError(
+        operation: "find", object: "anything of \(vehicle) from \(from.rfc3339) to \(options.to ?? "now")",
+        cause: there, exit: .unavailable)
+    }
+    let end = table.last.map { ", up to \(UTCTime(nanoseconds: $0 * 1000).rfc3339)" } ?? ""
+    StandardError.say("\(table.rowCount)\(isResumed ? " more" : "") samples of \(vehicle)\(end)")
+    return .done
+  }
+
+  private static func time(_ text: String, _ option: String) throws(FleetError) -> UTCTime {
+    guard let time = UTCTime(rfc3339: text) else {
+      throw .usage("use", "\(option) \(text.prefix(60))", "write a time as in 2026-11-21T08:00:00Z")
+    }
+    return time
+  }
+
+  static func piece(_ result: JSONValue, _ vehicle: VehicleKey) throws(FleetError) -> SamplePiece {
+    do throws(JSONError) {
+      return try SamplePiece(json: result["samples"] ?? .null)
+    } catch { throw malformed(vehicle, error.description) }
+  }
+
+  static func malformed(_ vehicle: VehicleKey, _ problem: String) -> FleetError {
+    FleetError(operation: "read", object: "the answer of \(vehicle)", cause: problem, exit: .unavailable)
+  }
+}

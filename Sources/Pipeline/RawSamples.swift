@@ -1,0 +1,179 @@
+package import Sensors
+package import Spatial
+package import Telemetry
+
+/// Raw samples that were asked for: collects them for a bounded time at a bounded rate, and hands them out in pieces. A value
+/// without I/O.
+package struct RawSamples: Sendable {
+  /// What is asked for.
+  package struct Request: Hashable, Sendable {
+    package var seconds: Double
+    /// Hz, of each kind.
+    package var rate: Double
+    package var kinds: Set<SamplePiece.Kind>
+
+    package init(seconds: Double, rate: Double, kinds: Set<SamplePiece.Kind>) {
+      self.seconds = seconds
+      self.rate = rate
+      self.kinds = kinds
+    }
+  }
+
+  /// A part of an answer.
+  package struct Part: Hashable, Sendable {
+    package var sender: PendingCommands.Sender
+    package var piece: SamplePiece
+    /// All that are told.
+    package var kinds: [SamplePiece.Kind]
+    /// Counts from 0.
+    package var number: Int
+    /// Whether others follow.
+    package var hasMore: Bool
+  }
+
+  fileprivate struct Recording: Sendable {
+    let sender: PendingCommands.Sender
+    let request: Request
+    /// On the machine's clock: nothing is waited for any longer.
+    let deadline: Timestamp
+    var origin: (timestamp: Timestamp, time: UTCTime)?
+    var due: [SamplePiece.Kind: Timestamp] = [:]
+    var piece: SamplePiece?
+    var pieceBegan: Timestamp?
+    var newest: Timestamp?
+    var number = 0
+    var isOver = false
+
+    init(sender: PendingCommands.Sender, request: Request, deadline: Timestamp) {
+      self.sender = sender
+      self.request = request
+      self.deadline = deadline
+    }
+  }
+
+  private var recordings: [Recording] = []
+
+  /// More than this many are not told at once.
+  package static let capacity = 4
+  /// Seconds that the first sample may take to come.
+  package static let patience = 10.0
+  /// Seconds, and samples, of a piece.
+  private static let pieceSeconds = 1.0
+  private static let pieceCount = 2000
+
+  package init() {}
+
+  /// Begins to collect.
+  /// - Parameter now: on the machine's clock.
+  /// - Returns: false when there is no room.
+  package mutating func begin(
+    _ request: Request, _ sender: PendingCommands.Sender, at now: Timestamp
+  ) -> Bool {
+    guard recordings.count < Self.capacity else { return false }
+    recordings.append(
+      Recording(
+        sender: sender, request: request,
+        deadline: now.advanced(bySeconds: request.seconds + Self.patience)))
+    return true
+  }
+
+  /// Hz that each kind of sensor must deliver now.
+  package var rates: [SensorKind: Double] {
+    var rates: [SensorKind: Double] = [:]
+    for recording in recordings {
+      for kind in recording.request.kinds {
+        rates[kind.sensor] = max(rates[kind.sensor] ?? 0, recording.request.rate)
+      }
+    }
+    return rates
+  }
+
+  /// When a recording is over, whatever comes.
+  package var nextDeadline: Timestamp? { recordings.map(\.deadline).min() }
+
+  /// Takes what sensors say.
+  /// - Parameter utc: civil time of a moment.
+  package mutating func process(_ event: SensorEvent, utc: (Timestamp) -> UTCTime) {
+    guard !recordings.isEmpty else { return }
+    for index in recordings.indices {
+      switch event {
+      case .inertial(let block):
+        for scan in block { recordings[index].process(scan, utc) }
+      case .barometer(let block):
+        for data in block { recordings[index].take(.barometer, [data.pressure], data.timestamp, utc) }
+      case .position, .status: break
+      }
+    }
+  }
+
+  /// The pieces that are whole, and the last ones of recordings that are over.
+  /// - Parameter now: on the machine's clock.
+  package mutating func drain(at now: Timestamp) -> [Part] {
+    guard !recordings.isEmpty else { return [] }
+    var parts: [Part] = []
+    for index in recordings.indices {
+      recordings[index].isOver = recordings[index].isOver || recordings[index].deadline <= now
+      if let part = recordings[index].drain(Self.pieceSeconds, Self.pieceCount) { parts.append(part) }
+    }
+    recordings.removeAll(where: \.isOver)
+    return parts
+  }
+}
+
+extension RawSamples.Recording {
+  fileprivate mutating func process(_ scan: InertialScan, _ utc: (Timestamp) -> UTCTime) {
+    for (kind, vector) in [
+      (SamplePiece.Kind.accelerometer, scan.specificForce), (.gyroscope, scan.rotationRate),
+      (.magnetometer, scan.magneticField),
+    ] {
+      if let vector { take(kind, [vector.x, vector.y, vector.z], scan.timestamp, utc) }
+    }
+  }
+
+  fileprivate mutating func take(
+    _ kind: SamplePiece.Kind, _ values: [Double], _ timestamp: Timestamp, _ utc: (Timestamp) -> UTCTime
+  ) {
+    guard !isOver, request.kinds.contains(kind) else { return }
+    let origin = origin ?? (timestamp, utc(timestamp))
+    self.origin = origin
+    guard timestamp.seconds(since: origin.timestamp) <= request.seconds else {
+      isOver = true
+      return
+    }
+    // One grid for all kinds, so that what is sampled together is told together. A tenth of the interval is jitter.
+    let interval = 1 / request.rate
+    if let due = due[kind], due.seconds(since: timestamp) > 0.1 * interval { return }
+    let passed = (timestamp.seconds(since: origin.timestamp) / interval + 0.1).rounded(.down)
+    due[kind] = origin.timestamp.advanced(bySeconds: (passed + 1) * interval)
+    // By one clock from the first to the last, whatever is set meanwhile.
+    let time = origin.time.advanced(bySeconds: timestamp.seconds(since: origin.timestamp))
+    if piece == nil { (piece, pieceBegan) = (SamplePiece(startingAt: time), timestamp) }
+    piece?.append(kind, values, at: time)
+    newest = max(newest ?? timestamp, timestamp)
+  }
+
+  fileprivate mutating func drain(_ seconds: Double, _ count: Int) -> RawSamples.Part? {
+    let isWhole =
+      piece.map { $0.count >= count } ?? false
+      || (pieceBegan.flatMap { began in newest?.seconds(since: began) } ?? 0) >= seconds
+    guard isOver || isWhole else { return nil }
+    let part = RawSamples.Part(
+      sender: sender, piece: piece ?? SamplePiece(startingAt: origin?.time ?? UTCTime(nanoseconds: 0)),
+      kinds: SamplePiece.Kind.allCases.filter(request.kinds.contains), number: number, hasMore: !isOver)
+    (piece, pieceBegan) = (nil, nil)
+    number += 1
+    return part
+  }
+}
+
+extension SamplePiece.Kind {
+  /// The sensor that tells it.
+  package var sensor: SensorKind {
+    switch self {
+    case .accelerometer: .accelerometer
+    case .gyroscope: .gyroscope
+    case .magnetometer: .magnetometer
+    case .barometer: .barometer
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// What a failure or the end of a deferral is called on the wire, and what would help.
+
+extension LocationFailure {
+  /// Its case, as in `positionUnknown`.
+  public var name: String {
+    switch self {
+    case .denied: "denied"
+    case .restricted: "restricted"
+    case .receiverUnavailable: "receiverUnavailable"
+    case .positionUnknown: "positionUnknown"
+    case .requestTimedOut: "requestTimedOut"
+    }
+  }
+
+  /// What is wrong, without what would help.
+  public var problem: String {
+    switch self {
+    case .denied: "location is switched off"
+    case .restricted, .receiverUnavailable, .requestTimedOut: description
+    case .positionUnknown: "the receiver has no fix"
+    }
+  }
+
+  /// What would help.
+  public var remedy: String {
+    switch self {
+    case .denied: "set location.enabled = true"
+    case .restricted: "give the agent's user the right to read the receiver"
+    case .receiverUnavailable:
+      "see that gpsd runs and the receiver is plugged in; locations go on by themselves"
+    case .positionUnknown: "check that its antenna sees the sky"
+    case .requestTimedOut: "ask again with a longer time limit, where the antenna sees the sky"
+    }
+  }
+}
+
+extension DeferralError {
+  /// What would help; nil where nothing needs to.
+  public var remedy: String? {
+    switch self {
+    case .notUpdating, .cancelled: nil
+    case .accuracyTooLow: "set location.desired_accuracy = \"best\""
+    case .distanceFiltered: "set location.distance_filter = 0"
+    case .failed: "see the failure that was told before it"
+    }
+  }
+}

@@ -1,0 +1,95 @@
+public import JSON
+public import Positioning
+public import Spatial
+
+/// Payload of `location/event`: location updates failed, paused, went on, or a deferral ended.
+public struct LocationEventMessage: Hashable, Sendable {
+  public enum Event: Hashable, Sendable {
+    case failed
+    case paused
+    case resumed
+    case deferralEnded
+    /// One that this version does not know.
+    case other(String)
+
+    /// As it is written.
+    public var name: String {
+      switch self {
+      case .failed: "failed"
+      case .paused: "paused"
+      case .resumed: "resumed"
+      case .deferralEnded: "deferralEnded"
+      case .other(let name): name
+      }
+    }
+
+    init(name: String) {
+      let known: [Event] = [.failed, .paused, .resumed, .deferralEnded]
+      self = known.first { $0.name == name } ?? .other(name)
+    }
+  }
+
+  public var identity: MessageIdentity?
+  /// When it happened.
+  public var time: UTCTime
+  public var event: Event
+  /// The failure or deferral error by its name, as in `positionUnknown`; nil for what is none.
+  public var error: String?
+  /// Why, in a sentence.
+  public var reason: String?
+  /// What would help.
+  public var remedy: String?
+  /// How many before it were not told, because too many came.
+  public var suppressed = 0
+
+  public init(time: UTCTime, event: Event, error: String? = nil, reason: String? = nil, remedy: String? = nil)
+  {
+    self.time = time
+    self.event = event
+    self.error = error
+    self.reason = reason
+    self.remedy = remedy
+  }
+
+  /// Nil for what is told as a location or a track, as the end of a deferral in good order is.
+  public init?(time: UTCTime, event: LocationEvent) {
+    switch event {
+    case .failed(let failure):
+      self.init(
+        time: time, event: .failed, error: failure.name, reason: failure.problem, remedy: failure.remedy)
+    case .paused: self.init(time: time, event: .paused, reason: "the device stands")
+    case .resumed: self.init(time: time, event: .resumed, reason: "the device moves again")
+    case .deferredUpdatesFinished(let error?):
+      self.init(
+        time: time, event: .deferralEnded, error: error.rawValue, reason: error.description,
+        remedy: error.remedy)
+    case .deferredUpdatesFinished(nil), .location, .significantChange, .batch, .requested: return nil
+    }
+  }
+
+  public var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.field("time", time.rfc3339)
+      json.field("event", event.name)
+      json.field("error", error)
+      json.field("reason", reason)
+      json.field("remedy", remedy)
+      if suppressed > 0 { json.field("suppressed", suppressed) }
+      json.write(identity)
+    }
+  }
+
+  /// - Throws: `JSONError` naming the key that is missing or wrong.
+  public init(json: JSONValue) throws(JSONError) {
+    time = try json.requiredTime("time")
+    guard let name = json["event"]?.string, !name.isEmpty else {
+      throw JSONError("key \"event\": missing or not a string")
+    }
+    event = Event(name: name)
+    error = json["error"]?.string
+    reason = json["reason"]?.string
+    remedy = json["remedy"]?.string
+    suppressed = json["suppressed"]?.integer.map { Int(clamping: $0) } ?? 0
+    identity = json.identity
+  }
+}

@@ -1,0 +1,178 @@
+import JSON
+import Motion
+import Sensors
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// Failures, pauses and ends of deferrals as they happen, in exact virtual time.
+@Suite struct LocationEventsTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+
+  private func pipeline(_ settings: String...) throws -> AgentPipeline {
+    let configuration = try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(
+          assignments: [
+            "vehicle.id=v", "input.mode=simulation", "heading.enabled=false", "attitude.enabled=false",
+          ] + settings)
+      ], file: nil)
+    return AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+  }
+
+  /// A fix metres east of a place; nil for a receiver that speaks and has none.
+  private func fix(_ seconds: Double, _ east: Double?, speed: Double = 0) -> SensorEvent {
+    let place = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))
+    var fix = PositionFix(
+      timestamp: Timestamp(seconds: seconds), time: Self.start.advanced(bySeconds: seconds),
+      mode: east == nil ? .noFix : .threeDimensional,
+      coordinate: east.map { place.coordinate(at: SIMD2($0, 0)) })
+    (fix.speed, fix.course, fix.horizontalDilution) = (speed, 90, 1)
+    return .position([fix])
+  }
+
+  private func receiver(_ seconds: Double, _ state: SourceStatus.State) -> SensorEvent {
+    .status(
+      SourceStatus(
+        timestamp: Timestamp(seconds: seconds), source: "gpsd", kinds: [.positioning], state: state))
+  }
+
+  /// The events that come out, each with the second at which it came and that at which it happened.
+  private func run(
+    _ pipeline: inout AgentPipeline, _ events: [SensorEvent]
+  ) -> [(at: Double, of: Double, message: LocationEventMessage)] {
+    var told: [(at: Double, of: Double, message: LocationEventMessage)] = []
+    for event in events {
+      let at = event.timestamp?.seconds ?? 0
+      pipeline.process(event) {
+        guard case .locationEvent(let message) = $0 else { return }
+        told.append((at, message.time.seconds(since: Self.start), message))
+      }
+    }
+    return told
+  }
+
+  @Test func aLostReceiverIsToldAtOnceWithItsRemedy() throws {
+    var pipeline = try pipeline("status.interval=3600")
+    let told = run(
+      &pipeline,
+      [
+        receiver(0, .active(rates: [:])), fix(1, 0), receiver(5, .unavailable(reason: "gpsd is gone")),
+        fix(9, 0),
+      ])
+    #expect(told.map(\.at) == [5] && told.map(\.of) == [5])
+    let message = try #require(told.first?.message)
+    #expect(message.event == .failed && message.error == "receiverUnavailable" && message.suppressed == 0)
+    #expect(message.reason == "the receiver is not available: gpsd is gone")
+    #expect(message.remedy?.contains("gpsd runs") == true)
+  }
+
+  @Test func aReceiverWithoutAFixIsToldAfterAMinuteOnce() throws {
+    var pipeline = try pipeline()
+    let told = run(&pipeline, (0...200).map { fix(Double($0), nil) })
+    #expect(told.map { $0.at.rounded() } == [60] && told.first?.message.error == "positionUnknown", "\(told)")
+    #expect(told.first?.message.remedy == "check that its antenna sees the sky")
+  }
+
+  @Test func pausesAndResumptionsAreToldWhenTheyHappen() throws {
+    var pipeline = try pipeline("location.pauses_automatically=true")
+    // Drives, stands for twenty minutes, drives on.
+    let drive = (0..<60).map { fix(Double($0), 10 * Double($0), speed: 10) }
+    let rest = (60..<1260).map { fix(Double($0), 600) }
+    let on = (1260..<1270).map { fix(Double($0), 600 + 10 * Double($0 - 1259), speed: 10) }
+    let told = run(&pipeline, drive + rest + on)
+    #expect(told.map(\.message.event) == [.paused, .resumed])
+    #expect(told.allSatisfy { $0.at == $0.of && $0.message.error == nil })
+    #expect(told.first.map { (61..<1260).contains($0.at) } == true && (told.last?.at ?? 0) >= 1260)
+  }
+
+  /// One that ends in good order says so by its track.
+  @Test func aDeferralThatEndsOtherwiseIsToldAfterItsTrack() throws {
+    var pipeline = try pipeline("location.deferral_timeout=60")
+    var messages: [VehicleMessage] = []
+    for second in 0...90 {
+      pipeline.process(fix(Double(second), 10 * Double(second), speed: 10)) { messages.append($0) }
+    }
+    pipeline.process(receiver(91, .unavailable(reason: "gone"))) { messages.append($0) }
+    messages.removeAll { $0.kind == .status || $0.kind == .location }
+    #expect(messages.map(\.kind) == [.track, .track, .locationEvent, .locationEvent], "\(messages)")
+    let events = messages.compactMap { message -> LocationEventMessage? in
+      if case .locationEvent(let event) = message { event } else { nil }
+    }
+    #expect(events.map(\.event) == [.deferralEnded, .failed])
+    #expect(events.map(\.error) == ["failed", "receiverUnavailable"])
+  }
+
+  /// A receiver that comes and goes each second for an hour: six at once, one a minute, and the last of all.
+  @Test func aReceiverThatFlapsFloodsNothing() throws {
+    var pipeline = try pipeline("status.interval=3600")
+    var events: [SensorEvent] = []
+    for second in 0..<3600 {
+      events.append(fix(Double(second), 10 * Double(second), speed: 10))
+      events.append(receiver(Double(second) + 0.5, .unavailable(reason: "lost")))
+    }
+    let told = run(&pipeline, events)
+    #expect((60...67).contains(told.count), "\(told.count)")
+    #expect(told.prefix(6).map(\.at) == [0.5, 1.5, 2.5, 3.5, 4.5, 5.5])
+    for (one, next) in zip(told.dropFirst(6), told.dropFirst(7)) { #expect(next.at - one.at >= 59) }
+    let late = told.reduce(0) { $0 + $1.message.suppressed }
+    var last: [LocationEventMessage] = []
+    pipeline.advance(to: Timestamp(seconds: 3700)) {
+      if case .locationEvent(let message) = $0 { last.append(message) }
+    }
+    // Nothing is uncounted, and what was held back last came after all.
+    #expect(last.count == 1 && last.first?.time == Self.start.advanced(bySeconds: 3599.5))
+    #expect(told.count + late + 1 + (last.first?.suppressed ?? 0) == 3600)
+    var after: [VehicleMessage] = []
+    pipeline.finish { after.append($0) }
+    #expect(!after.contains { $0.kind == .locationEvent })
+  }
+
+  @Test func whatIsHeldBackComesBeforeAStop() {
+    var events = LocationEvents()
+    let zero = Timestamp(nanoseconds: 0)
+    for second in 0..<9 {
+      let event: LocationEventMessage.Event = second % 2 == 0 ? .paused : .resumed
+      let message = LocationEventMessage(time: Self.start.advanced(bySeconds: Double(second)), event: event)
+      let told = events.process(message, at: zero)
+      #expect((told != nil) == (second < 6))
+    }
+    #expect(events.nextDeadline == Timestamp(seconds: 60))
+    let left = events.finish()
+    #expect(left.map(\.event) == [.paused] && left.first?.suppressed == 2 && events.nextDeadline == nil)
+  }
+
+  /// The compass in status and heading, with what to do about it.
+  @Test(arguments: [("automotive", "drive slowly a full circle"), ("other", "figure of eight")])
+  func aCalibrationThatIsWantedSaysWhatToDo(activity: String, instruction: String) throws {
+    var pipeline = try pipeline("heading.enabled=true", "heading.filter=0", "location.activity=\(activity)")
+    var messages: [VehicleMessage] = []
+    for step in 0...300 {
+      let time = Timestamp(seconds: Double(step) / 100)
+      let noise = Double(step % 7) * 1e-4
+      let scan = InertialScan(
+        timestamp: time, specificForce: Vector3(noise, 0, 9.81), rotationRate: Vector3(noise * 0.01, 0, 0),
+        magneticField: Vector3(noise, 24, -41.6))
+      pipeline.process(.inertial([scan])) { messages.append($0) }
+    }
+    let headings = messages.compactMap { message -> HeadingMessage? in
+      if case .heading(let heading) = message { heading } else { nil }
+    }
+    let status = pipeline.report(.online, at: Timestamp(seconds: 3))
+    for compass in [headings.last?.compass, status.compass] {
+      #expect(compass?.calibration == .uncalibrated && compass?.isCalibrationWanted == true)
+      #expect(compass?.instruction?.contains(instruction) == true)
+      #expect((compass?.magneticField?.length).map { (30...70).contains($0) } == true)
+    }
+  }
+
+  @Test func withoutAMagnetometerThereIsNoCompass() throws {
+    let pipeline = try pipeline()
+    #expect(pipeline.report(.online, at: Timestamp(seconds: 0)).compass == nil)
+  }
+}
