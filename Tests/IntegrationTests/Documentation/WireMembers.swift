@@ -6,11 +6,13 @@ import TestSupport
 /// "command/locate/response.result".
 struct WireMembers {
   private let schemas: [String: JSONValue]
-  private let commands: ProgramHelp.Command?
+  /// Names of the topics below `command`.
+  private let commands: Set<String>
 
-  /// - Parameter commands: `odograph command`, whose names are those of the topics below `command`.
-  init(commands: ProgramHelp.Command?) throws {
-    self.commands = commands
+  init() throws {
+    let api = try String(contentsOfFile: "\(ContractScript.repository)/Config/asyncapi.yaml", encoding: .utf8)
+    let list = api.firstMatch(of: /enum: \[(locate[^\]]*)\]/)?.output.1 ?? ""
+    commands = Set(list.split(separator: ", ").map(String.init))
     let folder = URL(fileURLWithPath: "\(ContractScript.repository)/Config/schemas")
     var schemas: [String: JSONValue] = [:]
     for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
@@ -26,7 +28,7 @@ struct WireMembers {
     var schema = String(topic.replacing("/", with: "-"))
     if topic.hasPrefix("command/") {
       let levels = topic.split(separator: "/")
-      guard levels.count == 2 || levels[2...] == ["response"], commands?.names(String(levels[1])) == true
+      guard levels.count == 2 || levels[2...] == ["response"], commands.contains(String(levels[1]))
       else { return false }
       schema = levels.count == 2 ? "command-request" : "command-response"
     }
