@@ -395,10 +395,11 @@ final class Keeper {
     tidy(everything: true)
   }
 
-  /// Returns whether it was open.
-  func close() -> Bool {
-    guard !isClosed else { return false }
+  /// Returns what is left; nil when it was closed already.
+  func close() -> OutboxRemainder? {
+    guard !isClosed else { return nil }
     flush()
+    let waiting = status.records
     if let store {
       // In good order nothing is lost between the last number and the mark.
       try? store.transaction(synced: true) { () throws(SQLiteError) in
@@ -408,11 +409,11 @@ final class Keeper {
       try? store.database.checkpoint()
     }
     store = nil
-    unstored.close()
+    let lost = unstored.close()
     lock = nil
     degradation = "closed"
     isClosed = true
-    return true
+    return OutboxRemainder(kept: waiting - lost, lost: lost)
   }
 
   // MARK: Counters

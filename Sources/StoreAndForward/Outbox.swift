@@ -158,13 +158,14 @@ public final class Outbox: Sendable {
   public func flush() { use { $0.flush() } }
 
   /// Flushes and closes the store. Later calls find an outbox that works in memory; `deinit` calls it too.
-  public func close() {
+  /// - Returns: what is left of what was accepted; nothing at later calls.
+  @discardableResult public func close() -> OutboxRemainder {
     isClosing.withLock { $0 = true }
-    let wasOpen = use { $0.close() }
-    guard wasOpen else { return }
+    guard let remainder = use({ $0.close() }) else { return OutboxRemainder(kept: 0, lost: 0) }
     wake.signal()
     // The thread may be inside a call of `notice`, which may be slow or may be the caller.
     if ended.wait(seconds: 5) { housekeeper.withLock { $0 }?.join() }
+    return remainder
   }
 
   /// Runs `body` alone, then passes on what there is to tell.

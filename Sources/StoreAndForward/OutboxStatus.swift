@@ -61,6 +61,19 @@ public struct OutboxStatus: Hashable, Sendable {
   public var records: Int { lanes.reduce(0) { $0 + $1.records } }
 }
 
+/// What is left in an outbox when it is closed.
+public struct OutboxRemainder: Hashable, Sendable {
+  /// Records that the next start finds.
+  public var kept: Int
+  /// Records that were in memory only, since the disk took nothing.
+  public var lost: Int
+
+  package init(kept: Int, lost: Int) {
+    self.kept = kept
+    self.lost = lost
+  }
+}
+
 /// What became of a record that a broker refused.
 public struct OutboxRefusal: Hashable, Sendable {
   public var topic: String

@@ -57,6 +57,27 @@ struct Command: ParsableCommand {
   func run() throws { try perform(CommandCommand.run, options) }
 }
 
+struct Forget: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Deletes what the broker keeps of vehicles that are no more.",
+    discussion: """
+      Shows what would go: status, last location, regions, settings wanted and reported, whatever is retained below the \
+      vehicle's topic. With --yes it is deleted. Vehicles are named, one or several; one that is online is left alone, \
+      as it would be back at once. What was recorded stays where it was recorded.
+
+      Examples:
+        odograph forget --fleet delivery --vehicle van-7
+        odograph forget --fleet delivery --vehicle van-7 --yes
+
+      Exit codes: 0 done; 64 usage; 69 broker unavailable or refuses, or a vehicle is online; 74 output gone; 75 the \
+      broker did not answer in time; 130 Ctrl-C; 143 SIGTERM.
+      """)
+
+  @OptionGroup var options: ForgetOptions
+
+  func run() throws { try perform(ForgetCommand.run, options) }
+}
+
 struct Simulate: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Drives many virtual vehicles at once.",

@@ -193,9 +193,13 @@ final class BrokerDelivery: MessageDelivery {
     // Where nothing went away before, nothing will now; the next start says it.
     if isDrained { drain() }
     session.stop(drain: Self.stallLimit)
-    let left = outbox.status.records
-    if left > 0 { log.warning(.storeLeft, "left for the next start", metadata: ["records": "\(left)"]) }
-    outbox.close()
+    let left = outbox.close()
+    if left.kept > 0 {
+      log.warning(.storeLeft, "left for the next start", metadata: ["records": "\(left.kept)"])
+    }
+    if left.lost > 0 {
+      log.warning(.storeLost, "lost, as the disk took nothing", metadata: ["records": "\(left.lost)"])
+    }
   }
 
   /// Waits until the queue is empty or stands still. Returns whether it is empty.

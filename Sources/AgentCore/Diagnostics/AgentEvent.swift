@@ -29,6 +29,7 @@ enum AgentEvent: String, CaseIterable, Sendable {
   case storeNewEpoch = "store.new_epoch"
   case storeDropped = "store.dropped"
   case storeLeft = "store.left"
+  case storeLost = "store.lost"
   case commandsDropped = "remote.commands_dropped"
   case remoteRefused = "remote.refused_by_broker"
   case remoteSettings = "remote.settings"

@@ -151,6 +151,12 @@ extension ExitStatus {
 
 /// Sentences for the person at the keyboard, beside the output.
 package enum StandardError {
+  /// The time was over before the count that was asked for was reached.
+  package static func sayMissed(_ count: Int, came: Int) {
+    say(
+      "the time is over: \(came) of \(count) messages came; wait longer, or look at the selection of topics")
+  }
+
   /// Writes one line; control characters in it are made harmless.
   package static func say(_ sentence: String) {
     let line = "odograph: " + StyledText(sentence).plain + "\n"

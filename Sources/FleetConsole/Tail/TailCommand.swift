@@ -66,7 +66,10 @@ package enum TailCommand {
     defer { subscriber.stop(drain: options.share == nil ? 2 : 30) }
     let ending = waiter.wait(seconds: timeout)
     switch ending {
-    case .timedOut: return options.count == nil ? .done : .timedOut
+    case .timedOut:
+      guard let count = options.count else { return .done }
+      StandardError.sayMissed(count, came: count - (printer.withLock { $0.left } ?? 0))
+      return .timedOut
     case .ended(let status): return status
     case .failed(let error): throw error
     }
@@ -77,7 +80,8 @@ package enum TailCommand {
 struct TailPrinter {
   /// Whether only, or none of, the messages that the broker had kept; nil takes both.
   private let retained: Bool?
-  private var left: Int?
+  /// Messages that are still to be printed; nil for all that come.
+  private(set) var left: Int?
   private var lines = MessageLines()
   private var hasEnded = false
   /// What comes after the last of the count is nobody else's: it is printed too.

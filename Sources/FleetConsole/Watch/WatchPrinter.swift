@@ -89,11 +89,29 @@ struct WatchPrinter {
         options.json
         ? Self.json(of: state.value, at: now, &view)
         : Self.table(of: state.value, at: now, &view, styles: isTerminal && CommandOutput.usesColor)
-      return (text, Self.remarks(on: state.value))
+      return (text, Self.remarks(on: state.value) + Self.absence(in: state.value, view.filter, options))
     }
     // Beside the table, which scripts read, and not in it.
     for remark in remarks { StandardError.say(remark) }
     return CommandOutput.write(text) ?? .done
+  }
+
+  /// Why the table is empty; nothing where it is not.
+  static func absence(in roster: Roster, _ filter: VehicleFilter, _ options: WatchOptions) -> [String] {
+    guard !roster.vehicles.contains(where: { filter.matches($0) }) else { return [] }
+    guard roster.vehicles.isEmpty else {
+      return ["none of \(roster.vehicles.count) vehicles has \"\(filter.text)\" in its name or state"]
+    }
+    if options.share != nil {
+      return ["no vehicle: members of a group see nothing of what the broker keeps; leave out --share"]
+    }
+    let isChosen = !options.vehicles.fleet.isEmpty || !options.vehicles.vehicle.isEmpty
+    return [
+      "no vehicle: the broker keeps no status and no location \(isChosen ? "of what was chosen" : "below \(roster.root)"); "
+        + (isChosen
+          ? "look with fewer of --fleet and --vehicle, " : "look with --root or --message-profile, ")
+        + "or odograph check tells whether this user may read"
+    ]
   }
 
   /// What came and is not in the table.

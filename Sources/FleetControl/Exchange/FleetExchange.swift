@@ -47,7 +47,7 @@ final class FleetExchange: Sendable {
   init(_ broker: MQTTConfiguration, filters: [String] = [], kept: [String] = []) throws(FleetError) {
     self.filters = filters + kept
     // Whoever may read a topic may on most access lists read below it too; a refusal is an answer as good as any.
-    mark = kept.last.map { $0 + "/end" }
+    mark = kept.last.map { $0.hasSuffix("#") ? $0.dropLast() + "end" : $0 + "/end" }
     let subscriptions =
       filters.map { MQTTSubscription($0) }
       + (kept + [mark].compactMap { $0 }).map { MQTTSubscription($0, qos: .atMostOnce) }

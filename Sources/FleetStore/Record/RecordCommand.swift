@@ -145,7 +145,10 @@ package enum RecordCommand {
     recorder.end(abandoning: !isClean, limit: ending.isSignal ? 0.2 : drain)
     progress.finish(recorder.current, session: session)
     withExtendedLifetime(slot) {}
-    if case .timedOut = ending, options.count == nil { return .done }
+    if case .timedOut = ending {
+      guard let count = options.count else { return .done }
+      if !options.isQuiet { StandardError.sayMissed(count, came: recorder.current.received) }
+    }
     return try ending.status()
   }
 

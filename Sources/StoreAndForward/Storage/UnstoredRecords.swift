@@ -101,8 +101,12 @@ struct UnstoredRecords {
     file?.reset()
   }
 
-  /// Closes the file.
-  mutating func close() { file = nil }
+  /// Closes the file. Returns how many records neither the store nor the file has: they end with the process.
+  mutating func close() -> Int {
+    let kept = Set((file?.recover() ?? []).map(\.seq))
+    file = nil
+    return records.count { !kept.contains($0.seq) }
+  }
 
   private func forget(_ seqs: [UInt64]) {
     guard !seqs.isEmpty else { return }

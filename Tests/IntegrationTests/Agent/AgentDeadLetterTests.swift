@@ -14,6 +14,8 @@ import Testing
     ])
     let settings = [
       "mqtt.broker": "127.0.0.1:\(broker.port)", "input.mode": "simulation", "status.interval": "1",
+      // What is not permitted waits for no better rights.
+      "store.refused_hours": "0",
     ]
     let recorder = SessionRecorder()
     let watcher = try MQTTSession(

@@ -8,7 +8,7 @@ import Testing
     .timeLimit(.minutes(6)),
     arguments: [
       "watch", "tail", "stats", "record", "export", "replay", "check", "command", "config", "regions",
-      "simulate",
+      "history", "samples", "forget", "simulate",
     ])
   func helpHasExamplesAndExitCodes(command: String) async throws {
     let help = try await OdographProcess.run([command, "--help"])
@@ -24,7 +24,8 @@ import Testing
     arguments: [
       ["watch"], ["tail"], ["stats"], ["record"], ["export"], ["replay"], ["check"], ["command"], ["config"],
       ["config", "show"], ["config", "set"], ["config", "diff"], ["regions"], ["regions", "list"],
-      ["regions", "push"], ["regions", "remove"], ["regions", "diff"], ["simulate"],
+      ["regions", "push"], ["regions", "remove"], ["regions", "diff"], ["history"], ["samples"], ["forget"],
+      ["simulate"],
     ])
   func examplesFitALine(command: [String]) async throws {
     try checkExamples(of: try await OdographProcess.run(command + ["--help"]).output)

@@ -56,7 +56,7 @@ import Testing
     let broker = try BrokerFixture()
     let arguments = ["tail", "--host", "127.0.0.1", "--port", "\(broker.port)", "--timeout", "0.5"]
     let counting = try await OdographProcess.run(arguments + ["--count", "1"])
-    #expect(counting.status == 75 && counting.output.isEmpty)
+    #expect(counting.status == 75 && counting.output.contains("messages came"))
     let listening = try await OdographProcess.run(arguments)
     #expect(listening.status == 0 && listening.output.isEmpty)
   }

@@ -23,6 +23,30 @@ extension SensorRigTests {
     try expectPowerCycle(rig)
   }
 
+  /// The most common hardware of all, and everything else as by default: the wanted frame needs a compass.
+  @Test(.timeLimit(.minutes(4))) func sixAxesTellAttitudeInTheFrameThatTheyHave() async throws {
+    let rig = try Self.rig()
+    let agent = try RigAgent(context: rig.uri, ["iio.magnetometer=off"])
+    try await eventually {
+      agent.messages.filter { $0.kind == "attitude" }.count > 10
+        && agent.messages.contains { $0.kind == "status" && $0.payload["degraded"]?["attitude"] != nil }
+        || !agent.isRunning
+    }
+    agent.requestStop()
+    try await eventually { !agent.isRunning }
+    #expect(agent.exitStatus == 0, "\(agent.output)")
+    let attitudes = agent.messages.filter { $0.kind == "attitude" }
+    #expect(attitudes.allSatisfy { $0.payload["frame"]?.string == "xArbitraryZVertical" }, "\(agent.output)")
+    #expect(attitudes.allSatisfy { $0.payload["gravity"] != nil && $0.payload["degraded"] == nil })
+    #expect(agent.messages.allSatisfy { $0.kind != "heading" })
+    let status = try #require(
+      agent.messages.last { $0.payload["state"]?.string == "online" }, "\(agent.output)")
+    #expect(status.payload["frames"]?.array?.compactMap(\.string) == ["xArbitraryZVertical"])
+    let reason = try #require(status.payload["services"]?["heading"]?.string, "\(agent.output)")
+    #expect(reason.contains("magnetometer"), "\(reason)")
+    try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
+  }
+
   @Test(.timeLimit(.minutes(4))) func theAgentSurvivesTheDaemonsCrash() async throws {
     let rig = try Self.rig()
     let agent = try RigAgent(context: rig.uri)

@@ -8,10 +8,11 @@ final class RigAgent: Sendable {
   private let process: ChildProcess
 
   /// Runs it with `--print`.
-  init(context: String) throws {
+  /// - Parameter more: settings beside those that every agent here has.
+  init(context: String, _ more: [String] = []) throws {
     process = try ChildProcess(
       BuiltProduct.path("odographd"),
-      ["run", "--print"] + Self.settings(context: context).flatMap { ["--set", $0] })
+      ["run", "--print"] + (Self.settings(context: context) + more).flatMap { ["--set", $0] })
   }
 
   /// The configuration that every agent here has.

@@ -1,0 +1,135 @@
+package import ArgumentParser
+package import Fleet
+package import FleetConsole
+internal import JSON
+internal import MQTT
+internal import Platform
+internal import Telemetry
+
+/// The options of `odograph forget`.
+package struct ForgetOptions: ParsableArguments {
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+  @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
+  @Flag(help: "Yes, delete them; without it they are only shown.")
+  var yes = false
+  @Flag(help: "Also of vehicles that are online: they tell most of it again.")
+  var online = false
+  @Option(help: ArgumentHelp("How long to wait for the broker's answers.", valueName: "seconds"))
+  var timeout = 30.0
+  @Flag(help: "Print a JSON line for each vehicle.") package var json = false
+
+  package init() {}
+}
+
+/// Retires vehicles: what the broker keeps of them is deleted, after a look at what that would be.
+package enum ForgetCommand {
+  /// - Throws: `FleetError` where no vehicle is named, for vehicles that are online, and for a broker that cannot be reached or
+  ///   refuses.
+  package static func run(_ options: ForgetOptions) throws(FleetError) -> ExitStatus {
+    guard (0.1...86_400).contains(options.timeout) else {
+      throw .usage("wait", "\(options.timeout) s", "--timeout is 0.1 to 86400 seconds")
+    }
+    let targets = options.vehicles.targets(options.broker)
+    guard !targets.vehicles.isEmpty else {
+      throw .usage(
+        "forget", "vehicles that are not named", "name each with --vehicle, and its fleet with --fleet")
+    }
+    let (exchange, kept) = try FleetExchange.reading(
+      options.broker.configuration(), try targets.filters(["#"]))
+    defer { exchange.close() }
+    let vehicles = vehicles(kept, root: targets.root)
+    guard !vehicles.isEmpty else {
+      StandardError.say("nothing to forget: the broker keeps nothing of what was named")
+      return .done
+    }
+    if options.yes, !options.online {
+      for vehicle in vehicles where vehicle.isOnline {
+        throw FleetError(
+          operation: "forget", object: vehicle.key.description,
+          cause: "it is online and would be back at once; stop it first, or say --online", exit: .unavailable)
+      }
+    }
+    for vehicle in vehicles { try print(vehicle, options) }
+    guard options.yes else {
+      StandardError.say("nothing is deleted yet: --yes does that")
+      return .done
+    }
+    return try delete(vehicles, exchange, options)
+  }
+
+  /// What the broker keeps of a vehicle.
+  private struct KeptVehicle {
+    let key: VehicleKey
+    /// Without those that hold nothing.
+    var topics: [String] = []
+    /// Below the vehicle's topic.
+    var paths: [String] = []
+    var isOnline = false
+  }
+
+  private static func vehicles(_ kept: [MQTTMessage], root: String) -> [KeptVehicle] {
+    var vehicles: [VehicleKey: KeptVehicle] = [:]
+    for message in kept where !message.payload.isEmpty {
+      guard let key = TopicAddress(topic: message.topic, root: root)?.key else { continue }
+      let path = String(message.topic.dropFirst(key.topic(root: root, "").count))
+      vehicles[key, default: KeptVehicle(key: key)].topics.append(message.topic)
+      vehicles[key]?.paths.append(path)
+      if path == MessageKind.status.rawValue {
+        let state = (try? JSONValue(parsing: message.payload))?["state"]?.string
+        vehicles[key]?.isOnline = state == StatusMessage.State.online.rawValue
+      }
+    }
+    return vehicles.values.sorted { $0.key < $1.key }
+  }
+
+  private static func print(_ vehicle: KeptVehicle, _ options: ForgetOptions) throws(FleetError) {
+    guard options.json else {
+      let state = vehicle.isOnline ? "  online" : ""
+      return try CommandOutput.print(
+        "\(vehicle.key)\(state)  \(vehicle.paths.sorted().joined(separator: ", "))\n")
+    }
+    let line = JSONWriter.object { json in
+      json.field("fleet", vehicle.key.fleet)
+      json.field("vehicle", vehicle.key.vehicle)
+      json.field("online", vehicle.isOnline)
+      json.field("kept", texts: vehicle.paths.sorted())
+    }
+    try CommandOutput.print(line + [0x0A])
+  }
+
+  private static func delete(
+    _ vehicles: [KeptVehicle], _ exchange: FleetExchange, _ options: ForgetOptions
+  ) throws(FleetError) -> ExitStatus {
+    var waiting: [UInt64: String] = [:]
+    for topic in vehicles.flatMap(\.topics) {
+      // An empty payload takes a kept message back (MQTT 5, 3.3.1.3).
+      let message = MQTTMessage(topic: topic, payload: [], qos: .atLeastOnce, retain: true)
+      waiting[exchange.publish(message)] = topic
+    }
+    let all = waiting.count
+    var refusals: [String] = []
+    let deadline = SystemClock.monotonic + Int64(options.timeout * 1e9)
+    while !waiting.isEmpty {
+      switch try exchange.next(until: deadline) {
+      case .published(let token, let reason)?:
+        guard let topic = waiting.removeValue(forKey: token), let reason, reason.isError else { continue }
+        refusals.append("\(topic): \(reason)")
+      case .interrupted(let status)?:
+        StandardError.say("\(all - waiting.count - refusals.count) of \(all) kept messages are deleted")
+        return status
+      case .message?, .answered?, .connected?, .disconnected?: continue
+      case nil:
+        StandardError.say(
+          "the broker has not answered for \(waiting.count) of \(all) kept messages; ask again")
+        return .timedOut
+      }
+    }
+    StandardError.say(
+      "\(all - refusals.count) kept messages of \(vehicles.count) vehicle\(vehicles.count == 1 ? "" : "s") are deleted"
+    )
+    guard let first = refusals.first else { return .done }
+    throw FleetError(
+      operation: "delete", object: first,
+      cause: "and \(refusals.count - 1) more; check the access list for this user", exit: .unavailable)
+  }
+}

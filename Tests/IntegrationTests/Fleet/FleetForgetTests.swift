@@ -1,0 +1,62 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `odograph forget` on a real broker.
+@Suite(.timeLimit(.minutes(4))) struct FleetForgetTests {
+  private let broker: BrokerFixture
+
+  init() async throws {
+    broker = try BrokerFixture()
+    for (vehicle, state) in [("van-1", "offline"), ("van-2", "offline"), ("van-3", "online")] {
+      let base = "odograph/v1/demo/\(vehicle)/"
+      try await publish(
+        broker, base + "status", FleetPayload.status(state, session: FleetPayload.time(), seq: 1),
+        retain: true)
+      try await publish(broker, base + "regions/desired", "{}", retain: true)
+      try await publish(broker, base + "of/others", "x", retain: true)
+    }
+  }
+
+  private func forget(_ arguments: String...) async throws -> OdographProcess.Result {
+    try await OdographProcess.run(
+      ["forget", "--broker", "mqtt://127.0.0.1:\(broker.port)", "--fleet", "demo"] + arguments)
+  }
+
+  /// By another implementation than ours.
+  private func kept() async throws -> Int {
+    try await runTool(
+      "mosquitto_sub",
+      ["-p", "\(broker.port)", "-t", "odograph/v1/#", "-F", "%t", "--retained-only", "-W", "1"]
+    ).split(separator: "\n").count { $0.hasPrefix("odograph/") }
+  }
+
+  @Test func whatWouldGoIsShownAndGoesWhenThatIsSaid() async throws {
+    let shown = try await forget("--vehicle", "van-1")
+    #expect(shown.status == 0, "\(shown.output)")
+    #expect(shown.output.contains("demo/van-1  of/others, regions/desired, status"), "\(shown.output)")
+    #expect(shown.output.contains("--yes") && !shown.output.contains("van-2"))
+    #expect(try await kept() == 9)
+    let done = try await forget("--vehicle", "van-1", "--yes")
+    #expect(
+      done.status == 0 && done.output.contains("3 kept messages of 1 vehicle are deleted"), "\(done.output)")
+    #expect(try await kept() == 6)
+    let again = try await forget("--vehicle", "van-1", "--yes")
+    #expect(again.status == 0 && again.output.contains("nothing to forget"), "\(again.output)")
+  }
+
+  @Test func oneThatIsOnlineIsLeftAlone() async throws {
+    let refused = try await forget("--vehicle", "van-2", "--vehicle", "van-3", "--yes")
+    #expect(refused.status == 69 && refused.output.contains("demo/van-3"), "\(refused.output)")
+    #expect(try await kept() == 9)
+    let done = try await forget("--vehicle", "van-3", "--yes", "--online", "--json")
+    #expect(done.status == 0 && done.output.contains(#""online":true"#), "\(done.output)")
+    #expect(try await kept() == 6)
+  }
+
+  @Test func nobodyIsForgottenWhoIsNotNamed() async throws {
+    let result = try await forget("--yes")
+    #expect(result.status == 64 && result.output.contains("--vehicle"), "\(result.output)")
+    #expect(try await kept() == 9)
+  }
+}
