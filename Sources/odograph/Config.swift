@@ -58,7 +58,8 @@ struct Config: ParsableCommand {
 
         Examples:
           odograph config set status.interval=30 --fleet delivery --vehicle van-1
-          odograph config set 'motion.events=["impact", "shake"]' --vehicle van-1
+          odograph config set 'motion.events=["impact", "shake"]' \\
+            --fleet delivery --vehicle van-1
           odograph config set --unset location.distance_filter --fleet delivery
           odograph config set --file winter.json --fleet delivery --stages 5,100
 
