@@ -58,6 +58,14 @@ extension VehicleMessage {
   /// What the last part of its topic says; nil for an answer to a remote request, which has a path of several levels.
   public var kind: MessageKind? { MessageKind(rawValue: path) }
 
+  /// Whether it answers what was asked or wanted from afar, which has one format.
+  var isAnswer: Bool {
+    switch self {
+    case .commandResponse, .configReported, .regionsReported: true
+    case .status, .location, .track, .heading, .attitude, .motion, .region, .locationEvent, .regionsState: false
+    }
+  }
+
   /// Its topic below that of its vehicle, as in "location" or "config/reported".
   public var path: String {
     switch self {

@@ -94,7 +94,7 @@ public struct MessageFormats: Sendable {
   public mutating func encode(_ message: VehicleMessage) -> [Publication] {
     defer { announcement = [] }
     var publications = announcement + (ownTracks?.encode(message) ?? [])
-    if isNative || message.kind == nil { publications.append(Publication(message, in: topics)) }
+    if isNative || message.isAnswer { publications.append(Publication(message, in: topics)) }
     return publications
   }
 
