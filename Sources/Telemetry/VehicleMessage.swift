@@ -62,7 +62,8 @@ extension VehicleMessage {
   var isAnswer: Bool {
     switch self {
     case .commandResponse, .configReported, .regionsReported: true
-    case .status, .location, .track, .heading, .attitude, .motion, .region, .locationEvent, .regionsState: false
+    case .status, .location, .track, .heading, .attitude, .motion, .region, .locationEvent, .regionsState:
+      false
     }
   }
 
