@@ -34,7 +34,9 @@ struct LocationReports: Sendable {
     availability = ServiceAvailability(
       isLocationEnabled: isEnabled,
       unavailable: Dictionary(
-        uniqueKeysWithValues: SensorKind.allCases.map { ($0, "no source has it; attach one") }))
+        uniqueKeysWithValues: SensorKind.allCases.map {
+          ($0, "no source has it (\($0.rawValue)); attach one")
+        }))
     manager = LocationManager(
       desiredAccuracy: settings.desiredAccuracy, activityType: settings.activity,
       pausesLocationUpdatesAutomatically: settings.pausesAutomatically)

@@ -175,7 +175,7 @@ import Testing
     status(0, [.positioning], .active(rates: [:]))
     let first = try StatusMessage(json: json(messages[0]))
     #expect(first.authorization == "authorized" && first.services["location"] == "available")
-    #expect(first.services["magneticField"] == "no source has it; attach one")
+    #expect(first.services["magneticField"] == "no source has it (magnetometer); attach one")
     #expect(first.services["heading"] == "switched off; set heading.enabled = true")
     status(1, [.accelerometer, .magnetometer], .active(rates: [:]))
     status(2, [.positioning], .unavailable(reason: "unplugged"))
