@@ -54,7 +54,10 @@ extension FleetError {
   package static func refused(filter: String, reason: String) -> FleetError {
     FleetError(
       operation: "subscribe to", object: "\"\(filter)\"",
-      cause: "\(reason); check the broker's access list for this user", exit: .unavailable)
+      cause: filter.hasPrefix("$share/")
+        ? "\(reason); leave out --share, or check the broker's access list for this user"
+        : "\(reason); check the broker's access list for this user",
+      exit: .unavailable)
   }
 
   package init(_ error: SystemError) {

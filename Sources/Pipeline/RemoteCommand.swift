@@ -73,6 +73,15 @@ package enum RemoteCommand: Hashable, Sendable {
     }
   }
 
+  /// What the sender calls its request, at most 64 bytes of UTF-8; nil when it has no name for it.
+  package static func identifier(_ arguments: JSONValue) throws(JSONError) -> String? {
+    guard let member = arguments["id"] else { return nil }
+    guard let text = member.string, text.utf8.count <= 64 else {
+      throw JSONError("key \"id\": not a text of at most 64 bytes")
+    }
+    return text
+  }
+
   /// The arguments of a request: a JSON object, or nothing at all.
   package static func arguments(_ payload: [UInt8]) throws(JSONError) -> JSONValue {
     if payload.isEmpty { return .object([:]) }

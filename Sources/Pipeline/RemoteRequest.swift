@@ -32,10 +32,13 @@ package struct RemoteRequest: Hashable, Sendable {
 package struct RemoteTopics: Sendable {
   package let topics: TopicScheme
   package let ownTracks: OwnTracksTopics?
+  /// Topic filters where answers may go besides the vehicle's own topics for them.
+  package let responses: [String]
 
-  package init(topics: TopicScheme, ownTracks: OwnTracksTopics?) {
+  package init(topics: TopicScheme, ownTracks: OwnTracksTopics?, responses: [String] = []) {
     self.topics = topics
     self.ownTracks = ownTracks
+    self.responses = responses
   }
 
   package var filters: [String] {
@@ -44,6 +47,14 @@ package struct RemoteTopics: Sendable {
       // One level: our own answers lie below.
       topics.topic(path: TopicScheme.command + "/+"),
     ] + (ownTracks.map { [$0.command] } ?? [])
+  }
+
+  /// Whether a topic is `command/{name}/response` of this vehicle, or below that.
+  package func isOwnResponse(_ topic: String) -> Bool {
+    let base = topics.topic(path: TopicScheme.command + "/")
+    guard topic.hasPrefix(base) else { return false }
+    let levels = topic.dropFirst(base.count).split(separator: "/", omittingEmptySubsequences: false)
+    return levels.count >= 2 && !levels[0].isEmpty && levels[1] == "response"
   }
 
   /// What a topic is about; nil for one that was not subscribed to.

@@ -159,7 +159,11 @@ import Testing
     let statuses = try messages.filter { $0.kind == .status }.map { try StatusMessage(json: json($0)) }
     #expect(statuses.map { $0.sources.first?.state } == ["active", "unavailable"])
     #expect(statuses.last?.sources.first?.reason == "gone")
-    let farewell = try StatusMessage(json: json(pipeline.farewell(at: Timestamp(seconds: 9))))
+    let back = try run(&pipeline, [status(8, .active(rates: [:])), status(9, .active(rates: [:]))])
+      .filter { $0.kind == .status }.map { try StatusMessage(json: json($0)) }
+    #expect(back.count == 1 && back.last?.sources.first?.state == "active")
+    #expect(back.last?.sources.first?.reason == nil)
+    let farewell = try StatusMessage(json: json(pipeline.farewell(at: Timestamp(seconds: 10))))
     #expect(farewell.state == .offline && !farewell.isWill)
   }
 }

@@ -1,3 +1,4 @@
+internal import MQTT
 internal import Telemetry
 
 extension AgentConfiguration {
@@ -29,6 +30,8 @@ extension AgentConfiguration {
     package var rollbackAfter: Double
     /// The folder of what is remembered.
     package var path: String
+    /// Topic filters where answers may go besides the vehicle's own topics for them.
+    package var responses: [String]
     /// Bytes of recorded fixes at most; 0 keeps none.
     package var historyLimit: Int
     /// Seconds and Hz of raw samples that may be asked for at the most; no seconds tell none.
@@ -63,6 +66,12 @@ extension AgentConfiguration.Remote {
     keys = Set(try reader.texts("remote.keys"))
     for key in try reader.texts("remote.keys") {
       if let problem = RemoteKeys.problem(with: key) { throw reader.problem("remote.keys", problem) }
+    }
+    responses = try reader.texts("remote.response_topics")
+    for filter in responses where !MQTTTopic.isValidFilter(filter) || filter.hasPrefix("$") {
+      throw reader.problem(
+        "remote.response_topics",
+        "\"\(filter.prefix(80))\" is no topic filter; + stands for one level, and # for all below at the end")
     }
     rollbackAfter = try reader.number("remote.rollback_after")
     path = try reader.text("remote.path")

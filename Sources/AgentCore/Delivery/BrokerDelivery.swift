@@ -76,7 +76,9 @@ final class BrokerDelivery: MessageDelivery {
           if let change = LinkChange(state, sessionStart: presence.sessionStart) { inbox.push(.link(change)) }
         },
         received: { messages in
-          let requests = messages.compactMap { message in remote.flatMap { RemoteRequest(message, in: $0) } }
+          let requests = messages.compactMap { message in
+            remote.flatMap { RemoteRequest(message, in: $0, log: log) }
+          }
           let dropped = requests.count { !inbox.push(.request($0)) }
           if dropped > 0 {
             log.warning(.commandsDropped, "too many commands at once", metadata: ["dropped": "\(dropped)"])
@@ -262,14 +264,31 @@ extension RemoteRequest {
   /// Bytes of a payload that are read: more than any document may have, so that too large a one is known by it.
   private static let payloadLimit = (1 << 20) + 1
 
-  /// Nil for a message on a topic that was not subscribed to.
-  init?(_ message: MQTTMessage, in topics: RemoteTopics) {
+  /// Nil for a message on a topic that was not subscribed to. An answer that is wanted where none belongs goes to the
+  /// command's own topic: who gives commands is not to write where only the vehicle may.
+  init?(_ message: MQTTMessage, in topics: RemoteTopics, log: Logger) {
     guard let subject = topics.subject(of: message.topic) else { return nil }
+    var topic = message.properties.responseTopic
+    if let wanted = topic, !topics.isResponse(wanted) {
+      log.warning(
+        .responseTopicRefused,
+        "an answer goes to the vehicle's own topic; remote.response_topics does not have the one that is wanted",
+        metadata: ["topic": "\(wanted.prefix(200))"])
+      topic = nil
+    }
     self.init(
       subject: subject, payload: Array(message.payload.prefix(Self.payloadLimit)),
       isRetained: message.retain,
       replyTo: CommandResponseMessage.ReplyAddress(
-        topic: message.properties.responseTopic, correlation: message.properties.correlationData))
+        topic: topic, correlation: message.properties.correlationData))
+  }
+}
+
+extension RemoteTopics {
+  /// Whether an answer may go to a topic.
+  func isResponse(_ topic: String) -> Bool {
+    MQTTTopic.isValidName(topic)
+      && (isOwnResponse(topic) || responses.contains { MQTTTopic.matches(filter: $0, topic: topic) })
   }
 }
 

@@ -31,6 +31,7 @@ enum AgentEvent: String, CaseIterable, Sendable {
   case storeLeft = "store.left"
   case storeLost = "store.lost"
   case commandsDropped = "remote.commands_dropped"
+  case responseTopicRefused = "remote.response_topic_refused"
   case remoteRefused = "remote.refused_by_broker"
   case remoteSettings = "remote.settings"
   case remoteSettingsInForce = "remote.settings_in_force"

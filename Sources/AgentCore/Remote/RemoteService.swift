@@ -178,7 +178,7 @@ final class RemoteService {
     var sender = PendingCommands.Sender(command: name, request: request)
     do throws(JSONError) {
       let arguments = try RemoteCommand.arguments(request.payload)
-      sender.id = arguments["id"]?.string.map { String($0.prefix(128)) }
+      sender.id = try RemoteCommand.identifier(arguments)
       switch try RemoteCommand(name: name, arguments: arguments) {
       case .locate(let accuracy, let timeout):
         commands.locate(sender, accuracy: accuracy, until: Self.now.advanced(bySeconds: timeout))

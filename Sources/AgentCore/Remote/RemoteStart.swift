@@ -21,7 +21,9 @@ struct RemoteStart: Sendable {
   ) throws {
     guard configuration.remote.isEnabled, let layers else { return nil }
     folder = RemoteFolder(path: configuration.remote.path)
-    self.topics = RemoteTopics(topics: topics, ownTracks: configuration.profiles.ownTracks?.topics)
+    self.topics = RemoteTopics(
+      topics: topics, ownTracks: configuration.profiles.ownTracks?.topics,
+      responses: configuration.remote.responses)
     // Usually within the store's, which is made for the store only after this.
     try StateFolder.make(StateFolder.of(configuration.store.path), key: "store.path")
     try folder.make()

@@ -29,6 +29,8 @@ public enum FleetConnection: Hashable, Sendable {
   case subscribed
   /// The broker does not grant a subscription.
   case refused(filter: String, reason: String)
+  /// The broker may not do what was asked, and would not say so.
+  case doubtful(String)
   /// There is no connection. The subscriber goes on trying.
   case disconnected(MQTTDisconnection)
 }
@@ -98,13 +100,32 @@ public final class FleetSubscriber: Sendable {
     self.queue = queue
     let waiting = Locked(Set(filters))
     let all = Set(filters)
+    let shared = filters.first { $0.hasPrefix("$share/") }
+    let wasDoubted = Locked(false)
+    let isFirstDoubt: @Sendable () -> Bool = {
+      wasDoubted.withLock { wasDoubted in
+        defer { wasDoubted = true }
+        return !wasDoubted
+      }
+    }
     let sessionHandlers = MQTTSession.Handlers(
       connectionChanged: { state in
         switch state {
-        case .connected:
+        case .connected(let properties):
           waiting.withLock { $0 = all }
           handlers.connection(.connected)
-        case .disconnected(let reason, _): handlers.connection(.disconnected(reason))
+          guard let shared else { break }
+          if !properties.sharedSubscriptionsAvailable {
+            handlers.connection(.refused(filter: shared, reason: "the broker has no shared subscriptions"))
+          } else if properties.protocolLevel < 5, isFirstDoubt() {
+            handlers.connection(.doubtful(Self.doubt))
+          }
+        case .disconnected(let reason, _):
+          if let shared, reason.cause == .disconnectedByServer(.sharedSubscriptionsNotSupported) {
+            handlers.connection(.refused(filter: shared, reason: "the broker has no shared subscriptions"))
+          } else {
+            handlers.connection(.disconnected(reason))
+          }
         }
       },
       received: { messages in
@@ -126,6 +147,9 @@ public final class FleetSubscriber: Sendable {
         handlers: sessionHandlers)
     } catch { throw FleetError(error) }
   }
+
+  private static let doubt =
+    "MQTT 3.1.1 has no shared subscriptions, and this broker may have none beside it: when nothing comes, leave out --share"
 
   /// Starts to connect; returns at once.
   public func start() throws(FleetError) {
@@ -193,7 +217,7 @@ extension FleetSubscriber: AsyncSequence {
         connection(state)
         switch state {
         case .connected: wasConnected.withLock { $0 = true }
-        case .subscribed: break
+        case .subscribed, .doubtful: break
         case .refused(let filter, let reason): queue.finish(.refused(filter: filter, reason: reason))
         case .disconnected(let reason):
           let isFirst = wasConnected.withLock { !$0 }

@@ -68,6 +68,7 @@ package final class CommandWaiter: Sendable {
       }
       if isBack { StandardError.say("connected again") }
     case .subscribed: break
+    case .doubtful(let doubt): StandardError.say(doubt)
     case .refused(let filter, let reason): end(.failed(.refused(filter: filter, reason: reason)))
     case .disconnected(let reason):
       let (wasConnected, wasLost) = state.withLock { state in

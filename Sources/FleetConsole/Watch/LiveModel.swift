@@ -56,6 +56,7 @@ final class LiveModel<Value: Sendable>: Sendable {
       case .subscribed:
         state.lastRetained = .now
         state.begin = state.begin ?? .now
+      case .doubtful(let doubt): state.trouble = doubt
       case .refused(let filter, let reason): state.failure = .refused(filter: filter, reason: reason)
       case .disconnected(let reason):
         state.trouble = "not connected: \(reason)"

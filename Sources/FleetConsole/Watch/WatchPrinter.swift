@@ -110,7 +110,7 @@ struct WatchPrinter {
       "no vehicle: the broker keeps no status and no location \(isChosen ? "of what was chosen" : "below \(roster.root)"); "
         + (isChosen
           ? "look with fewer of --fleet and --vehicle, " : "look with --root or --message-profile, ")
-        + "or odograph check tells whether this user may read"
+        + "or odograph check tells whether this user may read, and whether the broker hands out what it keeps"
     ]
   }
 

@@ -117,7 +117,8 @@ struct CheckRights {
       : CheckFinding(
         "retained", .warning, "no vehicle's status is kept",
         remedy:
-          "none has been here yet, or the access list hides them, or the broker forgets (mosquitto: persistence)"
+          "none has been here yet, or the access list hides them, or the broker forgets (mosquitto: persistence), or hands "
+          + "what it keeps to those alone who name its topic (RabbitMQ before 4): then name --fleet and --vehicle"
       )
   }
 }

@@ -58,7 +58,7 @@ struct VehicleTargets: Hashable, Sendable {
       throw FleetError(
         operation: "find", object: "the vehicles",
         cause:
-          "the broker keeps nothing of them; name --fleet and --vehicle, or look with odograph watch --once",
+          "the broker keeps nothing of them, or hands it out by exact topics only; name --fleet and --vehicle, or look with odograph check",
         exit: .unavailable)
     }
     guard let share else { return keys }

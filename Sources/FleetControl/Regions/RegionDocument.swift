@@ -69,7 +69,7 @@ package struct RegionDocument: Hashable, Sendable {
     guard let identifier = RegionGeometry.identifier(of: element, acceptsName: true) else {
       throw JSONError("it has no name: give it an \"id\", or \"identifier\" or \"name\" among its properties")
     }
-    guard identifier.utf8.count <= 128 else { throw JSONError("its name is longer than 128 bytes") }
+    try RegionGeometry.check(identifier: identifier)
     guard case .object(var members) = element, let geometry = element["geometry"] else {
       throw JSONError("\"\(identifier)\" has no geometry")
     }

@@ -70,6 +70,7 @@ extension Region {
     guard let identifier = RegionGeometry.identifier(of: feature) else {
       throw JSONError("has no identifier; give it an \"id\"")
     }
+    try RegionGeometry.check(identifier: identifier)
     let properties = feature["properties"]
     self.init(identifier: identifier, shape: try Self.shape(feature["geometry"], properties))
     notifyOnEntry = try Self.flag("notifyOnEntry", properties)

@@ -39,6 +39,14 @@ package enum RegionGeometry: Hashable, Sendable {
     }
   }
 
+  /// Identifiers stand in messages, in topics of other formats and in what is kept of a region.
+  /// - Throws: `JSONError` for more than 64 bytes of UTF-8.
+  package static func check(identifier: String) throws(JSONError) {
+    guard identifier.utf8.count <= 64 else {
+      throw JSONError("its identifier is longer than 64 bytes; shorten it")
+    }
+  }
+
   /// The name of a feature: its `id`, or `id` or `identifier` of its properties; a number serves too.
   /// - Parameter acceptsName: whether `name` of its properties does as well, which is all that a GeoJSON from elsewhere often has.
   package static func identifier(of feature: JSONValue, acceptsName: Bool = false) -> String? {

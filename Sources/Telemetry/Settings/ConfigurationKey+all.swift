@@ -171,6 +171,7 @@ extension ConfigurationKey {
 
     ConfigurationKey("remote.enabled", .flag, default: .flag(false)),
     ConfigurationKey("remote.keys", .texts, default: .texts(RemoteKeys.usual)),
+    ConfigurationKey("remote.response_topics", .texts, default: .texts([])),
     ConfigurationKey("remote.rollback_after", .number(5...86_400), default: .number(120)),
     ConfigurationKey("remote.path", .text, default: .text("/var/lib/odographd/remote")),
     ConfigurationKey("remote.history_mb", .integer(0...10_000), default: .integer(16)),

@@ -67,4 +67,33 @@ import Testing
     }
     #expect(counts.reduce(0, +) == 1000 && counts.allSatisfy { $0 > 0 }, "\(counts)")
   }
+
+  /// A broker that says so when it accepts, and one that ends the connection over it.
+  @Test(.timeLimit(.minutes(2)), arguments: [[0x2A, 0], []] as [[UInt8]])
+  func aBrokerWithoutGroupsIsNamedAtOnce(properties: [UInt8]) async throws {
+    let broker = try FakeBroker { connection, _ in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0, properties: properties)
+      while let packet = connection.read() {
+        if packet.type == 8, properties.isEmpty { connection.send([0xE0, 2, 0x9E, 0]) }
+      }
+    }
+    for command in ["tail", "stats"] {
+      let result = try await OdographProcess.run(
+        [command, "--share", "g", "--timeout", "30", "--broker", "mqtt://127.0.0.1:\(broker.port)"])
+      #expect(result.status == 69, "\(result.output)")
+      #expect(
+        result.output.contains("no shared subscriptions; leave out --share"), "\(command): \(result.output)")
+    }
+  }
+
+  /// 3.1.1 does not tell: mosquitto has groups there too, others take the filter for a topic.
+  @Test(.timeLimit(.minutes(2))) func under311TheDoubtIsSaid() async throws {
+    let broker = try BrokerFixture()
+    let result = try await OdographProcess.run(
+      ["tail", "--share", "g", "--mqtt-v311", "--timeout", "2"] + address(broker))
+    #expect(result.output.contains("when nothing comes, leave out --share"), "\(result.output)")
+    let alone = try await OdographProcess.run(["tail", "--mqtt-v311", "--timeout", "2"] + address(broker))
+    #expect(!alone.output.contains("--share"), "\(alone.output)")
+  }
 }

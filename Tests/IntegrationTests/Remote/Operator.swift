@@ -73,14 +73,21 @@ final class Operator {
   }
 
   /// Gives a command and waits for its answer; nil when none comes.
-  func command(_ name: String, _ arguments: String = "", atMost seconds: Double = 60) -> [String: Any]? {
-    let (topic, correlation) = ("answers/\(UUID().uuidString)", Array(UUID().uuidString.utf8))
+  /// - Parameters:
+  ///   - topic: where the answer is wanted; below the command's own topic for answers when nil.
+  ///   - place: where it is waited for; there, when nil.
+  func command(
+    _ name: String, _ arguments: String = "", topic: String? = nil, place: String? = nil,
+    atMost seconds: Double = 60
+  ) -> [String: Any]? {
+    let correlation = Array(UUID().uuidString.utf8)
+    let topic = topic ?? Self.vehicle + "command/\(name)/response/\(UUID().uuidString)"
     send(
       "command/\(name)", arguments,
       properties: MQTTMessageProperties(responseTopic: topic, correlationData: correlation))
-    waitUntil(atMost: seconds) { !received(topic).isEmpty }
-    let answer = received(topic).first
-    return answer?.correlation == correlation ? answer?.json : nil
+    func answer() -> Received? { received(place ?? topic).first { $0.correlation == correlation } }
+    waitUntil(atMost: seconds) { answer() != nil }
+    return answer()?.json
   }
 
   /// The last `status`.

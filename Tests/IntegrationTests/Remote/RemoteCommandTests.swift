@@ -38,7 +38,11 @@ import Testing
     for (name, arguments, expected) in [
       ("dance", "", "there is no command"), ("track", "", "key \"from\": missing"),
       ("track", #"{"from":"yesterday"}"#, "key \"from\": not an RFC 3339"), ("locate", "[", "line 1"),
-      ("locate", #"{"timeout":-1}"#, "key \"timeout\""), ("status", "[]", "not a JSON object"),
+      ("locate", #"{"timeout":-1}"#, "key \"timeout\""),
+      (
+        "locate", #"{"id":"\#(String(repeating: "é", count: 33))"}"#,
+        "key \"id\": not a text of at most 64 bytes"
+      ), ("status", "[]", "not a JSON object"),
       ("locate", String(repeating: " ", count: 100_000), "more than 65536"),
     ] {
       let answer = controller.command(name, arguments)
@@ -59,6 +63,25 @@ import Testing
     #expect(broken?["state"] as? String == "failed")
     #expect(problem(of: broken).contains("agent.toml:1:9: not TOML"))
     #expect(controller.command("locate")?["state"] as? String == "done")
+    agent.child.terminate()
+  }
+
+  @Test(.timeLimit(.minutes(3))) func answersGoWhereAnswersBelong() throws {
+    let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
+    let controller = try Operator(broker)
+    let agent = try ManagedAgent(
+      broker, remote: "enabled = true\nresponse_topics = [\"answers/+/in\"]", directory: directory)
+    #expect(waitUntil(atMost: 90) { controller.state == "online" }, "\(agent.log)")
+    let own = Operator.vehicle + "command/zero/response"
+    for (wanted, place) in [
+      ("answers/backend/in", nil), (own, nil), (own + "/session/7", nil), ("answers/backend", own),
+      ("odograph/v1/test/other/command/locate", own), (Operator.vehicle + "status", own),
+      (Operator.vehicle + "command/zero", own),
+    ] as [(String, String?)] {
+      let answer = controller.command("zero", #"{"clear":true}"#, topic: wanted, place: place)
+      #expect(answer?["state"] as? String == "done", "\(wanted): \(agent.log)")
+      #expect(agent.log.contains("topic=\(wanted)") == (place != nil), "\(agent.log)")
+    }
     agent.child.terminate()
   }
 

@@ -35,6 +35,8 @@ import Testing
     #expect(watched.accepted == ["depot", "7", "both"] && watched.problems.isEmpty && monitor.count == 3)
   }
 
+  private static let longest = String(repeating: "e", count: 64)
+
   @Test func everyFaultyFeatureIsNamedAndTheOthersWork() throws {
     let polygon = #""geometry":{"type":"Polygon","coordinates":[\#(Self.square)]}"#
     let collection = try collection(
@@ -50,10 +52,12 @@ import Testing
       #"{"type":"Feature","id":"bow","geometry":{"type":"Polygon","coordinates":[[[10,48],[10.01,48.01],[10.01,48],[10,48.01],[10,48]]]}}"#,
       #"{"type":"Feature","id":"zero","properties":{"radius":0},"geometry":{"type":"Point","coordinates":[10,48]}}"#,
       #"{"type":"Feature","id":"flag","properties":{"notifyOnEntry":1},\#(polygon)}"#, "5",
+      #"{"type":"Feature","id":"\#(String(repeating: "é", count: 33))",\#(polygon)}"#,
+      #"{"type":"Feature","id":"\#(Self.longest)",\#(polygon)}"#,
       #"{"type":"Feature","id":"last",\#(polygon)}"#)
     var monitor = RegionMonitor()
     let watched = collection.watch(in: &monitor)
-    #expect(watched.accepted == ["good", "last"])
+    #expect(watched.accepted == ["good", Self.longest, "last"])
     let expected = [
       "feature 0 (\"good\"): another region after it has the same identifier and takes its place",
       "feature 1: has no identifier; give it an \"id\"",
@@ -67,6 +71,7 @@ import Testing
       "feature 10 (\"zero\"): radius 0.0 is not more than 0",
       "feature 11 (\"flag\"): key \"properties.notifyOnEntry\": must be true or false",
       "feature 12: key \"type\": must be \"Feature\"",
+      "feature 13 (\"\(String(repeating: "é", count: 33))\"): its identifier is longer than 64 bytes; shorten it",
     ]
     #expect(watched.problems.count == expected.count)
     for (problem, text) in zip(watched.problems, expected) {
