@@ -117,7 +117,7 @@ public final class MQTTSession: Sendable {
   public func wakeUp() { mailbox.change { $0.providerHasMore = true } }
 
   /// The provider has records again that can wait: a link that is open carries them, one that is closed stays closed.
-  public func noteMore() { mailbox.change { $0.providerMayHaveMore = true } }
+  public func scheduleSend() { mailbox.change { $0.providerMayHaveMore = true } }
 
   /// All batches that were answered with `.held` up to this number are safe.
   public func settle(through number: UInt64) {

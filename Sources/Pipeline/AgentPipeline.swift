@@ -160,7 +160,7 @@ package struct AgentPipeline: Sendable {
   /// Takes the device for level again.
   package mutating func clearLevel() {
     motion.clearLevel()
-    status.noteNews()
+    status.setNeedsUpdate()
   }
 
   /// How the device is tilted in the vehicle, where that is in force.
@@ -172,7 +172,7 @@ package struct AgentPipeline: Sendable {
   package mutating func observe(_ system: SystemTime, at timestamp: Timestamp) {
     let before = (timeBase.clock, timeBase.lastStep)
     timeBase.observe(system, at: timestamp)
-    if (timeBase.clock, timeBase.lastStep) != before { status.noteNews() }
+    if (timeBase.clock, timeBase.lastStep) != before { status.setNeedsUpdate() }
   }
 
   /// Which clock civil time is taken from.
@@ -310,7 +310,7 @@ package struct AgentPipeline: Sendable {
     let clock = (timeBase.clock, timeBase.lastStep)
     motion.observe(fix)
     let locations = location.process(fix, &timeBase, into: send)
-    if (timeBase.clock, timeBase.lastStep) != clock { status.noteNews() }
+    if (timeBase.clock, timeBase.lastStep) != clock { status.setNeedsUpdate() }
     for location in locations {
       lastSeen = location
       motion.observe(location, time: timeBase.utc(of: location))
@@ -336,7 +336,7 @@ package struct AgentPipeline: Sendable {
   private mutating func finishLeveling() {
     guard let outcome = motion.drainLevel() else { return }
     lastLevel = (outcome, lastLevel.count + 1)
-    if case .measured = outcome { status.noteNews() }
+    if case .measured = outcome { status.setNeedsUpdate() }
     power.needsChanged()
   }
 

@@ -100,7 +100,7 @@ package struct RawSamples: Sendable {
       case .inertial(let block):
         for scan in block { recordings[index].process(scan, utc) }
       case .barometer(let block):
-        for data in block { recordings[index].take(.barometer, [data.pressure], data.timestamp, utc) }
+        for data in block { recordings[index].append(.barometer, [data.pressure], data.timestamp, utc) }
       case .position, .status: break
       }
     }
@@ -126,11 +126,11 @@ extension RawSamples.Recording {
       (SamplePiece.Kind.accelerometer, scan.specificForce), (.gyroscope, scan.rotationRate),
       (.magnetometer, scan.magneticField),
     ] {
-      if let vector { take(kind, [vector.x, vector.y, vector.z], scan.timestamp, utc) }
+      if let vector { append(kind, [vector.x, vector.y, vector.z], scan.timestamp, utc) }
     }
   }
 
-  fileprivate mutating func take(
+  fileprivate mutating func append(
     _ kind: SamplePiece.Kind, _ values: [Double], _ timestamp: Timestamp, _ utc: (Timestamp) -> UTCTime
   ) {
     guard !isOver, request.kinds.contains(kind) else { return }

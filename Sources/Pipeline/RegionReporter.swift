@@ -14,6 +14,8 @@ struct RegionReporter: Sendable {
   private var newsSince: Timestamp?
   private var lastPublished: Timestamp?
   private var told: (source: RegionsStateMessage.Source?, count: Int, regions: [RegionStatus])?
+  /// Whether the next message is due even if it says what the last one did.
+  private var isRequested = false
 
   var nextDeadline: Timestamp? {
     guard let newsSince else { return nil }
@@ -29,7 +31,7 @@ struct RegionReporter: Sendable {
 
   /// Makes the next message due at once, even if it says what the last one did.
   mutating func requestNow(at time: Timestamp) {
-    (newsSince, lastPublished, told) = (time.advanced(bySeconds: -Self.settlingTime), nil, nil)
+    (newsSince, lastPublished, isRequested) = (time.advanced(bySeconds: -Self.settlingTime), nil, true)
   }
 
   /// The message that is due; nil when none is, or it would say nothing new.
@@ -46,13 +48,14 @@ struct RegionReporter: Sendable {
   ) -> RegionsStateMessage? {
     guard newsSince != nil else { return nil }
     newsSince = nil
+    defer { isRequested = false }
     let isEmpty = monitor.count == 0
     // Where nothing is watched and nothing was, there is nothing to correct.
     if isEmpty, told == nil, !monitor.remembersOthers { return nil }
     let message = RegionsStateMessage(
       time: utc, source: isEmpty ? nil : source, count: monitor.count,
       regions: monitor.statuses(limit: RegionsStateMessage.limit))
-    if let told, told == (message.source, message.count, message.regions) { return nil }
+    if !isRequested, let told, told == (message.source, message.count, message.regions) { return nil }
     told = (message.source, message.count, message.regions)
     // What nothing has decided yet is no reason to wait with the first decision.
     lastPublished = message.regions.allSatisfy { $0.state == .unknown } ? nil : time

@@ -117,7 +117,7 @@ struct StatusReporter: Sendable {
   }
 
   /// Something is other than the last message said.
-  mutating func noteNews() { hasNews = true }
+  mutating func setNeedsUpdate() { hasNews = true }
 
   /// Makes the next message due at once.
   mutating func requestNow() { lastPublished = nil }

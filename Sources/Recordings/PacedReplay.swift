@@ -53,8 +53,8 @@ public final class PacedReplay: SensorSource {
     func say(_ state: SourceStatus.State) {
       sink(.status(SourceStatus(timestamp: now, source: name, kinds: kinds, state: state)))
     }
-    /// Waits for the moment of what is due together, and tells it; false when the source is stopped meanwhile.
-    func tell(_ group: ReplaySchedule.Group?) -> Bool {
+    /// Waits for the moment of what is due together, and delivers it; false when the source is stopped meanwhile.
+    func deliver(_ group: ReplaySchedule.Group?) -> Bool {
       guard let group else { return true }
       let elapsed = Double(group.due) / speed
       guard waits(until: startedWaiting &+ Int64(min(elapsed, 4e18)), heartbeat),
@@ -75,11 +75,11 @@ public final class PacedReplay: SensorSource {
         let start = origin ?? time ?? 0
         if time != nil { origin = start }
         let shifted = event.shifted(byNanoseconds: started &- start)
-        guard tell(schedule.add(shifted, at: time.map { $0 &- start })) else { return }
+        guard deliver(schedule.add(shifted, at: time.map { $0 &- start })) else { return }
       }
-      guard tell(schedule.removeGroup()) else { return }
+      guard deliver(schedule.removeGroup()) else { return }
     } catch {
-      guard tell(schedule.removeGroup()) else { return }
+      guard deliver(schedule.removeGroup()) else { return }
       say(.unavailable(reason: "\(error)"))
     }
     say(.finished)

@@ -73,7 +73,8 @@ struct Stats: ParsableCommand {
         odograph stats --count 100000 --seconds 600
         odograph stats --json --seconds 10 | jq '.vehicles[] | .missing'
 
-      Exit codes: 0 done; 64 usage; 69 broker unavailable, or refuses; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 done: the count was reached, or the time was over where no count was asked for; 64 usage; 69 broker \
+      unavailable, or refuses; 74 output gone; 75 the time was over before the count was reached; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: StatsOptions

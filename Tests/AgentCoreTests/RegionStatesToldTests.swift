@@ -161,6 +161,18 @@ import Testing
     #expect(states(messages).map(text) == ["yard:inside"])
   }
 
+  /// Who asks in the moment between does not keep the broker from learning that nothing is watched any more.
+  @Test func askingDoesNotKeepTheEndOfRegionsBack() throws {
+    var pipeline = try pipeline(watching: collection(Self.yard))
+    _ = told(&pipeline, 0...40)
+    pipeline.regions.replaceAll([])
+    pipeline.requestRegionStates()
+    var messages: [VehicleMessage] = []
+    pipeline.advance(to: Timestamp(seconds: 41)) { messages.append($0) }
+    pipeline.advance(to: Timestamp(seconds: 60)) { messages.append($0) }
+    #expect(states(messages).map(\.count) == [0])
+  }
+
   /// Where positions are withheld no state is decided, and so none is told.
   @Test func privacyDecidesNoState() throws {
     var pipeline = try pipeline(

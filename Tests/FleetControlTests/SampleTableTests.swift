@@ -59,13 +59,12 @@ import Testing
 
   private func write(_ path: String, _ title: String, _ table: inout SampleTable, _ piece: SamplePiece) throws
   {
-    var file = try SampleFile(path: path, title: title, goesOn: true)
+    var file = try SampleFile(path: path, title: title)
     table = SampleTable(kinds: [.accelerometer], origin: file.origin, last: file.last)
     table.add(piece)
-    let ending = try file.begin(at: Self.start, header: table.header)
-    #expect(ending == nil)
-    let gone = try file.write(table.rows())
-    #expect(gone == nil)
+    let hasBegun = try file.begin(at: Self.start, header: table.header)
+    let isWritten = try file.write(table.rows())
+    #expect(hasBegun && isWritten)
   }
 
   @Test func aFileIsGoneOnWithWhereItEnded() throws {
@@ -90,19 +89,61 @@ import Testing
     for text in ["my notes\n", "# history of van-2; t 0 at 2026-11-21T08:00:00.000Z\nt\n", "no line"] {
       let path = try directory.write("other.csv", text)
       let error = #expect(throws: FleetError.self) {
-        _ = try SampleFile(path: path, title: "history of van-1", goesOn: true)
+        _ = try SampleFile(path: path, title: "history of van-1")
       }
       #expect(error?.exit == .usage && error?.description.contains("name another file") == true)
       #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
     }
   }
 
+  /// The call before ended within the first two lines: the names of the columns come all the same.
+  @Test(arguments: ["", "t,ax", "t,ax,ay,az\n", "t,ax,ay,az\n0.0"])
+  func aFileWithoutARowIsBegunAnew(_ rest: String) throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.write(
+      "history.csv", "# history of van-1; t 0 at 2026-11-21T08:00:00.000Z\n" + rest)
+    var table = SampleTable(kinds: [.accelerometer])
+    try write(path, "history of van-1", &table, piece(0, 2))
+    let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+    #expect(lines.count == 4 && lines[1] == "t,ax,ay,az")
+  }
+
+  @Test(arguments: ["nan", "inf", "1e300", "-1e18", "9e9", "x", ""])
+  func aFileWhoseLastRowHasNoTimeIsLeftAlone(_ time: String) throws {
+    let directory = try TemporaryDirectory()
+    let text = "# a; t 0 at 2026-11-21T08:00:00.000Z\nt,ax,ay,az\n\(time),0,0,0\n"
+    let path = try directory.write("history.csv", text)
+    let error = #expect(throws: FleetError.self) { _ = try SampleFile(path: path, title: "a") }
+    #expect(error?.exit == .usage && error?.description.contains("its last row begins with") == true)
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+  }
+
+  /// A pipe cannot be gone on with, and ends with its reader.
+  @Test func aPipeIsWrittenAsItIs() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("pipe")
+    #expect(mkfifo(path, 0o600) == 0)
+    let reader = open(path, O_RDONLY | O_NONBLOCK)
+    var file = try SampleFile(path: path, title: "a")
+    let hasBegun = try file.begin(at: Self.start, header: "t,ax")
+    #expect(hasBegun && file.last == nil)
+    var bytes = [UInt8](repeating: 0, count: 100)
+    let count = read(reader, &bytes, bytes.count)
+    #expect(
+      String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        == "# a; t 0 at 2026-11-21T08:00:00.000Z\nt,ax\n")
+    close(reader)
+    signal(SIGPIPE, SIG_IGN)
+    let isRead = try file.write("0,0\n")
+    #expect(!isRead)
+  }
+
   @Test func twoDoNotWriteOneFile() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("history.csv")
-    let first = try SampleFile(path: path, title: "a", goesOn: true)
+    let first = try SampleFile(path: path, title: "a")
     let error = #expect(throws: FleetError.self) {
-      _ = try SampleFile(path: path, title: "a", goesOn: true)
+      _ = try SampleFile(path: path, title: "a")
     }
     let last = first.last
     #expect(error?.description.contains("another odograph is writing it") == true && last == nil)

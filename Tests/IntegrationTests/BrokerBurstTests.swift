@@ -77,7 +77,7 @@ import Testing
     }
     try await eventually { recorder.states.count >= 2 }
     store.append(MQTTMessage(topic: "data", text: "can wait", qos: .atLeastOnce))
-    session.noteMore()
+    session.scheduleSend()
     try await eventually { recorder.states.count >= 6 && store.isEmpty }
     live.withLock { $0 = false }
     talker.join()

@@ -1,4 +1,6 @@
+import Foundation
 import Platform
+import SQLite
 import StoreAndForward
 import Telemetry
 import TestSupport
@@ -161,5 +163,33 @@ import Testing
     let identities = outbox.append((0..<10).map { draft(.other, "\($0)") })
     #expect(outbox.next(limit: 10).map(\.identity) == identities.map { "\($0.epoch) \($0.seq)" })
     #expect(identities.allSatisfy { $0.epoch.utf8.count == 16 })
+  }
+
+  /// What is in a store is nobody else's to read, whatever the umask is.
+  @Test func itsFilesAreTheOwnersAlone() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("outbox.sqlite")
+    let outbox = try Outbox(path: path)
+    outbox.append([draft(.events, "one"), draft(.tracks, "two")])
+    let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+    #expect(names.contains("outbox.sqlite") && names.contains("outbox.sqlite-wal"))
+    for name in names {
+      let mode = try FileManager.default.attributesOfItem(atPath: directory.file(name))[.posixPermissions]
+      #expect(mode as? Int == 0o600, "\(name)")
+    }
+    outbox.close()
+  }
+
+  /// A number that no store writes, as after damage, ends nothing.
+  @Test func aMarkBelowZeroIsTakenForTheFirst() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("outbox.sqlite")
+    do { try Outbox(path: path).close() }
+    do {
+      let database = try Database(path: path, access: .readWrite)
+      try database.execute("UPDATE meta SET value = '-5' WHERE key = 'reserved'")
+    }
+    let outbox = try Outbox(path: path)
+    #expect(outbox.append(draft(.events, "one")).seq > 0 && outbox.status.mode == .durable)
   }
 }

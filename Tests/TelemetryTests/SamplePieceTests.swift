@@ -1,9 +1,10 @@
 import Foundation
 import JSON
 import Spatial
-import Telemetry
 import TestSupport
 import Testing
+
+@testable import Telemetry
 
 @Suite struct SamplePieceTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_930_123_456_789)
@@ -73,6 +74,24 @@ import Testing
           in: 32...126, using: &generator)
       }
       if let json = try? JSONValue(parsing: bytes) { _ = try? SamplePiece(json: json) }
+    }
+  }
+
+  /// Times are added to the start by whoever makes rows of them.
+  @Test func timesBeyondAnyTimeAreRefused() throws {
+    for times in [Int64.max / 1000, .min / 1000, .max] {
+      var piece = SamplePiece(
+        startingAt: UTCTime(nanoseconds: times < 0 ? -9_000_000_000_000_000_000 : 9_000_000_000_000_000_000))
+      piece.append(.barometer, [1], at: piece.start)
+      var encoder = DeltaEncoder()
+      encoder.append(times)
+      let text = piece.json.text.replacing(
+        "\"times\":\"?\"",
+        with: "\"times\":\"\(String(decoding: encoder.text, as: UTF8.self).replacing("\\", with: "\\\\"))\"")
+      let error = #expect(throws: JSONError.self) {
+        try SamplePiece(json: JSONValue(parsing: Array(text.utf8)))
+      }
+      #expect("\(try #require(error))".contains("times"))
     }
   }
 }

@@ -133,7 +133,7 @@ final class BrokerDelivery: MessageDelivery {
       session.wakeUp()
     } else if belongsToBurst {
       // A track that grows all the time would never let a link close.
-      session.noteMore()
+      session.scheduleSend()
     }
   }
 

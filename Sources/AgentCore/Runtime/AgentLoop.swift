@@ -184,8 +184,8 @@ struct AgentLoop: ~Copyable {
     pipeline.observe(system(), at: feed.now)
   }
 
-  /// Tells of a change of the clock; messages whose times may be before those of others get another epoch.
-  private mutating func noteClock() {
+  /// Logs a change of the clock; messages whose times may be before those of others get another epoch.
+  private mutating func reportClockChange() {
     guard (pipeline.clock, pipeline.lastClockStep) != (clock.source, clock.step) else { return }
     if surroundings.clock != nil {
       log.notice(
@@ -199,7 +199,7 @@ struct AgentLoop: ~Copyable {
   }
 
   private mutating func handOver() throws {
-    noteClock()
+    reportClockChange()
     let states = surroundings.regionStates?.change(of: pipeline.regions)
     if !messages.isEmpty || states != nil {
       try delivery.accept(messages, regionStates: states)

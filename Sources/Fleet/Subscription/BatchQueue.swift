@@ -78,7 +78,7 @@ package final class BatchQueue: Sendable {
     let end = SystemClock.monotonic + Int64(limit * 1e9)
     while count == 0 {
       // Something may have come since the look; only a batch of nothing settles itself.
-      if let batch = takeAll() {
+      if let batch = drain() {
         if !batch.messages.isEmpty { return .batch(batch, isExhausted: false) }
         batch.acknowledge()
       }
@@ -92,13 +92,13 @@ package final class BatchQueue: Sendable {
     while !isExhausted, count < enough, SystemClock.monotonic < lingerEnd {
       isExhausted = !arrived.wait(seconds: pause)
     }
-    return takeAll().map { .batch($0, isExhausted: isExhausted) } ?? .nothing
+    return drain().map { .batch($0, isExhausted: isExhausted) } ?? .nothing
   }
 
   /// The next batch; nil when there will be none.
   package func next() async throws(FleetError) -> FleetBatch? {
     while !Task.isCancelled {
-      if let batch = takeAll() {
+      if let batch = drain() {
         if !batch.messages.isEmpty { return batch }
         batch.acknowledge()
         continue
@@ -123,7 +123,7 @@ package final class BatchQueue: Sendable {
   }
 
   /// All that waits as one batch; it may be empty of messages. nil when nothing waits.
-  private func takeAll() -> FleetBatch? {
+  private func drain() -> FleetBatch? {
     state.withLock { state in
       guard let first = state.waiting.first, let last = state.waiting.last else { return nil }
       var messages = first.messages

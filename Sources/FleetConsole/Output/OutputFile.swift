@@ -29,6 +29,12 @@ internal import Platform
     (descriptor, draft) = try Self.destination(path ?? "-", replaces, inputs, goesOn)
   }
 
+  /// Whether a path is written as it is, as standard output, pipes and devices are.
+  package static func isStream(_ path: String?) -> Bool {
+    guard let path, path != "-" else { return true }
+    return FileState(path).map { !$0.isRegular && !$0.isFolder } ?? false
+  }
+
   private static func destination(
     _ path: String, _ replaces: Bool, _ inputs: [String], _ goesOn: () -> Bool
   ) throws(FleetError) -> (descriptor: Int32, draft: (path: String, target: String)?) {
@@ -101,13 +107,15 @@ internal import Platform
 
   private static func create(_ draft: String, for path: String, mode: mode_t?) throws(FleetError) -> Int32 {
     let descriptor = unsafe Glibc.open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard descriptor >= 0, mode.map({ fchmod(descriptor, $0) == 0 }) ?? true else {
-      throw FleetError(
-        operation: "create", object: path,
-        cause: "\(SystemError.message(for: errno)); check the folder and its permissions", exit: .outputFailed
-      )
+    if descriptor >= 0, mode.map({ fchmod(descriptor, $0) == 0 }) ?? true { return descriptor }
+    let error = FleetError(
+      operation: "create", object: path,
+      cause: "\(SystemError.message(for: errno)); check the folder and its permissions", exit: .outputFailed)
+    if descriptor >= 0 {
+      close(descriptor)
+      unsafe unlink(draft)
     }
-    return descriptor
+    throw error
   }
 
   /// Opens what is no regular file. A pipe is waited for until somebody reads it.

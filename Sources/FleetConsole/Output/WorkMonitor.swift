@@ -10,6 +10,8 @@ package final class WorkMonitor {
   private let waiter: CommandWaiter
   private let isQuiet: Bool
   private var line = ProgressLine()
+  /// What the work waits for when it makes no step, as in "database".
+  package var awaited = "database"
   private var lastLook: Int64 = 0
   /// When `show` was last called.
   private var lastStep = SystemClock.monotonic
@@ -36,7 +38,7 @@ package final class WorkMonitor {
     guard now - lastLook >= Self.lookInterval else { return true }
     lastLook = now
     let seconds = Double(now - lastStep) * 1e-9
-    if !isQuiet, seconds >= Self.patience { line.show { "waiting for the database, \(Int(seconds)) s" } }
+    if !isQuiet, seconds >= Self.patience { line.show { "waiting for the \(awaited), \(Int(seconds)) s" } }
     return !waits(seconds: 0)
   }
 

@@ -123,7 +123,9 @@ package enum StatsCommand {
     }
     if CommandOutput.write(text) == .outputFailed { return .outputFailed }
     if case .ended(let status) = ending { return status }
-    return .done
+    guard let count = options.count, statistics.messages < count else { return .done }
+    StandardError.sayMissed(count, came: statistics.messages)
+    return .timedOut
   }
 
   private static func watch(_ options: StatsOptions, limit: Double?) throws(FleetError) -> ExitStatus {

@@ -146,6 +146,9 @@ final class FleetExchange: Sendable {
     }
   }
 
+  /// A signal that has come, for a command that waits for something else; nil while there is none.
+  func interruption() -> ExitStatus? { signals.received().first.map { ExitStatus(signal: $0) } }
+
   /// What the broker has kept below the filters that were given for that: all of it, after `open`.
   /// - Throws: `FleetError` when the connection is lost, and when the broker does not say that this was all.
   func retained() throws(FleetError) -> [MQTTMessage] {
@@ -197,7 +200,6 @@ final class FleetExchange: Sendable {
 
   /// Leaves the broker.
   func close() { session.stop(drain: 2) }
-
 }
 
 extension FleetError {

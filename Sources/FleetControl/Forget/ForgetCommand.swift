@@ -42,6 +42,7 @@ package enum ForgetCommand {
       StandardError.say("nothing to forget: the broker keeps nothing of what was named")
       return .done
     }
+    if options.yes { try requireOne(of: vehicles, targets) }
     if options.yes, !options.online {
       for vehicle in vehicles where vehicle.isOnline {
         throw FleetError(
@@ -55,6 +56,18 @@ package enum ForgetCommand {
       return .done
     }
     return try delete(vehicles, exchange, options)
+  }
+
+  /// A name without a fleet may be that of several vehicles, of which one is meant.
+  private static func requireOne(of vehicles: [KeptVehicle], _ targets: VehicleTargets) throws(FleetError) {
+    guard targets.fleets.isEmpty else { return }
+    for (name, same) in Dictionary(grouping: vehicles, by: \.key.vehicle).sorted(by: { $0.key < $1.key })
+    where same.count > 1 {
+      throw .usage(
+        "forget", "\"\(name)\"",
+        "there is one in each of \(same.map(\.key.fleet).joined(separator: ", ")); name its fleet with --fleet"
+      )
+    }
   }
 
   /// What the broker keeps of a vehicle.

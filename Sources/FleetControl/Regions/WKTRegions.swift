@@ -75,7 +75,7 @@ enum WKTRegions {
     }
 
     private mutating func list(depth: Int) throws(JSONError) -> JSONValue {
-      try take("(")
+      try expect("(")
       var elements: [JSONValue] = []
       while true {
         elements.append(depth > 1 ? try list(depth: depth - 1) : try position())
@@ -84,7 +84,7 @@ enum WKTRegions {
           rest.removeFirst()
           continue
         }
-        try take(")")
+        try expect(")")
         return .array(elements)
       }
     }
@@ -105,7 +105,7 @@ enum WKTRegions {
       return .array(Array(numbers.prefix(2)))
     }
 
-    private mutating func take(_ character: Character) throws(JSONError) {
+    private mutating func expect(_ character: Character) throws(JSONError) {
       skipSpace()
       guard rest.first == character else {
         throw JSONError("expected \"\(character)\" before \"\(rest.prefix(20))\"")

@@ -45,7 +45,17 @@ package enum HistoryCommand {
       options.broker, options.vehicles.targets(options.broker), command: "history")
     defer { question.close() }
     let title = "odograph history \(question.vehicle) from \(from.rfc3339)"
-    var file = try SampleFile(path: options.output, title: title, goesOn: true)
+    var signal: ExitStatus?
+    func goesOn() -> Bool {
+      signal = signal ?? question.interruption()
+      return signal == nil
+    }
+    var file: SampleFile
+    do throws(FleetError) { file = try SampleFile(path: options.output, title: title, goesOn: goesOn) } catch
+    {
+      if let signal { return signal }
+      throw error
+    }
     var table = SampleTable(kinds: [.accelerometer], origin: file.origin, last: file.last)
     let isResumed = file.last != nil
     // The time is asked for to the millisecond; what is there already comes again and is passed over.
@@ -79,18 +89,20 @@ package enum HistoryCommand {
         table.add(try piece(result, question.vehicle))
         if let origin = table.origin {
           let start = UTCTime(nanoseconds: origin * 1000)
-          if let ending = try file.begin(at: start, header: table.header) { return ending }
+          guard try file.begin(at: start, header: table.header, goesOn: goesOn) else {
+            return signal ?? .done
+          }
         }
-        if let ending = try file.write(table.rows()) { return ending }
+        guard try file.write(table.rows(), goesOn: goesOn) else { return signal ?? .done }
         progress.show { "\(table.rowCount) samples, up to \(result["next"]?.string ?? "the end")" }
         guard let next = result["next"]?.string else {
           progress.clear()
           return try finish(table, isResumed, recorded, question.vehicle, from: from, options)
         }
-        guard next != cursor || table.rowCount > 0 else {
-          throw malformed(question.vehicle, "it does not go on from \(cursor)")
+        guard let time = UTCTime(rfc3339: next), time > UTCTime(rfc3339: cursor) ?? from else {
+          throw malformed(question.vehicle, "\"next\" is \(next.prefix(40)), which is not after \(cursor)")
         }
-        cursor = next
+        cursor = time.rfc3339
       }
     }
   }

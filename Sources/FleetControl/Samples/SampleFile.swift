@@ -4,11 +4,13 @@ internal import Glibc
 internal import Platform
 internal import Spatial
 
-/// Where samples go: standard output, or a file that another call can go on with.
+/// Where a history goes: a file that another call can go on with, or a stream (`OutputFile`).
 ///
-/// The first line of a file says what it is of and which moment its `t` counts from. A row that was cut off by the end of the
-/// call before is taken away.
+/// The first line says what it is of and which moment its `t` counts from. A row that was cut off by the end of the call before
+/// is removed.
 @safe struct SampleFile: ~Copyable {
+  /// Standard output, a pipe or a device; nil for a file.
+  private let stream: OutputFile?
   private let descriptor: Int32
   private let path: String?
   private let title: String
@@ -24,10 +26,11 @@ internal import Spatial
   /// - Parameters:
   ///   - path: nil or `-` is standard output.
   ///   - title: what it is of. A file that is of something else is left alone.
-  ///   - goesOn: whether a file that is there is gone on with; else it is written anew, once there is a row.
-  init(path: String?, title: String, goesOn: Bool) throws(FleetError) {
-    guard let path, path != "-" else {
-      (descriptor, self.path, self.title) = (STDOUT_FILENO, nil, title)
+  ///   - goesOn: asked while a pipe that nobody reads is waited for.
+  init(path: String?, title: String, goesOn: () -> Bool = { true }) throws(FleetError) {
+    guard let path, !OutputFile.isStream(path) else {
+      stream = try OutputFile(path: path, replaces: false, goesOn: goesOn)
+      (descriptor, self.path, self.title) = (-1, path, title)
       return
     }
     let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
@@ -37,28 +40,35 @@ internal import Spatial
         cause: "\(SystemError.message(for: errno)); check the folder and its permissions", exit: .outputFailed
       )
     }
-    let end: (origin: UTCTime, last: Int64?)?
+    let end: (origin: UTCTime, last: Int64)?
     do throws(FleetError) {
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         throw FleetError(
           operation: "write", object: path, cause: "another odograph is writing it; wait for its end",
           exit: .outputFailed)
       }
-      end = goesOn ? try Self.end(of: descriptor, path, title) : nil
+      end = try Self.end(of: descriptor, path, title)
     } catch {
       close(descriptor)
       throw error
     }
+    stream = nil
     (self.descriptor, self.path, self.title) = (descriptor, path, title)
     (origin, last) = (end?.origin, end?.last)
   }
 
-  deinit { if path != nil { close(descriptor) } }
+  deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// Reads what a file is of and where it ends; nil for an empty one.
+  /// The lines before the first row.
+  /// - Parameter origin: what `t` counts from.
+  static func head(_ title: String, at origin: UTCTime, header: String) -> String {
+    "# \(title)\(separator)\(origin.rfc3339)\n\(header)\n"
+  }
+
+  /// Reads what a file is of and where it ends; nil for one without a row.
   private static func end(
     of descriptor: Int32, _ path: String, _ title: String
-  ) throws(FleetError) -> (origin: UTCTime, last: Int64?)? {
+  ) throws(FleetError) -> (origin: UTCTime, last: Int64)? {
     let size = Int64(lseek(descriptor, 0, SEEK_END))
     guard size > 0 else { return nil }
     let newline = UInt8(ascii: "\n")
@@ -72,29 +82,46 @@ internal import Spatial
     }
     let begin = max(0, size - Int64(tail))
     let bytes = read(descriptor, count: tail, at: begin)
-    guard let whole = bytes.lastIndex(of: newline), ftruncate(descriptor, off_t(begin) + whole + 1) == 0
-    else {
+    guard let whole = bytes.lastIndex(of: newline) else {
       throw .usage("go on with", path, "it has no whole line at its end; name another file, or remove it")
     }
-    let row = bytes[..<whole].split(separator: newline).last ?? []
-    let seconds = Double(String(decoding: row.prefix { $0 != UInt8(ascii: ",") }, as: UTF8.self))
-    return (origin, seconds.map { origin.nanoseconds / 1000 + Int64(($0 * 1e6).rounded()) })
-  }
-
-  /// Writes the lines before the first row, if they are not there.
-  mutating func begin(at origin: UTCTime, header: String) throws(FleetError) -> ExitStatus? {
-    guard self.origin == nil else { return nil }
-    self.origin = origin
-    if path != nil { ftruncate(descriptor, 0) }
-    return try write("# \(title)\(Self.separator)\(origin.rfc3339)\n\(header)\n")
-  }
-
-  /// Returns how the command ends when whoever reads the output has left.
-  func write(_ text: String) throws(FleetError) -> ExitStatus? {
-    guard !text.isEmpty, let problem = OutputStream.write(Array(text.utf8), to: descriptor) else {
-      return nil
+    let lines = bytes[..<whole].split(separator: newline)
+    // The names of the columns may be missing: they are written anew.
+    if begin == 0, lines.count < 3 { return nil }
+    let text = String(decoding: (lines.last ?? []).prefix { $0 != UInt8(ascii: ",") }, as: UTF8.self)
+    guard let last = time(text, after: origin), ftruncate(descriptor, off_t(begin) + off_t(whole) + 1) == 0
+    else {
+      throw .usage(
+        "go on with", path,
+        "its last row begins with \"\(text.prefix(40))\" and not with a time; name another file, or remove it"
+      )
     }
-    if path == nil, problem.rawValue == EPIPE { return .done }
+    return (origin, last)
+  }
+
+  /// The time of a row, µs since 1970; nil where the text is none.
+  private static func time(_ text: String, after origin: UTCTime) -> Int64? {
+    guard let seconds = Double(text), abs(seconds) < 1e9 else { return nil }
+    let (time, overflow) = origin.nanoseconds.addingReportingOverflow(Int64((seconds * 1e6).rounded()) * 1000)
+    return overflow ? nil : time / 1000
+  }
+
+  /// Writes the lines before the first row, if they are not there. Returns as `write` does.
+  mutating func begin(
+    at origin: UTCTime, header: String, goesOn: () -> Bool = { true }
+  ) throws(FleetError) -> Bool {
+    guard self.origin == nil else { return true }
+    self.origin = origin
+    if descriptor >= 0 { ftruncate(descriptor, 0) }
+    return try write(Self.head(title, at: origin, header: header), goesOn: goesOn)
+  }
+
+  /// Returns false when whoever reads the output has left, or `goesOn` says no.
+  func write(_ text: String, goesOn: () -> Bool = { true }) throws(FleetError) -> Bool {
+    guard !text.isEmpty else { return true }
+    let bytes = Array(text.utf8)
+    guard descriptor >= 0 else { return try stream?.write(bytes, goesOn: goesOn) ?? true }
+    guard let problem = OutputStream.write(bytes, to: descriptor) else { return true }
     throw FleetError(
       operation: "write", object: path ?? "the output", cause: SystemError.message(for: problem.rawValue),
       exit: .outputFailed)

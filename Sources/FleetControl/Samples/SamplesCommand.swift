@@ -23,8 +23,12 @@ package struct SamplesOptions: ParsableArguments {
   package var sensor: [String] = []
 
   @Option(
-    name: .shortAndLong, help: ArgumentHelp("The file; one that is there is replaced.", valueName: "file"))
+    name: .shortAndLong,
+    help: ArgumentHelp("The file to write (default: standard output).", valueName: "file"))
   package var output: String?
+
+  @Flag(help: "Replace the file that is there already.")
+  var force = false
 
   @Option(
     help: ArgumentHelp("How long to wait for the first samples, and between them.", valueName: "seconds"))
@@ -38,24 +42,67 @@ package enum SamplesCommand {
   /// Seconds for which the newest rows wait for those of other sensors.
   private static let holdBack = 2.0
 
-  /// Returns `.done` when all has come.
-  /// - Throws: `FleetError` for options that make no sense, and a broker or vehicle that refuses.
+  /// Returns `.done` when all has come. What came before a signal or the end of the time is written, too.
+  /// - Throws: `FleetError` for options that make no sense, an output that cannot be written, and a broker or vehicle that
+  ///   refuses.
   package static func run(_ options: SamplesOptions) throws(FleetError) -> ExitStatus {
     let arguments = try arguments(options)
     let question = try VehicleQuestion(
       options.broker, options.vehicles.targets(options.broker), command: "samples")
     defer { question.close() }
-    question.ask(arguments, timeout: options.timeout)
-    var file = try SampleFile(
-      path: options.output, title: "odograph samples \(question.vehicle)", goesOn: false)
+    var signal: ExitStatus?
+    do throws(FleetError) {
+      // Before anything is asked for: who cannot write it does not need it.
+      var output = try OutputFile(path: options.output, replaces: options.force) {
+        signal = signal ?? question.interruption()
+        return signal == nil
+      }
+      question.ask(arguments, timeout: options.timeout)
+      return try write(options, question, to: &output)
+    } catch {
+      if let signal { return signal }
+      throw error
+    }
+  }
+
+  private static func write(
+    _ options: SamplesOptions, _ question: VehicleQuestion, to output: inout OutputFile
+  ) throws(FleetError) -> ExitStatus {
     var table: SampleTable?
     var expected: Int64 = 0
+    var signal: ExitStatus?
+    func goesOn() -> Bool {
+      signal = signal ?? question.interruption()
+      return signal == nil
+    }
+    /// Returns false when whoever reads the output has left, or a signal came.
+    func writeRows(holdingBack seconds: Double) throws(FleetError) -> Bool {
+      let isFirst = table?.rowCount == 0
+      guard let rows = table?.rows(holdingBack: seconds), !rows.isEmpty, let table, let origin = table.origin
+      else { return true }
+      let head =
+        isFirst
+        ? SampleFile.head(
+          "odograph samples \(question.vehicle)", at: UTCTime(nanoseconds: origin * 1000),
+          header: table.header)
+        : ""
+      return try output.write(Array((head + rows).utf8), goesOn: goesOn)
+    }
+    func finish(_ ending: ExitStatus) throws(FleetError) -> ExitStatus {
+      guard try writeRows(holdingBack: 0), let table, table.rowCount > 0 else { return signal ?? ending }
+      try output.finish()
+      let late = table.lateCount > 0 ? ", \(table.lateCount) that came too late left out" : ""
+      StandardError.say("\(table.rowCount) rows of \(question.vehicle)\(late)")
+      return ending
+    }
     while true {
       switch try question.answer(within: options.timeout) {
-      case .interrupted(let status): return status
+      case .interrupted(let status): return try finish(status)
       case .timedOut:
-        StandardError.say("nothing of \(question.vehicle) within \(options.timeout) s")
-        return .timedOut
+        StandardError.say(
+          "nothing of \(question.vehicle) within \(options.timeout) s; "
+            + "see with odograph watch whether it is there, or wait longer with --timeout")
+        return try finish(.timedOut)
       case .problem(let problem):
         throw FleetError(
           operation: "get", object: "samples of \(question.vehicle)", cause: problem, exit: .unavailable)
@@ -66,19 +113,11 @@ package enum SamplesCommand {
           throw HistoryCommand.malformed(question.vehicle, "piece \(expected) was lost on the way; ask again")
         }
         expected += 1
-        var rows = table ?? SampleTable(kinds: kinds(result))
-        rows.add(try HistoryCommand.piece(result, question.vehicle))
-        let hasMore = result["more"]?.bool == true
-        let text = rows.rows(holdingBack: hasMore ? holdBack : 0)
-        if let origin = rows.origin {
-          let start = UTCTime(nanoseconds: origin * 1000)
-          if let ending = try file.begin(at: start, header: rows.header) { return ending }
-        }
-        if let ending = try file.write(text) { return ending }
-        table = rows
-        guard !hasMore else { continue }
-        StandardError.say("\(rows.rowCount) rows of \(question.vehicle)")
-        return .done
+        let piece = try HistoryCommand.piece(result, question.vehicle)
+        table = table ?? SampleTable(kinds: kinds(result))
+        table?.add(piece)
+        guard result["more"]?.bool == true else { return try finish(.done) }
+        guard try writeRows(holdingBack: holdBack) else { return signal ?? .done }
       }
     }
   }

@@ -52,6 +52,9 @@ final class VehicleQuestion {
 
   func close() { exchange.close() }
 
+  /// A signal that has come and asks the command to end; nil while there is none.
+  func interruption() -> ExitStatus? { exchange.interruption() }
+
   /// Sends a request; answers to those before are passed over from now on.
   /// - Parameter timeout: seconds after which the broker need not deliver it.
   func ask(_ arguments: [String: JSONValue], timeout: Double) {

@@ -117,9 +117,11 @@ private struct Export: ~Copyable {
   mutating func run(_ format: ExportFormat) throws(FleetError) {
     let monitor = monitor
     let recording = try RecordingAddress.open(options.part.place) { monitor.goesOn() }
+    monitor.awaited = "reader of the output"
     output = try OutputFile(
       path: options.output, replaces: options.force, inputs: RecordingAddress.files(of: options.part.place)
     ) { monitor.goesOn() }
+    monitor.awaited = "database"
     if options.exportsMessages {
       try writeMessages(recording)
     } else {
@@ -195,6 +197,8 @@ private struct Export: ~Copyable {
   /// Writes and empties; returns whether to go on.
   private mutating func flush(_ bytes: inout [UInt8], _ unit: String) throws(FleetError) -> Bool {
     let monitor = monitor
+    monitor.awaited = "reader of the output"
+    defer { monitor.awaited = "database" }
     hasReader = try output?.write(bytes) { monitor.goesOn() } ?? false
     bytes.removeAll(keepingCapacity: true)
     monitor.show { [seen, total] in ProgressBar.text(seen, of: total, unit: unit) }

@@ -19,6 +19,9 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   private let handle: OpaquePointer
   private let goesOn: () -> Bool
 
+  /// Nanoseconds that a server has to answer when it is asked to end what it does.
+  private static let patience: Int64 = 500_000_000
+
   /// Rows of a query, as text.
   struct Rows {
     var values: [[String?]]
@@ -124,25 +127,31 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     return unsafe Self.rows(last)
   }
 
+  /// nil when there is none any more, and when a server that was asked to end what it does says nothing.
   private func nextResult() -> OpaquePointer? {
-    var isCancelled = false
+    var limit: Int64?
     while unsafe PQisBusy(handle) == 1 {
       if unsafe Self.waits(handle, for: POLLIN) {
         guard unsafe PQconsumeInput(handle) == 1 else { break }
-      } else if !isCancelled, !goesOn() {
-        isCancelled = true
+      } else if let limit {
+        guard SystemClock.monotonic < limit else { return nil }
+      } else if !goesOn() {
+        limit = SystemClock.monotonic + Self.patience
         cancel()
       }
     }
     return unsafe PQgetResult(handle)
   }
 
-  /// Asks the server to end what it does, over a connection of its own.
+  /// Asks the server to end what it does, over a connection of its own, which is not waited for: it may hang as well.
   private func cancel() {
-    let request = unsafe PQgetCancel(handle)
-    var message = [CChar](repeating: 0, count: 256)
-    _ = unsafe PQcancel(request, &message, Int32(message.count))
-    unsafe PQfreeCancel(request)
+    nonisolated(unsafe) let request = unsafe PQgetCancel(handle)
+    let thread = try? DedicatedThread.start(name: "cancel") {
+      var message = [CChar](repeating: 0, count: 256)
+      _ = unsafe PQcancel(request, &message, Int32(message.count))
+      unsafe PQfreeCancel(request)
+    }
+    thread?.detach()
   }
 
   /// Sends the bytes of a `COPY … FROM STDIN`.

@@ -88,12 +88,12 @@ internal import Glibc
       pending.append((Int(Self.word(frame, 0)), offset + off_t(Self.frameHeader), isSound))
       if isOfThisLog { reached = pending.count }
       guard Self.word(frame, 4) != 0 else { continue }
-      take(pending[...])
+      commit(pending[...])
       (pending, reached) = ([], 0)
     }
     // Without a sound commit, a damaged frame may have been one.
     let rest = pending.prefix(reached)
-    if rest.contains(where: { !$0.isSound }) { take(rest) }
+    if rest.contains(where: { !$0.isSound }) { commit(rest) }
   }
 
   /// The numbers as most of the header and the first frames have them, of which some may be damaged.
@@ -108,7 +108,7 @@ internal import Glibc
     return found.dropFirst().reduce(found[0]) { votes($1) > votes($0) ? $1 : $0 }
   }
 
-  private func take(_ committed: ArraySlice<(page: Int, offset: off_t, isSound: Bool)>) {
+  private func commit(_ committed: ArraySlice<(page: Int, offset: off_t, isSound: Bool)>) {
     for frame in committed {
       if frame.isSound {
         frames[frame.page] = frame.offset

@@ -30,6 +30,7 @@ final class Store {
   /// - Throws: `SQLiteError`; see `isDamage`.
   init(path: String) throws(SQLiteError) {
     self.path = path
+    StoreFile.create(path)
     database = try Database(path: path, access: .create)
     try database.execute(Schema.pragmas)
     // A large store is not worth the wait: damage in it shows when it is met, and is dealt with then.
@@ -48,7 +49,7 @@ final class Store {
     isCopy = known != nil && knownInode != inode
     epoch = isCopy ? Self.newEpoch() : known ?? Self.newEpoch()
     sequence = Sequence(
-      reserved: UInt64(try database.integer("SELECT value FROM meta WHERE key = 'reserved'") ?? 1))
+      reserved: UInt64(clamping: try database.integer("SELECT value FROM meta WHERE key = 'reserved'") ?? 1))
     meta = try database.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")
     counters = try database.prepare(
       """
@@ -61,7 +62,7 @@ final class Store {
     for lane in DeliveryLane.allCases {
       tables.append(try LaneTable(lane, database))
       let table = Schema.table(lane)
-      newest.append(UInt64(try database.integer("SELECT max(seq) FROM \(table)") ?? 0))
+      newest.append(UInt64(clamping: try database.integer("SELECT max(seq) FROM \(table)") ?? 0))
       let stored = try database.integer("SELECT stored FROM \(table) ORDER BY seq DESC LIMIT 1")
       lastSeen = max(lastSeen, stored ?? 0)
     }

@@ -24,6 +24,16 @@ internal import Platform
   }
 }
 
+/// The database file, and with it the write-ahead log, which SQLite gives the same mode.
+enum StoreFile {
+  /// Makes an empty one where there is none: positions are for the agent's user alone, and SQLite would let everybody read them.
+  /// Where that fails, SQLite says why.
+  static func create(_ path: String) {
+    let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { close(descriptor) }
+  }
+}
+
 /// A file beside the store that keeps some of the disk for the worst moment.
 ///
 /// On a full disk even a deletion needs room, in the write-ahead log: without a reserve, acknowledged records

@@ -126,6 +126,10 @@ extension SamplePiece {
       var time: Int64 = 0
       for step in try Self.numbers(element, "times", count: count) {
         time &+= step
+        let (nanoseconds, isLong) = time.multipliedReportingOverflow(by: 1000)
+        guard !isLong, !start.nanoseconds.addingReportingOverflow(nanoseconds).overflow else {
+          throw JSONError("key \"times\": beyond what a time can be")
+        }
         read.times.append(time)
       }
       for (index, name) in kind.columns.enumerated() {

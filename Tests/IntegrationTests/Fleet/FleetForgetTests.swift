@@ -59,4 +59,17 @@ import Testing
     #expect(result.status == 64 && result.output.contains("--vehicle"), "\(result.output)")
     #expect(try await kept() == 9)
   }
+
+  @Test func aNameInSeveralFleetsIsNotForgottenInAll() async throws {
+    try await publish(broker, "odograph/v1/other/van-1/status", "{}", retain: true)
+    let at = ["--broker", "mqtt://127.0.0.1:\(broker.port)", "--vehicle", "van-1"]
+    let shown = try await OdographProcess.run(["forget"] + at)
+    #expect(shown.status == 0 && shown.output.contains("other/van-1"), "\(shown.output)")
+    let refused = try await OdographProcess.run(["forget", "--yes"] + at)
+    #expect(refused.status == 64 && refused.output.contains("demo, other"), "\(refused.output)")
+    #expect(try await kept() == 10)
+    let done = try await OdographProcess.run(["forget", "--yes", "--fleet", "other"] + at)
+    #expect(done.status == 0, "\(done.output)")
+    #expect(try await kept() == 9)
+  }
 }

@@ -100,6 +100,8 @@ import Testing
     let at = ["--host", "127.0.0.1", "--port", "\(broker.port)"]
     let counted = try await OdographProcess.run(["stats", "--json", "--count", "3"] + at)
     #expect(counted.status == 0 && counted.output.contains("\"messages\":3"), "\(counted.output)")
+    let missed = try await OdographProcess.run(["stats", "--count", "4", "--seconds", "1"] + at)
+    #expect(missed.status == 75 && missed.output.contains("3 of 4 messages came"), "\(missed.output)")
     let wrong = try await OdographProcess.run(["stats", "--count", "0"] + at)
     #expect(wrong.status == 64 && wrong.output.contains("--count is 1 or more"), "\(wrong.output)")
   }

@@ -105,6 +105,13 @@ import Testing
       #expect((100...160).contains(rows.count { !$0[column].isEmpty }), "\(column) \(told.output)")
     }
     #expect(rows.last.flatMap { Double($0[0]) }.map { (2.8...3.1).contains($0) } == true)
+    let again = try await odograph(broker, "samples", "--seconds", "1", "-o", file)
+    #expect(again.status == 64 && again.output.contains("--force"), "\(again.output)")
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+    let replaced = try await odograph(broker, "samples", "--seconds", "1", "-o", file, "--force")
+    #expect(try replaced.status == 0 && self.rows(file).count < rows.count, "\(replaced.output)")
+    let unwritable = try await odograph(broker, "samples", "--seconds", "1", "-o", directory.file("no/a.csv"))
+    #expect(unwritable.status == 74, "\(unwritable.output)")
     let one = try await odograph(broker, "samples", "--seconds", "1", "--rate", "10", "--sensor", "gyroscope")
     #expect(one.status == 0 && one.output.contains("t,gx,gy,gz\n"), "\(one.output)")
     for (arguments, problem) in [
@@ -120,6 +127,33 @@ import Testing
     #expect(
       unrecorded.status == 69 && unrecorded.output.contains("set recorder.enabled = true"),
       "\(unrecorded.output)")
+    agent.child.terminate()
+  }
+
+  /// What came before the signal is there.
+  @Test(.timeLimit(.minutes(8))) func whatCameBeforeASignalIsWritten() async throws {
+    let broker = try BrokerFixture()
+    let agent = try await agent(broker, [:])
+    let directory = try TemporaryDirectory()
+    let file = directory.file("samples.csv")
+    let samples = try ChildProcess(
+      OdographProcess.path,
+      [
+        "samples", "--seconds", "50", "-o", file, "--host", "127.0.0.1", "--port", "\(broker.port)",
+        "--fleet",
+        "test", "--vehicle", "van",
+      ])
+    // It is written under another name first.
+    try await eventually {
+      try FileManager.default.contentsOfDirectory(atPath: directory.path).contains {
+        $0.hasSuffix(".part")
+          && (try? Data(contentsOf: URL(filePath: directory.file($0))).count) ?? 0 > 1000
+      }
+    }
+    samples.terminate()
+    #expect(samples.waitForExit() == 143, "\(samples.output)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["samples.csv"])
+    #expect(try rows(file).count > 10 && samples.output.contains(" rows of test/van"), "\(samples.output)")
     agent.child.terminate()
   }
 

@@ -77,6 +77,15 @@ import Testing
     #expect(replay.status == 143, "\(replay.output)")
     // What the command asked for is asked for no more.
     try await eventually { try waiting() == 0 }
+    // A server that does not even take the request to cancel.
+    let frozen = try await end(["export", database.url, "-o", folder.file("out.csv")], by: SIGTERM) { _ in
+      guard try waiting() > 0 else { return false }
+      database.freeze()
+      return true
+    }
+    database.thaw()
+    #expect(frozen.status == 143 && frozen.output.contains("nothing is written"), "\(frozen.output)")
+    try await eventually { try waiting() == 0 }
     // A recorder acknowledges nothing of what it could not store: the broker has it for the next one.
     let record = try await end(["record", database.url, "--client-id", "stuck"] + drive.address, by: SIGINT) {
       _ in
