@@ -13,7 +13,9 @@ container_packages=(buildah docker-compose mmdebstrap openssl python3-yaml)
 # One list, which the rig's own errors name too.
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
 # What the documentation's own checks need.
-test_packages+=(jq mandoc)
+test_packages+=(jq mandoc nodejs sqlite3)
+# What reads Parquet is not in Debian, and comes from PyPI.
+test_packages+=(python3-venv)
 
 # install_packages PACKAGE...: quiet when all are there, so that the scripts run without root on a machine set up before.
 install_packages() {
@@ -44,6 +46,19 @@ install_packages() {
     >/dev/null || status=$?
   if [ -n "$made_policy" ]; then "${as_root[@]}" rm -f "$policy"; fi
   return $status
+}
+
+# install_readers: pyarrow and DuckDB into .build/python, unless they are there. Where PyPI cannot be reached, the tests that
+# need them say that they did not run.
+install_readers() {
+  local wanted=Tests/Parquet/requirements.txt python=.build/python
+  if cmp -s "$wanted" "$python/installed.txt"; then return 0; fi
+  echo "installing pyarrow and duckdb into $python"
+  if /usr/bin/python3 -m venv "$python" && "$python/bin/pip" install -q --disable-pip-version-check -r "$wanted"; then
+    cp "$wanted" "$python/installed.txt"
+  else
+    echo "skipped: pyarrow and duckdb could not be installed: Parquet is not read by others"
+  fi
 }
 
 # free_port: a loopback port that nothing listens on.

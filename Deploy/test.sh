@@ -76,6 +76,7 @@ run_tests() {
 step "packages"
 install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]}" "${rig_packages[@]}" \
   "${packaging_test_packages[@]}"
+check "readers of Parquet" install_readers
 
 # shellcheck disable=SC2317 # called by its name
 formatting() {
