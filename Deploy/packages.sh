@@ -48,16 +48,16 @@ install_packages() {
   return $status
 }
 
-# install_readers: pyarrow and DuckDB into .build/python, unless they are there. Where PyPI cannot be reached, the tests that
-# need them say that they did not run.
-install_readers() {
-  local wanted=Tests/Parquet/requirements.txt python=.build/python
-  if cmp -s "$wanted" "$python/installed.txt"; then return 0; fi
-  echo "installing pyarrow and duckdb into $python"
-  if /usr/bin/python3 -m venv "$python" && "$python/bin/pip" install -q --disable-pip-version-check -r "$wanted"; then
-    cp "$wanted" "$python/installed.txt"
+# install_python FOLDER REQUIREMENTS: what Debian does not package, from PyPI into a folder of .build, unless it is there. Where
+# PyPI cannot be reached, the tests that need it say that they did not run.
+install_python() {
+  local folder=.build/$1 requirements=$2
+  if cmp -s "$requirements" "$folder/installed.txt"; then return 0; fi
+  echo "installing $requirements into $folder"
+  if /usr/bin/python3 -m venv "$folder" && "$folder/bin/pip" install -q --disable-pip-version-check -r "$requirements"; then
+    cp "$requirements" "$folder/installed.txt"
   else
-    echo "skipped: pyarrow and duckdb could not be installed: Parquet is not read by others"
+    echo "skipped: $requirements could not be installed from PyPI"
   fi
 }
 

@@ -53,7 +53,7 @@ import Testing
       try JSONSerialization.data(withJSONObject: ["columns": table.json]).write(
         to: URL(fileURLWithPath: folder.file("\(number).json")))
     }
-    let result = try ParquetReaders.run("tables.py", [folder.path])
+    let result = try PythonEnvironment.parquetReaders.run("Parquet/tables.py", [folder.path])
     #expect(result.status == 0, "\(result.output)")
     #expect(ContractScript.counts(result.output)["tables"] == 25)
     print("Parquet tables read by pyarrow and DuckDB: \(result.output.split(separator: "\n"))")

@@ -48,7 +48,7 @@ import Testing
     let written = try await OdographProcess.run(["export", store, "--format", "parquet", "-o", days])
     #expect(written.status == 0 && written.output.contains(" positions from "), "\(written.output)")
     #expect(try await OdographProcess.run(["export", store, "-o", lines]).status == 0)
-    let result = try ParquetReaders.run("positions.py", [days, lines])
+    let result = try PythonEnvironment.parquetReaders.run("Parquet/positions.py", [days, lines])
     #expect(result.status == 0, "\(result.output)")
     let counts = ContractScript.counts(result.output)
     #expect(counts["rows"] ?? 0 > 50 && counts["days"] ?? 0 >= 3)
