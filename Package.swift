@@ -201,8 +201,9 @@ let package = Package(
     .testTarget(
       name: "FleetStoreTests",
       dependencies: [
-        "Fleet", "JSON", "FleetConsole", "FleetControl", "FleetFixtures", "FleetStore", "MQTT", "Platform",
-        "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "TestSupport",
+        "Bytes", "Fleet", "JSON", "FleetConsole", "FleetControl", "FleetFixtures", "FleetStore", "MQTT",
+        "Platform",
+        "Positioning", "SQLite", "Sensors", "Simulation", "Spatial", "Telemetry", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     // A process for delivery tests to kill.

@@ -13,7 +13,9 @@ container_packages=(buildah docker-compose mmdebstrap openssl python3-yaml)
 # One list, which the rig's own errors name too.
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
 # What the documentation's own checks need.
-test_packages+=(jq mandoc)
+test_packages+=(jq mandoc nodejs sqlite3)
+# What reads Parquet is not in Debian, and comes from PyPI.
+test_packages+=(python3-venv)
 
 # install_packages PACKAGE...: quiet when all are there, so that the scripts run without root on a machine set up before.
 install_packages() {
@@ -44,6 +46,19 @@ install_packages() {
     >/dev/null || status=$?
   if [ -n "$made_policy" ]; then "${as_root[@]}" rm -f "$policy"; fi
   return $status
+}
+
+# install_python FOLDER REQUIREMENTS: what Debian does not package, from PyPI into a folder of .build, unless it is there. Where
+# PyPI cannot be reached, the tests that need it say that they did not run.
+install_python() {
+  local folder=.build/$1 requirements=$2
+  if cmp -s "$requirements" "$folder/installed.txt"; then return 0; fi
+  echo "installing $requirements into $folder"
+  if /usr/bin/python3 -m venv "$folder" && "$folder/bin/pip" install -q --disable-pip-version-check -r "$requirements"; then
+    cp "$requirements" "$folder/installed.txt"
+  else
+    echo "skipped: $requirements could not be installed from PyPI"
+  fi
 }
 
 # free_port: a loopback port that nothing listens on.

@@ -3,7 +3,7 @@
 #
 # usage: Deploy/test.sh [--full]
 #   --full   also the long forms: the rig's half minute of recording at full rate, the whole chaos suites, the packages in a
-#            fresh Debian and in containers (needs root)
+#            fresh Debian and in containers (needs root), Home Assistant (of PyPI, some minutes)
 # Environment:
 #   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; without it, tests are skipped
 #
@@ -76,6 +76,8 @@ run_tests() {
 step "packages"
 install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]}" "${rig_packages[@]}" \
   "${packaging_test_packages[@]}"
+check "readers of Parquet" install_python python Tests/Parquet/requirements.txt
+if [ -n "$full" ]; then check "Home Assistant" install_python home-assistant Tests/Consumers/home-assistant.txt; fi
 
 # shellcheck disable=SC2317 # called by its name
 formatting() {

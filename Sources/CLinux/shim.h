@@ -1,4 +1,5 @@
 #pragma once
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -6,8 +7,10 @@
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/timex.h>
+#include <unistd.h>
 #include <wchar.h>
 
 // Swift's Glibc module is compiled without _GNU_SOURCE, which hides these. They are declared here, once, with
@@ -39,4 +42,8 @@ static inline long odograph_ptrace_stop(int thread) {
   return result == 0 ? ptrace(PTRACE_INTERRUPT, thread, 0, 0) : result;
 }
 static inline long odograph_ptrace_release(int thread) { return ptrace(PTRACE_DETACH, thread, 0, 0); }
+// renameat2(2) with RENAME_EXCHANGE, which not every C library has.
+static inline long odograph_exchange(const char *path, const char *other) {
+  return syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, other, 1U << 1);
+}
 static const int odograph_wait_all = 0x40000000;  // __WALL

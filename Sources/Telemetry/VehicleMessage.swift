@@ -37,7 +37,7 @@ public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
 public struct MessageIdentity: Hashable, Sendable {
   /// Random, made together with the vehicle's store: a new store starts a new epoch.
   public var epoch: String
-  /// Grows from message to message within an epoch; gaps mean nothing.
+  /// Grows from message to message within an epoch, of all formats; a number that does not come is no proof of a loss.
   public var seq: UInt64
 
   public init(epoch: String, seq: UInt64) {

@@ -63,9 +63,9 @@ struct Stats: ParsableCommand {
       On a terminal, a live table: q quits, s sorts by the next column, r reverses, the arrow and page keys \
       scroll. In a pipe, with --once or --json, the counts are printed at the end. Rates are averages since the \
       start. MISSING are numbers of the vehicle's sequence that have not come, LATE those that came after later \
-      ones, TWICE repetitions. A vehicle that was away leaves out positions that newer ones replaced, so a missing \
-      number need not be a loss. DELAY is the mean from the vehicle's clock to this one. What the broker had kept \
-      from before is counted apart, but for UNREADABLE: payloads that are no JSON, or whose time is none.
+      ones, TWICE repetitions. A missing number is no proof of a loss: a vehicle that was away leaves out states that newer \
+      ones replaced, and messages in other formats (OwnTracks, Home Assistant) have numbers that they do not say. \
+      DELAY is the mean from the vehicle's clock to this one. What the broker had kept from before is counted apart, but for UNREADABLE: payloads that are no JSON, or whose time is none.
 
       Examples:
         odograph stats --fleet delivery

@@ -41,7 +41,7 @@ struct Record: ParsableCommand {
 
 struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Writes a recording as GPX, GeoJSON, KML, CSV or JSON lines.",
+    abstract: "Writes a recording as GPX, GeoJSON, KML, CSV, JSON lines or Parquet.",
     discussion: """
       Reads what odograph record has written into a file or a postgres:// URL, also while it is writing, and puts out positions by vehicle and time: \
       those that were said at the time and those of tracks. Of one moment of a vehicle there is one. The form follows \
@@ -54,14 +54,16 @@ struct Export: ParsableCommand {
       kml      a gx:Track for each vehicle, which a map plays along time
       csv      with a head
       jsonl    an object in each line; with --messages all messages as they came
+      parquet  a folder with a folder for each day, date=2026-11-22/positions.parquet, for DuckDB, pyarrow and Spark
 
-      Parquet is not written, as there is no kept library for it; DuckDB makes it of the CSV: \
-      duckdb -c "copy (from 'fleet.csv') to 'fleet.parquet'"
+      The folder of Parquet is there when all of it is whole, too. --force replaces one that holds such days and nothing \
+      else. The database sorts by day for it, with a temporary file of the size of what is exported.
 
       Examples:
         odograph export fleet.sqlite -o today.gpx --from 2026-11-21
         odograph export fleet.sqlite --vehicle van-1 --format csv | grep van-1
         odograph export fleet.sqlite --region depots.geojson -o there.kml
+        odograph export fleet.sqlite --format parquet -o positions
         odograph export --messages --from 2026-11-21 --to 2026-11-22 > day.jsonl
 
       Exit codes: 0 done, also when the reader left; 64 usage, or the recording cannot be read; 74 the output cannot \

@@ -26,6 +26,9 @@ HARMLESS = {"./certificates.sh", "cat", "echo", "grep", "jq", "mosquitto_pub", "
 # These change what others see, or open the same store: one after the other.
 ALONE = re.compile(r"\b(regions|config|command|odographd|mosquitto_\w+)\b")
 
+# Each reads a program from standard input.
+INTERPRETERS = {"python": ["/usr/bin/python3", "-"], "javascript": ["node", "-"], "sql": ["sqlite3", "-bail", ":memory:"]}
+
 
 class Exceptions:
     """The list of what is not run."""
@@ -139,8 +142,26 @@ class Examples:
             message = json.loads(block.text)
         except ValueError as error:
             return f"{block.place}: {error}"
+        # The page's programs read it by the name of its message.
+        (room / f"{block.detail}.json").write_text(block.text)
         problems = self.contract.problems(block.detail, message)
         return f"{block.place}: " + "; ".join(problems) if problems else None
+
+    def program(self, block, room):
+        """One that a page shows whole; what it prints is compared with the page's block of csv."""
+        self.count("programs in " + block.language)
+        ran = subprocess.run(INTERPRETERS[block.language], input=self.world.here(block.text), cwd=room,
+                             env=self.world.environment(room), capture_output=True, text=True, timeout=300)
+        if ran.returncode or ran.stderr:
+            return f"{block.place}: status {ran.returncode}\n{ran.stderr}"
+        printed = room / ".to-print"
+        if printed.exists() and ran.stdout.strip() != printed.read_text().strip():
+            return f"{block.place}: prints\n{ran.stdout}in place of\n{printed.read_text()}"
+        return None
+
+    def csv(self, block, room):
+        """What the programs after it on the page print."""
+        (room / ".to-print").write_text(block.text)
 
     def swift(self, block, room):
         self.count("programs")
@@ -151,7 +172,8 @@ class Examples:
 
     def session(self, found):
         """What is wrong with the blocks of a page, one after the other."""
-        kinds = {"sh": self.shell, "toml": self.toml, "json": self.json, "swift": self.swift}
+        kinds = {"sh": self.shell, "toml": self.toml, "json": self.json, "swift": self.swift, "csv": self.csv,
+                 **dict.fromkeys(INTERPRETERS, self.program)}
         room = self.together(found[0].place)
         faults = []
         for block in found:

@@ -52,6 +52,9 @@ def main():
         counts[name] += 1
         counts.update(f"{name}.{key}" for key, value in record["payload"].items() if isinstance(value, dict))
         first.setdefault(name, record["payload"])
+        for counter in record["payload"].get("counters", {}) if name == "status" else ():
+            if counter not in contract.schemas["status"]["properties"]["counters"]["properties"]:
+                problems.append(f"{record['topic']}: status.json does not list the counter {counter}")
         for problem in contract.problems(name, record["payload"]):
             problems.append(f"{record['topic']}: {problem}: {json.dumps(record['payload'])[:300]}")
     for name, message in first.items():

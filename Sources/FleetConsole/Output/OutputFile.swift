@@ -82,7 +82,7 @@ internal import Platform
   }
 
   /// What a path leads to when all links are followed; a link that leads nowhere leads to what would be made.
-  private static func target(of path: String) throws(FleetError) -> String {
+  static func target(of path: String) throws(FleetError) -> String {
     var path = path
     // As many as the kernel follows.
     for _ in 0..<40 {
@@ -129,7 +129,7 @@ internal import Platform
     }
   }
 
-  private static func failure(_ operation: String, _ path: String?, _ code: Int32) -> FleetError {
+  static func failure(_ operation: String, _ path: String?, _ code: Int32) -> FleetError {
     FleetError(
       operation: operation, object: path ?? "the output", cause: SystemError.message(for: code),
       exit: .outputFailed)
@@ -137,13 +137,20 @@ internal import Platform
 }
 
 /// What a path leads to.
-private struct FileState {
+struct FileState {
   private let status: stat
 
   /// nil when there is nothing.
   init?(_ path: String) {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { return nil }
+    self.status = status
+  }
+
+  /// Of a link itself, not what it leads to; nil when there is nothing.
+  init?(link path: String) {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return nil }
     self.status = status
   }
 

@@ -12,10 +12,11 @@ package struct ExportOptions: ParsableArguments {
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("The file to write (default: standard output).", valueName: "file"))
+    help: ArgumentHelp(
+      "The file to write (default: standard output); for Parquet the folder.", valueName: "file"))
   package var output: String?
 
-  @Flag(help: "Replace the file that is there already.")
+  @Flag(help: "Replace the file, or the folder of Parquet, that is there already.")
   var force = false
 
   @Option(
@@ -62,6 +63,9 @@ package struct ExportOptions: ParsableArguments {
     guard gap > 0, gap <= 1e9 else {
       throw .usage("use", "--gap \(gap)", "it is above 0, in seconds")
     }
+    guard format != .parquet || (output ?? "-") != "-" else {
+      throw .usage("write", "Parquet to standard output", "it is a folder of files; name one with -o")
+    }
     guard !exportsMessages || format == .jsonl else {
       throw .usage(
         "write", "messages as \(format.rawValue)",
@@ -100,11 +104,13 @@ private struct Export: ~Copyable {
   private let options: ExportOptions
   private let selection: RecordingSelection
   private var output: OutputFile?
+  private var partitions: PositionPartitions?
   private var total: Int?
   /// Rows read.
   private var seen = 0
   private var written = 0
   private var repetitions = 0
+  private var last: RecordedPosition?
   /// Whether whoever reads the output has left.
   private var hasReader = true
 
@@ -117,15 +123,21 @@ private struct Export: ~Copyable {
   mutating func run(_ format: ExportFormat) throws(FleetError) {
     let monitor = monitor
     let recording = try RecordingAddress.open(options.part.place) { monitor.goesOn() }
+    let inputs = RecordingAddress.files(of: options.part.place)
+    guard let writer = format.writer(gap: options.gap) else {
+      partitions = try PositionPartitions(
+        path: options.output ?? "", replaces: options.force, inputs: inputs)
+      return try writePartitions(recording)
+    }
     monitor.awaited = "reader of the output"
-    output = try OutputFile(
-      path: options.output, replaces: options.force, inputs: RecordingAddress.files(of: options.part.place)
-    ) { monitor.goesOn() }
+    output = try OutputFile(path: options.output, replaces: options.force, inputs: inputs) {
+      monitor.goesOn()
+    }
     monitor.awaited = "database"
     if options.exportsMessages {
       try writeMessages(recording)
     } else {
-      try writePositions(recording, format.writer(gap: options.gap))
+      try writePositions(recording, writer)
     }
   }
 
@@ -137,13 +149,14 @@ private struct Export: ~Copyable {
     if let ending = monitor.ending {
       if !options.isQuiet {
         let left =
-          output?.leavesNothing == true || written == 0 ? "nothing is written" : "\(written) are written"
+          output?.leavesNothing ?? true || written == 0 ? "nothing is written" : "\(written) are written"
         StandardError.say("ended after \(seen) \(what) of \(name); \(left)")
       }
       return try ending.status()
     }
     guard hasReader else { return .done }
     try output?.finish()
+    try partitions?.finish()
     if !options.isQuiet {
       let twice = repetitions > 0 ? ", \(repetitions) of moments that were there already left out" : ""
       StandardError.say("\(written) \(what) from \(name)\(twice)")
@@ -157,22 +170,38 @@ private struct Export: ~Copyable {
     if monitor.isShown { total = try recording.countPositions(selection) }
     var writer = writer
     writer.begin()
-    var last: RecordedPosition?
     try recording.readPositions(selection) { position throws(FleetError) in
-      seen += 1
-      // What was said at the time often comes again in a track: of one moment there is one position.
-      if let last, last.vehicle == position.vehicle, last.time == position.time {
-        repetitions += 1
-        return true
-      }
-      last = position
-      written += 1
+      guard isNew(position) else { return true }
       writer.append(position)
       return writer.bytes.count < Self.portion ? true : try flush(&writer.bytes, "positions")
     }
     guard hasReader, monitor.ending == nil else { return }
     writer.end()
     _ = try flush(&writer.bytes, "positions")
+  }
+
+  private mutating func writePartitions(_ recording: any Recording) throws(FleetError) {
+    let monitor = monitor
+    if monitor.isShown { total = try recording.countPositions(selection) }
+    try recording.readPositions(selection, isByDay: true) { position throws(FleetError) in
+      guard isNew(position) else { return true }
+      try partitions?.append(position)
+      guard written % 1000 == 0 else { return true }
+      monitor.show { [seen, total] in ProgressBar.text(seen, of: total, unit: "positions") }
+      return monitor.goesOn()
+    }
+  }
+
+  /// Counts. What was said at the time often comes again in a track: of one moment there is one position.
+  private mutating func isNew(_ position: RecordedPosition) -> Bool {
+    seen += 1
+    if let last, last.vehicle == position.vehicle, last.time == position.time {
+      repetitions += 1
+      return false
+    }
+    last = position
+    written += 1
+    return true
   }
 
   private mutating func writeMessages(_ recording: any Recording) throws(FleetError) {

@@ -15,6 +15,8 @@ enum ExportFormat: String, Hashable, Sendable, CaseIterable {
   case csv
   /// A JSON object in each line.
   case jsonl
+  /// Apache Parquet in a folder for each day.
+  case parquet
 
   /// By the end of a file's name; nil when it says nothing.
   /// - Throws: `FleetError` when it says what cannot be written.
@@ -38,18 +40,21 @@ enum ExportFormat: String, Hashable, Sendable, CaseIterable {
     case "kml": self = .kml
     case "csv": self = .csv
     case "jsonl", "ndjson": self = .jsonl
+    case "parquet": self = .parquet
     default: return nil
     }
   }
 
+  /// What writes a document of this form; nil for Parquet, which is a folder of them (`PositionPartitions`).
   /// - Parameter gap: seconds without a position after which a track begins anew.
-  func writer(gap: Double) -> any PositionWriter {
+  func writer(gap: Double) -> (any PositionWriter)? {
     switch self {
     case .gpx: GPXWriter(gap: gap)
     case .geojson: GeoJSONWriter()
     case .kml: KMLWriter(gap: gap)
     case .csv: CSVWriter()
     case .jsonl: JSONLinesWriter()
+    case .parquet: nil
     }
   }
 }

@@ -63,8 +63,9 @@ protocol Recording: AnyObject {
 
   /// Hands over positions by vehicle and in the order of their times, until `body` returns false. Those without a time are
   /// left out.
+  /// - Parameter isByDay: all vehicles of a day (UTC) first, and then those of the next.
   func readPositions(
-    _ selection: RecordingSelection, _ body: (RecordedPosition) throws(FleetError) -> Bool
+    _ selection: RecordingSelection, isByDay: Bool, _ body: (RecordedPosition) throws(FleetError) -> Bool
   ) throws(FleetError)
 
   func extent(_ selection: RecordingSelection) throws(FleetError) -> RecordingExtent
@@ -73,6 +74,14 @@ protocol Recording: AnyObject {
   func readMessages(
     _ selection: RecordingSelection, _ body: (StoredMessage) throws(FleetError) -> Bool
   ) throws(FleetError)
+}
+
+extension Recording {
+  func readPositions(
+    _ selection: RecordingSelection, _ body: (RecordedPosition) throws(FleetError) -> Bool
+  ) throws(FleetError) {
+    try readPositions(selection, isByDay: false, body)
+  }
 }
 
 /// The text that names a recording on the command line: a `postgres://` or `postgresql://` URL, or the path of an SQLite file.

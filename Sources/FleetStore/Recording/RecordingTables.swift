@@ -58,10 +58,11 @@ extension RecordingTables {
   }
 
   func readPositions(
-    _ selection: RecordingSelection, _ body: (RecordedPosition) throws(FleetError) -> Bool
+    _ selection: RecordingSelection, isByDay: Bool, _ body: (RecordedPosition) throws(FleetError) -> Bool
   ) throws(FleetError) {
     let condition = selection.condition(time: "time", Self.dialect.parameter)
-    try read(Self.positionsSQL(where: condition.sql), condition.values) { row throws(FleetError) in
+    try read(Self.positionsSQL(where: condition.sql, isByDay: isByDay), condition.values) {
+      row throws(FleetError) in
       guard let position = RecordedPosition(row), selection.contains(position.coordinate) else { return true }
       return try body(position)
     }
@@ -101,16 +102,21 @@ extension RecordingTables {
     }
   }
 
-  /// In SQLite each half comes out of its index in order, and the two are merged: nothing is sorted.
-  static func positionsSQL(where condition: String) -> String {
-    """
-    SELECT fleet, vehicle, \(dialect.milliseconds("time")), latitude, longitude, altitude, accuracy, speed, course, 0
-      FROM \(dialect.schema)messages WHERE \(isPosition) AND \(condition)
-    UNION ALL
-    SELECT fleet, vehicle, \(dialect.milliseconds("time")), latitude, longitude, NULL, accuracy, NULL, NULL, 1
-      FROM \(dialect.schema)fixes WHERE \(condition)
-    ORDER BY 2, 1, 3
-    """
+  /// In SQLite each half comes out of its index in order, and the two are merged: nothing is sorted. By day the database
+  /// sorts, with what it keeps on the disk.
+  static func positionsSQL(where condition: String, isByDay: Bool = false) -> String {
+    // Divisions round towards zero, and there are times before 1970.
+    let time = dialect.milliseconds("time")
+    let day = isByDay ? "\(time) - (\(time) % 86400000 + 86400000) % 86400000" : "0"
+    let order = isByDay ? "11, 2, 1, 3, 10" : "2, 1, 3"
+    return """
+      SELECT fleet, vehicle, \(time), latitude, longitude, altitude, accuracy, speed, course, 0, \(day)
+        FROM \(dialect.schema)messages WHERE \(isPosition) AND \(condition)
+      UNION ALL
+      SELECT fleet, vehicle, \(time), latitude, longitude, NULL, accuracy, NULL, NULL, 1, \(day)
+        FROM \(dialect.schema)fixes WHERE \(condition)
+      ORDER BY \(order)
+      """
   }
 
   private func readFirst(

@@ -21,7 +21,7 @@ import Testing
   }
 
   private func text(_ format: ExportFormat, _ positions: [RecordedPosition], gap: Double = 60) -> String {
-    var writer = format.writer(gap: gap)
+    guard var writer = format.writer(gap: gap) else { return "" }
     writer.begin()
     for position in positions { writer.append(position) }
     writer.end()
@@ -93,7 +93,7 @@ import Testing
 
   @Test func hostileNamesAreHarmless() throws {
     let name = "\u{1B}[2J</name>&\"',\n\u{9B}\u{0}=1+1\u{202E}\u{2069}\u{61C}\u{200F}\u{E0041}"
-    for format in ExportFormat.allCases {
+    for format in ExportFormat.allCases where format != .parquet {
       let text = text(format, [position(0, vehicle: name)])
       #expect(!text.unicodeScalars.contains { $0.isUnseen && $0 != "\n" }, "\(format)")
       if format == .gpx || format == .kml { _ = try elements(of: text) }

@@ -48,9 +48,9 @@ import Testing
   @Test func formsByName() throws {
     func named(_ path: String) throws -> ExportFormat? { try ExportFormat.named(by: path) }
     #expect(try named("a/b.GPX") == .gpx && named("x.json") == .geojson)
-    #expect(try named("x.ndjson") == .jsonl && named("gpx") == nil)
+    #expect(try named("x.ndjson") == .jsonl && named("gpx") == nil && named("days.parquet") == .parquet)
     #expect(try named("a.kml/b") == nil && named("a/.hidden") == nil)
-    for name in ["a.parquet", "o.txt", "x.gpx.gz", "x."] {
+    for name in ["o.txt", "x.gpx.gz", "x."] {
       #expect { try named(name) } throws: { "\($0)".contains("none of the forms") }
     }
   }

@@ -4,14 +4,17 @@ import Testing
 
 /// What people read, held against what the programs do: every command and configuration that is shown is run.
 @Suite(.serialized) struct DocumentationTests {
-  /// Shell commands, TOML, JSON and Swift of README, CONTRIBUTING, `Config`, the DocC articles and each `--help`.
-  @Test(.timeLimit(.minutes(30)), .needs(.postgreSQL)) func everyExampleRuns() async throws {
+  /// Shell commands, TOML, JSON, Swift, Python, JavaScript and SQL of README, CONTRIBUTING, `Config`, the DocC articles and each `--help`.
+  @Test(.timeLimit(.minutes(30)), .needs(.postgreSQL), .needs(.node)) func everyExampleRuns() async throws {
     let database = try PostgreSQLFixture()
     let run = try await script("examples.py", [database.url])
     #expect(run.status == 0, "\(run.output)")
     let counts = ContractScript.counts(run.output)
     print("examples run: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })")
-    for kind in ["commands", "configurations", "messages", "programs"] {
+    for kind in [
+      "commands", "configurations", "messages", "programs", "programs in python", "programs in javascript",
+      "programs in sql",
+    ] {
       #expect(counts[kind] ?? 0 > 0, "no \(kind) found")
     }
   }

@@ -15,7 +15,8 @@ struct WireMembers {
     commands = Set(list.split(separator: ", ").map(String.init))
     let folder = URL(fileURLWithPath: "\(ContractScript.repository)/Config/schemas")
     var schemas: [String: JSONValue] = [:]
-    for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
+    for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+    where file.pathExtension == "json" {
       let name = file.deletingPathExtension().lastPathComponent
       schemas[name] = try JSONValue(parsing: [UInt8](Data(contentsOf: file)))
     }

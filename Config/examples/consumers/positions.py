@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Prints where the vehicles of a fleet are, each position once, and which numbers of their sequences did not come.
+
+usage: positions.py [HOST [PORT [FLEET]]]
+
+Ctrl-C ends it with a summary. Needs paho-mqtt 1 or 2 (Debian: python3-paho-mqtt)."""
+
+import collections
+import itertools
+import json
+import signal
+import sys
+
+import paho.mqtt.client as mqtt
+
+BLOCK = 65536  # after a crash a vehicle goes on at a multiple of this
+
+
+class Sequence:
+    """The numbers of one epoch of a vehicle."""
+
+    def __init__(self, first):
+        self.first, self.highest, self.missing = first, first - 1, set()
+
+    def is_new(self, seq):
+        """Notes a number; False when its message came before."""
+        if seq > self.highest:
+            # Those directly below a multiple of the block were given to no message.
+            start = max(self.highest + 1, seq - seq % BLOCK)
+            self.missing.update(range(max(start, seq - 10_000), seq))
+            self.highest = seq
+        elif seq in self.missing:
+            self.missing.remove(seq)
+        else:
+            return seq < self.first  # nothing is known of those before the first
+        return True
+
+
+def differences(text):
+    """The numbers of an encoded polyline."""
+    value = shift = 0
+    for character in text:
+        code = ord(character) - 63
+        value |= (code & 31) << shift
+        shift += 5
+        if code < 32:
+            yield ~(value >> 1) if value & 1 else value >> 1
+            value = shift = 0
+
+
+def positions(kind, message):
+    """Latitude and longitude of a location, or of each fix of a track."""
+    if kind == "location":
+        yield message["latitude"], message["longitude"]
+    elif kind == "track":
+        numbers, scale = list(differences(message["points"])), 10 ** message["precision"]
+        for latitude, longitude in zip(itertools.accumulate(numbers[0::2]), itertools.accumulate(numbers[1::2])):
+            yield latitude / scale, longitude / scale
+
+
+class Reader:
+    def __init__(self):
+        self.sequences, self.counts = {}, collections.Counter()
+
+    def received(self, _client, _userdata, message):
+        fleet, vehicle, kind = message.topic.split("/", 4)[2:]
+        try:
+            payload = json.loads(message.payload)
+            if "seq" in payload:
+                key, seq = (fleet, vehicle, payload["epoch"]), payload["seq"]
+                if not self.sequences.setdefault(key, Sequence(seq)).is_new(seq):
+                    self.counts["repeated"] += 1
+                    return
+            for latitude, longitude in positions(kind, payload):
+                self.counts["positions"] += 1
+                print(f"{fleet}/{vehicle} {payload['time']} {latitude:.7f} {longitude:.7f} {kind}", flush=True)
+        except (ValueError, KeyError, TypeError) as error:
+            self.counts["unreadable"] += 1
+            print(f"{message.topic}: {error!r}", file=sys.stderr)
+
+    def summary(self):
+        missing = sum(len(sequence.missing) for sequence in self.sequences.values())
+        vehicles = len({key[:2] for key in self.sequences})
+        return (f"{self.counts['positions']} positions of {vehicles} vehicles, {self.counts['repeated']} messages repeated, "
+                f"{self.counts['unreadable']} unreadable, {missing} numbers missing")
+
+
+def main(host="localhost", port="1883", fleet="+"):
+    reader = Reader()
+    versions = [mqtt.CallbackAPIVersion.VERSION2] if hasattr(mqtt, "CallbackAPIVersion") else []
+    client = mqtt.Client(*versions, protocol=mqtt.MQTTv5)
+    client.on_message = reader.received
+    # All topics of a vehicle share one sequence: who subscribes to a part of them knows nothing of its gaps.
+    client.on_connect = lambda client, *_: client.subscribe(f"odograph/v1/{fleet}/+/#", qos=1)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: client.disconnect())
+    client.connect(host, int(port))
+    client.loop_forever()
+    print(reader.summary(), file=sys.stderr)
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,93 @@
+/// A column of a Parquet file.
+struct ParquetColumn: Hashable, Sendable {
+  enum ColumnType: Hashable, Sendable {
+    /// IEEE 754 with 64 bits.
+    case double
+    /// TIMESTAMP(MILLIS, UTC): milliseconds since 1970.
+    case time
+    /// STRING, which is UTF-8.
+    case text
+  }
+
+  var name: String
+  var type: ColumnType
+  /// Whether a row may have no value.
+  var isOptional = false
+
+  /// `Type` of parquet.thrift.
+  var physicalType: Int {
+    switch type {
+    case .double: 5
+    case .time: 2
+    case .text: 6
+    }
+  }
+
+  /// Writes the column's `SchemaElement`: its type, and what that means, in the words of today and of before.
+  func write(to thrift: inout ThriftCompactWriter) {
+    thrift.int32(1, physicalType)
+    thrift.int32(3, isOptional ? 1 : 0)
+    thrift.binary(4, Array(name.utf8))
+    switch type {
+    case .double: break
+    case .time:
+      thrift.int32(6, 9)
+      thrift.structure(10) { logical in
+        logical.structure(8) { timestamp in
+          timestamp.boolean(1, true)
+          timestamp.structure(2) { unit in unit.structure(1) { _ in } }
+        }
+      }
+    case .text:
+      thrift.int32(6, 0)
+      thrift.structure(10) { logical in logical.structure(1) { _ in } }
+    }
+  }
+}
+
+/// What a footer says of a column within a row group.
+struct ParquetChunkSummary {
+  /// Where the pages begin, from the start of the file; nil for a column without a dictionary.
+  var dictionaryOffset: Int?
+  var dataOffset = 0
+  /// Bytes of all pages with their headers.
+  var size = 0
+  /// Rows, also those without a value.
+  var count = 0
+  var nulls = 0
+  /// The least and greatest value as PLAIN writes them, text without its length; nil when there is none to compare.
+  var minimum: [UInt8]?
+  var maximum: [UInt8]?
+
+  /// Writes the `ColumnChunk`.
+  func write(_ column: ParquetColumn, to thrift: inout ThriftCompactWriter) {
+    thrift.int64(2, 0)
+    thrift.structure(3) { meta in
+      meta.int32(1, column.physicalType)
+      let encodings: [ParquetEncoding] =
+        dictionaryOffset == nil ? [.plain, .rle] : [.plain, .rle, .dictionary]
+      meta.list(2, of: .int32, count: encodings.count) { list in
+        for encoding in encodings { list.element(encoding.rawValue) }
+      }
+      meta.list(3, of: .binary, count: 1) { $0.element(Array(column.name.utf8)) }
+      meta.int32(4, 0)
+      meta.int64(5, count)
+      meta.int64(6, size)
+      meta.int64(7, size)
+      meta.int64(9, dataOffset)
+      if let dictionaryOffset { meta.int64(11, dictionaryOffset) }
+      meta.structure(12) { statistics in
+        statistics.int64(3, nulls)
+        if let maximum { statistics.binary(5, maximum) }
+        if let minimum { statistics.binary(6, minimum) }
+      }
+    }
+  }
+}
+
+/// `Encoding` of parquet.thrift, as far as it is used.
+enum ParquetEncoding: Int {
+  case plain = 0
+  case rle = 3
+  case dictionary = 8
+}

@@ -1,0 +1,55 @@
+// Checks a Node-RED flow and runs its function nodes with messages: {"topic","payload"} a line on standard input. Prints what
+// reaches its debug nodes, a line each. usage: node flow.js FLOW.json
+const fs = require("fs");
+
+const flow = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
+const nodes = new Map(flow.map((node) => [node.id, node]));
+const known = ["tab", "mqtt-broker", "mqtt in", "function", "debug"];
+const problems = [];
+const require_ = (holds, text) => holds || problems.push(text);
+
+require_(nodes.size === flow.length, "two nodes have the same id");
+for (const node of flow) {
+  const name = `${node.id}:`;
+  require_(known.includes(node.type), `${name} ${node.type} is not a node of Node-RED's core`);
+  if (["tab", "mqtt-broker"].includes(node.type)) continue;
+  require_(nodes.get(node.z)?.type === "tab", `${name} it is on no tab`);
+  require_(Array.isArray(node.wires) && node.x > 0 && node.y > 0, `${name} it has no wires or place`);
+  for (const id of node.wires.flat()) require_(nodes.has(id), `${name} a wire leads to ${id}, which is not there`);
+  if (node.type === "mqtt in") {
+    require_(nodes.get(node.broker)?.type === "mqtt-broker", `${name} it has no broker`);
+    require_(node.datatype === "json" && /^odograph\/v1\/\+\/\+\/[a-z/]+$/.test(node.topic), `${name} ${node.topic}`);
+  }
+  if (node.type === "function") {
+    require_(node.outputs === node.wires.length, `${name} it has other wires than outputs`);
+    const kept = new Map();
+    const context = { get: (key) => kept.get(key), set: (key, value) => kept.set(key, value) };
+    const code = new Function("msg", "context", node.func);
+    node.run = (msg) => code(msg, context);
+  }
+}
+
+function matches(filter, topic) {
+  const [left, right] = [filter.split("/"), topic.split("/")];
+  return left.length === right.length && left.every((level, index) => level === "+" || level === right[index]);
+}
+
+function reach(node, msg) {
+  if (node.type === "debug") return console.log(JSON.stringify(msg[node.complete]));
+  let results = node.type === "function" ? node.run(msg) : msg;
+  // As Node-RED has it: a message is for the first output; a list has one for each; within it a list is a row of messages.
+  if (!Array.isArray(results)) results = [results];
+  results.forEach((result, output) => {
+    for (const each of [result].flat().filter(Boolean)) {
+      // Each node gets a copy of its own.
+      for (const id of node.wires[output]) reach(nodes.get(id), structuredClone(each));
+    }
+  });
+}
+
+for (const line of fs.readFileSync(0, "utf8").split("\n").filter(Boolean)) {
+  const { topic, payload } = JSON.parse(line);
+  for (const node of flow) if (node.type === "mqtt in" && matches(node.topic, topic)) reach(node, { topic, payload });
+}
+problems.forEach((problem) => console.error(problem));
+process.exit(problems.length ? 1 : 0);

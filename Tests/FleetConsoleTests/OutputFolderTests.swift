@@ -1,0 +1,103 @@
+import Fleet
+import Foundation
+import TestSupport
+import Testing
+
+@testable import FleetConsole
+
+/// Where a command writes a folder of files, as it lies on a disk.
+@Suite struct OutputFolderTests {
+  private let folder: TemporaryDirectory
+
+  init() throws { folder = try TemporaryDirectory() }
+
+  private func write(_ text: String, to path: String, replaces: Bool = false, inputs: [String] = []) throws {
+    var output = try OutputFolder(path: path, replaces: replaces, inputs: inputs) {
+      $0.hasSuffix(".part-file")
+    }
+    for day in ["a", "b"] {
+      try text.write(toFile: output.file("x.part-file", in: "day=\(day)"), atomically: false, encoding: .utf8)
+    }
+    try output.finish()
+  }
+
+  private func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+
+  /// Everything in the test's folder.
+  private func tree() throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted()
+  }
+
+  /// Why it is not written, with what was there unchanged.
+  private func refusal(_ path: String, replaces: Bool = true, inputs: [String] = []) throws -> String {
+    let before = try tree()
+    let error = #expect(throws: FleetError.self) {
+      try write("new", to: path, replaces: replaces, inputs: inputs)
+    }
+    #expect(try tree() == before)
+    return "\(try #require(error))"
+  }
+
+  private static let whole = [
+    "out", "out/day=a", "out/day=a/x.part-file", "out/day=b", "out/day=b/x.part-file",
+  ]
+
+  @Test func aFolderIsThereWhenItIsWhole() throws {
+    do {
+      let output = try OutputFolder(path: folder.file("out"), replaces: false, inputs: []) { _ in true }
+      try "half".write(toFile: output.file("x", in: "day=a"), atomically: false, encoding: .utf8)
+      #expect(!FileManager.default.fileExists(atPath: folder.file("out")))
+    }
+    #expect(try tree().isEmpty)
+    try write("whole", to: folder.file("out") + "/")
+    #expect(try tree() == Self.whole)
+    // One that is empty is as good as none.
+    #expect(mkdir(folder.file("empty"), 0o750) == 0)
+    try write("whole", to: folder.file("empty"))
+    #expect(try text(folder.file("empty/day=a/x.part-file")) == "whole")
+    var status = stat()
+    #expect(stat(folder.file("empty"), &status) == 0 && status.st_mode & 0o777 == 0o750)
+  }
+
+  @Test func whatIsThereIsReplacedOnlyWhenThatIsSaid() throws {
+    let path = folder.file("out")
+    try write("old", to: path)
+    #expect(try refusal(path, replaces: false).contains("--force"))
+    #expect(symlink("out", folder.file("link")) == 0)
+    try write("new", to: folder.file("link"), replaces: true)
+    #expect(try text(folder.file("out/day=b/x.part-file")) == "new")
+    #expect(try tree() == ["link"] + Self.whole)
+  }
+
+  /// Nothing is removed that is not of an export: no other file, and nothing that a link leads to.
+  @Test func strangersAreNotRemoved() throws {
+    let path = folder.file("out")
+    try write("old", to: path)
+    let stranger = folder.file("out/notes.txt")
+    try "mine".write(toFile: stranger, atomically: false, encoding: .utf8)
+    #expect(try refusal(path).contains("holds notes.txt"))
+    #expect(unlink(stranger) == 0)
+    let within = folder.file("out/day=a/notes.txt")
+    try "mine".write(toFile: within, atomically: false, encoding: .utf8)
+    #expect(try refusal(path).contains("holds day=a"))
+    #expect(unlink(within) == 0)
+    try write("elsewhere", to: folder.file("other"))
+    #expect(symlink(folder.file("other/day=a"), folder.file("out/day=c")) == 0)
+    #expect(try refusal(path).contains("holds day=c"))
+    #expect(try text(folder.file("other/day=a/x.part-file")) == "elsewhere")
+  }
+
+  @Test func whatIsReadIsNeverWritten() throws {
+    let path = folder.file("out")
+    try write("old", to: path)
+    #expect(link(folder.file("out/day=a/x.part-file"), folder.file("store")) == 0)
+    #expect(try refusal(path, inputs: [folder.file("store")]).contains("is what is read"))
+  }
+
+  @Test func whatIsNoFolderIsAnError() throws {
+    try "text".write(toFile: folder.file("file"), atomically: false, encoding: .utf8)
+    #expect(try refusal(folder.file("file")).contains("it is no folder"))
+    #expect(try refusal(folder.file("none/out")).contains("check the folder"))
+    for path in ["/", ".", "..", "/dev/null"] { _ = try refusal(path) }
+  }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The consumers of `Config/examples/consumers`, as far as what they are for can be had.
+@Suite(.serialized, .timeLimit(.minutes(6))) struct ConsumerTests {
+  private let broker: BrokerFixture
+  private let directory: TemporaryDirectory
+
+  init() throws {
+    broker = try BrokerFixture()
+    directory = try TemporaryDirectory()
+  }
+
+  private static func example(_ name: String) -> String {
+    "\(ContractScript.repository)/Config/examples/consumers/\(name)"
+  }
+
+  /// Runs a script to its end with the broker's messages as its input.
+  private func run(_ program: String, _ arguments: [String], stdin: String = "/dev/null") throws
+    -> ChildProcess
+  {
+    try ChildProcess(
+      "sh", ["-c", #"exec "$0" "$@" <"$STDIN""#, program] + arguments, environment: ["STDIN": stdin])
+  }
+
+  private func script(_ name: String) -> String { "\(ContractScript.repository)/Tests/Consumers/\(name)" }
+
+  /// How many positions are in a broker's messages.
+  private func positions(in lines: String) throws -> Int {
+    try lines.split(separator: "\n").reduce(0) { sum, line in
+      let message = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      let (topic, payload) = (message["topic"] as? String ?? "", message["payload"] as? [String: Any] ?? [:])
+      return sum
+        + (topic.hasSuffix("/location") ? 1 : topic.hasSuffix("/track") ? payload["count"] as? Int ?? 0 : 0)
+    }
+  }
+
+  @Test func pythonPrintsEveryPositionOnceAndKnowsWhatIsMissing() async throws {
+    let lines = try await BrokerLines(broker, in: directory)
+    let output = directory.file("positions")
+    let before = broker.logCount("Sending SUBACK")
+    let reader = try ChildProcess(
+      ContractScript.python, [Self.example("positions.py"), "127.0.0.1", "\(broker.port)"], output: output)
+    try await eventually { broker.logCount("Sending SUBACK") > before }
+    try await BrokerLines.simulate(at: broker)
+    let van = "odograph/v1/demo/van/location"
+    // The numbers of a vehicle: one comes twice, two do not come, one late; after a crash at a multiple of 65,536.
+    for seq in [7, 8, 8, 12, 10, 65_537] {
+      try await publish(
+        broker, van,
+        #"{"time":"2026-11-22T08:00:00.000Z","latitude":48.5,"longitude":-11,"epoch":"00000000000000ff","seq":\#(seq)}"#
+      )
+    }
+    try await publish(broker, van, "no JSON")
+    try await eventually {
+      try OdographProcess.text(of: output).contains("demo/van/location: JSONDecodeError")
+    }
+    reader.signal(SIGINT)
+    #expect(reader.waitForExit() == 0)
+    let text = try OdographProcess.text(of: output)
+    let printed = text.split(separator: "\n").filter { $0.hasSuffix(" location") || $0.hasSuffix(" track") }
+    // One line is no JSON to this test either.
+    let messages = lines.text.split(separator: "\n").filter { !$0.contains("no JSON") }.joined(
+      separator: "\n")
+    #expect(try printed.count == positions(in: messages) - 1, "one position came twice")
+    #expect(
+      printed.filter { $0.hasPrefix("demo/van 2026-11-22T08:00:00.000Z 48.5000000 -11.0000000") }.count == 5)
+    // 9 and 11, and 65,536, which is the first number after the crash.
+    #expect(text.contains(" 1 messages repeated, 1 unreadable, 3 numbers missing"), "\(text.suffix(300))")
+    #expect(text.contains("\(printed.count) positions of 21 vehicles"))
+  }
+
+  @Test(.needs(.node)) func nodeREDsFunctionsShowEveryPosition() async throws {
+    let lines = try await BrokerLines(broker, in: directory)
+    try await BrokerLines.simulate(at: broker)
+    try await lines.finish()
+    // A broker may send the same message again.
+    let doubled = directory.file("doubled")
+    try (lines.text + lines.text).write(toFile: doubled, atomically: true, encoding: .utf8)
+    let flow = try run("node", [script("flow.js"), Self.example("node-red.json")], stdin: doubled)
+    #expect(flow.waitForExit() == 0, "\(flow.output)")
+    let shown = flow.output.split(separator: "\n")
+    #expect(try shown.count == positions(in: lines.text) && shown.count > 100)
+    #expect(shown.allSatisfy { $0.contains(#""lat":48."#) && $0.contains(#""name":"demo/sim-"#) })
+  }
+
+  @Test func telegrafsPathsAreMembersOfTheMessages() throws {
+    let check = try run(ContractScript.python, [script("telegraf.py"), Self.example("telegraf.conf")])
+    #expect(check.waitForExit() == 0, "\(check.output)")
+    #expect(ContractScript.counts(check.output)["paths"] ?? 0 > 10)
+  }
+
+  /// Home Assistant's own core, at a vehicle that announces itself.
+  @Test(.needs(.homeAssistant)) func homeAssistantFindsTheVehicle() throws {
+    let agent = try AgentProcess([
+      "mqtt.broker": "127.0.0.1:\(broker.port)", "input.mode": "simulation", "iio.rate": "20",
+      "homeassistant.enabled": "true",
+    ])
+    let home = try PythonEnvironment.homeAssistant.run("Consumers/home_assistant.py", ["\(broker.port)"])
+    agent.child.terminate()
+    #expect(home.status == 0, "\(home.output)")
+    var states: [String: (state: String, attributes: [String: Any])] = [:]
+    for line in home.output.split(separator: "\n") {
+      guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+        let id = object["id"] as? String
+      else { continue }
+      states[id] = (object["state"] as? String ?? "", object["attributes"] as? [String: Any] ?? [:])
+    }
+    let tracker = try #require(states["device_tracker.van_position"], "\(home.output)")
+    #expect((47...49).contains(tracker.attributes["latitude"] as? Double ?? 0))
+    #expect(tracker.attributes["gps_accuracy"] as? Double ?? 0 > 0)
+    let speed = try #require(states["sensor.van_speed"], "\(states.keys.sorted())")
+    #expect(Double(speed.state) ?? -1 >= 0 && speed.attributes["unit_of_measurement"] as? String == "m/s")
+    for id in ["sensor.van_course", "sensor.van_heading", "binary_sensor.van_moving"] {
+      #expect(states[id] != nil, "\(id)")
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `odograph export --format parquet`: what pyarrow and DuckDB read out of it is what was recorded.
+@Suite(.serialized, .timeLimit(.minutes(8))) struct ParquetExportTests {
+  /// A drive in a recording, beside a vehicle with a position before 1970 and two around a midnight.
+  private func drive(into store: String, until isWhole: @autoclosure () throws -> Bool) async throws {
+    let drive = try RecordedDrive()
+    try await drive.record(into: store, subscription: 1, until: isWhole()) {
+      let times = ["1969-12-31T23:59:59.999Z", "2026-11-21T23:59:59.999Z", "2026-11-22T00:00:00.000Z"]
+      for (index, time) in times.enumerated() {
+        try await publish(
+          drive.broker, "odograph/v1/demo/Größe/location",
+          #"{"time":"\#(time)","latitude":48.123456789,"longitude":-0.5,"altitude":-1.5,"#
+            + #""epoch":"00000000000000ff","seq":\#(index + 1)}"#)
+      }
+      try await drive.drive()
+    }
+  }
+
+  private func recording(in folder: TemporaryDirectory) async throws -> String {
+    let store = folder.file("fleet.sqlite")
+    try await drive(into: store, until: RecordedDrive.isWhole(store))
+    return store
+  }
+
+  @Test(.needs(.parquetReaders)) func othersReadWhatWasRecordedInAFile() async throws {
+    let folder = try TemporaryDirectory()
+    try await compare(recording(in: folder), folder)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(!names.contains { $0.hasSuffix(".part") })
+  }
+
+  @Test(.needs(.parquetReaders), .needs(.postgreSQL)) func othersReadWhatWasRecordedInADatabase() async throws
+  {
+    let folder = try TemporaryDirectory()
+    let database = try PostgreSQLFixture()
+    try await drive(
+      into: database.url,
+      until: (try? database.query("SELECT 1 FROM odograph.messages WHERE topic = 'sensors/done'"))?.isEmpty
+        == false)
+    try await compare(database.url, folder)
+  }
+
+  private func compare(_ store: String, _ folder: TemporaryDirectory) async throws {
+    let (days, lines) = (folder.file("days"), folder.file("lines.jsonl"))
+    let written = try await OdographProcess.run(["export", store, "--format", "parquet", "-o", days])
+    #expect(written.status == 0 && written.output.contains(" positions from "), "\(written.output)")
+    #expect(try await OdographProcess.run(["export", store, "-o", lines]).status == 0)
+    let result = try PythonEnvironment.parquetReaders.run("Parquet/positions.py", [days, lines])
+    #expect(result.status == 0, "\(result.output)")
+    let counts = ContractScript.counts(result.output)
+    #expect(counts["rows"] ?? 0 > 50 && counts["days"] ?? 0 >= 3)
+    print("Parquet of a drive read by pyarrow and DuckDB: \(result.output.split(separator: "\n"))")
+  }
+
+  /// Table: what is wrong, how it ends, and what is said.
+  @Test func errorsSayWhatToDo() async throws {
+    let folder = try TemporaryDirectory()
+    let store = try await recording(in: folder)
+    let days = folder.file("days")
+    let export = ["export", store, "--format", "parquet"]
+    #expect(try await OdographProcess.run(export + ["-o", days]).status == 0)
+    let cases: [([String], Int32, String)] = [
+      (export, 64, "name one with -o"), (export + ["-o", "-"], 64, "name one with -o"),
+      (export + ["-o", days], 64, "--force replaces it"),
+      (export + ["-o", store, "--force"], 64, "it is no folder"),
+      (export + ["-o", folder.path, "--force"], 64, "none of an export's"),
+      (export + ["-o", folder.file("none/days")], 74, "check the folder"),
+      (export + ["-o", "/dev/null"], 64, "it is no folder"),
+      (export + ["-o", folder.file("x"), "--messages"], 64, "JSON lines only"),
+    ]
+    for (arguments, status, text) in cases {
+      let result = try await OdographProcess.run(arguments)
+      #expect(result.status == status && result.output.contains(text), "\(arguments): \(result.output)")
+    }
+    let again = try await OdographProcess.run(
+      ["export", store, "--vehicle", "sim-3", "-o", folder.file("sim.parquet")])
+    #expect(again.status == 0, "the name says the form: \(again.output)")
+    #expect(
+      try await OdographProcess.run(export + ["-o", days, "--force", "--from", "2026-11-22"]).status == 0)
+    #expect(!FileManager.default.fileExists(atPath: days + "/date=1969-12-31"))
+  }
+
+  /// Ended while it writes, it leaves nothing.
+  @Test(arguments: [SIGINT, SIGTERM]) func aSignalLeavesNothing(_ number: Int32) async throws {
+    let folder = try TemporaryDirectory()
+    let store = try await recording(in: folder)
+    // So many days of fixes that they cannot be written before the signal comes.
+    try SQLiteReader(store).run(
+      """
+      INSERT INTO fixes (fleet, vehicle, time, latitude, longitude, place)
+        WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 400000)
+        SELECT 'demo', 'bus', 1795219200000 + i * 200, 48, 11, 0 FROM n
+      """)
+    let child = try OdographProcess.start(
+      ["export", store, "--format", "parquet", "-o", folder.file("days")], output: folder.file("log"))
+    try await eventually {
+      try FileManager.default.subpathsOfDirectory(atPath: folder.path).contains {
+        $0.hasSuffix("date=2026-11-21")
+      }
+    }
+    child.signal(number)
+    try await eventually { !child.isRunning }
+    #expect(child.waitForExit() == 128 + number)
+    #expect(try OdographProcess.text(of: folder.file("log")).contains("nothing is written"))
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(!names.contains { $0.contains("days") }, "\(names)")
+  }
+}

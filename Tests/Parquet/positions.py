@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Reads the folder of `odograph export --format parquet` with pyarrow and with DuckDB, and compares all of it with the JSON
+lines of the same recording.
+
+usage: positions.py FOLDER LINES
+Prints "rows,N", "days,N" and "left out,N" (row groups that a filter by time did not read); what differs goes to standard
+error, status 1."""
+
+import datetime
+import json
+import pathlib
+import sys
+
+import duckdb
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+NAMES = ["fleet", "vehicle", "time", "latitude", "longitude", "altitude", "accuracy", "speed", "course", "source"]
+
+
+def line(text):
+    record = json.loads(text)
+    record["accuracy"] = record.pop("horizontalAccuracy", None)
+    record["time"] = datetime.datetime.fromisoformat(record["time"])
+    return tuple(record.get(name) for name in NAMES)
+
+
+def rounded(row):
+    """With the decimals of JSON lines; Parquet has what was recorded, bit by bit."""
+    decimals = {"latitude": 9, "longitude": 9, "altitude": 3, "accuracy": 3, "speed": 3, "course": 3}
+    return tuple(
+        round(value, decimals[name]) if name in decimals and value is not None else value for name, value in zip(NAMES, row)
+    )
+
+
+def main():
+    folder, lines = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    expected = sorted(map(rounded, map(line, lines.read_text().splitlines())), key=str)
+    faults = []
+
+    dataset = ds.dataset(folder, partitioning="hive")
+    table = dataset.to_table()
+    rows = sorted((rounded(row[name] for name in NAMES) for row in table.to_pylist()), key=str)
+    if rows != expected:
+        faults.append(f"pyarrow reads {len(rows)} other rows than the {len(expected)} JSON lines")
+    if any(row["date"] != row["time"].date().isoformat() for row in table.select(["date", "time"]).to_pylist()):
+        faults.append("a row lies in the folder of another day")
+
+    pattern = f"{folder}/*/*.parquet"
+    columns = ", ".join("epoch_ms(time)" if name == "time" else name for name in NAMES)
+    read = duckdb.execute(f"SELECT {columns} FROM read_parquet('{pattern}') ORDER BY date, vehicle").fetchall()
+    milliseconds = lambda time: round(time.timestamp() * 1000)  # noqa: E731
+    wanted = sorted((row[:2] + (milliseconds(row[2]),) + row[3:] for row in expected), key=str)
+    if sorted(map(rounded, read), key=str) != wanted:
+        faults.append(f"DuckDB reads {len(read)} other rows")
+    for day, count in duckdb.execute(f"SELECT date, count(*) FROM read_parquet('{pattern}') GROUP BY date").fetchall():
+        if count != sum(row[2].date() == day for row in expected):
+            faults.append(f"DuckDB has {count} rows of {day}")
+
+    # A filter by time reads no row group that its bounds exclude.
+    times = sorted(row[2] for row in expected)
+    limit = times[len(times) // 2]
+    if dataset.count_rows(filter=ds.field("time") >= limit) != sum(time >= limit for time in times):
+        faults.append("pyarrow's filter by time finds other rows")
+    never = times[-1] + datetime.timedelta(days=1)
+    left_out = 0
+    for fragment in dataset.get_fragments():
+        groups = pq.ParquetFile(fragment.path).metadata.num_row_groups
+        left_out += groups - len(fragment.split_by_row_group(ds.field("time") > never))
+        if fragment.split_by_row_group(ds.field("time") > never):
+            faults.append(f"{fragment.path}: nothing is left out by the time")
+    print(f"rows,{len(rows)}\ndays,{len(set(row[2].date() for row in expected))}\nleft out,{left_out}")
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    sys.exit(1 if faults or not rows else 0)
+
+
+main()

@@ -1,0 +1,44 @@
+import Foundation
+
+/// Programs of PyPI that tests run against, which Debian does not have: `Deploy/test.sh` installs each kind into a folder of
+/// `.build`.
+public enum PythonEnvironment: String, Sendable {
+  /// pyarrow and DuckDB, which read Parquet.
+  case parquetReaders = "python"
+  /// Home Assistant's core; with `Deploy/test.sh --full` only.
+  case homeAssistant = "home-assistant"
+
+  private var python: String { "\(ContractScript.repository)/.build/\(rawValue)/bin/python" }
+
+  /// Starts a script of `Tests`; stdout and stderr are its `output`.
+  public func start(_ script: String, _ arguments: [String]) throws -> ChildProcess {
+    try ChildProcess(python, ["\(ContractScript.repository)/Tests/\(script)"] + arguments)
+  }
+
+  /// Runs a script of `Tests` to its end, with what it prints on both of its outputs.
+  public func run(_ script: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
+    let child = try start(script, arguments)
+    let status = child.waitForExit()
+    return (status, child.output)
+  }
+
+  fileprivate func has(_ modules: String) throws -> Bool {
+    guard FileManager.default.isExecutableFile(atPath: python) else { return false }
+    return try ChildProcess(python, ["-c", "import \(modules)"]).waitForExit() == 0
+  }
+
+  fileprivate func installation(_ requirements: String) -> String {
+    "in .build/\(rawValue) (python3 -m venv .build/\(rawValue) && "
+      + ".build/\(rawValue)/bin/pip install -r Tests/\(requirements))"
+  }
+}
+
+extension Need {
+  public static let parquetReaders = Need(
+    "pyarrow and duckdb of PyPI \(PythonEnvironment.parquetReaders.installation("Parquet/requirements.txt"))"
+  ) { try PythonEnvironment.parquetReaders.has("duckdb, pyarrow.dataset") }
+
+  public static let homeAssistant = Need(
+    "Home Assistant of PyPI \(PythonEnvironment.homeAssistant.installation("Consumers/home-assistant.txt"))"
+  ) { try PythonEnvironment.homeAssistant.has("homeassistant.components.mqtt") }
+}
