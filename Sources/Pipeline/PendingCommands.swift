@@ -37,8 +37,9 @@ package struct PendingCommands: Sendable {
   private var levels: [(sender: Sender, after: Int)] = []
   private var lastLocation: LocationMessage?
 
-  /// More than this many of a kind do not wait: the oldest is answered early.
-  private static let capacity = 32
+  /// More than this many of a kind do not wait: of those for a position the oldest is answered early, of those for the level
+  /// the newest is turned away.
+  package static let capacity = 32
 
   package init() {}
 
@@ -95,7 +96,12 @@ package struct PendingCommands: Sendable {
   }
 
   /// Waits for the measurement of the level after the one of this number.
-  package mutating func awaitLevel(_ sender: Sender, after number: Int) { levels.append((sender, number)) }
+  /// - Returns: false when too many wait already.
+  package mutating func awaitLevel(_ sender: Sender, after number: Int) -> Bool {
+    guard levels.count < Self.capacity else { return false }
+    levels.append((sender, number))
+    return true
+  }
 
   package mutating func measured(level number: Int) -> [Sender] {
     guard !levels.isEmpty else { return [] }

@@ -120,6 +120,28 @@ import Testing
     }
   }
 
+  /// A region that is watched no more and comes back after a restart is another one: nothing is told of the stay of old.
+  @Test func regionsThatWereGivenUpAreForgotten() throws {
+    let regions = try { () throws in
+      var pipeline = try pipeline(at: 0)
+      for now in 0...30 { pipeline.process(fix(now)) { _ in } }
+      return pipeline.regions
+    }()
+    #expect(!regions.inside.isEmpty)
+    let file = RegionStateFile(path: directory.file("given-up.state"), log: log)
+    #expect(file.change(of: RegionMonitor()) == nil)
+    #expect(file.change(of: regions) != nil && file.change(of: regions) == nil)
+    var none = regions
+    none.replaceAll([])
+    let states = try #require(file.change(of: none))
+    var next = try pipeline(at: 31).regions
+    RegionStateFile(path: directory.file("other.state"), log: log).restore(&next, preserved: states)
+    #expect(next.inside.isEmpty)
+    var kept = try pipeline(at: 31).regions
+    RegionStateFile(path: directory.file("other.state"), log: log).restore(&kept, preserved: regions.encoded)
+    #expect(kept.inside == regions.inside)
+  }
+
   /// The loop hands the states over together with the messages that follow from them.
   @Test func theLoopHandsOverStatesWithTheirEvents() throws {
     let recorder = RecordingDelivery()

@@ -57,4 +57,15 @@ import Testing
     let found = try #require(commands.located(at: at(10)).first?.1)
     #expect(found.isFresh && !found.isSufficient)
   }
+
+  /// A measurement takes up to twenty seconds, in which anybody may ask for it as often as the broker lets through.
+  @Test func tooManyDoNotWaitForTheLevel() {
+    var commands = PendingCommands()
+    var taken = 0
+    for _ in 0..<1000 where commands.awaitLevel(sender, after: 3) { taken += 1 }
+    let (early, answered) = (commands.measured(level: 3), commands.measured(level: 4))
+    #expect(taken == PendingCommands.capacity && early.isEmpty && answered.count == taken)
+    let hasRoom = commands.awaitLevel(sender, after: 4)
+    #expect(hasRoom)
+  }
 }

@@ -114,7 +114,8 @@ import Testing
       switch path {
       case "location", "track": #expect(topics == ["owntracks/f/v"])
       case "region": #expect(topics == ["owntracks/f/v/event"])
-      case "status", "heading", "attitude", "motion", "location/event", "regions/state": #expect(topics.isEmpty)
+      case "status", "heading", "attitude", "motion", "location/event", "regions/state":
+        #expect(topics.isEmpty)
       default: #expect(topics == ["odograph/v1/f/v/\(path)"])
       }
     }

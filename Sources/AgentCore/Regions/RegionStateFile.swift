@@ -10,8 +10,8 @@ internal import Positioning
 final class RegionStateFile: Sendable {
   private let path: String
   private let log: Logger
-  /// The revision that was handed out to be preserved.
-  private let preserved = Locked<Int?>(nil)
+  /// The revision that was handed out to be preserved, and whether there are states of regions from then or from before.
+  private let preserved = Locked<(revision: Int?, hasStates: Bool)>((nil, false))
   /// Whether the last writing of the file failed.
   private let hasFailed = Locked(false)
 
@@ -26,7 +26,8 @@ final class RegionStateFile: Sendable {
   func restore(_ monitor: inout RegionMonitor, preserved: [UInt8]? = nil) {
     if let preserved {
       do throws(RegionMemoryError) {
-        return try monitor.restore(preserved)
+        try monitor.restore(preserved)
+        return self.preserved.withLock { $0.hasStates = true }
       } catch {
         log.warning(
           .regionStatesLost, "region states lost", metadata: ["file": "the store", "reason": "\(error)"])
@@ -34,6 +35,7 @@ final class RegionStateFile: Sendable {
     }
     do {
       try monitor.restore(AtomicFile.contents(of: path))
+      self.preserved.withLock { $0.hasStates = true }
     } catch let error as SystemError where error.code == ENOENT {
       return
     } catch {
@@ -42,13 +44,16 @@ final class RegionStateFile: Sendable {
     }
   }
 
-  /// The states to preserve with the messages that are accepted now; nil while they are as they were.
+  /// The states to preserve with the messages that are accepted now; nil while they are as they were. That no region is watched
+  /// any more is one too: one that comes back later is another.
   func change(of monitor: RegionMonitor) -> [UInt8]? {
-    let isNews = preserved.withLock { preserved in
-      defer { preserved = monitor.revision }
-      return preserved != monitor.revision
+    let hasChanged = preserved.withLock { preserved in
+      guard preserved.revision != monitor.revision else { return false }
+      preserved.revision = monitor.revision
+      preserved.hasStates = preserved.hasStates || monitor.count > 0
+      return preserved.hasStates
     }
-    return isNews && monitor.count > 0 ? monitor.encoded : nil
+    return hasChanged ? monitor.encoded : nil
   }
 
   /// Writes the copy. Call it after the events that go with the states are safe.

@@ -202,7 +202,10 @@ final class RemoteService {
         pipeline.clearLevel()
         answer(sender, .done)
       case .level(false):
-        commands.awaitLevel(sender, after: pipeline.lastLevel.count)
+        guard commands.awaitLevel(sender, after: pipeline.lastLevel.count) else {
+          answer(sender, .failed, "\(PendingCommands.capacity) others wait for it already; ask again later")
+          break
+        }
         pipeline.startLeveling()
       case .history(let from, let to):
         sendHistory(from, to ?? pipeline.civilTime, sender, memory)

@@ -5,7 +5,8 @@ public import Spatial
 /// What the magnetometer measures, how well it is calibrated, and what to do where that is not enough: members of `heading`,
 /// and `compass` in `status`.
 public struct CompassReport: Hashable, Sendable {
-  /// µT, device frame, free of the device's own magnetism as far as that is known; nil without a magnetometer.
+  /// µT, device frame or, while a level is in force, that of the level vehicle, free of the device's own magnetism as far as that
+  /// is known; nil without a magnetometer.
   public var magneticField: Vector3?
   /// Nil when it is not told.
   public var calibration: MagneticFieldCalibrationAccuracy?
