@@ -96,6 +96,7 @@ inside() {
   in_root install -d -o odographd -m 0500 /run/credentials/odographd.service
   in_root install -o odographd -m 0400 /etc/odographd/credentials/van-1.key \
     /run/credentials/odographd.service/mqtt_van-1.key
+  in_root cp /usr/share/odographd/odograph.toml.reference /etc/odographd/odograph.toml
   setting fleet '"acme"'
   setting id '"van-1"'
   setting broker '"mqtts://localhost"'

@@ -51,13 +51,10 @@ fi
 cp Deploy/systemd/odographd.service "$source/debian/odographd.service"
 cp Deploy/udev/60-odograph.rules "$source/debian/odographd.odograph.udev"
 cp Deploy/systemd/back-off Deploy/udev/iio-access "$source/libexec"
-cp Config/odograph.toml Config/profile.toml CHANGELOG.md Deploy/THIRD-PARTY.md "$source"
+cp Config/odograph.toml "$source/odograph.toml.reference"
+cp Config/profile.toml CHANGELOG.md Deploy/THIRD-PARTY.md "$source"
 cp -r Config/mosquitto "$source/mosquitto"
 cp -r Config/asyncapi.yaml Config/schemas "$source/contract"
-if [ -d Config/profiles ]; then
-  cp -r Config/profiles "$source/profiles"
-  echo "profiles usr/share/odographd" >>"$source/debian/odographd.install"
-fi
 
 # Manual pages and completions, laid out as below /usr/share.
 Deploy/documentation.sh --programs "$source/bin" "$source/share"

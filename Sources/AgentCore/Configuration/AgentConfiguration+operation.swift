@@ -43,7 +43,7 @@ extension AgentConfiguration {
 extension AgentConfiguration.Regions {
   init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     path = reader.optionalText("regions.path")
-    statePath = try reader.text("regions.state")
+    statePath = reader.statePath("regions.state", else: "regions.state")
   }
 }
 
@@ -74,7 +74,7 @@ extension AgentConfiguration.Remote {
         "\"\(filter.prefix(80))\" is no topic filter; + stands for one level, and # for all below at the end")
     }
     rollbackAfter = try reader.number("remote.rollback_after")
-    path = try reader.text("remote.path")
+    path = reader.statePath("remote.path", else: "remote")
     historyLimit = try reader.integer("remote.history_mb") * 1_000_000
     samplesSeconds = try reader.number("remote.samples_seconds")
     samplesRate = try reader.number("remote.samples_rate")
