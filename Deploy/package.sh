@@ -39,6 +39,7 @@ for product in odographd odograph; do
   binary=$(Deploy/build-static.sh "$product" --build-path "$build")
   strip --remove-section=.comment -o "$source/bin/$product" "$binary"
 done
+Deploy/hardened.sh "$source"/bin/* >&2
 
 cp -r Deploy/debian "$source/debian"
 if [ "$noted" != "$version-$revision" ]; then
@@ -60,7 +61,7 @@ if [ -d Config/profiles ]; then
 fi
 
 # Manual pages and completions, laid out as below /usr/share.
-Deploy/documentation.sh --programs "$source/bin" "$source/share"
+Deploy/documentation.sh --programs "$source/bin" --build-path "$build" "$source/share"
 for product in odographd odograph; do
   # A completion is read by a shell that runs already.
   sed -i '1{/^#!/d}' "$source/share/bash-completion/completions/$product"
