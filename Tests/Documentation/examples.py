@@ -87,9 +87,8 @@ class Examples:
         """All of a page happens in one room, in order, as its reader does it."""
         beside = blocks.REPOSITORY / place.partition(":")[0]
         room = self.room(beside.parent if beside.is_relative_to(blocks.REPOSITORY / "Config") else None)
-        # From a clone's own folder, what comes with it is in reach.
-        if beside.parent == blocks.REPOSITORY:
-            (room / "Config").symlink_to(blocks.REPOSITORY / "Config")
+        # As from a clone's own folder, what comes with it is in reach.
+        (room / "Config").symlink_to(blocks.REPOSITORY / "Config")
         return room
 
     def shell(self, block, room):
