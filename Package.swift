@@ -85,7 +85,9 @@ let package = Package(
         "Recordings", "Sensors",
         "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TOML",
         .product(name: "Logging", package: "swift-log"),
-      ]),
+      ],
+      // A link to Config/presets, so that the files there are the settings themselves.
+      resources: [.embedInCode("Presets")]),
     .executableTarget(
       name: "odographd",
       dependencies: ["AgentCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),

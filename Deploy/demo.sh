@@ -41,7 +41,7 @@ mosquitto -c "$log/mosquitto.conf" >"$log/mosquitto" 2>&1 &
 pids+=($!)
 wait_for_port "$port"
 
-"$bin/odographd" run --set vehicle.fleet=demo --set vehicle.id=van-1 --set input.mode=simulation \
+"$bin/odographd" run --set vehicle.fleet=demo --set vehicle.id=van-1 --set preset=test-bench \
   --set "mqtt.broker=mqtt://127.0.0.1:$port" --set "store.path=$log/outbox.sqlite" \
   --set log.level=warning >"$log/odographd" 2>&1 &
 pids+=($!)

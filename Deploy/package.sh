@@ -72,20 +72,13 @@ fi
 cp Deploy/systemd/odographd.service "$source/debian/odographd.service"
 cp Deploy/udev/60-odograph.rules "$source/debian/odographd.odograph.udev"
 cp Deploy/systemd/back-off Deploy/udev/iio-access "$source/libexec"
-cp Deploy/debian/odograph.toml Config/profile.toml CHANGELOG.md Deploy/THIRD-PARTY.md "$source"
+cp Config/profile.toml CHANGELOG.md Deploy/THIRD-PARTY.md "$source"
 cp Config/odograph.toml "$source/odograph.toml.reference"
 cp -r Config/mosquitto "$source/mosquitto"
 cp -r Config/asyncapi.yaml Config/schemas "$source/contract"
-if [ -d Config/presets ]; then
-  cp -r Config/presets "$source"
-  echo "presets usr/share/odographd" >>"$source/debian/odographd.install"
-fi
-if [ -d Config/examples ]; then
-  cp -r Config/examples "$source"
-  # The recording is played from where it is installed.
-  sed -i 's|Config/examples/|/usr/share/doc/odographd/examples/|' "$source"/examples/*/*.toml
-  echo "examples/*" >"$source/debian/odographd.examples"
-fi
+cp -r Config/examples "$source"
+# The recording is played from where it is installed.
+sed -i 's|Config/examples/|/usr/share/doc/odographd/examples/|' "$source"/examples/*/*.toml
 
 # Manual pages and completions, laid out as below /usr/share.
 Deploy/documentation.sh --programs "$runnable" --build-path "$build" "$source/share"

@@ -10,6 +10,8 @@ struct Odographd: ParsableCommand {
       "Reads a vehicle's sensors, fuses them, and publishes location, heading and attitude over MQTT.",
     discussion: """
       Examples:
+        odographd init --preset car --vehicle van-1 \\
+          --broker mqtt://broker.example --config van-1.toml
         odographd run --config /etc/odographd/odograph.toml
         odographd run --print --set vehicle.id=test --set input.mode=simulation
         odographd check --config /etc/odographd/odograph.toml
@@ -22,12 +24,15 @@ struct Odographd: ParsableCommand {
       something that keeps the agent from working; 64 wrong arguments; 78 wrong configuration.
       """,
     version: AgentVersion.description,
-    subcommands: [Run.self, Check.self, Status.self, Sensors.self, DeadLetters.self, Support.self])
+    subcommands: [Init.self, Run.self, Check.self, Status.self, Sensors.self, DeadLetters.self, Support.self])
 }
 
 /// The options that every command which reads the configuration has.
 struct ConfigurationOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("A TOML file; Config/odograph.toml documents every key.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp(
+      "A TOML file; Config/odograph.toml documents every key. Without it, odograph/odograph.toml in the user's configuration folder ($XDG_CONFIG_HOME, ~/.config), which root does not look at, or /etc/odographd/odograph.toml, where there is one.",
+      valueName: "file"))
   var config: String?
 
   @Option(
@@ -49,12 +54,17 @@ struct ConfigurationOptions: ParsableArguments {
 
   /// The places that it comes from.
   func layers() throws -> ConfigurationLayers {
-    do {
-      return try ConfigurationLayers(
-        file: config, environment: ProcessEnvironment.variables, assignments: assignments)
-    } catch {
-      throw Failure(error.description, status: 78)
-    }
+    do { return try unreportedLayers() } catch { throw Failure(error.description, status: 78) }
+  }
+
+  /// The configuration that is found without being named; nil when there is none that can be used. Nothing is said about it.
+  var found: AgentConfiguration? { try? unreportedLayers().configuration() }
+
+  private func unreportedLayers() throws(ConfigurationError) -> ConfigurationLayers {
+    let environment = ProcessEnvironment.variables
+    return try ConfigurationLayers(
+      file: config ?? AgentFolders(environment: environment).configuration, environment: environment,
+      assignments: assignments)
   }
 }
 

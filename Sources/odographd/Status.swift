@@ -26,9 +26,10 @@ struct Status: ParsableCommand {
 
   func run() throws {
     try ending {
-      // The usual socket needs no configuration.
-      let isConfigured = options.config != nil || !options.assignments.isEmpty
-      let query = StatusQuery(isConfigured && socket == nil ? try options.load() : nil, socket: socket)
+      // The usual socket needs no configuration; one that is named has to be right.
+      let isNamed = options.config != nil || !options.assignments.isEmpty
+      let configuration = socket != nil ? nil : isNamed ? try options.load() : options.found
+      let query = StatusQuery(configuration, socket: socket)
       do {
         if json {
           Swift.print(String(decoding: try query.document(), as: UTF8.self))
@@ -36,7 +37,9 @@ struct Status: ParsableCommand {
           for line in try query.lines() { Swift.print(line) }
         }
       } catch {
-        throw Failure("\(error); check that the agent runs, and that you are in its group")
+        throw Failure(
+          "\(error); check that the agent runs, that you are in its group, and that XDG_RUNTIME_DIR is what the agent had"
+        )
       }
     }
   }

@@ -26,6 +26,7 @@ import Testing
       ["input.mode=replay", "replay.position=none", "replay.sensors=a.csv"]
     case _ where key.hasPrefix("simulation."): ["input.mode=simulation"]
     case "location.error_bound", "location.delay_bound": ["location.reporting=bounded"]
+    case "location.distance_filter": ["location.reporting=distance"]
     case "location.track_error": ["location.deferral_timeout=60"]
     case "mqtt.password_file": ["mqtt.user=v"]
     case "mqtt.certificate_file", "mqtt.key_file":

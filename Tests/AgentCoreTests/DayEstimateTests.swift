@@ -9,36 +9,29 @@ import Testing
 @testable import AgentCore
 @testable import Pipeline
 
-/// What `odographd check` estimates: the profiles' own words, and what is repeated instead of simulated.
+/// What `odographd check` estimates: the presets' own words, and what is repeated instead of simulated.
 @Suite struct DayEstimateTests {
-  static let profiles = ["car", "truck", "asset-tracker", "person", "test-bench"]
-  private static func text(_ profile: String) throws -> String {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    return try String(
-      contentsOf: root.appending(path: "Config/profiles/\(profile).toml"), encoding: .utf8)
-  }
-
-  private static func configuration(_ profile: String, _ settings: [String] = []) throws -> AgentConfiguration
+  private static func configuration(_ preset: Preset, _ settings: [String] = []) throws -> AgentConfiguration
   {
     try AgentConfiguration(
       layers: [
-        ConfigurationLayer(assignments: settings), ConfigurationLayer(toml: text(profile), name: profile),
+        ConfigurationLayer(assignments: ["vehicle.id=v", "preset=\(preset.rawValue)"] + settings)
       ], file: nil)
   }
 
   /// The hours that the head comment's command names.
-  private static func hours(_ profile: String) throws -> Double {
-    let words = try text(profile).split(separator: " ")
+  private static func hours(_ preset: Preset) throws -> Double {
+    let words = preset.text.split(separator: " ")
     let index = try #require(words.firstIndex(of: "--driving-hours"))
     return try #require(Double(words[index + 1]))
   }
 
-  @Test(arguments: profiles) func theHeadCommentIsWhatTheCheckPrints(profile: String) throws {
-    let text = try Self.text(profile)
-    let hours = try Self.hours(profile)
+  @Test(arguments: Preset.allCases) func theHeadCommentIsWhatTheCheckPrints(preset: Preset) throws {
+    let text = preset.text
+    let hours = try Self.hours(preset)
+    #expect(text.contains("--set preset=\(preset.rawValue) --set vehicle.id="))
     #expect(text.contains("odographd check --estimate --driving-hours"))
-    let lines = try DayEstimate(Self.configuration(profile), drivingHours: hours).lines
+    let lines = try DayEstimate(Self.configuration(preset), drivingHours: hours).lines
     let comment = text.split(separator: "\n").prefix { $0.hasPrefix("#") }
       .map { $0.dropFirst(4) }.filter { line in
         line.hasPrefix("a day with") || line.hasPrefix("  ")
@@ -46,32 +39,42 @@ import Testing
     #expect(comment == lines, "write:\n\(lines.map { "#   \($0)" }.joined(separator: "\n"))")
   }
 
-  private static func use(_ profile: String, _ settings: [String] = [], hours: Double) throws
-    -> SimulatedDay.Use
-  {
-    try SimulatedDay.use(configuration(profile, settings), drivingHours: hours)
+  /// Whoever sets nothing is told what a car's day costs, not a laboratory's.
+  @Test func theDefaultsAreACarsOfLittleDataAndEnergy() throws {
+    let plain = try AgentConfiguration(layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil)
+    #expect(try plain == Self.configuration(.car))
+    let day = try SimulatedDay.use(plain, drivingHours: 2)
+    #expect(day.bytes < 1_000_000 && day.total < 10_000, "\(day.bytes) bytes, \(day.total) J")
+    let bench = try Self.use(.testBench, ["energy.radio_mw=1060", "energy.radio_tail=11.6"], hours: 2)
+    #expect(bench.bytes > 10 * day.bytes && bench.total > 5 * day.total)
+  }
+
+  private static func use(
+    _ preset: Preset, _ settings: [String] = [], hours: Double
+  ) throws -> SimulatedDay.Use {
+    try SimulatedDay.use(configuration(preset, settings), drivingHours: hours)
   }
 
   @Test func aRadioThatIsNeverAskedSleeps() throws {
-    let rare = try Self.use("asset-tracker", ["mqtt.burst_interval=86400"], hours: 0)
-    let often = try Self.use("asset-tracker", hours: 0)
+    let rare = try Self.use(.assetTracker, ["mqtt.burst_interval=86400"], hours: 0)
+    let often = try Self.use(.assetTracker, hours: 0)
     #expect(try #require(rare.joules[.radio]) * 20 < (try #require(often.joules[.radio])))
     // Every hour a burst, each with a status at its beginning and one at its end.
     #expect(try #require(often.messages["status"]) > 20 * (try #require(rare.messages["status"])) / 3)
   }
 
   @Test func moreOnTheWayCostsMoreAndTheHoursAreThoseOfADay() throws {
-    let (one, three) = (try Self.use("person", hours: 1), try Self.use("person", hours: 3))
+    let (one, three) = (try Self.use(.person, hours: 1), try Self.use(.person, hours: 3))
     #expect(three.total > one.total)
     #expect(three.bytes > one.bytes)
-    let (none, less) = (try Self.use("person", hours: 0), try Self.use("person", hours: -5))
+    let (none, less) = (try Self.use(.person, hours: 0), try Self.use(.person, hours: -5))
     #expect(none.joules == less.joules && none.messages == less.messages)
   }
 
   /// The whole of a day driven and parked sample by sample, at the configured rates, uses what its laps and its settled rest
   /// say that it uses.
-  @Test(arguments: ["car", "asset-tracker"]) func aRepeatedLapIsAsGoodAsAnotherOne(profile: String) throws {
-    let configuration = try Self.configuration(profile)
+  @Test(arguments: [Preset.car, .assetTracker]) func aRepeatedLapIsAsGoodAsAnotherOne(preset: Preset) throws {
+    let configuration = try Self.configuration(preset)
     var stretch = try SimulatedStretch(configuration, .drive)
     let lap = stretch.lapDuration
     let (first, second) = (stretch.advance(to: lap), stretch.advance(to: 2 * lap))

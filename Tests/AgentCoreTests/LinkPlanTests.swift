@@ -15,7 +15,7 @@ import Testing
     var plan = try plan(
       "mqtt.link=bursts-at-rest", "mqtt.burst_interval=900", "mqtt.burst_linger=3",
       "mqtt.keepalive_at_rest=240")
-    let moving = LinkPlan.Choice(policy: .standing, keepAlive: 30)
+    let moving = LinkPlan.Choice(policy: .standing, keepAlive: 60)
     let resting = LinkPlan.Choice(policy: .bursts(linger: 3, interval: 900), keepAlive: 240)
     #expect(plan.choice == moving)
     for (seconds, isAtRest, expected) in [

@@ -21,7 +21,7 @@ import Testing
       layers: [
         ConfigurationLayer(
           assignments: [
-            "vehicle.id=v", "input.mode=simulation", "heading.enabled=false", "attitude.enabled=false",
+            "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "heading.enabled=false",
           ] + settings)
       ], file: nil)
   }

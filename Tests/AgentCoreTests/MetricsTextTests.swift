@@ -39,7 +39,8 @@ import Testing
           }))
     }
     return AgentSnapshot(
-      taken: 0, vehicle: "f/v", status: status, activity: activity.kinds(at: Timestamp(seconds: 14)),
+      taken: 0, vehicle: "f/v", preset: "car", status: status,
+      activity: activity.kinds(at: Timestamp(seconds: 14)),
       motion: MotionReport(frame: .xMagneticNorthZVertical, unavailable: [], isAtRest: false),
       link: LinkReport(broker: "b:1883", isConnected: true, keepAlive: 30, isInBursts: false))
   }

@@ -19,7 +19,8 @@ import Testing
     _ accuracy: DesiredAccuracy, _ disclosure: Disclosure, _ scenario: SimulatedDrive.Scenario
   ) throws -> Double {
     let settings = [
-      "vehicle.id=v", "location.desired_accuracy=\(accuracy.rawValue)", "location.distance_filter=25",
+      "vehicle.id=v", "location.desired_accuracy=\(accuracy.rawValue)", "location.reporting=distance",
+      "location.distance_filter=25",
       "heading.enabled=false", "attitude.enabled=false", "motion.events=",
     ]
     var configuration = try AgentConfiguration(

@@ -15,7 +15,10 @@ import Testing
 
   private func configuration(_ settings: String...) throws -> AgentConfiguration {
     try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
+      layers: [
+        ConfigurationLayer(
+          assignments: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
+      ],
       file: nil)
   }
 

@@ -30,7 +30,10 @@ import Testing
   private func pipeline(_ settings: String..., watching collection: RegionCollection?) throws -> AgentPipeline
   {
     let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
+      layers: [
+        ConfigurationLayer(
+          assignments: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
+      ],
       file: nil)
     var pipeline = AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")

@@ -18,6 +18,12 @@ import Testing
         && shown.contains("level         the device's tilt of 20.01° is taken off"), "\(shown)")
   }
 
+  @Test func thePresetIsSaidWithTheVehicle() throws {
+    let text = #"{"vehicle":"f/van","preset":"truck","version":"1"}"#
+    let shown = StatusText.lines(try JSONValue(parsing: Array(text.utf8)))
+    #expect(shown.first == "agent         f/van, preset truck, version 1")
+  }
+
   @Test func withoutThemNothingIsSaid() throws {
     let shown = try lines(#""uptime":1"#)
     #expect(shown.contains("attitude      known, in xMagneticNorthZVertical, at rest"), "\(shown)")

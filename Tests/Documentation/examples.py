@@ -86,10 +86,7 @@ class Examples:
     def together(self, place):
         """All of a page happens in one room, in order, as its reader does it."""
         beside = blocks.REPOSITORY / place.partition(":")[0]
-        room = self.room(beside.parent if beside.is_relative_to(blocks.REPOSITORY / "Config") else None)
-        # As from a clone's own folder, what comes with it is in reach.
-        (room / "Config").symlink_to(blocks.REPOSITORY / "Config")
-        return room
+        return self.room(beside.parent if beside.is_relative_to(blocks.REPOSITORY / "Config") else None)
 
     def shell(self, block, room):
         log = room / ".statuses"

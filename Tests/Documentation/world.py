@@ -13,6 +13,7 @@ import time
 ENDLESS = "watch tail stats record simulate run replay"
 PATIENCE = 3  # seconds that those run
 LIMIT = 120  # seconds for all others
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 def free_port():
@@ -61,7 +62,10 @@ class World:
             keys = {
                 "vehicle": {"fleet": fleet, "id": name},
                 "input": {"mode": "simulation"},
-                "mqtt": {"broker": f"mqtt://127.0.0.1:{self.port}"},
+                "location": {"reporting": "distance"},
+                "attitude": {"enabled": True},
+                "heading": {"interval": 1, "filter": 1},
+                "mqtt": {"broker": f"mqtt://127.0.0.1:{self.port}", "link": "always"},
                 "store": {"path": f"{self.folder}/state/{name}.sqlite"},
                 "log": {"level": "warning"},
                 **more,
@@ -181,6 +185,8 @@ class World:
                 shutil.copy(path, room)
         for recording in ("fleet.sqlite", "odograph.sqlite"):
             shutil.copy(self.folder / "state/fleet.sqlite", room / recording)
+        # What examples play stands where it does in the source.
+        shutil.copytree(REPOSITORY / "Config/examples", room / "Config/examples")
         (room / "odograph.toml").write_text((self.folder / "etc/odograph.toml").read_text())
         square = [[11.5, 48.1], [11.6, 48.1], [11.6, 48.2], [11.5, 48.2], [11.5, 48.1]]
         regions = {"type": "FeatureCollection", "features": [

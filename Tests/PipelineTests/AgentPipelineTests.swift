@@ -14,7 +14,13 @@ import Testing
 
   private func pipeline(_ settings: String...) throws -> AgentPipeline {
     let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
+      layers: [
+        ConfigurationLayer(
+          assignments: [
+            "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "heading.interval=1",
+            "heading.filter=1", "attitude.enabled=true", "status.interval=60",
+          ] + settings)
+      ],
       file: nil)
     return AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")

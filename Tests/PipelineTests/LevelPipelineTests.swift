@@ -20,7 +20,10 @@ import Testing
     let configuration = try AgentConfiguration(
       layers: [
         ConfigurationLayer(
-          assignments: ["vehicle.id=v", "attitude.interval=0.1", "attitude.frame=xArbitraryZVertical"]
+          assignments: [
+            "vehicle.id=v", "attitude.enabled=true", "attitude.interval=0.1",
+            "attitude.frame=xArbitraryZVertical",
+          ]
             + settings)
       ], file: nil)
     return AgentPipeline(

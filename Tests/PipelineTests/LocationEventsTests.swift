@@ -18,7 +18,8 @@ import Testing
       layers: [
         ConfigurationLayer(
           assignments: [
-            "vehicle.id=v", "input.mode=simulation", "heading.enabled=false", "attitude.enabled=false",
+            "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "heading.enabled=false",
+            "heading.interval=1", "status.interval=60",
           ] + settings)
       ], file: nil)
     return AgentPipeline(

@@ -15,7 +15,10 @@ import Testing
 
   private func pipeline(_ settings: String...) throws -> AgentPipeline {
     let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
+      layers: [
+        ConfigurationLayer(
+          assignments: ["vehicle.id=v", "location.reporting=distance", "attitude.enabled=true"] + settings)
+      ], file: nil)
     return AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
   }

@@ -56,7 +56,11 @@ import Testing
   /// Flat, its front to the north-east by the compass; struck on the left after `blow` seconds.
   private func drive(_ sensors: Set<SensorKind>, rate: Double) throws -> [VehicleMessage] {
     let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "status.interval=1"])], file: nil)
+      layers: [
+        ConfigurationLayer(assignments: [
+          "vehicle.id=v", "status.interval=1", "heading.interval=1", "attitude.enabled=true",
+        ])
+      ], file: nil)
     var pipeline = AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
     var messages: [VehicleMessage] = []

@@ -40,7 +40,7 @@ extension AgentConfiguration {
 extension AgentConfiguration.Regions {
   init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     path = reader.optionalText("regions.path")
-    statePath = try reader.text("regions.state")
+    statePath = reader.statePath("regions.state", else: "regions.state")
   }
 }
 
@@ -65,7 +65,7 @@ extension AgentConfiguration.Remote {
       if let problem = RemoteKeys.problem(with: key) { throw reader.problem("remote.keys", problem) }
     }
     rollbackAfter = try reader.number("remote.rollback_after")
-    path = try reader.text("remote.path")
+    path = reader.statePath("remote.path", else: "remote")
     historyLimit = try reader.integer("remote.history_mb") * 1_000_000
     samplesSeconds = try reader.number("remote.samples_seconds")
     samplesRate = try reader.number("remote.samples_rate")

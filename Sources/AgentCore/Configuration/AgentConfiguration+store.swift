@@ -18,7 +18,7 @@ extension AgentConfiguration {
 
 extension AgentConfiguration.Store {
   init(_ reader: ConfigurationReader) throws(ConfigurationError) {
-    path = try reader.text("store.path")
+    path = reader.statePath("store.path", else: "outbox.sqlite")
     outbox = OutboxConfiguration()
     outbox.events = try .init(reader, "events")
     outbox.state = try .init(reader, "state")

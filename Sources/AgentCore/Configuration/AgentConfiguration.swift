@@ -1,10 +1,12 @@
 package import Pipeline
 package import Sensors
-internal import Telemetry
+package import Telemetry
 
 /// Everything that `odographd` can be told, as the modules take it that it configures. `Config/odograph.toml` documents each
 /// key; `ConfigurationKey.all` has their types, ranges and defaults.
 package struct AgentConfiguration: Sendable, Hashable {
+  /// Whose settings are in force where nothing else is said.
+  package var preset: Preset
   package var fleet: String
   package var vehicle: String
   package var topicRoot: String
@@ -35,9 +37,13 @@ extension AgentConfiguration {
   /// - Parameters:
   ///   - layers: what sets keys; the first goes before the others.
   ///   - file: the path of the file, for messages about what is missing.
+  ///   - folders: where things are kept that no key names.
   /// - Throws: `ConfigurationError` naming the place, the key and what it accepts.
-  init(layers: [ConfigurationLayer], file: String?) throws(ConfigurationError) {
-    let reader = ConfigurationReader(layers: layers, file: file)
+  init(
+    layers: [ConfigurationLayer], file: String?, folders: AgentFolders = .system
+  ) throws(ConfigurationError) {
+    let reader = try ConfigurationReader(layers: layers, file: file, folders: folders)
+    preset = reader.preset
     fleet = try reader.text("vehicle.fleet")
     vehicle = try reader.text("vehicle.id")
     topicRoot = try reader.text("mqtt.topic_root")

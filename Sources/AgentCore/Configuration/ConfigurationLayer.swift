@@ -68,7 +68,8 @@ struct ConfigurationLayer: Sendable {
     }
     guard !text.isEmpty else {
       throw ConfigurationError(
-        .unreadable, place: file, problem: "is empty; it must set at least vehicle.id")
+        .unreadable, place: file,
+        problem: "is empty; it must set at least vehicle.id, which odographd init asks for")
     }
     try self.init(toml: text, name: file)
   }
@@ -96,7 +97,7 @@ struct ConfigurationLayer: Sendable {
       guard let value = Self.value(of: entry.value).flatMap(key.accept) else {
         throw ConfigurationError(
           .invalidValue, place: place,
-          problem: "key \(key.path): \(entry.value) is not \(key.accepted)")
+          problem: "key \(key.path): \(entry.value) is not \(key.accepted)\(Self.hint(key, entry.value))")
       }
       settings[key.path] = Setting(value: value, place: place)
     }
@@ -134,7 +135,8 @@ struct ConfigurationLayer: Sendable {
     }
     guard let value else {
       throw ConfigurationError(
-        .invalidValue, place: place, problem: "\"\(text.prefix(80))\" is not \(key.accepted)")
+        .invalidValue, place: place,
+        problem: "\"\(text.prefix(80))\" is not \(key.accepted)\(key.hint(for: text))")
     }
     settings[key.path] = Setting(value: value, place: place)
   }
@@ -159,8 +161,19 @@ struct ConfigurationLayer: Sendable {
   ) -> ConfigurationError {
     let what = isTable ? "unknown table [\(path.prefix(120))]" : "unknown key \(path.prefix(120))"
     let nearest = isTable ? ConfigurationKey.nearestSection(to: path) : ConfigurationKey.nearest(to: path)
-    let hint = nearest.map { "did you mean \($0)?" } ?? "Config/odograph.toml lists every key"
+    let last = path.split(separator: ".").last.map(String.init) ?? path
+    let hint =
+      if last != path, ConfigurationKey.byPath[last] != nil {
+        "\(last) stands before the first table"
+      } else {
+        nearest.map { "did you mean \($0)?" } ?? "Config/odograph.toml lists every key"
+      }
     return ConfigurationError(.unknownKey, place: place, problem: "\(what); \(hint)")
+  }
+
+  private static func hint(_ key: ConfigurationKey, _ value: TOMLValue) -> String {
+    guard case .text(let text) = value else { return "" }
+    return key.hint(for: text)
   }
 
   private static func value(of value: TOMLValue) -> ConfigurationKey.Value? {

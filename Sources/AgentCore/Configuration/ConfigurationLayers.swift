@@ -1,12 +1,15 @@
 internal import Telemetry
 
-/// The places that a configuration comes from: flags over the environment over what was set remotely over the file.
+/// The places that a configuration comes from: flags over the environment over what was set remotely over the file over the
+/// preset that they name.
 package struct ConfigurationLayers: Sendable {
   let flags: ConfigurationLayer
   let environment: ConfigurationLayer
   /// Nil without a file.
   let file: ConfigurationLayer?
   let fileName: String?
+  /// Where things are kept that no key names.
+  let folders: AgentFolders
 
   /// - Parameters:
   ///   - file: the path of a TOML file; nil for none.
@@ -17,23 +20,27 @@ package struct ConfigurationLayers: Sendable {
   {
     self.init(
       flags: try ConfigurationLayer(assignments: assignments),
-      environment: try ConfigurationLayer(environment: environment), file: try Self.read(file), fileName: file
-    )
+      environment: try ConfigurationLayer(environment: environment), file: try Self.read(file),
+      fileName: file,
+      folders: AgentFolders(environment: environment))
   }
 
   init(
-    flags: ConfigurationLayer, environment: ConfigurationLayer, file: ConfigurationLayer?, fileName: String?
+    flags: ConfigurationLayer, environment: ConfigurationLayer, file: ConfigurationLayer?, fileName: String?,
+    folders: AgentFolders = .system
   ) {
     self.flags = flags
     self.environment = environment
     self.file = file
     self.fileName = fileName
+    self.folders = folders
   }
 
   /// The same places with the file as it is now.
   func withFileReadAgain() throws(ConfigurationError) -> ConfigurationLayers {
     ConfigurationLayers(
-      flags: flags, environment: environment, file: try Self.read(fileName), fileName: fileName)
+      flags: flags, environment: environment, file: try Self.read(fileName), fileName: fileName,
+      folders: folders)
   }
 
   /// What all of them say together.
@@ -47,8 +54,11 @@ package struct ConfigurationLayers: Sendable {
   ) throws(ConfigurationError) -> AgentConfiguration {
     let layer = ConfigurationLayer(remote, place: "config/desired")
     return try AgentConfiguration(
-      layers: [flags, environment, layer] + (file.map { [$0] } ?? []), file: fileName)
+      layers: [flags, environment, layer] + (file.map { [$0] } ?? []), file: fileName, folders: folders)
   }
+
+  /// Those that are written down, the first over the others.
+  var written: [ConfigurationLayer] { [flags, environment] + (file.map { [$0] } ?? []) }
 
   /// Where a key is set so that nothing remote can change it; nil when nothing stands over it.
   func override(of path: String) -> String? { flags[path]?.place ?? environment[path]?.place }

@@ -1,11 +1,23 @@
 internal import Spatial
 internal import Telemetry
 
-/// The value of each key from the first layer that sets it, or its default. Values were checked when their layer was made.
+/// The value of each key from the first layer that sets it, or the preset's, or its default. Values were checked when their layer
+/// was made.
 struct ConfigurationReader: Sendable {
   /// The first goes before the others.
   let layers: [ConfigurationLayer]
   let file: String?
+  let folders: AgentFolders
+  let preset: Preset
+
+  init(
+    layers: [ConfigurationLayer], file: String?, folders: AgentFolders
+  ) throws(ConfigurationError) {
+    preset = Preset(chosenBy: layers)
+    self.layers = layers + [try preset.layer()]
+    self.file = file
+    self.folders = folders
+  }
 
   private func value(_ path: String) -> ConfigurationKey.Value? {
     assert(ConfigurationKey.byPath[path] != nil, "there is no key \(path)")
@@ -111,9 +123,24 @@ struct ConfigurationReader: Sendable {
     ConfigurationError(kind, place: place(of: path), problem: "key \(path): \(what)")
   }
 
+  /// A path that a key names, else a name in the folder of what is kept.
+  func statePath(_ path: String, else name: String) -> String {
+    optionalText(path) ?? "\(folders.state)/\(name)"
+  }
+
   private func missing(_ path: String) -> ConfigurationError {
-    ConfigurationError(
-      .missingKey, place: file ?? "configuration",
-      problem: "key \(path) is missing; set it to \(ConfigurationKey.byPath[path]?.accepted ?? "a value")")
+    if path == "vehicle.id", layers.contains(where: { $0[path] != nil }) {
+      return problem(
+        path, "is empty: the vehicle has no name yet; let odographd init ask for it, or write it here",
+        .missingKey)
+    }
+    var problem = "key \(path) is missing; set it to \(ConfigurationKey.byPath[path]?.accepted ?? "a value")"
+    if path == "vehicle.id" {
+      problem += ", or let odographd init write a configuration"
+      if file == nil {
+        problem += " (there is none at \(folders.configurations.joined(separator: " nor at ")))"
+      }
+    }
+    return ConfigurationError(.missingKey, place: file ?? "configuration", problem: problem)
   }
 }

@@ -19,9 +19,16 @@ package struct EnvironmentCheck {
   }
 
   /// Looks at everything; takes at most some seconds a part. No sensor is powered, and nothing is published but an empty message to the topic of `status`, not retained, which no reader takes for one.
-  package func run() -> [Finding] {
-    [Finding(.ok, "configuration", "vehicle \(configuration.fleet)/\(configuration.vehicle)")]
-      + RegionFile.findings(configuration.regions) + clock() + location() + input() + sensors() + store()
+  ///
+  /// - Parameter sources: what `sources()` has found already; nil looks.
+  package func run(sources: [Finding]? = nil) -> [Finding] {
+    [
+      Finding(
+        .ok, "configuration",
+        "vehicle \(configuration.fleet)/\(configuration.vehicle), preset \(configuration.preset.rawValue)")
+    ]
+      + RegionFile.findings(configuration.regions) + clock() + location() + (sources ?? self.sources())
+      + sensors() + store()
       + broker()
   }
 
@@ -65,7 +72,8 @@ package struct EnvironmentCheck {
     return denied + [Finding(.ok, "location", services.authorizationStatus.rawValue)]
   }
 
-  private func input() -> [Finding] {
+  /// Where sensor data comes from: recording, simulation, or what there is of gpsd and IIO devices.
+  package func sources() -> [Finding] {
     switch configuration.input {
     case .simulation: return [Finding(.ok, "input", "simulation")]
     case .replay:
@@ -184,7 +192,7 @@ package struct EnvironmentCheck {
       guard let fault else { return Finding(.ok, subject, path) }
       return Finding(
         .problem, subject, "\(fault.object): \(SystemError.message(for: fault.code))",
-        remedy: "create it for the agent's user, or set \(key)")
+        remedy: "create it for the agent's user, or \(StateFolder.remedy(key))")
     }
     let fault = StateFolder.fault(folder)
     var findings = [finding("store", path, "store.path", fault)]

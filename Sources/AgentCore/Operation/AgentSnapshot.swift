@@ -10,6 +10,8 @@ struct AgentSnapshot: Sendable {
   /// `SystemClock.monotonic`.
   var taken: Int64
   var vehicle: String
+  /// Whose settings are in force where nothing else is said; a remote setting does not change it.
+  var preset: String
   /// The message that would be told now: sources, counters, energy, and what the computer knows of itself.
   var status: StatusMessage
   /// By kind, what has come of it.

@@ -12,12 +12,6 @@ final class ControlSocket {
 
   private static let capacity = 16
 
-  /// Where the socket is unless configured: in the folder that the service manager made, or would make.
-  static func usualPath(environment: [String: String]) -> String {
-    let folder = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map(String.init)
-    return (folder ?? "/run/odographd") + "/control.socket"
-  }
-
   /// Takes the place of a socket that nobody listens on any more.
   /// - Throws: `SystemError`, as when the folder is not there or another agent listens.
   init(path: String) throws(SystemError) {

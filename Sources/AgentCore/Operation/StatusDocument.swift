@@ -33,6 +33,7 @@ enum StatusDocument {
   private static func write(_ snapshot: AgentSnapshot, to json: inout JSONWriter) {
     let now = SystemClock.monotonic
     json.field("vehicle", snapshot.vehicle)
+    json.field("preset", snapshot.preset)
     json.field("age", Double(now - snapshot.taken) * 1e-9, decimals: 3)
     json.field("sensors") { json in
       for (kind, activity) in snapshot.activity.sorted(by: { $0.key < $1.key }) {

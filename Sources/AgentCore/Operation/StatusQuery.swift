@@ -12,9 +12,7 @@ package struct StatusQuery {
 
   /// - Parameter socket: the agent's socket; nil takes the one that the configuration names, or the usual one.
   package init(_ configuration: AgentConfiguration?, socket: String?) {
-    path =
-      socket ?? configuration?.operation.controlSocket
-      ?? ControlSocket.usualPath(environment: ProcessEnvironment.variables)
+    path = socket ?? configuration?.operation.controlSocket ?? AgentFolders.system.listening
   }
 
   /// The document as it came.

@@ -9,7 +9,9 @@ enum StatusText {
     var lines = [
       row(
         "agent",
-        "\(document["vehicle"]?.string ?? "starting"), version \(document["version"]?.string ?? "?")"
+        "\(document["vehicle"]?.string ?? "starting")"
+          + (document["preset"]?.string).map { ", preset \($0)" }.orEmpty
+          + ", version \(document["version"]?.string ?? "?")"
           + (status?["uptime"]?.double).map { ", up \(duration($0))" }.orEmpty)
     ]
     if let stuck = document["stuck"]?.array {

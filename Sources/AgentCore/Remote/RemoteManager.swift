@@ -170,7 +170,8 @@ struct RemoteManager: Sendable {
       file[key] = layers.file?[key]
     }
     let applicable = ConfigurationLayers(
-      flags: layers.flags, environment: layers.environment, file: file, fileName: layers.fileName)
+      flags: layers.flags, environment: layers.environment, file: file, fileName: layers.fileName,
+      folders: layers.folders)
     let configuration = try applicable.configuration(remote: listed)
     self.layers = applicable
     guard configuration != active else { return ([], changed, needsRestart) }

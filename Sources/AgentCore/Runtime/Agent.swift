@@ -94,6 +94,7 @@ package final class Agent: Sendable {
     let duties = try duties(inbox)
     var surroundings = AgentLoop.Surroundings()
     surroundings.vehicle = "\(configuration.fleet)/\(configuration.vehicle)"
+    surroundings.preset = configuration.preset.rawValue
     // What is printed depends on the input alone.
     if output == .broker { surroundings.probe = SystemProbe(store: configuration.store.path) }
     surroundings.regionStates = regionStates
@@ -126,7 +127,11 @@ package final class Agent: Sendable {
       })
     log.info(
       .agentStarted, "started",
-      metadata: ["vehicle": "\(configuration.fleet)/\(configuration.vehicle)", "version": "\(version)"])
+      metadata: [
+        "vehicle": "\(configuration.fleet)/\(configuration.vehicle)",
+        "preset": "\(configuration.preset.rawValue)",
+        "version": "\(version)",
+      ])
     var caretaker = Caretaker(
       signals: signals, ended: ended, duties: duties,
       actions: Caretaker.SignalActions(
@@ -141,6 +146,11 @@ package final class Agent: Sendable {
     log.info(.agentStopped, "stopped")
   }
 
+  /// What else moves the socket, for those who have no part in the system's folders.
+  private static var orRuntimeFolder: String {
+    geteuid() == 0 ? "" : ", or XDG_RUNTIME_DIR to a folder of yours"
+  }
+
   /// What the main thread looks after. Nothing of it is needed for a vehicle to report, so nothing of it keeps the agent
   /// from starting.
   private func duties(_ inbox: AgentInbox) throws -> Caretaker.Duties {
@@ -152,10 +162,11 @@ package final class Agent: Sendable {
     if settings.hasControlSocket, output == .broker || settings.controlSocket != nil {
       do throws(SystemError) {
         duties.control = try ControlSocket(
-          path: settings.controlSocket ?? ControlSocket.usualPath(environment: environment))
+          path: settings.controlSocket ?? AgentFolders(environment: environment).socket)
       } catch {
         log.notice(
-          .controlUnavailable, "odographd status will not find this agent", metadata: ["reason": "\(error)"])
+          .controlUnavailable, "odographd status will not find this agent",
+          metadata: ["reason": "\(error); set control.socket\(Self.orRuntimeFolder)"])
       }
     }
     duties.metrics = settings.metricsFile.map { MetricsFile(path: $0, interval: settings.metricsInterval) }

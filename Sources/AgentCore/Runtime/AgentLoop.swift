@@ -12,6 +12,8 @@ struct AgentLoop: ~Copyable {
   struct Surroundings: Sendable {
     /// Fleet and vehicle, for snapshots.
     var vehicle = ""
+    /// The configuration's, for snapshots.
+    var preset = ""
     /// Reads the computer's health for `status`; nil leaves that out.
     var probe: SystemProbe?
     /// Preserves across restarts which regions the vehicle is in.
@@ -155,7 +157,7 @@ struct AgentLoop: ~Copyable {
     let (now, known) = (feed.now, pipeline.lastKnown)
     snapshots.publish(
       AgentSnapshot(
-        taken: SystemClock.monotonic, vehicle: surroundings.vehicle,
+        taken: SystemClock.monotonic, vehicle: surroundings.vehicle, preset: surroundings.preset,
         status: pipeline.report(.online, at: now),
         activity: activity.kinds(at: now), motion: pipeline.motionReport, location: known,
         locationAge: known.map { max(0, now.seconds(since: $0.location.timestamp)) }, link: delivery.link))

@@ -14,14 +14,16 @@ struct RedactedConfiguration {
 
   init(_ layers: ConfigurationLayers) { self.layers = layers }
 
-  /// `key = value`, with the place where it was set; keys without a value are left out.
+  /// `key = value`, with a mark where something written or the preset sets it; keys without a value are left out.
   var lines: [String] {
-    let all = [layers.flags, layers.environment] + (layers.file.map { [$0] } ?? [])
+    let written = layers.written
+    let preset = try? Preset(chosenBy: written).layer()
     return ConfigurationKey.all.compactMap { key in
-      let setting = all.lazy.compactMap { $0[key.path] }.first
-      guard let value = setting?.value ?? key.defaultValue else { return nil }
+      let setting = written.lazy.compactMap { $0[key.path] }.first
+      guard let value = setting?.value ?? preset?[key.path]?.value ?? key.defaultValue else { return nil }
       let shown = Self.secret.contains(key.path) ? Self.hidden(value) : Redaction.text(Self.plain(value))
-      return "\(key.path) = \(shown)" + (setting == nil ? "" : "  # set")
+      let mark = setting != nil ? "  # set" : preset?[key.path] != nil ? "  # preset" : ""
+      return "\(key.path) = \(shown)\(mark)"
     }
   }
 

@@ -10,6 +10,9 @@ extension ConfigurationKey {
 
   /// Every key there is, in the order of `Config/odograph.toml`, which documents each.
   package static let all: [ConfigurationKey] = [
+    ConfigurationKey(
+      "preset", .oneOf(Preset.allCases.map(\.rawValue)), default: .text(Preset.usual.rawValue)),
+
     ConfigurationKey("vehicle.fleet", .text, default: .text("default")),
     ConfigurationKey("vehicle.id", .text),
 
@@ -49,7 +52,7 @@ extension ConfigurationKey {
       "location.activity", .oneOf(ActivityType.allCases.map(\.rawValue)), default: .text("automotive")),
     ConfigurationKey("location.pauses_automatically", .flag, default: .flag(true)),
     ConfigurationKey(
-      "location.reporting", .oneOf(["distance", "bounded", "significant"]), default: .text("distance")),
+      "location.reporting", .oneOf(["distance", "bounded", "significant"]), default: .text("bounded")),
     ConfigurationKey("location.distance_filter", .number(0...1_000_000), default: .number(0)),
     ConfigurationKey("location.error_bound", .number(0.1...100_000), default: .number(20)),
     ConfigurationKey("location.delay_bound", .number(0...600), default: .number(5)),
@@ -62,12 +65,12 @@ extension ConfigurationKey {
     ConfigurationKey("privacy.accuracy", .number(0...1_000_000), default: .number(0)),
 
     ConfigurationKey("heading.enabled", .flag, default: .flag(true)),
-    ConfigurationKey("heading.interval", .number(0.01...86_400), default: .number(1)),
-    ConfigurationKey("heading.filter", .number(0...180), default: .number(1)),
+    ConfigurationKey("heading.interval", .number(0.01...86_400), default: .number(10)),
+    ConfigurationKey("heading.filter", .number(0...180), default: .number(10)),
     ConfigurationKey(
       "heading.orientation", .oneOf(DeviceOrientation.allCases.map(\.rawValue)), default: .text("portrait")),
 
-    ConfigurationKey("attitude.enabled", .flag, default: .flag(true)),
+    ConfigurationKey("attitude.enabled", .flag, default: .flag(false)),
     ConfigurationKey("attitude.interval", .number(0.01...86_400), default: .number(1)),
     ConfigurationKey(
       "attitude.frame", .oneOf(AttitudeReferenceFrame.allCases.map(\.rawValue)),
@@ -93,7 +96,7 @@ extension ConfigurationKey {
       "motion.orientations", .texts, default: .texts(DeviceOrientation.allCases.map(\.rawValue))),
     ConfigurationKey("sensors.required", .texts, default: .texts([])),
 
-    ConfigurationKey("status.interval", .number(1...86_400), default: .number(60)),
+    ConfigurationKey("status.interval", .number(1...86_400), default: .number(300)),
 
     ConfigurationKey("energy.receiver_mw", .number(0...100_000), default: .number(87)),
     ConfigurationKey("energy.accelerometer_mw", .number(0...100_000), default: .number(0.3)),
@@ -113,7 +116,7 @@ extension ConfigurationKey {
     ConfigurationKey("mqtt.protocol", .oneOf(["5", "3.1.1"]), default: .text("5")),
     ConfigurationKey("mqtt.topic_root", .text, default: .text("odograph/v1")),
     ConfigurationKey("mqtt.profile", .texts, default: .texts(["native"])),
-    ConfigurationKey("mqtt.keepalive", .integer(5...3600), default: .integer(30)),
+    ConfigurationKey("mqtt.keepalive", .integer(5...3600), default: .integer(60)),
     ConfigurationKey("mqtt.keepalive_at_rest", .integer(0...3600), default: .integer(0)),
     ConfigurationKey("mqtt.user", .text),
     ConfigurationKey("mqtt.password_file", .text),
@@ -124,8 +127,9 @@ extension ConfigurationKey {
     ConfigurationKey("mqtt.alpn", .text),
     ConfigurationKey("mqtt.psk_identity", .text),
     ConfigurationKey("mqtt.psk_file", .text),
-    ConfigurationKey("mqtt.link", .oneOf(["always", "bursts", "bursts-at-rest"]), default: .text("always")),
-    ConfigurationKey("mqtt.burst_interval", .number(5...604_800), default: .number(600)),
+    ConfigurationKey(
+      "mqtt.link", .oneOf(["always", "bursts", "bursts-at-rest"]), default: .text("bursts-at-rest")),
+    ConfigurationKey("mqtt.burst_interval", .number(5...604_800), default: .number(1800)),
     ConfigurationKey("mqtt.burst_linger", .number(0...3600), default: .number(5)),
     ConfigurationKey("mqtt.window", .integer(1...1000), default: .integer(100)),
     ConfigurationKey("mqtt.connect_timeout", .number(1...300), default: .number(20)),
@@ -135,9 +139,9 @@ extension ConfigurationKey {
     ConfigurationKey("mqtt.message_expiry", .integer(0...31_536_000), default: .integer(0)),
 
     ConfigurationKey("regions.path", .text),
-    ConfigurationKey("regions.state", .text, default: .text("/var/lib/odographd/regions.state")),
+    ConfigurationKey("regions.state", .text),
 
-    ConfigurationKey("store.path", .text, default: .text("/var/lib/odographd/outbox.sqlite")),
+    ConfigurationKey("store.path", .text),
     ConfigurationKey("store.sync", .oneOf(["everything", "events", "second"]), default: .text("events")),
     ConfigurationKey("store.events_megabytes", .number(0.01...1_000_000), default: .number(64)),
     ConfigurationKey("store.events_days", .number(0...36_500), default: .number(90)),
@@ -172,7 +176,7 @@ extension ConfigurationKey {
     ConfigurationKey("remote.enabled", .flag, default: .flag(false)),
     ConfigurationKey("remote.keys", .texts, default: .texts(RemoteKeys.usual)),
     ConfigurationKey("remote.rollback_after", .number(5...86_400), default: .number(120)),
-    ConfigurationKey("remote.path", .text, default: .text("/var/lib/odographd/remote")),
+    ConfigurationKey("remote.path", .text),
     ConfigurationKey("remote.history_mb", .integer(0...10_000), default: .integer(16)),
     ConfigurationKey("remote.samples_seconds", .number(0...86_400), default: .number(60)),
     ConfigurationKey("remote.samples_rate", .number(1...10_000), default: .number(100)),
@@ -187,7 +191,10 @@ extension ConfigurationKey {
 
   /// The table that a misspelt one probably meant, in brackets; nil when none is near.
   package static func nearestSection(to name: String) -> String? {
-    let sections = Set(all.map { $0.path.prefix { $0 != "." } }).map(String.init).sorted()
+    let sections = Set(all.filter { $0.path.contains(".") }.map { $0.path.prefix { $0 != "." } }).map(
+      String.init
+    )
+    .sorted()
     return Spelling.nearest(to: name, among: sections).map { "[\($0)]" }
   }
 }

@@ -53,6 +53,12 @@ package struct ConfigurationKey: Sendable {
     }
   }
 
+  /// What a text that is not accepted probably meant, as in `; did you mean "car"?`; nothing when none is near.
+  package func hint(for text: String) -> String {
+    guard case .oneOf(let choices) = kind else { return "" }
+    return Spelling.nearest(to: text, among: choices).map { "; did you mean \"\($0)\"?" } ?? ""
+  }
+
   private static func plain(_ number: Double) -> String {
     number == number.rounded() && abs(number) < 1e15 ? String(Int(number)) : String(number)
   }

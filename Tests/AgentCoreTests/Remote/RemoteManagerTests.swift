@@ -12,6 +12,7 @@ import Testing
     [vehicle]
     id = "v"
     [location]
+    reporting = "distance"
     distance_filter = 5
     [mqtt]
     broker = "mqtt://old"

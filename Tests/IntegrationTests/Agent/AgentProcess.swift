@@ -13,9 +13,10 @@ struct AgentProcess {
   ) throws {
     self.directory = try directory ?? TemporaryDirectory()
     var arguments = ["run"] + (print ? ["--print"] : [])
+    // A car tells little, so that these tests would wait for long.
     let defaults = [
       "vehicle.fleet": "test", "vehicle.id": "van", "store.path": self.directory.file("outbox.sqlite"),
-    ]
+    ].merging(Self.tellingMuch) { $1 }
     for (key, value) in defaults.merging(settings, uniquingKeysWith: { $1 }).sorted(by: { $0.key < $1.key }) {
       arguments += ["--set", "\(key)=\(value)"]
     }
@@ -26,6 +27,13 @@ struct AgentProcess {
         "LINES": self.directory.file("lines"), "LOG": self.directory.file("log"),
       ]) { $1 })
   }
+
+  /// Every fix, and heading and attitude every second, over a link that stays.
+  static let tellingMuch = [
+    "location.reporting": "distance", "heading.interval": "1", "heading.filter": "1",
+    "attitude.enabled": "true",
+    "status.interval": "60", "mqtt.link": "always", "mqtt.keepalive": "30", "mqtt.burst_interval": "600",
+  ]
 
   var log: String { Self.text(directory.file("log")) }
 

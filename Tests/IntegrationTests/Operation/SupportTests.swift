@@ -47,7 +47,7 @@ import Testing
     for part in [
       "== agent\nversion ", "== system\nkernel Linux", "mqtt.user = (kept back)  # set",
       "mqtt.password_file = (a file, kept back)  # set", "privacy.zones = (1 kept back)  # set",
-      "location.reporting = \"distance\"", "event=broker.unreachable", "queue.records",
+      "location.reporting = \"bounded\"", "event=broker.unreachable", "queue.records",
       "outbox.sqlite: ", "ok       store", "== estimate\na day with 2 h",
     ] {
       #expect(report.contains(part), "\(part) in \(report)")

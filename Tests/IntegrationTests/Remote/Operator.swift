@@ -108,7 +108,16 @@ struct ManagedAgent {
       speed = 5
       [iio]
       rate = 20
+      # A car tells little, so that these tests would wait for long.
+      [location]
+      reporting = "distance"
+      [heading]
+      interval = 1
+      filter = 1
+      [attitude]
+      enabled = true
       [mqtt]
+      link = "always"
       broker = "mqtt://127.0.0.1:\(broker.port)"
       protocol = "\(version)"
       keepalive = 5

@@ -1,0 +1,91 @@
+internal import Telemetry
+
+/// The configuration that `odographd init` writes: who the vehicle is, where its broker is and what kind of vehicle it is;
+/// all else is the preset's.
+package struct NewConfiguration: Sendable, Hashable {
+  package let preset: String
+  package let vehicle: String
+  package let fleet: String
+  package let broker: String
+
+  /// What the agent would take from the file.
+  package let configuration: AgentConfiguration
+
+  /// - Parameter environment: its variables override the file, as they will when the agent reads it.
+  /// - Throws: `ConfigurationError` whose place is the option of `odographd init` with the fault, or the variable.
+  package init(
+    preset: String, vehicle: String, fleet: String, broker: String, environment: [String: String] = [:]
+  ) throws(ConfigurationError) {
+    (self.preset, self.vehicle, self.fleet, self.broker) = (preset, vehicle, fleet, broker)
+    var layer = ConfigurationLayer()
+    for (option, path, text) in [
+      ("--preset", "preset", preset), ("--vehicle", "vehicle.id", vehicle),
+      ("--fleet", "vehicle.fleet", fleet), ("--broker", "mqtt.broker", broker),
+    ] {
+      guard let key = ConfigurationKey.byPath[path], let value = key.accept(.text(text)) else {
+        let key = ConfigurationKey.byPath[path]
+        throw ConfigurationError(
+          .invalidValue, place: option,
+          problem:
+            "\"\(text.prefix(80))\" is not \(key?.accepted ?? "known")\(key?.hint(for: text) ?? "")")
+      }
+      layer[path] = ConfigurationLayer.Setting(value: value, place: option)
+    }
+    // An empty one would stand for the default.
+    guard !fleet.isEmpty else {
+      throw ConfigurationError(.missingKey, place: "--fleet", problem: "is empty; leave it out, or name one")
+    }
+    configuration = try AgentConfiguration(
+      layers: [try ConfigurationLayer(environment: environment), layer], file: nil,
+      folders: AgentFolders(environment: environment))
+  }
+
+  /// Whether one answer, with others that are right, makes a configuration; else what is wrong with it.
+  static func problem(
+    preset: String = Preset.usual.rawValue, vehicle: String = "v", broker: String = usualBroker
+  ) -> String? {
+    do throws(ConfigurationError) {
+      _ = try NewConfiguration(preset: preset, vehicle: vehicle, fleet: usualFleet, broker: broker)
+      return nil
+    } catch { return error.problem }
+  }
+
+  package static let usualFleet = "default"
+  static let usualBroker = "mqtt://127.0.0.1:1883"
+
+  /// The TOML file.
+  ///
+  /// - Parameter findings: what was found of receiver and sensors, to be remembered as comments.
+  package func text(findings: [Finding]) -> String {
+    let found =
+      findings.isEmpty ? "" : "\n# Found by odographd init:\n" + findings.map { "#   \($0.line)\n" }.joined()
+    return """
+      # Written by odographd init. What is not set here is as the preset has it. Every key is explained in
+      # Config/odograph.toml, which the package has as /usr/share/odographd/odograph.toml.reference.
+      preset = \(Self.quoted(preset))
+
+      [vehicle]
+      fleet = \(Self.quoted(fleet))
+      id = \(Self.quoted(vehicle))
+
+      [mqtt]
+      broker = \(Self.quoted(broker))
+
+      """ + found
+  }
+
+  /// A TOML basic string.
+  private static func quoted(_ text: String) -> String {
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": quoted += "\\\(scalar)"
+      case _ where scalar.value < 0x20 || scalar.value == 0x7f:
+        let digits = String(scalar.value, radix: 16)
+        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+}

@@ -1,0 +1,95 @@
+import AgentCore
+import ArgumentParser
+import Glibc
+
+/// Writes a configuration, checks it and says how to go on.
+struct Init: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Writes a short configuration for this vehicle, looks for its sensors, and checks it.",
+    discussion: """
+      What no option says is asked for on a terminal; where standard input is none, nothing is asked, and what is missing is an \
+      error. The file has the name of a preset (car, truck, asset-tracker, person, test-bench) and what no preset can know.
+
+      Without --config the file is /etc/odographd/odograph.toml for root, else odograph/odograph.toml in the user's configuration \
+      folder ($XDG_CONFIG_HOME, ~/.config). A file that is there is replaced only with --force, or when its vehicle has no name yet, \
+      as in the one that the package installs.
+
+      Examples:
+        odographd init --preset car --vehicle van-1 \\
+          --broker mqtt://broker.example --config van-1.toml
+        odographd init --preset truck --vehicle truck-7 --fleet delivery \\
+          --broker mqtts://broker.example --config truck-7.toml --force
+
+      Exit codes: 0 written, whatever the check found; 1 cannot be written, or is there already; 64 wrong or missing \
+      arguments.
+      """)
+
+  @Option(help: ArgumentHelp("Kind of vehicle.", valueName: "name"))
+  var preset: String?
+
+  @Option(help: ArgumentHelp("The vehicle's name in topics.", valueName: "id"))
+  var vehicle: String?
+
+  @Option(help: ArgumentHelp("The fleet's name in topics.", valueName: "name"))
+  var fleet = NewConfiguration.usualFleet
+
+  @Option(help: ArgumentHelp("The broker, as in mqtts://broker.example.", valueName: "mqtt[s]://host[:port]"))
+  var broker: String?
+
+  @Option(help: ArgumentHelp("Where to write it.", valueName: "file"))
+  var config: String?
+
+  @Flag(help: "Replace a file that is there.")
+  var force = false
+
+  func run() throws {
+    try ending {
+      let environment = ProcessEnvironment.variables
+      let file: ConfigurationFile
+      do throws(ConfigurationError) {
+        file = try ConfigurationFile(config, environment: environment)
+      } catch {
+        throw Failure(error.description, status: 64)
+      }
+      // Before anybody answers questions for nothing.
+      if !force, file.isInUse {
+        throw Failure("\(file.path) is there already; --force replaces it, --config names another")
+      }
+      let new = try configuration(environment)
+      let check = EnvironmentCheck(new.configuration)
+      let sources = check.sources()
+      do { try file.write(new.text(findings: new.configuration.input == .hardware ? sources : [])) } catch {
+        throw Failure("\(error); name another file with --config")
+      }
+      print("written: \(file.path)")
+      let findings = check.run(sources: sources)
+      for finding in findings { print(finding.line) }
+      for line in next(file, new, hasProblems: findings.contains { $0.severity == .problem }) { print(line) }
+    }
+  }
+
+  private func configuration(_ environment: [String: String]) throws -> NewConfiguration {
+    let questions = SetupQuestions.onTerminal()
+    func missing(_ option: String) -> Failure {
+      Failure("\(option) is missing, and nobody can be asked for it; see odographd init --help", status: 64)
+    }
+    guard let vehicle = vehicle ?? questions?.vehicle() else { throw missing("--vehicle") }
+    guard let broker = broker ?? questions?.broker() else { throw missing("--broker") }
+    guard let preset = preset ?? questions?.preset() else { throw missing("--preset") }
+    do throws(ConfigurationError) {
+      return try NewConfiguration(
+        preset: preset, vehicle: vehicle, fleet: fleet, broker: broker, environment: environment)
+    } catch { throw Failure(error.description, status: 64) }
+  }
+
+  private func next(_ file: ConfigurationFile, _ new: NewConfiguration, hasProblems: Bool) -> [String] {
+    let named = file.isUsual ? "" : " --config \(file.path)"
+    let isService = file.isUsual && geteuid() == 0 && access("/run/systemd/system", F_OK) == 0
+    return [
+      "next:" + (hasProblems ? " put right what is a problem above, then odographd check\(named)" : ""),
+      "  odographd run --print\(named)   # what it tells, without a broker",
+      isService ? "  systemctl enable --now odographd" : "  odographd run\(named)",
+      "  odograph watch --broker \(new.broker) --fleet \(new.fleet)   # the other end",
+    ]
+  }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import Pipeline
+import Positioning
+import Spatial
+import Telemetry
+import Testing
+
+@testable import AgentCore
+
+/// The presets that the program has inside, and how they lie below everything that is written down.
+@Suite struct PresetTests {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  private static func load(
+    _ toml: String = "", environment: [String: String] = [:], flags: [String] = []
+  ) throws -> AgentConfiguration {
+    try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(assignments: ["vehicle.id=v"] + flags),
+        ConfigurationLayer(environment: environment), ConfigurationLayer(toml: toml, name: "test.toml"),
+      ], file: "test.toml")
+  }
+
+  @Test func theFilesOfTheTreeAreTheOnesInTheProgram() throws {
+    let folder = Self.root.appending(path: "Config/presets")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    #expect(names == Preset.allCases.map { $0.rawValue + ".toml" }.sorted())
+    for preset in Preset.allCases {
+      let file = folder.appending(path: "\(preset.rawValue).toml")
+      #expect(try preset.text == String(contentsOf: file, encoding: .utf8))
+    }
+  }
+
+  /// A line that says what is so anyway would hide what a preset is about; and names and brokers are each vehicle's own.
+  @Test(arguments: Preset.allCases) func aPresetSaysOnlyWhatDiffers(preset: Preset) throws {
+    let layer = try preset.layer()
+    #expect(layer.settings.isEmpty == (preset == .usual))
+    for (path, setting) in layer.settings {
+      let key = try #require(ConfigurationKey.byPath[path])
+      #expect(setting.value != key.defaultValue, "\(setting.place)")
+      #expect(!["preset", "mqtt.broker"].contains(path) && !path.hasPrefix("vehicle."), "\(setting.place)")
+    }
+  }
+
+  @Test func aFileOverridesOnlyWhatDiffers() throws {
+    let truck = try Self.load("preset = \"truck\"")
+    #expect(truck.preset == .truck && truck.pipeline.location.desiredAccuracy == .bestForNavigation)
+    #expect(truck.pipeline.location.policy == .bounded(error: 50, delay: 10))
+    let other = try Self.load("preset = \"truck\"\n[location]\nerror_bound = 30")
+    #expect(other.pipeline.location.policy == .bounded(error: 30, delay: 10))
+    #expect(other.store == truck.store && other.mqtt == truck.mqtt)
+  }
+
+  @Test func itIsChosenByFlagOverEnvironmentOverFile() throws {
+    let file = "preset = \"truck\""
+    #expect(try Self.load(file, environment: ["ODOGRAPH_PRESET": "person"]).preset == .person)
+    let flagged = try Self.load(
+      file, environment: ["ODOGRAPH_PRESET": "person"], flags: ["preset=asset-tracker"])
+    #expect(flagged.preset == .assetTracker && flagged.pipeline.location.policy == .significant)
+    #expect(try Self.load().preset == .car)
+  }
+
+  /// What is set from afar goes over the file and so over the preset; the preset itself stays the vehicle's own.
+  @Test func remoteSettingsLieOverIt() throws {
+    let layers = try ConfigurationLayers(
+      file: nil, environment: [:], assignments: ["vehicle.id=v", "preset=truck"])
+    let configuration = try layers.configuration(remote: ["location.error_bound": .number(80)])
+    #expect(configuration.pipeline.location.policy == .bounded(error: 80, delay: 10))
+    #expect(RemoteKeys.problem(with: "preset")?.contains("takes a restart") == true)
+  }
+
+  /// A preset that the file chooses anew takes a restart; until then the vehicle goes on under the old one.
+  @Test func anotherPresetWaitsForARestart() throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "odograph-\(UUID()).toml")
+    defer { try? FileManager.default.removeItem(at: directory) }
+    func write(_ text: String) throws { try Data(text.utf8).write(to: directory) }
+    try write("preset = \"truck\"\n[vehicle]\nid = \"v\"\n")
+    let layers = try ConfigurationLayers(file: directory.path, environment: [:], assignments: [])
+    var manager = try RemoteManager(layers: layers, memory: RemoteMemory(), at: .init(nanoseconds: 0))
+    try write("preset = \"person\"\n[vehicle]\nid = \"v\"\n[heading]\nenabled = true\n")
+    let outcome = try manager.reload(layers.withFileReadAgain())
+    #expect(outcome.needsRestart == ["preset"] && outcome.changed == ["heading.enabled"])
+    #expect(manager.active.preset == .truck && manager.active.pipeline.heading.isEnabled)
+  }
+
+  /// Table: what is wrong, and what is said.
+  @Test(arguments: [
+    ("preset = \"trcuk\"", "test.toml:1:10: key preset: \"trcuk\" is not one of \"car\", \"truck\","),
+    ("preset = \"trcuk\"", "did you mean \"truck\"?"),
+    ("preset = \"asset_tracker\"", "did you mean \"asset-tracker\"?"),
+    ("preset = 5", "test.toml:1:10: key preset: 5 is not one of \"car\""),
+    (
+      "[vehicle]\npreset = \"car\"",
+      "test.toml:2:1: unknown key vehicle.preset; preset stands before the first"
+    ),
+    ("[preset]\nname = \"car\"", "key preset: a table is not one of \"car\""),
+    ("prest = \"car\"", "did you mean preset?"),
+  ])
+  func aWrongOneNamesPlaceAndRemedy(toml: String, expected: String) {
+    do {
+      _ = try Self.load(toml)
+      Issue.record("accepted \(toml)")
+    } catch { #expect("\(error)".contains(expected), "\(error)") }
+  }
+
+  @Test func aWrongOneInAFlagIsNamedToo() {
+    do {
+      _ = try Self.load(flags: ["preset=cra"])
+      Issue.record("accepted")
+    } catch {
+      #expect("\(error)".hasPrefix("--set preset: \"cra\" is not one of \"car\", "))
+      #expect("\(error)".hasSuffix("; did you mean \"car\"?"))
+    }
+  }
+
+  @Test func theSupportReportShowsWhereAValueIsFrom() throws {
+    let layers = try ConfigurationLayers(
+      file: nil, environment: [:], assignments: ["vehicle.id=v", "preset=truck", "location.error_bound=7"])
+    let lines = RedactedConfiguration(layers).lines
+    for line in [
+      "preset = \"truck\"  # set", "location.error_bound = 7.0  # set",
+      "location.delay_bound = 10.0  # preset",
+      "gpsd.port = 2947",
+    ] {
+      #expect(lines.contains(line), "\(lines.filter { $0.contains("bound") })")
+    }
+  }
+}
