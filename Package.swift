@@ -248,6 +248,12 @@ if let tested = Context.environment["ODOGRAPH_TESTED"] {
   package.products = []
 }
 
+// Calls into the C library are checked where the compiler knows how long a buffer is.
+for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML"].contains(target.name) {
+  target.cSettings = [.define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release))]
+  target.cxxSettings = [.define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release))]
+}
+
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
   "Bytes", "Fleet", "FleetConsole", "FleetControl", "FleetStore", "JSON", "MQTT", "Platform", "Recordings",

@@ -14,6 +14,10 @@ if [ "${2:-}" = --build-path ]; then build=${3:?--build-path needs a folder}; fi
 # GNU ld, not gold: it packs the relative relocations (a megabyte, all of it touched at the start).
 options=(-c release --static-swift-stdlib --scratch-path "$build" -Xswiftc -Osize -Xswiftc -use-ld=bfd
   -Xlinker --gc-sections -Xlinker -z -Xlinker pack-relative-relocs)
+# As Debian builds its own: addresses bound at the start and read-only from then on, C with stack protector
+# (and fortified calls, see Package.swift).
+options+=(-Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker -T -Xlinker "$PWD/Deploy/relro.ld"
+  -Xcc -fstack-protector-strong -Xcc -fstack-clash-protection)
 case $product in
   # With start-stop-gc it leaves out what only the tables of Swift metadata name, which lld and mold keep, ICU with it.
   odographd) options+=(-Xlinker -z -Xlinker start-stop-gc -Xlinker "--version-script=$PWD/Deploy/exports.map") ;;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the packages into a fresh Debian 12 with apt, sets up broker and vehicle as Config/mosquitto/README.md says, runs the
-# agent as its system user, also under the restrictions of its unit, sees the vehicle over mutual TLS, upgrades, purges.
+# Installs the packages into a fresh Debian 12 with apt, upgrades them untouched, follows README.md to a first vehicle, sets up
+# broker and vehicle as Config/mosquitto/README.md says, runs the agent as its system user, also under the restrictions of its
+# unit, sees the vehicle over mutual TLS, upgrades again, purges.
 # Everything happens in a folder and in namespaces of its own; nothing is left behind, and no port of this machine is used.
 #
 # usage: Deploy/install-check.sh [--packages DIR]
@@ -10,6 +11,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
 . Deploy/packages.sh
+# shellcheck source=Deploy/newcomer.sh
+. Deploy/newcomer.sh
 
 fail() { echo "installation: $1" >&2; exit 1; }
 passed() { printf 'ok  %-76s %4s s\n' "$1" "$SECONDS"; }
@@ -18,13 +21,6 @@ passed() { printf 'ok  %-76s %4s s\n' "$1" "$SECONDS"; }
 
 # in_root COMMAND...
 in_root() { chroot "$root" "$@"; }
-
-setting() { # KEY VALUE: sets a key of the vehicle's configuration, or takes it out of its comment
-  local file=$root/etc/odographd/odograph.toml begin="$1 = "
-  grep -q "^$begin" "$file" || begin="# $begin"
-  grep -q "^$begin" "$file" || fail "odograph.toml has no key $1"
-  sed -i "0,/^$begin.*/s||$1 = $2|" "$file"
-}
 
 watch_once() {
   in_root odograph watch --once --broker mqtts://localhost --ca /etc/mosquitto/certs/ca.crt \
@@ -64,6 +60,66 @@ vehicle_runs() { # HOW COMMAND...: starts the agent, sees it online and, after S
   is offline || fail "the vehicle is not seen going, $how"
 }
 
+# upgrade VERSION OPTION...: as somebody does it who is not there to answer.
+upgrade() {
+  local version=$1
+  shift
+  in_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" "/root/$version/odographd.deb" "/root/$version/odograph.deb" \
+    </dev/null >"$root/tmp/apt" 2>&1 || { cat "$root/tmp/apt" >&2; fail "the upgrade to $version"; }
+  # shellcheck disable=SC2016 # dpkg's own
+  [[ $(in_root dpkg-query -W -f '${Version}' odographd) = *+$version ]] || fail "the upgrade to $version is not installed"
+}
+
+# beside: what dpkg has put beside the configuration.
+beside() { find "$root/etc/odographd" -name 'odograph.toml.*' -printf '%f\n'; }
+
+untouched_upgrade() {
+  local configuration=$root/etc/odographd/odograph.toml
+  upgrade upgrade1
+  grep -q 'upgrade1 brings' "$configuration" || fail "an upgrade leaves an old default in an untouched configuration"
+  [ -z "$(beside)" ] || fail "an upgrade of an untouched configuration leaves $(beside)"
+  passed "an upgrade with another default asks nothing, and an untouched configuration follows"
+}
+
+first_vehicle() {
+  local line commands=0
+  in_root install -d -o mosquitto /run/mosquitto
+  chroot "$root" mosquitto -c /etc/mosquitto/mosquitto.conf >"$root/tmp/mosquitto" 2>&1 &
+  local broker=$!
+  # A receiver that is plugged in.
+  chroot "$root" gpsd -n -N udp://127.0.0.1:5947 >"$root/tmp/gpsd" 2>&1 &
+  local gpsd=$! agent=
+  receiver 5947 &
+  local receiver=$!
+  if ! wait_for_port 1883 || ! wait_for_port 2947; then fail "the packages' own mosquitto and gpsd do not start"; fi
+  local started=$SECONDS
+  while read -r line; do
+    case $line in
+      'systemctl enable --now odographd')
+        # What its unit runs, under its restrictions; there is no systemd in here.
+        Deploy/confine.py "$root/lib/systemd/system/odographd.service" "$root" \
+          /usr/bin/odographd run --config /etc/odographd/odograph.toml >"$root/tmp/odographd" 2>&1 &
+        agent=$!
+        ;;
+      'odograph watch')
+        until in_root odograph watch --once >"$root/tmp/watch" 2>&1 && shows_location "$root/tmp/watch" >"$root/tmp/seen"; do
+          [ $((SECONDS - started)) -le 90 ] || { cat "$root"/tmp/{odographd,watch,gpsd} >&2; fail "no location in odograph watch"; }
+          sleep 0.5
+        done
+        ;;
+      *) in_root bash -c "$line" >"$root/tmp/said" 2>&1 </dev/null || { cat "$root/tmp/said" >&2; fail "$line: status $?"; } ;;
+    esac
+    commands=$((commands + 1))
+    printf '  %4s s  %s\n' $((SECONDS - started)) "$line"
+  done < <(readme_commands first-vehicle)
+  cat "$root/tmp/seen"
+  [ "$commands" -gt 2 ] || fail "README.md has no block first-vehicle"
+  [ "$commands" -le 5 ] || fail "$commands commands to the first location, at most 5 are asked"
+  kill "$agent" "$broker" "$gpsd" "$receiver"
+  wait "$agent" "$broker" "$gpsd" "$receiver" || true
+  passed "from init to the first location in odograph watch: $commands commands, $((SECONDS - started)) s"
+}
+
 inside() {
   ip link set lo up
   mount -t proc proc "$root/proc"
@@ -73,6 +129,12 @@ inside() {
 
   in_root odographd --version
   in_root odograph --version
+  in_root odographd run --print --config /usr/share/doc/odographd/examples/drive/odograph.toml >"$root/tmp/example" 2>"$root/tmp/said" ||
+    { cat "$root/tmp/said" >&2; fail "the example does not play"; }
+  grep -q '/location"' "$root/tmp/example" || fail "the example tells no location"
+  passed "the example that is installed plays: $(wc -l <"$root/tmp/example") messages"
+  untouched_upgrade
+  first_vehicle
 
   # Config/mosquitto/README.md
   local kit=/usr/share/odograph/mosquitto authority=/root/authority
@@ -96,16 +158,24 @@ inside() {
   in_root install -d -o odographd -m 0500 /run/credentials/odographd.service
   in_root install -o odographd -m 0400 /etc/odographd/credentials/van-1.key \
     /run/credentials/odographd.service/mqtt_van-1.key
-  in_root cp /usr/share/odographd/odograph.toml.reference /etc/odographd/odograph.toml
-  setting fleet '"acme"'
-  setting id '"van-1"'
-  setting broker '"mqtts://localhost"'
-  setting ca_file '"/etc/odographd/ca.crt"'
-  setting certificate_file '"/etc/odographd/van-1.crt"'
-  setting key_file '"/run/credentials/odographd.service/mqtt_van-1.key"'
-  setting mode '"replay"'
-  setting position '"/etc/odographd/drive.nmea"'
-  setting date '"2026-11-21"'
+  cat >"$root/etc/odographd/odograph.toml" <<'TOML'
+[vehicle]
+fleet = "acme"
+id = "van-1"
+
+[mqtt]
+broker = "mqtts://localhost"
+ca_file = "/etc/odographd/ca.crt"
+certificate_file = "/etc/odographd/van-1.crt"
+key_file = "/run/credentials/odographd.service/mqtt_van-1.key"
+
+[input]
+mode = "replay"
+
+[replay]
+position = "/etc/odographd/drive.nmea"
+date = "2026-11-21"
+TOML
   drive >"$root/etc/odographd/drive.nmea"
 
   local agent=(/usr/bin/odographd run --config /etc/odographd/odograph.toml)
@@ -125,12 +195,13 @@ inside() {
   timeout -s TERM 5 chroot --userspec=odographd:odographd "$root" "${agent[@]}" >"$root/tmp/odographd" 2>&1 || true
   local before
   before=$(kept)
-  in_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Dpkg::Options::=--force-confold \
-    /root/upgrade/odographd.deb /root/upgrade/odograph.deb >"$root/tmp/apt" 2>&1 || { cat "$root/tmp/apt" >&2; fail "the upgrade"; }
-  # shellcheck disable=SC2016 # dpkg's own
-  [ "$(in_root dpkg-query -W -f '${Version}' odographd)" = "$next" ] || fail "the upgrade is not installed"
+  upgrade upgrade2
   [ "$(kept)" = "$before" ] || fail "the upgrade has changed what it must keep: $(diff <(echo "$before") <(kept) || true)"
-  [ -f "$root/etc/odographd/odograph.toml.dpkg-dist" ] || fail "the new configuration is not put beside the changed one"
+  [ -z "$(beside)" ] || fail "an upgrade with the same default leaves $(beside)"
+  passed "an upgrade with the same default asks nothing, and a changed configuration is kept"
+  upgrade upgrade3 -o Dpkg::Options::=--force-confold
+  [ "$(kept)" = "$before" ] || fail "the upgrade has changed what it must keep: $(diff <(echo "$before") <(kept) || true)"
+  [ "$(beside)" = odograph.toml.dpkg-dist ] || fail "the new configuration is not put beside the changed one"
   chroot "$root" mosquitto -c /etc/mosquitto/mosquitto.conf >"$root/tmp/mosquitto" 2>&1 &
   broker=$!
   wait_for_port 8883
@@ -184,7 +255,7 @@ PYTHON
 }
 
 if [ -n "${ODOGRAPH_INSTALL_ROOT:-}" ]; then
-  root=$ODOGRAPH_INSTALL_ROOT next=$ODOGRAPH_INSTALL_NEXT
+  root=$ODOGRAPH_INSTALL_ROOT
   SECONDS=$ODOGRAPH_INSTALL_SECONDS
   inside
   exit 0
@@ -229,20 +300,27 @@ mmdebstrap --quiet --variant=minbase bookworm "$root" >"$work/log" 2>&1 ||
   { cat "$work/log" >&2; fail "no Debian 12 could be made; is a mirror in reach?"; }
 passed "a fresh Debian 12"
 
-mkdir -p "$root/root/packages" "$root/root/upgrade"
+# revision PRODUCT VERSION SOURCE: that package again, newer; and with another default in upgrade1 and upgrade3.
+revision() {
+  local product=$1 version=$2 source=$3
+  dpkg-deb -R "$source" "$work/next"
+  sed -i "s/^Version: .*/&+$version/" "$work/next/DEBIAN/control"
+  if [ "$version" != upgrade2 ] && [ -f "$work/next/etc/odographd/odograph.toml" ]; then
+    echo "# A line that $version brings." >>"$work/next/etc/odographd/odograph.toml"
+  fi
+  mkdir -p "$root/root/$version"
+  dpkg-deb --root-owner-group -Znone -b "$work/next" "$root/root/$version/$product.deb" >/dev/null
+  rm -r "$work/next"
+}
+
+mkdir -p "$root/root/packages"
 for product in odographd odograph; do
-  file=$(find "$packages" -name "${product}_*.deb" | sort -V | tail -n 1)
+  file=$(find "$packages" -name "${product}_*_$(dpkg --print-architecture).deb" | sort -V | tail -n 1)
   [ -n "$file" ] || fail "no package of $product in $packages"
   cp "$file" "$root/root/packages/$product.deb"
-  # The next revision: the same, but for a configuration file that its maker has changed, too.
-  dpkg-deb -R "$file" "$work/next"
-  next=$(dpkg-deb -f "$file" Version)+upgrade1
-  sed -i "s/^Version: .*/Version: $next/" "$work/next/DEBIAN/control"
-  if [ -f "$work/next/etc/odographd/odograph.toml" ]; then
-    echo "# A line that the next version brings." >>"$work/next/etc/odographd/odograph.toml"
-  fi
-  dpkg-deb --root-owner-group -Znone -b "$work/next" "$root/root/upgrade/$product.deb" >/dev/null
-  rm -r "$work/next"
+  revision "$product" upgrade1 "$file"
+  revision "$product" upgrade2 "$root/root/upgrade1/$product.deb"
+  revision "$product" upgrade3 "$root/root/upgrade2/$product.deb"
 done
 
 echo "127.0.0.1 localhost" >"$root/etc/hosts"
@@ -250,12 +328,12 @@ echo "127.0.0.1 localhost" >"$root/etc/hosts"
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod +x "$root/usr/sbin/policy-rc.d"
 unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" env DEBIAN_FRONTEND=noninteractive \
-  sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends mosquitto openssl \
+  sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends mosquitto gpsd openssl \
     /root/packages/odographd.deb /root/packages/odograph.deb' >"$work/log" 2>&1 ||
   { cat "$work/log" >&2; fail "apt does not install the packages"; }
 passed "apt installs both packages and a broker"
 
-ODOGRAPH_INSTALL_ROOT=$root ODOGRAPH_INSTALL_NEXT=$next ODOGRAPH_INSTALL_SECONDS=$SECONDS \
+ODOGRAPH_INSTALL_ROOT=$root ODOGRAPH_INSTALL_SECONDS=$SECONDS \
   unshare --mount --net --pid --fork --kill-child --mount-proc "$PWD/Deploy/install-check.sh" &
 inner=$!
 wait "$inner"

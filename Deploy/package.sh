@@ -2,21 +2,31 @@
 # Builds the Debian packages odographd and odograph, the Swift runtime linked in, and prints their paths.
 #
 # usage: Deploy/package.sh [--output DIR] [--revision N] [--build-path DIR]
+#          [--architecture ARCH --programs DIR --root DIR --emulator COMMAND]
 #   --output      where the packages go (default: .build-packages)
 #   --revision    the Debian revision, for a package that is built again without a new version (default: 1)
 #   --build-path  where Swift builds (default: .build-static)
+# For another architecture, as Deploy/arm64.sh does it:
+#   --architecture  Debian's name of it
+#   --programs      take odographd and odograph from there, stripped, and build nothing but the tool for manual pages
+#   --root          a Debian with debhelper and the libraries of both architectures, in which it is packed
+#   --emulator      what runs those programs here
 # The version is the one of Sources/CBuild/include/CBuild.h.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
 . Deploy/packages.sh
 
-output=.build-packages revision=1 build=.build-static
+output=.build-packages revision=1 build=.build-static architecture=$(dpkg --print-architecture) programs='' root='' emulator=''
 while [ $# -gt 0 ]; do
   case $1 in
     --output) output=${2:?--output needs a folder} ;;
     --revision) revision=${2:?--revision needs a number} ;;
     --build-path) build=${2:?--build-path needs a folder} ;;
+    --architecture) architecture=${2:?--architecture needs a name} ;;
+    --programs) programs=${2:?--programs needs a folder} ;;
+    --root) root=${2:?--root needs a folder} ;;
+    --emulator) emulator=${2:?--emulator needs a command} ;;
     *) echo "usage: Deploy/package.sh [--output DIR] [--revision N] [--build-path DIR]" >&2; exit 64 ;;
   esac
   shift 2
@@ -35,10 +45,21 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source=$work/odograph
 mkdir -p "$source"/{bin,libexec,contract}
+runnable=$source/bin
+if [ -n "$emulator" ]; then runnable=$work/runnable && mkdir "$runnable"; fi
 for product in odographd odograph; do
-  binary=$(Deploy/build-static.sh "$product" --build-path "$build")
-  strip --remove-section=.comment -o "$source/bin/$product" "$binary"
+  if [ -n "$programs" ]; then
+    cp "$programs/$product" "$source/bin"
+  else
+    binary=$(Deploy/build-static.sh "$product" --build-path "$build")
+    strip --remove-section=.comment -o "$source/bin/$product" "$binary"
+  fi
+  if [ -n "$emulator" ]; then
+    printf '#!/bin/sh\nexec %s %s "$@"\n' "$emulator" "$source/bin/$product" >"$runnable/$product"
+    chmod +x "$runnable/$product"
+  fi
 done
+Deploy/hardened.sh "$source"/bin/* >&2
 
 cp -r Deploy/debian "$source/debian"
 if [ "$noted" != "$version-$revision" ]; then
@@ -51,13 +72,16 @@ fi
 cp Deploy/systemd/odographd.service "$source/debian/odographd.service"
 cp Deploy/udev/60-odograph.rules "$source/debian/odographd.odograph.udev"
 cp Deploy/systemd/back-off Deploy/udev/iio-access "$source/libexec"
-cp Config/odograph.toml "$source/odograph.toml.reference"
 cp Config/profile.toml CHANGELOG.md Deploy/THIRD-PARTY.md "$source"
+cp Config/odograph.toml "$source/odograph.toml.reference"
 cp -r Config/mosquitto "$source/mosquitto"
 cp -r Config/asyncapi.yaml Config/schemas "$source/contract"
+cp -r Config/examples "$source"
+# The recording is played from where it is installed.
+sed -i 's|Config/examples/|/usr/share/doc/odographd/examples/|' "$source"/examples/*/*.toml
 
 # Manual pages and completions, laid out as below /usr/share.
-Deploy/documentation.sh --programs "$source/bin" "$source/share"
+Deploy/documentation.sh --programs "$runnable" --build-path "$build" "$source/share"
 for product in odographd odograph; do
   # A completion is read by a shell that runs already.
   sed -i '1{/^#!/d}' "$source/share/bash-completion/completions/$product"
@@ -70,8 +94,19 @@ for product in odographd odograph; do
 done
 
 # SOURCE_DATE_EPOCH goes by the changelog inside; the binaries are built.
-(cd "$source" && DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage --build=binary --no-sign --no-check-builddeps) \
-  >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+pack=(env DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage --build=binary --no-sign --no-check-builddeps
+  "--host-arch=$architecture")
+if [ -n "$root" ]; then
+  place=$(mktemp -d -p "$root/tmp")
+  trap 'rm -rf "$work" "$place"' EXIT
+  cp -r "$source" "$place"
+  # shellcheck disable=SC2016 # the inner shell's own
+  chroot "$root" bash -c 'cd "$1" && shift && "$@"' bash "${place#"$root"}/odograph" "${pack[@]}" >"$work/log" 2>&1 ||
+    { cat "$work/log" >&2; exit 1; }
+  mv "$place"/*.deb "$work"
+else
+  (cd "$source" && "${pack[@]}") >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+fi
 mkdir -p "$output"
 for product in odographd odograph; do
   file=$(cd "$work" && ls "${product}_"*.deb)

@@ -118,9 +118,12 @@ compute() {
   documentation || status=1
   step "footprint"
   check Deploy/footprint.sh Deploy/footprint.sh || status=1
+  check Deploy/hardened.sh Deploy/hardened.sh .build-static/release/odographd || status=1
   step "unit, rules, broker kit"
   check Deploy/unit-check.sh Deploy/unit-check.sh || status=1
   check Deploy/kit-check.sh Deploy/kit-check.sh || status=1
+  step "from README to a first vehicle"
+  check Deploy/first-vehicle.sh Deploy/first-vehicle.sh --programs .build/debug || status=1
   return $status
 }
 # What goes on beside the integration tests that come first.

@@ -1,5 +1,9 @@
 """Runs every command, configuration and piece of Swift that the documentation shows.
 
+Words after a block's language say more of it. After sh: `status=1,2`, the statuses that its commands have, and NAME=VALUE, what
+is in the environment meanwhile, for a world in which something is wrong. `text said` shows what the commands before it have
+printed: each of its lines is found there, "…" being anything.
+
 usage: examples.py PROGRAMS-DIR POSTGRES-URL   prints "language,count" lines; faults go to standard error, status 1
 """
 
@@ -90,7 +94,9 @@ class Examples:
     def shell(self, block, room):
         log = room / ".statuses"
         log.unlink(missing_ok=True)
-        script = ["exec 2>&1"]
+        given = dict(word.split("=", 1) for word in block.detail.split() if "=" in word)
+        expected = set(given.pop("status", "").split(",")) - {""}
+        script = ["exec 2>&1"] + [f'export {name}="{value}"' for name, value in given.items()]
         for command in block.text.replace("\\\n", " ").split("\n"):
             if not command.strip() or command.lstrip().startswith("#") or self.exceptions.cover(command.strip()):
                 continue
@@ -100,16 +106,30 @@ class Examples:
             # A program of ours notes its own status; this is for all others, and grep may find nothing.
             fine = "01" if "grep" in command else "0"
             script.append(self.world.here(command))
-            if "odograph" not in command.split("#")[0]:
+            if "odograph" not in command.split("#")[0] and not expected:
                 script.append(f'status=$?; [[ {fine} = *$status* ]] || echo "$status other" >>"$STATUS_LOG"')
         ran = subprocess.run(["bash", "-c", "\n".join(script)], cwd=room, env=self.world.environment(room),
                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1800)
+        (room / ".said").write_text(ran.stdout)
         for line in log.read_text().splitlines() if log.exists() else []:
             status, _, command = line.partition(" ")
+            if expected:
+                if status not in expected:
+                    return f"{block.place}: {command}: status {status}, not {block.detail}\n{ran.stdout}"
+                continue
             # A comparison may differ, and this machine has no sensors for the agent's check.
             fine = {"0"} | ({"1"} if " diff" in command else set()) | ({"2"} if command.startswith("odographd check") else set())
             if status not in fine:
                 return f"{block.place}: {command}: status {status}\n{ran.stdout}"
+        return None
+
+    def text(self, block, room):
+        """What the block before has printed, where it is shown."""
+        said = (room / ".said").read_text()
+        for line in block.text.splitlines():
+            if not re.search(".*".join(re.escape(part) for part in line.split("…")), said):
+                return f"{block.place}: not said: {line}\n{said}"
+        self.count("outputs")
         return None
 
     def toml(self, block, room):
@@ -172,13 +192,14 @@ class Examples:
 
     def session(self, found):
         """What is wrong with the blocks of a page, one after the other."""
-        kinds = {"sh": self.shell, "toml": self.toml, "json": self.json, "swift": self.swift, "csv": self.csv,
-                 **dict.fromkeys(INTERPRETERS, self.program)}
+        kinds = {"sh": self.shell, "text said": self.text, "toml": self.toml, "json": self.json, "swift": self.swift,
+                 "csv": self.csv, **dict.fromkeys(INTERPRETERS, self.program)}
         room = self.together(found[0].place)
         faults = []
         for block in found:
-            if block.language in kinds:
-                faults.append(kinds[block.language](block, room))
+            kind = kinds.get(f"{block.language} {block.detail}") or kinds.get(block.language)
+            if kind:
+                faults.append(kind(block, room))
             elif not self.exceptions.cover(block.language):
                 faults.append(f"{block.place}: nobody runs {block.language!r}; teach examples.py, or say why not")
         return list(filter(None, faults))

@@ -28,7 +28,8 @@ class World:
         self.programs = pathlib.Path(programs)
         self.postgres = postgres
         self.children = []
-        self.port, self.tls_port = free_port(), free_port()
+        # The last lets nobody in.
+        self.port, self.tls_port, self.closed_port = free_port(), free_port(), free_port()
         for name in ("bin", "config/odograph", "etc", "run", "state"):
             (self.folder / name).mkdir(parents=True)
         self._certificates()
@@ -46,9 +47,11 @@ class World:
 
     def _broker(self):
         (self.folder / "mosquitto.conf").write_text(
-            f"per_listener_settings false\nallow_anonymous true\npersistence false\nuser root\n"
-            f"listener {self.port} 127.0.0.1\n"
-            f"listener {self.tls_port} 127.0.0.1\ncertfile {self.folder}/ca.pem\nkeyfile {self.folder}/ca.key\n"
+            f"per_listener_settings true\npersistence false\nuser root\n"
+            f"listener {self.port} 127.0.0.1\nallow_anonymous true\n"
+            f"listener {self.tls_port} 127.0.0.1\nallow_anonymous true\n"
+            f"certfile {self.folder}/ca.pem\nkeyfile {self.folder}/ca.key\n"
+            f"listener {self.closed_port} 127.0.0.1\nallow_anonymous false\n"
         )
         program = shutil.which("mosquitto", path=os.environ["PATH"] + ":/usr/sbin")
         self._start([program, "-c", self.folder / "mosquitto.conf"], "mosquitto.log")
@@ -91,8 +94,10 @@ class World:
             shim.write_text(
                 f"#!/bin/bash\nlimit={LIMIT} stopped=124\n"
                 f'for word in {ENDLESS}; do [ "$1" = "$word" ] && limit={PATIENCE} stopped=0; done\n'
+                # A drive whose length is given ends by itself.
+                f'[ -n "$ODOGRAPH_SIMULATION_DURATION" ] && limit={LIMIT} stopped=124\n'
                 # These ask the vehicle that listens; others run beside it.
-                f'case "$1" in status | support) export RUNTIME_DIRECTORY={self.folder}/run ;; esac\n'
+                f'case "$1" in status | support) export RUNTIME_DIRECTORY="${{RUNTIME_DIRECTORY:-{self.folder}/run}}" ;; esac\n'
                 f'timeout -k 20 -s INT "$limit" "{self.programs}/{program}" "$@"\nstatus=$?\n'
                 f'[ "$status" -eq 124 ] && status=$stopped\n'
                 f'echo "$status {program} $*" >>"$STATUS_LOG"\nexit "$status"\n'
@@ -157,6 +162,8 @@ class World:
             ("mqtt://broker.example:1883", f"mqtt://{plain}"),
             ("mqtt://broker.example", f"mqtt://{plain}"),
             ("mqtt://10.0.0.5", f"mqtt://{plain}"),
+            ("mqtt://closed.example", f"mqtt://127.0.0.1:{self.closed_port}"),
+            ("mqtt://silent.example", "mqtt://127.0.0.1:1"),
             # Nobody signs a certificate for this machine that its system believes.
             ("mqtts://ann@broker.example", f"mqtts://ann@{tls} --ca {self.folder}/ca.pem"),
             ("mqtts://broker.example", f"mqtts://{tls}"),
@@ -201,6 +208,7 @@ class World:
             "HOME": str(room),
             "STATUS_LOG": str(room / ".statuses"),
             "NO_COLOR": "1",
+            "WORLD": str(self.folder),
         }
 
     def close(self):

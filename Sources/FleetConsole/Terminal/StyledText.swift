@@ -189,7 +189,7 @@ enum DisplayWidth {
     default: break
     }
     return inUTF8Locale {
-      let width = Int(wcwidth(wchar_t(bitPattern: value)))
+      let width = Int(wcwidth(wchar_t(truncatingIfNeeded: value)))
       return width < 0 ? nil : min(width, 2)
     }
   }

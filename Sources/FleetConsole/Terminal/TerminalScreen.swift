@@ -27,16 +27,21 @@ struct TerminalScreen: ~Copyable {
       throw .usage("take over", "the terminal", SystemError.message(for: errno))
     }
     TerminalRescue.arm(input: input, output: output, original: original)
-    resume()
+    // Not `resume()`: Swift 6.2 calls nothing that mutates once constants are set.
+    takeOver()
   }
 
   deinit { TerminalRescue.restore() }
 
   /// Takes the terminal over, at first and after `suspend()`. The next frame is drawn whole.
   mutating func resume() {
+    takeOver()
+    shown = nil
+  }
+
+  private func takeOver() {
     TerminalRescue.enterRawMode()
     write(Self.enter)
-    shown = nil
   }
 
   /// Gives the terminal back, for the time that the process is stopped.
