@@ -114,6 +114,8 @@ compute() {
   run_tests unit debug --skip '^IntegrationTests\.' --skip "$(some_of "${computing[@]}")" || status=1
   step "documentation"
   documentation || status=1
+  step "Swift examples, outside of the repository"
+  check Deploy/examples-check.sh Deploy/examples-check.sh || status=1
   step "footprint"
   check Deploy/footprint.sh Deploy/footprint.sh || status=1
   step "unit, rules, broker kit"
