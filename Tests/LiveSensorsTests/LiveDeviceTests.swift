@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func headingsAndRegionsComeOfOneDrive() async throws {
-    let configuration = simulation(seconds: 120)
+    let configuration = simulation(seconds: 240)
     var monitor = RegionMonitor()
     let start = configuration.route.waypoints[0].coordinate
     try monitor.add(Region(identifier: "start", center: start, radius: 60))
