@@ -18,6 +18,7 @@ let package = Package(
     .library(name: "SensorsGPSD", targets: ["SensorsGPSD"]),
     .library(name: "Motion", targets: ["Motion"]),
     .library(name: "Positioning", targets: ["Positioning"]),
+    .library(name: "LiveSensors", targets: ["LiveSensors"]),
     .library(name: "Telemetry", targets: ["Telemetry"]),
     .library(name: "StoreAndForward", targets: ["StoreAndForward"]),
     .library(name: "MQTT", targets: ["MQTT"]),
@@ -62,7 +63,15 @@ let package = Package(
       name: "SensorsGPSD",
       dependencies: ["Bytes", "CGPS", "JSON", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(name: "Motion", dependencies: ["Bytes", "Platform", "Sensors", "Spatial"]),
-    .target(name: "Positioning", dependencies: ["Bytes", "Motion", "Sensors", "Spatial"]),
+    .target(name: "Positioning", dependencies: ["Bytes", "Motion", "Platform", "Sensors", "Spatial"]),
+    // Wires sources to managers: the agent's inputs, and those of programs outside of this package. No MQTT, no store.
+    .target(
+      name: "LiveSensors",
+      dependencies: [
+        "Motion", "Platform", "Positioning", "Recordings", "Sensors", "SensorsGPSD", "SensorsIIO",
+        "Simulation",
+        "Spatial",
+      ]),
     .target(name: "Telemetry", dependencies: ["JSON", "Motion", "Positioning", "Spatial"]),
     // Pure: from inputs to messages. It links nothing that does I/O; Deploy/pure.sh fails when it does.
     .target(
@@ -81,7 +90,8 @@ let package = Package(
     .target(
       name: "AgentCore",
       dependencies: [
-        "Bytes", "CStandardError", "JSON", "Motion", "MQTT", "Pipeline", "Platform", "Positioning",
+        "Bytes", "CStandardError", "JSON", "LiveSensors", "Motion", "MQTT", "Pipeline", "Platform",
+        "Positioning",
         "Recordings", "Sensors",
         "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TOML",
         .product(name: "Logging", package: "swift-log"),
@@ -161,6 +171,13 @@ let package = Package(
         "Motion", "Positioning", "Recordings", "Sensors", "Simulation", "Spatial", "TestSupport",
       ]),
     .testTarget(
+      name: "LiveSensorsTests",
+      dependencies: [
+        "LiveSensors", "Motion", "Platform", "Positioning", "Recordings", "Sensors", "SensorsGPSD",
+        "SensorsIIO",
+        "Simulation", "Spatial", "TestSupport",
+      ]),
+    .testTarget(
       name: "TelemetryTests",
       dependencies: [
         "JSON", "Motion", "Positioning", "Recordings", "Sensors", "Spatial", "Telemetry", "TestSupport",
@@ -216,7 +233,8 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "Fleet", "JSON", "Motion", "MQTT", "Pipeline", "Platform", "Positioning", "Recordings",
+        "AgentCore", "Fleet", "JSON", "LiveSensors", "Motion", "MQTT", "Pipeline", "Platform", "Positioning",
+        "Recordings",
         "Sensors", "SensorsGPSD", "SensorsIIO", "SQLite", "Simulation", "Spatial", "StoreAndForward",
         "Telemetry",
         "TestSupport",

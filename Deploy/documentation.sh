@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes what people read about the programs and libraries, and fails on what is wrong in it: manual pages and shell
-# completions of both programs, and a DocC archive of each library product.
+# completions of both programs, and one DocC archive with one index of all library products.
 #
 # usage: Deploy/documentation.sh [--programs DIR] [--build-path DIR] OUTPUT-DIR
 #   --programs DIR     take odograph and odographd from DIR, and make no archives: for packaging
@@ -8,7 +8,7 @@
 # OUTPUT-DIR becomes:
 #   man/man1/odograph.1, odograph-watch.1, …; man/man8/odographd.8, odographd-run.8, …
 #   bash-completion/completions/NAME, zsh/vendor-completions/_NAME, fish/vendor_completions.d/NAME.fish
-#   doc/MODULE.doccarchive
+#   doc/odograph.doccarchive
 # The first two lines are as below /usr/share. Environment: SOURCE_DATE_EPOCH, the date of the pages; else the last commit's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -64,19 +64,62 @@ for map in "$built"/C*.build/module.modulemap; do headers+=(-Xcc "-fmodule-map-f
 read -ra flags < <(pkg-config --cflags libpq)
 triple=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
 toolchain=$(dirname "$(readlink -f "$(command -v swift)")")
-mkdir -p "$output/doc"
+mkdir -p "$output/doc" "$work/archives"
+# document LIBRARY: makes its archive; what is wrong in it stands in LIBRARY.faults.
+document() {
+  local library=$1 graphs=$work/graphs/$1 said=$work/$1.said
+  mkdir -p "$graphs"
+  if ! "$toolchain/swift-symbolgraph-extract" -module-name "$library" -target "$triple" -I "$built/Modules" \
+    "${headers[@]}" "${flags[@]}" -minimum-access-level public -skip-inherited-docs -skip-synthesized-members \
+    -output-dir "$graphs" >"$said" 2>&1 ||
+    ! "$toolchain/docc" convert "Sources/$library/Documentation.docc" \
+      --additional-symbol-graph-dir "$graphs" --fallback-display-name "$library" \
+      --fallback-bundle-identifier "odograph.$library" --fallback-default-module-kind Library --ide-console-output \
+      --enable-experimental-external-link-support --output-path "$work/archives/$library.doccarchive" >"$said" 2>&1
+  then
+    cp "$said" "$work/$library.faults"
+    return
+  fi
+  # A parameter whose name says all needs no sentence; everything else that DocC remarks is a fault.
+  grep -E '(warning|error): ' "$said" | grep -v "warning: Parameter '.*' is missing documentation" >"$work/$library.faults" || true
+}
+running=0
+for library in "${libraries[@]}"; do
+  # One for each processor.
+  if [ "$running" -ge "$(nproc)" ]; then wait -n; else running=$((running + 1)); fi
+  document "$library" &
+done
+wait
 status=0
 for library in "${libraries[@]}"; do
-  mkdir -p "$work/graphs/$library"
-  quietly "$toolchain/swift-symbolgraph-extract" -module-name "$library" -target "$triple" -I "$built/Modules" \
-    "${headers[@]}" "${flags[@]}" -minimum-access-level public -skip-inherited-docs -skip-synthesized-members \
-    -output-dir "$work/graphs/$library"
-  rm -rf "$output/doc/$library.doccarchive"
-  quietly "$toolchain/docc" convert "Sources/$library/Documentation.docc" \
-    --additional-symbol-graph-dir "$work/graphs/$library" --fallback-display-name "$library" \
-    --fallback-bundle-identifier "odograph.$library" --ide-console-output --output-path "$output/doc/$library.doccarchive"
-  # A parameter whose name says all needs no sentence; everything else that DocC remarks is a fault.
-  if grep -E '(warning|error): ' "$work/said" | grep -v "warning: Parameter '.*' is missing documentation" >&2; then status=1; fi
+  if [ -s "$work/$library.faults" ]; then cat "$work/$library.faults" >&2; status=1; fi
 done
+if [ "$status" -eq 0 ]; then
+  archives=("${libraries[@]/#/$work/archives/}")
+  archives=("${archives[@]/%/.doccarchive}")
+  rm -rf "$output/doc/odograph.doccarchive"
+  quietly "$toolchain/docc" merge "${archives[@]}" --output-path "$output/doc/odograph.doccarchive" \
+    --synthesized-landing-page-name odograph --synthesized-landing-page-kind Package \
+    --synthesized-landing-page-topics-style detailedGrid
+  # One index has them all.
+  python3 - "$output/doc/odograph.doccarchive/index/index.json" "${libraries[@]}" <<'PYTHON'
+import json, sys
+
+index, *libraries = sys.argv[1:]
+paths = {}
+
+
+def collect(nodes):
+    for node in nodes:
+        paths[node.get("path", "").lower()] = node
+        collect(node.get("children", []))
+
+
+for nodes in json.load(open(index))["interfaceLanguages"].values():
+    collect(nodes)
+missing = [library for library in libraries if f"/documentation/{library.lower()}" not in paths]
+sys.exit(f"not in the index: {' '.join(missing)}" if missing else 0)
+PYTHON
+fi
 if [ "$status" -ne 0 ]; then echo "faults in the documentation, see above" >&2; fi
 exit $status

@@ -116,6 +116,8 @@ compute() {
   run_tests unit debug --skip '^IntegrationTests\.' --skip "$(some_of "${computing[@]}")" || status=1
   step "documentation"
   documentation || status=1
+  step "Swift examples, outside of the repository"
+  check Deploy/examples-check.sh Deploy/examples-check.sh || status=1
   step "footprint"
   check Deploy/footprint.sh Deploy/footprint.sh || status=1
   check Deploy/hardened.sh Deploy/hardened.sh .build-static/release/odographd || status=1

@@ -80,14 +80,3 @@ extension PipelineConfiguration {
     return latency
   }
 }
-
-extension Mobility {
-  /// - Parameter activity: what carries the device.
-  init(_ activity: ActivityType) {
-    switch activity {
-    case .automotive: self = .vehicle
-    case .pedestrian: self = .pedestrian
-    case .other: self = .other
-    }
-  }
-}

@@ -13,6 +13,20 @@ public enum SensorDemand: Hashable, Sendable {
 
   /// Whether anything is wanted at all.
   public var isOn: Bool { self != .off }
+
+  /// What serves both consumers: the faster rate and the shorter latency. Of two duty cycles the one that is on for more of
+  /// the time.
+  public func combined(with other: SensorDemand) -> SensorDemand {
+    switch (self, other) {
+    case (.off, let demand), (let demand, .off): demand
+    case (.rate(let a, let first), .rate(let b, let second)):
+      .rate(hertz: max(a, b), latency: min(first, second))
+    case (.rate, .dutyCycle): self
+    case (.dutyCycle, .rate): other
+    case (.dutyCycle(let on, let period), .dutyCycle(let otherOn, let otherPeriod)):
+      on / period >= otherOn / otherPeriod ? self : other
+    }
+  }
 }
 
 /// Decides on a recording's own time line what a sensor under a given demand would have said.

@@ -1,4 +1,5 @@
 import Foundation
+import LiveSensors
 import Logging
 import Motion
 import Platform
@@ -29,7 +30,7 @@ import Testing
   /// A run of the agent over a simulated drive, from its start to its clean end.
   private func run(_ configuration: AgentConfiguration) throws {
     let feed = try SensorFeed(configuration)
-    let (start, time) = try feed.startOfTime(configuration.input)
+    let (start, time) = try feed.startOfTime(configuration.sensorInput)
     let pipeline = AgentPipeline(
       configuration: configuration.pipeline, start: start, time: time, version: "1")
     var surroundings = AgentLoop.Surroundings()

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import LiveSensors
 import Platform
 import Positioning
 import Sensors
@@ -146,7 +147,7 @@ import Testing
   @Test func theLoopHandsOverStatesWithTheirEvents() throws {
     let recorder = RecordingDelivery()
     let feed = try SensorFeed(simulation())
-    let (start, time) = try feed.startOfTime(simulation().input)
+    let (start, time) = try feed.startOfTime(simulation().sensorInput)
     var pipeline = AgentPipeline(
       configuration: try simulation().pipeline, start: start, time: time, version: "1")
     _ = try onTheWay().watch(in: &pipeline.regions)
@@ -183,7 +184,7 @@ import Testing
   private func onTheWay() throws -> RegionCollection {
     let recorder = RecordingDelivery()
     let feed = try SensorFeed(simulation())
-    let (start, time) = try feed.startOfTime(simulation().input)
+    let (start, time) = try feed.startOfTime(simulation().sensorInput)
     var loop = try AgentLoop(
       pipeline: AgentPipeline(
         configuration: simulation().pipeline, start: start, time: time, version: "1"), sensors: feed,

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LiveSensors
 internal import MQTT
 internal import Motion
 internal import Pipeline

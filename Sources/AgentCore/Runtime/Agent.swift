@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LiveSensors
 package import Logging
 internal import Pipeline
 internal import Platform
@@ -60,7 +61,7 @@ package final class Agent: Sendable {
     let configuration = start?.manager.active ?? configuration
     let feed = try SensorFeed(configuration)
     try RequiredSensors(configuration).check(feed, log: log)
-    let (timestamp, time) = try feed.startOfTime(configuration.input)
+    let (timestamp, time) = try feed.startOfTime(configuration.sensorInput)
     // What is learned from a recording says nothing of this machine's sensors.
     var calibration =
       configuration.input == .hardware

@@ -1,3 +1,4 @@
+internal import LiveSensors
 internal import Logging
 internal import Pipeline
 internal import Platform

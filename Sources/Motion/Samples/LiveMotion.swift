@@ -17,18 +17,56 @@ public final class LiveMotion: Sendable {
     var gyro: [Outlet<GyroData>] = []
     var magnetometer: [Outlet<MagnetometerData>] = []
     var deviceMotion: [Outlet<DeviceMotion>] = []
+    var isFinished = false
+
+    /// Counts all consumers out; what ends their updates.
+    mutating func removeAll() -> [@Sendable () -> Void] {
+      remove(\.accelerometer) + remove(\.gyro) + remove(\.magnetometer) + remove(\.deviceMotion)
+    }
+
+    private mutating func remove<Sample>(
+      _ outlets: WritableKeyPath<State, [Outlet<Sample>]>
+    ) -> [@Sendable () -> Void] {
+      defer { self[keyPath: outlets] = [] }
+      for outlet in self[keyPath: outlets] { manager.stopUpdates(for: outlet.consumer) }
+      return self[keyPath: outlets].map(\.finish)
+    }
   }
 
   private let state: Locked<State>
+  private let backlog: Backlog?
   private let demandsChanged: @Sendable ([SensorKind: SensorDemand]) -> Void
 
   /// - Parameter demandsChanged: called with what the sensors must deliver whenever a consumer comes or goes, on that
   ///   consumer's thread.
-  public init(
+  public convenience init(
     manager: MotionManager, demandsChanged: @escaping @Sendable ([SensorKind: SensorDemand]) -> Void
   ) {
+    self.init(manager: manager, backlog: nil, demandsChanged: demandsChanged)
+  }
+
+  /// - Parameter backlog: where tasks that fall behind are told of; nil where their oldest samples make room.
+  package init(
+    manager: MotionManager, backlog: Backlog?,
+    demandsChanged: @escaping @Sendable ([SensorKind: SensorDemand]) -> Void
+  ) {
     state = Locked(State(manager: manager))
+    self.backlog = backlog
     self.demandsChanged = demandsChanged
+  }
+
+  // Nobody would end the loops that wait.
+  deinit { finish() }
+
+  /// There will be no further samples: each consumer gets those that wait for it, and its updates end. Those who come later
+  /// find them ended.
+  public func finish() {
+    let (ends, demands) = state.withLock { state in
+      state.isFinished = true
+      return (state.removeAll(), state.manager.demands)
+    }
+    if !ends.isEmpty { demandsChanged(demands) }
+    for end in ends { end() }
   }
 
   /// Takes in what a source hands over, on the source's thread.
@@ -97,26 +135,32 @@ public final class LiveMotion: Sendable {
   public func accelerometerUpdates(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> AsyncSamples<AccelerometerData> {
-    AsyncSamples(capacity: capacity) { subscribe(.accelerometer, interval, latency, \.accelerometer, $0) }
+    AsyncSamples(capacity: capacity, backlog: backlog) {
+      subscribe(.accelerometer, interval, latency, \.accelerometer, $0)
+    }
   }
 
   public func gyroUpdates(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> AsyncSamples<GyroData> {
-    AsyncSamples(capacity: capacity) { subscribe(.gyro, interval, latency, \.gyro, $0) }
+    AsyncSamples(capacity: capacity, backlog: backlog) { subscribe(.gyro, interval, latency, \.gyro, $0) }
   }
 
   public func magnetometerUpdates(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> AsyncSamples<MagnetometerData> {
-    AsyncSamples(capacity: capacity) { subscribe(.magnetometer, interval, latency, \.magnetometer, $0) }
+    AsyncSamples(capacity: capacity, backlog: backlog) {
+      subscribe(.magnetometer, interval, latency, \.magnetometer, $0)
+    }
   }
 
   /// The motion after each gyroscope sample, or at most once in an interval.
   public func deviceMotionUpdates(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> AsyncSamples<DeviceMotion> {
-    AsyncSamples(capacity: capacity) { subscribe(.deviceMotion, interval, latency, \.deviceMotion, $0) }
+    AsyncSamples(capacity: capacity, backlog: backlog) {
+      subscribe(.deviceMotion, interval, latency, \.deviceMotion, $0)
+    }
   }
 
   // Each of these calls the handler on a thread of its own until the result is stopped or let go of, and throws a
@@ -154,17 +198,22 @@ public final class LiveMotion: Sendable {
       to: handler)
   }
 
-  /// Counts a consumer in whose samples go into `push`, on the source's thread with the lock held.
+  /// Counts a consumer in whose samples are pushed on the source's thread with the lock held.
   private func subscribe<Sample: Sendable>(
     _ updates: MotionUpdates, _ interval: Double?, _ latency: Double,
     _ outlets: any WritableKeyPath<State, [Outlet<Sample>]> & Sendable,
-    _ push: @escaping @Sendable (Sample) -> Void
+    _ outlet: SampleOutlet<Sample>
   ) -> Subscription {
     let request = interval.map { MotionRequest(updates, interval: $0, latency: latency) }
-    let (consumer, demands) = state.withLock { state in
+    let started: (consumer: MotionConsumer, demands: [SensorKind: SensorDemand])? = state.withLock { state in
+      guard !state.isFinished else { return nil }
       let consumer = state.manager.startUpdates(request ?? MotionRequest(updates, latency: latency))
-      state[keyPath: outlets].append(Outlet(consumer: consumer, interval: interval, push: push))
+      state[keyPath: outlets].append(Outlet(consumer: consumer, interval: interval, outlet))
       return (consumer, state.manager.demands)
+    }
+    guard let (consumer, demands) = started else {
+      outlet.finish()
+      return Subscription {}
     }
     demandsChanged(demands)
     return Subscription(
@@ -190,10 +239,12 @@ private struct Outlet<Sample: Sendable>: Sendable {
   let consumer: MotionConsumer
   let interval: Double?
   let push: @Sendable (Sample) -> Void
+  let finish: @Sendable () -> Void
   private var next: Timestamp?
 
-  init(consumer: MotionConsumer, interval: Double?, push: @escaping @Sendable (Sample) -> Void) {
-    (self.consumer, self.interval, self.push) = (consumer, interval, push)
+  init(consumer: MotionConsumer, interval: Double?, _ outlet: SampleOutlet<Sample>) {
+    (self.consumer, self.interval) = (consumer, interval)
+    (push, finish) = (outlet.push, outlet.finish)
   }
 
   mutating func offer(_ sample: Sample, at timestamp: Timestamp) {

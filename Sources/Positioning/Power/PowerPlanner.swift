@@ -284,6 +284,15 @@ public struct Mobility: Hashable, Sendable {
   /// Anything that moves, aircraft excepted.
   public static let other = Mobility(topSpeed: 90, manoeuvre: 5)
 
+  /// - Parameter activity: what carries the device.
+  public init(_ activity: ActivityType) {
+    switch activity {
+    case .automotive: self = .vehicle
+    case .pedestrian: self = .pedestrian
+    case .other: self = .other
+    }
+  }
+
   /// Seconds until it may be `distance` metres from where it would be if it went on at constant speed and course: that
   /// speed may be wrong by `error` m/s already. Zero when the distance is not positive.
   public func secondsToStray(_ distance: Double, from speed: Double, error: Double) -> Double {

@@ -1,0 +1,121 @@
+internal import Platform
+internal import Recordings
+package import Sensors
+internal import SensorsGPSD
+internal import SensorsIIO
+internal import Simulation
+package import Spatial
+
+/// A source of events that is ready to be started.
+package enum SensorFeed: Sendable {
+  /// Sources that push from threads of their own, on the machine's clock.
+  case live([any SensorSource])
+  /// A recording that a thread of its own plays at a pace, on the recording's time line.
+  case paced(any SensorSource)
+  /// A recording that is pulled as fast as the machine can.
+  case recorded(any SensorRecording)
+}
+
+extension SensorFeed {
+  /// What an input asks for. Hardware that is not there is no error here: its source says so and keeps trying.
+  /// - Parameter speed: how many seconds of a recording or a simulation pass in one second; nil pulls it as fast as it is taken.
+  /// - Throws: an error naming file, line and remedy, for a recording that cannot be read; `SensorInputError` when nothing is
+  ///   left to read from.
+  package init(_ input: SensorInput, speed: Double?) throws {
+    switch input {
+    case .hardware(let hardware): self = .live(try Self.sources(hardware))
+    case .recording(let files): self = try Self.play(Self.recording(files), speed: speed)
+    case .simulation(let simulation): self = try Self.play(Self.drive(simulation), speed: speed)
+    }
+  }
+
+  private static func play(_ recording: any SensorRecording, speed: Double?) throws -> SensorFeed {
+    guard let speed else { return .recorded(recording) }
+    return .paced(try PacedReplay(recording, speed: speed))
+  }
+
+  private static func sources(_ hardware: SensorInput.Hardware) throws -> [any SensorSource] {
+    var sources: [any SensorSource] = []
+    if let gpsd = hardware.gpsd { sources.append(try GPSDSource(gpsd, device: hardware.receiver)) }
+    for context in hardware.iio { sources.append(try IIOSource(context)) }
+    guard !sources.isEmpty else {
+      throw SensorInputError(place: "hardware", problem: "neither gpsd nor iio is named; name one of them")
+    }
+    return sources
+  }
+
+  private static func recording(_ files: SensorInput.Recording) throws -> any SensorRecording {
+    var parts: [any SensorRecording] = []
+    if let path = files.position { parts.append(try track(path, date: files.date)) }
+    if let path = files.sensors { parts.append(try CSVSensorRecording(path: path)) }
+    guard let first = parts.first else {
+      throw SensorInputError(
+        place: "recording", problem: "no file is named; name a track, a CSV of samples, or both")
+    }
+    return parts.count == 1 ? first : MergedRecording(parts)
+  }
+
+  private static func track(_ path: String, date: UTCTime?) throws -> any SensorRecording {
+    if path == "none" { return NoLocation() }
+    switch TrackFormat(path: path) {
+    case .gpx: return try GPXRecording(path: path)
+    case .gpsd: return try GPSDLogRecording(path: path)
+    case .nmea: return try NMEARecording(path: path, startDate: date)
+    case nil:
+      throw SensorInputError(
+        place: path,
+        problem: "the ending says no format; name it .nmea, .gpx or .json (gpsd's reports)")
+    }
+  }
+
+  private static func drive(_ configuration: SimulatedDrive.Configuration) throws -> any SensorRecording {
+    var configuration = configuration
+    configuration.startTime = configuration.startTime ?? UTCTime(nanoseconds: SystemClock.realtime)
+    return try SimulatedDrive(configuration)
+  }
+
+  /// Where the time line begins, and the civil time then.
+  /// - Throws: an error naming file and line, for a recording that cannot be read.
+  package func startOfTime(_ input: SensorInput) throws -> (start: Timestamp, time: UTCTime) {
+    let now = UTCTime(nanoseconds: SystemClock.realtime)
+    // A pulled recording has a time line of its own; whatever is pushed comes on the machine's.
+    var start = Timestamp(nanoseconds: SystemClock.boottime)
+    if case .recorded = self { start = Timestamp(nanoseconds: 0) }
+    switch input {
+    case .hardware: return (start, now)
+    case .simulation(let simulation): return (start, simulation.startTime ?? now)
+    case .recording(let files): return (start, try Self.firstTime(of: files) ?? files.date ?? now)
+    }
+  }
+
+  /// The civil time at the start of a recording's time line, from its first fix that has one. The recording is opened a
+  /// second time for this, because reading moves it on. Nil when none of the first fixes has a time.
+  private static func firstTime(of files: SensorInput.Recording) throws -> UTCTime? {
+    guard let path = files.position, path != "none" else { return nil }
+    var track = try track(path, date: files.date)
+    for _ in 0..<100 {
+      guard let event = try track.next() else { return nil }
+      guard case .position(let fixes) = event, let fix = fixes.first(where: { $0.time != nil }) else {
+        continue
+      }
+      return fix.time?.advanced(bySeconds: -fix.timestamp.seconds)
+    }
+    return nil
+  }
+}
+
+/// The format of a track goes by the name's ending, as people choose it.
+enum TrackFormat {
+  case gpx
+  case gpsd
+  case nmea
+
+  init?(path: String) {
+    switch path.split(separator: "/").last?.split(separator: ".").last?.lowercased() {
+    case "gpx": self = .gpx
+    case "json", "jsonl", "log", "chk": self = .gpsd
+    case "nmea", "txt", "gga", "ubx": self = .nmea
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,129 @@
+public import SensorsGPSD
+public import SensorsIIO
+public import Simulation
+public import Spatial
+
+/// Where a device's sensor data comes from.
+public enum SensorInput: Sendable, Hashable {
+  /// Sensors of this machine or of another, live.
+  case hardware(Hardware)
+  /// Files that were recorded, on a time line of their own.
+  case recording(Recording)
+  /// A computed drive, on a time line of its own; without a `startTime` it starts now.
+  case simulation(SimulatedDrive.Configuration)
+
+  public struct Hardware: Sendable, Hashable {
+    /// Nil asks no gpsd.
+    public var gpsd: GPSDAddress?
+    /// The path of the only receiver to hear, as gpsd knows it; nil for all.
+    public var receiver: String?
+    /// One for each libiio context; none when there are no motion sensors.
+    public var iio: [IIOConfiguration]
+
+    public init(
+      gpsd: GPSDAddress? = GPSDAddress(), receiver: String? = nil,
+      iio: [IIOConfiguration] = [IIOConfiguration()]
+    ) {
+      self.gpsd = gpsd
+      self.receiver = receiver
+      self.iio = iio
+    }
+  }
+
+  public struct Recording: Sendable, Hashable {
+    /// A track: `.nmea`, `.gpx`, or gpsd's reports as `.json`; "none" for a receiver without a fix; nil for no receiver.
+    public var position: String?
+    /// A CSV of inertial samples; nil for none.
+    public var sensors: String?
+    /// Any time on the day of the first fix (UTC), for NMEA without dates; nil when the track has its dates.
+    public var date: UTCTime?
+
+    public init(position: String? = nil, sensors: String? = nil, date: UTCTime? = nil) {
+      self.position = position
+      self.sensors = sensors
+      self.date = date
+    }
+  }
+
+  /// The receivers of a gpsd, and nothing else.
+  public static func gpsd(_ address: GPSDAddress = GPSDAddress(), receiver: String? = nil) -> SensorInput {
+    .hardware(Hardware(gpsd: address, receiver: receiver, iio: []))
+  }
+
+  /// The motion sensors of a libiio context, and nothing else.
+  public static func iio(_ configuration: IIOConfiguration = IIOConfiguration()) -> SensorInput {
+    .hardware(Hardware(gpsd: nil, iio: [configuration]))
+  }
+}
+
+/// Why an input cannot be used, with the remedy.
+public struct SensorInputError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The word, the path or the kind of input.
+  public var place: String
+  public var problem: String
+
+  public var description: String { "\(place): \(problem)" }
+}
+
+extension SensorInput {
+  /// An input as people name it on a command line, all words together: `gpsd://HOST:PORT` and libiio's URIs (`local:`, `ip:HOST`, …) for
+  /// hardware, `simulation` for a computed drive, and files by their endings: `.csv` for motion sensors, `.nmea`, `.gpx` or `.json` for
+  /// a track.
+  /// - Throws: `SensorInputError` for a word that is none of these, and for words that do not go together.
+  public init(parsing words: some Sequence<String>) throws(SensorInputError) {
+    var hardware = Hardware(gpsd: nil, iio: [])
+    var recording = Recording()
+    var isSimulation = false
+    for word in words {
+      if word == "simulation" {
+        isSimulation = true
+      } else if word.hasPrefix("gpsd://") {
+        hardware.gpsd = try GPSDAddress(word)
+      } else if ["local:", "ip:", "usb:", "serial:", "xml:"].contains(where: word.hasPrefix) {
+        hardware.iio.append(IIOConfiguration(uri: word))
+      } else if word.lowercased().hasSuffix(".csv") {
+        recording.sensors = word
+      } else if TrackFormat(path: word) != nil {
+        recording.position = word
+      } else {
+        throw SensorInputError(
+          place: word,
+          problem: "is no input; say gpsd://HOST:PORT, local:, ip:HOST, simulation, or a file named "
+            + ".nmea, .gpx, .json or .csv")
+      }
+    }
+    let isHardware = hardware.gpsd != nil || !hardware.iio.isEmpty
+    let isRecording = recording != Recording()
+    switch (isHardware, isRecording, isSimulation) {
+    case (true, false, false): self = .hardware(hardware)
+    case (false, true, false): self = .recording(recording)
+    case (false, false, true): self = .simulation(SimulatedDrive.Configuration())
+    case (false, false, false):
+      throw SensorInputError(place: "input", problem: "nothing is named; say gpsd://127.0.0.1:2947 or a file")
+    default:
+      throw SensorInputError(
+        place: "input", problem: "hardware, recordings and a simulation do not go together; name one of them")
+    }
+  }
+}
+
+extension GPSDAddress {
+  /// - Parameter word: as in `gpsd://127.0.0.1:2947`; the port may be left out, an IPv6 address stands in brackets.
+  init(_ word: String) throws(SensorInputError) {
+    var rest = word.dropFirst("gpsd://".count)
+    var host = Substring()
+    if rest.first == "[", let end = rest.firstIndex(of: "]") {
+      host = rest[rest.index(after: rest.startIndex)..<end]
+      rest = rest[rest.index(after: end)...]
+    } else {
+      host = rest.prefix { $0 != ":" }
+      rest = rest[host.endIndex...]
+    }
+    let port = rest.isEmpty ? Self.standardPort : rest.first == ":" ? UInt16(rest.dropFirst()) : nil
+    guard let port, port > 0, !host.isEmpty, !host.contains("/") else {
+      throw SensorInputError(
+        place: word, problem: "is no address of a gpsd; write gpsd://HOST or gpsd://HOST:PORT")
+    }
+    self.init(host: String(host), port: port)
+  }
+}

@@ -1,0 +1,160 @@
+internal import Platform
+
+/// One consumer's samples as an asynchronous sequence: every one, in order.
+///
+/// It holds `capacity` samples while the consumer is busy; beyond that the oldest make room and are counted in
+/// `overflowCount`, so that the newest always arrives and no sensor's thread ever waits for a task. A recording that is pulled by
+/// a `LiveDevice` waits instead, and loses nothing. Ending the loop, cancelling its task or letting go of the sequence counts the
+/// consumer out; a cancelled task gets no further sample. When the source has said all, what waits is still handed out, and the
+/// loop ends. One loop only: the samples of two would be shared out between them.
+public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
+  public typealias Element = Sample
+  public typealias Failure = Never
+
+  /// How many samples are held at most.
+  public let capacity: Int
+  private let stream: AsyncStream<Sample>
+  private let source: Source
+
+  /// - Parameter backlog: whom to tell when the consumer falls behind; nil where the oldest samples make room.
+  package init(
+    capacity: Int, backlog: Backlog? = nil, _ make: (_ outlet: SampleOutlet<Sample>) -> Subscription
+  ) {
+    let capacity = Swift.max(1, capacity)
+    let counts = SampleCounts(capacity: capacity, backlog: backlog)
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: Sample.self, bufferingPolicy: .bufferingNewest(capacity))
+    let finish: @Sendable () -> Void = { continuation.finish() }
+    let subscription = make(
+      SampleOutlet(
+        push: { sample in
+          counts.add()
+          switch continuation.yield(sample) {
+          case .enqueued: break
+          case .dropped: counts.drop()
+          case .terminated: counts.end()
+          @unknown default: break
+          }
+        }, finish: finish))
+    // The stream's storage must not hold what holds the stream: the subscription is let go of by either end.
+    continuation.onTermination = { _ in
+      subscription.stop()
+      counts.end()
+    }
+    self.capacity = capacity
+    self.stream = stream
+    source = Source(subscription: subscription, counts: counts, finish: finish)
+  }
+
+  /// Samples that made room for newer ones since the start.
+  public var overflowCount: Int { source.counts.dropped }
+
+  /// Seconds between samples as they really come; nil while the hardware has not said, for what does not come at a rate, and
+  /// after the end.
+  public var effectiveInterval: Double? { source.subscription.effectiveInterval() }
+
+  /// Ends the updates. Samples that wait are still handed out.
+  public func stop() { source.finish() }
+
+  public func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(iterator: stream.makeAsyncIterator(), source: source)
+  }
+
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate var iterator: AsyncStream<Sample>.AsyncIterator
+    // A loop over a sequence that nobody else holds must go on.
+    fileprivate let source: Source
+
+    public mutating func next() async -> Sample? { counted(await iterator.next()) }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Sample? {
+      counted(await iterator.next(isolation: actor))
+    }
+
+    private func counted(_ sample: Sample?) -> Sample? {
+      if sample != nil { source.counts.remove() }
+      return sample
+    }
+  }
+
+  /// Ends the updates when the last copy of the sequence and of its iterators is gone.
+  fileprivate final class Source: Sendable {
+    let subscription: Subscription
+    let counts: SampleCounts
+    let finish: @Sendable () -> Void
+
+    init(subscription: Subscription, counts: SampleCounts, finish: @escaping @Sendable () -> Void) {
+      (self.subscription, self.counts, self.finish) = (subscription, counts, finish)
+    }
+
+    deinit { finish() }
+  }
+}
+
+/// How many of a consumer's samples wait, and how many were dropped.
+private final class SampleCounts: Sendable {
+  private struct State {
+    var waiting = 0
+    var dropped = 0
+    var hasEnded = false
+  }
+
+  private let state = Locked(State())
+  private let capacity: Int
+  private let backlog: Backlog?
+
+  init(capacity: Int, backlog: Backlog?) {
+    (self.capacity, self.backlog) = (capacity, backlog)
+  }
+
+  var dropped: Int { state.withLock { $0.dropped } }
+
+  func add() { change { $0.waiting += 1 } }
+
+  func remove() { change { $0.waiting -= 1 } }
+
+  func drop() {
+    change {
+      $0.waiting -= 1
+      $0.dropped += 1
+    }
+  }
+
+  func end() { change { $0.hasEnded = true } }
+
+  private func change(_ body: (inout State) -> Void) {
+    guard let backlog else { return state.withLock { body(&$0) } }
+    // A block of samples arrives in one go, so there must be room for more than one.
+    state.withLock { state in
+      body(&state)
+      backlog.observe(ObjectIdentifier(self), isBehind: !state.hasEnded && state.waiting * 2 > capacity)
+    }
+  }
+}
+
+/// Which consumers have fallen behind, so that a recording that could be played faster than they follow waits for them.
+package final class Backlog: Sendable {
+  private struct State {
+    var behind: Set<ObjectIdentifier> = []
+    var isOpen = false
+  }
+
+  private let state = Monitor(State())
+
+  package init() {}
+
+  fileprivate func observe(_ consumer: ObjectIdentifier, isBehind: Bool) {
+    guard state.withLock({ $0.behind.contains(consumer) != isBehind }) else { return }
+    state.update { state in
+      if isBehind { state.behind.insert(consumer) } else { state.behind.remove(consumer) }
+    }
+  }
+
+  /// Returns when each consumer's queue is at most half full, or after `open`.
+  package func wait() {
+    state.wait(until: nil) { $0.behind.isEmpty || $0.isOpen ? () : nil }
+  }
+
+  /// Nobody is waited for any longer.
+  package func open() { state.update { $0.isOpen = true } }
+}

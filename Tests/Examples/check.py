@@ -1,0 +1,207 @@
+"""Runs the five examples for real: gpsd fed with a drive, a broker and a vehicle of their own, a SQLite database.
+
+usage: check.py EXAMPLES-DIR PROGRAMS-DIR   prints a line for each example that does as it says; status 1 with what was wrong
+"""
+
+import os
+import pathlib
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+LIMIT = 60  # seconds for what would otherwise hang
+PATH = os.environ["PATH"] + ":/usr/sbin"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def until(condition, what):
+    deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
+        if condition():
+            return
+        time.sleep(0.05)
+    raise SystemExit(f"{what} did not come about")
+
+
+def listens(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+        return True
+    except OSError:
+        return False
+
+
+class Child:
+    """A process with the lines that it printed, ended by its own id."""
+
+    def __init__(self, *words, **options):
+        self.lines = []
+        self.process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        text=True, **options)
+        self.reader = threading.Thread(target=lambda: self.lines.extend(iter(self.process.stdout.readline, "")), daemon=True)
+        self.reader.start()
+
+    def says(self, words, count=1):
+        def said():
+            return sum(line.startswith(words) for line in list(self.lines)) >= count
+        try:
+            until(lambda: said() or self.process.poll() is not None, words)
+            self.reader.join(timeout=0.2 if said() else 5)
+        except SystemExit:
+            pass
+        if not said():
+            raise SystemExit(f"{self.process.args} did not say {words!r} {count} times, but:\n{''.join(self.lines[-20:])}")
+
+    def stop(self, kill=False):
+        if self.process.poll() is None:
+            self.process.kill() if kill else self.process.terminate()
+        self.process.wait(LIMIT)
+
+
+def drive(path, leads):
+    """Eastward at 10 m/s for 80 s, a fix each second, after sentences that gpsd learns the receiver by."""
+    def sentence(body):
+        check = 0
+        for byte in body.encode():
+            check ^= byte
+        return f"${body}*{check:02X}\r\n"
+
+    text = sentence("GPTXT,01,01,02,lead-in") * leads
+    for second in range(80):
+        clock = f"0900{second % 60:02d}" if second < 60 else f"0901{second % 60:02d}"
+        minutes = 30 + second * 10 / 1241.6  # metres of a minute of longitude at 48° north
+        place = f"4800.0000,N,011{minutes:08.5f},E"
+        text += sentence(f"GPRMC,{clock}.00,A,{place},19.44,090.0,211126,,,A")
+        text += sentence(f"GPGGA,{clock}.00,{place},1,10,0.9,500.0,M,46.0,M,,")
+    path.write_text(text)
+
+
+class World:
+    def __init__(self, examples, programs, folder):
+        self.examples, self.programs, self.folder = examples, programs, folder
+        self.children = []
+
+    def start(self, *words):
+        # Buffered output would come when it is too late.
+        child = Child("stdbuf", "-oL", *words, env={**os.environ, "PATH": PATH})
+        self.children.append(child)
+        return child
+
+    def gpsd(self, seconds, leads):
+        """A gpsd that plays a drive once, with a pause of so many seconds after each sentence; its port."""
+        log, port = self.folder / f"drive-{leads}.nmea", free_port()
+        drive(log, leads)
+        fake = self.start("gpsfake", "-1", "-q", "-c", seconds, "-P", port, log)
+        until(lambda: listens(port), "gpsd")
+        return fake, port
+
+    def location(self):
+        fake, port = self.gpsd(0.005, leads=400)
+        example = self.start(self.examples / "location-example", f"gpsd://127.0.0.1:{port}")
+        # 800 m, told every 25; gpsd may want some of the first to learn the receiver.
+        example.says("at 48.0", count=20)
+        fake.stop()
+        example.says("no location: the receiver is not available")
+        example.stop()
+
+    def begin_regions(self):
+        """At life speed, because between fixes the receiver may sleep. It goes on beside the others."""
+        _, port = self.gpsd(0.5, leads=10)
+        center = 11.5 + 300 / 74496.0
+        return self.start(self.examples / "regions-example", 48, center, 60, f"gpsd://127.0.0.1:{port}")
+
+    @staticmethod
+    def regions(example):
+        example.says("entered depot")
+        example.says("left depot")
+        example.stop()
+
+    def motion(self):
+        example = self.start(self.examples / "motion-example", "simulation")
+        example.says("pitch", count=3)
+        example.stop()
+
+    def broker(self):
+        self.port = free_port()
+        configuration = self.folder / "mosquitto.conf"
+        configuration.write_text(f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence false\n")
+        self.start("mosquitto", "-c", configuration)
+        until(lambda: listens(self.port), "the broker")
+        configuration = self.folder / "van-1.toml"
+        configuration.write_text(
+            f'[vehicle]\nfleet = "examples"\nid = "van-1"\n[input]\nmode = "simulation"\n'
+            f'[mqtt]\nbroker = "mqtt://127.0.0.1:{self.port}"\n[location]\ndistance_filter = 0\n'
+            f'[store]\npath = "{self.folder}/van-1.sqlite"\n')
+        environment = {**os.environ, "RUNTIME_DIRECTORY": str(self.folder)}
+        self.children.append(Child(self.programs / "odographd", "run", "--config", configuration, env=environment))
+        return f"mqtt://127.0.0.1:{self.port}"
+
+    def fleet(self, broker):
+        example = self.start(self.examples / "fleet-example", broker, "examples")
+        example.says("examples/van-1 is online at Coordinate", count=2)
+        example.stop()
+
+    def backend(self, broker):
+        path = self.folder / "fleet.sqlite"
+        words = (self.examples / "backend-example", broker, "examples", path)
+        example = self.start(*words)
+        example.says("stored", count=3)
+        # What was not acknowledged comes again.
+        example.stop(kill=True)
+        before = self.stored(path)
+        time.sleep(2)
+        example = self.start(*words)
+        example.says("stored", count=3)
+        example.stop()
+        after = self.stored(path)
+        if len(after) <= len(before) or after[:len(before)] != before:
+            raise SystemExit(f"the backend had {len(before)} rows and has {len(after)}")
+        numbers = [seq for _, seq in after]
+        if len(set(after)) != len(after) or numbers != sorted(numbers):
+            raise SystemExit("the backend stored something twice or out of order")
+
+    @staticmethod
+    def stored(path):
+        with sqlite3.connect(path) as database:
+            return database.execute("SELECT epoch, seq FROM location ORDER BY time, seq").fetchall()
+
+    def close(self):
+        for child in reversed(self.children):
+            child.stop()
+
+
+def main(examples, programs):
+    with tempfile.TemporaryDirectory(prefix="odograph-swift-") as folder:
+        world = World(pathlib.Path(examples), pathlib.Path(programs).resolve(), pathlib.Path(folder))
+        try:
+            watcher = world.begin_regions()
+            for name in ("motion", "location"):
+                getattr(world, name)()
+                print(f"{name}: runs")
+            broker = world.broker()
+            for name in ("fleet", "backend"):
+                getattr(world, name)(broker)
+                print(f"{name}: runs")
+            world.regions(watcher)
+            print("regions: runs")
+        finally:
+            world.close()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: check.py EXAMPLES-DIR PROGRAMS-DIR")
+    for program in ("gpsfake", "mosquitto", "stdbuf"):
+        if not shutil.which(program, path=PATH):
+            sys.exit(f"{program} is missing")
+    main(*sys.argv[1:])

@@ -1,0 +1,140 @@
+import Foundation
+import LiveSensors
+import Motion
+import Platform
+import Positioning
+import Sensors
+import Simulation
+import Spatial
+import TestSupport
+import Testing
+
+/// Sources, managers and consumers wired together.
+@Suite struct LiveDeviceTests {
+  private func simulation(seconds: Double?, seed: UInt64 = 3) -> SimulatedDrive.Configuration {
+    var configuration = SimulatedDrive.Configuration()
+    (configuration.seed, configuration.duration) = (seed, seconds)
+    configuration.startTime = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+    return configuration
+  }
+
+  private func collect<Element>(_ elements: AsyncSamples<Element>, pausing: Bool = false) async throws
+    -> [Element]
+  {
+    var collected: [Element] = []
+    for await element in elements {
+      collected.append(element)
+      if pausing, collected.count % 20 == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+    return collected
+  }
+
+  /// A recording waits for those who are slow: all get everything, and the same as without any threads.
+  @Test func whatIsPulledLosesNothing() async throws {
+    let configuration = simulation(seconds: 300)
+    var drive = try SimulatedDrive(configuration)
+    let live = LiveLocation()
+    let expected = live.liveUpdates(capacity: 1000)
+    while let event = drive.next() { live.process(event) }
+    live.finish()
+
+    let device = try LiveDevice(.simulation(configuration), speed: nil)
+    let (slow, quick) = (device.location.liveUpdates(capacity: 4), device.location.liveUpdates(capacity: 4))
+    let samples = device.motion.accelerometerUpdates(capacity: 100)
+    try device.start()
+    async let first = collect(slow, pausing: true)
+    async let second = collect(quick)
+    async let third = collect(samples)
+    let locations = try await collect(expected).compactMap(\.location?.coordinate)
+    #expect(try await first.compactMap(\.location?.coordinate) == locations)
+    #expect(try await second.count == locations.count && locations.count > 200)
+    #expect(try await third.count == 30_001)
+    #expect(slow.overflowCount + quick.overflowCount + samples.overflowCount + device.droppedEvents == 0)
+  }
+
+  @Test func headingsAndRegionsComeOfOneDrive() async throws {
+    let configuration = simulation(seconds: 240)
+    var monitor = RegionMonitor()
+    let start = configuration.route.waypoints[0].coordinate
+    try monitor.add(Region(identifier: "start", center: start, radius: 60))
+    let device = try LiveDevice(.simulation(configuration), speed: nil, monitor: monitor)
+    let (headings, events) = (device.location.headingUpdates(), device.location.regionEvents())
+    try device.start()
+    async let told = collect(headings)
+    #expect(try await collect(events).first?.kind == .exit)
+    let known = try await told.filter { $0.trueHeading != nil }
+    #expect(known.count > 1000)
+  }
+
+  /// A function may hand out the sequence and forget the device.
+  @Test func aLoopKeepsItsDeviceRunning() async throws {
+    func updates() throws -> AsyncSamples<LocationUpdate> {
+      let device = try LiveDevice(.simulation(simulation(seconds: 120)), speed: nil)
+      try device.start()
+      return device.location.liveUpdates()
+    }
+    #expect(try await collect(updates()).count > 60)
+  }
+
+  /// When both the device and its consumers are gone, so are its thread and what that held.
+  @Test(arguments: [1000.0, nil]) func nothingStaysBehind(speed: Double?) async throws {
+    weak var location: LiveLocation?
+    do {
+      let device = try LiveDevice(.simulation(simulation(seconds: nil)), speed: speed)
+      location = device.location
+      let updates = device.location.liveUpdates()
+      try device.start()
+      let task = Task { try await collect(updates).count }
+      for await _ in device.motion.gyroUpdates() { break }
+      task.cancel()
+      _ = try await task.value
+      #expect(!device.location.hasConsumers)
+    }
+    try await eventually { location == nil }
+  }
+
+  @Test func aDeviceThatNeverStartedEndsItsLoops() async throws {
+    let updates = try LiveDevice(.simulation(simulation(seconds: 20))).location.liveUpdates()
+    #expect(try await collect(updates).isEmpty)
+  }
+
+  @Test(arguments: [1.0, nil]) func stopEndsEverySequenceAfterWhatWaits(speed: Double?) async throws {
+    let device = try LiveDevice(.simulation(simulation(seconds: nil)), speed: speed)
+    let (updates, motion) = (
+      device.location.liveUpdates(), device.motion.deviceMotionUpdates(capacity: 20_000)
+    )
+    let handed = device.motion.startAccelerometerUpdates()
+    try device.start()
+    var iterator = updates.makeAsyncIterator()
+    #expect(await iterator.next() != nil)
+    device.stop()
+    device.stop()
+    while await iterator.next() != nil {}
+    _ = try await collect(motion)
+    while handed.next() != nil {}
+    #expect(!device.location.hasConsumers && !device.motion.isAccelerometerActive)
+  }
+
+  @Test func aDamagedRecordingIsTold() async throws {
+    let scratch = try ScratchFolder()
+    let report = #"{"class":"TPV","mode":3,"time":"2026-11-21T08:00:00.000Z","lat":48,"lon":11}"#
+    let path = try scratch.write(Data("\(report)\n{\"class\":\n\(report)\n".utf8), to: "drive.json")
+    let device = try LiveDevice(.recording(SensorInput.Recording(position: path)), speed: nil)
+    let updates = device.location.liveUpdates()
+    try device.start()
+    let told = try await collect(updates)
+    #expect(told.count == 2 && told.first?.location != nil)
+    #expect(told.last.map { "\($0.failure.map(\.description) ?? "")".contains("drive.json:2") } == true)
+    #expect(device.failure != nil)
+  }
+
+  @Test func aFileThatIsNotThereIsNamed() throws {
+    #expect(throws: (any Error).self) {
+      try LiveDevice(.recording(SensorInput.Recording(position: "/nonexistent/drive.nmea")))
+    }
+    #expect(throws: SensorInputError.self) { try LiveDevice(.recording(SensorInput.Recording())) }
+    #expect(throws: SensorInputError.self) {
+      try LiveDevice(.hardware(SensorInput.Hardware(gpsd: nil, iio: [])))
+    }
+  }
+}
