@@ -40,6 +40,9 @@ public struct Need: Sendable {
   public static let postgreSQL = Need("the Debian packages postgresql-15") {
     PostgreSQLFixture.isInstalled && ChildProcess.find("psql") != nil
   }
+  public static let postGIS = Need("the Debian packages postgresql-15-postgis-3") {
+    PostgreSQLFixture.isInstalled && PostgreSQLFixture.hasExtension("postgis")
+  }
   /// A wall clock that a test may set.
   public static let fakeClock = Need("the Debian packages faketime") { FakeClock.isInstalled }
   public static let prometheusClient = python("prometheus_client", package: "python3-prometheus-client")

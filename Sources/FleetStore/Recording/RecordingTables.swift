@@ -29,6 +29,8 @@ struct RecordingDialect: Sendable {
 protocol RecordingTables: Recording {
   associatedtype Row: RecordingRow
   static var dialect: RecordingDialect { get }
+  /// The version of its schema.
+  var version: Int { get }
 
   /// Hands over the rows of a query until `body` returns false. Opens the recording where it is not open.
   func read(
@@ -61,7 +63,7 @@ extension RecordingTables {
     _ selection: RecordingSelection, _ body: (RecordedPosition) throws(FleetError) -> Bool
   ) throws(FleetError) {
     let condition = selection.condition(time: "time", Self.dialect.parameter)
-    try read(Self.positionsSQL(where: condition.sql), condition.values) { row throws(FleetError) in
+    try read(positionsSQL(where: condition.sql), condition.values) { row throws(FleetError) in
       guard let position = RecordedPosition(row), selection.contains(position.coordinate) else { return true }
       return try body(position)
     }
@@ -102,15 +104,18 @@ extension RecordingTables {
   }
 
   /// In SQLite each half comes out of its index in order, and the two are merged: nothing is sorted.
-  static func positionsSQL(where condition: String) -> String {
-    """
-    SELECT fleet, vehicle, \(dialect.milliseconds("time")), latitude, longitude, altitude, accuracy, speed, course, 0
-      FROM \(dialect.schema)messages WHERE \(isPosition) AND \(condition)
-    UNION ALL
-    SELECT fleet, vehicle, \(dialect.milliseconds("time")), latitude, longitude, NULL, accuracy, NULL, NULL, 1
-      FROM \(dialect.schema)fixes WHERE \(condition)
-    ORDER BY 2, 1, 3
-    """
+  func positionsSQL(where condition: String) -> String {
+    let dialect = Self.dialect
+    // Before version 3 tracks were kept without.
+    let (altitude, speed) = version >= 3 ? ("altitude", "speed") : ("NULL", "NULL")
+    return """
+      SELECT fleet, vehicle, \(dialect.milliseconds("time")), latitude, longitude, altitude, accuracy, speed, course, 0
+        FROM \(dialect.schema)messages WHERE \(Self.isPosition) AND \(condition)
+      UNION ALL
+      SELECT fleet, vehicle, \(dialect.milliseconds("time")), latitude, longitude, \(altitude), accuracy, \(speed), NULL, 1
+        FROM \(dialect.schema)fixes WHERE \(condition)
+      ORDER BY 2, 1, 3
+      """
   }
 
   private func readFirst(
