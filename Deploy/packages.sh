@@ -5,7 +5,7 @@ build_packages=(pkg-config libiio-dev libgps-dev libmosquitto-dev libsqlite3-dev
   libpq-dev libtomlplusplus-dev)
 run_packages=(mosquitto mosquitto-clients)
 test_packages=(libjansson-dev openssl faketime gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps
-  iproute2 util-linux gpsbabel postgresql-15 python3-jsonschema python3-gpxpy python3-paho-mqtt python3-prometheus-client python3-yaml)
+  iproute2 util-linux gpsbabel postgresql-15 postgresql-15-postgis-3 python3-jsonschema python3-gpxpy python3-paho-mqtt python3-prometheus-client python3-yaml)
 packaging_packages=(binutils debhelper dpkg-dev fakeroot)
 # The checks of packages, unit, rules and broker kit.
 packaging_test_packages=(lintian mmdebstrap mosquitto openssl python3-seccomp python3-yaml systemd udev util-linux)

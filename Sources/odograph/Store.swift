@@ -15,8 +15,12 @@ struct Record: ParsableCommand {
       With --share, as many processes as you like split the messages of a large fleet. One that ends with Ctrl-C or \
       SIGTERM first takes what the broker has for it; what one that was killed had is taken by the next to start.
 
-      Tables: messages (each as it came, with columns for what is asked for most), fixes (tracks, taken apart); view: \
-      positions. In PostgreSQL in the schema odograph, partitioned by day.
+      Tables: messages (each as it came, with columns for what is asked for most), fixes (tracks, taken apart), latest \
+      (the newest position of each vehicle); view: positions. In PostgreSQL in the schema odograph, with a partition \
+      for each day, and with PostGIS an index in space. Config/database/README.md has the queries.
+
+      --keep 90d deletes what is older, at the start and each hour. A recording of an older version is brought up to \
+      date when it is opened; --prepare does only these two, and needs no broker.
 
       Examples:
         odograph record                                  # into odograph.sqlite
@@ -25,6 +29,7 @@ struct Record: ParsableCommand {
         odograph record --message-profile owntracks phones.sqlite
         odograph record --topic 'sensors/#' other.sqlite
         odograph record fleet.sqlite --fleet demo --forget
+        odograph record fleet.sqlite --keep 90d --prepare
         # sqlite3 odograph.sqlite 'select time, vehicle from positions'
 
       Passwords of PostgreSQL belong into ~/.pgpass or PGPASSWORD.

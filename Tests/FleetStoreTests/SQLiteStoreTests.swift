@@ -126,6 +126,8 @@ import Testing
     let recording = SQLiteRecording(path: path)
     try recording.open()
     #expect(try recording.extent(.init()).count == 1)
+    // It had no altitude and speed in tracks.
+    try recording.readPositions(.init()) { _ in true }
     let first = directory.file("first.sqlite")
     _ = try oldRecording(first, migrations: ["1 messages"])
     #expect { try SQLiteRecording(path: first).open() } throws: { "\($0)".contains("an older odograph") }
@@ -135,7 +137,7 @@ import Testing
     let directory = try TemporaryDirectory()
     let old = directory.file("old.sqlite")
     try oldRecording(old, migrations: ["1 messages", "2 identity with time"])
-      .run("INSERT INTO grdb_migrations VALUES ('3 more')")
+      .run("INSERT INTO grdb_migrations VALUES ('4 more')")
     let new = directory.file("new.sqlite")
     let store = SQLiteStore(path: new)
     try store.open()

@@ -29,6 +29,24 @@ import Testing
     #expect(try TrackMessage(json: JSONValue(parsing: message.payload)) == message)
   }
 
+  @Test func altitudesAndSpeedsAreListsOfTheirOwn() throws {
+    let values: [(Double?, Double?)] = [
+      (-9999.9, 0), (nil, 13.37), (520.3, nil), (2e5, -1), (99_999.9, 10_000),
+    ]
+    let fixes = values.enumerated().map { index, value in
+      TrackMessage.Fix(
+        time: time.advanced(bySeconds: Double(index)), coordinate: Coordinate(latitude: 48, longitude: 11),
+        altitude: value.0, speed: value.1)
+    }
+    let message = TrackMessage(identity: nil, fixes: fixes)
+    let text = String(decoding: message.payload, as: UTF8.self)
+    #expect(text.hasSuffix(#""altitudes":"CBgnlEfnlE_mcbA","speeds":"AqrArrA?ac`|@"}"#), "\(text)")
+    let back = try TrackMessage(json: JSONValue(parsing: message.payload)).fixes
+    // What cannot be is not known.
+    #expect(back.map(\.altitude) == [-9999.9, nil, 520.3, nil, 99_999.9])
+    #expect(back.map(\.speed) == [0, 13.37, nil, nil, 10_000])
+  }
+
   @Test func anEmptyBatchRoundTrips() throws {
     let message = TrackMessage(identity: nil, fixes: [])
     let back = try TrackMessage(json: JSONValue(parsing: message.payload))

@@ -41,6 +41,9 @@ public struct Need: Sendable {
     PostgreSQLFixture.isInstalled && ChildProcess.find("psql") != nil
   }
   public static let node = packages("nodejs", programs: "node")
+  public static let postGIS = Need("the Debian packages postgresql-15-postgis-3") {
+    PostgreSQLFixture.isInstalled && PostgreSQLFixture.hasExtension("postgis")
+  }
   /// A wall clock that a test may set.
   public static let fakeClock = Need("the Debian packages faketime") { FakeClock.isInstalled }
   public static let prometheusClient = python("prometheus_client", package: "python3-prometheus-client")

@@ -13,6 +13,15 @@ public final class PostgreSQLFixture: Sendable {
   /// Whether the server is installed (Debian: postgresql-15).
   static var isInstalled: Bool { program("initdb") != nil }
 
+  /// Whether a database may have an extension.
+  static func hasExtension(_ name: String) -> Bool {
+    let root = "/usr/share/postgresql"
+    let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+    return versions.contains {
+      FileManager.default.fileExists(atPath: "\(root)/\($0)/extension/\(name).control")
+    }
+  }
+
   /// Makes a database cluster, starts the server and waits until it answers.
   /// - Parameter settings: further settings as in `shared_buffers=64MB`.
   public init(_ settings: [String] = ["fsync=off"]) throws {

@@ -67,9 +67,6 @@ struct CopyRows: RowWriter {
     bigint((value.milliseconds - Self.millenniumMilliseconds) * 1000)
   }
 
-  /// `date`: days since 2000.
-  mutating func date(_ day: Day) { integer(Int32(clamping: day.number - 10_957)) }
-
   private static let millenniumMilliseconds: Int64 = 946_684_800_000
 
   private mutating func append(_ value: some FixedWidthInteger) {
@@ -88,8 +85,11 @@ struct Day: Hashable, Comparable {
     number = Int((milliseconds - (milliseconds % 86_400_000 + 86_400_000) % 86_400_000) / 86_400_000)
   }
 
-  /// What has no time.
-  static let none = Day(number: 0)
+  /// - Parameter text: `2026-11-21`; nil for what is no day.
+  init?(text: String) {
+    guard let time = UTCTime(rfc3339: text + "T00:00:00Z") else { return nil }
+    self.init(time)
+  }
 
   static func < (a: Day, b: Day) -> Bool { a.number < b.number }
 

@@ -16,8 +16,37 @@ protocol MessageStore: AnyObject {
   /// - Returns: how many were not there before.
   func store(_ messages: [RecordedMessage]) throws(FleetError) -> Int
 
+  /// What would make the store answer better than it can; nil where nothing would. Known when it is open.
+  var advice: String? { get }
+
+  /// Deletes what is older than a day, by the vehicle's clock where that can be believed, and by the recorder's else.
+  /// - Parameter today: by the recorder's clock.
+  func expire(before day: Day, today: Day) throws(FleetError) -> StoreExpiry
+
   /// Leaves the store as others expect to find it.
   func close()
+}
+
+/// What was deleted as too old.
+struct StoreExpiry: Hashable, Sendable {
+  /// Partitions, each with the messages or the fixes of a day.
+  var partitions = 0
+  /// Rows beside those in partitions.
+  var rows = 0
+}
+
+/// Of which days a database keeps each apart, counted from the recorder's. A clock that is wrong by decades must not make
+/// a partition for each day that it tells.
+struct PartitionedDays: Hashable, Sendable {
+  var before = 400
+  var after = LatestPositions.daysAhead
+
+  /// Until --keep, if that is longer or shorter: what is older than that shall not be there.
+  init(keep days: Int? = nil) { before = days ?? before }
+
+  func contains(_ day: Day, receivedOn today: Day) -> Bool {
+    (today.number - before...today.number + after).contains(day.number)
+  }
 }
 
 /// Writes the columns of a row, one after the other. What it writes is the same in every database.
@@ -58,12 +87,15 @@ extension RowWriter where Self: ~Copyable {
   /// In the order of `RecordingColumns.fixes`.
   /// - Parameter place: of the fix in its track, from 0.
   mutating func columns(of fix: TrackMessage.Fix, at place: Int, in message: RecordedMessage) {
+    timestamp(message.received)
     text(message.fleet)
     text(message.vehicle)
     timestamp(fix.time)
     double(fix.coordinate.latitude)
     double(fix.coordinate.longitude)
+    double(fix.altitude)
     double(fix.horizontalAccuracy)
+    double(fix.speed)
     text(message.fields.epoch)
     bigint(message.fields.seq)
     integer(Int32(clamping: place))
@@ -78,5 +110,11 @@ enum RecordingColumns {
     altitude, accuracy, speed, course
     """
 
-  static let fixes = "fleet, vehicle, time, latitude, longitude, accuracy, epoch, seq, place"
+  static let fixes = """
+    received, fleet, vehicle, time, latitude, longitude, altitude, accuracy, speed, epoch, seq, place
+    """
+
+  static let latest = """
+    fleet, vehicle, time, received, latitude, longitude, altitude, accuracy, speed, course, source
+    """
 }

@@ -12,6 +12,10 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
 
   /// The row is there already.
   var isUniqueViolation: Bool { state == "23505" }
+  /// Others hold a lock.
+  var isLockTimeout: Bool { state == "55P03" }
+  /// The server has no room.
+  var isDiskFull: Bool { state == "53100" }
 }
 
 /// One connection to a PostgreSQL server; calls block. The corresponding C type is `PGconn`.
@@ -193,7 +197,12 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     guard let state = unsafe state, let message = unsafe message else {
       return PostgreSQLError(state: "", message: unsafe Self.text(PQerrorMessage(handle)))
     }
-    return unsafe PostgreSQLError(state: String(cString: state), message: Self.text(message))
+    var error = unsafe PostgreSQLError(state: String(cString: state), message: Self.text(message))
+    // What stands in the way of a command is said in the detail.
+    if error.state == "2BP01", let detail = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "D"))) {
+      error.message += unsafe ": " + Self.text(detail)
+    }
+    return error
   }
 
   private static func rows(_ result: OpaquePointer?) -> Rows {

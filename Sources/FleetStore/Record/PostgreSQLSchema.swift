@@ -1,121 +1,87 @@
 /// The tables of a recording in PostgreSQL, in a schema of their own.
 ///
-/// `messages` and `fixes` are partitioned by the day of the vehicle's time, so that old days are dropped at once. What
-/// has no time, or one that is far from now, is in the default partition. The day is made of the message alone: a
-/// message that comes again falls into the same partition, where the unique index sees it. With TimescaleDB in the
-/// database the tables become hypertables of one-day chunks instead; with PostGIS positions get an index in space.
+/// `messages` and `fixes` are partitioned by the vehicle's time, a partition for each day in UTC: a query that bounds
+/// `time` reads the days it asks for, and old days are dropped at once. What has no time, or one that is far from the
+/// recorder's, is in the default partition. The partition follows from the message alone: one that comes again falls
+/// into the same, where the unique index sees it.
 enum PostgreSQLSchema {
-  static let version = 2
+  static let version = 3
 
   /// Any number, the same in every odograph: who changes the schema holds it.
   static let lock = 7_236_472_018
 
-  static let messageColumns = "day, \(RecordingColumns.messages), payload, payload_binary"
+  static let messageColumns = "\(RecordingColumns.messages), payload, payload_binary"
 
-  static let fixColumns = "day, \(RecordingColumns.fixes)"
+  static let fixColumns = RecordingColumns.fixes
 
-  /// - Parameter isHypertable: TimescaleDB does the partitions.
-  static func creation(isHypertable: Bool) -> String {
-    let partitions = isHypertable ? "" : " PARTITION BY RANGE (day)"
-    let rest =
-      isHypertable
-      ? """
-      SELECT create_hypertable('odograph.messages', 'day', chunk_time_interval => INTERVAL '1 day');
-      SELECT create_hypertable('odograph.fixes', 'day', chunk_time_interval => INTERVAL '1 day');
-      """
-      : """
-      CREATE TABLE odograph.messages_default PARTITION OF odograph.messages DEFAULT;
-      CREATE TABLE odograph.fixes_default PARTITION OF odograph.fixes DEFAULT;
-      """
-    return """
-      CREATE TABLE odograph.messages (
-        day date NOT NULL,
-        received timestamptz NOT NULL,
-        time timestamptz,
-        topic text NOT NULL,
-        fleet text, vehicle text, kind text,
-        qos smallint NOT NULL, retain boolean NOT NULL,
-        epoch text, seq bigint,
-        hash bigint,
-        event text,
-        latitude double precision, longitude double precision,
-        altitude double precision, accuracy double precision,
-        speed double precision,
-        course double precision,
-        payload text, payload_binary bytea
-      )\(partitions);
-      \(identity)
-      CREATE UNIQUE INDEX messages_content ON odograph.messages (topic, hash, day) WHERE hash IS NOT NULL;
-      CREATE TABLE odograph.fixes (
-        day date NOT NULL,
-        fleet text NOT NULL, vehicle text NOT NULL,
-        time timestamptz NOT NULL,
-        latitude double precision NOT NULL, longitude double precision NOT NULL,
-        accuracy double precision,
-        epoch text, seq bigint,
-        place integer NOT NULL
-      )\(partitions);
-      CREATE INDEX fixes_time ON odograph.fixes (vehicle, fleet, time);
-      CREATE VIEW odograph.positions AS
-        SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, course, 'location' AS source
-          FROM odograph.messages WHERE kind = 'location' AND latitude IS NOT NULL
-        UNION ALL
-        SELECT fleet, vehicle, time, latitude, longitude, accuracy, NULL, NULL, 'track' FROM odograph.fixes;
-      COMMENT ON COLUMN odograph.messages.received IS 'by the recorder''s clock';
-      COMMENT ON COLUMN odograph.messages.time IS 'by the vehicle''s clock';
-      COMMENT ON COLUMN odograph.messages.hash IS 'of the payload, where there is no epoch and seq';
-      COMMENT ON COLUMN odograph.messages.payload_binary IS 'the payload where it is no text';
-      \(rest)
-      """
-  }
+  static let partitionedTables = ["messages", "fixes"]
 
-  /// One index finds a vehicle's messages by time and knows each of them: a message that comes again has the time that
-  /// it had. Where there is no time, nothing is equal to it.
-  private static let identity = """
-    CREATE UNIQUE INDEX messages_identity ON odograph.messages (vehicle, fleet, time, epoch, seq, day);
-    CREATE UNIQUE INDEX messages_timeless ON odograph.messages (vehicle, fleet, epoch, seq, day)
+  static let creation = """
+    CREATE TABLE odograph.schema_version (version integer NOT NULL, hypertables boolean NOT NULL);
+    INSERT INTO odograph.schema_version VALUES (\(version), false);
+    \(tables)
+    \(PostgreSQLViews.creation)
+    """
+
+  /// Tables and their indexes.
+  static let tables = """
+    CREATE TABLE odograph.messages (
+      received timestamptz NOT NULL,
+      time timestamptz,
+      topic text NOT NULL,
+      fleet text, vehicle text, kind text,
+      qos smallint NOT NULL, retain boolean NOT NULL,
+      epoch text, seq bigint,
+      hash bigint,
+      event text,
+      latitude double precision, longitude double precision,
+      altitude double precision, accuracy double precision,
+      speed double precision,
+      course double precision,
+      payload text, payload_binary bytea
+    ) PARTITION BY RANGE (time);
+    CREATE TABLE odograph.messages_default PARTITION OF odograph.messages DEFAULT;
+    CREATE UNIQUE INDEX messages_identity ON odograph.messages (vehicle, fleet, time, epoch, seq);
+    CREATE UNIQUE INDEX messages_content ON odograph.messages (topic, hash, time) WHERE hash IS NOT NULL;
+    \(timelessIdentity)
+    CREATE TABLE odograph.fixes (
+      received timestamptz NOT NULL,
+      fleet text NOT NULL, vehicle text NOT NULL,
+      time timestamptz NOT NULL,
+      latitude double precision NOT NULL, longitude double precision NOT NULL,
+      altitude double precision, accuracy double precision,
+      speed double precision,
+      epoch text, seq bigint,
+      place integer NOT NULL
+    ) PARTITION BY RANGE (time);
+    CREATE TABLE odograph.fixes_default PARTITION OF odograph.fixes DEFAULT;
+    CREATE INDEX fixes_time ON odograph.fixes (vehicle, fleet, time);
+    CREATE TABLE odograph.latest (
+      fleet text NOT NULL, vehicle text NOT NULL,
+      time timestamptz NOT NULL,
+      received timestamptz NOT NULL,
+      latitude double precision NOT NULL, longitude double precision NOT NULL,
+      altitude double precision, accuracy double precision,
+      speed double precision,
+      course double precision,
+      source text NOT NULL,
+      PRIMARY KEY (fleet, vehicle)
+    ) WITH (fillfactor = 50);
+    COMMENT ON COLUMN odograph.messages.received IS 'by the recorder''s clock';
+    COMMENT ON COLUMN odograph.messages.time IS 'by the vehicle''s clock';
+    COMMENT ON COLUMN odograph.messages.hash IS 'of the payload, where there is no epoch and seq';
+    COMMENT ON COLUMN odograph.messages.payload_binary IS 'the payload where it is no text';
+    COMMENT ON TABLE odograph.latest IS 'the newest position of each vehicle, by its own clock';
+    """
+
+  /// What has no time is equal to nothing in an index with the time, and always in the default partition, whose own
+  /// indexes need no partition key.
+  private static let timelessIdentity = """
+    CREATE UNIQUE INDEX messages_timeless ON odograph.messages_default (vehicle, fleet, epoch, seq)
       WHERE time IS NULL AND epoch IS NOT NULL;
+    CREATE UNIQUE INDEX messages_timeless_content ON odograph.messages_default (topic, hash)
+      WHERE time IS NULL AND hash IS NOT NULL;
     """
-
-  /// What brings the schema of a version to the next one.
-  static func upgrade(from version: Int) -> String {
-    switch version {
-    case 1:
-      """
-      DROP INDEX odograph.messages_identity;
-      DROP INDEX odograph.messages_time;
-      \(identity)
-      UPDATE odograph.schema_version SET version = 2;
-      """
-    default: ""
-    }
-  }
-
-  /// Where PostGIS is: a point of every position, to ask for by region, and its index.
-  static let geography = """
-    CREATE INDEX IF NOT EXISTS messages_point ON odograph.messages
-      USING gist ((ST_SetSRID(ST_MakePoint(longitude, latitude), 4326)::geography)) WHERE latitude IS NOT NULL;
-    CREATE INDEX IF NOT EXISTS fixes_point ON odograph.fixes
-      USING gist ((ST_SetSRID(ST_MakePoint(longitude, latitude), 4326)::geography));
-    CREATE OR REPLACE VIEW odograph.points AS
-      SELECT fleet, vehicle, time, ST_SetSRID(ST_MakePoint(longitude, latitude), 4326)::geography AS point,
-          accuracy, 'location' AS source
-        FROM odograph.messages WHERE latitude IS NOT NULL
-      UNION ALL
-      SELECT fleet, vehicle, time, ST_SetSRID(ST_MakePoint(longitude, latitude), 4326)::geography, accuracy, 'track'
-        FROM odograph.fixes;
-    """
-
-  /// A partition for one day, which takes along what the default partition has of it.
-  static func partition(of table: String, day: Day) -> String {
-    let name = "odograph.\(table)_\(day.text.filter { $0 != "-" })"
-    return """
-      CREATE TABLE \(name) (LIKE odograph.\(table) INCLUDING DEFAULTS);
-      WITH moved AS (DELETE FROM odograph.\(table)_default WHERE day = '\(day.text)' RETURNING *)
-        INSERT INTO \(name) SELECT * FROM moved;
-      ALTER TABLE odograph.\(table) ATTACH PARTITION \(name) FOR VALUES FROM ('\(day.text)') TO ('\(day.next.text)');
-      """
-  }
 
   /// As `messages`, without its indexes, for batches in which something may be there already.
   static let staging = """
@@ -129,4 +95,58 @@ enum PostgreSQLSchema {
     SELECT count(*), NULL, NULL, NULL FROM added
     UNION ALL SELECT NULL, topic, coalesce(epoch, ''), coalesce(seq, hash)::text FROM added WHERE kind = 'track'
     """
+
+  /// Takes positions as arrays of columns. An older one than the table has changes nothing. In order, so that two
+  /// recorders that meet wait for each other and do not lock each other out.
+  static let updateLatest = """
+    INSERT INTO odograph.latest AS known (\(RecordingColumns.latest))
+      SELECT * FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::float8[], $6::float8[],
+        $7::float8[], $8::float8[], $9::float8[], $10::float8[], $11::text[]) ORDER BY 1, 2
+      ON CONFLICT (fleet, vehicle) DO UPDATE SET time = excluded.time, received = excluded.received,
+        latitude = excluded.latitude, longitude = excluded.longitude, altitude = excluded.altitude,
+        accuracy = excluded.accuracy, speed = excluded.speed, course = excluded.course, source = excluded.source
+      WHERE excluded.time > known.time
+    """
+
+  // MARK: Partitions
+
+  /// The name of a day's partition, without the schema.
+  static func partitionName(of table: String, day: Day) -> String {
+    "\(table)_\(day.text.filter { $0 != "-" })"
+  }
+
+  /// A partition for one day, which takes along what the default partition has of it.
+  ///
+  /// The default partition is locked first: who reads its rows and asks for the lock afterwards meets one who does the
+  /// same.
+  static func partition(of table: String, day: Day) -> String {
+    let name = "odograph." + partitionName(of: table, day: day)
+    let (from, to) = ("'\(day.text) 00:00+00'", "'\(day.next.text) 00:00+00'")
+    return """
+      LOCK TABLE odograph.\(table)_default IN ACCESS EXCLUSIVE MODE;
+      CREATE TABLE \(name) (LIKE odograph.\(table) INCLUDING DEFAULTS);
+      WITH moved AS (DELETE FROM odograph.\(table)_default WHERE time >= \(from) AND time < \(to) RETURNING *)
+        INSERT INTO \(name) SELECT * FROM moved;
+      ALTER TABLE odograph.\(table) ATTACH PARTITION \(name) FOR VALUES FROM (\(from)) TO (\(to));
+      """
+  }
+
+  /// The names of the partitions of days before one.
+  static func expired(before day: Day) -> String {
+    """
+    SELECT child.relname FROM pg_inherits
+      JOIN pg_class child ON child.oid = inhrelid JOIN pg_class parent ON parent.oid = inhparent
+      WHERE parent.oid IN ('odograph.messages'::regclass, 'odograph.fixes'::regclass)
+        AND child.relname ~ ('^' || parent.relname || '_[0-9]{8}$')
+        AND right(child.relname, 8) < '\(day.text.filter { $0 != "-" })'
+      ORDER BY right(child.relname, 8)
+    """
+  }
+
+  /// What is in no day's partition goes by the vehicle's clock where that can be believed, and by the recorder's else.
+  static func expiry(before day: Day, believed days: Int) -> [String] {
+    let limit = "'\(day.text) 00:00+00'::timestamptz"
+    let old = "received < \(limit) OR (time < \(limit) AND time > \(limit) - interval '\(days) days')"
+    return ["messages_default", "fixes_default", "latest"].map { "DELETE FROM odograph.\($0) WHERE \(old)" }
+  }
 }

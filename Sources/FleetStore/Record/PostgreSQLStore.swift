@@ -1,4 +1,5 @@
 internal import Fleet
+internal import FleetConsole
 internal import MQTT
 internal import Spatial
 internal import Telemetry
@@ -11,14 +12,14 @@ final class PostgreSQLStore: MessageStore {
   let name: String
   private let address: String
   private var connection: PostgreSQLConnection?
-  private var isHypertable = false
+  private(set) var advice: String?
+  /// Those that have their partitions, as far as this knows.
   private var days: Set<Day> = []
+  private let partitioned: PartitionedDays
 
-  /// Days from now within which a day gets a partition of its own, before and after.
-  private static let partitionedDays = (before: 400, after: 2)
-
-  init(address: String) {
+  init(address: String, partitioned: PartitionedDays = PartitionedDays()) {
     self.address = address
+    self.partitioned = partitioned
     name = Self.withoutSecrets(address)
   }
 
@@ -61,6 +62,7 @@ final class PostgreSQLStore: MessageStore {
       "COPY odograph.messages (\(PostgreSQLSchema.messageColumns)) FROM STDIN (FORMAT binary)",
       Self.rows(of: messages))
     try copyFixes(of: messages) { _ in true }
+    try updateLatest(of: messages)
     try connection?.run("COMMIT")
   }
 
@@ -81,6 +83,7 @@ final class PostgreSQLStore: MessageStore {
       let number = message.fields.seq ?? message.hash ?? 0
       return tracks.remove([message.topic, message.fields.epoch ?? "", "\(number)"]) != nil
     }
+    try updateLatest(of: messages)
     try connection?.run("COMMIT")
     return added
   }
@@ -106,59 +109,77 @@ final class PostgreSQLStore: MessageStore {
   }
 
   private func prepare() throws(PostgreSQLError) {
-    let present =
-      try connection?.run(
-        "SELECT extname FROM pg_extension WHERE extname IN ('postgis', 'timescaledb')"
-      ).values.compactMap { $0.first ?? nil } ?? []
     // Several recorders may start at once.
     try connection?.run("SELECT pg_advisory_lock(\(PostgreSQLSchema.lock))")
-    let exists = try connection?.run("SELECT to_regclass('odograph.schema_version') IS NOT NULL").values
-      .first?.first
-    if exists == "t" {
-      let row = try connection?.run("SELECT version, hypertables FROM odograph.schema_version").values.first
-      guard let version = row?.first?.flatMap(Int.init), (1...PostgreSQLSchema.version).contains(version)
-      else {
+    if try answer("SELECT to_regclass('odograph.schema_version') IS NOT NULL") == "t" {
+      let version = try answer("SELECT version FROM odograph.schema_version").flatMap(Int.init)
+      guard let version, (1...PostgreSQLSchema.version).contains(version) else {
         throw PostgreSQLError(state: "odograph", message: RecordingAddress.newerVersion)
       }
-      isHypertable = row?.last == "t"
-      for former in version..<PostgreSQLSchema.version {
-        try connection?.run("BEGIN; \(PostgreSQLSchema.upgrade(from: former)) COMMIT;")
-      }
+      if version < PostgreSQLSchema.version { try migrate() }
     } else {
-      isHypertable = present.contains("timescaledb")
-      try connection?.run(
-        """
-        BEGIN;
-        CREATE SCHEMA IF NOT EXISTS odograph;
-        CREATE TABLE odograph.schema_version (version integer NOT NULL, hypertables boolean NOT NULL);
-        INSERT INTO odograph.schema_version VALUES (\(PostgreSQLSchema.version), \(isHypertable));
-        \(PostgreSQLSchema.creation(isHypertable: isHypertable))
-        COMMIT;
-        """)
+      try connection?.run("BEGIN; CREATE SCHEMA IF NOT EXISTS odograph; \(PostgreSQLSchema.creation) COMMIT;")
     }
-    if present.contains("postgis") { try connection?.run(PostgreSQLSchema.geography) }
+    try preparePostGIS()
     try connection?.run("SELECT pg_advisory_unlock(\(PostgreSQLSchema.lock))")
+  }
+
+  private func migrate() throws(PostgreSQLError) {
+    StandardError.say(
+      "\(name) was made by an older odograph; its tables are copied into the new form, which takes minutes where "
+        + "there are millions of rows")
+    try connection?.run("BEGIN; \(PostgreSQLMigration.putAside) \(PostgreSQLSchema.creation)")
+    let rows = try connection?.run(
+      PostgreSQLMigration.days(before: partitioned.before, after: partitioned.after)
+    ).values
+    for day in (rows ?? []).compactMap({ $0.first ?? nil }).compactMap(Day.init(text:)) {
+      for table in PostgreSQLSchema.partitionedTables {
+        try connection?.run(PostgreSQLSchema.partition(of: table, day: day))
+      }
+    }
+    try connection?.run("\(PostgreSQLMigration.move(ahead: partitioned.after)) COMMIT")
+  }
+
+  /// Goes by PostGIS where the database has it now, and does without where it has not any more.
+  private func preparePostGIS() throws(PostgreSQLError) {
+    let schema = try answer(
+      """
+      SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
+        WHERE extname = 'postgis'
+      """)
+    let isUsed = try answer(PostgreSQLViews.usesPostGIS) == "t"
+    if let schema, !isUsed {
+      try connection?.run("BEGIN; \(PostgreSQLViews.postGIS(in: schema)) COMMIT")
+    } else if schema == nil, isUsed {
+      try connection?.run(PostgreSQLViews.nearWithoutPostGIS)
+    }
+    advice =
+      schema != nil
+      ? nil
+      : "\(name) has no PostGIS: odograph.near reads whole days, and there is no view odograph.points; "
+        + "CREATE EXTENSION postgis, and a new start, makes both"
+  }
+
+  /// The first column of the first row.
+  private func answer(_ sql: String, _ parameters: [String] = []) throws(PostgreSQLError) -> String? {
+    try connection?.run(sql, parameters).values.first?.first ?? nil
   }
 
   /// Makes the partitions that are not there yet of the days that are near now.
   private func makePartitions(for messages: [RecordedMessage]) throws(PostgreSQLError) {
-    guard !isHypertable else { return }
     var wanted: Set<Day> = []
     for message in messages {
-      let today = Day(message.received).number
-      let range = today - Self.partitionedDays.before...today + Self.partitionedDays.after
-      let day = message.day
-      if range.contains(day.number), !days.contains(day) { wanted.insert(day) }
-      for fix in message.fixes {
-        let day = Day(fix.time)
-        if range.contains(day.number), !days.contains(day) { wanted.insert(day) }
+      let today = Day(message.received)
+      for time in [message.fields.time].compactMap(\.self) + message.fixes.map(\.time) {
+        let day = Day(time)
+        if !days.contains(day), partitioned.contains(day, receivedOn: today) { wanted.insert(day) }
       }
     }
     for day in wanted.sorted() {
       try connection?.run("BEGIN; SELECT pg_advisory_xact_lock(\(PostgreSQLSchema.lock))")
-      for table in ["messages", "fixes"] {
-        let name = "odograph.\(table)_\(day.text.filter { $0 != "-" })"
-        let exists = try connection?.run("SELECT to_regclass($1) IS NOT NULL", [name]).values.first?.first
+      for table in PostgreSQLSchema.partitionedTables {
+        let name = PostgreSQLSchema.partitionName(of: table, day: day)
+        let exists = try answer("SELECT to_regclass($1) IS NOT NULL", ["odograph." + name])
         if exists != "t" { try connection?.run(PostgreSQLSchema.partition(of: table, day: day)) }
       }
       try connection?.run("COMMIT")
@@ -167,8 +188,50 @@ final class PostgreSQLStore: MessageStore {
     }
   }
 
+  /// Drops partitions, each by itself, and waits for nobody: a long export keeps a partition until the next time.
+  func expire(before day: Day, today: Day) throws(FleetError) -> StoreExpiry {
+    if connection == nil { try open() }
+    var expiry = StoreExpiry()
+    do throws(PostgreSQLError) {
+      let names = try connection?.run(PostgreSQLSchema.expired(before: day)).values.compactMap {
+        $0.first ?? nil
+      }
+      for name in names ?? [] {
+        guard try attempt("DROP TABLE odograph.\(name)") else { break }
+        expiry.partitions += 1
+      }
+      days = days.filter { $0 >= day }
+      for sql in PostgreSQLSchema.expiry(before: day, believed: PartitionedDays().before) {
+        expiry.rows += try connection?.run(sql).changed ?? 0
+      }
+      return expiry
+    } catch {
+      connection = nil
+      throw failure("delete from", error)
+    }
+  }
+
+  /// Runs a command that needs a table for itself. Returns false when others have it.
+  private func attempt(_ sql: String) throws(PostgreSQLError) -> Bool {
+    do throws(PostgreSQLError) {
+      try connection?.run("BEGIN; SET LOCAL lock_timeout = '2s'; \(sql); COMMIT")
+      return true
+    } catch {
+      guard error.isLockTimeout else { throw error }
+      try connection?.run("ROLLBACK")
+      return false
+    }
+  }
+
+  private func updateLatest(of messages: [RecordedMessage]) throws(PostgreSQLError) {
+    let latest = LatestPositions(messages)
+    guard !latest.positions.isEmpty else { return }
+    try connection?.run(PostgreSQLSchema.updateLatest, latest.arrays)
+  }
+
   private func failure(_ operation: String, _ error: PostgreSQLError) -> FleetError {
-    FleetError(operation: operation, object: name, cause: error.message, exit: .outputFailed)
+    let remedy = error.isDiskFull ? "; make room on the server's disk, or keep less with --keep" : ""
+    return FleetError(operation: operation, object: name, cause: error.message + remedy, exit: .outputFailed)
   }
 
   /// The address without password and parameters.
@@ -183,16 +246,10 @@ final class PostgreSQLStore: MessageStore {
   }
 }
 
-extension RecordedMessage {
-  /// The day it is filed under, which depends on nothing but the message.
-  var day: Day { fields.time.map { Day($0) } ?? .none }
-}
-
 extension CopyRows {
   /// In the order of `PostgreSQLSchema.messageColumns`.
   mutating func append(_ message: RecordedMessage) {
-    beginRow(columns: 21)
-    date(message.day)
+    beginRow(columns: 20)
     columns(of: message)
     if message.isText {
       raw(message.payload)
@@ -206,8 +263,7 @@ extension CopyRows {
   /// In the order of `PostgreSQLSchema.fixColumns`.
   mutating func append(fixesOf message: RecordedMessage) {
     for (place, fix) in message.fixes.enumerated() {
-      beginRow(columns: 10)
-      date(Day(fix.time))
+      beginRow(columns: 12)
       columns(of: fix, at: place, in: message)
     }
   }

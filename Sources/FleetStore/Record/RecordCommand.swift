@@ -5,6 +5,7 @@ internal import FleetControl
 internal import Glibc
 internal import MQTT
 internal import Platform
+internal import Spatial
 
 /// The options of `odograph record`.
 package struct RecordOptions: ParsableArguments {
@@ -49,6 +50,19 @@ package struct RecordOptions: ParsableArguments {
     help: ArgumentHelp("Messages kept in memory at most while the database is away.", valueName: "messages"))
   var bufferedMessages = 10_000
 
+  @Option(
+    help: ArgumentHelp(
+      "Delete what is older, at the start and each hour: days, as 90d (default: keep all).", valueName: "days"
+    ))
+  var keep: String?
+
+  @Flag(
+    name: .customLong("prepare"),
+    help:
+      "Record nothing; make the tables, or bring them up to date, and delete what --keep does not keep."
+  )
+  var prepares = false
+
   @Flag(
     name: .customLong("forget"),
     help:
@@ -75,8 +89,19 @@ package struct RecordOptions: ParsableArguments {
   /// A `postgres://` URL or the path of an SQLite file.
   var store: String { givenStore ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
 
+  /// The days of --keep; nil to keep all.
+  /// - Throws: `FleetError` for what is no number of days.
+  func keptDays() throws(FleetError) -> Int? {
+    guard let keep else { return nil }
+    guard keep.hasSuffix("d"), let days = Int(keep.dropLast()), (1...36_500).contains(days) else {
+      throw .usage("use", "--keep \(keep.prefix(40))", "write days as 90d, 1d to 36500d")
+    }
+    return days
+  }
+
   /// - Throws: `FleetError` for options that make no sense.
   func check() throws(FleetError) {
+    _ = try keptDays()
     func demand(_ holds: Bool, _ option: String, _ cause: String) throws(FleetError) {
       if !holds { throw .usage("use", option, cause) }
     }
@@ -113,8 +138,11 @@ package enum RecordCommand {
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
     if options.forgets { return try forget(options, broker, filters, waiter) }
-    let store = RecordingAddress.store(for: options.store)
+    let retention = Retention(days: try options.keptDays())
+    let store = RecordingAddress.store(for: options.store, keep: retention.days)
     try store.open()
+    if let advice = store.advice, !options.isQuiet { StandardError.say(advice) }
+    if options.prepares { return try prepare(store, retention, options) }
     let slot =
       options.clientID == nil ? try SessionSlot.free(for: identity(of: options, broker, filters)) : nil
     var session = SubscriberSession(clientID: options.clientID ?? slot?.clientID, share: options.share)
@@ -129,7 +157,7 @@ package enum RecordCommand {
       waiter.observe($0)
     }
     guard let queue = subscriber.queue else { return .done }
-    let recorder = try Recorder(options) { waiter.end(.ended(.done)) }
+    let recorder = try Recorder(options, retention) { waiter.end(.ended(.done)) }
     try recorder.start(store, queue)
     try subscriber.start()
     var progress = RecordProgress(options)
@@ -179,6 +207,21 @@ package enum RecordCommand {
       (commits, lastCommit) = (recorder.current.commits, SystemClock.monotonic)
     }
     return false
+  }
+
+  /// Does what a recording begins with, and leaves it at that.
+  private static func prepare(
+    _ store: any MessageStore, _ retention: Retention, _ options: RecordOptions
+  ) throws(FleetError) -> ExitStatus {
+    var retention = retention
+    var done = "\(store.name) is up to date"
+    if let due = retention.due(at: UTCTime(nanoseconds: SystemClock.realtime)) {
+      done +=
+        "; " + Retention.sentence(try store.expire(before: due.limit, today: due.today), before: due.limit)
+    }
+    store.close()
+    if !options.isQuiet { StandardError.say(done) }
+    return .done
   }
 
   /// Ends the sessions that earlier runs have left at the broker.

@@ -27,6 +27,7 @@ final class Recorder: Sendable {
   private let options: RecordOptions
   private let root: String
   private let profile: MessageProfile
+  private let retention: Retention
   private let counts = Locked(RecordCounts())
   private let abandoned: EventDescriptor
   private let isAbandoned = Locked(false)
@@ -34,8 +35,11 @@ final class Recorder: Sendable {
   /// Called when the count that was asked for is reached.
   private let reachedCount: @Sendable () -> Void
 
-  init(_ options: RecordOptions, reachedCount: @escaping @Sendable () -> Void) throws(FleetError) {
+  init(_ options: RecordOptions, _ retention: Retention, reachedCount: @escaping @Sendable () -> Void)
+    throws(FleetError)
+  {
     self.options = options
+    self.retention = retention
     root = try options.words.root(options.broker)
     profile = try options.words.profile(options.broker)
     self.reachedCount = reachedCount
@@ -76,9 +80,11 @@ final class Recorder: Sendable {
   private func run(_ store: any MessageStore, _ queue: BatchQueue) {
     var recording = MessageRecording(root: root, profile: profile)
     var size = CommitSize(most: options.commitCount)
+    var retention = retention
     while true {
+      expire(store, &retention)
       switch queue.next(
-        enough: size.enough, linger: options.commitInterval, pause: 0.003, limit: 86_400)
+        enough: size.enough, linger: options.commitInterval, pause: 0.003, limit: Retention.interval)
       {
       case .nothing: continue
       case .finished: return
@@ -97,6 +103,16 @@ final class Recorder: Sendable {
         if let count = options.count, total >= count { reachedCount() }
       }
     }
+  }
+
+  /// Deletes what is too old when it is time to look. What fails is tried again at the next time.
+  private func expire(_ store: any MessageStore, _ retention: inout Retention) {
+    guard let due = retention.due(at: UTCTime(nanoseconds: SystemClock.realtime)) else { return }
+    do throws(FleetError) {
+      let expiry = try store.expire(before: due.limit, today: due.today)
+      guard expiry != StoreExpiry(), !options.isQuiet else { return }
+      StandardError.say("\(store.name): \(Retention.sentence(expiry, before: due.limit))")
+    } catch { StandardError.say("\(error); what is too old stays for another hour") }
   }
 
   /// Stores rows, however long it takes; nil when that was given up.

@@ -8,7 +8,7 @@ enum SQLiteSchema {
   static let applicationID: Int64 = 0x6F64_6F67
 
   /// What leads from each version to the next.
-  static let steps = [messages, identityWithTime]
+  static let steps = [messages, identityWithTime, SQLitePlaces.step]
 
   static func isRecording(_ database: borrowing Database) throws(SQLiteError) -> Bool {
     try database.integer("PRAGMA application_id") == applicationID
@@ -76,6 +76,15 @@ enum SQLiteSchema {
     insertion("messages", RecordingColumns.messages + ", payload") + " ON CONFLICT DO NOTHING"
 
   static let insertFix = insertion("fixes", RecordingColumns.fixes)
+
+  /// An older position than the table has changes nothing.
+  static let updateLatest =
+    insertion("latest", RecordingColumns.latest) + """
+       ON CONFLICT (fleet, vehicle) DO UPDATE SET time = excluded.time, received = excluded.received,
+        latitude = excluded.latitude, longitude = excluded.longitude, altitude = excluded.altitude,
+        accuracy = excluded.accuracy, speed = excluded.speed, course = excluded.course, source = excluded.source
+      WHERE excluded.time > latest.time
+      """
 
   private static func insertion(_ table: String, _ columns: String) -> String {
     let marks = columns.split(separator: ",").map { _ in "?" }.joined(separator: ", ")

@@ -1,15 +1,14 @@
 internal import Fleet
 internal import Glibc
-internal import MQTT
 internal import SQLite
 internal import Spatial
-internal import Telemetry
 
 /// A recording in one SQLite file, beside which there are two more while it is written (WAL mode).
 final class SQLiteStore: MessageStore {
   let name: String
   private let path: String
   private var tables: SQLiteTables?
+  let advice: String? = nil
   /// Which file is open.
   private var file: FileIdentity?
 
@@ -25,7 +24,10 @@ final class SQLiteStore: MessageStore {
       // A reader that copies the file or a backup may hold the lock for a while.
       let database = try Database(path: path, access: .create, busyTimeout: .seconds(10))
       refusal = try Self.prepare(database)
-      if refusal == nil { tables = try SQLiteTables(database) }
+      if refusal == nil {
+        tables = try SQLiteTables(database)
+        try tables?.fillPlaces()
+      }
     } catch {
       throw failure("open", error)
     }
@@ -38,6 +40,9 @@ final class SQLiteStore: MessageStore {
     let isNew = try database.integer("SELECT count(*) FROM sqlite_master") == 0
     if !isNew, try !SQLiteSchema.isRecording(database) {
       return "it is a database of another program; name another file"
+    }
+    guard try SQLitePlaces.areAvailable(database) else {
+      return "this SQLite library has no R*Tree module; use one that was built with SQLITE_ENABLE_RTREE"
     }
     // What is acknowledged to the broker has to survive a loss of power.
     try database.execute(
@@ -66,6 +71,15 @@ final class SQLiteStore: MessageStore {
     return added
   }
 
+  func expire(before day: Day, today: Day) throws(FleetError) -> StoreExpiry {
+    if tables == nil { try open() }
+    guard let tables else { return StoreExpiry() }
+    do throws(SQLiteError) { return try SQLiteExpiry(before: day, today: today).run(tables.database) } catch {
+      self.tables = nil
+      throw failure("delete from", error)
+    }
+  }
+
   func close() {
     // Leaves one file that is all there is.
     try? tables?.database.checkpoint()
@@ -86,72 +100,6 @@ final class SQLiteStore: MessageStore {
       default: nil
       }
     return failure(operation, ([error.message] + [remedy].compactMap { $0 }).joined(separator: "; "))
-  }
-}
-
-/// An open recording with its prepared statements.
-private final class SQLiteTables {
-  let database: Database
-  private var message: StatementWriter
-  private var fix: StatementWriter
-
-  init(_ database: consuming Database) throws(SQLiteError) {
-    message = StatementWriter(try database.prepare(SQLiteSchema.insertMessage))
-    fix = StatementWriter(try database.prepare(SQLiteSchema.insertFix))
-    self.database = database
-  }
-
-  /// Adds messages, all or none, but for those that are there already. Returns how many it added.
-  func insert(_ messages: [RecordedMessage]) throws(SQLiteError) -> Int {
-    try database.transaction { () throws(SQLiteError) in
-      var added = 0
-      for recorded in messages {
-        message.columns(of: recorded)
-        message.payload(of: recorded)
-        try message.run()
-        guard database.changes > 0 else { continue }
-        added += 1
-        for (place, one) in recorded.fixes.enumerated() {
-          fix.columns(of: one, at: place, in: recorded)
-          try fix.run()
-        }
-      }
-      return added
-    }
-  }
-}
-
-/// Binds columns to the parameters of a statement. Times are milliseconds.
-private struct StatementWriter: RowWriter, ~Copyable {
-  private var statement: Statement
-  private var parameter = 0
-
-  init(_ statement: consuming Statement) { self.statement = statement }
-
-  private mutating func next() -> Int {
-    parameter += 1
-    return parameter
-  }
-
-  mutating func text(_ value: String?) { statement.bind(next(), value) }
-  mutating func bigint(_ value: Int64?) { statement.bind(next(), value) }
-  mutating func integer(_ value: Int32) { statement.bind(next(), Int64(value)) }
-  mutating func smallint(_ value: Int16) { statement.bind(next(), Int64(value)) }
-  mutating func double(_ value: Double?) { statement.bind(next(), value) }
-  mutating func bool(_ value: Bool) { statement.bind(next(), value) }
-  mutating func timestamp(_ value: UTCTime?) { statement.bind(next(), value?.milliseconds) }
-
-  mutating func payload(of message: RecordedMessage) {
-    if message.isText {
-      statement.bind(next(), utf8: message.payload)
-    } else {
-      statement.bind(next(), blob: message.payload)
-    }
-  }
-
-  mutating func run() throws(SQLiteError) {
-    parameter = 0
-    try statement.run()
   }
 }
 

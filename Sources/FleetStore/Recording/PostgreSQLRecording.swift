@@ -8,6 +8,7 @@ final class PostgreSQLRecording: RecordingTables {
   private let address: String
   private let goesOn: () -> Bool
   private var connection: PostgreSQLConnection?
+  private(set) var version = PostgreSQLSchema.version
 
   /// Rows that are fetched at once.
   private static let portion = 2000
@@ -32,6 +33,7 @@ final class PostgreSQLRecording: RecordingTables {
       guard let version = version?.flatMap(Int.init), version <= PostgreSQLSchema.version else {
         throw PostgreSQLError(state: "odograph", message: RecordingAddress.newerVersion)
       }
+      self.version = version
     } catch {
       connection = nil
       throw failure(error)

@@ -89,6 +89,9 @@ enum RecordingAddress {
   /// The cause where a recording has a schema that this program does not know.
   static let newerVersion = "a newer odograph made it; use that or a newer one"
 
+  /// The cause where it has one that this program reads no more.
+  static let olderVersion = "an older odograph made it; bring it up to date with odograph record --prepare"
+
   static func isPostgreSQL(_ text: String) -> Bool {
     text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
   }
@@ -99,8 +102,10 @@ enum RecordingAddress {
   }
 
   /// Where to record to.
-  static func store(for text: String) -> any MessageStore {
-    isPostgreSQL(text) ? PostgreSQLStore(address: text) : SQLiteStore(path: text)
+  /// - Parameter keep: days that it is to hold; nil for all.
+  static func store(for text: String, keep: Int? = nil) -> any MessageStore {
+    isPostgreSQL(text)
+      ? PostgreSQLStore(address: text, partitioned: PartitionedDays(keep: keep)) : SQLiteStore(path: text)
   }
 
   /// - Parameter goesOn: asked some times a second while the database works; when it says no, reading fails.

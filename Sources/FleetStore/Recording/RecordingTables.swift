@@ -29,6 +29,8 @@ struct RecordingDialect: Sendable {
 protocol RecordingTables: Recording {
   associatedtype Row: RecordingRow
   static var dialect: RecordingDialect { get }
+  /// The version of its schema.
+  var version: Int { get }
 
   /// Hands over the rows of a query until `body` returns false. Opens the recording where it is not open.
   func read(
@@ -61,7 +63,7 @@ extension RecordingTables {
     _ selection: RecordingSelection, isByDay: Bool, _ body: (RecordedPosition) throws(FleetError) -> Bool
   ) throws(FleetError) {
     let condition = selection.condition(time: "time", Self.dialect.parameter)
-    try read(Self.positionsSQL(where: condition.sql, isByDay: isByDay), condition.values) {
+    try read(positionsSQL(where: condition.sql, isByDay: isByDay), condition.values) {
       row throws(FleetError) in
       guard let position = RecordedPosition(row), selection.contains(position.coordinate) else { return true }
       return try body(position)
@@ -104,16 +106,19 @@ extension RecordingTables {
 
   /// In SQLite each half comes out of its index in order, and the two are merged: nothing is sorted. By day the database
   /// sorts, with what it keeps on the disk.
-  static func positionsSQL(where condition: String, isByDay: Bool = false) -> String {
+  func positionsSQL(where condition: String, isByDay: Bool = false) -> String {
+    let dialect = Self.dialect
     // Divisions round towards zero, and there are times before 1970.
     let time = dialect.milliseconds("time")
     let day = isByDay ? "\(time) - (\(time) % 86400000 + 86400000) % 86400000" : "0"
     let order = isByDay ? "11, 2, 1, 3, 10" : "2, 1, 3"
+    // Before version 3 tracks were kept without.
+    let (altitude, speed) = version >= 3 ? ("altitude", "speed") : ("NULL", "NULL")
     return """
       SELECT fleet, vehicle, \(time), latitude, longitude, altitude, accuracy, speed, course, 0, \(day)
-        FROM \(dialect.schema)messages WHERE \(isPosition) AND \(condition)
+        FROM \(dialect.schema)messages WHERE \(Self.isPosition) AND \(condition)
       UNION ALL
-      SELECT fleet, vehicle, \(time), latitude, longitude, NULL, accuracy, NULL, NULL, 1, \(day)
+      SELECT fleet, vehicle, \(time), latitude, longitude, \(altitude), accuracy, \(speed), NULL, 1, \(day)
         FROM \(dialect.schema)fixes WHERE \(condition)
       ORDER BY \(order)
       """

@@ -8,6 +8,10 @@ final class SQLiteRecording: RecordingTables {
   let name: String
   private let path: String
   private var database: Database?
+  private(set) var version = SQLiteSchema.steps.count
+
+  /// The first that this program reads.
+  private static let oldestVersion = 2
 
   static let dialect = RecordingDialect(
     schema: "", milliseconds: { $0 }, payload: "payload", messageOrder: "id",
@@ -26,6 +30,7 @@ final class SQLiteRecording: RecordingTables {
     do throws(SQLiteError) {
       let opened = try Database(path: path, access: .readOnly, busyTimeout: .seconds(10), goesOn: goesOn)
       refusal = try Self.refusal(opened)
+      version = try SQLiteSchema.version(opened)
       database = consume opened
     } catch {
       throw failure(error)
@@ -42,10 +47,7 @@ final class SQLiteRecording: RecordingTables {
     }
     let version = try SQLiteSchema.version(database)
     if version > SQLiteSchema.steps.count { return RecordingAddress.newerVersion }
-    if version < SQLiteSchema.steps.count {
-      return "an older odograph made it; open it once with odograph record --count 1"
-    }
-    return nil
+    return version < oldestVersion ? RecordingAddress.olderVersion : nil
   }
 
   /// The statement that stands at the row.

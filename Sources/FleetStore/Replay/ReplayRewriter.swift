@@ -45,8 +45,9 @@ struct ReplayRewriter {
       let json = try? JSONValue(parsing: stored.payload), let track = try? TrackMessage(json: json)
     {
       let fixes = track.fixes.map { fix in
-        TrackMessage.Fix(
-          time: clock.moved(fix.time), coordinate: fix.coordinate, horizontalAccuracy: fix.horizontalAccuracy)
+        var moved = fix
+        moved.time = clock.moved(fix.time)
+        return moved
       }
       var identity = track.identity
       identity = identity.map { MessageIdentity(epoch: epochs.epoch(for: $0.epoch), seq: $0.seq) }

@@ -5,7 +5,8 @@ public import Spatial
 ///
 /// `points` is Google's encoded polyline with `precision` decimals, as any polyline decoder reads it. `times` are
 /// milliseconds since `time`, as differences of differences, so that an even rate takes one character a fix;
-/// `accuracies` are decimetres plus one, 0 for unknown, as differences.
+/// `accuracies` are decimetres plus one, 0 for unknown, as differences; so are `altitudes`, in decimetres above 10 km below
+/// mean sea level, and `speeds`, in cm/s. A list is left out when all of it is unknown.
 public struct TrackMessage: Hashable, Sendable {
   /// One fix of the batch.
   public struct Fix: Hashable, Sendable {
@@ -14,11 +15,20 @@ public struct TrackMessage: Hashable, Sendable {
     public var coordinate: Coordinate
     /// Metres at 68 % confidence; kept to the decimetre, rounded up.
     public var horizontalAccuracy: Double?
+    /// Metres above mean sea level, -10,000 to 100,000; kept to the decimetre. nil when it is not known.
+    public var altitude: Double?
+    /// m/s over ground, 0 to 10,000; kept to the cm/s. nil when it is not known.
+    public var speed: Double?
 
-    public init(time: UTCTime, coordinate: Coordinate, horizontalAccuracy: Double? = nil) {
+    public init(
+      time: UTCTime, coordinate: Coordinate, horizontalAccuracy: Double? = nil, altitude: Double? = nil,
+      speed: Double? = nil
+    ) {
       self.time = time
       self.coordinate = coordinate
       self.horizontalAccuracy = horizontalAccuracy
+      self.altitude = altitude
+      self.speed = speed
     }
   }
 
@@ -52,7 +62,7 @@ public struct TrackMessage: Hashable, Sendable {
     let start = (fixes.first?.time.nanoseconds ?? 0).flooredMilliseconds
     var points = PolylineEncoder()
     var times = DeltaEncoder()
-    var accuracies = DeltaEncoder()
+    var (accuracies, altitudes, speeds) = (DeltaEncoder(), DeltaEncoder(), DeltaEncoder())
     var last: Int64 = 0
     for fix in fixes {
       points.append(fix.coordinate, scale: Self.scale(precision))
@@ -60,6 +70,8 @@ public struct TrackMessage: Hashable, Sendable {
       times.append(time - last)
       last = time
       accuracies.append(Self.decimetres(fix.horizontalAccuracy))
+      altitudes.append(Self.units(fix.altitude, from: Self.lowest, in: 10, most: 1e5))
+      speeds.append(Self.units(fix.speed, from: 0, in: 100, most: 1e4))
     }
     return JSONWriter.object { json in
       json.field("time", UTCTime(nanoseconds: start * 1_000_000).rfc3339)
@@ -70,6 +82,12 @@ public struct TrackMessage: Hashable, Sendable {
       json.field("times", String(decoding: times.text, as: UTF8.self))
       if fixes.contains(where: { $0.horizontalAccuracy != nil }) {
         json.field("accuracies", String(decoding: accuracies.text, as: UTF8.self))
+      }
+      if fixes.contains(where: { $0.altitude != nil }) {
+        json.field("altitudes", String(decoding: altitudes.text, as: UTF8.self))
+      }
+      if fixes.contains(where: { $0.speed != nil }) {
+        json.field("speeds", String(decoding: speeds.text, as: UTF8.self))
       }
       json.write(identity)
     }
@@ -85,6 +103,8 @@ public struct TrackMessage: Hashable, Sendable {
     let degrees = try Self.numbers(json, "points", count: 2 * count, stride: 2)
     let steps = try Self.numbers(json, "times", count: count)
     let accuracies = json["accuracies"] == nil ? nil : try Self.numbers(json, "accuracies", count: count)
+    let altitudes = json["altitudes"] == nil ? nil : try Self.numbers(json, "altitudes", count: count)
+    let speeds = json["speeds"] == nil ? nil : try Self.numbers(json, "speeds", count: count)
     fixes = []
     fixes.reserveCapacity(count)
     var time: Int64 = 0
@@ -100,6 +120,8 @@ public struct TrackMessage: Hashable, Sendable {
       }
       var fix = Fix(time: start.advanced(bySeconds: Double(time) / 1000), coordinate: coordinate)
       if let value = accuracies?[index], value > 0 { fix.horizontalAccuracy = Double(value - 1) / 10 }
+      fix.altitude = Self.value(altitudes?[index], from: Self.lowest, in: 10, most: 1e5)
+      fix.speed = Self.value(speeds?[index], from: 0, in: 100, most: 1e4)
       fixes.append(fix)
     }
   }
@@ -123,6 +145,21 @@ public struct TrackMessage: Hashable, Sendable {
   private static func decimetres(_ metres: Double?) -> Int64 {
     guard let metres, metres.isFinite, metres >= 0 else { return 0 }
     return Int64((min(metres, 1e8) * 10 - 1e-6).rounded(.up)) + 1
+  }
+
+  /// Metres, from which altitudes count, so that 0 is free for those that are unknown.
+  private static let lowest = -10_000.0
+
+  /// 0 for a value that is not known or out of range.
+  private static func units(_ value: Double?, from lowest: Double, in scale: Double, most: Double) -> Int64 {
+    guard let value, value.isFinite, (lowest...most).contains(value) else { return 0 }
+    return Int64(((value - lowest) * scale).rounded()) + 1
+  }
+
+  private static func value(_ units: Int64?, from lowest: Double, in scale: Double, most: Double) -> Double? {
+    guard let units, units > 0, Double(units - 1) <= (most - lowest) * scale else { return nil }
+    // Whole units, so that what was written as 520.3 is read as that.
+    return (Double(units - 1) + lowest * scale) / scale
   }
 
   static func scale(_ precision: Int) -> Double {

@@ -73,7 +73,7 @@ import Testing
   @Test func nothingIsSorted() throws {
     let (directory, _) = try recording([])
     let plan = try SQLiteReader(directory.file("fleet.sqlite")).rows(
-      "EXPLAIN QUERY PLAN \(SQLiteRecording.positionsSQL(where: "true"))")
+      "EXPLAIN QUERY PLAN \(SQLiteRecording(path: "").positionsSQL(where: "true"))")
     #expect(!plan.contains { ($0[3] ?? "").contains("TEMP B-TREE") }, "\(plan)")
   }
 

@@ -5,14 +5,17 @@ import Support
 // Prints CSV to stdout: how fast readers of a fleet take what one publisher sends to one broker, each in a process of
 // its own, taking turns in the same run.
 //
-//   fleet-benchmark [--messages N] [--rounds N] [--memory N] [CASE ...]
+//   fleet-benchmark [--messages N] [--rounds N] [--memory N] [--rows N] [CASE ...]
 //
 // Cases: record (QoS 1, into SQLite and PostgreSQL, beside a C program that acknowledges and keeps nothing), tail (QoS 0,
-// beside mosquitto_sub -F %j), stats (QoS 0, beside mosquitto_sub), memory (resident memory of `record` as N messages go by; ten million with --memory 10000000).
+// beside mosquitto_sub -F %j), stats (QoS 0, beside mosquitto_sub), memory (resident memory of `record` as N messages go by; ten million with --memory 10000000),
+// query (alone: questions to a recording of --rows, five million, in the former schema and in today's; wants psql and
+// sqlite3).
 
 var messages = 200_000
 var rounds = 3
 var memoryMessages = 1_000_000
+var rowCount = 5_000_000
 var cases: [String] = []
 var rest = CommandLine.arguments.dropFirst()
 
@@ -24,6 +27,7 @@ while let argument = rest.popFirst() {
   case "--messages": messages = rest.popFirst().flatMap { Int($0) } ?? messages
   case "--rounds": rounds = rest.popFirst().flatMap { Int($0) } ?? rounds
   case "--memory": memoryMessages = rest.popFirst().flatMap { Int($0) } ?? memoryMessages
+  case "--rows": rowCount = rest.popFirst().flatMap { Int($0) } ?? rowCount
   default: cases.append(argument)
   }
 }
@@ -33,8 +37,12 @@ let directory = temporaryDirectory()
 setenv("XDG_STATE_HOME", directory, 1)
 defer { remove(directory) }
 
-say("case,reader,messages_per_second,peak_rss_mb")
-if cases.contains("record") { measureRecord() }
-if cases.contains("tail") { measureTail() }
-if cases.contains("stats") { measureStats() }
-if cases.contains("memory") { measureMemory() }
+if cases == ["query"] {
+  measureQueries()
+} else {
+  say("case,reader,messages_per_second,peak_rss_mb")
+  if cases.contains("record") { measureRecord() }
+  if cases.contains("tail") { measureTail() }
+  if cases.contains("stats") { measureStats() }
+  if cases.contains("memory") { measureMemory() }
+}

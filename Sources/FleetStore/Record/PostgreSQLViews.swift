@@ -1,0 +1,87 @@
+/// What a backend asks a recording in PostgreSQL by: views, and functions, of which `near` has the same form with PostGIS
+/// and without.
+enum PostgreSQLViews {
+  /// Without PostGIS.
+  static let creation = """
+    CREATE VIEW odograph.positions AS
+      SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, course, 'location' AS source, altitude
+        FROM odograph.messages WHERE kind = 'location' AND latitude IS NOT NULL
+      UNION ALL
+      SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, NULL, 'track', altitude FROM odograph.fixes;
+    CREATE FUNCTION odograph.distance(double precision, double precision, double precision, double precision)
+      RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+      SELECT 12742017.6 * asin(sqrt(least(1, sind(($3 - $1) / 2) ^ 2 + cosd($1) * cosd($3) * sind(($4 - $2) / 2) ^ 2)))
+      $$;
+    COMMENT ON FUNCTION odograph.distance IS 'metres on the sphere between two latitudes and longitudes, in degrees';
+    CREATE FUNCTION odograph.jsonb(payload text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+      BEGIN RETURN payload::jsonb; EXCEPTION WHEN OTHERS THEN RETURN NULL; END $$;
+    COMMENT ON FUNCTION odograph.jsonb IS 'NULL for what is no JSON';
+    CREATE VIEW odograph.documents AS
+      SELECT received, time, topic, fleet, vehicle, kind, event, retain, odograph.jsonb(payload) AS body
+        FROM odograph.messages;
+    \(nearWithoutPostGIS)
+    """
+
+  /// Reads the band of latitude out of the days that are asked for.
+  static let nearWithoutPostGIS = near(
+    from: "odograph.positions", where: "p.latitude BETWEEN $1 - \(degrees) AND $1 + \(degrees)")
+
+  /// Whether `near` asks PostGIS.
+  static let usesPostGIS =
+    "SELECT prosrc LIKE '%odograph.points%' FROM pg_proc WHERE oid = 'odograph.near'::regproc"
+
+  /// A point of every position, its index, and a view and `near` that go by it.
+  ///
+  /// The points are an index's alone: a column would repeat 32 bytes in every row. Candidates are what lies in a box,
+  /// also where that reaches over the antimeridian.
+  /// - Parameter schema: of the extension, quoted.
+  static func postGIS(in schema: String) -> String {
+    let point = "\(schema).ST_SetSRID(\(schema).ST_MakePoint(longitude, latitude), 4326)"
+    let boxes = [0, 360, -360].map { turn in
+      "p.geometry OPERATOR(\(schema).&&) odograph.box($1, $2 + \(turn), $3)"
+    }
+    return """
+      CREATE INDEX IF NOT EXISTS messages_geometry ON odograph.messages USING gist ((\(point)))
+        WHERE kind = 'location' AND latitude IS NOT NULL;
+      CREATE INDEX IF NOT EXISTS fixes_geometry ON odograph.fixes USING gist ((\(point)));
+      CREATE OR REPLACE VIEW odograph.points AS
+        SELECT fleet, vehicle, time, \(point)::\(schema).geography AS point, accuracy, 'location' AS source,
+            \(point) AS geometry, latitude, longitude, altitude, speed, course
+          FROM odograph.messages WHERE kind = 'location' AND latitude IS NOT NULL
+        UNION ALL
+        SELECT fleet, vehicle, time, \(point)::\(schema).geography, accuracy, 'track',
+            \(point), latitude, longitude, altitude, speed, NULL
+          FROM odograph.fixes;
+      CREATE OR REPLACE FUNCTION odograph.box(double precision, double precision, double precision)
+        RETURNS \(schema).geometry LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+        SELECT \(schema).ST_MakeEnvelope($2 - w, $1 - h, $2 + w, $1 + h, 4326) FROM (SELECT $3 / 111195 AS h,
+          least(180, $3 / 111195 / greatest(cosd(least(90, abs($1) + $3 / 111195)), 1e-6)) AS w) AS size
+        $$;
+      \(near(from: "odograph.points", where: boxes.joined(separator: " OR ")))
+      """
+  }
+
+  /// Degrees of latitude that the third parameter's metres are.
+  private static let degrees = "$3 / 111195"
+
+  /// - Parameter box: the condition by which candidates are found.
+  private static func near(from view: String, where box: String) -> String {
+    """
+    CREATE OR REPLACE FUNCTION odograph.near(
+        at_latitude double precision, at_longitude double precision, metres double precision,
+        since timestamptz, until timestamptz)
+      RETURNS TABLE (fleet text, vehicle text, "time" timestamptz, latitude double precision,
+        longitude double precision, altitude double precision, accuracy double precision, speed double precision,
+        course double precision, source text, distance double precision)
+      LANGUAGE sql STABLE AS $$
+      SELECT p.fleet, p.vehicle, p.time, p.latitude, p.longitude, p.altitude, p.accuracy, p.speed, p.course, p.source,
+          odograph.distance($1, $2, p.latitude, p.longitude)
+        FROM \(view) p
+        WHERE p.time >= $4 AND p.time < $5 AND (\(box))
+          AND odograph.distance($1, $2, p.latitude, p.longitude) <= $3
+      $$;
+    COMMENT ON FUNCTION odograph.near IS
+      'positions within metres of a point, from a time on and before another, with the distance in metres';
+    """
+  }
+}

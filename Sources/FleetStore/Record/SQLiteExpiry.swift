@@ -1,0 +1,79 @@
+internal import SQLite
+
+/// Deletes what is too old from a recording in SQLite, some thousand rows at a time, so that nobody waits for long. The
+/// file keeps its size and uses the room again.
+struct SQLiteExpiry {
+  /// Milliseconds; what is before goes.
+  private let limit: Int64
+  /// What a vehicle says outside of these is not believed: then the recorder's clock counts.
+  private let believed: Range<Int64>
+
+  private static let portion = 5000
+  private static let day: Int64 = 86_400_000
+
+  init(before day: Day, today: Day) {
+    let days = PartitionedDays()
+    limit = Int64(day.number) * Self.day
+    believed = limit - Int64(days.before) * Self.day..<Int64(today.number + days.after + 1) * Self.day
+  }
+
+  func run(_ database: borrowing Database) throws(SQLiteError) -> StoreExpiry {
+    var rows = 0
+    for table in ["messages", "fixes"] {
+      var vehicle = ""
+      var fleet = ""
+      rows += try delete(from: table, vehicle: nil, fleet: nil, database)
+      // One step in the index for each vehicle.
+      var next = try database.prepare(
+        "SELECT vehicle, fleet FROM \(table) WHERE (vehicle, fleet) > (?, ?) ORDER BY vehicle, fleet LIMIT 1")
+      while true {
+        next.bind(1, vehicle)
+        next.bind(2, fleet)
+        guard try next.step(), let one = next.text(0), let its = next.text(1) else { break }
+        next.reset()
+        (vehicle, fleet) = (one, its)
+        rows += try delete(from: table, vehicle: vehicle, fleet: fleet, database)
+      }
+    }
+    try database.execute(
+      """
+      DELETE FROM latest WHERE received < \(limit) OR (time >= \(believed.lowerBound) AND time < \(limit));
+      DELETE FROM places WHERE until < \(limit / SQLitePlaces.slot) AND since >= \(believed.lowerBound / SQLitePlaces.slot);
+      DELETE FROM places WHERE (since < \(believed.lowerBound / SQLitePlaces.slot)
+          OR since > \(believed.upperBound / SQLitePlaces.slot))
+        AND NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.vehicle = places.vehicle AND m.fleet = places.fleet
+          AND m.time >= slot * \(SQLitePlaces.slot) AND m.time < (slot + 1) * \(SQLitePlaces.slot))
+        AND NOT EXISTS (SELECT 1 FROM fixes AS f WHERE f.vehicle = places.vehicle AND f.fleet = places.fleet
+          AND f.time >= slot * \(SQLitePlaces.slot) AND f.time < (slot + 1) * \(SQLitePlaces.slot));
+      """)
+    return StoreExpiry(rows: rows)
+  }
+
+  private func delete(
+    from table: String, vehicle: String?, fleet: String?, _ database: borrowing Database
+  ) throws(SQLiteError) -> Int {
+    let conditions = [
+      "time >= \(believed.lowerBound) AND time < \(limit)",
+      "time IS NULL AND received < \(limit)",
+      "time < \(believed.lowerBound) AND received < \(limit)",
+      "time >= \(believed.upperBound) AND received < \(limit)",
+    ]
+    var rows = 0
+    for condition in conditions {
+      var statement = try database.prepare(
+        """
+        DELETE FROM \(table) WHERE rowid IN (SELECT rowid FROM \(table)
+          WHERE vehicle IS ? AND fleet IS ? AND \(condition) LIMIT \(Self.portion))
+        """, isPersistent: false)
+      var changed = Self.portion
+      while changed == Self.portion {
+        statement.bind(1, vehicle)
+        statement.bind(2, fleet)
+        try statement.run()
+        changed = database.changes
+        rows += changed
+      }
+    }
+    return rows
+  }
+}

@@ -1,0 +1,54 @@
+/// What `odograph record` made in PostgreSQL before version 3, as it was released.
+enum FormerPostgreSQL {
+  static let versionTwo = """
+    CREATE SCHEMA odograph;
+    CREATE TABLE odograph.schema_version (version integer NOT NULL, hypertables boolean NOT NULL);
+    INSERT INTO odograph.schema_version VALUES (2, false);
+    CREATE TABLE odograph.messages (
+      day date NOT NULL, received timestamptz NOT NULL, time timestamptz, topic text NOT NULL,
+      fleet text, vehicle text, kind text, qos smallint NOT NULL, retain boolean NOT NULL, epoch text, seq bigint,
+      hash bigint, event text, latitude double precision, longitude double precision,
+      altitude double precision, accuracy double precision, speed double precision, course double precision,
+      payload text, payload_binary bytea
+    ) PARTITION BY RANGE (day);
+    CREATE UNIQUE INDEX messages_identity ON odograph.messages (vehicle, fleet, time, epoch, seq, day);
+    CREATE UNIQUE INDEX messages_timeless ON odograph.messages (vehicle, fleet, epoch, seq, day)
+      WHERE time IS NULL AND epoch IS NOT NULL;
+    CREATE UNIQUE INDEX messages_content ON odograph.messages (topic, hash, day) WHERE hash IS NOT NULL;
+    CREATE TABLE odograph.fixes (
+      day date NOT NULL, fleet text NOT NULL, vehicle text NOT NULL, time timestamptz NOT NULL,
+      latitude double precision NOT NULL, longitude double precision NOT NULL, accuracy double precision,
+      epoch text, seq bigint, place integer NOT NULL
+    ) PARTITION BY RANGE (day);
+    CREATE INDEX fixes_time ON odograph.fixes (vehicle, fleet, time);
+    CREATE VIEW odograph.positions AS
+      SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, course, 'location' AS source
+        FROM odograph.messages WHERE kind = 'location' AND latitude IS NOT NULL
+      UNION ALL
+      SELECT fleet, vehicle, time, latitude, longitude, accuracy, NULL, NULL, 'track' FROM odograph.fixes;
+    CREATE TABLE odograph.messages_default PARTITION OF odograph.messages DEFAULT;
+    CREATE TABLE odograph.fixes_default PARTITION OF odograph.fixes DEFAULT;
+    CREATE TABLE odograph.messages_20261121 PARTITION OF odograph.messages
+      FOR VALUES FROM ('2026-11-21') TO ('2026-11-22');
+    CREATE TABLE odograph.fixes_20261121 PARTITION OF odograph.fixes FOR VALUES FROM ('2026-11-21') TO ('2026-11-22');
+    """
+
+  /// Locations of a van on 2026-11-21 with numbers 1 to 3 (of which 2 is the newest), one of 1970, one without a time,
+  /// a foreign message and a track of two fixes.
+  static let rows = """
+    INSERT INTO odograph.messages (day, received, time, topic, fleet, vehicle, kind, qos, retain, epoch, seq, hash,
+        latitude, longitude, speed, payload)
+      SELECT time::date, '2026-11-21 12:00Z', time, 'odograph/v1/demo/van/location', 'demo', 'van', 'location', 1, false,
+          'e', seq, NULL, 48 + seq, 11, 2.5, '{"seq":' || seq || '}'
+        FROM (VALUES (1, '2026-11-21 08:00Z'::timestamptz), (2, '2026-11-21 10:00Z'), (3, '2026-11-21 09:00Z'),
+          (4, '1970-01-01 00:00Z')) AS given (seq, time);
+    INSERT INTO odograph.messages (day, received, topic, fleet, vehicle, kind, qos, retain, epoch, seq, payload)
+      VALUES ('1970-01-01', '2026-11-21 12:00Z', 'odograph/v1/demo/van/motion', 'demo', 'van', 'motion', 1, false, 'e', 5,
+        '{"epoch":"e","seq":5}');
+    INSERT INTO odograph.messages (day, received, topic, qos, retain, hash, payload_binary)
+      VALUES ('1970-01-01', '2026-11-21 12:00Z', 'a/b', 0, true, 77, '\\xff00');
+    INSERT INTO odograph.fixes VALUES
+      ('2026-11-21', 'demo', 'van', '2026-11-21 10:30Z', 50, 11, 2.5, 'e', 6, 0),
+      ('2026-11-21', 'demo', 'van', '2026-11-21 10:31Z', 51, 11, 2.5, 'e', 6, 1);
+    """
+}

@@ -1,0 +1,75 @@
+import FleetFixtures
+import TestSupport
+import Testing
+
+@testable import FleetStore
+
+/// Databases of earlier versions lose nothing.
+@Suite struct PostgreSQLMigrationTests {
+  @Test(.needs(.postgreSQL)) func versionTwoBecomesVersionThree() throws {
+    let server = try PostgreSQLFixture()
+    _ = try server.query(FormerPostgreSQL.versionTwo + FormerPostgreSQL.rows)
+    _ = try server.query(
+      "CREATE ROLE reader; GRANT SELECT ON odograph.messages, odograph.positions TO reader; "
+        + "GRANT USAGE ON SCHEMA odograph TO reader")
+    let columns =
+      "received, time, topic, vehicle, kind, epoch, seq, hash, latitude, speed, payload, payload_binary"
+    let before = try server.query("SELECT \(columns) FROM odograph.messages ORDER BY seq")
+    // Read as it is.
+    let recording = PostgreSQLRecording(address: server.url)
+    try recording.open()
+    #expect(try recording.countPositions(.init()) == 6)
+    var count = 0
+    try recording.readPositions(.init()) { _ in
+      count += 1
+      return true
+    }
+    #expect(count == 6)
+    let store = PostgreSQLStore(address: server.url)
+    try store.open()
+    #expect(try server.query("SELECT \(columns) FROM odograph.messages ORDER BY seq") == before)
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["3"]])
+    #expect(try server.query("SELECT count(*) FROM odograph.messages_20261121") == [["3"]])
+    #expect(try server.query("SELECT count(*) FROM odograph.fixes_20261121") == [["2"]])
+    #expect(
+      try server.query("SELECT vehicle, latitude, source FROM odograph.latest") == [["van", "51", "track"]])
+    #expect(try server.query("SELECT to_regnamespace('odograph_before') IS NULL") == [["t"]])
+    #expect(
+      try server.query("SET ROLE reader; SELECT count(*) FROM odograph.positions, odograph.messages LIMIT 1")
+        == [
+          ["36"]
+        ])
+    // What was there is known.
+    #expect(try store.store(RecordedRows.of([("van/motion", #"{"epoch":"e","seq":5}"#)])) == 0)
+  }
+
+  @Test(.needs(.postgreSQL)) func whatStandsOnTheOldTablesStopsItAndNothingIsLost() throws {
+    let server = try PostgreSQLFixture()
+    _ = try server.query(FormerPostgreSQL.versionTwo + FormerPostgreSQL.rows)
+    _ = try server.query("CREATE VIEW mine AS SELECT topic FROM odograph.messages")
+    let store = PostgreSQLStore(address: server.url)
+    #expect { try store.open() } throws: { "\($0)".contains("view mine depends on") }
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["2"]])
+    #expect(try server.query("SELECT count(*) FROM mine") == [["6"]])
+    #expect(try server.query("SELECT count(*) FROM odograph.fixes") == [["2"]])
+    _ = try server.query("DROP VIEW mine")
+    try store.open()
+    #expect(try server.query("SELECT count(*) FROM odograph.messages") == [["6"]])
+  }
+
+  @Test(.needs(.postgreSQL)) func versionOneTheSame() throws {
+    let server = try PostgreSQLFixture()
+    _ = try server.query(FormerPostgreSQL.versionTwo + FormerPostgreSQL.rows)
+    _ = try server.query(
+      """
+      DROP INDEX odograph.messages_identity, odograph.messages_timeless;
+      CREATE UNIQUE INDEX messages_identity ON odograph.messages (vehicle, fleet, epoch, seq, day)
+        WHERE epoch IS NOT NULL;
+      CREATE INDEX messages_time ON odograph.messages (vehicle, fleet, time);
+      UPDATE odograph.schema_version SET version = 1
+      """)
+    try PostgreSQLStore(address: server.url).open()
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["3"]])
+    #expect(try server.query("SELECT count(*) FROM odograph.messages") == [["6"]])
+  }
+}

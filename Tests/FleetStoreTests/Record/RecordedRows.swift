@@ -1,0 +1,59 @@
+import FleetFixtures
+import MQTT
+import Spatial
+import Telemetry
+
+@testable import Fleet
+@testable import FleetStore
+
+/// Rows as a recorder makes them of messages.
+enum RecordedRows {
+  /// - Parameters:
+  ///   - messages: topics below `odograph/v1/demo`, and payloads.
+  ///   - seconds: after noon of 2026-11-21, by the recorder's clock.
+  static func of(_ messages: [(String, String)], at seconds: Double = 0) -> [RecordedMessage] {
+    var recording = MessageRecording(root: "odograph/v1")
+    return messages.map { topic, text in
+      recording.record(
+        MQTTMessage(topic: "odograph/v1/demo/" + topic, text: text, qos: .atLeastOnce), at: moment(seconds))
+    }
+  }
+
+  /// A location of the van.
+  static func location(_ seq: Int, at seconds: Double, latitude: Double = 48, longitude: Double = 11.5) -> (
+    String, String
+  ) {
+    location("van", seq, at: seconds, latitude: latitude, longitude: longitude)
+  }
+
+  /// A track of the van.
+  static func track(_ seq: Int, at seconds: Double, latitudes: [Double]) -> (String, String) {
+    track("van", seq, at: seconds, latitudes: latitudes)
+  }
+
+  /// A location of a vehicle, a number of seconds after noon.
+  static func location(
+    _ vehicle: String, _ seq: Int, at seconds: Double, latitude: Double = 48, longitude: Double = 11.5
+  ) -> (String, String) {
+    (
+      vehicle + "/location",
+      locationJSON(latitude, at: seconds, epoch: "e", seq: seq, speed: 2.5, course: 90, longitude: longitude)
+    )
+  }
+
+  /// A track whose fixes are a second apart, 520.5 m high and 13.37 m/s fast.
+  static func track(_ vehicle: String, _ seq: Int, at seconds: Double, latitudes: [Double]) -> (
+    String, String
+  ) {
+    let fixes = latitudes.enumerated().map { index, latitude in
+      TrackMessage.Fix(
+        time: noon.advanced(bySeconds: seconds + Double(index)),
+        coordinate: Coordinate(latitude: latitude, longitude: 11.5), horizontalAccuracy: 2.5, altitude: 520.5,
+        speed: 13.37)
+    }
+    let track = TrackMessage(identity: MessageIdentity(epoch: "e", seq: UInt64(seq)), fixes: fixes)
+    return (vehicle + "/track", String(decoding: track.payload, as: UTF8.self))
+  }
+
+  static let day = 86_400.0
+}
