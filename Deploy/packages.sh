@@ -14,6 +14,8 @@ container_packages=(buildah docker-compose mmdebstrap openssl python3-yaml)
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
 # What the documentation's own checks need.
 test_packages+=(jq mandoc)
+# Shells in which the completions are tried.
+test_packages+=(zsh fish)
 
 # install_packages PACKAGE...: quiet when all are there, so that the scripts run without root on a machine set up before.
 install_packages() {

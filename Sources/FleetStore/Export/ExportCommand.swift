@@ -12,7 +12,8 @@ package struct ExportOptions: ParsableArguments {
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("The file to write (default: standard output).", valueName: "file"))
+    help: ArgumentHelp("The file to write (default: standard output).", valueName: "file"),
+    completion: .file())
   package var output: String?
 
   @Flag(help: "Replace the file that is there already.")
@@ -22,7 +23,7 @@ package struct ExportOptions: ParsableArguments {
     name: .customLong("format"),
     help: ArgumentHelp(
       "\(ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")) (default: by the file's name, else jsonl).",
-      valueName: "form"))
+      valueName: "form"), completion: .list(ExportFormat.allCases.map(\.rawValue)))
   var givenFormat: ExportFormat?
 
   @Flag(
