@@ -98,9 +98,18 @@ let package = Package(
       ],
       // A link to Config/presets, so that the files there are the settings themselves.
       resources: [.embedInCode("Presets")]),
+    // What both programs print for -h and --help, and a suggestion for a mistyped command.
+    .target(
+      name: "CommandHelp",
+      dependencies: [
+        "JSON", "Telemetry", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
     .executableTarget(
       name: "odographd",
-      dependencies: ["AgentCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+      dependencies: [
+        "AgentCore", "CommandHelp", "Telemetry",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
     // What a backend imports: no database, no Expat, no terminal.
     .target(
       name: "Fleet",
@@ -133,7 +142,7 @@ let package = Package(
     .executableTarget(
       name: "odograph",
       dependencies: [
-        "Fleet", "FleetConsole", "FleetControl", "FleetStore", "MQTT", "Platform", "Telemetry",
+        "CommandHelp", "Fleet", "FleetConsole", "FleetControl", "FleetStore", "MQTT", "Platform", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
@@ -146,6 +155,11 @@ let package = Package(
     .systemLibrary(
       name: "CJansson", path: "Tests/CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .testTarget(name: "JSONTests", dependencies: ["CJansson", "JSON", "TestSupport"]),
+    .testTarget(
+      name: "CommandHelpTests",
+      dependencies: [
+        "CommandHelp", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
     .testTarget(name: "SQLiteTests", dependencies: ["CSQLite", "SQLite", "TestSupport"]),
     .testTarget(name: "TOMLTests", dependencies: ["Platform", "TOML"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial", "TestSupport"]),
@@ -274,7 +288,8 @@ for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
-  "Bytes", "Fleet", "FleetConsole", "FleetControl", "FleetStore", "JSON", "MQTT", "Platform", "Recordings",
+  "Bytes", "CommandHelp", "Fleet", "FleetConsole", "FleetControl", "FleetStore", "JSON", "MQTT", "Platform",
+  "Recordings",
   "SensorsGPSD", "SensorsIIO", "SQLite", "StoreAndForward", "Telemetry", "TOML", "XML",
 ]
 for target in package.targets where target.type != .system {

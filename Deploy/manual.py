@@ -92,6 +92,8 @@ def page(source, name, section, commands, parent):
             yield from sentences(abstract + ".")
         yield ".El"
     if options:
+        # The programs print two forms of it; see Sources/CommandHelp.
+        options = options.replace("Show help information.", "Show all of this; -h shows one screen.")
         yield ".Sh OPTIONS"
         for line in options.replace(".Pp\n.It", ".It").strip("\n").split("\n"):
             yield from [line] if line.startswith(".") else sentences(line)

@@ -16,6 +16,8 @@ mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Test
 test_packages+=(jq mandoc nodejs sqlite3)
 # What reads Parquet is not in Debian, and comes from PyPI.
 test_packages+=(python3-venv)
+# Shells in which the completions are tried.
+test_packages+=(zsh fish)
 
 # install_packages PACKAGE...: quiet when all are there, so that the scripts run without root on a machine set up before.
 install_packages() {

@@ -7,11 +7,15 @@ struct Watch: ParsableCommand {
     discussion: """
       On a terminal, a live table: q quits, the arrow keys choose a vehicle, the page keys scroll, Enter shows \
       its details and m a map of all, or around the chosen one (+ and - zoom, 0 shows all); on a small terminal they \
-      take the table's place. s sorts by the next column, 1 to 9 by the one that stands there, r reverses; / filters \
-      while you type; Esc goes one step back; ? shows all keys. A position with ~ is the last known \
+      take the table's place. s sorts by the next column, 1 to 9 by the one that stands there, r reverses (▲: values rise from row to row, ▼: they fall); / filters \
+      while you type, n shows who was not heard for a while, c chooses columns; Esc goes one step back; ? shows all keys \
+      and what signs and columns mean. A position with ~ is the last known \
       one of a vehicle that is not heard live; one that is reported with a bound is predicted. In a pipe, one \
       line for each vehicle that changed within the interval. Messages that cannot be read are counted at the foot \
       (unreadable), in a vehicle's details and in --json. NO_COLOR turns colours off.
+
+      Battery, backlog, temperature, energy and version are what a vehicle's last status says; – stands for what it does not \
+      say, as the battery of a vehicle whose computer knows of none.
 
       Examples:
         odograph watch --fleet demo
@@ -19,6 +23,8 @@ struct Watch: ParsableCommand {
         odograph watch --once | grep offline           # the table, for a script
         odograph watch --once --json | jq '.[].speed'
         odograph watch --filter offline --sort age
+        odograph watch --columns state,battery,backlog,version --sort battery
+        odograph watch --once --silent 10m             # not heard for so long
         odograph watch --message-profile owntracks     # phones, OwnTracks
         odograph watch --interval 10 >> fleet.log      # lines, every 10 s
 

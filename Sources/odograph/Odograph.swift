@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CommandHelp
 internal import Fleet
 internal import FleetConsole
 internal import Platform
@@ -27,6 +28,8 @@ struct Odograph: ParsableCommand {
       Watch.self, Tail.self, Stats.self, Record.self, Check.self, Command.self, Config.self, Regions.self,
       History.self, Samples.self, Forget.self, Simulate.self, Export.self, Replay.self,
     ])
+
+  static func main() { CommandProgram.main(Self.self) }
 }
 
 /// Runs a command with its options, and ends the process as it came out.

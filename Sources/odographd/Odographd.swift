@@ -1,6 +1,8 @@
 import AgentCore
 import ArgumentParser
+import CommandHelp
 import Glibc
+import Telemetry
 
 @main
 struct Odographd: ParsableCommand {
@@ -25,6 +27,8 @@ struct Odographd: ParsableCommand {
       """,
     version: AgentVersion.description,
     subcommands: [Init.self, Run.self, Check.self, Status.self, Sensors.self, DeadLetters.self, Support.self])
+
+  static func main() { CommandProgram.main(Self.self) }
 }
 
 /// The options that every command which reads the configuration has.
@@ -32,14 +36,15 @@ struct ConfigurationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "A TOML file; Config/odograph.toml documents every key. Without it, odograph/odograph.toml in the user's configuration folder ($XDG_CONFIG_HOME, ~/.config), which root does not look at, or /etc/odographd/odograph.toml, where there is one.",
-      valueName: "file"))
+      valueName: "file"),
+    completion: .file(extensions: ["toml"]))
   var config: String?
 
   @Option(
     name: .customLong("set"),
     help: ArgumentHelp(
       "Overrides a key, as in gpsd.port=2948 or 'motion.events=[\"impact\"]'. May be repeated. Environment variables such as ODOGRAPH_GPSD_PORT do the same.",
-      valueName: "key=value"))
+      valueName: "key=value"), completion: .list(ConfigurationKey.all.map { $0.path + "=" }))
   var assignments: [String] = []
 
   /// The configuration in force; a problem with it ends the program with status 78, as in sysexits(3).
@@ -126,6 +131,10 @@ extension Odographd {
           odographd check --set vehicle.id=van-1 --set 'motion.events=["impact"]'
           odographd check --estimate --driving-hours 9 \\
             --config /etc/odographd/odograph.toml
+          odographd check --json --config /etc/odographd/odograph.toml | jq .ok
+
+        With --json, findings have severity (ok, warning, problem), subject, message and remedy; estimate has joules and \
+        bytes of a day, as a whole and by parts.
 
         Exit codes: 0 the agent can work; 2 something keeps it from working; 64 wrong arguments; 78 wrong configuration.
         """)
@@ -138,6 +147,9 @@ extension Odographd {
     @Flag(help: "Only estimate energy, data and error; look at nothing.")
     var estimate = false
 
+    @Flag(help: "Print one JSON object: ok, findings, estimate.")
+    var json = false
+
     func validate() throws {
       guard (0...24).contains(drivingHours) else { throw ValidationError("--driving-hours is 0 to 24") }
     }
@@ -146,8 +158,12 @@ extension Odographd {
       try ending {
         let check = EnvironmentCheck(try options.load())
         let findings = estimate ? [] : check.run()
-        for finding in findings { Swift.print(finding.line) }
-        for line in check.estimate(drivingHours: drivingHours) { Swift.print(line) }
+        if json {
+          Swift.print(String(decoding: check.json(findings, drivingHours: drivingHours), as: UTF8.self))
+        } else {
+          for finding in findings { Swift.print(finding.line) }
+          for line in check.estimate(drivingHours: drivingHours) { Swift.print(line) }
+        }
         if findings.contains(where: { $0.severity == .problem }) { throw ExitCode(2) }
       }
     }
@@ -160,15 +176,21 @@ extension Odographd {
         Examples:
           odographd sensors --set vehicle.id=van-1
           odographd sensors --set vehicle.id=van-1 --set iio.contexts=ip:192.0.2.7
+          odographd sensors --set vehicle.id=van-1 --json | jq .gpsd.receivers
 
         Exit codes: 0 done, also when there is none; 64 wrong arguments; 78 wrong configuration.
         """)
 
     @OptionGroup var options: ConfigurationOptions
 
+    @Flag(help: "Print one JSON object: gpsd with its receivers, iio with devices and sensors.")
+    var json = false
+
     func run() throws {
       try ending {
-        for line in SensorListing(try options.load()).lines() { Swift.print(line) }
+        let listing = SensorListing(try options.load())
+        if json { return Swift.print(String(decoding: listing.json(), as: UTF8.self)) }
+        for line in listing.lines() { Swift.print(line) }
       }
     }
   }

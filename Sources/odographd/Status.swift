@@ -18,7 +18,9 @@ struct Status: ParsableCommand {
 
   @OptionGroup var options: ConfigurationOptions
 
-  @Option(help: ArgumentHelp("The agent's socket, in place of the configuration's.", valueName: "path"))
+  @Option(
+    help: ArgumentHelp("The agent's socket, in place of the configuration's.", valueName: "path"),
+    completion: .file())
   var socket: String?
 
   @Flag(help: "Write the whole answer, a JSON object.")
@@ -61,7 +63,9 @@ struct Support: ParsableCommand {
 
   @OptionGroup var options: ConfigurationOptions
 
-  @Option(help: ArgumentHelp("Where to write it; - is standard output.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Where to write it; - is standard output.", valueName: "file"),
+    completion: .file())
   var output = "odographd-support.txt"
 
   func run() throws {

@@ -21,7 +21,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (0.0, "0.0 km/h"), (13.25, "47.7 km/h"), (277.76, "999.9 km/h"), (300, "1080 km/h"), (1e5, "360000 km/h"),
+    (0.0, "0.0 km/h"), (13.25, "47.7 km/h"), (27.76, "99.9 km/h"), (27.77, "100 km/h"), (277.76, "1000 km/h"),
+    (300, "1080 km/h"), (1e5, "360000 km/h"),
     (.nan, "– km/h"),
   ])
   func speeds(metresPerSecond: Double, text: String) { #expect(QuantityText.speed(metresPerSecond) == text) }

@@ -55,11 +55,11 @@ import Testing
       screen(124, 8),
       """
       odograph  broker:1883  fleet demo                               4 vehicles  ● 1 online  ◐ 1 asleep  ○ 1 offline  · 1 unknown
-      VEHICLE ▴   STATE         AGE               POSITION       SPEED  COURSE    HEAD     ROLL  PITCH     YAW  LAST EVENT
-      �[31mevil�  · unknown     9 s     1.00000    2.00000  120.2 km/h  ↑   0°       –                       –  –
-      van-1       ● online      1 s    48.16351   11.50000   47.7 km/h  ↗  43°  ↗  44°    -3.7°   1.9°   13.9°  enter depot 6 s
-      van-2       ◐ asleep   10 min  ~-33.86000  151.20900           –       –       –                       –  –
-      漢字 truck  ○ offline    10 s                      –           –       –       –                       –  lost 8 s
+      VEHICLE ▲   STATE       HEARD               POSITION   WITHIN      SPEED  COURSE  HEADING  REGION        LAST EVENT
+      �[31mevil�  · unknown     9 s     1.00000    2.00000        –   120 km/h  ↑   0°        –  –             –
+      van-1       ● online      1 s    48.16351   11.50000        –  47.7 km/h  ↗  43°   ↗  44°  depot         enter depot 6 s
+      van-2       ◐ asleep   10 min  ~-33.86000  151.20900        –          –       –        –  –             –
+      漢字 truck  ○ offline    10 s                      –        –          –       –        –  –             lost 8 s
 
       142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s                   ? keys  q quit  / filter  s sort  r reverse  ⏎ details  m map
       """)
@@ -70,11 +70,11 @@ import Testing
       screen(80, 24),
       """
       odograph  broker:1883  fleet demo                 4 vehicles  ● 1  ◐ 1  ○ 1  · 1
-      VEHICLE ▴   STATE         AGE               POSITION       SPEED  COURSE    HEAD
-      �[31mevil�  · unknown     9 s     1.00000    2.00000  120.2 km/h  ↑   0°       –
-      van-1       ● online      1 s    48.16351   11.50000   47.7 km/h  ↗  43°  ↗  44°
-      van-2       ◐ asleep   10 min  ~-33.86000  151.20900           –       –       –
-      漢字 truck  ○ offline    10 s                      –           –       –       –
+      VEHICLE ▲   STATE       HEARD               POSITION      SPEED  COURSE  HEADING
+      �[31mevil�  · unknown     9 s     1.00000    2.00000   120 km/h  ↑   0°        –
+      van-1       ● online      1 s    48.16351   11.50000  47.7 km/h  ↗  43°   ↗  44°
+      van-2       ◐ asleep   10 min  ~-33.86000  151.20900          –       –        –
+      漢字 truck  ○ offline    10 s                      –          –       –        –
 
 
 
@@ -101,10 +101,10 @@ import Testing
       screen(40, 6),
       """
       odograph  broker:1883  fleet demo
-      VEHICLE ▴   STATE         AGE  COURSE
-      �[31mevil�  · unknown     9 s  ↑   0°
-      van-1       ● online      1 s  ↗  43°
-      van-2       ◐ asleep   10 min       –
+      VEHICLE ▲   STATE       HEARD      SPEED
+      �[31mevil�  · unknown     9 s   120 km/h
+      van-1       ● online      1 s  47.7 km/h
+      van-2       ◐ asleep   10 min          –
       1–3 of 4  142 msg/s       ? keys  q quit
       """)
   }
@@ -114,7 +114,7 @@ import Testing
       screen(20, 5),
       """
       odograph  broker:18…
-      VEHICLE ▴      AGE
+      VEHICLE ▲    HEARD
       �[31mevil�     9 s
       van-1          1 s
             ? keys  q quit
@@ -126,7 +126,7 @@ import Testing
       screen(3, 3),
       """
       od…
-      VE▴
+      VE▲
       �[…
       """)
   }
@@ -136,9 +136,9 @@ import Testing
       screen(100, 5) { $0.order.criterion = .speed },
       """
       odograph  broker:1883  fleet demo       4 vehicles  ● 1 online  ◐ 1 asleep  ○ 1 offline  · 1 unknown
-      VEHICLE     STATE         AGE               POSITION     SPEED ▴  COURSE    HEAD  LAST EVENT
-      �[31mevil�  · unknown     9 s     1.00000    2.00000  120.2 km/h  ↑   0°       –  –
-      van-1       ● online      1 s    48.16351   11.50000   47.7 km/h  ↗  43°  ↗  44°  enter depot 6 s
+      VEHICLE     STATE       HEARD               POSITION    SPEED ▼  COURSE  HEADING  LAST EVENT
+      �[31mevil�  · unknown     9 s     1.00000    2.00000   120 km/h  ↑   0°        –  –
+      van-1       ● online      1 s    48.16351   11.50000  47.7 km/h  ↗  43°   ↗  44°  enter depot 6 s
       1–2 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s    ? keys  q quit  / filter  ⏎ details  m map
       """)
   }
@@ -148,9 +148,9 @@ import Testing
       screen(100, 5) { $0.order = VehicleOrder(criterion: .age, isReversed: true) },
       """
       odograph  broker:1883  fleet demo       4 vehicles  ● 1 online  ◐ 1 asleep  ○ 1 offline  · 1 unknown
-      VEHICLE     STATE       AGE ▾               POSITION       SPEED  COURSE    HEAD  LAST EVENT
-      van-2       ◐ asleep   10 min  ~-33.86000  151.20900           –       –       –  –
-      漢字 truck  ○ offline    10 s                      –           –       –       –  lost 8 s
+      VEHICLE     STATE      HEARD▼               POSITION      SPEED  COURSE  HEADING  LAST EVENT
+      van-2       ◐ asleep   10 min  ~-33.86000  151.20900          –       –        –  –
+      漢字 truck  ○ offline    10 s                      –          –       –        –  lost 8 s
       1–2 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s    ? keys  q quit  / filter  ⏎ details  m map
       """)
   }
@@ -160,9 +160,9 @@ import Testing
       screen(100, 5) { press([.character("/"), .character("V"), .character("a")], in: &$0) },
       """
       odograph  broker:1883  fleet demo       4 vehicles  ● 1 online  ◐ 1 asleep  ○ 1 offline  · 1 unknown
-      VEHICLE ▴  STATE         AGE               POSITION       SPEED  COURSE    HEAD  LAST EVENT
-      van-1      ● online      1 s    48.16351   11.50000   47.7 km/h  ↗  43°  ↗  44°  enter depot 6 s
-      van-2      ◐ asleep   10 min  ~-33.86000  151.20900           –       –       –  –
+      VEHICLE ▲  STATE       HEARD               POSITION      SPEED  COURSE  HEADING  LAST EVENT
+      van-1      ● online      1 s    48.16351   11.50000  47.7 km/h  ↗  43°   ↗  44°  enter depot 6 s
+      van-2      ◐ asleep   10 min  ~-33.86000  151.20900          –       –        –  –
       filter: Va   2 of 4                                                            enter keep  esc clear
       """)
   }
@@ -172,7 +172,7 @@ import Testing
       screen(100, 5) { press([.character("/"), .character("z"), .enter], in: &$0) },
       """
       odograph  broker:1883  fleet demo       4 vehicles  ● 1 online  ◐ 1 asleep  ○ 1 offline  · 1 unknown
-      VEHICLE ▴  STATE         AGE               POSITION       SPEED  COURSE    HEAD  LAST EVENT
+      VEHICLE ▲  STATE       HEARD               POSITION      SPEED  COURSE  HEADING  LAST EVENT
       no vehicle matches the filter
 
       none of 0 like "z"  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s    ? keys  q quit  ⏎ details  m map
@@ -184,7 +184,7 @@ import Testing
       screen(100, 6, Roster()),
       """
       odograph  broker:1883                                                         0 vehicles  ● 0 online
-      VEHICLE ▴  STATE         AGE               POSITION       SPEED  COURSE    HEAD  LAST EVENT
+      VEHICLE ▲  STATE       HEARD               POSITION      SPEED  COURSE  HEADING  LAST EVENT
       waiting for the first vehicle
 
 
@@ -197,9 +197,9 @@ import Testing
       screen(100, 5, trouble: "not connected: refused"),
       """
       odograph  broker:1883  fleet demo       4 vehicles  ● 1 online  ◐ 1 asleep  ○ 1 offline  · 1 unknown
-      VEHICLE ▴   STATE         AGE               POSITION       SPEED  COURSE    HEAD  LAST EVENT
-      �[31mevil�  · unknown     9 s     1.00000    2.00000  120.2 km/h  ↑   0°       –  –
-      van-1       ● online      1 s    48.16351   11.50000   47.7 km/h  ↗  43°  ↗  44°  enter depot 6 s
+      VEHICLE ▲   STATE       HEARD               POSITION      SPEED  COURSE  HEADING  LAST EVENT
+      �[31mevil�  · unknown     9 s     1.00000    2.00000   120 km/h  ↑   0°        –  –
+      van-1       ● online      1 s    48.16351   11.50000  47.7 km/h  ↗  43°   ↗  44°  enter depot 6 s
       not connected: refused                 ? keys  q quit  / filter  s sort  r reverse  ⏎ details  m map
       """)
   }
@@ -209,9 +209,9 @@ import Testing
       screen(100, 5) { _ = $0.handle(.end) },
       """
       odograph  broker:1883  fleet demo       4 vehicles  ● 1 online  ◐ 1 asleep  ○ 1 offline  · 1 unknown
-      VEHICLE ▴   STATE         AGE               POSITION       SPEED  COURSE    HEAD  LAST EVENT
-      van-2       ◐ asleep   10 min  ~-33.86000  151.20900           –       –       –  –
-      漢字 truck  ○ offline    10 s                      –           –       –       –  lost 8 s
+      VEHICLE ▲   STATE       HEARD               POSITION      SPEED  COURSE  HEADING  LAST EVENT
+      van-2       ◐ asleep   10 min  ~-33.86000  151.20900          –       –        –  –
+      漢字 truck  ○ offline    10 s                      –          –       –        –  lost 8 s
       3–4 of 4  142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s    ? keys  q quit  / filter  ⏎ details  m map
       """)
   }

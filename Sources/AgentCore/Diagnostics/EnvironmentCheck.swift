@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JSON
 internal import LiveSensors
 internal import MQTT
 internal import Motion
@@ -40,6 +41,22 @@ package struct EnvironmentCheck {
     do {
       return try DayEstimate(configuration, drivingHours: drivingHours).lines
     } catch { return ["no estimate: \(error)"] }
+  }
+
+  /// What `odographd check --json` prints: one object, `findings` (empty where none were looked for) and either `estimate` or
+  /// `estimateProblem`. Members may be added; those that are there keep their names and senses.
+  package func json(_ findings: [Finding], drivingHours: Double) -> [UInt8] {
+    JSONWriter.object { json in
+      json.field("ok", !findings.contains { $0.severity == .problem })
+      json.key("findings")
+      json.openArray()
+      for finding in findings { finding.write(to: &json) }
+      json.closeArray()
+      do {
+        let estimate = try DayEstimate(configuration, drivingHours: drivingHours)
+        json.field("estimate") { estimate.write(to: &$0) }
+      } catch { json.field("estimateProblem", "\(error)") }
+    }
   }
 
   private func clock() -> [Finding] {
@@ -285,6 +302,15 @@ package struct Finding: Hashable, Sendable {
   package var line: String {
     let padding = String(repeating: " ", count: 8 - severity.rawValue.count)
     return severity.rawValue + padding + " \(subject): \(message)" + (remedy.map { "; \($0)" } ?? "")
+  }
+
+  func write(to json: inout JSONWriter) {
+    json.openObject()
+    json.field("severity", severity.rawValue)
+    json.field("subject", subject)
+    json.field("message", message)
+    json.field("remedy", remedy)
+    json.closeObject()
   }
 }
 

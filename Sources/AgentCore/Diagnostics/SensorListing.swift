@@ -1,3 +1,4 @@
+internal import JSON
 internal import Sensors
 internal import SensorsGPSD
 internal import SensorsIIO
@@ -14,6 +15,60 @@ package struct SensorListing {
     let lines =
       (configuration.gpsd.map { receivers($0.address) } ?? []) + configuration.iio.flatMap(devices)
     return lines.isEmpty ? ["gpsd and iio are both off in the configuration"] : lines
+  }
+
+  /// What `odographd sensors --json` prints: one object, `gpsd` (left out where it is off) and `iio`, an array of contexts.
+  /// What cannot be reached has `problem` in place of what it offers. Members may be added; those that are there keep their
+  /// names and senses.
+  package func json() -> [UInt8] {
+    JSONWriter.object { json in
+      if let gpsd = configuration.gpsd { json.field("gpsd") { Self.write(gpsd.address, to: &$0) } }
+      json.key("iio")
+      json.openArray()
+      for context in configuration.iio { Self.write(context, to: &json) }
+      json.closeArray()
+    }
+  }
+
+  private static func write(_ address: GPSDAddress, to json: inout JSONWriter) {
+    json.field("address", "\(address)")
+    do {
+      let probe = try GPSDProbe.run(address)
+      json.field("release", probe.version.release)
+      json.field("receivers", texts: probe.devices.map(\.path))
+    } catch { json.field("problem", "\(error)") }
+  }
+
+  private static func write(_ context: IIOConfiguration, to json: inout JSONWriter) {
+    json.openObject()
+    json.field("uri", context.uri)
+    do {
+      let inventory = try IIOProbe.inventory(context)
+      json.field("machine", inventory.machine)
+      json.key("devices")
+      json.openArray()
+      for device in inventory.devices {
+        json.openObject()
+        json.field("id", device.identifier)
+        json.field("name", device.name)
+        json.field("label", device.label)
+        json.key("sensors")
+        json.openArray()
+        for sensor in device.sensors {
+          json.openObject()
+          json.field("kind", sensor.kind.rawValue)
+          json.field("buffered", sensor.isBuffered)
+          json.field("frequency", sensor.frequency, decimals: 3)
+          json.field("offers", "\(sensor.frequencies)")
+          json.field("mount", sensor.mountSource.rawValue)
+          json.closeObject()
+        }
+        json.closeArray()
+        json.closeObject()
+      }
+      json.closeArray()
+    } catch { json.field("problem", "\(error)") }
+    json.closeObject()
   }
 
   private func receivers(_ address: GPSDAddress) -> [String] {

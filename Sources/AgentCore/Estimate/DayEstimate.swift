@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JSON
 internal import Pipeline
 internal import Positioning
 internal import Sensors
@@ -36,6 +37,27 @@ struct DayEstimate {
         + kinds.map { "\($0.key) \(Self.short($0.value / 1000))" }.joined(separator: ", "),
       "  error   " + errorBound,
     ]
+  }
+
+  /// The same for programs: joules and bytes of a day, as a whole and by their parts, and the error in words.
+  func write(to json: inout JSONWriter) {
+    json.field("drivingHours", drivingHours, decimals: 2)
+    json.field("joules", use.joules.values.reduce(0, +), decimals: 1)
+    json.field("joulesByPart") { json in
+      for (part, joules) in use.joules.sorted(by: { $0.key < $1.key }) {
+        json.key(part.rawValue)
+        json.value(joules, decimals: 1)
+      }
+    }
+    json.field("bytes", use.bytes, decimals: 0)
+    json.field("bytesByKind") { json in
+      let kinds = use.messages.merging(["connection": use.linkBytes]) { $1 }
+      for (kind, bytes) in kinds.sorted(by: { $0.key < $1.key }) {
+        json.key(kind)
+        json.value(bytes, decimals: 0)
+      }
+    }
+    json.field("error", errorBound)
   }
 
   /// Two significant digits are more than an estimate is worth.

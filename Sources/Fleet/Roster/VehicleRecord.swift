@@ -14,9 +14,14 @@ public struct VehicleKey: Hashable, Sendable, Comparable, CustomStringConvertibl
 
   public var description: String { "\(fleet)/\(vehicle)" }
 
+  /// By fleet and then by vehicle, numbers in names by their values: `sim-2` before `sim-10`.
   public static func < (a: VehicleKey, b: VehicleKey) -> Bool {
-    a.fleet == b.fleet ? a.vehicle < b.vehicle : a.fleet < b.fleet
+    a.fleet == b.fleet
+      ? NaturalOrder.precedes(a.vehicle, b.vehicle) : NaturalOrder.precedes(a.fleet, b.fleet)
   }
+
+  /// A text whose plain order is that of keys; those of names that differ in leading zeros alone are alike.
+  var sortKey: String { NaturalOrder.key(fleet) + "\0" + NaturalOrder.key(vehicle) }
 }
 
 extension TopicAddress {
@@ -40,6 +45,8 @@ public enum VehicleState: String, Hashable, Sendable, CaseIterable, Comparable {
 /// What is known of one vehicle.
 public struct VehicleRecord: Sendable {
   public let key: VehicleKey
+  /// What vehicles are sorted by where there are many of them; see `NaturalOrder.key(_:)`.
+  package let sortKey: String
   public internal(set) var state: VehicleState = .unknown
   public internal(set) var status: Received<StatusMessage>?
   public internal(set) var location: Received<LocationMessage>?
@@ -94,7 +101,10 @@ public struct VehicleRecord: Sendable {
   /// Start of the newest session that a status spoke of.
   package var sessionStart: UTCTime?
 
-  package init(key: VehicleKey) { self.key = key }
+  package init(key: VehicleKey) {
+    self.key = key
+    sortKey = key.sortKey
+  }
 
   /// Of a vehicle that is asleep: when it means to be heard again, by its own clock. Nil when it did not say, as one that
   /// only an event wakes.

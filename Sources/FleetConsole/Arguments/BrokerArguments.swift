@@ -16,7 +16,7 @@ package struct BrokerArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The profile file (ODOGRAPH_PROFILE_FILE; default: ~/.config/odograph/profile.toml).", valueName: "file"
-    ))
+    ), completion: .file(extensions: ["toml"]))
   var profileFile: String?
 
   @Option(
@@ -37,28 +37,30 @@ package struct BrokerArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "A file with the password in its first line (ODOGRAPH_PASSWORD_FILE; the password itself: ODOGRAPH_PASSWORD).",
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var passwordFile: String?
 
   @Option(
     help: ArgumentHelp(
       "PEM file of the authorities to believe; turns TLS on (ODOGRAPH_CA; default: the system's).",
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   package var ca: String?
 
   @Option(
     help: ArgumentHelp(
       "Folder of authorities to believe, as openssl rehash makes it; turns TLS on (ODOGRAPH_CA_FOLDER).",
-      valueName: "folder"))
+      valueName: "folder"), completion: .directory)
   var caFolder: String?
 
   @Option(
     help: ArgumentHelp(
-      "PEM file of this client's certificate; turns TLS on (ODOGRAPH_CERT).", valueName: "file"))
+      "PEM file of this client's certificate; turns TLS on (ODOGRAPH_CERT).", valueName: "file"),
+    completion: .file())
   package var cert: String?
 
   @Option(
-    help: ArgumentHelp("PEM file of the certificate's private key (ODOGRAPH_KEY).", valueName: "file"))
+    help: ArgumentHelp("PEM file of the certificate's private key (ODOGRAPH_KEY).", valueName: "file"),
+    completion: .file())
   package var key: String?
 
   @Option(
@@ -68,7 +70,8 @@ package struct BrokerArguments: ParsableArguments {
   var pskIdentity: String?
 
   @Option(
-    help: ArgumentHelp("A file with that key in hexadecimal digits (ODOGRAPH_PSK_FILE).", valueName: "file"))
+    help: ArgumentHelp("A file with that key in hexadecimal digits (ODOGRAPH_PSK_FILE).", valueName: "file"),
+    completion: .file())
   var pskFile: String?
 
   @Option(
@@ -76,7 +79,8 @@ package struct BrokerArguments: ParsableArguments {
   package var alpn: String?
 
   @Option(
-    help: ArgumentHelp("The oldest TLS to speak: 1.2 or 1.3 (default: 1.2).", valueName: "version"))
+    help: ArgumentHelp("The oldest TLS to speak: 1.2 or 1.3 (default: 1.2).", valueName: "version"),
+    completion: .list(["1.2", "1.3"]))
   var tlsMinimum: String?
 
   @Flag(

@@ -59,7 +59,7 @@ package struct MessageProfileArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "What vehicles publish: native, or owntracks with the user as fleet and the device as vehicle (ODOGRAPH_MESSAGE_PROFILE; default: native).",
-      valueName: "words"))
+      valueName: "words"), completion: .list(MessageProfile.allCases.map(\.rawValue)))
   var messageProfile: String?
 
   package func profile(_ broker: BrokerArguments) throws(FleetError) -> MessageProfile {
@@ -88,7 +88,8 @@ package struct QualityArguments: ParsableArguments {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"))
+    help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"),
+    completion: .list(["0", "1", "2"]))
   package var qos: UInt8 = 1
 
   package func level() throws(FleetError) -> QoS {

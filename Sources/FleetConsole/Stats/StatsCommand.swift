@@ -7,10 +7,6 @@ internal import Spatial
 
 /// The options of `odograph stats`.
 package struct StatsOptions: ParsableArguments {
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
-
-  @OptionGroup package var words: MessageProfileArguments
-
   @OptionGroup package var vehicles: VehicleArguments
 
   @Flag(help: "Count for a while (10 s unless --seconds or --count says so), print the table and end.")
@@ -33,6 +29,10 @@ package struct StatsOptions: ParsableArguments {
 
   @Flag(help: "Print the counts as a JSON object.")
   package var json = false
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  @OptionGroup(title: "Broker") package var words: MessageProfileArguments
 
   package init() {}
 }

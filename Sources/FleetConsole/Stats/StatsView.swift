@@ -118,7 +118,7 @@ struct StatsView: Sendable {
   private func titles(_ layout: [(column: StatsColumn, width: Int)]) -> StyledText {
     StyledText(
       columns: layout.map { column, width in
-        let mark = column == sorting ? (isReversed ? "▾" : "▴") : ""
+        let mark = column == sorting ? (isReversed == (column == .vehicle) ? "▼" : "▲") : ""
         let title = StyledText(column.title + mark, style: TextStyle(.cyan, bold: column == sorting))
         return (title, width, column.alignment)
       })

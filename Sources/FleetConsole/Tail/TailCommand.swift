@@ -6,10 +6,6 @@ internal import Platform
 
 /// The options of `odograph tail`.
 package struct TailOptions: ParsableArguments {
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
-
-  @OptionGroup package var words: MessageProfileArguments
-
   @OptionGroup package var topics: TopicArguments
 
   @Option(
@@ -33,6 +29,10 @@ package struct TailOptions: ParsableArguments {
 
   @Flag(help: "Changes nothing, for the lines are JSON anyway.")
   package var json = false
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  @OptionGroup(title: "Broker") package var words: MessageProfileArguments
 
   package init() {}
 }

@@ -18,8 +18,6 @@ struct MapPane: Sendable {
     var trail: [Coordinate] = []
   }
 
-  /// Vehicles that have their names written beside them at most.
-  private static let mostNames = 40
   /// Metres that the map is wide at least and, about, at most.
   private static let smallest = 100.0
   private static let largest = 2e7
@@ -43,10 +41,20 @@ struct MapPane: Sendable {
         vehicle.trail + [vehicle.coordinate], on: &canvas, view,
         vehicle.isSelected ? TextStyle(.cyan) : TextStyle(.gray))
     }
+    let clusters = MapClusters(vehicles, view, on: canvas)
+    for cluster in clusters.clusters {
+      if cluster.count == 1 {
+        mark(vehicles[cluster.vehicle], on: &canvas, view)
+      } else {
+        let style = cluster.state.flatMap { VehicleRow.state($0).cells.first?.style.color } ?? .standard
+        let count = StyledText(MapClusters.text(cluster.count), style: TextStyle(style, bold: true))
+        canvas.put(count, column: cluster.column, row: cluster.row)
+      }
+    }
     // The selected one last, so that it lies on top.
-    for vehicle in vehicles where !vehicle.isSelected { mark(vehicle, on: &canvas, view) }
     for vehicle in vehicles where vehicle.isSelected { mark(vehicle, on: &canvas, view) }
-    name(on: &canvas, view)
+    name(clusters, on: &canvas)
+    nameRegions(on: &canvas, view)
     putScale(on: &canvas, view)
     return (0..<rows).map { canvas[row: $0] }
   }
@@ -76,18 +84,21 @@ struct MapPane: Sendable {
   }
 
   /// Names, where there is room for them.
-  private func name(on canvas: inout BrailleCanvas, _ view: Projection) {
-    let shown = vehicles.filter { view.place($0.coordinate, on: canvas) != nil }
-    let named = shown.count <= Self.mostNames ? shown : shown.filter(\.isSelected)
-    for vehicle in named.sorted(by: { $0.isSelected && !$1.isSelected }) {
-      guard let place = view.place(vehicle.coordinate, on: canvas) else { continue }
-      let style: TextStyle = vehicle.isSelected ? .bold : .plain
-      let text = StyledText(vehicle.name, style: style)
+  private func name(_ clusters: MapClusters, on canvas: inout BrailleCanvas) {
+    let shown = clusters.shown
+    let named = clusters.isCrowded ? shown.filter { vehicles[$0.vehicle].isSelected } : shown
+    for (place, column, row) in named.sorted(by: {
+      vehicles[$0.vehicle].isSelected && !vehicles[$1.vehicle].isSelected
+    }) {
+      let text = StyledText(vehicles[place].name, style: vehicles[place].isSelected ? .bold : .plain)
       let short = text.width > 16 ? text.fitted(to: 16) : text
-      if !canvas.put(short, column: place.column + 2, row: place.row, onlyIfFree: true) {
-        canvas.put(short, column: place.column - 1 - short.width, row: place.row, onlyIfFree: true)
+      if !canvas.put(short, column: column + 2, row: row, onlyIfFree: true) {
+        canvas.put(short, column: column - 1 - short.width, row: row, onlyIfFree: true)
       }
     }
+  }
+
+  private func nameRegions(on canvas: inout BrailleCanvas, _ view: Projection) {
     for region in regions {
       let corners = region.lines.first ?? []
       guard let top = corners.max(by: { $0.latitude < $1.latitude }),

@@ -40,10 +40,19 @@ package enum QuantityText {
     }
   }
 
-  /// Metres per second as km/h.
+  /// Metres per second as km/h, with a decimal below 100.
   package static func speed(_ metresPerSecond: Double) -> String {
     let value = metresPerSecond * 3.6
-    return (fixed(value, decimals: value < 999.95 ? 1 : 0) ?? "–") + " km/h"
+    return (fixed(value, decimals: value < 99.95 ? 1 : 0) ?? "–") + " km/h"
+  }
+
+  /// Joules, in the unit that suits them.
+  static func energy(_ joules: Double) -> String {
+    switch joules {
+    case ..<999.5: "\(fixed(joules, decimals: 0) ?? "–") J"
+    case ..<999_950: "\(fixed(joules / 1e3, decimals: 1) ?? "–") kJ"
+    default: "\(fixed(joules / 1e6, decimals: 1) ?? "–") MJ"
+    }
   }
 
   private static let arrows = ["↑", "↗", "→", "↘", "↓", "↙", "←", "↖"]

@@ -16,6 +16,12 @@ struct VehicleOrder: Hashable, Sendable {
     case course
     case heading
     case attitude
+    case region
+    case battery
+    case backlog
+    case temperature
+    case energy
+    case version
     case event
     case missing
 
@@ -34,8 +40,22 @@ struct VehicleOrder: Hashable, Sendable {
       case .course: .course
       case .heading: .heading
       case .attitude: .attitude
+      case .region: .region
+      case .battery: .battery
+      case .backlog: .backlog
+      case .temperature: .temperature
+      case .energy: .energy
+      case .version: .version
       case .event: .event
       case .missing: nil
+      }
+    }
+
+    /// Whether what is looked for first is the most, as the fastest or the hottest.
+    var beginsWithMost: Bool {
+      switch self {
+      case .position, .within, .speed, .attitude, .backlog, .temperature, .energy, .missing: true
+      case .vehicle, .state, .age, .course, .heading, .region, .battery, .version, .event: false
       }
     }
 
@@ -51,6 +71,9 @@ struct VehicleOrder: Hashable, Sendable {
   var criterion: Criterion = .vehicle
   var isReversed = false
 
+  /// The sign of the direction, the same in every table: `▲` where values rise from row to row, `▼` where they fall.
+  var mark: String { criterion.beginsWithMost == isReversed ? "▲" : "▼" }
+
   /// As they are written on the command line.
   static let names = Criterion.allCases.map(\.name)
 
@@ -65,9 +88,10 @@ struct VehicleOrder: Hashable, Sendable {
     isReversed = name.hasPrefix("-")
     let plain = isReversed ? String(name.dropFirst()) : name
     guard let criterion = Criterion.allCases.first(where: { $0.name == plain }) else {
+      let meant = Spelling.nearest(to: plain, among: Self.names).map { "did you mean \($0)? " } ?? ""
       throw .usage(
         "sort by", "\"\(name.prefix(40))\"",
-        "--sort is \(Self.names.joined(separator: ", ")), or one of them with - before it")
+        "\(meant)--sort is \(Self.names.joined(separator: ", ")), or one of them with - before it")
     }
     self.criterion = criterion
   }
@@ -79,7 +103,7 @@ struct VehicleOrder: Hashable, Sendable {
     case .vehicle:
       return places.sorted {
         let (a, b) = isReversed ? ($1, $0) : ($0, $1)
-        return vehicles[a].key < vehicles[b].key
+        return Self.precedes(vehicles[a], vehicles[b])
       }
     case .state:
       return sort(places, vehicles) { Double(VehicleState.allCases.firstIndex(of: $0.state) ?? 0) }
@@ -112,6 +136,19 @@ struct VehicleOrder: Hashable, Sendable {
         else { return nil }
         return -max(abs(tilt.roll), abs(tilt.pitch))
       }
+    case .region:
+      return sort(places, vehicles, byText: { $0.insideRegions.joined(separator: ", ") })
+    // The emptiest first.
+    case .battery:
+      return sort(places, vehicles) { record in
+        let battery = record.status?.message.device?.battery
+        return battery?.level ?? battery?.voltage
+      }
+    case .backlog: return sort(places, vehicles) { $0.backlog.map { -Double($0) } }
+    case .temperature: return sort(places, vehicles) { $0.status?.message.device?.temperature.map { -$0 } }
+    case .energy: return sort(places, vehicles) { ($0.status?.message.energy?.total).map { -$0 } }
+    case .version:
+      return sort(places, vehicles, byText: { $0.status?.message.version.map(NaturalOrder.key) ?? "" })
     // The newest first.
     case .event: return sort(places, vehicles) { $0.event.map { now.seconds(since: $0.receivedAt) } }
     case .missing: return sort(places, vehicles) { $0.missing > 0 ? -Double($0.missing) : nil }
@@ -121,108 +158,37 @@ struct VehicleOrder: Hashable, Sendable {
   private func sort(
     _ places: [Int], _ vehicles: [VehicleRecord], by value: (VehicleRecord) -> Double?
   ) -> [Int] {
+    sort(places, vehicles, byValue: value)
+  }
+
+  /// - Parameter text: empty where there is none.
+  private func sort(
+    _ places: [Int], _ vehicles: [VehicleRecord], byText text: (VehicleRecord) -> String
+  ) -> [Int] {
+    sort(places, vehicles, byValue: { record in Optional(text(record)).flatMap { $0.isEmpty ? nil : $0 } })
+  }
+
+  private func sort<Value: Comparable>(
+    _ places: [Int], _ vehicles: [VehicleRecord], byValue value: (VehicleRecord) -> Value?
+  ) -> [Int] {
     let keyed = places.map { (place: $0, value: value(vehicles[$0])) }
     return keyed.sorted { a, b in
       switch (a.value, b.value) {
       case (let x?, let y?) where x != y: isReversed ? y < x : x < y
       case (_?, nil): true
       case (nil, _?): false
-      default: vehicles[a.place].key < vehicles[b.place].key
+      default: Self.precedes(vehicles[a.place], vehicles[b.place])
       }
     }.map(\.place)
   }
-}
 
-/// Which vehicles are shown.
-struct VehicleFilter: Hashable, Sendable {
-  var text = ""
-
-  /// Whether every word is found in the name or the state; upper and lower case are alike.
-  func matches(_ record: VehicleRecord) -> Bool {
-    if text.isEmpty { return true }
-    let haystack = "\(record.key) \(record.state.rawValue)".lowercased()
-    return text.lowercased().split(separator: " ").allSatisfy { haystack.contains($0) }
+  /// By name.
+  private static func precedes(_ a: VehicleRecord, _ b: VehicleRecord) -> Bool {
+    a.sortKey == b.sortKey ? a.key < b.key : a.sortKey < b.sortKey
   }
 }
 
-/// A column of the live table.
-enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
-  case vehicle
-  case state
-  case age
-  case position
-  case within
-  case speed
-  case course
-  case heading
-  case attitude
-  case event
-
-  var title: String {
-    switch self {
-    case .vehicle: "VEHICLE"
-    case .state: "STATE"
-    case .age: "AGE"
-    case .position: "POSITION"
-    case .within: "WITHIN"
-    case .speed: "SPEED"
-    case .course: "COURSE"
-    case .heading: "HEAD"
-    case .attitude: "ROLL  PITCH     YAW"
-    case .event: "LAST EVENT"
-    }
-  }
-
-  var alignment: TextAlignment {
-    switch self {
-    case .vehicle, .state, .event: .left
-    default: .right
-    }
-  }
-
-  /// Columns of the terminal that it takes at least.
-  var width: Int {
-    switch self {
-    case .vehicle: 10
-    case .state: 9
-    case .age: 6
-    case .position: 21
-    case .within: 7
-    case .speed: 10
-    case .course, .heading: 6
-    case .attitude: 22
-    case .event: 12
-    }
-  }
-
-  /// Which columns a narrow terminal keeps: the first ones.
-  static let byPriority: [WatchColumn] = [
-    .vehicle, .state, .position, .age, .speed, .course, .heading, .event, .attitude, .within,
-  ]
-
-  static let gap = 2
-
-  /// The columns that fit, in the order in which they stand, with their widths.
-  ///
-  /// What is left over goes to the vehicle's name as far as the longest name needs it, and then to the last event.
-  static func layout(width: Int, longestName: Int) -> [(column: WatchColumn, width: Int)] {
-    let nameWidth = min(max(longestName, 9), vehicle.width)
-    var left = width
-    var kept: Set<WatchColumn> = []
-    for column in byPriority {
-      let needed = (column == .vehicle ? nameWidth : column.width) + (kept.isEmpty ? 0 : gap)
-      guard needed <= left || kept.isEmpty else { continue }
-      kept.insert(column)
-      left -= needed
-    }
-    let wanted = min(longestName, 40)
-    let forName = max(0, min(left, wanted - nameWidth))
-    return allCases.filter(kept.contains).map { column in
-      switch column {
-      case .vehicle: (column, max(1, min(width, nameWidth + forName)))
-      case .event: (column, column.width + min(left - forName, 40))
-      default: (column, column.width)
-      }
-    }
-  }
+extension VehicleRecord {
+  /// Messages that the vehicle has accepted and the broker has not acknowledged; nil where it does not say.
+  var backlog: Int? { status?.message.counters["queue.records"] }
 }

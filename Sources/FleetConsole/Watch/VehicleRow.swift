@@ -28,8 +28,42 @@ struct VehicleRow: Sendable {
     case .course: moving(record.location?.message.location.course.map(QuantityText.direction))
     case .heading: heading
     case .attitude: attitude
+    case .region: region
+    case .battery: told(battery)
+    case .backlog: told(record.backlog.map(QuantityText.count))
+    case .temperature:
+      told(
+        record.status?.message.device?.temperature.flatMap { QuantityText.fixed($0, decimals: 0) }.map {
+          "\($0) °C"
+        })
+    case .energy: told((record.status?.message.energy?.total).map(QuantityText.energy))
+    case .version: told(record.status?.message.version)
     case .event: event(width: width)
     }
+  }
+
+  /// What the last status says; one that is not heard live says what was.
+  private func told(_ text: String?) -> StyledText {
+    guard let text else { return Self.absent }
+    return StyledText(text, style: record.status?.isRetained == true ? .dim : .plain)
+  }
+
+  private var battery: String? {
+    guard let battery = record.status?.message.device?.battery else { return nil }
+    let level = battery.level.flatMap { QuantityText.fixed($0 * 100, decimals: 0) }.map { "\($0) %" }
+    let volts = battery.voltage.flatMap { QuantityText.fixed($0, decimals: 1) }.map { "\($0) V" }
+    return (level ?? volts).map { $0 + (battery.isCharging == true ? " +" : "") }
+  }
+
+  /// Where the vehicle stands with its regions; nothing of one that does not say.
+  private var region: StyledText {
+    let style: TextStyle = record.state == .offline ? .dim : .plain
+    guard record.insideRegions.isEmpty else {
+      return StyledText(record.insideRegions.joined(separator: ", "), style: style)
+    }
+    let states = record.regionStates?.regions
+    guard let states, !states.contains(where: { $0.state == .unknown }) else { return Self.absent }
+    return StyledText("outside", style: .dim)
   }
 
   static func name(_ key: VehicleKey, withFleet: Bool) -> String {
@@ -150,6 +184,16 @@ extension VehicleRecord {
         json.field("roll", tilt.roll, decimals: 4)
         json.field("pitch", tilt.pitch, decimals: 4)
         json.field("yaw", attitude.angles?.yaw, decimals: 4)
+      }
+      if !insideRegions.isEmpty { json.field("regions", texts: insideRegions) }
+      if let status = status?.message {
+        json.field("battery", status.device?.battery?.level, decimals: 3)
+        json.field("voltage", status.device?.battery?.voltage, decimals: 3)
+        json.field("charging", status.device?.battery?.isCharging)
+        json.field("backlog", backlog)
+        json.field("temperature", status.device?.temperature, decimals: 1)
+        json.field("energy", status.energy?.total, decimals: 1)
+        json.field("version", status.version)
       }
       json.field("event", event?.message.summary)
     }

@@ -7,10 +7,6 @@ internal import Spatial
 
 /// The options of `odograph watch`.
 package struct WatchOptions: ParsableArguments {
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
-
-  @OptionGroup package var words: MessageProfileArguments
-
   @OptionGroup package var vehicles: VehicleArguments
 
   @Option(
@@ -32,12 +28,25 @@ package struct WatchOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Sort by \(VehicleOrder.names.joined(separator: ", ")); -key is the other way round.",
-      valueName: "key"))
+      "Sort by one of the columns, or by missing messages; -key is the other way round: \(VehicleOrder.names.joined(separator: ", ")).",
+      valueName: "key"),
+    completion: .list(VehicleOrder.names))
   package var sort: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Show these columns, with commas between them: \(WatchColumn.names.joined(separator: ", ")).",
+      valueName: "columns"),
+    completion: .custom { WatchOptions.completions(ofColumns: $2) })
+  package var columns: String?
 
   @Option(help: ArgumentHelp("Show only vehicles with these words in name or state.", valueName: "words"))
   package var filter = ""
+
+  @Option(
+    help: ArgumentHelp(
+      "Show only vehicles that were not heard for so long, as in 90s, 10m, 2h or 3d.", valueName: "time"))
+  package var silent: String?
 
   @Flag(name: .customLong("details"), help: "Begin with the details of a vehicle shown.")
   var showsDetail = false
@@ -48,7 +57,28 @@ package struct WatchOptions: ParsableArguments {
   @Flag(help: "With --once: print a JSON array. In a pipe: a JSON line for each vehicle that changed.")
   package var json = false
 
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  @OptionGroup(title: "Broker") package var words: MessageProfileArguments
+
   package init() {}
+
+  /// The columns that were chosen; nil for the usual ones.
+  func chosenColumns() throws(FleetError) -> [WatchColumn]? { try columns.map(WatchColumn.columns(parsing:)) }
+
+  /// Which vehicles are shown at first.
+  func vehicleFilter() throws(FleetError) -> VehicleFilter {
+    var vehicleFilter = VehicleFilter(text: filter)
+    if let silent { vehicleFilter.silence = try DurationText.seconds(parsing: silent, of: "--silent") }
+    return vehicleFilter
+  }
+
+  /// What a list of columns may go on with: names that are not in it, after what is there.
+  static func completions(ofColumns typed: String) -> [String] {
+    let known = typed.split(separator: ",", omittingEmptySubsequences: false).dropLast()
+    let before = known.map { $0 + "," }.joined()
+    return WatchColumn.names.filter { name in !known.contains { $0 == name } }.map { before + $0 }
+  }
 
   /// What the table is sorted by at first.
   func order() throws(FleetError) -> VehicleOrder {
@@ -67,6 +97,12 @@ package enum WatchCommand {
     let selection = try options.vehicles.selection(options.broker, options.words)
     let timeout = try options.time.limit()
     let order = try options.order()
+    let columns = try options.chosenColumns()
+    let filter = try options.vehicleFilter()
+    guard options.silent == nil || options.once || LiveScreen.isPossible else {
+      throw .usage(
+        "use", "--silent", "lines tell of vehicles that are heard; add --once, or watch on a terminal")
+    }
     signal(SIGPIPE, SIG_IGN)
     let isInteractive = LiveScreen.isPossible && !options.once
     let signals = try SignalDescriptor.forCommand(
@@ -86,13 +122,15 @@ package enum WatchCommand {
     defer { subscriber.stop(drain: options.share == nil ? 0.5 : 30) }
     guard isInteractive else {
       return try WatchPrinter(
-        options: options, order: order, timeout: timeout, model: model, signals: signals
+        options: options, order: order, filter: filter, columns: columns, timeout: timeout, model: model,
+        signals: signals
       ).run()
     }
     try model.waitForConnection(to: broker.brokerName, signals)
     var view = WatchView(size: .usual, title: broker.brokerName)
     view.order = order
-    view.filter.text = options.filter
+    view.filter = filter
+    view.chosenColumns = columns
     if options.showsDetail { view.toggle(.detail) }
     if options.showsMap { view.toggle(.map) }
     var meter = RateMeter()

@@ -13,12 +13,14 @@ extension WatchView {
     if size.rows > 3 {
       frame.put(foot(of: snapshot, layout, rates: rates, trouble: trouble), row: size.rows - 1)
     }
-    if showsKeys { WatchKeys.draw(on: &frame) }
+    if let page = helpPage { WatchHelp.draw(page: page, columns: columns, on: &frame) }
+    if let chooser { chooser.draw(shown: columns, chosen: chosenColumns, on: &frame) }
     return frame
   }
 
   private func drawTable(of snapshot: Snapshot, at now: Moment, rows: Int, on frame: inout Frame) {
-    let columns = WatchColumn.layout(width: size.columns, longestName: snapshot.longestName)
+    let columns = WatchColumn.layout(
+      width: size.columns, longestName: snapshot.longestName, chosen: chosenColumns)
     frame.put(titles(columns), row: 1)
     for (place, record) in snapshot.visible.prefix(rows).enumerated() {
       let row = VehicleRow(record: record, now: now, namesFleet: snapshot.fleets.count > 1)
@@ -48,7 +50,7 @@ extension WatchView {
           // The mark is there in the narrowest column too.
           let gap = title.width + 2 <= width ? " " : ""
           title = title.width >= width ? StyledText(cells: Array(title.cells.prefix(width - 1))) : title
-          title.append(gap + (order.isReversed ? "▾" : "▴"), style: style)
+          title.append(gap + order.mark, style: style)
         }
         return (title, width, column.alignment)
       })
@@ -148,7 +150,7 @@ extension WatchView {
     if let place = place(in: snapshot, layout) { parts.append(place) }
     let isMarked = layout.tableRows > 0 && order.criterion.column.map(columns.contains) ?? false
     if !isMarked, order != VehicleOrder() {
-      parts.append("by \(order.criterion.name) \(order.isReversed ? "▾" : "▴")")
+      parts.append("by \(order.criterion.name) \(order.mark)")
     }
     let counters = snapshot.counters
     if counters.malformed > 0 { parts.append("\(counters.malformed) unreadable") }
@@ -164,11 +166,11 @@ extension WatchView {
 
   /// Which part of all vehicles is seen, where it is not all of them.
   private func place(in snapshot: Snapshot, _ layout: WatchLayout) -> String? {
-    let filtered = filter.text.isEmpty ? "" : " like \"\(filter.text)\""
+    let filtered = filter.isActive ? " \(filter.summary)" : ""
     guard layout.tableRows > 0 else {
       return snapshot.selectedPlace.map { "\($0 + 1) of \(snapshot.matching)\(filtered)" }
     }
-    guard snapshot.matching > snapshot.visible.count || !filter.text.isEmpty else { return nil }
+    guard snapshot.matching > snapshot.visible.count || filter.isActive else { return nil }
     let rows = snapshot.visible.isEmpty ? "none" : "\(offset + 1)–\(offset + snapshot.visible.count)"
     return "\(rows) of \(snapshot.matching)\(filtered)"
   }

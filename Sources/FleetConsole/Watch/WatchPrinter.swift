@@ -12,6 +12,9 @@ struct WatchPrinter {
 
   let options: WatchOptions
   let order: VehicleOrder
+  let filter: VehicleFilter
+  /// Nil for the usual ones.
+  let columns: [WatchColumn]?
   let timeout: Double?
   let model: LiveModel<Roster>
   let signals: SignalDescriptor
@@ -56,9 +59,9 @@ struct WatchPrinter {
     let now = Moment.now
     let since = seen
     let (changed, revision) = model.withState { state in
-      let filter = VehicleFilter(text: options.filter)
-      return (
-        state.value.vehicles.filter { $0.revision > since && filter.matches($0) }, state.value.revision
+      (
+        state.value.vehicles.filter { $0.revision > since && filter.matches($0, at: now) },
+        state.value.revision
       )
     }
     seen = revision
@@ -69,7 +72,8 @@ struct WatchPrinter {
         continue
       }
       longestName = max(longestName, VehicleRow.nameWidth(record.key, withFleet: true))
-      let layout = WatchColumn.layout(width: Self.defaultWidth, longestName: longestName)
+      let layout = WatchColumn.layout(
+        width: width(longestName: longestName), longestName: longestName, chosen: columns)
       var line = StyledText(now.time.rfc3339 + "  ")
       line.append(WatchView.line(VehicleRow(record: record, now: now, namesFleet: true), layout))
       text += line.plain.trimmingTrailingBlanks + "\n"
@@ -77,19 +81,28 @@ struct WatchPrinter {
     return CommandOutput.write(text)
   }
 
+  /// Columns where nobody says how many there are: all that were chosen have room.
+  private func width(longestName: Int) -> Int {
+    columns.map { max(Self.defaultWidth, WatchColumn.widthNeeded(by: $0, longestName: longestName)) }
+      ?? Self.defaultWidth
+  }
+
   private func printTable() -> ExitStatus {
     let now = Moment.now
     let isTerminal = isatty(STDOUT_FILENO) == 1
-    let width = isTerminal ? TerminalScreen.size(of: STDOUT_FILENO)?.columns ?? 80 : Self.defaultWidth
+    let width = isTerminal ? TerminalScreen.size(of: STDOUT_FILENO)?.columns ?? 80 : width(longestName: 40)
     var view = WatchView(size: TerminalSize(columns: width, rows: 1), title: "")
     view.order = order
-    view.filter.text = options.filter
+    view.filter = filter
+    view.chosenColumns = columns
     let (text, remarks) = model.withState { state in
       let text =
         options.json
         ? Self.json(of: state.value, at: now, &view)
         : Self.table(of: state.value, at: now, &view, styles: isTerminal && CommandOutput.usesColor)
-      return (text, Self.remarks(on: state.value) + Self.absence(in: state.value, view.filter, options))
+      return (
+        text, Self.remarks(on: state.value) + Self.absence(in: state.value, view.filter, options, at: now)
+      )
     }
     // Beside the table, which scripts read, and not in it.
     for remark in remarks { StandardError.say(remark) }
@@ -97,10 +110,15 @@ struct WatchPrinter {
   }
 
   /// Why the table is empty; nothing where it is not.
-  static func absence(in roster: Roster, _ filter: VehicleFilter, _ options: WatchOptions) -> [String] {
-    guard !roster.vehicles.contains(where: { filter.matches($0) }) else { return [] }
+  static func absence(in roster: Roster, _ filter: VehicleFilter, _ options: WatchOptions, at now: Moment)
+    -> [String]
+  {
+    guard !roster.vehicles.contains(where: { filter.matches($0, at: now) }) else { return [] }
     guard roster.vehicles.isEmpty else {
-      return ["none of \(roster.vehicles.count) vehicles has \"\(filter.text)\" in its name or state"]
+      let names = filter.text.isEmpty ? nil : "has \"\(filter.text)\" in its name or state"
+      let silence = filter.silence.map { "is silent for \(QuantityText.age($0))" }
+      let what = [names, silence].compactMap(\.self).joined(separator: " and ")
+      return ["none of \(roster.vehicles.count) vehicles \(what)"]
     }
     if options.share != nil {
       return ["no vehicle: members of a group see nothing of what the broker keeps; leave out --share"]
@@ -133,7 +151,8 @@ struct WatchPrinter {
     // As tall as the fleet: a table for a script is not cut.
     view.isUnbounded = true
     let snapshot = view.snapshot(of: roster, at: now)
-    let layout = WatchColumn.layout(width: view.size.columns, longestName: snapshot.longestName)
+    let layout = WatchColumn.layout(
+      width: view.size.columns, longestName: snapshot.longestName, chosen: view.chosenColumns)
     var text = view.titles(layout).rendered(styles: styles).trimmingTrailingBlanks + "\n"
     for record in snapshot.visible {
       let row = VehicleRow(record: record, now: now, namesFleet: snapshot.fleets.count > 1)

@@ -40,8 +40,12 @@ struct WatchView: Sendable {
   /// Lines of the details that were scrolled away.
   private(set) var detailOffset = 0
   private var zoom = 0
-  /// Whether the keys are shown over all else.
-  private(set) var showsKeys = false
+  /// The page of the help that is shown over all else, counted from 0; nil without it.
+  private(set) var helpPage: Int?
+  /// The list from which columns are chosen, over all else; nil without it.
+  private(set) var chooser: ColumnChooser?
+  /// Columns in the order in which they stand; nil for the usual ones, as many as there is room for.
+  var chosenColumns: [WatchColumn]?
   /// What the last key could not do; gone with the next.
   private(set) var notice: String?
   /// The columns of the table as it was last drawn, which keys are counted by.
@@ -90,7 +94,7 @@ struct WatchView: Sendable {
       snapshot.missing = Int(clamping: Int64(snapshot.missing) + Int64(min(record.missing, 1 << 40)))
     }
     let pageRows = pageRows
-    let places = roster.vehicles.indices.filter { filter.matches(roster.vehicles[$0]) }
+    let places = roster.vehicles.indices.filter { filter.matches(roster.vehicles[$0], at: now) }
     let matching = order.sorted(places, of: roster.vehicles, at: now)
     snapshot.matching = matching.count
     let chosen = choose(among: matching, of: roster.vehicles)
@@ -113,7 +117,9 @@ struct WatchView: Sendable {
       let width = VehicleRow.nameWidth(roster.vehicles[place].key, withFleet: namesFleet)
       snapshot.longestName = max(snapshot.longestName, width)
     }
-    columns = WatchColumn.layout(width: size.columns, longestName: snapshot.longestName).map(\.column)
+    columns = WatchColumn.layout(
+      width: size.columns, longestName: snapshot.longestName, chosen: chosenColumns
+    ).map(\.column)
     return snapshot
   }
 
@@ -163,8 +169,13 @@ extension WatchView {
   mutating func handle(_ key: Key) -> LiveAction {
     if key == .control("c") { return .quit }
     notice = nil
-    if showsKeys {
-      showsKeys = false
+    if let page = helpPage {
+      let isLast = page + 1 >= WatchHelp.pageCount(columns: columns, size: size)
+      helpPage = key == .character("?") && !isLast ? page + 1 : nil
+      return .redraw
+    }
+    if chooser != nil {
+      handleInChooser(key)
       return .redraw
     }
     return isEditingFilter ? handleInFilter(key) : handleInTable(key)
@@ -173,7 +184,11 @@ extension WatchView {
   private mutating func handleInTable(_ key: Key) -> LiveAction {
     switch key {
     case .character("q"), .character("Q"): return .quit
-    case .character("?"), .character("h"): showsKeys = true
+    case .character("?"), .character("h"): helpPage = 0
+    case .character("c"): chooser = ColumnChooser()
+    case .character("n"):
+      filter.lengthenSilence()
+      offset = 0
     case .up, .character("k"): choose(by: -1)
     case .down, .character("j"): choose(by: 1)
     case .pageUp: turn(by: -1)
@@ -204,6 +219,20 @@ extension WatchView {
     return .redraw
   }
 
+  /// Changes start from what is seen.
+  private mutating func handleInChooser(_ key: Key) {
+    switch key {
+    case .up, .character("k"): chooser?.move(by: -1)
+    case .down, .character("j"): chooser?.move(by: 1)
+    case .character(" "), .enter:
+      if let column = chooser?.column {
+        chosenColumns = ColumnChooser.toggled(column, in: chosenColumns ?? columns)
+      }
+    case .character("0"): chosenColumns = nil
+    default: chooser = nil
+    }
+  }
+
   /// Sorts by a column of the table as it stands, counted from 1; by the same one again, the other way round.
   private mutating func sort(byColumn number: Int) {
     guard columns.indices.contains(number - 1) else {
@@ -222,7 +251,7 @@ extension WatchView {
     } else if selection != nil {
       selection = nil
     } else {
-      filter.text = ""
+      filter = VehicleFilter()
       offset = 0
     }
   }

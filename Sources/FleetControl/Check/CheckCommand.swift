@@ -9,13 +9,13 @@ internal import Telemetry
 
 /// The options of `odograph check`.
 package struct CheckOptions: ParsableArguments {
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
-
   @Option(help: "The fleet whose topics to try (default: all); repeat for several.")
   package var fleet: [String] = []
 
   @Flag(help: "Print a JSON array of the findings.")
   package var json = false
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
 
   package init() {}
 }

@@ -8,9 +8,9 @@ internal import Telemetry
 
 /// The options of `odograph command`.
 package struct CommandOptions: ParsableArguments {
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
-
-  @Argument(help: ArgumentHelp("\(CommandOptions.names.joined(separator: ", ")).", valueName: "command"))
+  @Argument(
+    help: ArgumentHelp("\(CommandOptions.names.joined(separator: ", ")).", valueName: "command"),
+    completion: .list(CommandOptions.names))
   package var name: String
 
   @OptionGroup(title: "Vehicles") var chosen: ChangedVehicleArguments
@@ -42,6 +42,8 @@ package struct CommandOptions: ParsableArguments {
 
   @Flag(help: "Print a JSON line for each vehicle.")
   package var json = false
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
 
   package init() {}
 
@@ -105,9 +107,11 @@ package enum CommandCommand {
 
   private static func arguments(_ options: CommandOptions) throws(FleetError) -> [String: JSONValue] {
     guard CommandOptions.names.contains(options.name) else {
+      let meant =
+        Spelling.nearest(to: options.name, among: CommandOptions.names).map { "did you mean \($0)? " } ?? ""
       throw .usage(
         "send", "\"\(options.name.prefix(40))\"",
-        "the commands are \(CommandOptions.names.joined(separator: ", ")); history and samples are odograph's own"
+        "\(meant)the commands are \(CommandOptions.names.joined(separator: ", ")); history and samples are odograph's own"
       )
     }
     guard (0.1...3600).contains(options.timeout) else {

@@ -8,17 +8,20 @@ internal import Telemetry
 
 /// The options of `odograph config set`.
 package struct ConfigSetOptions: ParsableArguments {
-  @OptionGroup var change: VehicleChangeOptions
-
   @Argument(
     help:
-      "Settings, as in location.distance_filter=50; an array as in 'motion.events=[\"impact\", \"shake\"]'.")
+      "Settings, as in location.distance_filter=50; an array as in 'motion.events=[\"impact\", \"shake\"]'.",
+    completion: .list(ConfigSetOptions.keys.map { $0 + "=" }))
   package var settings: [String] = []
 
-  @Option(help: ArgumentHelp("Take a setting back; repeat for several.", valueName: "key"))
+  @Option(
+    help: ArgumentHelp("Take a setting back; repeat for several.", valueName: "key"),
+    completion: .list(ConfigSetOptions.keys))
   package var unset: [String] = []
 
-  @Option(help: ArgumentHelp("A JSON file with an object of settings.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("A JSON file with an object of settings.", valueName: "file"),
+    completion: .file(extensions: ["json"]))
   package var file: String?
 
   @Option(help: ArgumentHelp("What to call this change (default: the time).", valueName: "name"))
@@ -35,7 +38,14 @@ package struct ConfigSetOptions: ParsableArguments {
     help: ArgumentHelp("Only for this percentage of the vehicles, drawn by lot.", valueName: "percent"))
   package var share: Double?
 
+  @OptionGroup var change: VehicleChangeOptions
+
   package init() {}
+
+  /// Settings that vehicles can be told to take.
+  private static var keys: [String] {
+    ConfigurationKey.all.map(\.path).filter { RemoteKeys.problem(with: $0) == nil }.sorted()
+  }
 
   package func validate() throws {
     if let stageList, Self.numbers(stageList).contains(nil) {

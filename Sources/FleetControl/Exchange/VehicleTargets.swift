@@ -76,9 +76,10 @@ extension VehicleKey {
 
 /// The options of a command that reads what the broker keeps of vehicles.
 package struct VehicleQueryOptions: ParsableArguments {
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
   @Flag(help: "Print a JSON line for each vehicle.") package var json = false
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
 
   package init() {}
 
@@ -87,11 +88,12 @@ package struct VehicleQueryOptions: ParsableArguments {
 
 /// The options of a command that changes what is wanted of vehicles.
 struct VehicleChangeOptions: ParsableArguments {
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
   @OptionGroup(title: "Vehicles") package var vehicles: ChangedVehicleArguments
   @Option(help: ArgumentHelp("How long to wait for reports; 0 does not wait.", valueName: "seconds"))
   var timeout = 60.0
   @Flag(help: "Print a JSON line for each vehicle.") package var json = false
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
 
   init() {}
 

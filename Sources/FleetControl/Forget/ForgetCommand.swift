@@ -8,7 +8,6 @@ internal import Telemetry
 
 /// The options of `odograph forget`.
 package struct ForgetOptions: ParsableArguments {
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
   @Flag(help: "Yes, delete them; without it they are only shown.")
   var yes = false
@@ -17,6 +16,8 @@ package struct ForgetOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How long to wait for the broker's answers.", valueName: "seconds"))
   var timeout = 30.0
   @Flag(help: "Print a JSON line for each vehicle.") package var json = false
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
 
   package init() {}
 }

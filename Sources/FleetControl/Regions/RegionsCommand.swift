@@ -9,8 +9,8 @@ internal import Telemetry
 
 /// The options of `odograph regions push`.
 package struct RegionsPushOptions: ParsableArguments {
-  @OptionGroup var change: VehicleChangeOptions
-  @Argument(help: "A GeoJSON, KML or WKT file; - is standard input.") package var file: String
+  @Argument(help: "A GeoJSON, KML or WKT file; - is standard input.", completion: .file()) package var file:
+    String
   @Flag(help: "Beside those wanted before; one of the same name is replaced.") package var add = false
   @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres"))
   package var radius: Double?
@@ -18,14 +18,17 @@ package struct RegionsPushOptions: ParsableArguments {
     help: ArgumentHelp("Only for this percentage of the vehicles, drawn by lot.", valueName: "percent"))
   package var share: Double?
 
+  @OptionGroup var change: VehicleChangeOptions
+
   package init() {}
 }
 
 /// The options of `odograph regions remove`.
 package struct RegionsRemoveOptions: ParsableArguments {
-  @OptionGroup var change: VehicleChangeOptions
   @Argument(help: "Names of regions.") package var names: [String] = []
   @Flag(help: "All of them.") package var all = false
+
+  @OptionGroup var change: VehicleChangeOptions
 
   package init() {}
 
@@ -36,13 +39,15 @@ package struct RegionsRemoveOptions: ParsableArguments {
 
 /// The options of `odograph regions diff`.
 package struct RegionsDiffOptions: ParsableArguments {
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
-  @Argument(help: "A GeoJSON, KML or WKT file (default: what is wanted of each vehicle).")
+  @Argument(
+    help: "A GeoJSON, KML or WKT file (default: what is wanted of each vehicle).", completion: .file())
   package var file: String?
   @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres"))
   package var radius: Double?
   @Flag(help: "Print a JSON line for each difference.") package var json = false
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
 
   package init() {}
 }

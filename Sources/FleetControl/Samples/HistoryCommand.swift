@@ -7,7 +7,6 @@ internal import Telemetry
 
 /// The options of `odograph history`.
 package struct HistoryOptions: ParsableArguments {
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
   @OptionGroup(title: "Vehicle") package var vehicles: VehicleArguments
 
   @Option(help: ArgumentHelp("From when on, RFC 3339.", valueName: "time"))
@@ -17,12 +16,15 @@ package struct HistoryOptions: ParsableArguments {
   package var to: String?
 
   @Option(
-    name: .shortAndLong, help: ArgumentHelp("The file; one that is there is gone on with.", valueName: "file")
-  )
+    name: .shortAndLong,
+    help: ArgumentHelp("The file; one that is there is gone on with.", valueName: "file"),
+    completion: .file())
   package var output: String?
 
   @Option(help: ArgumentHelp("How long the vehicle has for each piece.", valueName: "seconds"))
   package var timeout = 30.0
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
 
   package init() {}
 }

@@ -7,7 +7,6 @@ internal import Telemetry
 
 /// The options of `odograph samples`.
 package struct SamplesOptions: ParsableArguments {
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
   @OptionGroup(title: "Vehicle") package var vehicles: VehicleArguments
 
   @Option(help: ArgumentHelp("For how long; the vehicle says how long at most.", valueName: "seconds"))
@@ -19,12 +18,14 @@ package struct SamplesOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "accelerometer, gyroscope, magnetometer or barometer; repeat for several (default: all that are there).",
-      valueName: "kind"))
+      valueName: "kind"),
+    completion: .list(["accelerometer", "gyroscope", "magnetometer", "barometer"]))
   package var sensor: [String] = []
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("The file to write (default: standard output).", valueName: "file"))
+    help: ArgumentHelp("The file to write (default: standard output).", valueName: "file"),
+    completion: .file())
   package var output: String?
 
   @Flag(help: "Replace the file that is there already.")
@@ -33,6 +34,8 @@ package struct SamplesOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("How long to wait for the first samples, and between them.", valueName: "seconds"))
   package var timeout = 30.0
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
 
   package init() {}
 }

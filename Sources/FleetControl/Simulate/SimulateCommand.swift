@@ -10,8 +10,6 @@ internal import Telemetry
 
 /// The options of `odograph simulate`.
 package struct SimulateOptions: ParsableArguments {
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
-
   @Option(
     parsing: .unconditional, help: ArgumentHelp("How many vehicles.", valueName: "number"))
   package var vehicles = 10
@@ -74,6 +72,8 @@ package struct SimulateOptions: ParsableArguments {
 
   @Flag(help: "Print the summary as a JSON object.")
   package var json = false
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
 
   package init() {}
 

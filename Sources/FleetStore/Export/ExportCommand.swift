@@ -13,7 +13,8 @@ package struct ExportOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "The file to write (default: standard output); for Parquet the folder.", valueName: "file"))
+      "The file to write (default: standard output); for Parquet the folder.", valueName: "file"),
+    completion: .file())
   package var output: String?
 
   @Flag(help: "Replace the file, or the folder of Parquet, that is there already.")
@@ -23,7 +24,7 @@ package struct ExportOptions: ParsableArguments {
     name: .customLong("format"),
     help: ArgumentHelp(
       "\(ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")) (default: by the file's name, else jsonl).",
-      valueName: "form"))
+      valueName: "form"), completion: .list(ExportFormat.allCases.map(\.rawValue)))
   var givenFormat: ExportFormat?
 
   @Flag(

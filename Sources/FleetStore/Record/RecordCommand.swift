@@ -9,12 +9,9 @@ internal import Spatial
 
 /// The options of `odograph record`.
 package struct RecordOptions: ParsableArguments {
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
-
-  @OptionGroup package var words: MessageProfileArguments
-
   @Argument(
-    help: ArgumentHelp("An SQLite file, or a postgres:// URL (ODOGRAPH_STORE).", valueName: "store"))
+    help: ArgumentHelp("An SQLite file, or a postgres:// URL (ODOGRAPH_STORE).", valueName: "store"),
+    completion: .file())
   var givenStore: String?
 
   @OptionGroup package var topics: TopicArguments
@@ -32,13 +29,13 @@ package struct RecordOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "How long the broker keeps what comes while nobody records (default: a day; with --share 300).",
+      "How long the broker keeps what nobody records (default: a day; with --share 300).",
       valueName: "seconds"))
   var sessionExpiry: UInt32?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Messages after which a commit does not wait for more.", valueName: "messages"))
+    help: ArgumentHelp("Messages after which a commit waits no longer.", valueName: "messages"))
   var commitCount = 2000
 
   @Option(
@@ -47,7 +44,7 @@ package struct RecordOptions: ParsableArguments {
 
   @Option(
     name: .customLong("buffer"), parsing: .unconditional,
-    help: ArgumentHelp("Messages kept in memory at most while the database is away.", valueName: "messages"))
+    help: ArgumentHelp("Most messages kept in memory while the database is away.", valueName: "messages"))
   var bufferedMessages = 10_000
 
   @Option(
@@ -66,7 +63,7 @@ package struct RecordOptions: ParsableArguments {
   @Flag(
     name: .customLong("forget"),
     help:
-      "Record nothing; end the session that the same command has left at the broker, and what is kept for it."
+      "End the session that the same command left, with what the broker keeps for it; record nothing."
   )
   var forgets = false
 
@@ -83,6 +80,10 @@ package struct RecordOptions: ParsableArguments {
 
   @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
   var isQuiet = false
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  @OptionGroup(title: "Broker") package var words: MessageProfileArguments
 
   package init() {}
 

@@ -13,7 +13,7 @@ package struct RecordingArguments: ParsableArguments {
   @Argument(
     help: ArgumentHelp(
       "The recording: an SQLite file, or a postgres:// URL (ODOGRAPH_STORE; default: odograph.sqlite).",
-      valueName: "store"))
+      valueName: "store"), completion: .file())
   package var store: String?
 
   @OptionGroup package var vehicles: VehicleArguments
@@ -29,7 +29,8 @@ package struct RecordingArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Only positions within the polygons, or circles, of this GeoJSON, KML or WKT file.", valueName: "file"))
+      "Only positions within the polygons, or circles, of this GeoJSON, KML or WKT file.", valueName: "file"),
+    completion: .file())
   package var region: String?
 
   /// The file or URL that is meant.

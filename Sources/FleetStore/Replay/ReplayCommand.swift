@@ -19,8 +19,6 @@ package struct ReplayOptions: ParsableArguments {
     case keep
   }
 
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
-
   @OptionGroup(title: "Selection") package var part: RecordingArguments
 
   @Option(
@@ -58,6 +56,8 @@ package struct ReplayOptions: ParsableArguments {
 
   @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
   var isQuiet = false
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
 
   package init() {}
 

@@ -1,8 +1,9 @@
 /// Guesses what a misspelt name was meant to be.
 package enum Spelling {
-  /// The nearest of the names within three edits; nil when none is so near.
+  /// The nearest of the names within three edits, of a short one within half of its length; nil when none is so near.
   package static func nearest(to name: String, among names: some Sequence<String>) -> String? {
-    names.map { ($0, distance($0, name)) }.min { $0.1 < $1.1 }.flatMap { $0.1 <= 3 ? $0.0 : nil }
+    let most = min(3, max(1, name.utf8.count / 2))
+    return names.map { ($0, distance($0, name)) }.min { $0.1 < $1.1 }.flatMap { $0.1 <= most ? $0.0 : nil }
   }
 
   /// Levenshtein's distance between the beginnings of two words.

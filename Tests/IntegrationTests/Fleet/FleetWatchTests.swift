@@ -52,7 +52,7 @@ import Testing
     try await terminal.resize(columns: 80, rows: 24)
     try await eventually { try await terminal.screen()[23].contains("q quit") }
     let titles = try await terminal.screen()[1]
-    #expect(titles.contains("HEAD") && !titles.contains("ROLL"))
+    #expect(titles.contains("HEADING") && !titles.contains("ROLL"))
 
     try await terminal.type("q")
     try await eventually { try await terminal.text().contains("status 0") }
@@ -151,5 +151,59 @@ import Testing
       command: "'\(OdographProcess.path)' watch --host 127.0.0.1 --port \(port); echo status $?")
     try await eventually { try await terminal.text().contains("status 69") }
     #expect(try await terminal.text().contains("cannot reach the broker"))
+  }
+
+  /// What a vehicle's status tells, in columns by choice; regions without asking; vehicles by their numbers.
+  @Test(.timeLimit(.minutes(6))) func onceWithColumnsByChoice() async throws {
+    let broker = try BrokerFixture()
+    for (name, level) in [("van-10", 0.5), ("van-2", 0.25)] {
+      let status = FleetPayload.status("online", session: session, seq: 1).dropLast()
+      let rest = #","battery":{"level":\#(level)},"counters":{"queue.records":7},"version":"1.2"}"#
+      try await publish(broker, "odograph/v1/demo/\(name)/status", status + rest, retain: true)
+      try await publish(
+        broker, "odograph/v1/demo/\(name)/regions/state",
+        #"{"time":"\#(FleetPayload.time())","count":1,"regions":[{"region":"depot","state":"inside"}],"epoch":"e","seq":2}"#,
+        retain: true)
+    }
+    let at = ["--host", "127.0.0.1", "--port", "\(broker.port)"]
+    let usual = try await OdographProcess.run(["watch", "--once"] + at)
+    #expect(
+      usual.lines.first?.contains("REGION") == true && usual.lines.last?.contains("depot") == true,
+      "\(usual.output)")
+    #expect(usual.lines.dropFirst().map { $0.prefix { $0 != " " } } == ["van-2", "van-10"])
+    let chosen = try await OdographProcess.run(
+      ["watch", "--once", "--columns", "battery,backlog,version,energy", "--sort", "battery"] + at)
+    let rows = chosen.lines.map { $0.split(separator: " ") }
+    #expect(rows.first == ["VEHICLE", "BATTERY▲", "BACKLOG", "VERSION", "ENERGY"], "\(chosen.output)")
+    #expect(rows.dropFirst().first == ["van-2", "25", "%", "7", "1.2", "–"], "\(chosen.output)")
+    let silent = try await OdographProcess.run(["watch", "--once", "--silent", "1h"] + at)
+    #expect(
+      silent.status == 0 && silent.output.contains("none of 2 vehicles is silent for 1 h"), "\(silent.output)"
+    )
+  }
+
+  @Test(.timeLimit(.minutes(6))) func columnsAndHelpByKeysOnANarrowTerminal() async throws {
+    let broker = try BrokerFixture()
+    let terminal = try await Terminal(columns: 40, rows: 12, command: "NO_COLOR=1 " + watch(broker))
+    try await eventually { try await terminal.text().contains("waiting for the first") }
+    try await publishVan(broker, name: "漢字-1", seq: 1)
+    try await eventually { try await terminal.text().contains("漢字-1") }
+    try await terminal.type("?")
+    try await eventually { try await terminal.text().contains("columns") }
+    try await terminal.type("?")
+    try await eventually { try await terminal.text().contains("● online") }
+    try await terminal.type("Escape")
+    try await eventually { try await terminal.screen()[1].hasPrefix("VEHICLE") }
+    try await terminal.type("c")
+    for _ in 0..<14 { try await terminal.type("Down") }
+    try await eventually { try await terminal.text().contains("[ ] version") }
+    try await terminal.type("Enter")
+    try await eventually { try await terminal.text().contains("[!] version") }
+    try await terminal.type("Escape", "n")
+    try await eventually { try await terminal.text().contains("no vehicle matches") }
+    try await terminal.type("Escape")
+    try await eventually { try await terminal.text().contains("漢字-1") }
+    try await terminal.type("q")
+    try await eventually { try await terminal.text().contains("status 0") }
   }
 }

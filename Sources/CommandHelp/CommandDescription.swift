@@ -1,0 +1,106 @@
+internal import JSON
+
+/// A command as the argument parser describes it: what `--experimental-dump-help` prints, which manual pages are made of too.
+package struct CommandDescription: Hashable, Sendable {
+  /// An option, a flag or a value without a name.
+  struct Argument: Hashable, Sendable {
+    enum Kind: String, Hashable, Sendable {
+      case positional
+      case option
+      case flag
+    }
+
+    var kind: Kind
+    /// The heading that it stands under; nil for the command's own.
+    var section: String?
+    var isOptional: Bool
+    var isRepeating: Bool
+    /// With their dashes, the short ones first.
+    var names: [String]
+    var valueName: String
+    var defaultValue: String?
+    var allValues: [String]
+    var abstract: String
+  }
+
+  var name: String
+  var abstract: String
+  var discussion: String
+  var arguments: [Argument]
+  var subcommands: [CommandDescription]
+
+  /// - Parameter dump: the whole program.
+  /// - Returns: nil for what is no description.
+  package init?(dump: String) {
+    guard let json = try? JSONValue(parsing: Array(dump.utf8)), let command = json["command"] else {
+      return nil
+    }
+    self.init(json: command)
+  }
+
+  private init?(json: JSONValue) {
+    guard let name = json["commandName"]?.string else { return nil }
+    self.name = name
+    abstract = json["abstract"]?.string ?? ""
+    discussion = json["discussion"]?.string ?? ""
+    arguments = (json["arguments"]?.array ?? []).compactMap(Argument.init(json:))
+    subcommands = (json["subcommands"]?.array ?? []).filter { $0["shouldDisplay"]?.bool != false }
+      .compactMap(CommandDescription.init(json:))
+    // The parser's own, which is the same as --help.
+    subcommands.removeAll { $0.name == "help" }
+  }
+
+  /// The command at the end of a path of names; nil where there is none.
+  subscript(path: some Sequence<String>) -> CommandDescription? {
+    path.reduce(Optional(self)) { command, name in command?.subcommands.first { $0.name == name } }
+  }
+
+  /// The first of the examples that its description gives, if it stands on one line.
+  var example: String? {
+    let lines = discussion.split(separator: "\n", omittingEmptySubsequences: false)
+    guard let head = lines.firstIndex(of: "Examples:"), head + 1 < lines.endIndex else { return nil }
+    var line = lines[head + 1].drop { $0 == " " }
+    // Without the remark behind it.
+    if let remark = line.indices.first(where: { line[$0...].hasPrefix("  #") }) { line = line[..<remark] }
+    while line.last == " " { line.removeLast() }
+    return line.isEmpty || line.hasSuffix("\\") ? nil : String(line)
+  }
+}
+
+extension CommandDescription.Argument {
+  init?(json: JSONValue) {
+    guard json["shouldDisplay"]?.bool != false, let kind = json["kind"]?.string.flatMap(Kind.init) else {
+      return nil
+    }
+    self.kind = kind
+    section = json["sectionTitle"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    isOptional = json["isOptional"]?.bool ?? true
+    isRepeating = json["isRepeating"]?.bool ?? false
+    let all = (json["names"]?.array ?? []).compactMap { name -> (isLong: Bool, text: String)? in
+      guard let text = name["name"]?.string else { return nil }
+      let isLong = name["kind"]?.string == "long"
+      return (isLong, (isLong ? "--" : "-") + text)
+    }
+    names = all.filter { !$0.isLong }.map(\.text) + all.filter(\.isLong).map(\.text)
+    valueName = json["valueName"]?.string ?? ""
+    defaultValue = json["defaultValue"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    allValues = json["allValues"]?.array?.compactMap(\.string) ?? []
+    abstract = json["abstract"]?.string ?? ""
+    // The parser knows one form of it.
+    if names.contains("--help") { abstract = "Show all of this; -h shows one screen." }
+  }
+
+  /// As it is written on a command line, as in `-o, --output <file>`.
+  /// - Parameter isShort: with one short and one long name at most.
+  func label(isShort: Bool = false) -> String {
+    guard kind != .positional else { return "<\(valueName)>" + (isRepeating ? " ..." : "") }
+    var shown = names
+    if isShort {
+      shown = [names.first { !$0.hasPrefix("--") }, names.first { $0.hasPrefix("--") }].compactMap(\.self)
+    }
+    return shown.joined(separator: ", ") + (kind == .option ? " <\(valueName)>" : "")
+  }
+
+  /// Whether it belongs to every command, and to none in particular.
+  var isGeneral: Bool { names.contains("--help") || names.contains("--version") }
+}

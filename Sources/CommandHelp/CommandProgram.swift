@@ -1,0 +1,105 @@
+package import ArgumentParser
+internal import Glibc
+internal import Telemetry
+
+/// Runs a program's commands: with a short and a long help, and a suggestion for a mistyped command. All else is the parser's.
+package enum CommandProgram {
+  /// What to do with the words of a command line before the parser sees them.
+  enum Answer: Hashable {
+    /// Help for the command at the end of a path, without the program's name.
+    case help(path: [String], isShort: Bool)
+    /// A word that is no command of those at the path.
+    case unknown(word: String, path: [String], commands: [String])
+    case parse
+  }
+
+  /// Ends the process when it has helped, or found a mistake.
+  package static func main<Root: ParsableCommand>(_ root: Root.Type) {
+    let words = Array(CommandLine.arguments.dropFirst())
+    switch answer(to: words, of: root) {
+    case .parse: break
+    case .help(let path, let isShort):
+      guard let program = CommandDescription(dump: root._dumpHelp()),
+        let help = HelpText(of: program, path: path)
+      else { break }
+      let columns = columns
+      let lines =
+        isShort ? help.short(width: max(40, min(columns, 100))) : help.long(width: max(40, min(columns, 100)))
+      print(lines.joined(separator: "\n"))
+      return
+    case .unknown(let word, let path, let commands):
+      let name = ([root._commandName] + path).joined(separator: " ")
+      let meant =
+        Spelling.nearest(to: word, among: commands).map { "Did you mean '\($0)'?" }
+        ?? "There are \(commands.joined(separator: ", "))."
+      writeError(
+        "Error: Unknown command '\(word.prefix(80))'. \(meant)\nUsage: \(name) <command> [options]\n"
+          + "  See '\(name) -h' for the commands.\n")
+      root.exit(withError: ExitCode.validationFailure)
+    }
+    if let script = bashScript(for: words, of: root) {
+      print(script)
+      return
+    }
+    root.main(nil)
+  }
+
+  static func answer(to words: [String], of root: any ParsableCommand.Type) -> Answer {
+    // The completion scripts' own calls hold the words of others.
+    if words.first?.hasPrefix("---") == true || words.first?.hasPrefix("--generate-") == true {
+      return .parse
+    }
+    var command = root
+    var path: [String] = []
+    var rest = words[...]
+    var isLong = false
+    if rest.first == "help" {
+      isLong = true
+      rest.removeFirst()
+    }
+    while let place = rest.firstIndex(where: { !$0.hasPrefix("-") }),
+      !command.configuration.subcommands.isEmpty
+    {
+      let commands = command.configuration.subcommands
+      guard let next = commands.first(where: { $0._commandName == rest[place] }) else {
+        return .unknown(word: rest[place], path: path, commands: commands.map { $0._commandName })
+      }
+      command = next
+      path.append(rest[place])
+      rest = rest[(place + 1)...]
+    }
+    let options = words.prefix { $0 != "--" }
+    if isLong || options.contains("--help") { return .help(path: path, isShort: false) }
+    let isGroup = !command.configuration.subcommands.isEmpty
+    if options.contains("-h") || isGroup && rest.isEmpty { return .help(path: path, isShort: true) }
+    return .parse
+  }
+
+  private static func writeError(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  }
+
+  /// Of the terminal that standard output is; 80 where it is none.
+  private static var columns: Int {
+    var window = winsize()
+    guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0 else { return 80 }
+    return Int(window.ws_col)
+  }
+
+  /// The parser's script for bash, that sets no blank after a completion to which a value belongs, as in `speed=` or
+  /// `battery,`; nil where another is asked for.
+  private static func bashScript<Root: ParsableCommand>(for words: [String], of root: Root.Type) -> String? {
+    guard words == ["--generate-completion-script", "bash"] else { return nil }
+    let name = root._commandName
+    return root.completionScript(for: .bash) + """
+
+      _\(name)_without_blank() {
+          _\(name) "$@"
+          [[ ${#COMPREPLY[@]} -gt 0 && ${COMPREPLY[0]} == *[=,] ]] && compopt -o nospace
+          return 0
+      }
+      complete -o filenames -F _\(name)_without_blank \(name)
+      """
+  }
+}

@@ -1,0 +1,172 @@
+/// What `-h` and `--help` print, from the parser's own description of the commands.
+package struct HelpText {
+  /// Lines of a usual terminal, one of which the next prompt takes.
+  private static let screenRows = 23
+  /// The heading of what is the same for all commands; it stands last, and in the long form only.
+  private static let connection = "Broker"
+  private static let longLabel = 26
+  private static let shortLabel = 22
+
+  private let command: CommandDescription
+  /// With the program's name, as in `odograph config set`.
+  private let name: String
+
+  /// - Parameter path: names of commands, without the program's.
+  /// - Returns: nil where there is no such command.
+  package init?(of program: CommandDescription, path: [String]) {
+    guard let command = program[path] else { return nil }
+    self.command = command
+    name = ([program.name] + path).joined(separator: " ")
+  }
+
+  private var usage: String {
+    guard command.subcommands.isEmpty else { return "\(name) <command> [options]" }
+    var parts = [name]
+    for argument in command.arguments {
+      let label = argument.label(isShort: true)
+      if argument.kind == .positional {
+        parts.append(argument.isOptional ? "[\(label)]" : label)
+      } else if !argument.isOptional {
+        parts.append(
+          (argument.names.last ?? "") + (argument.kind == .option ? " <\(argument.valueName)>" : ""))
+      }
+    }
+    return (parts + ["[options]"]).joined(separator: " ")
+  }
+}
+
+extension HelpText {
+  /// One screen of 80 columns: what the command does and needs, its own options, and where to read on.
+  /// - Parameter width: columns; lines are cut to it where they must be.
+  package func short(width: Int) -> [String] {
+    var lines = TextLayout.lines("\(name): \(command.abstract)", width: width) + [""]
+    lines += TextLayout.lines(usage, width: width, indent: 7, first: "Usage:") + [""]
+    let rest = footer(width: width)
+    guard command.subcommands.isEmpty else {
+      let commands = command.subcommands.map { ($0.name, Self.brief($0.abstract, width: width - 16)) }
+      let longest = commands.reduce(0) { max($0, $1.0.count) } + 4
+      lines += ["Commands:"] + commands.map { Self.padded("  " + $0, longest) + $1 }
+      return lines + [""] + rest
+    }
+    let own = command.arguments.filter { $0.section != Self.connection && !$0.isGeneral }
+    let labels = Self.withoutTwins(own).map { ("  " + $0.label(isShort: true), $0.abstract) }
+    let column = min(labels.reduce(0) { max($0, $1.0.count) }, Self.shortLabel) + 2
+    let room = max(1, Self.screenRows - lines.count - rest.count - 2)
+    var shown = labels.prefix(labels.count > room ? room - 1 : room).map { label, abstract in
+      // A longer label leaves less room to its own line alone.
+      Self.padded(label, column) + Self.brief(abstract, width: width - max(column, label.count + 2))
+    }
+    if labels.count > room { shown.append("  and \(labels.count - room + 1) more, which --help tells") }
+    return lines + (shown.isEmpty ? [] : ["Options:"] + shown + [""]) + rest
+  }
+
+  private func footer(width: Int) -> [String] {
+    var lines: [String] = []
+    if let example = command.example, command.subcommands.isEmpty, 9 + example.count <= width {
+      lines.append("Example: " + example)
+    }
+    let hasBroker = command.arguments.contains { $0.section == Self.connection }
+    let all =
+      command.subcommands.isEmpty
+      ? "--help for all: what it does, examples,\(hasBroker ? " how to reach the broker," : "") exit codes"
+      : "\(name) <command> -h for what a command needs, --help for all"
+    return lines + TextLayout.lines(all, width: width)
+  }
+
+  /// The beginning of a description that fits, up to where it goes into details.
+  static func brief(_ text: String, width: Int) -> String {
+    var text = text[...]
+    for mark in [" (", "; ", ". "] {
+      if let end = text.indices.first(where: { text[$0...].hasPrefix(mark) }) { text = text[..<end] }
+    }
+    while text.hasSuffix(".") { text.removeLast() }
+    guard text.count > width else { return String(text) }
+    for mark in [", as in", ": ", ", "] {
+      if let end = text.indices.last(where: {
+        text[$0...].hasPrefix(mark) && text.distance(from: text.startIndex, to: $0) <= width
+      }) {
+        return String(text[..<end])
+      }
+    }
+    var words = text.prefix(max(1, width - 2))
+    if let blank = words.lastIndex(of: " ") { words = words[..<blank] }
+    return words + " …"
+  }
+
+  /// A flag and its opposite, which have one description, stand once.
+  private static func withoutTwins(_ arguments: [CommandDescription.Argument]) -> [CommandDescription
+    .Argument]
+  {
+    var kept: [CommandDescription.Argument] = []
+    for argument in arguments {
+      if let last = kept.last, last.kind == .flag, argument.kind == .flag, last.abstract == argument.abstract
+      {
+        continue
+      }
+      kept.append(argument)
+    }
+    return kept
+  }
+
+  private static func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(2, width - text.count))
+  }
+}
+
+extension HelpText {
+  /// All that there is to say: description, examples, exit codes, options, and how the broker is reached at the end.
+  /// - Parameter width: columns at which running text is wrapped; examples never are.
+  package func long(width: Int) -> [String] {
+    var lines = TextLayout.lines(command.abstract, width: width) + [""]
+    if !command.discussion.isEmpty {
+      lines += TextLayout.description(command.discussion, width: width) + [""]
+    }
+    lines += TextLayout.lines(usage, width: width, indent: 7, first: "Usage:")
+    var sections: [String] = []
+    for section in command.arguments.compactMap(\.section) where !sections.contains(section) {
+      sections.append(section)
+    }
+    sections.removeAll { $0 == Self.connection }
+    let arguments = command.arguments
+    lines += list("Arguments", arguments.filter { $0.section == nil && $0.kind == .positional }, width)
+    lines += list("Options", arguments.filter { $0.section == nil && $0.kind != .positional }, width)
+    for section in sections + [Self.connection] {
+      lines += list(section, arguments.filter { $0.section == section }, width)
+    }
+    guard !command.subcommands.isEmpty else { return lines }
+    lines += ["", "Commands:"]
+    for command in command.subcommands {
+      lines += TextLayout.lines(
+        command.abstract, width: width, indent: Self.longLabel, first: "  " + command.name)
+    }
+    return lines + [""] + TextLayout.lines("\(name) <command> --help tells all of a command.", width: width)
+  }
+
+  private func list(
+    _ title: String, _ arguments: [CommandDescription.Argument], _ width: Int
+  ) -> [String] {
+    guard !arguments.isEmpty else { return [] }
+    var lines = ["", "\(title):"]
+    var names: [String] = []
+    for (place, argument) in arguments.enumerated() {
+      names.append(argument.label())
+      let hasTwin =
+        place + 1 < arguments.count && argument.kind == .flag && arguments[place + 1].kind == .flag
+        && arguments[place + 1].abstract == argument.abstract
+      if hasTwin { continue }
+      lines += TextLayout.lines(
+        Self.description(of: argument), width: width, indent: Self.longLabel,
+        first: "  " + names.joined(separator: "/"))
+      names = []
+    }
+    return lines
+  }
+
+  /// With the values that it takes, and the one that it has when it is not given.
+  private static func description(of argument: CommandDescription.Argument) -> String {
+    let values = argument.allValues.isEmpty ? nil : "values: " + argument.allValues.joined(separator: ", ")
+    let usual = argument.defaultValue.map { "default: \($0)" }
+    let notes = [values, usual].compactMap(\.self).joined(separator: "; ")
+    return notes.isEmpty ? argument.abstract : "\(argument.abstract) (\(notes))"
+  }
+}

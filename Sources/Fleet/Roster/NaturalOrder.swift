@@ -1,0 +1,56 @@
+/// Names in the order in which people count: `sim-2` before `sim-10`.
+///
+/// Runs of digits are compared as numbers, all else byte by byte. Names that differ in leading zeros alone stand in the
+/// order of their bytes.
+package enum NaturalOrder {
+  /// Whether a name stands before another.
+  package static func precedes(_ a: String, _ b: String) -> Bool {
+    var (x, y) = (a.utf8[...], b.utf8[...])
+    while let p = x.first, let q = y.first {
+      if isDigit(p), isDigit(q) {
+        let (m, n) = (takeNumber(from: &x), takeNumber(from: &y))
+        if m.count != n.count { return m.count < n.count }
+        if let (c, d) = zip(m, n).first(where: { $0 != $1 }) { return c < d }
+      } else if p != q {
+        return p < q
+      } else {
+        x = x.dropFirst()
+        y = y.dropFirst()
+      }
+    }
+    return x.isEmpty == y.isEmpty ? a < b : x.isEmpty
+  }
+
+  /// A text whose plain order is the natural order of the name: each number has its count of digits before it.
+  ///
+  /// Comparing such texts costs a third of `precedes`, which counts where ten thousand names are sorted for each screen.
+  package static func key(_ name: String) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(name.utf8.count + 4)
+    var rest = name.utf8[...]
+    while let byte = rest.first {
+      guard isDigit(byte) else {
+        bytes.append(byte)
+        rest = rest.dropFirst()
+        continue
+      }
+      let number = takeNumber(from: &rest)
+      // A nine says that the count goes on in the next place.
+      bytes.append(contentsOf: repeatElement(UInt8(ascii: "9"), count: number.count / 9))
+      bytes.append(UInt8(ascii: "0") + UInt8(number.count % 9))
+      bytes.append(contentsOf: number)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The digits at the beginning without leading zeros; none for zero.
+  private static func takeNumber(from text: inout Substring.UTF8View) -> Substring.UTF8View {
+    let digits = text.prefix(while: isDigit)
+    text = text[digits.endIndex...]
+    return digits.drop { $0 == UInt8(ascii: "0") }
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+}

@@ -1,0 +1,25 @@
+package import Fleet
+
+/// Times as people write them: a number with `s`, `m`, `h` or `d`, or of seconds alone.
+package enum DurationText {
+  private static let units: [(suffix: String, seconds: Double)] = [
+    ("min", 60), ("s", 1), ("m", 60), ("h", 3600), ("d", 86_400),
+  ]
+  private static let most = 3650.0 * 86_400
+
+  /// Seconds, more than 0 and at most ten years.
+  /// - Parameter option: what it is the value of, for the error.
+  /// - Throws: `FleetError` for what is no such time.
+  package static func seconds(parsing text: String, of option: String) throws(FleetError) -> Double {
+    let unit = units.first { text.hasSuffix($0.suffix) }
+    let number = text.dropLast(unit?.suffix.count ?? 0)
+    let isPlain = !number.isEmpty && number.allSatisfy { $0.isASCII && ($0.isNumber || $0 == ".") }
+    guard isPlain, let value = Double(number), case let seconds = value * (unit?.seconds ?? 1), seconds > 0,
+      seconds <= most
+    else {
+      throw .usage(
+        "use", "\(option) \(text.prefix(40))", "it is a time as in 90s, 10m, 2h or 3d, ten years at most")
+    }
+    return seconds
+  }
+}

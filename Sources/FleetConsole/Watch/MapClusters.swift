@@ -1,0 +1,75 @@
+internal import Fleet
+
+/// Vehicles of a map by their places on it, those that stand too close together counted.
+///
+/// Where names are written beside vehicles, only those in the same character are close; on a crowded map those in the same
+/// field of some characters are, so that the counts can be read.
+struct MapClusters {
+  /// One vehicle, or the number of several, at a character of the map.
+  struct Cluster {
+    /// In the map's vehicles; of several, the first.
+    var vehicle: Int
+    var count: Int
+    /// The state that all of them are in; nil where they differ.
+    var state: VehicleState?
+    var column: Int
+    var row: Int
+  }
+
+  /// Vehicles up to which each is shown for itself, with its name.
+  static let mostSingle = 40
+  private static let field = (columns: 6, rows: 2)
+
+  private(set) var clusters: [Cluster] = []
+  /// Vehicles that are on the map, in their order, the selected one included.
+  private(set) var shown: [(vehicle: Int, column: Int, row: Int)] = []
+
+  var isCrowded: Bool { shown.count > Self.mostSingle }
+
+  /// A selected vehicle is drawn by itself and counted with no others.
+  init(_ vehicles: [MapPane.Vehicle], _ view: MapPane.Projection, on canvas: BrailleCanvas) {
+    shown.reserveCapacity(vehicles.count)
+    for place in vehicles.indices {
+      guard let cell = view.place(vehicles[place].coordinate, on: canvas) else { continue }
+      shown.append((place, cell.column, cell.row))
+    }
+    let width = isCrowded ? min(Self.field.columns, canvas.columns) : 1
+    let height = isCrowded ? min(Self.field.rows, canvas.rows) : 1
+    // The last field of a line takes what is left over.
+    let across = canvas.columns / width
+    let down = canvas.rows / height
+    var places = [Int](repeating: -1, count: across * down)
+    var sums: [(columns: Int, rows: Int)] = []
+    for (vehicle, column, row) in shown where !vehicles[vehicle].isSelected {
+      let field = min(row / height, down - 1) * across + min(column / width, across - 1)
+      let state = vehicles[vehicle].state
+      guard places[field] >= 0 else {
+        places[field] = clusters.count
+        clusters.append(Cluster(vehicle: vehicle, count: 1, state: state, column: column, row: row))
+        sums.append((column, row))
+        continue
+      }
+      let cluster = places[field]
+      clusters[cluster].count += 1
+      if clusters[cluster].state != state { clusters[cluster].state = nil }
+      sums[cluster] = (sums[cluster].columns + column, sums[cluster].rows + row)
+    }
+    for place in clusters.indices where clusters[place].count > 1 {
+      let (count, length) = (clusters[place].count, Self.text(clusters[place].count).utf8.count)
+      let left = min(clusters[place].column / width, across - 1) * width
+      // In the middle of them, and inside of their field, so that no count covers or touches another.
+      clusters[place].row = sums[place].rows / count
+      clusters[place].column = max(
+        left, min(sums[place].columns / count - (length - 1) / 2, left + max(0, width - length - 1)))
+    }
+  }
+
+  /// A count in four characters at most.
+  static func text(_ count: Int) -> String {
+    switch count {
+    case ..<10_000: "\(count)"
+    case ..<1_000_000: "\(count / 1000)k"
+    default: "\(count / 1_000_000)M"
+    }
+  }
+}

@@ -1,0 +1,161 @@
+internal import Fleet
+internal import Telemetry
+
+/// A column of the live table.
+enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
+  case vehicle
+  case state
+  case age
+  case position
+  case within
+  case speed
+  case course
+  case heading
+  case attitude
+  case region
+  case battery
+  case backlog
+  case temperature
+  case energy
+  case version
+  case event
+
+  /// As it is written on the command line, and as a key of `--sort`.
+  var name: String { "\(self)" }
+
+  /// As they are written on the command line.
+  static let names = allCases.map(\.name)
+
+  var title: String {
+    switch self {
+    case .vehicle: "VEHICLE"
+    case .state: "STATE"
+    case .age: "HEARD"
+    case .position: "POSITION"
+    case .within: "WITHIN"
+    case .speed: "SPEED"
+    case .course: "COURSE"
+    case .heading: "HEADING"
+    case .attitude: "ROLL  PITCH     YAW"
+    case .region: "REGION"
+    case .battery: "BATTERY"
+    case .backlog: "BACKLOG"
+    case .temperature: "TEMP"
+    case .energy: "ENERGY"
+    case .version: "VERSION"
+    case .event: "LAST EVENT"
+    }
+  }
+
+  /// What stands in it, for whoever sees it for the first time.
+  var explanation: String {
+    switch self {
+    case .vehicle: "its name, after its fleet's where several are shown"
+    case .state: "online, asleep, offline; unknown before a first status"
+    case .age: "how long ago it was heard"
+    case .position: "latitude and longitude in degrees"
+    case .within: "how far off the position may be"
+    case .speed: "over ground"
+    case .course: "where it drives to, degrees from north"
+    case .heading: "where its front points to, degrees from north"
+    case .attitude: "degrees: to the side, to front or back, and turned"
+    case .region: "regions that it is in, as it tells"
+    case .battery: "charge left, else volts; + while charging"
+    case .backlog: "messages that wait in the vehicle"
+    case .temperature: "of the hottest part of its computer"
+    case .energy: "joules used since its agent started"
+    case .version: "of its agent"
+    case .event: "what happened last, and how long ago"
+    }
+  }
+
+  var alignment: TextAlignment {
+    switch self {
+    case .vehicle, .state, .region, .version, .event: .left
+    default: .right
+    }
+  }
+
+  /// Columns of the terminal that it takes at least.
+  var width: Int {
+    switch self {
+    case .vehicle: 10
+    case .state: 9
+    case .age: 6
+    case .position: 21
+    case .within: 7
+    case .speed: 9
+    case .course: 6
+    case .heading: 7
+    case .attitude: 22
+    case .region: 12
+    case .battery, .backlog: 8
+    case .temperature: 6
+    case .energy: 8
+    case .version: 9
+    case .event: 12
+    }
+  }
+
+  /// Which columns a narrow terminal keeps where none were chosen: the first ones.
+  static let byPriority: [WatchColumn] = [
+    .vehicle, .state, .position, .age, .speed, .course, .heading, .event, .region, .attitude, .within,
+  ]
+
+  static let gap = 2
+
+  /// The columns of a list as in `battery,backlog`. The vehicle's name stands first where it is not named.
+  /// - Throws: `FleetError` naming all columns and the nearest, for one that does not exist.
+  static func columns(parsing list: String) throws(FleetError) -> [WatchColumn] {
+    var columns: [WatchColumn] = []
+    for part in list.split(separator: ",", omittingEmptySubsequences: false) {
+      var name = part[...]
+      while name.first == " " { name.removeFirst() }
+      while name.last == " " { name.removeLast() }
+      guard let column = allCases.first(where: { $0.name == name }) else {
+        let meant = Spelling.nearest(to: String(name), among: names).map { "did you mean \($0)? " } ?? ""
+        throw .usage(
+          "show", "column \"\(name.prefix(40))\"",
+          "\(meant)--columns are \(names.joined(separator: ", ")), with commas between them")
+      }
+      if !columns.contains(column) { columns.append(column) }
+    }
+    return columns.contains(.vehicle) ? columns : [.vehicle] + columns
+  }
+
+  /// The columns that fit, in the order in which they stand, with their widths.
+  ///
+  /// What is left over goes to the vehicle's name as far as the longest name needs it, and then to the last event and the
+  /// regions.
+  /// - Parameter chosen: in the order in which they stand, of which a narrow terminal keeps the first ones; nil for the
+  ///   usual ones.
+  static func layout(
+    width: Int, longestName: Int, chosen: [WatchColumn]? = nil
+  ) -> [(column: WatchColumn, width: Int)] {
+    let nameWidth = min(max(longestName, 9), vehicle.width)
+    var left = width
+    var kept: Set<WatchColumn> = []
+    for column in chosen ?? byPriority {
+      let needed = (column == .vehicle ? nameWidth : column.width) + (kept.isEmpty ? 0 : gap)
+      guard needed <= left || kept.isEmpty else { continue }
+      kept.insert(column)
+      left -= needed
+    }
+    let forName = max(0, min(left, min(longestName, 40) - nameWidth))
+    left -= forName
+    let forEvent = kept.contains(.event) ? min(left, 40) : 0
+    return (chosen ?? allCases).filter(kept.contains).map { column in
+      switch column {
+      case .vehicle: (column, max(1, min(width, nameWidth + forName)))
+      case .event: (column, column.width + forEvent)
+      case .region: (column, column.width + (forEvent == 0 ? max(0, min(left, 28)) : 0))
+      default: (column, column.width)
+      }
+    }
+  }
+
+  /// Columns of a terminal on which all that were chosen have room.
+  static func widthNeeded(by chosen: [WatchColumn], longestName: Int) -> Int {
+    chosen.reduce(max(longestName, vehicle.width) - vehicle.width) { $0 + $1.width + gap } + 40
+  }
+}

@@ -1,0 +1,143 @@
+import ArgumentParser
+import Testing
+
+@testable import CommandHelp
+
+@Suite struct HelpTextTests {
+  struct Tool: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "tool", abstract: "Does things.", subcommands: [Walk.self, Group.self])
+  }
+
+  struct Group: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "group", abstract: "Has others.", subcommands: [Walk.self])
+  }
+
+  struct Walk: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "walk", abstract: "Goes somewhere.",
+      discussion: """
+        Running text that is longer than a narrow terminal is wide, so that it is wrapped at blanks.
+
+        Examples:
+          tool walk --to http://a-very-long-host-name.example/with/a/path --quickly
+          tool walk there
+
+        Exit codes: 0 there; 64 usage.
+        """)
+    @OptionGroup(title: "Broker") var broker: Connection
+    @Argument(help: "Where to; a place, or nowhere.") var place: String?
+    @Option(name: .shortAndLong, help: ArgumentHelp("How fast (default: slowly).", valueName: "speed"))
+    var pace: String
+    @Flag(inversion: .prefixedNo, help: "With a hat.") var hat = true
+    @Option(help: ArgumentHelp("Steps.", valueName: "n")) var steps = 7
+    init() {}
+    func run() throws {}
+  }
+
+  struct Connection: ParsableArguments {
+    @Option(help: "Where it listens.") var host: String?
+    init() {}
+  }
+
+  private func help(_ path: [String]) throws -> HelpText {
+    let program = try #require(CommandDescription(dump: Tool._dumpHelp()))
+    return try #require(HelpText(of: program, path: path))
+  }
+
+  @Test func theShortFormOfACommand() throws {
+    #expect(
+      try help(["walk"]).short(width: 80).joined(separator: "\n")
+        == """
+        tool walk: Goes somewhere.
+
+        Usage: tool walk [<place>] --pace <speed> [options]
+
+        Options:
+          <place>             Where to
+          -p, --pace <speed>  How fast
+          --hat               With a hat
+          --steps <n>         Steps
+
+        --help for all: what it does, examples, how to reach the broker, exit codes
+        """)
+  }
+
+  @Test func theLongFormHasTheConnectionLast() throws {
+    let text = try help(["group", "walk"]).long(width: 40).joined(separator: "\n")
+    #expect(text.hasPrefix("Goes somewhere.\n\nRunning text that is longer than a\nnarrow terminal is wide"))
+    // What is copied goes on below as a shell reads it.
+    let example =
+      "Examples:\n  tool walk --to \\\n    http://a-very-long-host-name.example/with/a/path \\\n    --quickly\n  tool walk there\n"
+    #expect(text.contains(example), "\(text)")
+    #expect(text.contains("Usage: tool group walk [<place>]"))
+    #expect(
+      text.contains("  --hat/--no-hat          With a hat.") && text.contains("Steps.\n")
+        && text.contains("(default: 7)"))
+    #expect(
+      text.split { $0 == " " || $0 == "\n" }.suffix(6).joined(separator: " ")
+        == "Broker: --host <host> Where it listens.")
+  }
+
+  @Test func theFormsOfAGroup() throws {
+    let short = try help([]).short(width: 80)
+    #expect(short.contains("  walk   Goes somewhere") && short.contains("Usage: tool <command> [options]"))
+    #expect(try help(["group"]).long(width: 80).contains("Commands:"))
+    let program = try #require(CommandDescription(dump: Tool._dumpHelp()))
+    #expect(HelpText(of: program, path: ["run"]) == nil && CommandDescription(dump: "{}") == nil)
+  }
+
+  @Test(arguments: [
+    (["-h"], CommandProgram.Answer.help(path: [], isShort: true)),
+    ([], .help(path: [], isShort: true)), (["--help"], .help(path: [], isShort: false)),
+    (["group"], .help(path: ["group"], isShort: true)), (["walk"], .parse),
+    (["walk", "-p", "1", "-h"], .help(path: ["walk"], isShort: true)),
+    (["group", "walk", "--help"], .help(path: ["group", "walk"], isShort: false)),
+    (["help", "group"], .help(path: ["group"], isShort: false)), (["help"], .help(path: [], isShort: false)),
+    (["walk", "--", "-h"], .parse), (["--version"], .parse), (["walk", "wlak"], .parse),
+    (["wlak", "-h"], .unknown(word: "wlak", path: [], commands: ["walk", "group"])),
+    (["group", "x"], .unknown(word: "x", path: ["group"], commands: ["walk"])),
+    (["--generate-completion-script", "bash"], .parse), (["---completion", "wlak", "-h"], .parse),
+  ])
+  func whatAWordMeans(words: [String], answer: CommandProgram.Answer) {
+    #expect(CommandProgram.answer(to: words, of: Tool.self) == answer)
+  }
+
+  @Test(arguments: [
+    ("Sort by a, b, c; -key is the other way round.", 40, "Sort by a, b, c"),
+    ("Only this fleet (default: all).", 40, "Only this fleet"),
+    ("Settings, as in location.distance_filter=50 and more.", 30, "Settings"),
+    ("one two three four five six", 15, "one two …"),
+  ])
+  func briefly(text: String, width: Int, brief: String) {
+    #expect(HelpText.brief(text, width: width) == brief)
+  }
+
+  @Test func rowsAndQuotesStayReadable() {
+    let text =
+      "  go      to a place that is far away from here\n\nExamples:\n  tool 'one two three' four   # why\n  a | \\\n    b"
+    #expect(
+      TextLayout.description(text, width: 24).joined(separator: "\n") == """
+          go      to a place
+                  that is far
+                  away from here
+
+        Examples:
+          tool 'one two three' \\
+            four
+          a | \\
+            b
+        """)
+    #expect(TextLayout.description(text, width: 80).joined(separator: "\n") == text)
+  }
+
+  @Test func wordsStayWhole() {
+    for width in 1...60 {
+      let words = "An extraordinarily long-winded sentence, with http://a.example/b in it."
+      let lines = TextLayout.lines(words, width: width, indent: 2, first: "x")
+      #expect(lines.joined(separator: " ").split(separator: " ").joined(separator: " ").hasSuffix(words))
+      #expect(lines.allSatisfy { $0.count <= max(width, 2 + "extraordinarily".count + 4) })
+    }
+  }
+}

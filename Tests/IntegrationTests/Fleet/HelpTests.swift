@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What both programs say of themselves: on one screen, in full, and when a word is mistyped.
+@Suite struct HelpTests {
+  private static let programs = ["odograph", "odographd"]
+
+  /// Every command of a program, as words.
+  private func commands(of program: String) async throws -> [[String]] {
+    let dump = try await runTool(BuiltProduct.path(program), ["--experimental-dump-help"])
+    let help = try JSONDecoder().decode(ProgramHelp.self, from: Data(dump.utf8))
+    func paths(_ command: ProgramHelp.Command, _ path: [String]) -> [[String]] {
+      let below = (command.subcommands ?? []).filter { $0.commandName != "help" }
+      return [path] + below.flatMap { paths($0, path + [$0.commandName]) }
+    }
+    return paths(help.command, [])
+  }
+
+  @Test(.timeLimit(.minutes(6)), arguments: programs)
+  func theShortHelpIsOneScreen(program: String) async throws {
+    let commands = try await commands(of: program)
+    #expect(commands.count > 5)
+    for command in commands {
+      let text = try await runTool(BuiltProduct.path(program), command + ["-h"])
+      let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+      let name = ([program] + command).joined(separator: " ")
+      #expect(lines.count <= 23 && lines.allSatisfy { $0.count <= 80 }, "\(name): \(lines.count)\n\(text)")
+      #expect(lines.contains { $0.hasPrefix("Usage: \(name)") } && text.contains("--help for all"), "\(text)")
+      // Nothing is cut in the middle of a sentence, and nothing is said of the broker.
+      #expect(!text.contains("…") && !text.contains("--psk-file"), "\(text)")
+    }
+  }
+
+  @Test(.timeLimit(.minutes(6)), arguments: programs)
+  func theLongHelpHasTheConnectionLast(program: String) async throws {
+    for command in try await commands(of: program) {
+      let path = BuiltProduct.path(program)
+      let long = try await runTool(path, command + ["--help"])
+      let same = try await runTool(path, ["help"] + command)
+      #expect(long == same && long.contains("Exit codes: "), "\(command)")
+      guard let broker = long.range(of: "\nBroker:\n") else { continue }
+      #expect(!long[broker.upperBound...].contains("\n\n") && long.contains("\nOptions:\n"), "\(long)")
+    }
+  }
+
+  /// On a terminal of any width, words stay whole, so that an example can be copied.
+  @Test(.timeLimit(.minutes(6))) func examplesStayWholeOnANarrowTerminal() async throws {
+    let terminal = try await Terminal(
+      columns: 50, rows: 400, command: "'\(OdographProcess.path)' regions --help; tput cols")
+    try await eventually { try await terminal.text().contains("Commands:") }
+    let lines = try await terminal.screen()
+    let text = lines.joined(separator: "\n")
+    #expect(lines.contains { $0.hasPrefix("  push ") } && lines.allSatisfy { $0.count <= 50 })
+    #expect(text.contains("regions push stops.kml --radius 80 \\\n    --add --fleet delivery\n"), "\(text)")
+  }
+
+  @Test(
+    .timeLimit(.minutes(6)),
+    arguments: [
+      (["wacth"], "Unknown command 'wacth'. Did you mean 'watch'?"),
+      (["config", "shwo"], "Unknown command 'shwo'. Did you mean 'show'?"),
+      (["zzz"], "Unknown command 'zzz'. There are watch, tail,"),
+      (["watch", "--fleat", "a"], "Unknown option '--fleat'. Did you mean '--fleet'?"),
+      (["watch", "--once", "--columns", "batery"], "did you mean battery?"),
+      (["watch", "--once", "--sort", "sped"], "did you mean speed?"),
+      (["watch", "--once", "--silent", "often"], "it is a time as in 90s, 10m, 2h or 3d"),
+      (["watch", "--silent", "10m"], "add --once"),
+      (["command", "locat", "--fleet", "a"], "did you mean locate?"),
+      (["config", "set", "status.intervall=3", "--fleet", "a"], "did you mean status.interval?"),
+    ])
+  func aMistypedWordGetsASuggestion(words: [String], message: String) async throws {
+    let result = try await OdographProcess.run(words)
+    #expect(result.status == 64 && result.output.contains(message), "\(result.output)")
+  }
+
+  @Test(.timeLimit(.minutes(6))) func theAgentSuggestsToo() async throws {
+    let directory = try TemporaryDirectory()
+    let child = try ChildProcess(
+      BuiltProduct.path("odographd"), ["chek"], output: directory.file("output"))
+    try await eventually { !child.isRunning }
+    #expect(child.waitForExit() == 64)
+    let text = try OdographProcess.text(of: directory.file("output"))
+    #expect(text.contains("Unknown command 'chek'. Did you mean 'check'?"), "\(text)")
+  }
+}
