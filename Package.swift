@@ -17,6 +17,7 @@ let package = Package(
     .library(name: "SensorsIIO", targets: ["SensorsIIO"]),
     .library(name: "SensorsGPSD", targets: ["SensorsGPSD"]),
     .library(name: "Motion", targets: ["Motion"]),
+    .library(name: "Navigation", targets: ["Navigation"]),
     .library(name: "Positioning", targets: ["Positioning"]),
     .library(name: "Telemetry", targets: ["Telemetry"]),
     .library(name: "StoreAndForward", targets: ["StoreAndForward"]),
@@ -62,6 +63,7 @@ let package = Package(
       name: "SensorsGPSD",
       dependencies: ["Bytes", "CGPS", "JSON", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(name: "Motion", dependencies: ["Bytes", "Platform", "Sensors", "Spatial"]),
+    .target(name: "Navigation", dependencies: ["Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Bytes", "Motion", "Sensors", "Spatial"]),
     .target(name: "Telemetry", dependencies: ["JSON", "Motion", "Positioning", "Spatial"]),
     // Pure: from inputs to messages. It links nothing that does I/O; Deploy/pure.sh fails when it does.
@@ -153,6 +155,9 @@ let package = Package(
     .testTarget(
       name: "MotionTests",
       dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial", "TestSupport"]),
+    .testTarget(
+      name: "NavigationTests",
+      dependencies: ["AllocationCounter", "Navigation", "Sensors", "Simulation", "Spatial", "TestSupport"]),
     .testTarget(
       name: "PositioningTests",
       dependencies: [

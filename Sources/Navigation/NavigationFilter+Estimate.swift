@@ -40,9 +40,10 @@ extension NavigationFilter {
     // The filter averages the receiver's errors as if they were independent in the end; half of their variance is
     // what neighbouring fixes have in common.
     let common = 0.5 * receiver.deviation * receiver.deviation
+    let scale = parameters.radiusFactor * parameters.radiusFactor
     return ErrorRadius.radii(
-      east: filter.covariance[0, 0] + common, north: filter.covariance[1, 1] + common,
-      covariance: filter.covariance[0, 1])
+      east: scale * filter.covariance[0, 0] + common, north: scale * filter.covariance[1, 1] + common,
+      covariance: scale * filter.covariance[0, 1])
   }
 
   /// Whether the way through the last outage is as good as it will be: ten seconds after the receiver came back.

@@ -95,7 +95,7 @@ extension NavigationFilter {
       if altitude != nil { receiver.isEllipsoidal = fix.altitudeEllipsoidal != nil }
     }
     let height = altitude.flatMap { abs($0) < 1e5 ? $0 : nil }
-    if state != .aligned, state != .aligning { frame = nil }
+    if state != .aligned, state != .aligning, pendingFixes.isEmpty { frame = nil }
     let frame: LocalFrame
     if let own = self.frame {
       frame = own

@@ -233,7 +233,8 @@ public struct NavigationFilter: Sendable {
     let speed = hypot(velocity.x, velocity.y)
     if speed < 0.8 { rest.observeStanding() }
     if startFromKept(fix, speed: speed) { return }
-    guard speed > 1 else {
+    // What was kept needs a course, and that is known from 3 m/s on.
+    guard speed > (kept == nil ? 1 : 3) else {
       state = .waiting(.standing)
       return
     }

@@ -37,50 +37,30 @@ extension ErrorStateFilter {
     var refused = 0
     let age = now - fix.time
     if let position = fix.position {
-      let delay = age + state.positionLatency
-      let lever = state.attitude.rotate(state.mounting.conjugate.rotate(state.antennaLever))
-      let toEarth = RotationMatrix(state.vehicleAttitude)
-      let (east, north, up) = toEarth.rows
       let isCoarse = fix.deviation.x > 0.5 && fix.velocity != nil
       let correlation = isCoarse ? parameters.coarsePositionCorrelation : parameters.positionCorrelation
       let inflation = max(1, correlation / fix.interval)
       for axis in 0..<(fix.hasHeight ? 3 : 2) {
-        let residual = position[axis] - (state.position[axis] + lever[axis] - state.velocity[axis] * delay)
-        var row = ErrorVector.zero
-        row[ErrorState.position + axis] = 1
-        row[ErrorState.velocity + axis] = -delay
-        row[ErrorState.positionLatency] = -state.velocity[axis]
-        row.set(ErrorState.attitude, lever.crossRow(axis))
-        row.set(ErrorState.antennaLever, axis == 0 ? east : axis == 1 ? north : up)
+        let predicted = predictedPosition(axis, age: age)
         let deviation = max(
           parameters.positionFloor * (axis == 2 ? 2 : 1), fix.deviation[axis] * parameters.positionFactor)
         let innovation = update(
-          row, residual: residual, variance: deviation * deviation * inflation, gate: gate)
+          predicted.row, residual: position[axis] - predicted.value,
+          variance: deviation * deviation * inflation, gate: gate)
         observe(innovation)
         if innovation.isRefused { refused += 1 } else { taken += 1 }
       }
     }
     if let velocity = fix.velocity {
-      let toDevice = state.mounting.conjugate
-      let turning = rate - state.gyroscopeBias
-      let lever = state.attitude.rotate(turning.cross(toDevice.rotate(state.antennaLever)))
-      let delay = age + state.positionLatency + state.velocityLatency
       let inflation = max(1, parameters.velocityCorrelation / fix.interval)
-      let levers = leverRows(turning: turning)
       // A late velocity is put right with the acceleration, and that is known to a twentieth.
       let change = 0.05 * (acceleration.x * acceleration.x + acceleration.y * acceleration.y).squareRoot()
       for axis in 0..<(fix.hasClimb ? 3 : 2) {
-        let residual =
-          velocity[axis] - (state.velocity[axis] + lever[axis] - acceleration[axis] * delay)
-        var row = ErrorVector.zero
-        row[ErrorState.velocity + axis] = 1
-        row[ErrorState.positionLatency] = -acceleration[axis]
-        row[ErrorState.velocityLatency] = -acceleration[axis]
-        row.set(ErrorState.antennaLever, axis == 0 ? levers.0 : axis == 1 ? levers.1 : levers.2)
-        let deviation = max(
-          parameters.velocityFloor * (axis == 2 ? 1.5 : 1), fix.velocityDeviation)
+        let predicted = predictedVelocity(axis, age: age)
+        let deviation = max(parameters.velocityFloor * (axis == 2 ? 1.5 : 1), fix.velocityDeviation)
         let innovation = update(
-          row, residual: residual, variance: deviation * deviation * inflation + change * change, gate: gate)
+          predicted.row, residual: velocity[axis] - predicted.value,
+          variance: deviation * deviation * inflation + change * change, gate: gate)
         observe(innovation)
         if innovation.isRefused { refused += 1 } else { taken += 1 }
       }
@@ -89,15 +69,47 @@ extension ErrorStateFilter {
     return (taken, refused)
   }
 
-  /// How the velocity of the antenna changes with its lever, by rows: C [rate]× Mᵀ.
-  private func leverRows(turning: Vector3) -> (Vector3, Vector3, Vector3) {
-    let (x, y, z) = RotationMatrix(state.mounting.conjugate).columns
-    let attitude = state.attitude
-    let a = attitude.rotate(turning.cross(x))
-    let b = attitude.rotate(turning.cross(y))
-    let c = attitude.rotate(turning.cross(z))
-    return (Vector3(a.x, b.x, c.x), Vector3(a.y, b.y, c.y), Vector3(a.z, b.z, c.z))
+  /// One coordinate of the antenna's position `age` seconds ago and before the latency, and how it changes with the error
+  /// state.
+  func predictedPosition(_ axis: Int, age: Double) -> Prediction {
+    let delay = age + state.positionLatency
+    let toEarth = RotationMatrix(state.vehicleAttitude)
+    let lever = toEarth * state.antennaLever
+    let (east, north, up) = toEarth.rows
+    var row = ErrorVector.zero
+    row[ErrorState.position + axis] = 1
+    row[ErrorState.velocity + axis] = -delay
+    row[ErrorState.positionLatency] = -state.velocity[axis]
+    row.set(ErrorState.attitude, lever.crossRow(axis))
+    row.set(ErrorState.antennaLever, axis == 0 ? east : axis == 1 ? north : up)
+    return Prediction(value: state.position[axis] + lever[axis] - state.velocity[axis] * delay, row: row)
   }
+
+  /// The same of the antenna's velocity. That of a lever is small, and so are its changes with attitude and mounting.
+  func predictedVelocity(_ axis: Int, age: Double) -> Prediction {
+    let turning = rate - state.gyroscopeBias
+    let (x, y, z) = RotationMatrix(state.mounting.conjugate).columns
+    let (a, b, c) = (turned(turning.cross(x)), turned(turning.cross(y)), turned(turning.cross(z)))
+    let lever = state.antennaLever
+    let delay = age + state.positionLatency + state.velocityLatency
+    var row = ErrorVector.zero
+    row[ErrorState.velocity + axis] = 1
+    row[ErrorState.positionLatency] = -acceleration[axis]
+    row[ErrorState.velocityLatency] = -acceleration[axis]
+    row.set(ErrorState.antennaLever, Vector3(a[axis], b[axis], c[axis]))
+    let value =
+      state.velocity[axis] + a[axis] * lever.x + b[axis] * lever.y + c[axis] * lever.z
+      - acceleration[axis] * delay
+    return Prediction(value: value, row: row)
+  }
+
+  private func turned(_ vector: Vector3) -> Vector3 { state.attitude.rotate(vector) }
+}
+
+/// What a measurement should say, and how that changes with the error state.
+struct Prediction {
+  var value: Double
+  var row: ErrorVector
 }
 
 extension SIMD3 where Scalar == Double {

@@ -11,23 +11,19 @@ extension ErrorStateFilter {
     let turn = state.mounting.rotate(turning - state.gyroscopeBias)
     func squared(_ value: Double) -> Double { value * value }
 
-    var velocity = state.vehicleVelocity
-    var row = vehicleRow(0)
-    row.set(ErrorState.mounting, Vector3(0, velocity.z, -velocity.y))
-    row[ErrorState.axleLever] = turn.z
+    let forward = state.vehicleVelocity.y
+    let sideways = predictedSideSlip(turn: turn)
     let side = update(
-      row, residual: -(velocity.x + turn.z * state.axleLever),
-      variance: squared(parameters.sideSlip) + squared(parameters.sideSlipInTurn * turn.z * velocity.y)
+      sideways.row, residual: -sideways.value,
+      variance: squared(parameters.sideSlip)
+        + squared(parameters.sideSlipInTurn * turn.z * forward)
         + squared(parameters.slipByTurn * turn.z),
       gate: 2 * parameters.gate)
-
-    velocity = state.vehicleVelocity
-    row = vehicleRow(2)
-    row.set(ErrorState.mounting, Vector3(velocity.y, -velocity.x, 0))
-    row[ErrorState.axleLever] = -turn.x
+    let upward = predictedHeave(turn: turn)
     let up = update(
-      row, residual: -(velocity.z - turn.x * state.axleLever),
-      variance: squared(parameters.heave) + squared(parameters.slipByTurn * turn.x), gate: 2 * parameters.gate
+      upward.row, residual: -upward.value,
+      variance: squared(parameters.heave) + squared(parameters.slipByTurn * turn.x),
+      gate: 2 * parameters.gate
     )
     refresh()
     return (side.isRefused ? nil : side.ratio, up.isRefused ? nil : up.ratio)
@@ -59,19 +55,15 @@ extension ErrorStateFilter {
   ///
   /// - Returns: the squared residual in units of its variance, and whether it was refused.
   mutating func update(wheelSpeed: Double, age: Double, _ parameters: Parameters) -> Innovation {
+    let predicted = predictedWheelSpeed()
     let velocity = state.vehicleVelocity
     // Wheels do not say in which direction they turn.
     let speed = velocity.y < -0.5 ? -wheelSpeed : wheelSpeed
-    let scale = 1 + state.speedScale
-    var row = vehicleRow(1)
-    for index in 0..<ErrorState.count { row[index] *= scale }
-    row.set(ErrorState.mounting, scale * Vector3(-velocity.z, 0, velocity.x))
-    row[ErrorState.speedScale] = velocity.y
     let along = state.mounting.rotate(state.attitude.conjugate.rotate(acceleration)).y
     let deviation =
       parameters.wheelSpeedDeviation * (0.3 + 0.7 * min(1, abs(velocity.y) / 3)) + 0.2 * abs(along)
     let innovation = update(
-      row, residual: speed - velocity.y * scale + along * age, variance: deviation * deviation,
+      predicted.row, residual: speed - predicted.value + along * age, variance: deviation * deviation,
       gate: parameters.gate)
     refresh()
     return innovation
@@ -85,6 +77,35 @@ extension ErrorStateFilter {
       row, residual: height - state.position.z, variance: deviation * deviation, gate: gate)
     refresh()
     return innovation
+  }
+
+  /// m/s that the rear axle moves to the right, where the vehicle turns at `turn` (rad/s, vehicle frame).
+  func predictedSideSlip(turn: Vector3) -> Prediction {
+    let velocity = state.vehicleVelocity
+    var row = vehicleRow(0)
+    row.set(ErrorState.mounting, Vector3(0, velocity.z, -velocity.y))
+    row[ErrorState.axleLever] = turn.z
+    return Prediction(value: velocity.x + turn.z * state.axleLever, row: row)
+  }
+
+  /// m/s that it moves upward out of the vehicle's plane.
+  func predictedHeave(turn: Vector3) -> Prediction {
+    let velocity = state.vehicleVelocity
+    var row = vehicleRow(2)
+    row.set(ErrorState.mounting, Vector3(velocity.y, -velocity.x, 0))
+    row[ErrorState.axleLever] = -turn.x
+    return Prediction(value: velocity.z - turn.x * state.axleLever, row: row)
+  }
+
+  /// m/s forward, as the wheels tell it.
+  func predictedWheelSpeed() -> Prediction {
+    let velocity = state.vehicleVelocity
+    let scale = 1 + state.speedScale
+    var row = vehicleRow(1)
+    for index in 0..<ErrorState.count { row[index] *= scale }
+    row.set(ErrorState.mounting, scale * Vector3(-velocity.z, 0, velocity.x))
+    row[ErrorState.speedScale] = velocity.y
+    return Prediction(value: velocity.y * scale, row: row)
   }
 
   /// How one component of the velocity in the vehicle's frame changes with velocity and attitude.

@@ -74,10 +74,13 @@ struct ErrorStateFilter: Sendable {
     step = Transition()
     func squared(_ value: Double) -> Double { value * value }
     let gyroscope =
-      squared(parameters.gyroscopeNoise) + squared(parameters.gyroscopeVibration) * vibration.rateEnergy
+      squared(parameters.gyroscopeNoise)
+      + squared(parameters.gyroscopeVibration) * vibration.rateEnergy
+      * (1 + vibration.rateEnergy / squared(parameters.gyroscopeShock))
     let accelerometer =
       squared(parameters.accelerometerNoise)
       + squared(parameters.accelerometerVibration) * vibration.forceEnergy
+      * (1 + vibration.forceEnergy / squared(parameters.accelerometerShock))
     let bias =
       squared(parameters.accelerometerBiasWalk)
       + squared(parameters.accelerometerBiasVibration) * vibration.forceEnergy

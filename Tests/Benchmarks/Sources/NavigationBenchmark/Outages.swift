@@ -11,6 +11,8 @@ struct Outages {
   static let after = 10.0
 
   struct End {
+    /// s of the receiver's time, when it began.
+    var start: Double
     var error: Double
     var distance: Double
     var radius68: Double
@@ -80,12 +82,12 @@ struct Outages {
         // A filter that has given up leaves the last position; its error counts, and no radius holds it.
         let frozen = recording.position(at: start) ?? truth
         ends[length, default: []].append(
-          End(error: frozen.distance(to: truth), distance: distance, radius68: 0, radius95: 0))
+          End(start: start, error: frozen.distance(to: truth), distance: distance, radius68: 0, radius95: 0))
         continue
       }
       ends[length, default: []].append(
         End(
-          error: here.distance(to: truth), distance: distance, radius68: estimate.radius68,
+          start: start, error: here.distance(to: truth), distance: distance, radius68: estimate.radius68,
           radius95: estimate.radius95))
     }
   }
@@ -131,6 +133,18 @@ struct Outages {
         format: "%@,%.0f,%d,%.2f,%.2f,%.2f,%.2f,%.2f,%.2f,%.1f", name, length, ends.count,
         errors.reduce(0, +) / n, quantile(errors, 0.5), quantile(errors, 0.95), share, inside68, inside95,
         quantile(ends.map(\.radius68).sorted(), 0.5))
+    }
+  }
+
+  static let eachHeader = "data,start_s,outage_s,error_m,radius68_m,radius95_m"
+
+  func eachLines(name: String) -> [String] {
+    Self.lengths.flatMap { length in
+      (ends[length] ?? []).map { end in
+        String(
+          format: "%@,%.1f,%.0f,%.2f,%.2f,%.2f", name, end.start, length, end.error, end.radius68,
+          end.radius95)
+      }
     }
   }
 

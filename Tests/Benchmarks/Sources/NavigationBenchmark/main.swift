@@ -1,6 +1,7 @@
 import Foundation
 
 // navigation-benchmark DATA [--speed] [--smooth] [--mount random:SEED] [--offset MS] [--bias DEGREES] [--rate HZ]
+//   [--each]
 
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data((message + "\n").utf8))
@@ -9,7 +10,7 @@ func fail(_ message: String) -> Never {
 
 let usage = """
   usage: navigation-benchmark DATA [--speed] [--smooth] [--mount random:SEED] [--offset MS] [--bias DEGREES]
-         [--rate HZ]
+         [--rate HZ] [--each]
   DATA is a folder with imu.csv and gnss.csv, and truth.csv and speed.csv if there are, or a folder of such folders.
     t,ax,ay,az,gx,gy,gz                                 imu*.csv: s, m/s², rad/s, each file a drive of its own
     t,lat,lon,height,fix,sats,sdn,sde,sdu,vn,ve,vu      gnss.csv: degrees, m, m/s
@@ -21,11 +22,13 @@ let usage = """
   --offset  stamp inertial samples so many milliseconds later
   --bias    add °/s to every axis of the gyroscope
   --rate    average inertial samples down to this rate
+  --each    print every outage
   """
 
 var folder: String?
 var usesSpeed = false
 var smooth = false
+var each = false
 var seed: UInt64?
 var (offset, bias, rate) = (0.0, 0.0, Double.infinity)
 var arguments = CommandLine.arguments.dropFirst()
@@ -42,6 +45,7 @@ while let argument = arguments.popFirst() {
     exit(0)
   case "--speed": usesSpeed = true
   case "--smooth": smooth = true
+  case "--each": each = true
   case "--mount":
     guard let text = arguments.popFirst(), text.hasPrefix("random:"), let value = UInt64(text.dropFirst(7))
     else {
@@ -65,6 +69,7 @@ do {
   }
   print(Outages.header)
   var smoothed: [String] = []
+  var single: [String] = []
   for original in recordings where !usesSpeed || !original.speeds.isEmpty {
     var recording = original
     if rate.isFinite { recording.decimate(to: rate) }
@@ -74,6 +79,7 @@ do {
     let outages = Outages(recording, usesSpeed: usesSpeed, smooth: smooth)
     let name = recording.name + (usesSpeed ? "+speed" : "")
     for line in outages.lines(name: name) { print(line) }
+    if each { single += outages.eachLines(name: name) }
     smoothed += outages.smoothedLines(name: name)
     let note =
       outages.alignment.map {
@@ -84,6 +90,10 @@ do {
   if smooth {
     print(Outages.smoothedHeader)
     for line in smoothed { print(line) }
+  }
+  if each {
+    print(Outages.eachHeader)
+    for line in single { print(line) }
   }
 } catch {
   fail("\(error)")
