@@ -208,7 +208,6 @@ public struct NavigationFilter: Sendable {
       receiver.refusedInARow = max(0, receiver.refusedInARow - 1)
       receiver.accept(fix)
     }
-    consistency.observe(fixRefused: outcome.refused >= 2)
     if !isGated {
       counters.jumps += 1
       receiver.refusedInARow = 0
@@ -232,14 +231,14 @@ public struct NavigationFilter: Sendable {
     }
     let speed = hypot(velocity.x, velocity.y)
     if speed < 0.8 { rest.observeStanding() }
+    guard !walk.isWalking else {
+      state = .waiting(.walking)
+      return
+    }
     if startFromKept(fix, speed: speed) { return }
     // What was kept needs a course, and that is known from 3 m/s on.
     guard speed > (kept == nil ? 1 : 3) else {
       state = .waiting(.standing)
-      return
-    }
-    guard !walk.isWalking else {
-      state = .waiting(.walking)
       return
     }
     let vibration = window.vibration(seconds: 0.5, samples: 5)

@@ -6,7 +6,6 @@ struct ConsistencyMonitor: Hashable, Sendable {
   private static let memory = 50.0
 
   private var refusedShare = 0.0
-  private var refusedFixes = 0.0
 
   mutating func reset() { self = ConsistencyMonitor() }
 
@@ -14,10 +13,6 @@ struct ConsistencyMonitor: Hashable, Sendable {
   mutating func observe(side: Double?, up: Double?) {
     let refused = (side == nil ? 1.0 : 0) + (up == nil ? 1.0 : 0)
     refusedShare += (min(1, refused) - refusedShare) / Self.memory
-  }
-
-  mutating func observe(fixRefused: Bool) {
-    refusedFixes += ((fixRefused ? 1 : 0) - refusedFixes) / 20
   }
 
   var isContradicted: Bool { refusedShare > Self.limit }
