@@ -17,6 +17,7 @@ let package = Package(
     .library(name: "SensorsIIO", targets: ["SensorsIIO"]),
     .library(name: "SensorsGPSD", targets: ["SensorsGPSD"]),
     .library(name: "Motion", targets: ["Motion"]),
+    .library(name: "Navigation", targets: ["Navigation"]),
     .library(name: "Positioning", targets: ["Positioning"]),
     .library(name: "LiveSensors", targets: ["LiveSensors"]),
     .library(name: "Telemetry", targets: ["Telemetry"]),
@@ -63,6 +64,7 @@ let package = Package(
       name: "SensorsGPSD",
       dependencies: ["Bytes", "CGPS", "JSON", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(name: "Motion", dependencies: ["Bytes", "Platform", "Sensors", "Spatial"]),
+    .target(name: "Navigation", dependencies: ["Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Bytes", "Motion", "Platform", "Sensors", "Spatial"]),
     // Wires sources to managers: the agent's inputs, and those of programs outside of this package. No MQTT, no store.
     .target(
@@ -179,6 +181,9 @@ let package = Package(
     .testTarget(
       name: "MotionTests",
       dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial", "TestSupport"]),
+    .testTarget(
+      name: "NavigationTests",
+      dependencies: ["AllocationCounter", "Navigation", "Sensors", "Simulation", "Spatial", "TestSupport"]),
     .testTarget(
       name: "PositioningTests",
       dependencies: [

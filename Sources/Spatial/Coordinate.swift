@@ -48,12 +48,15 @@ public struct LocalFrame: Hashable, Sendable {
   @usableFromInline let metresPerDegreeNorth: Double
   @usableFromInline let metresPerDegreeEast: Double
 
-  public init(origin: Coordinate) {
+  /// - Parameter altitude: metres above the ellipsoid at which lengths are wanted: 1.6 km up they are 250 parts in a
+  ///   million greater than on it.
+  public init(origin: Coordinate, altitude: Double = 0) {
     self.origin = origin
-    metresPerDegreeNorth = WGS84.meridionalRadius(latitude: origin.latitude).radians
+    metresPerDegreeNorth = (WGS84.meridionalRadius(latitude: origin.latitude) + altitude).radians
     // A floor keeps the division finite at the poles, where east has no meaning anyway.
     metresPerDegreeEast = max(
-      1e-9, WGS84.transverseRadius(latitude: origin.latitude).radians * cos(origin.latitude.radians))
+      1e-9,
+      (WGS84.transverseRadius(latitude: origin.latitude) + altitude).radians * cos(origin.latitude.radians))
   }
 
   /// Metres east and north of the origin.

@@ -38,6 +38,7 @@ public struct RotationMatrix: Hashable, Sendable {
   public var m21, m22, m23: Double
   public var m31, m32, m33: Double
 
+  @inlinable
   public init(
     m11: Double, m12: Double, m13: Double,
     m21: Double, m22: Double, m23: Double,
@@ -53,6 +54,7 @@ public struct RotationMatrix: Hashable, Sendable {
   }
 
   /// The matrix that turns vectors as `quaternion.rotate` does.
+  @inlinable
   public init(_ quaternion: Quaternion) {
     let q = quaternion
     self.init(
@@ -64,6 +66,7 @@ public struct RotationMatrix: Hashable, Sendable {
       m33: 1 - 2 * (q.x * q.x + q.y * q.y))
   }
 
+  @inlinable
   public static func * (matrix: RotationMatrix, v: Vector3) -> Vector3 {
     Vector3(
       matrix.m11 * v.x + matrix.m12 * v.y + matrix.m13 * v.z,

@@ -29,6 +29,13 @@ let package = Package(
       ],
       path: "Sources/FleetBenchmark"),
     .executableTarget(
+      name: "navigation-benchmark",
+      dependencies: [
+        .product(name: "Navigation", package: "odograph"), .product(name: "Sensors", package: "odograph"),
+        .product(name: "Spatial", package: "odograph"),
+      ],
+      path: "Sources/NavigationBenchmark"),
+    .executableTarget(
       name: "outbox-benchmark",
       dependencies: [
         "Support", .product(name: "StoreAndForward", package: "odograph"),

@@ -1,0 +1,109 @@
+internal import Spatial
+
+/// The covariance of the error state: symmetric to the bit, in one buffer that is allocated once.
+struct Covariance: Sendable {
+  private static let n = ErrorState.count
+  private var elements: [Double]
+
+  init() { elements = [Double](repeating: 0, count: Self.n * Self.n) }
+
+  subscript(row: Int, column: Int) -> Double { elements[row * Self.n + column] }
+
+  /// The variance of one error.
+  func variance(_ index: Int) -> Double { elements[index * (Self.n + 1)] }
+
+  /// The sum of the variances of a vector's three errors.
+  func variance(ofVector start: Int) -> Double {
+    variance(start) + variance(start + 1) + variance(start + 2)
+  }
+
+  /// Whether every variance is a finite number above zero or zero.
+  var isValid: Bool {
+    for index in 0..<Self.n where !(variance(index) >= 0 && variance(index) < 1e16) { return false }
+    return true
+  }
+
+  /// Independent errors of these deviations.
+  mutating func reset(deviations: ErrorVector) {
+    for index in elements.indices { elements[index] = 0 }
+    for index in 0..<Self.n { elements[index * (Self.n + 1)] = deviations[index] * deviations[index] }
+  }
+
+  /// Takes over the numbers of another, without sharing its buffer.
+  mutating func copy(_ other: Covariance) {
+    for index in elements.indices { elements[index] = other.elements[index] }
+  }
+
+  /// Makes one error independent of all others, with this deviation.
+  mutating func reset(_ index: Int, deviation: Double) {
+    for other in 0..<Self.n {
+      elements[index * Self.n + other] = 0
+      elements[other * Self.n + index] = 0
+    }
+    elements[index * (Self.n + 1)] = deviation * deviation
+  }
+
+  /// Adds process noise to one error.
+  @inline(__always)
+  mutating func add(_ variance: Double, to index: Int) { elements[index * (Self.n + 1)] += variance }
+
+  @inline(__always)
+  mutating func add(_ variance: Double, toVector start: Int) {
+    for index in start..<start + 3 { add(variance, to: index) }
+  }
+
+  /// F P Fᵀ for the transition of a step, of which only nine rows differ from the identity.
+  mutating func propagate(_ step: Transition) {
+    let n = Self.n
+    let rows = step.rows
+    elements.withUnsafeMutableBufferPointer { buffer in
+      guard let p = buffer.baseAddress else { return }
+      for row in 0..<9 { rows[row].apply(to: p + row * n, of: p, stride: n) }
+      for row in 0..<9 {
+        for column in 0..<9 { p[row * n + column] = rows[column].applied(to: p + row * n, at: column) }
+      }
+      for row in 1..<n {
+        for column in 0..<min(9, row) {
+          // Among the nine both triangles were worked out, and may differ in rounding.
+          let value = p[column * n + row]
+          let mean = row < 9 ? 0.5 * (value + p[row * n + column]) : value
+          p[row * n + column] = mean
+          p[column * n + row] = mean
+        }
+      }
+    }
+  }
+
+  /// P hᵀ, and h P hᵀ besides.
+  @inline(__always)
+  func projected(_ row: ErrorVector) -> (gain: ErrorVector, variance: Double) {
+    let n = Self.n
+    var product = ErrorVector.zero
+    elements.withUnsafeBufferPointer { p in
+      for j in 0..<n where row[j] != 0 {
+        let factor = row[j]
+        for i in 0..<n { product[i] += factor * p[j * n + i] }
+      }
+    }
+    var variance = 0.0
+    for i in 0..<n { variance += row[i] * product[i] }
+    return (product, variance)
+  }
+
+  /// P - g gᵀ / S. With one rounded vector on both sides it stays symmetric to the bit.
+  @inline(__always)
+  mutating func reduce(_ gain: ErrorVector, innovationVariance: Double) {
+    let n = Self.n
+    let scale = 1 / innovationVariance.squareRoot()
+    var scaled = gain
+    for i in 0..<n { scaled[i] *= scale }
+    elements.withUnsafeMutableBufferPointer { p in
+      for i in 0..<n where scaled[i] != 0 {
+        let factor = scaled[i]
+        for j in 0..<n { p[i * n + j] -= factor * scaled[j] }
+        // Rounding alone can take a well-known error below zero.
+        if p[i * (n + 1)] < 0 { p[i * (n + 1)] = 0 }
+      }
+    }
+  }
+}

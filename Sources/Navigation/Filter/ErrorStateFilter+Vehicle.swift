@@ -1,0 +1,121 @@
+internal import Spatial
+
+/// What is known of a vehicle without a receiver: it does not slide, it stands, its wheels turn.
+extension ErrorStateFilter {
+  /// The non-holonomic constraint: the rear axle moves neither sideways nor out of the vehicle's plane (S. Sukkarieh,
+  /// "Low cost, high integrity, aided inertial navigation systems", 2000, chapter 4).
+  ///
+  /// - Parameter turning: rad/s, device frame, bias included.
+  /// - Returns: the squared residuals in units of their variances, sideways and up; nil where refused.
+  mutating func constrain(turning: Vector3, _ parameters: Parameters) -> (side: Double?, up: Double?) {
+    let turn = state.mounting.rotate(turning - state.gyroscopeBias)
+    func squared(_ value: Double) -> Double { value * value }
+
+    let forward = state.vehicleVelocity.y
+    let sideways = predictedSideSlip(turn: turn)
+    let side = update(
+      sideways.row, residual: -sideways.value,
+      variance: squared(parameters.sideSlip)
+        + squared(parameters.sideSlipInTurn * turn.z * forward)
+        + squared(parameters.slipByTurn * turn.z),
+      gate: 2 * parameters.gate)
+    let upward = predictedHeave(turn: turn)
+    let up = update(
+      upward.row, residual: -upward.value,
+      variance: squared(parameters.heave) + squared(parameters.slipByTurn * turn.x),
+      gate: 2 * parameters.gate
+    )
+    refresh()
+    return (side.isRefused ? nil : side.ratio, up.isRefused ? nil : up.ratio)
+  }
+
+  /// The vehicle stands: no velocity, and the gyroscope reads its bias and the earth.
+  ///
+  /// - Parameter rate: rad/s, device frame: the mean of the last second.
+  mutating func stop(rate: Vector3, earth: Earth, _ parameters: Parameters) {
+    for axis in 0..<3 {
+      var row = ErrorVector.zero
+      row[ErrorState.velocity + axis] = 1
+      update(
+        row, residual: -state.velocity[axis], variance: parameters.stopVelocity * parameters.stopVelocity,
+        gate: nil)
+    }
+    let rotation = earth.rate(in: RotationMatrix(state.attitude))
+    for axis in 0..<3 {
+      var row = ErrorVector.zero
+      row[ErrorState.gyroscopeBias + axis] = 1
+      update(
+        row, residual: rate[axis] - rotation[axis] - state.gyroscopeBias[axis],
+        variance: parameters.stopRate * parameters.stopRate, gate: nil)
+    }
+    refresh()
+  }
+
+  /// The speed of the wheels, m/s, at least 0, `age` seconds old.
+  ///
+  /// - Returns: the squared residual in units of its variance, and whether it was refused.
+  mutating func update(wheelSpeed: Double, age: Double, _ parameters: Parameters) -> Innovation {
+    let predicted = predictedWheelSpeed()
+    let velocity = state.vehicleVelocity
+    // Wheels do not say in which direction they turn.
+    let speed = velocity.y < -0.5 ? -wheelSpeed : wheelSpeed
+    let along = state.mounting.rotate(state.attitude.conjugate.rotate(acceleration)).y
+    let deviation =
+      parameters.wheelSpeedDeviation * (0.3 + 0.7 * min(1, abs(velocity.y) / 3)) + 0.2 * abs(along)
+    let innovation = update(
+      predicted.row, residual: speed - predicted.value + along * age, variance: deviation * deviation,
+      gate: parameters.gate)
+    refresh()
+    return innovation
+  }
+
+  /// A change of height, m, from a barometer: the difference to the height that the filter had `reference`.
+  mutating func update(height: Double, deviation: Double, gate: Double?) -> Innovation {
+    var row = ErrorVector.zero
+    row[ErrorState.position + 2] = 1
+    let innovation = update(
+      row, residual: height - state.position.z, variance: deviation * deviation, gate: gate)
+    refresh()
+    return innovation
+  }
+
+  /// m/s that the rear axle moves to the right, where the vehicle turns at `turn` (rad/s, vehicle frame).
+  func predictedSideSlip(turn: Vector3) -> Prediction {
+    let velocity = state.vehicleVelocity
+    var row = vehicleRow(0)
+    row.set(ErrorState.mounting, Vector3(0, velocity.z, -velocity.y))
+    row[ErrorState.axleLever] = turn.z
+    return Prediction(value: velocity.x + turn.z * state.axleLever, row: row)
+  }
+
+  /// m/s that it moves upward out of the vehicle's plane.
+  func predictedHeave(turn: Vector3) -> Prediction {
+    let velocity = state.vehicleVelocity
+    var row = vehicleRow(2)
+    row.set(ErrorState.mounting, Vector3(velocity.y, -velocity.x, 0))
+    row[ErrorState.axleLever] = -turn.x
+    return Prediction(value: velocity.z - turn.x * state.axleLever, row: row)
+  }
+
+  /// m/s forward, as the wheels tell it.
+  func predictedWheelSpeed() -> Prediction {
+    let velocity = state.vehicleVelocity
+    let scale = 1 + state.speedScale
+    var row = vehicleRow(1)
+    for index in 0..<ErrorState.count { row[index] *= scale }
+    row.set(ErrorState.mounting, scale * Vector3(-velocity.z, 0, velocity.x))
+    row[ErrorState.speedScale] = velocity.y
+    return Prediction(value: velocity.y * scale, row: row)
+  }
+
+  /// How one component of the velocity in the vehicle's frame changes with velocity and attitude.
+  private func vehicleRow(_ axis: Int) -> ErrorVector {
+    let (right, forward, up) = RotationMatrix(state.vehicleAttitude.conjugate).rows
+    let direction = axis == 0 ? right : axis == 1 ? forward : up
+    var row = ErrorVector.zero
+    row.set(ErrorState.velocity, direction)
+    // The attitude error θ turns the velocity in the device frame by -θ: direction · (velocity × θ).
+    row.set(ErrorState.attitude, direction.cross(state.velocity))
+    return row
+  }
+}

@@ -1,0 +1,133 @@
+internal import Glibc
+public import Sensors
+internal import Spatial
+
+/// What is remembered of the receiver's reports.
+struct ReceiverState: Hashable, Sendable {
+  /// s: time of the newest fix, and of the newest that was believed.
+  var lastFix: Double?
+  var lastAccepted: Double?
+  /// s: time of the newest report, in use or not.
+  var lastReport: Double?
+  /// m, one deviation by axis of the newest that was believed.
+  var deviation = 0.0
+  /// s between fixes.
+  var interval = 1.0
+  var refusedInARow = 0
+  /// Whether heights are above the ellipsoid; nil before there was one.
+  var isEllipsoidal: Bool?
+
+  mutating func accept(_ fix: GNSSMeasurement) {
+    guard fix.position != nil else { return }
+    lastAccepted = fix.time
+    interval = fix.interval
+    deviation = fix.deviation.x
+  }
+}
+
+extension NavigationFilter {
+  /// From a radius that holds 95 % to a deviation by axis, and from a 95 % interval to a deviation.
+  private static let radial95 = 2.4477
+  private static let normal95 = 1.96
+
+  /// Takes a report of the receiver. Its time is that of the scans; how late it comes is found out.
+  public mutating func process(_ fix: PositionFix) {
+    guard origin != nil else { return }
+    let time = seconds(fix.timestamp)
+    guard fix.mode != .noFix, fix.quality != .deadReckoning else { return }
+    guard time > now - 2, time < now + 5, pendingFixes.count < Self.mostPendingFixes else {
+      counters.refusedFixes += 1
+      return
+    }
+    let interval = receiver.lastReport.map { time - $0 } ?? 1
+    guard interval > 0 else {
+      counters.refusedFixes += 1
+      return
+    }
+    guard let measurement = measurement(fix, time: time, interval: min(2, max(0.02, interval))) else {
+      counters.refusedFixes += 1
+      return
+    }
+    receiver.lastReport = time
+    pendingFixes.append(measurement)
+  }
+
+  /// The report in the local frame; nil when there is nothing in it.
+  private mutating func measurement(_ fix: PositionFix, time: Double, interval: Double) -> GNSSMeasurement? {
+    let horizontal: Double
+    if let error = fix.horizontalError, error.isFinite, error >= 0 {
+      horizontal = error / Self.radial95
+    } else {
+      // 3 m for a dilution of one, by axis over √2.
+      horizontal = 2.1 * max(0.7, fix.horizontalDilution ?? 1.5)
+    }
+    let vertical = fix.verticalError.map { $0 / Self.normal95 } ?? 2 * horizontal
+    guard horizontal.isFinite, horizontal < 1e4, vertical.isFinite, vertical < 1e4 else { return nil }
+    let (position, hasHeight) = position(fix)
+    var velocity: Vector3?
+    if let speed = fix.speed, let course = fix.course ?? (speed == 0 ? 0 : nil), speed.isFinite,
+      course.isFinite,
+      speed >= 0, speed < 200
+    {
+      let climb = fix.climb.flatMap { abs($0) < 100 ? $0 : nil }
+      velocity = Vector3(speed * sin(course.radians), speed * cos(course.radians), climb ?? 0)
+    }
+    guard position != nil || velocity != nil else { return nil }
+    let stated = fix.speedError.flatMap { $0.isFinite && $0 >= 0 ? $0 / Self.normal95 : nil }
+    return GNSSMeasurement(
+      time: time, interval: interval, position: position, hasHeight: hasHeight,
+      deviation: Vector3(horizontal, horizontal, vertical), velocity: velocity,
+      hasClimb: fix.climb.map { abs($0) < 100 } ?? false,
+      velocityDeviation: min(100, stated ?? max(0.1, 0.1 * horizontal)))
+  }
+
+  /// m east, north, up, and whether up is known.
+  private mutating func position(_ fix: PositionFix) -> (Vector3?, Bool) {
+    guard let coordinate = fix.coordinate, coordinate.isValid, abs(coordinate.latitude) < 89.9 else {
+      return (nil, false)
+    }
+    let altitude: Double?
+    switch receiver.isEllipsoidal {
+    case true?: altitude = fix.altitudeEllipsoidal
+    case false?: altitude = fix.altitudeMeanSeaLevel
+    case nil:
+      altitude = fix.altitudeEllipsoidal ?? fix.altitudeMeanSeaLevel
+      if altitude != nil { receiver.isEllipsoidal = fix.altitudeEllipsoidal != nil }
+    }
+    let height = altitude.flatMap { abs($0) < 1e5 ? $0 : nil }
+    if state != .aligned, state != .aligning, pendingFixes.isEmpty { frame = nil }
+    let frame: LocalFrame
+    if let own = self.frame {
+      frame = own
+    } else {
+      frameAltitude = height ?? 0
+      frame = LocalFrame(origin: coordinate, altitude: frameAltitude)
+      self.frame = frame
+      earth = Earth(latitude: coordinate.latitude, altitude: frameAltitude)
+      for index in pendingFixes.indices { pendingFixes[index].position = nil }
+    }
+    let offset = frame.offset(of: coordinate)
+    return (Vector3(offset.x, offset.y, (height ?? frameAltitude) - frameAltitude), height != nil)
+  }
+
+  /// Moves the origin along, as a flat frame is exact only near it.
+  mutating func recenter() {
+    let position = filter.state.position
+    guard let old = frame, hypot(position.x, position.y) > 2000 else { return }
+    let origin = old.coordinate(at: SIMD2(position.x, position.y))
+    guard origin.isValid, abs(origin.latitude) < 89.9 else { return }
+    let altitude = frameAltitude
+    let new = LocalFrame(origin: origin, altitude: altitude)
+    func moved(_ v: Vector3) -> Vector3 {
+      let offset = new.offset(of: old.coordinate(at: SIMD2(v.x, v.y)))
+      return Vector3(offset.x, offset.y, v.z)
+    }
+    frame = new
+    earth = Earth(latitude: origin.latitude, altitude: altitude)
+    filter.state.position = moved(position)
+    filter.track.convert(moved)
+    for index in pendingFixes.indices {
+      pendingFixes[index].position = pendingFixes[index].position.map(moved)
+    }
+  }
+}

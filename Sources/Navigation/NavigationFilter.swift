@@ -1,0 +1,295 @@
+internal import Glibc
+public import Sensors
+internal import Spatial
+
+/// Where a vehicle is: GNSS, inertial sensors, wheels and pressure made one, with a position that goes on where there is no
+/// sky.
+///
+/// An error-state Kalman filter with 28 errors (see `ErrorStateFilter`) at the rate of the inertial samples. It finds the
+/// mounting of the device by itself: a start runs twelve hypotheses of yaw until driving has left one
+/// (`YawAlignment`). A vehicle neither slides nor flies, and when it stands it stands: this keeps the position
+/// through an outage (`ErrorStateFilter.constrain`, `StopDetector`). After an outage the way through it is corrected by
+/// what came later (`OutageTrack`).
+///
+/// Scans have passed a `ScanScreen`. Fixes, speeds and pressures may come up to two seconds late, all on the time line of
+/// the scans. Nothing is allocated after `init` but the buffer of a copy.
+public struct NavigationFilter: Sendable {
+  public let parameters: Parameters
+  public internal(set) var state = NavigationState.waiting(.noInertialSamples)
+  public internal(set) var counters = NavigationCounters()
+
+  var filter = ErrorStateFilter()
+  var alignment = YawAlignment()
+  var rest = RestObserver()
+  var stops = StopDetector()
+  var walk = WalkDetector()
+  var consistency = ConsistencyMonitor()
+  var height = PressureHeight()
+  private var window = SampleWindow()
+  private var sampling = ScanPairing()
+
+  /// Times are seconds since the first scan.
+  var origin: Timestamp?
+  /// s of the newest sample.
+  var now = 0.0
+  private var previousForce = Vector3.zero
+  private var previousRate = Vector3.zero
+  private var hasSample = false
+  /// s since the constraint was applied.
+  private var sinceConstraint = 0.0
+
+  var frame: LocalFrame?
+  /// m: altitude of the frame's origin.
+  var frameAltitude = 0.0
+  var earth = Earth(latitude: 45, altitude: 0)
+  var receiver = ReceiverState()
+  var outage = OutagePhase.none
+  /// Fixes that the samples have not reached yet.
+  var pendingFixes: [GNSSMeasurement] = []
+  var pendingSpeed: (time: Double, speed: Double)?
+  /// What was kept of an earlier run, until it is used or contradicted.
+  var kept: NavigationCalibration?
+
+  static let mostPendingFixes = 8
+
+  /// - Parameter calibration: what an earlier run has kept of this device; it is given up where it is contradicted.
+  public init(_ parameters: Parameters = Parameters(), calibration: NavigationCalibration? = nil) {
+    self.parameters = parameters
+    kept = calibration?.isValid == true ? calibration : nil
+    filter.track.reserve()
+    pendingFixes.reserveCapacity(Self.mostPendingFixes + 1)
+  }
+
+  // MARK: Samples
+
+  /// Takes an inertial scan (m/s², rad/s, device time). Its magnetic field is not used.
+  public mutating func process(_ scan: InertialScan) {
+    switch sampling.pair(scan) {
+    case .none: return
+    case .missing(let reason):
+      if case .waiting = state { state = .waiting(reason) }
+    case .sample(let force, let rate): process(force: force, rate: rate, at: seconds(scan.timestamp))
+    }
+  }
+
+  /// s since the first scan.
+  mutating func seconds(_ timestamp: Timestamp) -> Double {
+    guard let origin else {
+      self.origin = timestamp
+      return 0
+    }
+    return timestamp.seconds(since: origin)
+  }
+
+  private mutating func process(force: Vector3, rate: Vector3, at time: Double) {
+    guard force.isFinite, rate.isFinite, force.dot(force) < 1e6, rate.dot(rate) < 1e4 else {
+      counters.refusedSamples += 1
+      return
+    }
+    guard hasSample else {
+      (hasSample, now, previousForce, previousRate) = (true, time, force, rate)
+      return
+    }
+    let interval = time - now
+    guard interval > 0 else {
+      counters.refusedSamples += 1
+      // A clock that was set back stays there.
+      if interval < -1 { interrupt(at: time) }
+      return
+    }
+    guard interval <= parameters.longestGap else {
+      counters.gaps += 1
+      (previousForce, previousRate) = (force, rate)
+      interrupt(at: time)
+      return
+    }
+    if interval > 0.3 { bridgeGap(interval) }
+    let (meanForce, meanRate) = (0.5 * (force + previousForce), 0.5 * (rate + previousRate))
+    (now, previousForce, previousRate) = (time, force, rate)
+    window.add(force: force, rate: rate, seconds: interval)
+    walk.add(force: force, seconds: interval)
+    switch state {
+    case .waiting: rest.add(force: meanForce, rate: meanRate, seconds: interval)
+    case .aligning:
+      alignment.advance(rate: meanRate, force: meanForce, newest: rate, seconds: interval, earth: earth)
+    case .aligned:
+      filter.advance(rate: meanRate, force: meanForce, newest: rate, seconds: interval, earth: earth)
+      if let start = stops.observe(force: meanForce, seconds: interval, parameters), start != .zero {
+        filter.state.velocity += filter.state.attitude.rotate(start)
+        filter.covariance.add(
+          0.25 * parameters.startSpeed * parameters.startSpeed, toVector: ErrorState.velocity)
+      }
+    }
+    sinceConstraint += interval
+    closeStep(force: meanForce, rate: meanRate)
+  }
+
+  /// Samples are missing: nobody knows how it turned meanwhile.
+  private mutating func bridgeGap(_ interval: Double) {
+    counters.gaps += 1
+    guard state == .aligned else { return }
+    // Half of what was turning may have changed, and 1 m/s² of acceleration may have come.
+    let turn = 0.5 * (previousRate - filter.state.gyroscopeBias).length * interval + 0.02 * interval
+    filter.covariance.add(turn * turn, toVector: ErrorState.attitude)
+    filter.covariance.add(interval * interval, toVector: ErrorState.velocity)
+  }
+
+  // MARK: Steps
+
+  /// Ten times a second, and when a fix is due.
+  private mutating func closeStep(force: Vector3, rate: Vector3) {
+    let isFixDue = pendingFixes.first.map { $0.time <= now } ?? false
+    switch state {
+    case .waiting:
+      if isFixDue { takeFixes() }
+    case .aligning:
+      guard alignment.isDue(parameters) || isFixDue else { return }
+      alignment.propagate(vibration: window.vibration(seconds: 0.5, samples: 8), parameters)
+      takeFixes()
+      judgeAlignment()
+    case .aligned:
+      guard filter.pending >= parameters.covarianceInterval - 1e-6 || isFixDue else { return }
+      let seconds = filter.pending
+      filter.propagate(vibration: window.vibration(seconds: 0.5, samples: 8), parameters)
+      takeFixes()
+      guard state == .aligned else { return }
+      let sinceFix = receiver.lastFix.map { now - $0 }
+      let isStopped = stops.decide(
+        &filter, vibration: window.vibration(seconds: 1, samples: 16), force: force, seconds: seconds,
+        sinceFix: sinceFix, parameters)
+      if isStopped {
+        filter.stop(rate: window.vibration(seconds: 1, samples: 16).meanRate, earth: earth, parameters)
+      }
+      takeSpeed()
+      if !isStopped, sinceConstraint >= parameters.constraintInterval - 1e-6 {
+        sinceConstraint = 0
+        let residuals = filter.constrain(turning: rate, parameters)
+        consistency.observe(side: residuals.side, up: residuals.up)
+      }
+      rememberOutage()
+      judgeAccuracy()
+    }
+  }
+
+  /// Takes the fixes that the samples have reached.
+  private mutating func takeFixes() {
+    while let fix = pendingFixes.first, fix.time <= now {
+      pendingFixes.removeFirst()
+      take(fix)
+    }
+  }
+
+  private mutating func take(_ fix: GNSSMeasurement) {
+    receiver.lastFix = fix.time
+    if let velocity = fix.velocity {
+      // What the receiver calls a speed of zero grows with its error.
+      let limit = 0.15 + min(0.5, fix.velocityDeviation)
+      stops.learn(
+        speed: hypot(velocity.x, velocity.y), limit: limit, interval: fix.interval,
+        features: window.vibration(seconds: 1, samples: 16).features)
+    }
+    switch state {
+    case .waiting: considerStart(fix)
+    case .aligning:
+      alignment.update(fix, now: now, parameters)
+      receiver.accept(fix)
+    case .aligned: correct(fix)
+    }
+  }
+
+  /// Takes a fix into the filter, or refuses it.
+  private mutating func correct(_ fix: GNSSMeasurement) {
+    let isGated = receiver.refusedInARow <= parameters.longestRefusal
+    let outcome = filter.update(fix, now: now, gate: isGated ? parameters.gate : nil, parameters)
+    if outcome.refused >= 2 {
+      counters.outliers += 1
+      receiver.refusedInARow += 1
+    } else {
+      receiver.refusedInARow = max(0, receiver.refusedInARow - 1)
+      receiver.accept(fix)
+    }
+    if !isGated {
+      counters.jumps += 1
+      receiver.refusedInARow = 0
+      receiver.accept(fix)
+    }
+    recenter()
+  }
+
+  // MARK: Start
+
+  /// Begins an alignment when the receiver says that it moves.
+  private mutating func considerStart(_ fix: GNSSMeasurement) {
+    receiver.accept(fix)
+    guard let position = fix.position else {
+      state = .waiting(.noFix)
+      return
+    }
+    guard let velocity = fix.velocity else {
+      state = .waiting(.noVelocity)
+      return
+    }
+    let speed = hypot(velocity.x, velocity.y)
+    if speed < 0.8 { rest.observeStanding() }
+    guard !walk.isWalking else {
+      state = .waiting(.walking)
+      return
+    }
+    if startFromKept(fix, speed: speed) { return }
+    // What was kept needs a course, and that is known from 3 m/s on.
+    guard speed > (kept == nil ? 1 : 3) else {
+      state = .waiting(.standing)
+      return
+    }
+    let vibration = window.vibration(seconds: 0.5, samples: 5)
+    let level = rest.isKnown ? rest.level : .shortest(from: vibration.meanForce, to: Vector3(0, 0, 1))
+    alignment.begin(
+      position: position + velocity * (now - fix.time), deviation: fix.deviation, velocity: velocity,
+      level: level, bias: rest.isKnown ? rest.rate : nil, parameters)
+    rest.reset()
+    state = .aligning
+  }
+
+  private mutating func judgeAlignment() {
+    if walk.isWalking { return giveUp(.walking) }
+    switch alignment.verdict(parameters) {
+    case .undecided: return
+    case .failed: state = .waiting(.standing)
+    case .found(let index):
+      alignment.adopt(index, into: &filter)
+      becomeAligned()
+    }
+  }
+
+  func vibration() -> Vibration { window.vibration(seconds: 0.5, samples: 5) }
+
+  mutating func becomeAligned() {
+    counters.alignments += 1
+    receiver.refusedInARow = 0
+    consistency.reset()
+    sinceConstraint = 0
+    state = .aligned
+  }
+
+  /// Goes back to the start, keeping what was learned of the sensors.
+  mutating func giveUp(_ reason: NavigationState.Reason) {
+    if state == .aligned { counters.realignments += 1 }
+    state = .waiting(reason)
+    rest.reset()
+    stops.interrupt()
+    filter.track.reset()
+    outage = .none
+    height.reset()
+  }
+
+  /// Time has jumped, or samples were missing for too long.
+  private mutating func interrupt(at time: Double) {
+    now = time
+    window.reset()
+    pendingFixes.removeAll(keepingCapacity: true)
+    pendingSpeed = nil
+    receiver = ReceiverState()
+    walk.reset()
+    if case .waiting = state {} else { giveUp(.gap) }
+  }
+}

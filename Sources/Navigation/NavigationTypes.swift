@@ -1,0 +1,130 @@
+public import Spatial
+
+/// How far navigation has come.
+public enum NavigationState: Hashable, Sendable {
+  /// It cannot begin yet.
+  case waiting(Reason)
+  /// It watches how the vehicle moves; 8 to 40 s of driving with a turn or a change of speed are enough.
+  case aligning
+  /// Attitude and mounting are known, and positions are carried on without a receiver.
+  case aligned
+
+  /// Why navigation is not aligned.
+  public enum Reason: String, Hashable, Sendable, CaseIterable {
+    /// No inertial samples yet.
+    case noInertialSamples
+    /// There is no gyroscope: nothing can be carried on.
+    case noGyroscope
+    /// There is no accelerometer.
+    case noAccelerometer
+    /// The receiver has no position.
+    case noFix
+    /// The receiver does not say its velocity.
+    case noVelocity
+    /// The vehicle has not moved yet: yaw and mounting cannot be seen at rest.
+    case standing
+    /// What was measured contradicts the mounting: the device was turned or taken out.
+    case contradicted
+    /// The device is carried by a person.
+    case walking
+    /// Inertial samples were missing for too long.
+    case gap
+    /// The position without a receiver became too uncertain.
+    case uncertain
+  }
+}
+
+/// What a position comes from.
+public enum NavigationSource: String, Hashable, Sendable, CaseIterable {
+  /// The receiver alone.
+  case gnss
+  /// Receiver and inertial sensors.
+  case fused
+  /// Inertial sensors, and wheels where there are some; the receiver is silent or refused.
+  case inertial
+}
+
+/// Where the vehicle is, how it moves and how it lies, with its accuracy.
+public struct NavigationEstimate: Hashable, Sendable {
+  /// The time of the newest inertial sample.
+  public var timestamp: Timestamp
+  /// Position of the device.
+  public var coordinate: Coordinate
+  /// Metres above the surface that the receiver's altitudes refer to; nil before there was one.
+  public var altitude: Double?
+  /// m/s east, north, up.
+  public var velocity: Vector3
+  /// From the device frame to east, north, up.
+  public var attitude: Quaternion
+  /// From right, forward, up of the vehicle to east, north, up.
+  public var vehicleAttitude: Quaternion
+  /// From the device frame to right, forward, up of the vehicle.
+  public var mounting: Quaternion
+  /// Heading of the vehicle, degrees clockwise from true north, 0 ..< 360.
+  public var heading: Double
+  /// Deviation of attitude about a horizontal axis and about the vertical, degrees.
+  public var tiltDeviation: Double
+  public var headingDeviation: Double
+  /// Deviation of the mounting about the vehicle's right and up axes, degrees.
+  public var mountingDeviation: SIMD2<Double>
+  /// Metres of circles around the position that hold the true one in 68 and 95 % of cases.
+  public var radius68: Double
+  public var radius95: Double
+  /// m, one deviation of the height.
+  public var verticalDeviation: Double
+  public var source: NavigationSource
+  /// s since the last position of the receiver that was believed.
+  public var sinceFix: Double
+  /// Whether the vehicle stands.
+  public var isStopped: Bool
+  /// rad/s, device frame: what to subtract from the gyroscope.
+  public var gyroscopeBias: Vector3
+  /// m/s², device frame: what to subtract from the accelerometer.
+  public var accelerometerBias: Vector3
+  /// m/s², east, north, up: acceleration without gravity, low-passed over 0.15 s.
+  public var acceleration: Vector3
+  /// s that positions of the receiver are late by on the inertial sensors' time line.
+  public var positionLatency: Double
+}
+
+/// One position of an outage, corrected afterwards.
+public struct CorrectedPosition: Hashable, Sendable {
+  public var timestamp: Timestamp
+  public var coordinate: Coordinate
+  /// What was known of it at the time.
+  public var live: Coordinate
+  /// Metres of circles that hold the true position in 68 and 95 % of cases.
+  public var radius68: Double
+  public var radius95: Double
+}
+
+/// Forward speed of the wheels, from CAN or OBD.
+public struct WheelSpeed: Hashable, Sendable {
+  public var timestamp: Timestamp
+  /// m/s, at least 0 in either direction.
+  public var speed: Double
+
+  public init(timestamp: Timestamp, speed: Double) {
+    self.timestamp = timestamp
+    self.speed = speed
+  }
+}
+
+/// What happened since the start.
+public struct NavigationCounters: Hashable, Sendable {
+  /// Samples that were not in order, not finite or absurd.
+  public var refusedSamples = 0
+  /// Gaps in the inertial samples.
+  public var gaps = 0
+  /// Fixes that came too late, with a time ahead of the samples, or were not finite.
+  public var refusedFixes = 0
+  /// Fixes whose position contradicted the motion.
+  public var outliers = 0
+  /// Times that a contradiction lasted, and the receiver was believed after all.
+  public var jumps = 0
+  /// Wheel speeds that contradicted the motion.
+  public var refusedSpeeds = 0
+  /// Alignments, and how often one was given up.
+  public var alignments = 0
+  public var realignments = 0
+}

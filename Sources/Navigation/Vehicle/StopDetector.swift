@@ -1,0 +1,159 @@
+internal import Glibc
+internal import Spatial
+
+/// Tells when the vehicle stands. How it shakes at rest and in motion is learned from stops that the receiver saw.
+///
+/// A false stop is the worst that can happen to a position without a receiver, a missed one costs little: 1.25 s of quiet
+/// are needed, and a stop is over as soon as the force has accumulated against its mean at rest.
+struct StopDetector: Sendable {
+  typealias Parameters = NavigationFilter.Parameters
+
+  /// Mean and variance of the four features over so many seconds of evidence.
+  private struct Learned: Hashable, Sendable {
+    var mean = SIMD4<Double>.zero
+    var variance = SIMD4<Double>.zero
+    var seconds = 0.0
+
+    mutating func add(_ features: SIMD4<Double>, seconds interval: Double, memory: Double) {
+      seconds = min(seconds + interval, memory)
+      let weight = interval / max(seconds, interval)
+      let deviation = features - mean
+      mean += weight * deviation
+      variance = (1 - weight) * (variance + weight * deviation * deviation)
+    }
+  }
+
+  private var still = Learned()
+  private var moving = Learned()
+  /// s that the receiver has seen no speed.
+  private var stillTime = 0.0
+  /// m/s: the receiver's last speed.
+  private(set) var lastSpeed = 9.0
+  /// s of quiet so far.
+  private var quiet = 0.0
+  /// s until the next stop is allowed.
+  private var lockout = 0.0
+  private var sinceDecision = 0.0
+  /// m/s², device frame: the mean force since the quiet began, over so many seconds.
+  private var reference = Vector3.zero
+  private var referenceTime = 0.0
+  /// m/s, device frame: what has accumulated against it.
+  private var drift = Vector3.zero
+
+  /// Whether the vehicle stands.
+  func isStopped(_ parameters: Parameters) -> Bool { quiet >= parameters.stopTime }
+
+  /// Forgets the current stop, not what was learned.
+  mutating func interrupt() {
+    (quiet, lockout, sinceDecision, referenceTime) = (0, 0, 0, 0)
+    (reference, drift) = (.zero, .zero)
+    (stillTime, lastSpeed) = (0, 9)
+  }
+
+  // MARK: Learning
+
+  /// Learns from a fix: the horizontal speed (m/s), the greatest one that means standing, s since the fix before.
+  mutating func learn(speed: Double, limit: Double, interval: Double, features: SIMD4<Double>) {
+    if speed < limit && lastSpeed < limit {
+      stillTime += interval
+      if stillTime > 1.2 { still.add(features, seconds: interval, memory: 60) }
+    } else {
+      stillTime = 0
+      if speed > 1.5 && lastSpeed > 1.5 { moving.add(features, seconds: interval, memory: 120) }
+    }
+    lastSpeed = speed
+  }
+
+  /// Log-likelihood ratio of standing to moving by the shaking alone; nil before motion was seen.
+  private func logRatio(_ features: SIMD4<Double>) -> Double? {
+    guard moving.seconds > 5 else { return nil }
+    guard still.seconds > 2 else {
+      // Only motion is known: it must be quieter by more than three deviations in everything.
+      var least = Double.infinity
+      for i in 0..<4 {
+        least = min(least, (moving.mean[i] - features[i]) / (moving.variance[i] + 0.25 * 0.25).squareRoot())
+      }
+      return 3 * (least - 3)
+    }
+    var sum = 0.0
+    for i in 0..<4 {
+      let (vs, vm) = (still.variance[i] + 0.15 * 0.15, moving.variance[i] + 0.25 * 0.25)
+      // Quieter than any stop is no evidence against one, rougher than any motion none against that.
+      let (s, m) = (max(0, features[i] - still.mean[i]), min(0, features[i] - moving.mean[i]))
+      sum += -0.5 * s * s / vs - 0.5 * log(vs) + 0.5 * m * m / vm + 0.5 * log(vm)
+    }
+    // The four are not independent of each other.
+    return 0.5 * sum
+  }
+
+  // MARK: Deciding
+
+  /// Watches every sample for the end of a stop.
+  ///
+  /// - Returns: m/s in the device frame that the vehicle has when it starts to move; nil while nothing changes.
+  @inline(__always)
+  mutating func observe(force: Vector3, seconds: Double, _ parameters: Parameters) -> Vector3? {
+    guard quiet > 0 else { return nil }
+    referenceTime += seconds
+    let deviation = force - reference
+    if referenceTime > 0.5 { drift += (deviation - drift / 2) * seconds }
+    reference += max(seconds / max(referenceTime, seconds), seconds / 20) * deviation
+    guard referenceTime > 0.8, drift.dot(drift) > parameters.startSpeed * parameters.startSpeed else {
+      return nil
+    }
+    let wasStopped = isStopped(parameters)
+    quiet = 0
+    lockout = 1.5
+    return wasStopped ? drift : .zero
+  }
+
+  /// Judges four times a second.
+  ///
+  /// - Parameters:
+  ///   - force: m/s², device frame, of the newest sample.
+  ///   - sinceFix: s since the last fix in use; nil without.
+  /// - Returns: whether a stop is to be applied now.
+  mutating func decide(
+    _ filter: inout ErrorStateFilter, vibration: Vibration, force: Vector3, seconds: Double,
+    sinceFix: Double?,
+    _ parameters: Parameters
+  ) -> Bool {
+    sinceDecision += seconds
+    guard sinceDecision >= 0.25 - 1e-6 else { return false }
+    sinceDecision = 0
+    let state = filter.state
+    let speed = (state.velocity.x * state.velocity.x + state.velocity.y * state.velocity.y).squareRoot()
+    let known =
+      filter.covariance.variance(ErrorState.velocity) + filter.covariance.variance(ErrorState.velocity + 1)
+    let biasDeviation = filter.covariance.variance(ofVector: ErrorState.gyroscopeBias).squareRoot()
+    let turning = (vibration.meanRate - state.gyroscopeBias).length
+    var isQuiet = false
+    if let ratio = logRatio(vibration.features) {
+      // Standing against any speed up to 30 m/s, as far as the predicted speed can tell.
+      let variance = known + 0.2 * 0.2
+      let prior = min(3, log(30 / (2 * Double.pi * variance).squareRoot())) - 0.5 * speed * speed / variance
+      isQuiet = ratio + prior > parameters.stopThreshold && turning < 0.02 + 3 * biasDeviation
+    }
+    let isStopped = isStopped(parameters)
+    if isStopped && speed > 0.3 { isQuiet = false }
+    if let sinceFix, sinceFix < 1.5, lastSpeed > 0.5 { isQuiet = false }
+    if lockout > 0 { isQuiet = false }
+    let acceleration = filter.slowAcceleration
+    let tilt =
+      filter.covariance.variance(ErrorState.attitude) + filter.covariance.variance(ErrorState.attitude + 1)
+    let horizontal =
+      (acceleration.x * acceleration.x + acceleration.y * acceleration.y).squareRoot()
+    if !isStopped && horizontal > 0.1 + 2 * 9.8 * tilt.squareRoot() { isQuiet = false }
+    lockout = max(0, lockout - 0.25)
+    guard isQuiet else {
+      if isStopped { filter.covariance.add(0.1 * 0.1, toVector: ErrorState.velocity) }
+      quiet = 0
+      return false
+    }
+    if quiet == 0 {
+      (reference, drift, referenceTime) = (force, .zero, 0)
+    }
+    quiet += 0.25
+    return quiet >= parameters.stopTime
+  }
+}

@@ -1,0 +1,113 @@
+internal import Glibc
+internal import Spatial
+
+/// How much neighbouring samples and all samples of a short time differ.
+struct Vibration: Hashable, Sendable {
+  /// (m/s²)²: mean square of the difference of neighbouring forces.
+  var forceEnergy = 1e-8
+  /// (rad/s)²: the same of rates.
+  var rateEnergy = 1e-10
+  /// (m/s²)² and (rad/s)²: variances.
+  var forceVariance = 1e-8
+  var rateVariance = 1e-10
+  /// m/s² and rad/s, device frame: the means.
+  var meanForce = Vector3.zero
+  var meanRate = Vector3.zero
+
+  /// Logarithms of the four deviations: what stops are told by.
+  var features: SIMD4<Double> {
+    0.5 * SIMD4(log(forceEnergy), log(rateEnergy), log(forceVariance), log(rateVariance))
+  }
+}
+
+/// The newest three seconds of samples, summed in bins.
+///
+/// Samples that come faster than 130 Hz are averaged first: the difference of neighbours depends on their distance.
+struct SampleWindow: Sendable {
+  private static let capacity = 64
+  private static let binLength = 0.05
+  private static let shortestSample = 1 / 130.0
+
+  private struct Bin: Sendable {
+    var seconds = 0.0
+    var count = 0.0
+    var force = Vector3.zero
+    var rate = Vector3.zero
+    var forceSquares = 0.0
+    var rateSquares = 0.0
+    var forceSteps = 0.0
+    var rateSteps = 0.0
+  }
+
+  private var bins = [Bin](repeating: Bin(), count: capacity)
+  private var newest = 0
+  private var used = 0
+  private var sample = (force: Vector3.zero, rate: Vector3.zero, count: 0.0, seconds: 0.0)
+  private var previous: (force: Vector3, rate: Vector3)?
+
+  mutating func reset() {
+    for index in bins.indices { bins[index] = Bin() }
+    (newest, used) = (0, 0)
+    sample = (.zero, .zero, 0, 0)
+    previous = nil
+  }
+
+  /// Adds a sample (m/s², rad/s) that came `seconds` after the one before.
+  @inline(__always)
+  mutating func add(force: Vector3, rate: Vector3, seconds: Double) {
+    sample.force += force
+    sample.rate += rate
+    sample.count += 1
+    sample.seconds += seconds
+    guard sample.seconds >= Self.shortestSample || previous == nil else { return }
+    let (f, w) = (sample.force / sample.count, sample.rate / sample.count)
+    if let previous { append(f, w, f - previous.force, w - previous.rate, sample.seconds) }
+    previous = (f, w)
+    sample = (.zero, .zero, 0, 0)
+  }
+
+  @inline(__always)
+  private mutating func append(
+    _ force: Vector3, _ rate: Vector3, _ forceStep: Vector3, _ rateStep: Vector3, _ seconds: Double
+  ) {
+    if used == 0 || bins[newest].seconds >= Self.binLength - 1e-6 {
+      newest = (newest + 1) % Self.capacity
+      used = min(Self.capacity, used + 1)
+      bins[newest] = Bin()
+    }
+    bins[newest].seconds += seconds
+    bins[newest].count += 1
+    bins[newest].force += force
+    bins[newest].rate += rate
+    bins[newest].forceSquares += force.dot(force)
+    bins[newest].rateSquares += rate.dot(rate)
+    bins[newest].forceSteps += forceStep.dot(forceStep)
+    bins[newest].rateSteps += rateStep.dot(rateStep)
+  }
+
+  /// What the newest `seconds` show, and at least `samples` samples.
+  func vibration(seconds: Double, samples: Double) -> Vibration {
+    var sum = Bin()
+    var index = newest
+    for _ in 0..<used where sum.seconds < seconds - 0.5 * Self.binLength || sum.count < samples {
+      let bin = bins[index]
+      sum.seconds += bin.seconds
+      sum.count += bin.count
+      sum.force += bin.force
+      sum.rate += bin.rate
+      sum.forceSquares += bin.forceSquares
+      sum.rateSquares += bin.rateSquares
+      sum.forceSteps += bin.forceSteps
+      sum.rateSteps += bin.rateSteps
+      index = (index + Self.capacity - 1) % Self.capacity
+    }
+    guard sum.count > 0 else { return Vibration() }
+    let (force, rate) = (sum.force / sum.count, sum.rate / sum.count)
+    // The floors keep logarithms finite where samples repeat.
+    return Vibration(
+      forceEnergy: sum.forceSteps / sum.count + 1e-8, rateEnergy: sum.rateSteps / sum.count + 1e-10,
+      forceVariance: max(0, sum.forceSquares / sum.count - force.dot(force)) + 1e-8,
+      rateVariance: max(0, sum.rateSquares / sum.count - rate.dot(rate)) + 1e-10,
+      meanForce: force, meanRate: rate)
+  }
+}

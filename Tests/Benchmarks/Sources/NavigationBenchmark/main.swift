@@ -1,0 +1,100 @@
+import Foundation
+
+// navigation-benchmark DATA [--speed] [--smooth] [--mount random:SEED] [--offset MS] [--bias DEGREES] [--rate HZ]
+//   [--each]
+
+func fail(_ message: String) -> Never {
+  FileHandle.standardError.write(Data((message + "\n").utf8))
+  exit(2)
+}
+
+let usage = """
+  usage: navigation-benchmark DATA [--speed] [--smooth] [--mount random:SEED] [--offset MS] [--bias DEGREES]
+         [--rate HZ] [--each]
+  DATA is a folder with imu.csv and gnss.csv, and truth.csv and speed.csv if there are, or a folder of such folders.
+    t,ax,ay,az,gx,gy,gz                                 imu*.csv: s, m/s², rad/s, each file a drive of its own
+    t,lat,lon,height,fix,sats,sdn,sde,sdu,vn,ve,vu      gnss.csv: degrees, m, m/s
+    t,lat,lon,height,vn,ve,vu,roll,pitch,azimuth        truth.csv; without it the receiver is the truth
+    t,speed                                             speed.csv: m/s
+  --speed   use speed.csv; drives without it are left out
+  --smooth  print the corrected ways through the outages too
+  --mount   turn the device at random
+  --offset  stamp inertial samples so many milliseconds later
+  --bias    add °/s to every axis of the gyroscope
+  --rate    average inertial samples down to this rate
+  --each    print every outage
+  """
+
+var folder: String?
+var usesSpeed = false
+var smooth = false
+var each = false
+var seed: UInt64?
+var (offset, bias, rate) = (0.0, 0.0, Double.infinity)
+var arguments = CommandLine.arguments.dropFirst()
+func number(_ argument: String, _ text: String?) -> Double {
+  guard let value = text.flatMap(Double.init), value.isFinite else {
+    fail("\(argument) wants a number\n\(usage)")
+  }
+  return value
+}
+while let argument = arguments.popFirst() {
+  switch argument {
+  case "--help", "-h":
+    print(usage)
+    exit(0)
+  case "--speed": usesSpeed = true
+  case "--smooth": smooth = true
+  case "--each": each = true
+  case "--mount":
+    guard let text = arguments.popFirst(), text.hasPrefix("random:"), let value = UInt64(text.dropFirst(7))
+    else {
+      fail("--mount wants random:SEED\n\(usage)")
+    }
+    seed = value
+  case "--offset": offset = number(argument, arguments.popFirst()) / 1000
+  case "--bias": bias = number(argument, arguments.popFirst()) * .pi / 180
+  case "--rate": rate = number(argument, arguments.popFirst())
+  default:
+    guard folder == nil, !argument.hasPrefix("-") else { fail(usage) }
+    folder = argument
+  }
+}
+guard let folder, rate > 0 else { fail(usage) }
+
+do {
+  let recordings = try Recording.all(in: folder)
+  guard !recordings.isEmpty else {
+    fail("no drives in \(folder): a drive is a folder with imu.csv and gnss.csv")
+  }
+  print(Outages.header)
+  var smoothed: [String] = []
+  var single: [String] = []
+  for original in recordings where !usesSpeed || !original.speeds.isEmpty {
+    var recording = original
+    if rate.isFinite { recording.decimate(to: rate) }
+    if let seed { recording.mount(seed: seed) }
+    if offset != 0 { recording.shift(seconds: offset) }
+    if bias != 0 { recording.addBias(bias) }
+    let outages = Outages(recording, usesSpeed: usesSpeed, smooth: smooth)
+    let name = recording.name + (usesSpeed ? "+speed" : "")
+    for line in outages.lines(name: name) { print(line) }
+    if each { single += outages.eachLines(name: name) }
+    smoothed += outages.smoothedLines(name: name)
+    let note =
+      outages.alignment.map {
+        String(format: "%@: aligned after %.1f s, %.0f ns per sample\n", name, $0, outages.nanoseconds)
+      } ?? "\(name): not aligned\n"
+    FileHandle.standardError.write(Data(note.utf8))
+  }
+  if smooth {
+    print(Outages.smoothedHeader)
+    for line in smoothed { print(line) }
+  }
+  if each {
+    print(Outages.eachHeader)
+    for line in single { print(line) }
+  }
+} catch {
+  fail("\(error)")
+}

@@ -1,0 +1,199 @@
+import Sensors
+import Simulation
+import Spatial
+import TestSupport
+import Testing
+
+@testable import Navigation
+
+/// The equations of the error state against finite differences.
+@Suite struct EquationTests {
+  /// A state in motion with nothing zero.
+  private func state(_ generator: inout SeededGenerator) -> NominalState {
+    func vector(_ scale: Double) -> Vector3 {
+      scale * Vector3(generator.nextNormal(), generator.nextNormal(), generator.nextNormal())
+    }
+    var state = NominalState()
+    state.position = vector(100)
+    state.velocity = vector(10)
+    state.attitude = generator.nextRotation()
+    state.gyroscopeBias = vector(0.01)
+    state.accelerometerBias = vector(0.1)
+    state.mounting = generator.nextRotation()
+    state.axleLever = 1.5
+    state.antennaLever = vector(1)
+    state.positionLatency = 0.2
+    state.velocityLatency = 0.1
+    state.speedScale = 0.03
+    state.gyroscopeScale = vector(0.01)
+    return state
+  }
+
+  private func unit(_ index: Int, _ size: Double) -> ErrorVector {
+    var error = ErrorVector.zero
+    error[index] = size
+    return error
+  }
+
+  /// Every measurement's row says how the measurement changes with each error.
+  @Test func rowsOfMeasurementsAreDerivatives() {
+    var generator = SeededGenerator.announced()
+    for _ in 0..<5 {
+      var filter = ErrorStateFilter()
+      filter.begin(state(&generator), deviations: .zero)
+      let earth = Earth(latitude: 48, altitude: 500)
+      filter.advance(
+        rate: Vector3(0.1, -0.2, 0.3), force: Vector3(1, 2, 9), newest: Vector3(0.1, -0.2, 0.3),
+        seconds: 0.01,
+        earth: earth)
+      let turn = Vector3(0.05, -0.1, 0.4)
+      let size = 1e-6
+      // What the row of the antenna's velocity leaves out on purpose: the lever turned by attitude, mounting and bias.
+      let small: Set<Int> = [6, 7, 8, 9, 10, 11, 15, 16, 17]
+      var kinds: [(String, Set<Int>, (ErrorStateFilter) -> Prediction)] = [
+        ("side slip", [], { $0.predictedSideSlip(turn: turn) }),
+        ("heave", [], { $0.predictedHeave(turn: turn) }),
+        ("wheels", [], { $0.predictedWheelSpeed() }),
+      ]
+      for axis in 0..<3 {
+        kinds.append(("position \(axis)", [15, 16, 17], { $0.predictedPosition(axis, age: 0.3) }))
+        kinds.append(("velocity \(axis)", small, { $0.predictedVelocity(axis, age: 0.3) }))
+      }
+      for (name, leftOut, predict) in kinds {
+        let prediction = predict(filter)
+        for index in 0..<ErrorState.count where !leftOut.contains(index) {
+          var other = filter
+          other.state.add(unit(index, size))
+          let difference = (predict(other).value - prediction.value) / size
+          #expect(
+            abs(difference - prediction.row[index]) < 1e-4 * (1 + abs(difference)),
+            "\(name), error \(index): \(prediction.row[index]) for \(difference)")
+        }
+      }
+    }
+  }
+
+  /// The transition of a step carries every error as two states that differ by it part.
+  @Test func transitionIsTheDerivativeOfTheMechanization() {
+    var generator = SeededGenerator.announced()
+    let earth = Earth(latitude: 48, altitude: 500)
+    let start = state(&generator)
+    func ran(_ error: ErrorVector) -> ErrorStateFilter {
+      var filter = ErrorStateFilter()
+      var state = start
+      state.add(error)
+      filter.begin(state, deviations: .zero)
+      for index in 0..<10 {
+        let t = Double(index) * 0.01
+        let rate = Vector3(0.3 * t, -0.2, 0.4)
+        filter.advance(
+          rate: rate, force: Vector3(1 + t, 2, 9 - t), newest: rate, seconds: 0.01, earth: earth)
+      }
+      return filter
+    }
+    let plain = ran(.zero)
+    for index in 0..<ErrorState.count where !(15..<24).contains(index) && index != 27 {
+      let size = 1e-5
+      let other = ran(unit(index, size))
+      // A covariance of one error and nothing else shows the column of that error.
+      var filter = ErrorStateFilter()
+      filter.begin(start, deviations: unit(index, 1))
+      for step in 0..<10 {
+        let t = Double(step) * 0.01
+        let rate = Vector3(0.3 * t, -0.2, 0.4)
+        filter.advance(
+          rate: rate, force: Vector3(1 + t, 2, 9 - t), newest: rate, seconds: 0.01, earth: earth)
+      }
+      var quiet = NavigationFilter.Parameters()
+      quiet.gyroscopeNoise = 0
+      quiet.accelerometerNoise = 0
+      quiet.gyroscopeVibration = 0
+      quiet.accelerometerVibration = 0
+      filter.propagate(vibration: Vibration(), quiet)
+      func check(_ offset: Int, _ difference: Vector3, _ tolerance: Double) {
+        for axis in 0..<3 {
+          let expected = difference[axis] / size
+          let found = filter.covariance[index, offset + axis]
+          #expect(
+            abs(found - expected) < tolerance, "error \(index) on \(offset + axis): \(found) for \(expected)")
+        }
+      }
+      // The sums over a step leave out what an error does to another within it: a tenth of a second squared.
+      check(ErrorState.position, other.state.position - plain.state.position, 0.03)
+      check(ErrorState.velocity, other.state.velocity - plain.state.velocity, 0.05)
+      let turn = other.state.attitude * plain.state.attitude.conjugate
+      check(ErrorState.attitude, 2 * Vector3(turn.x, turn.y, turn.z) * (turn.w < 0 ? -1 : 1), 3e-3)
+    }
+  }
+
+  /// What is added can be taken off again, to the first order.
+  @Test func errorsAddUp() {
+    var generator = SeededGenerator.announced()
+    let start = state(&generator)
+    for index in 0..<ErrorState.count {
+      var state = start
+      state.add(unit(index, 1e-3))
+      #expect(state != start, "error \(index) changes nothing")
+      state.add(unit(index, -1e-3))
+      #expect((state.attitude * start.attitude.conjugate).angle < 1e-9)
+      #expect((state.mounting * start.mounting.conjugate).angle < 1e-9)
+      #expect((state.position - start.position).length < 1e-9)
+    }
+  }
+
+  /// The covariance of a whole drive is symmetric to the bit and positive.
+  @Test func covarianceStaysSymmetricAndPositive() {
+    var generator = SeededGenerator.announced()
+    var filter = NavigationFilter()
+    let samples = SyntheticDrive(length: 160).samples(&generator)
+    for part in 0..<8 {
+      let start = part * samples.count / 8
+      filter.play(samples[start..<start + samples.count / 8], isSeen: { $0 < 100 || $0 > 130 })
+      guard filter.state == .aligned else { continue }
+      #expect(smallestPivot(filter.filter.covariance) > -1e-6, "at \(part * 20) s")
+      for i in 0..<ErrorState.count {
+        for j in 0..<i { #expect(filter.filter.covariance[i, j] == filter.filter.covariance[j, i]) }
+      }
+    }
+    #expect(filter.state == .aligned)
+  }
+
+  /// The smallest pivot of the Cholesky factorization of the correlations.
+  private func smallestPivot(_ covariance: Covariance) -> Double {
+    let used = (0..<ErrorState.count).filter { covariance.variance($0) > 0 }
+    var lower = [[Double]](repeating: [Double](repeating: 0, count: used.count), count: used.count)
+    var least = 1.0
+    for (i, a) in used.enumerated() {
+      for (j, b) in used.enumerated() where j <= i {
+        var sum = covariance[a, b] / (covariance.variance(a) * covariance.variance(b)).squareRoot()
+        for k in 0..<j { sum -= lower[i][k] * lower[j][k] }
+        if i == j {
+          least = min(least, sum)
+          lower[i][i] = max(1e-12, sum).squareRoot()
+        } else {
+          lower[i][j] = sum / lower[j][j]
+        }
+      }
+    }
+    return least
+  }
+
+  /// The radius that holds a share of a normal distribution, by drawing from it.
+  @Test func radiiHoldTheirShare() {
+    var generator = SeededGenerator.announced()
+    for (east, north, covariance) in [(1.0, 1.0, 0.0), (4.0, 1.0, 0.0), (4.0, 1.0, 1.5), (9.0, 0.01, 0.0)] {
+      let (radius68, radius95) = ErrorRadius.radii(east: east, north: north, covariance: covariance)
+      var (inside68, inside95) = (0.0, 0.0)
+      for _ in 0..<20_000 {
+        let (a, b) = (generator.nextNormal(), generator.nextNormal())
+        let x = east.squareRoot() * a
+        let y = covariance / east.squareRoot() * a + (north - covariance * covariance / east).squareRoot() * b
+        let length = (x * x + y * y).squareRoot()
+        inside68 += length <= radius68 ? 1 : 0
+        inside95 += length <= radius95 ? 1 : 0
+      }
+      #expect(abs(inside68 / 20_000 - 0.68) < 0.02)
+      #expect(abs(inside95 / 20_000 - 0.95) < 0.01)
+    }
+  }
+}

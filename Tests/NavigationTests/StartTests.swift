@@ -1,0 +1,135 @@
+import Glibc
+import Navigation
+import Sensors
+import Simulation
+import Spatial
+import TestSupport
+import Testing
+
+/// Starts, restarts, and devices that are no part of a vehicle.
+@Suite struct StartTests {
+  /// What was kept makes a start of the first course; nothing else is needed.
+  @Test func aWarmStartNeedsNoDriving() throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
+    var first = NavigationFilter()
+    first.play(samples)
+    let kept = try #require(first.calibration)
+    #expect(kept.isValid)
+    var second = NavigationFilter(calibration: kept)
+    var alignedAt: Double?
+    for sample in samples {
+      if let fix = sample.fix { second.process(fix) }
+      second.process(sample.scan)
+      if second.state == .aligned {
+        alignedAt = sample.truth.time
+        #expect(sample.truth.speed < 5)
+        break
+      }
+    }
+    #expect(try #require(alignedAt) < 46)
+    second.play(samples.drop { $0.truth.time <= (alignedAt ?? 0) })
+    #expect(second.counters.alignments == 1)
+    #expect(try #require(second.error(samples[samples.count - 1].truth)) < 1)
+  }
+
+  /// A device that was turned since is found out, at once or from how it moves.
+  @Test(arguments: [Vector3(0, 1, 0), Vector3(0, 0, 1)])
+  func aTurnedDeviceStartsAnew(_ axis: Vector3) throws {
+    var generator = SeededGenerator.announced()
+    var drive = SyntheticDrive(length: 400)
+    drive.mounting = .identity
+    var first = NavigationFilter()
+    first.play(drive.samples(&generator).prefix(200 * 50))
+    let kept = try #require(first.calibration)
+    drive.mounting = Quaternion(angle: 1.2, axis: axis)
+    let samples = drive.samples(&generator)
+    var second = NavigationFilter(calibration: kept)
+    second.play(samples)
+    let estimate = try #require(second.estimate)
+    #expect((estimate.mounting * drive.mounting.conjugate).angle.degrees < 3)
+  }
+
+  /// Nonsense that was kept is not used.
+  @Test func brokenCalibrationsAreInvalid() throws {
+    var generator = SeededGenerator.announced()
+    var first = NavigationFilter()
+    first.play(SyntheticDrive(length: 200).samples(&generator))
+    let kept = try #require(first.calibration)
+    let faults: [(inout NavigationCalibration) -> Void] = [
+      { $0.mounting.w = .nan }, { $0.gyroscopeBias.x = .infinity }, { $0.mountingDeviation.x = -1 },
+      { $0.axleLever = 1e9 }, { $0.speedScale = .nan }, { $0.coordinate.latitude = 91 },
+    ]
+    for fault in faults {
+      var broken = kept
+      fault(&broken)
+      #expect(!broken.isValid)
+      var filter = NavigationFilter(calibration: broken)
+      filter.play(SyntheticDrive(length: 20).samples(&generator))
+    }
+  }
+
+  /// Without one of the sensors, or without motion, the state says what is missing.
+  @Test func statesGiveReasons() {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive(length: 60).samples(&generator)
+    var filter = NavigationFilter()
+    #expect(filter.state == .waiting(.noInertialSamples) && filter.estimate == nil)
+    for sample in samples {
+      filter.process(InertialScan(timestamp: sample.scan.timestamp, specificForce: sample.scan.specificForce))
+    }
+    #expect(filter.state == .waiting(.noGyroscope))
+    filter = NavigationFilter()
+    for sample in samples {
+      filter.process(InertialScan(timestamp: sample.scan.timestamp, rotationRate: sample.scan.rotationRate))
+    }
+    #expect(filter.state == .waiting(.noAccelerometer))
+    filter = NavigationFilter()
+    filter.play(samples.prefix(500))
+    #expect(filter.state == .waiting(.standing))
+    filter = NavigationFilter()
+    filter.play(
+      samples.map { sample in
+        var sample = sample
+        sample.fix?.speed = nil
+        return sample
+      })
+    #expect(filter.state == .waiting(.noVelocity))
+  }
+
+  /// A person with the device in the hand: steps, and a direction that has nothing to do with where it points.
+  @Test(arguments: [false, true])
+  func aWalkIsNeverBridged(_ afterDrive: Bool) {
+    var generator = SeededGenerator.announced()
+    let drive = SyntheticDrive(length: afterDrive ? 200 : 1).samples(&generator)
+    var filter = NavigationFilter()
+    filter.play(drive)
+    #expect((filter.state == .aligned) == afterDrive)
+    let frame = LocalFrame(origin: SyntheticDrive.origin, altitude: SyntheticDrive.altitude)
+    let start = drive[drive.count - 1].truth
+    var inertial = 0
+    for index in 0..<200 * 50 {
+      let time = start.time + Double(index + 1) / 50
+      let walked = Double(index) / 50
+      let phase = 2 * Double.pi * 1.8 * walked
+      // The device swings; 3 m/s² up and down with every step, as on a belt.
+      let force = Vector3(
+        1.5 * sin(phase / 2) + 0.3 * generator.nextNormal(), 1.2 * cos(phase) + 0.3 * generator.nextNormal(),
+        9.81 + 3 * sin(phase) + 0.3 * generator.nextNormal())
+      let rate = Vector3(0.5 * sin(phase / 2), 0.3 * cos(phase / 2), 0.2 * sin(0.1 * walked))
+      if index % 50 == 0, walked < 60 || walked > 120 {
+        var fix = PositionFix(timestamp: Timestamp(seconds: 100 + time), mode: .threeDimensional)
+        fix.coordinate = frame.coordinate(at: SIMD2(start.position.x + 1.5 * walked, start.position.y))
+        fix.horizontalError = 4
+        fix.speed = 1.5
+        fix.course = 90
+        filter.process(fix)
+      }
+      filter.process(
+        InertialScan(timestamp: Timestamp(seconds: 100 + time), specificForce: force, rotationRate: rate))
+      if walked > 15, filter.estimate != nil { inertial += 1 }
+    }
+    #expect(inertial == 0)
+    #expect(filter.state == .waiting(.walking))
+  }
+}

@@ -1,0 +1,168 @@
+import Glibc
+import Navigation
+import Sensors
+import Simulation
+import Spatial
+
+/// A vehicle on a flat road with bends, stops and starts, whose position, attitude and sensors are known exactly.
+struct SyntheticDrive {
+  /// Hz of the inertial sensors and of the receiver.
+  var rate = 50.0
+  var fixRate = 4.0
+  /// s
+  var length = 300.0
+  /// From the device to right, forward, up of the vehicle.
+  var mounting = Quaternion(angle: 0.4, axis: Vector3(0.3, -0.2, 1))
+  /// rad/s and m/s²
+  var gyroscopeBias = Vector3(0.004, -0.003, 0.005)
+  var accelerometerBias = Vector3(0.05, -0.08, 0.06)
+  /// One deviation of a sample at rest; in motion five times as much.
+  var gyroscopeNoise = 0.0005
+  var accelerometerNoise = 0.01
+  /// m by axis
+  var fixNoise = 0.3
+  /// s by which the inertial samples are stamped late.
+  var offset = 0.0
+  /// s before the vehicle moves.
+  var restTime = 20.0
+
+  static let origin = Coordinate(latitude: 48, longitude: 11)
+  static let altitude = 500.0
+
+  struct State {
+    var time = 0.0
+    /// m east, north, up.
+    var position = Vector3.zero
+    var speed = 0.0
+    /// rad clockwise from north.
+    var heading = 0.0
+    var turnRate = 0.0
+    var acceleration = Vector3.zero
+
+    var forward: Vector3 { Vector3(sin(heading), cos(heading), 0) }
+    var velocity: Vector3 { speed * forward }
+    /// From the vehicle to east, north, up.
+    var attitude: Quaternion { Quaternion(angle: -heading, axis: Vector3(0, 0, 1)) }
+  }
+
+  struct Sample {
+    var scan: InertialScan
+    var truth: State
+    /// Nil between fixes.
+    var fix: PositionFix?
+    var speed: WheelSpeed
+  }
+
+  /// m/s and its rate; the vehicle stands in a quarter of the time.
+  private func speed(at time: Double) -> (Double, Double) {
+    let t = time - restTime
+    guard t > 0 else { return (0, 0) }
+    let (mean, swing, angular) = (6.0, 9.0, 2 * Double.pi / 70)
+    // Starts where the sine makes it stand.
+    let value = mean + swing * sin(angular * t - 2.3)
+    return value > 0 ? (value, swing * angular * cos(angular * t - 2.3)) : (0, 0)
+  }
+
+  private func curvature(at time: Double) -> Double {
+    0.008 * sin(2 * Double.pi * time / 43) + 0.006 * sin(2 * Double.pi * time / 17)
+  }
+
+  /// The samples, with noise from the generator.
+  func samples(_ generator: inout SeededGenerator) -> [Sample] {
+    let interval = 1 / rate
+    let frame = LocalFrame(origin: Self.origin, altitude: Self.altitude)
+    // Of the normal gravity formula at 48° and 500 m.
+    let gravity = Vector3(0, 0, 9.80767)
+    let latitude = Self.origin.latitude.radians
+    let earth = 7.292115e-5 * Vector3(0, cos(latitude), sin(latitude))
+    var state = State()
+    var nextFix = 0.0
+    var samples: [Sample] = []
+    samples.reserveCapacity(Int(length * rate))
+    func noise(_ deviation: Double) -> Vector3 {
+      deviation * Vector3(generator.nextNormal(), generator.nextNormal(), generator.nextNormal())
+    }
+    for index in 0..<Int(length * rate) {
+      let time = Double(index) * interval
+      let (speed, change) = speed(at: time)
+      if index > 0 {
+        let (middle, _) = self.speed(at: time - interval / 2)
+        let turn = middle * curvature(at: time - interval / 2) * interval
+        let heading = state.heading + turn / 2
+        state.position += middle * interval * Vector3(sin(heading), cos(heading), 0)
+        state.heading += turn
+      }
+      (state.time, state.speed) = (time, speed)
+      state.turnRate = speed * curvature(at: time)
+      let right = Vector3(cos(state.heading), -sin(state.heading), 0)
+      state.acceleration = change * state.forward + speed * state.turnRate * right
+      let toDevice = mounting.conjugate * state.attitude.conjugate
+      let shaking = speed > 0 ? 5.0 : 1
+      let force =
+        toDevice.rotate(state.acceleration + gravity) + accelerometerBias
+        + noise(accelerometerNoise * shaking)
+      let turning =
+        mounting.conjugate.rotate(Vector3(0, 0, -state.turnRate)) + toDevice.rotate(earth) + gyroscopeBias
+        + noise(gyroscopeNoise * shaking)
+      var fix: PositionFix?
+      if time >= nextFix - 1e-9 {
+        nextFix += 1 / fixRate
+        fix = self.fix(state, frame: frame, noise(fixNoise), noise(0.05))
+      }
+      let stamp = Timestamp(seconds: 100 + time)
+      samples.append(
+        Sample(
+          scan: InertialScan(
+            timestamp: Timestamp(seconds: 100 + time + offset), specificForce: force, rotationRate: turning),
+          truth: state, fix: fix, speed: WheelSpeed(timestamp: stamp, speed: speed)))
+    }
+    return samples
+  }
+
+  private func fix(_ state: State, frame: LocalFrame, _ error: Vector3, _ velocityError: Vector3)
+    -> PositionFix
+  {
+    var fix = PositionFix(timestamp: Timestamp(seconds: 100 + state.time), mode: .threeDimensional)
+    fix.coordinate = frame.coordinate(at: SIMD2(state.position.x + error.x, state.position.y + error.y))
+    fix.altitudeEllipsoidal = Self.altitude + error.z
+    fix.horizontalError = 2.4477 * fixNoise
+    fix.verticalError = 1.96 * fixNoise
+    let velocity = state.velocity + velocityError
+    fix.speed = hypot(velocity.x, velocity.y)
+    fix.course = normalizedDegrees(atan2(velocity.x, velocity.y).degrees)
+    fix.climb = velocity.z
+    fix.speedError = 1.96 * 0.05
+    return fix
+  }
+}
+
+extension NavigationFilter {
+  /// Plays samples; fixes only where `isSeen`.
+  mutating func play(
+    _ samples: some Sequence<SyntheticDrive.Sample>, isSeen: (Double) -> Bool = { _ in true },
+    usesSpeed: Bool = false
+  ) {
+    for sample in samples {
+      if let fix = sample.fix, isSeen(sample.truth.time) { process(fix) }
+      if usesSpeed { process(sample.speed) }
+      process(sample.scan)
+    }
+  }
+
+  /// m between the estimate and the truth in the plane; nil when there is no estimate.
+  func error(_ truth: SyntheticDrive.State) -> Double? {
+    guard let estimate else { return nil }
+    let frame = LocalFrame(origin: SyntheticDrive.origin, altitude: SyntheticDrive.altitude)
+    let offset = frame.offset(of: estimate.coordinate)
+    return hypot(offset.x - truth.position.x, offset.y - truth.position.y)
+  }
+}
+
+extension SeededGenerator {
+  /// A rotation, all equally likely (K. Shoemake, 1992).
+  mutating func nextRotation() -> Quaternion {
+    let (u, a, b) = (nextUniform(), 2 * Double.pi * nextUniform(), 2 * Double.pi * nextUniform())
+    let (s, c) = ((1 - u).squareRoot(), u.squareRoot())
+    return Quaternion(w: s * sin(a), x: s * cos(a), y: c * sin(b), z: c * cos(b))
+  }
+}
