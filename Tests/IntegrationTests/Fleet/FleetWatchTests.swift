@@ -199,8 +199,6 @@ import Testing
     try await eventually { try await terminal.text().contains("[ ] version") }
     try await terminal.type("Enter")
     try await eventually { try await terminal.text().contains("[!] version") }
-    try await terminal.type("Escape", "n")
-    try await eventually { try await terminal.text().contains("no vehicle matches") }
     try await terminal.type("Escape")
     try await eventually { try await terminal.text().contains("漢字-1") }
     try await terminal.type("q")
