@@ -92,7 +92,9 @@ check formatting formatting
 step "build"
 check build swift build --build-tests
 
-computing=(SpatialTests SensorsTests RecordingsTests SimulationTests MotionTests PositioningTests)
+computing=(
+  SpatialTests SensorsTests RecordingsTests SimulationTests MotionTests NavigationTests PositioningTests
+)
 # The longest of the tests that talk to daemons: drives and logs through gpsd, days on the wire, what the examples print.
 longest=(
   AccuracyThroughGPSDTests DocumentationTests GPSDReplayTests OwnTracksDayTests ParkedReceiverTests WireContractTests

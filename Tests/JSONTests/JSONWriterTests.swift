@@ -52,7 +52,7 @@ import Testing
         json.field("name", name)
       }
       let value = try JSONValue(parsing: bytes)
-      #expect(abs((value["number"]?.double ?? .nan) - number) <= 0.5000001e-6)
+      #expect(abs((value["number"]?.double ?? .nan) - number) <= 0.5e-6 + number.ulp)
       #expect(value["name"]?.string == name)
     }
   }

@@ -6,18 +6,20 @@ package enum Spelling {
     return names.map { ($0, distance($0, name)) }.min { $0.1 < $1.1 }.flatMap { $0.1 <= most ? $0.0 : nil }
   }
 
-  /// Levenshtein's distance between the beginnings of two words.
+  /// Edits between the beginnings of two words, two neighbours that changed places being one (optimal string alignment,
+  /// after F. Damerau, 1964).
   private static func distance(_ a: String, _ b: String) -> Int {
     let (a, b) = (Array(a.utf8.prefix(64)), Array(b.utf8.prefix(64)))
+    var before: [Int] = []
     var row = Array(0...b.count)
-    for (i, x) in a.enumerated() {
-      var diagonal = row[0]
-      row[0] = i + 1
-      for (j, y) in b.enumerated() {
-        let substitution = diagonal + (x == y ? 0 : 1)
-        diagonal = row[j + 1]
-        row[j + 1] = min(substitution, row[j] + 1, row[j + 1] + 1)
+    for i in a.indices {
+      var next = [i + 1]
+      for j in b.indices {
+        var least = min(row[j] + (a[i] == b[j] ? 0 : 1), row[j + 1] + 1, next[j] + 1)
+        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { least = min(least, before[j - 1] + 1) }
+        next.append(least)
       }
+      (before, row) = (row, next)
     }
     return row[b.count]
   }
