@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 
 /// Small files that are read and replaced as a whole: a reader finds the old contents or the new ones, never a mixture.
@@ -41,17 +40,8 @@ public enum AtomicFile {
     try synchronize(folderOf: newPath)
   }
 
-  /// Gives two files or folders of one file system each other's names, at once.
-  /// - Throws: `SystemError`; `EINVAL` where the file system cannot.
-  public static func exchange(_ path: String, with other: String) throws(SystemError) {
-    guard unsafe odograph_exchange(path, other) == 0 else {
-      throw SystemError(operation: "exchange", object: path, code: errno)
-    }
-    try synchronize(folderOf: other)
-  }
-
   /// A name is safe when its folder is.
-  private static func synchronize(folderOf path: String) throws(SystemError) {
+  static func synchronize(folderOf path: String) throws(SystemError) {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemError(operation: "open", object: folder, code: errno) }

@@ -18,61 +18,78 @@ struct LatestPositions {
     var speed: Double?
     var course: Double?
     var source: RecordedPosition.Source
+
+    fileprivate init(of message: RecordedMessage, fix place: Int?, key: VehicleKey, time: UTCTime) {
+      (fleet, vehicle, self.time, received) = (key.fleet, key.vehicle, time, message.received)
+      if let place {
+        let fix = message.fixes[place]
+        (latitude, longitude) = (fix.coordinate.latitude, fix.coordinate.longitude)
+        (altitude, accuracy, speed) = (fix.altitude, fix.horizontalAccuracy, fix.speed)
+        source = .track
+      } else {
+        let fields = message.fields
+        (latitude, longitude) = (fields.latitude ?? 0, fields.longitude ?? 0)
+        (altitude, accuracy, speed) = (fields.altitude, fields.accuracy, fields.speed)
+        course = fields.course
+        source = .location
+      }
+    }
   }
 
   /// A vehicle whose clock is ahead by more than this would stand still in `latest` until then: what it says is stored,
   /// but is not its newest position.
   static let daysAhead = 2
 
-  private(set) var positions: [VehicleKey: Position] = [:]
+  /// One for each vehicle.
+  let positions: [Position]
+
+  /// Where a position stands in the batch: a message, and one of its fixes or nil for its own.
+  private struct Entry {
+    var time: UTCTime
+    var message: Int
+    var fix: Int?
+  }
 
   init(_ messages: [RecordedMessage]) {
-    for message in messages { observe(message) }
-  }
-
-  private mutating func observe(_ message: RecordedMessage) {
-    guard let fleet = message.fleet, let vehicle = message.vehicle else { return }
-    let fields = message.fields
-    if message.kind == MessageKind.location.rawValue, let time = fields.time, let latitude = fields.latitude,
-      let longitude = fields.longitude
-    {
-      observe(
-        Position(
-          fleet: fleet, vehicle: vehicle, time: time, received: message.received, latitude: latitude,
-          longitude: longitude, altitude: fields.altitude, accuracy: fields.accuracy, speed: fields.speed,
-          course: fields.course, source: .location))
+    var newest: [VehicleKey: Entry] = [:]
+    for (index, message) in messages.enumerated() {
+      guard let fleet = message.fleet, let vehicle = message.vehicle else { continue }
+      let limit = message.received.advanced(bySeconds: Double(Self.daysAhead) * 86_400)
+      var entry: Entry?
+      if message.isLocation, let time = message.fields.time, time <= limit {
+        entry = Entry(time: time, message: index)
+      }
+      for (place, fix) in message.fixes.enumerated() where fix.time <= limit {
+        if let known = entry, known.time >= fix.time { continue }
+        entry = Entry(time: fix.time, message: index, fix: place)
+      }
+      guard let entry else { continue }
+      let key = VehicleKey(fleet: fleet, vehicle: vehicle)
+      if let known = newest[key], known.time >= entry.time { continue }
+      newest[key] = entry
     }
-    for fix in message.fixes {
-      observe(
-        Position(
-          fleet: fleet, vehicle: vehicle, time: fix.time, received: message.received,
-          latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude, altitude: fix.altitude,
-          accuracy: fix.horizontalAccuracy, speed: fix.speed, source: .track))
+    positions = newest.map { key, entry in
+      Position(of: messages[entry.message], fix: entry.fix, key: key, time: entry.time)
     }
-  }
-
-  private mutating func observe(_ position: Position) {
-    let limit = position.received.advanced(bySeconds: Double(Self.daysAhead) * 86_400)
-    guard position.time <= limit else { return }
-    let key = VehicleKey(fleet: position.fleet, vehicle: position.vehicle)
-    if let known = positions[key], known.time >= position.time { return }
-    positions[key] = position
   }
 
   /// In the order of `RecordingColumns.latest`, as arrays in PostgreSQL's text form.
   var arrays: [String] {
-    let all = positions.values
     func quoted(_ text: String) -> String {
-      "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+      // Names hold neither as a rule, and this is done for each vehicle of each batch.
+      guard text.utf8.contains(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) else {
+        return "\"\(text)\""
+      }
+      return "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
     func array(_ value: (Position) -> String?) -> String {
-      "{" + all.map { value($0) ?? "NULL" }.joined(separator: ",") + "}"
+      "{" + positions.map { value($0) ?? "NULL" }.joined(separator: ",") + "}"
     }
     func number(_ value: @escaping (Position) -> Double?) -> String {
       array { position in value(position).map { "\($0)" } }
     }
     func time(_ value: @escaping (Position) -> UTCTime) -> String {
-      array { quoted(UTCTime(milliseconds: value($0).milliseconds).rfc3339) }
+      array { "\"\(UTCTime(milliseconds: value($0).milliseconds).rfc3339)\"" }
     }
     return [
       array { quoted($0.fleet) }, array { quoted($0.vehicle) }, time(\.time), time(\.received),

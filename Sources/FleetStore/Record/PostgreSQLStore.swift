@@ -168,12 +168,17 @@ final class PostgreSQLStore: MessageStore {
   /// Makes the partitions that are not there yet of the days that are near now.
   private func makePartitions(for messages: [RecordedMessage]) throws(PostgreSQLError) {
     var wanted: Set<Day> = []
+    // Nearly all are of the day of the one before.
+    var last: Day?
+    func observe(_ time: UTCTime, of message: RecordedMessage) {
+      let day = Day(time)
+      guard day != last else { return }
+      last = day
+      if !days.contains(day), partitioned.contains(day, receivedOn: Day(message.received)) { wanted.insert(day) }
+    }
     for message in messages {
-      let today = Day(message.received)
-      for time in [message.fields.time].compactMap(\.self) + message.fixes.map(\.time) {
-        let day = Day(time)
-        if !days.contains(day), partitioned.contains(day, receivedOn: today) { wanted.insert(day) }
-      }
+      if let time = message.fields.time { observe(time, of: message) }
+      for fix in message.fixes { observe(fix.time, of: message) }
     }
     for day in wanted.sorted() {
       try connection?.run("BEGIN; SELECT pg_advisory_xact_lock(\(PostgreSQLSchema.lock))")

@@ -30,6 +30,11 @@ struct RecordedMessage: Hashable, Sendable {
 
   /// Whether the message says which it is.
   var hasIdentity: Bool { fields.epoch != nil }
+
+  /// Whether it tells one position.
+  var isLocation: Bool {
+    kind == MessageKind.location.rawValue && fields.latitude != nil && fields.longitude != nil
+  }
 }
 
 /// Makes rows of messages; remembers the topics it has taken apart.

@@ -35,20 +35,23 @@ enum SQLitePlaces {
         row: Int64((latitude + 90) * cells), column: Int64((longitude + 180) * cells))
     }
 
-    /// Of each of a message's positions.
-    static func all(of message: RecordedMessage) -> [Place] {
-      guard let fleet = message.fleet, let vehicle = message.vehicle else { return [] }
+    /// Visits the place of each of a message's positions.
+    static func forEach(
+      of message: RecordedMessage, _ body: (Place) throws(SQLiteError) -> Void
+    ) throws(SQLiteError) {
+      guard let fleet = message.fleet, let vehicle = message.vehicle else { return }
       let key = VehicleKey(fleet: fleet, vehicle: vehicle)
-      var places = message.fixes.map {
-        Place(
-          vehicle: key, time: $0.time, latitude: $0.coordinate.latitude, longitude: $0.coordinate.longitude)
+      for fix in message.fixes {
+        try body(
+          Place(
+            vehicle: key, time: fix.time, latitude: fix.coordinate.latitude,
+            longitude: fix.coordinate.longitude))
       }
-      if message.kind == "location", let time = message.fields.time, let latitude = message.fields.latitude,
+      if message.isLocation, let time = message.fields.time, let latitude = message.fields.latitude,
         let longitude = message.fields.longitude
       {
-        places.append(Place(vehicle: key, time: time, latitude: latitude, longitude: longitude))
+        try body(Place(vehicle: key, time: time, latitude: latitude, longitude: longitude))
       }
-      return places
     }
 
     var identity: Int64 {

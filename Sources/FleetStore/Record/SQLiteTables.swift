@@ -36,9 +36,9 @@ final class SQLiteTables {
           fix.columns(of: one, at: place, in: recorded)
           try fix.run()
         }
-        for one in SQLitePlaces.Place.all(of: recorded) { try insert(one) }
+        try SQLitePlaces.Place.forEach(of: recorded) { one throws(SQLiteError) in try insert(one) }
       }
-      for position in LatestPositions(messages).positions.values {
+      for position in LatestPositions(messages).positions {
         latest.columns(of: position)
         try latest.run()
       }

@@ -5,8 +5,8 @@ internal import Spatial
 ///
 /// Roads shake faster, and what is as slow on them, braking and bends, hardly changes the length of the force.
 struct WalkDetector: Hashable, Sendable {
-  /// m/s² of the force's length between 0.5 and 3 Hz, root mean square over 4 s, from which it is a walk: people have 1.5 and
-  /// more, the drives that the filter was built with 0.5 at most for as long.
+  /// m/s² of the force's length between 0.5 and 3 Hz, root mean square over 4 s, from which it is a walk. Chosen, not
+  /// fitted: no recording of a walk was at hand, and on the two public drives nothing is taken for one.
   private static let limit = 0.9
   /// s that it must last.
   private static let time = 4.0

@@ -22,7 +22,7 @@ import Testing
     let (status, lines) = try run(simulation, ["JOURNAL_STREAM": "8:1234"])
     #expect(status == 0)
     let log = lines.filter { !$0.hasPrefix("{") }
-    #expect(log.first?.hasPrefix("<6>started vehicle=default/v") == true, "\(log)")
+    #expect(log.first?.hasPrefix("<6>started preset=car vehicle=default/v") == true, "\(log)")
   }
 
   @Test func logLinesCarryTimeAndLevelElsewhere() throws {
@@ -81,7 +81,7 @@ import Testing
       #expect(problems.contains { $0 == line }, "\(problems)")
     }
     let (refusal, words) = try run(arguments("run", far))
-    #expect(refusal == 1 && words.contains { $0.contains("make the folder \(far) (store.path)") }, "\(words)")
+    #expect(refusal == 1 && words.contains { $0.contains("make the folder \(far) (set store.path)") }, "\(words)")
   }
 
   @Test func sensorsSaysWhyNothingWasFound() throws {
