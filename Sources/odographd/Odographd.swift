@@ -176,7 +176,7 @@ extension Odographd {
         Examples:
           odographd sensors --set vehicle.id=van-1
           odographd sensors --set vehicle.id=van-1 --set iio.contexts=ip:192.0.2.7
-          odographd sensors --set vehicle.id=van-1 --json | jq .gpsd.receivers
+          odographd sensors --set vehicle.id=van-1 --json | jq .gpsd
 
         Exit codes: 0 done, also when there is none; 64 wrong arguments; 78 wrong configuration.
         """)

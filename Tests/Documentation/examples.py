@@ -197,7 +197,10 @@ class Examples:
         room = self.together(found[0].place)
         faults = []
         for block in found:
-            kind = kinds.get(f"{block.language} {block.detail}") or kinds.get(block.language)
+            whole = f"{block.language} {block.detail}"
+            if block.detail and self.exceptions.cover(whole):
+                continue
+            kind = kinds.get(whole) or kinds.get(block.language)
             if kind:
                 faults.append(kind(block, room))
             elif not self.exceptions.cover(block.language):

@@ -112,6 +112,14 @@ package final class Agent: Sendable {
         manager: start.manager, regions: start.regions, folder: start.folder, topics: start.topics,
         link: link, log: log)
     }
+    // Before the thread that tells of its sources.
+    log.info(
+      .agentStarted, "started",
+      metadata: [
+        "vehicle": "\(configuration.fleet)/\(configuration.vehicle)",
+        "preset": "\(configuration.preset.rawValue)",
+        "version": "\(version)",
+      ])
     let outcome = Locked<(any Error)?>(nil)
     let worker = try DedicatedThread.startWatched(
       name: "pipeline", stackSize: 1 << 20, call: { inbox.push(.tick) },
@@ -126,13 +134,6 @@ package final class Agent: Sendable {
         }
         ended.signal()
       })
-    log.info(
-      .agentStarted, "started",
-      metadata: [
-        "vehicle": "\(configuration.fleet)/\(configuration.vehicle)",
-        "preset": "\(configuration.preset.rawValue)",
-        "version": "\(version)",
-      ])
     var caretaker = Caretaker(
       signals: signals, ended: ended, duties: duties,
       actions: Caretaker.SignalActions(
