@@ -72,7 +72,7 @@ import Testing
     try await terminal.type("Down", "Down", "Enter")
     try await eventually {
       let text = try await terminal.text()
-      return text.contains("simulation/sim-10") && text.contains("attitude") && text.contains("roll")
+      return text.contains("simulation/sim-2 ") && text.contains("attitude") && text.contains("roll")
     }
     try await terminal.type("m")
     try await eventually { try await terminal.text().contains("├") }
