@@ -140,7 +140,7 @@ class World:
         configuration = self.folder / "van-1.toml"
         configuration.write_text(
             f'[vehicle]\nfleet = "examples"\nid = "van-1"\n[input]\nmode = "simulation"\n'
-            f'[mqtt]\nbroker = "mqtt://127.0.0.1:{self.port}"\n[location]\ndistance_filter = 0\n'
+            f'[mqtt]\nbroker = "mqtt://127.0.0.1:{self.port}"\n[location]\nreporting = "distance"\ndistance_filter = 0\n'
             f'[store]\npath = "{self.folder}/van-1.sqlite"\n')
         environment = {**os.environ, "RUNTIME_DIRECTORY": str(self.folder)}
         self.children.append(Child(self.programs / "odographd", "run", "--config", configuration, env=environment))

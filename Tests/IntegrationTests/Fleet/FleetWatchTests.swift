@@ -184,7 +184,11 @@ import Testing
 
   @Test(.timeLimit(.minutes(6))) func columnsAndHelpByKeysOnANarrowTerminal() async throws {
     let broker = try BrokerFixture()
-    let terminal = try await Terminal(columns: 40, rows: 12, command: "NO_COLOR=1 " + watch(broker))
+    // Without stty: on so few rows its lines would push the status away.
+    let terminal = try await Terminal(
+      columns: 40, rows: 12,
+      command:
+        "NO_COLOR=1 '\(OdographProcess.path)' watch --host 127.0.0.1 --port \(broker.port); echo status $?")
     try await eventually { try await terminal.text().contains("waiting for the first") }
     try await publishVan(broker, name: "漢字-1", seq: 1)
     try await eventually { try await terminal.text().contains("漢字-1") }

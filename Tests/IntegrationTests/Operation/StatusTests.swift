@@ -54,7 +54,7 @@ import Testing
         return text.contains("connected for") && text.contains(" Hz") && text.contains("±")
       }, "\(text) \(setup.agent.log)")
     for part in [
-      "agent         test/van, version ", "sensor        positioning: ", "attitude ", "location ",
+      "agent         test/van, preset car, version ", "sensor        positioning: ", "attitude ", "location ",
       "queue ", "broker        127.0.0.1:\(broker.port) connected", "energy ", "last error    none",
     ] {
       #expect(text.contains(part), "\(part) in \(text)")
