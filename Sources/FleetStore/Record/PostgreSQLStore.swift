@@ -174,7 +174,9 @@ final class PostgreSQLStore: MessageStore {
       let day = Day(time)
       guard day != last else { return }
       last = day
-      if !days.contains(day), partitioned.contains(day, receivedOn: Day(message.received)) { wanted.insert(day) }
+      if !days.contains(day), partitioned.contains(day, receivedOn: Day(message.received)) {
+        wanted.insert(day)
+      }
     }
     for message in messages {
       if let time = message.fields.time { observe(time, of: message) }

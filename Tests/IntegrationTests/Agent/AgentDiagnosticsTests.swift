@@ -81,7 +81,8 @@ import Testing
       #expect(problems.contains { $0 == line }, "\(problems)")
     }
     let (refusal, words) = try run(arguments("run", far))
-    #expect(refusal == 1 && words.contains { $0.contains("make the folder \(far) (set store.path)") }, "\(words)")
+    #expect(
+      refusal == 1 && words.contains { $0.contains("make the folder \(far) (set store.path)") }, "\(words)")
   }
 
   @Test func sensorsSaysWhyNothingWasFound() throws {
