@@ -80,6 +80,8 @@ final class PoweredVehicle {
   private var settings: [String] {
     [
       "vehicle.id=rig", "iio.contexts=local:", "iio.barometer=off", "location.desired_accuracy=hundredMeters",
+      "location.reporting=distance", "attitude.enabled=true", "heading.interval=1", "heading.filter=1",
+      "status.interval=60",
       "gpsd.host=10.0.2.2", "gpsd.port=\(receiver.port)",
       // The host's loopback, as QEMU shows it to the guest.
       "mqtt.broker=mqtt://10.0.2.2:\(broker.port)", "store.path=/tmp/outbox.sqlite",
