@@ -15,10 +15,10 @@ extension NavigationFilter {
     public var gyroscopeVibration = 0.0075
     /// The same for the accelerometer per m/s² (0.008, fitted).
     public var accelerometerVibration = 0.008
-    /// rad/s between neighbouring samples at which that noise has doubled its variance (0.15). A kerb or a joint of a bridge
+    /// rad/s between neighbouring samples at which that noise has doubled its variance (0.15, fitted). A kerb or a joint of a bridge
     /// shakes faster than the sensor samples, and one such blow of 0.6 rad/s was seen to turn the attitude by 1°.
     public var gyroscopeShock = 0.15
-    /// The same for the accelerometer, m/s² (3).
+    /// The same for the accelerometer, m/s² (3, fitted).
     public var accelerometerShock = 3.0
     /// Random walk of the gyroscope's bias, rad/s/√s (1.7e-5: 0.001 °/s, a chip that warms up).
     public var gyroscopeBiasWalk = 1.7e-5
