@@ -125,10 +125,11 @@ struct RemoteManager: Sendable {
       } else {
         memory.settings = document.settings
       }
-      report.state = memory.trial == nil ? .applied : .trial
+      // Only a trial of a connection says how it ended; whoever set this would wait for the other's end in vain.
+      report.state = trial?.needsNewConnection == true ? .trial : .applied
       return [.remember(memory), .report(report)]
     }
-    let needsNewConnection = configuration.mqtt != active.mqtt
+    let needsNewConnection = configuration.mqtt != active.mqtt || trial?.needsNewConnection == true
     memory.trial = RemoteMemory.Trial(settings: document.settings)
     trial = Trial(
       deadline: now.advanced(bySeconds: active.remote.rollbackAfter), needsNewConnection: needsNewConnection,

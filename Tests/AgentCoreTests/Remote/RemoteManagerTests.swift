@@ -89,6 +89,30 @@ import Testing
     #expect(filter(applied(manager.desired([], isRetained: false, at: at(500)))) == 5)
   }
 
+  /// Whoever set something waits for the word that it is in force.
+  @Test func aDocumentThatChangesNothingIsAppliedThoughTheOneBeforeItSettles() throws {
+    var manager = try manager()
+    func document(_ version: String) -> [UInt8] {
+      Array(#"{"version":"\#(version)","settings":{"heading.enabled":false}}"#.utf8)
+    }
+    #expect(report(manager.desired(document("a"), isRetained: false, at: at(100)))?.state == .applied)
+    let second = manager.desired(document("b"), isRetained: false, at: at(101))
+    #expect(report(second)?.state == .applied && report(second)?.version == "b" && applied(second) == nil)
+    #expect(remembered(manager.advance(to: at(110)))?.settings.version == "b")
+  }
+
+  /// A change beside a broker on trial is on trial with it, and the same end tells of both.
+  @Test func aChangeWhileABrokerIsTriedSharesItsTrial() throws {
+    var manager = try manager()
+    let broker = Array(#"{"settings":{"mqtt.broker":"mqtt://new"}}"#.utf8)
+    #expect(report(manager.desired(broker, isRetained: false, at: at(100)))?.state == .trial)
+    let both = Array(
+      #"{"version":"both","settings":{"mqtt.broker":"mqtt://new","heading.enabled":false}}"#.utf8)
+    #expect(report(manager.desired(both, isRetained: false, at: at(101)))?.state == .trial)
+    let confirmed = report(manager.connectionChanged(isConnected: true, problem: nil, at: at(105)))
+    #expect(confirmed?.state == .applied && confirmed?.version == "both")
+  }
+
   @Test(arguments: [
     ("{", "line 1 column 2: the text ends too early"), ("[1]", "not a JSON object"),
     ("{}", "key \"settings\": missing"),
