@@ -79,7 +79,7 @@ let package = Package(
     .target(
       name: "Pipeline",
       dependencies: [
-        "Bytes", "JSON", "Motion", "Positioning", "Sensors", "Spatial", "Telemetry",
+        "Bytes", "JSON", "Motion", "Navigation", "Positioning", "Sensors", "Spatial", "Telemetry",
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
@@ -149,7 +149,8 @@ let package = Package(
       ]),
 
     .target(
-      name: "TestSupport", dependencies: ["CLinux", "CSQLite", "Platform", "Sensors", "Simulation"],
+      name: "TestSupport",
+      dependencies: ["CLinux", "CSQLite", "Navigation", "Platform", "Sensors", "Simulation", "Spatial"],
       path: "Tests/TestSupport"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "BytesTests", dependencies: ["Bytes", "TestSupport"]),
@@ -205,7 +206,7 @@ let package = Package(
       name: "PipelineTests",
       dependencies: [
         "AgentCore", "JSON", "Motion", "Pipeline", "Positioning", "Sensors", "Simulation", "Spatial",
-        "Telemetry",
+        "Telemetry", "TestSupport",
       ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
     // SQLite's files, failing on demand.

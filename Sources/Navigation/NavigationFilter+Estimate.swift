@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Sensors
 public import Spatial
 
 extension NavigationFilter {
@@ -16,7 +17,10 @@ extension NavigationFilter {
       timestamp: origin.advanced(bySeconds: now),
       coordinate: frame.coordinate(at: SIMD2(position.x, position.y)),
       altitude: receiver.isEllipsoidal == nil ? nil : frameAltitude + position.z,
-      velocity: filterState.velocity,
+      isAltitudeEllipsoidal: receiver.isEllipsoidal == true, velocity: filterState.velocity,
+      velocityDeviation: max(
+        covariance.variance(ErrorState.velocity), covariance.variance(ErrorState.velocity + 1)
+      ).squareRoot(),
       attitude: filterState.attitude, vehicleAttitude: vehicle, mounting: filterState.mounting,
       heading: normalizedDegrees(atan2(forward.x, forward.y).degrees),
       tiltDeviation: max(deviation(ErrorState.attitude), deviation(ErrorState.attitude + 1)),

@@ -1,3 +1,5 @@
+internal import Glibc
+public import Sensors
 public import Spatial
 
 /// How far navigation has come.
@@ -34,16 +36,6 @@ public enum NavigationState: Hashable, Sendable {
   }
 }
 
-/// What a position comes from.
-public enum NavigationSource: String, Hashable, Sendable, CaseIterable {
-  /// The receiver alone.
-  case gnss
-  /// Receiver and inertial sensors.
-  case fused
-  /// Inertial sensors, and wheels where there are some; the receiver is silent or refused.
-  case inertial
-}
-
 /// Where the vehicle is, how it moves and how it lies, with its accuracy.
 public struct NavigationEstimate: Hashable, Sendable {
   /// The time of the newest inertial sample.
@@ -52,8 +44,12 @@ public struct NavigationEstimate: Hashable, Sendable {
   public var coordinate: Coordinate
   /// Metres above the surface that the receiver's altitudes refer to; nil before there was one.
   public var altitude: Double?
+  /// Whether the altitude is above the WGS 84 ellipsoid; else it is above mean sea level.
+  public var isAltitudeEllipsoidal: Bool
   /// m/s east, north, up.
   public var velocity: Vector3
+  /// m/s, one deviation of the velocity about its worse axis in the plane.
+  public var velocityDeviation: Double
   /// From the device frame to east, north, up.
   public var attitude: Quaternion
   /// From right, forward, up of the vehicle to east, north, up.
@@ -72,7 +68,7 @@ public struct NavigationEstimate: Hashable, Sendable {
   public var radius95: Double
   /// m, one deviation of the height.
   public var verticalDeviation: Double
-  public var source: NavigationSource
+  public var source: PositionSource
   /// s since the last position of the receiver that was believed.
   public var sinceFix: Double
   /// Whether the vehicle stands.
@@ -85,6 +81,24 @@ public struct NavigationEstimate: Hashable, Sendable {
   public var acceleration: Vector3
   /// s that positions of the receiver are late by on the inertial sensors' time line.
   public var positionLatency: Double
+}
+
+extension NavigationEstimate {
+  /// m/s from which a velocity has a direction.
+  private static let slowest = 1.0
+
+  /// m/s over ground; zero while the vehicle stands.
+  public var speed: Double { isStopped ? 0 : hypot(velocity.x, velocity.y) }
+
+  /// Direction of travel, degrees clockwise from true north, 0 ..< 360; nil below 1 m/s.
+  public var course: Double? {
+    speed >= Self.slowest ? normalizedDegrees(atan2(velocity.x, velocity.y).degrees) : nil
+  }
+
+  /// Degrees, one deviation of the course.
+  public var courseDeviation: Double? {
+    course == nil ? nil : min(180, (velocityDeviation / speed).degrees)
+  }
 }
 
 /// One position of an outage, corrected afterwards.

@@ -9,12 +9,14 @@ package import Telemetry
 /// Events go in with their time, messages come out. The same value therefore runs live, in a replay as fast as
 /// the machine can, and in a test with exact answers.
 package struct AgentPipeline: Sendable {
-  private var configuration: PipelineConfiguration
+  private(set) var configuration: PipelineConfiguration
   private var timeBase: TimeBase
   /// The latest time that it has advanced to.
   private var now: Timestamp
   private var location: LocationReports
-  /// The newest position that was believed, told or not.
+  /// Nil where motion and position stay apart.
+  private var navigation: VehicleNavigation?
+  /// The newest position that the receiver had a part in and that was believed, told or not.
   private var lastSeen: Location?
   private var power: PowerControl
   private var motion: MotionReports
@@ -52,6 +54,7 @@ package struct AgentPipeline: Sendable {
       timestamp: start, system: SystemTime(time: time, isSynchronized: isClockSynchronized),
       isVirtual: configuration.isVirtual)
     location = LocationReports(configuration, start: start)
+    navigation = VehicleNavigation(configuration)
     motion = MotionReports(configuration, calibration: calibration)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
     power = PowerControl(figures: configuration.energy, mobility: Mobility(configuration.location.activity))
@@ -73,6 +76,7 @@ package struct AgentPipeline: Sendable {
     (next.power, next.lastSeen) = (power, lastSeen)
     next.location.adopt(location)
     if !hasOtherLocations { next.location = location }
+    next.navigation = navigation?.reconfigured(new) ?? next.navigation
     next.motion = motion.reconfigured(new)
     // What has been told of rest is told again where nobody knows it yet.
     if !hasOtherLocations { next.activity = activity }
@@ -198,6 +202,7 @@ package struct AgentPipeline: Sendable {
     now = max(now, timestamp)
     // An expired deadline changes the plan.
     if let due = location.nextDeadline, due <= timestamp { power.needsChanged() }
+    tell(navigation?.advance(to: timestamp) ?? [], into: send)
     location.advance(to: timestamp, timeBase, into: send)
     if let deadline = regions.nextDeadline, timestamp >= deadline {
       publish(regions.advance(to: timestamp), into: send)
@@ -222,12 +227,13 @@ package struct AgentPipeline: Sendable {
     [
       status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline,
       regionReporter.nextDeadline,
-      motion.levelDeadline,
+      motion.levelDeadline, navigation?.nextDeadline,
     ].compactMap { $0 }.min()
   }
 
   /// Publishes what is pending, before the farewell of a clean stop.
   package mutating func finish(into send: (VehicleMessage) -> Void) {
+    tell(navigation?.finish() ?? [], into: send)
     location.finish(at: now, timeBase, into: send)
     regionReporter.observe(regions, at: now)
     if let message = regionReporter.pending(
@@ -280,6 +286,7 @@ package struct AgentPipeline: Sendable {
     message.orientation = motion.orientation
     message.level = level.map { StatusMessage.Level($0) }
     message.compass = motion.compass
+    message.navigation = navigation?.report(at: now)
   }
 
   /// Where the attitude filter stands.
@@ -311,8 +318,18 @@ package struct AgentPipeline: Sendable {
     motion.observe(fix)
     let locations = location.process(fix, &timeBase, into: send)
     if (timeBase.clock, timeBase.lastStep) != clock { status.setNeedsUpdate() }
+    tell(navigation?.process(fix, locations) ?? locations, into: send)
+  }
+
+  /// Hands a place on to all that go by it.
+  private mutating func tell(_ locations: [Location], into send: (VehicleMessage) -> Void) {
     for location in locations {
-      lastSeen = location
+      self.location.process(location, timeBase, into: send)
+      // Power is planned by what the receiver has shown: it must not sleep because a tunnel is bridged.
+      if location.positionSource != .inertial {
+        lastSeen = location
+        power.needsChanged()
+      }
       motion.observe(location, time: timeBase.utc(of: location))
       if let shown = configuration.privacy.shown(location) {
         publish(regions.process(shown), into: send)
@@ -323,7 +340,12 @@ package struct AgentPipeline: Sendable {
   }
 
   private mutating func process(_ block: [InertialScan], into send: (VehicleMessage) -> Void) {
-    motion.process(block, timeBase, into: send)
+    let scans = motion.process(block, timeBase, into: send)
+    if let state = navigation?.state {
+      let places = navigation?.process(scans, timeBase) ?? []
+      tell(places, into: send)
+      if navigation?.state != state { status.setNeedsUpdate() }
+    }
     observeCapabilities()
     guard let last = block.last?.timestamp, let since = motion.activitySince, motion.activity != activity
     else { return }
@@ -363,7 +385,9 @@ extension AgentPipeline {
     // The needs are computed only when there is something to decide.
     guard power.isPlanDue(at: time) else { return }
     power.plan(powerNeeds, at: time)
-    location.observe(isReceiverOn: power.demands[.positioning]?.isOn ?? true)
+    let isReceiverOn = power.demands[.positioning]?.isOn ?? true
+    location.observe(isReceiverOn: isReceiverOn)
+    navigation?.observe(isReceiverOn: isReceiverOn)
   }
 
   /// What each part of the device used until a moment.

@@ -22,6 +22,10 @@ struct LocationReports: Sendable {
   private let tracks: TrackBatches?
   private var events = LocationEvents()
 
+  /// Radii of 68 % that a bound must hold: 1.6 of them hold 95 % where the errors east and north are alike, and up to 2 where
+  /// all of it is in one direction.
+  private static let boundedRadii = 2.0
+
   /// Where messages go, and how civil time is told.
   typealias Send = (VehicleMessage) -> Void
 
@@ -92,7 +96,9 @@ struct LocationReports: Sendable {
     [manager.nextDeadline, bounded?.nextDeadline, events.nextDeadline].compactMap { $0 }.min()
   }
 
-  /// Returns the locations that may be believed after a receiver's report, in order of time, each with its civil time.
+  /// Takes a receiver's report.
+  /// - Returns: the locations that may be believed after it, in order of time, each with its civil time; to be handed to
+  ///   `process(_:_:into:)`, as they are or bettered.
   mutating func process(_ fix: PositionFix, _ timeBase: inout TimeBase, into send: Send) -> [Location] {
     guard isEnabled else { return [] }
     var locations = screen.process(fix, reference: timeBase.machineTime(at: fix.timestamp))
@@ -103,7 +109,6 @@ struct LocationReports: Sendable {
     for index in locations.indices {
       timeBase.observe(locations[index].time, at: locations[index].timestamp, hasFix: true)
       locations[index] = timeBase.stamped(locations[index])
-      process(locations[index], timeBase, into: send)
     }
     return locations
   }
@@ -177,7 +182,8 @@ struct LocationReports: Sendable {
     ]) { $1 }
   }
 
-  private mutating func process(_ exact: Location, _ timeBase: TimeBase, into send: Send) {
+  /// Takes a location that is believed.
+  mutating func process(_ exact: Location, _ timeBase: TimeBase, into send: Send) {
     // The exact position ends here: of what is stored or published nothing may come from before this line. The manager
     // needs it for power and rest alone.
     guard let location = privacy.shown(exact) else {
@@ -189,10 +195,20 @@ struct LocationReports: Sendable {
     }
     isWithholding = false
     process(manager.process(exact, shown: location), at: exact.timestamp, timeBase, into: send)
-    if !manager.isPaused, let told = manager.location {
+    if !manager.isPaused, let told = manager.location, isWithinBound(exact) {
       publish(bounded?.process(told, time: timeBase.utc(of: told)), into: send)
     }
     beginBatch(at: location.timestamp)
+  }
+
+  /// Whether a bound may be promised of a position that is carried on without a receiver: else it counts as not seen, and the
+  /// reporter withdraws the bound in time.
+  private func isWithinBound(_ location: Location) -> Bool {
+    guard location.positionSource == .inertial, let errorBound, let radius = location.horizontalAccuracy
+    else {
+      return true
+    }
+    return Self.boundedRadii * radius <= errorBound
   }
 
   /// Begins a new batch when none is being collected and one can be.

@@ -68,7 +68,8 @@ struct MotionReports: Sendable {
   }
 
   /// Takes scans; hands out the messages that follow from them, in order.
-  mutating func process(_ block: [InertialScan], _ timeBase: TimeBase, into send: Send) {
+  /// - Returns: what is sound of the scans.
+  mutating func process(_ block: [InertialScan], _ timeBase: TimeBase, into send: Send) -> [InertialScan] {
     var scans: [InertialScan] = []
     scans.reserveCapacity(block.count)
     manager.process(block) { scans.append($0) }
@@ -86,9 +87,10 @@ struct MotionReports: Sendable {
     let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
     guard let last = block.last(where: { $0.contains(clock) }),
       clock == .gyroscope || last.timestamp.seconds(since: start ?? last.timestamp) >= Self.patience
-    else { return }
+    else { return scans }
     publishHeading(at: last.timestamp, timeBase, into: send)
     publishAttitude(at: last.timestamp, timeBase, into: send)
+    return scans
   }
 
   // MARK: What is known

@@ -8,6 +8,7 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var heading: Heading
   package var attitude: Attitude
   package var motion: Motion
+  package var navigation: Navigation
   /// Where positions are withheld or blurred.
   package var privacy: PrivacyPolicy
   /// Seconds between `status` messages when nothing changes.
@@ -21,13 +22,15 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var isVirtual: Bool
 
   package init(
-    location: Location, heading: Heading, attitude: Attitude, motion: Motion, privacy: PrivacyPolicy,
-    statusInterval: Double, inertial: Inertial, isRecording: Bool, energy: EnergyFigures, isVirtual: Bool
+    location: Location, heading: Heading, attitude: Attitude, motion: Motion, navigation: Navigation,
+    privacy: PrivacyPolicy, statusInterval: Double, inertial: Inertial, isRecording: Bool,
+    energy: EnergyFigures, isVirtual: Bool
   ) {
     self.location = location
     self.heading = heading
     self.attitude = attitude
     self.motion = motion
+    self.navigation = navigation
     self.privacy = privacy
     self.statusInterval = statusInterval
     self.inertial = inertial
@@ -143,6 +146,15 @@ extension PipelineConfiguration {
       self.shake = shake
       self.impact = impact
       self.orientation = orientation
+    }
+  }
+
+  /// Whether receiver and inertial sensors are made one.
+  package struct Navigation: Sendable, Hashable {
+    package var isEnabled: Bool
+
+    package init(isEnabled: Bool) {
+      self.isEnabled = isEnabled
     }
   }
 

@@ -71,6 +71,13 @@ package struct TimeBase: Sendable {
     return UTCTime(nanoseconds: overflow ? timestamp.nanoseconds : sum)
   }
 
+  /// Civil time of an inertial sample, which is stamped when it is taken.
+  /// - Parameter latency: seconds by which the receiver's positions, from whose arrival its clock is known, are late on the same
+  ///   line.
+  func utc(ofSampleAt timestamp: Timestamp, latency: Double) -> UTCTime {
+    utc(at: clock == .receiver ? timestamp.advanced(bySeconds: latency) : timestamp)
+  }
+
   private func offset(at timestamp: Timestamp) -> Int64 {
     guard let former else { return offset }
     let passed = max(0, timestamp.nanoseconds &- former.since.nanoseconds)

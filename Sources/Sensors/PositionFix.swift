@@ -60,6 +60,16 @@ public struct PositionFix: Hashable, Sendable {
   }
 }
 
+/// What a position comes from.
+public enum PositionSource: String, Hashable, Sendable, CaseIterable {
+  /// The receiver alone.
+  case gnss
+  /// Receiver and inertial sensors.
+  case fused
+  /// Inertial sensors, and wheels where there are some; the receiver is silent or refused.
+  case inertial
+}
+
 /// How a receiver found its position.
 public enum FixQuality: String, Hashable, Sendable, CaseIterable {
   /// From the satellites alone.

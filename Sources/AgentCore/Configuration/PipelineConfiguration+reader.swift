@@ -14,6 +14,7 @@ extension PipelineConfiguration {
         isEnabled: try reader.flag("attitude.enabled"), interval: try reader.number("attitude.interval"),
         frame: try reader.choice("attitude.frame")),
       motion: try Motion(reader),
+      navigation: Navigation(isEnabled: try reader.flag("navigation.enabled")),
       privacy: try PrivacyPolicy(reader), statusInterval: try reader.number("status.interval"),
       inertial: Inertial(rate: try reader.number("iio.rate"), latency: try reader.number("iio.latency")),
       isRecording: isRecording, energy: try EnergyFigures(reader), isVirtual: isVirtual)

@@ -27,6 +27,8 @@ public struct Location: Hashable, Sendable {
   public var courseAccuracy: Double?
   /// The receiver or recording that it came from.
   public var source: String?
+  /// How it was found; nil where nothing but a receiver is there to find it.
+  public var positionSource: PositionSource?
 
   public init(timestamp: Timestamp, coordinate: Coordinate) {
     self.timestamp = timestamp

@@ -1,4 +1,5 @@
 public import Motion
+internal import Sensors
 public import Spatial
 
 /// Decides which locations are worth telling, as Core Location's manager does.
@@ -32,6 +33,8 @@ public struct LocationManager: Sendable {
 
   /// The newest location as the receiver had it: it decides when power is needed again, and never leaves.
   private var exact: Location?
+  /// The newest that the receiver had a part in: what is carried on without it is no reason to let it sleep.
+  private var seen: Location?
   /// Where the device was, exactly, when it had last gone as far as the distance filter asks, and as far as a significant
   /// change. A blurred position stands still meanwhile, or leaps.
   private var origin, significantOrigin: Coordinate?
@@ -93,6 +96,7 @@ public struct LocationManager: Sendable {
     let shown = shown ?? fresh
     let told = desiredAccuracy == .reduced ? shown.reduced : shown
     (exact, location) = (fresh, told)
+    if fresh.positionSource != .inertial { seen = fresh }
     (failure, blindSince) = (nil, nil)
     events += answerRequests(with: told, of: fresh.horizontalAccuracy)
     if isMonitoringSignificantChanges {
@@ -156,10 +160,10 @@ public struct LocationManager: Sendable {
       isWanted: isUpdating || isMonitoringSignificantChanges || !requests.isEmpty,
       desiredAccuracy: isUpdating ? desiredAccuracy : .threeKilometers)
     needs.isPaused = isPaused
-    needs.timestamp = exact?.timestamp
-    needs.speed = exact?.speed
-    needs.speedAccuracy = exact?.speedAccuracy
-    needs.horizontalAccuracy = exact?.horizontalAccuracy
+    needs.timestamp = seen?.timestamp
+    needs.speed = seen?.speed
+    needs.speedAccuracy = seen?.speedAccuracy
+    needs.horizontalAccuracy = seen?.horizontalAccuracy
     needs.deadline = ([deferral?.deadline] + requests.map(\.deadline)).compactMap { $0 }.min()
     if let request = requests.min(by: { $0.accuracy < $1.accuracy }) {
       needs.desiredAccuracy = needs.desiredAccuracy.stricter(request.desiredAccuracy)

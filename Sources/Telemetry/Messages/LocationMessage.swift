@@ -1,5 +1,6 @@
 public import JSON
 public import Positioning
+internal import Sensors
 public import Spatial
 
 /// Payload of `location`: the last known position of a vehicle.
@@ -76,6 +77,7 @@ public struct LocationMessage: Hashable, Sendable {
       json.field("course", location.course, decimals: 2)
       json.field("courseAccuracy", location.courseAccuracy, decimals: 2)
       json.field("source", location.source)
+      json.field("positionSource", location.positionSource?.rawValue)
       if let prediction {
         json.field("predict") { json in
           json.field("velocityEast", prediction.velocity.x, decimals: 3)
@@ -110,6 +112,7 @@ public struct LocationMessage: Hashable, Sendable {
     location.course = try json.optional("course", in: 0...360)
     location.courseAccuracy = try json.optional("courseAccuracy", in: 0...360)
     location.source = json["source"]?.string
+    location.positionSource = json["positionSource"]?.string.flatMap(PositionSource.init)
     self.location = location
     identity = json.identity
     guard let predict = json["predict"] else { return }

@@ -104,6 +104,8 @@ public struct StatusMessage: Hashable, Sendable {
   public var level: Level?
   /// What the magnetometer measures, and whether it needs a calibration; nil without one.
   public var compass: CompassReport?
+  /// How far navigation has come; nil where there is nothing to navigate by.
+  public var navigation: NavigationReport?
 
   public init(state: State, time: UTCTime, sessionStart: UTCTime, isWill: Bool = false) {
     self.state = state
@@ -142,6 +144,7 @@ public struct StatusMessage: Hashable, Sendable {
       json.field("orientation", orientation?.rawValue)
       if let level { json.field("level") { level.write(to: &$0) } }
       if let compass { json.field("compass") { compass.write(to: &$0) } }
+      if let navigation { json.field("navigation") { navigation.write(to: &$0) } }
       if !counters.isEmpty {
         json.field("counters") { json in
           for (name, count) in counters.sorted(by: { $0.key < $1.key }) {
@@ -213,6 +216,7 @@ public struct StatusMessage: Hashable, Sendable {
     orientation = json["orientation"]?.string.flatMap(DeviceOrientation.init)
     level = Level(json: json["level"])
     compass = json["compass"].map { CompassReport(json: $0) }
+    navigation = NavigationReport(json: json["navigation"])
     counters = [:]
     if case .object(let counts)? = json["counters"] {
       counters = counts.compactMapValues { $0.integer.map { Int($0) } }

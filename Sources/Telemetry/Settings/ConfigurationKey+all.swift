@@ -60,6 +60,8 @@ extension ConfigurationKey {
     ConfigurationKey("location.deferral_timeout", .number(0...86_400), default: .number(0)),
     ConfigurationKey("location.track_error", .number(0...100_000), default: .number(0)),
 
+    ConfigurationKey("navigation.enabled", .flag, default: .flag(true)),
+
     ConfigurationKey("privacy.zones", .texts, default: .texts([])),
     ConfigurationKey("privacy.path", .text),
     ConfigurationKey("privacy.accuracy", .number(0...1_000_000), default: .number(0)),

@@ -29,7 +29,7 @@ package enum RemoteKeys {
     default: break
     }
     switch path.prefix(while: { $0 != "." }) {
-    case "location", "heading", "attitude", "motion", "status": return .immediate
+    case "location", "heading", "attitude", "motion", "navigation", "status": return .immediate
     case "mqtt": return .onReconnection
     default: return .onRestart
     }

@@ -1,56 +1,63 @@
-import Glibc
-import Navigation
-import Sensors
-import Simulation
-import Spatial
+internal import Glibc
+public import Navigation
+public import Sensors
+public import Simulation
+public import Spatial
 
 /// A vehicle on a flat road with bends, stops and starts, whose position, attitude and sensors are known exactly.
-struct SyntheticDrive {
+public struct SyntheticDrive: Sendable {
   /// Hz of the inertial sensors and of the receiver.
-  var rate = 50.0
-  var fixRate = 4.0
+  public var rate: Double
+  public var fixRate = 4.0
   /// s
-  var length = 300.0
+  public var length: Double
   /// From the device to right, forward, up of the vehicle.
-  var mounting = Quaternion(angle: 0.4, axis: Vector3(0.3, -0.2, 1))
+  public var mounting: Quaternion
   /// rad/s and m/s²
-  var gyroscopeBias = Vector3(0.004, -0.003, 0.005)
-  var accelerometerBias = Vector3(0.05, -0.08, 0.06)
+  public var gyroscopeBias = Vector3(0.004, -0.003, 0.005)
+  public var accelerometerBias = Vector3(0.05, -0.08, 0.06)
   /// One deviation of a sample at rest; in motion five times as much.
-  var gyroscopeNoise = 0.0005
-  var accelerometerNoise = 0.01
+  public var gyroscopeNoise = 0.0005
+  public var accelerometerNoise = 0.01
   /// m by axis
-  var fixNoise = 0.3
+  public var fixNoise = 0.3
   /// s by which the inertial samples are stamped late.
-  var offset = 0.0
+  public var offset: Double
   /// s before the vehicle moves.
-  var restTime = 20.0
+  public var restTime = 20.0
 
-  static let origin = Coordinate(latitude: 48, longitude: 11)
-  static let altitude = 500.0
-
-  struct State {
-    var time = 0.0
-    /// m east, north, up.
-    var position = Vector3.zero
-    var speed = 0.0
-    /// rad clockwise from north.
-    var heading = 0.0
-    var turnRate = 0.0
-    var acceleration = Vector3.zero
-
-    var forward: Vector3 { Vector3(sin(heading), cos(heading), 0) }
-    var velocity: Vector3 { speed * forward }
-    /// From the vehicle to east, north, up.
-    var attitude: Quaternion { Quaternion(angle: -heading, axis: Vector3(0, 0, 1)) }
+  public init(
+    rate: Double = 50, length: Double = 300,
+    mounting: Quaternion = Quaternion(angle: 0.4, axis: Vector3(0.3, -0.2, 1)), offset: Double = 0
+  ) {
+    (self.rate, self.length, self.mounting, self.offset) = (rate, length, mounting, offset)
   }
 
-  struct Sample {
-    var scan: InertialScan
-    var truth: State
+  public static let origin = Coordinate(latitude: 48, longitude: 11)
+  public static let altitude = 500.0
+
+  public struct State: Sendable {
+    public var time = 0.0
+    /// m east, north, up.
+    public var position = Vector3.zero
+    public var speed = 0.0
+    /// rad clockwise from north.
+    public var heading = 0.0
+    public var turnRate = 0.0
+    public var acceleration = Vector3.zero
+
+    public var forward: Vector3 { Vector3(sin(heading), cos(heading), 0) }
+    public var velocity: Vector3 { speed * forward }
+    /// From the vehicle to east, north, up.
+    public var attitude: Quaternion { Quaternion(angle: -heading, axis: Vector3(0, 0, 1)) }
+  }
+
+  public struct Sample: Sendable {
+    public var scan: InertialScan
+    public var truth: State
     /// Nil between fixes.
-    var fix: PositionFix?
-    var speed: WheelSpeed
+    public var fix: PositionFix?
+    public var speed: WheelSpeed
   }
 
   /// m/s and its rate; the vehicle stands in a quarter of the time.
@@ -68,7 +75,7 @@ struct SyntheticDrive {
   }
 
   /// The samples, with noise from the generator.
-  func samples(_ generator: inout SeededGenerator) -> [Sample] {
+  public func samples(_ generator: inout SeededGenerator) -> [Sample] {
     let interval = 1 / rate
     let frame = LocalFrame(origin: Self.origin, altitude: Self.altitude)
     // Of the normal gravity formula at 48° and 500 m.
@@ -138,7 +145,7 @@ struct SyntheticDrive {
 
 extension NavigationFilter {
   /// Plays samples; fixes only where `isSeen`.
-  mutating func play(
+  public mutating func play(
     _ samples: some Sequence<SyntheticDrive.Sample>, isSeen: (Double) -> Bool = { _ in true },
     usesSpeed: Bool = false
   ) {
@@ -150,7 +157,7 @@ extension NavigationFilter {
   }
 
   /// m between the estimate and the truth in the plane; nil when there is no estimate.
-  func error(_ truth: SyntheticDrive.State) -> Double? {
+  public func error(_ truth: SyntheticDrive.State) -> Double? {
     guard let estimate else { return nil }
     let frame = LocalFrame(origin: SyntheticDrive.origin, altitude: SyntheticDrive.altitude)
     let offset = frame.offset(of: estimate.coordinate)
@@ -160,7 +167,7 @@ extension NavigationFilter {
 
 extension SeededGenerator {
   /// A rotation, all equally likely (K. Shoemake, 1992).
-  mutating func nextRotation() -> Quaternion {
+  public mutating func nextRotation() -> Quaternion {
     let (u, a, b) = (nextUniform(), 2 * Double.pi * nextUniform(), 2 * Double.pi * nextUniform())
     let (s, c) = ((1 - u).squareRoot(), u.squareRoot())
     return Quaternion(w: s * sin(a), x: s * cos(a), y: c * sin(b), z: c * cos(b))

@@ -1,0 +1,184 @@
+import Glibc
+import Positioning
+import Sensors
+import Simulation
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// Motion and position made one: what the agent tells of a drive whose truth is known.
+@Suite struct NavigationPipelineTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+  private static let frame = LocalFrame(origin: SyntheticDrive.origin, altitude: SyntheticDrive.altitude)
+
+  private func pipeline(_ settings: String...) throws -> AgentPipeline {
+    let configuration = try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(
+          assignments: [
+            "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "status.interval=10",
+          ] + settings)
+      ],
+      file: nil)
+    return AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(seconds: 100), time: Self.start, version: "1")
+  }
+
+  /// Plays a drive; the receiver is silent where it is not seen.
+  private func play(
+    _ pipeline: inout AgentPipeline, _ samples: some Sequence<SyntheticDrive.Sample>,
+    isSeen: (Double) -> Bool = { _ in true }
+  ) -> [VehicleMessage] {
+    var messages: [VehicleMessage] = []
+    for sample in samples {
+      let time = sample.truth.time
+      if var fix = sample.fix, time == time.rounded() {
+        fix.time = Self.start.advanced(bySeconds: time)
+        if !isSeen(time) {
+          fix = PositionFix(timestamp: fix.timestamp, time: fix.time, mode: .noFix)
+        }
+        pipeline.process(.position([fix])) { messages.append($0) }
+      }
+      pipeline.process(.inertial([sample.scan])) { messages.append($0) }
+    }
+    return messages
+  }
+
+  private func locations(_ messages: [VehicleMessage]) -> [LocationMessage] {
+    messages.compactMap { if case .location(let message) = $0 { message } else { nil } }
+  }
+
+  private func statuses(_ messages: [VehicleMessage]) -> [StatusMessage] {
+    messages.compactMap { if case .status(let message) = $0 { message } else { nil } }
+  }
+
+  /// m by which a location is wrong for the civil time that it gives.
+  private func error(_ message: LocationMessage, _ samples: [SyntheticDrive.Sample]) -> Double {
+    let index = Int((message.time.seconds(since: Self.start) * 50).rounded())
+    let truth = samples[min(max(0, index), samples.count - 1)].truth.position
+    let offset = Self.frame.offset(of: message.location.coordinate)
+    return hypot(offset.x - truth.x, offset.y - truth.y)
+  }
+
+  /// Through a minute without a receiver positions go on, each within what it states, and say what they come from.
+  @Test func aTunnelIsBridged() throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
+    var pipeline = try pipeline()
+    let messages = play(&pipeline, samples, isSeen: { !(200..<260).contains($0) })
+    let told = locations(messages)
+    #expect(zip(told, told.dropFirst()).allSatisfy { $0.time < $1.time })
+    // Before it is aligned, they are the receiver's; the first came before any scan.
+    #expect(told.dropFirst().first?.location.positionSource == .gnss)
+    func between(_ start: Double, _ end: Double) -> [LocationMessage] {
+      told.filter { (start..<end).contains($0.time.seconds(since: Self.start)) }
+    }
+    let (before, inside, after) = (between(120, 200), between(203, 259), between(263, 300))
+    #expect(before.count > 70 && before.allSatisfy { $0.location.positionSource == .fused })
+    #expect(before.allSatisfy { error($0, samples) < 1.5 })
+    #expect(inside.count > 50 && inside.allSatisfy { $0.location.positionSource == .inertial })
+    let isHonest = inside.filter { error($0, samples) <= 2.5 * ($0.location.horizontalAccuracy ?? 0) }
+    #expect(isHonest.count * 10 >= inside.count * 9, "\(isHonest.count) of \(inside.count)")
+    #expect(inside.allSatisfy { error($0, samples) < 30 })
+    let last = try #require(inside.last?.location.horizontalAccuracy)
+    #expect(try #require(inside.first?.location.horizontalAccuracy) < last && last < 20)
+    #expect(after.count > 30 && after.allSatisfy { error($0, samples) < 1.5 })
+    let reports = statuses(messages).compactMap(\.navigation)
+    #expect(Set(reports.map(\.state)) == [.waiting, .aligning, .aligned])
+    #expect(
+      reports.first?.reason?.contains("no fix") == true
+        || reports.first?.reason?.contains("not moved") == true)
+    #expect(reports.contains { $0.positionSource == .inertial && ($0.sinceFix ?? 0) > 40 })
+    let final = try #require(statuses(messages).last)
+    let index = Int((final.time.seconds(since: Self.start) * 50).rounded())
+    let heading = try #require(final.navigation?.heading)
+    #expect(abs(signedDegrees(from: samples[index].truth.heading.degrees, to: heading)) < 1)
+  }
+
+  /// Switched off, on foot, or without inertial sensors, the receiver's positions are told as they come and say nothing new.
+  @Test(arguments: ["navigation.enabled=false", "location.activity=pedestrian", ""])
+  func whereNothingIsNavigatedNothingChanges(_ setting: String) throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive(length: 120).samples(&generator)
+    var pipeline = try setting.isEmpty ? pipeline() : pipeline(setting)
+    var messages: [VehicleMessage] = []
+    for sample in samples {
+      if var fix = sample.fix {
+        fix.time = Self.start.advanced(bySeconds: sample.truth.time)
+        pipeline.process(.position([fix])) { messages.append($0) }
+      }
+      if !setting.isEmpty { pipeline.process(.inertial([sample.scan])) { messages.append($0) } }
+    }
+    let told = locations(messages)
+    #expect(told.count > 100 && told.allSatisfy { $0.location.positionSource == nil })
+    #expect(statuses(messages).allSatisfy { $0.navigation == nil })
+  }
+
+  /// Scans that stop while a fix waits for them cost nothing but a moment.
+  @Test func aFixThatWaitsForScansInVainIsToldAsItIs() throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive(length: 150).samples(&generator)
+    var pipeline = try pipeline()
+    _ = play(&pipeline, samples)
+    var fix = try #require(samples.last { $0.fix != nil }?.fix)
+    fix.timestamp = Timestamp(seconds: 250.5)
+    fix.time = Self.start.advanced(bySeconds: 150.5)
+    var messages: [VehicleMessage] = []
+    pipeline.process(.position([fix])) { messages.append($0) }
+    #expect(locations(messages).isEmpty)
+    let due = try #require(pipeline.nextDeadline)
+    #expect(due.seconds(since: fix.timestamp) < 3)
+    pipeline.advance(to: Timestamp(seconds: 253.5)) { messages.append($0) }
+    #expect(locations(messages).map(\.location.positionSource) == [.gnss])
+    #expect(locations(messages).first?.location.coordinate == fix.coordinate)
+    // A stop does not wait.
+    fix.timestamp = Timestamp(seconds: 254)
+    fix.time = Self.start.advanced(bySeconds: 154)
+    pipeline.process(.position([fix])) { messages.append($0) }
+    pipeline.finish { messages.append($0) }
+    #expect(locations(messages).count == 2)
+  }
+
+  /// What is carried on without a receiver is bounded only as far as its accuracy reaches; then the bound is withdrawn.
+  @Test func aBoundIsWithdrawnWhereTheAccuracyEnds() throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive().samples(&generator)
+    var pipeline = try pipeline(
+      "location.reporting=bounded", "location.error_bound=10", "location.delay_bound=0")
+    let told = locations(play(&pipeline, samples, isSeen: { $0 < 150 }))
+    let inertial = told.filter { $0.location.positionSource == .inertial }
+    #expect(!inertial.isEmpty)
+    #expect(inertial.allSatisfy { 2 * ($0.location.horizontalAccuracy ?? 99) <= 10 })
+    let last = try #require(told.last?.prediction)
+    // Nobody who reads it takes it for promised at the end of the drive.
+    let age = 300 - (try #require(told.last).time.seconds(since: Self.start))
+    #expect((last.validity ?? 1e9) < age)
+  }
+
+  /// The receiver is not let sleep because a tunnel is bridged.
+  @Test func theReceiverGoesOnSearchingInATunnel() throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive().samples(&generator)
+    var pipeline = try pipeline("location.distance_filter=100", "location.desired_accuracy=nearestTenMeters")
+    _ = play(&pipeline, samples, isSeen: { $0 < 150 })
+    #expect(pipeline.demands[.positioning]?.isOn == true)
+  }
+
+  /// A configuration from afar keeps what was found out.
+  @Test func anotherConfigurationKeepsTheAlignment() throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive(length: 200).samples(&generator)
+    var pipeline = try pipeline()
+    _ = play(&pipeline, samples[..<(150 * 50)])
+    var messages: [VehicleMessage] = []
+    pipeline.reconfigure(try self.pipeline("location.distance_filter=5").configuration) {
+      messages.append($0)
+    }
+    messages += play(&pipeline, samples[(150 * 50)...])
+    #expect(locations(messages).last?.location.positionSource == .fused)
+  }
+}
