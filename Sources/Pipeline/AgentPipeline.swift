@@ -13,20 +13,20 @@ package struct AgentPipeline: Sendable {
   private var timeBase: TimeBase
   /// The latest time that it has advanced to.
   private var now: Timestamp
-  private var location: LocationReports
+  var location: LocationReports
   /// Nil where motion and position stay apart.
-  private var navigation: VehicleNavigation?
+  var navigation: VehicleNavigation?
   /// The newest position that the receiver had a part in and that was believed, told or not.
-  private var lastSeen: Location?
-  private var power: PowerControl
-  private var motion: MotionReports
+  var lastSeen: Location?
+  var power: PowerControl
+  var motion: MotionReports
   /// As it was told to those who plan by it.
   private var activity: StationaryDetector.State?
   private var status: StatusReporter
   /// What the motion side had to work with when it was last asked what it can tell.
-  private var knownSensors: Set<SensorKind>?
+  private var knownCapability: Capability?
   /// Hz of each kind of sensor that raw samples are wanted of.
-  private var rawRates: [SensorKind: Double] = [:]
+  var rawRates: [SensorKind: Double] = [:]
   /// The regions that are watched, and what is known of each.
   package var regions = RegionMonitor()
   /// Where they come from; to be set with them.
@@ -271,8 +271,9 @@ package struct AgentPipeline: Sendable {
 
   /// A frame that has come or a service that has gone is told with the next `status`, soon.
   private mutating func observeCapabilities() {
-    guard motion.sensors != knownSensors else { return }
-    knownSensors = motion.sensors
+    let known = Capability(sensors: motion.sensors, isNavigated: motion.isNavigated)
+    guard known != knownCapability else { return }
+    knownCapability = known
     status.observe(motion.capabilities(location.availability))
   }
 
@@ -344,8 +345,11 @@ package struct AgentPipeline: Sendable {
     if let state = navigation?.state {
       let places = navigation?.process(scans, timeBase) ?? []
       tell(places, into: send)
+      if let way = navigation?.drainCorrection(timeBase) { location.correct(way, timeBase, into: send) }
       if navigation?.state != state { status.setNeedsUpdate() }
     }
+    motion.publish(
+      after: block, block.last.flatMap { navigation?.estimate(at: $0.timestamp) }, timeBase, into: send)
     observeCapabilities()
     guard let last = block.last?.timestamp, let since = motion.activitySince, motion.activity != activity
     else { return }
@@ -362,91 +366,14 @@ package struct AgentPipeline: Sendable {
     power.needsChanged()
   }
 
+  private struct Capability: Hashable, Sendable {
+    var sensors: Set<SensorKind>
+    var isNavigated: Bool
+  }
+
   private func publish(_ events: [RegionEvent], into send: (VehicleMessage) -> Void) {
     for event in events {
       send(.region(RegionMessage(time: event.time ?? timeBase.utc(at: event.timestamp), event: event)))
     }
-  }
-}
-
-// MARK: Power
-
-extension AgentPipeline {
-  /// What each kind of sensor must deliver now.
-  package var demands: [SensorKind: SensorDemand] { power.demands }
-
-  /// What each kind of sensor must deliver at the most, while nothing sleeps.
-  package var fullDemands: [SensorKind: SensorDemand] { PowerPlanner.fullDemands(for: powerNeeds) }
-
-  /// The demands, once after each change; nil when they are as they were.
-  package mutating func drainDemands() -> [SensorKind: SensorDemand]? { power.drainDemands() }
-
-  package mutating func planPower(at time: Timestamp) {
-    // The needs are computed only when there is something to decide.
-    guard power.isPlanDue(at: time) else { return }
-    power.plan(powerNeeds, at: time)
-    let isReceiverOn = power.demands[.positioning]?.isOn ?? true
-    location.observe(isReceiverOn: isReceiverOn)
-    navigation?.observe(isReceiverOn: isReceiverOn)
-  }
-
-  /// What each part of the device used until a moment.
-  package func energy(at time: Timestamp) -> [EnergyComponent: EnergyAccount] { power.accounts(at: time) }
-
-  /// What the consumers wait for.
-  private var powerNeeds: PowerNeeds {
-    var needs = PowerNeeds(location: locationNeeds, errorBound: location.errorBound)
-    needs.secondsUnwatched = location.secondsUnwatched
-    if let lastSeen {
-      needs.distanceToBoundary = regions.distanceToNearestBoundary(from: lastSeen.coordinate)
-      let mobility = Mobility(configuration.location.activity)
-      let speed = lastSeen.speed ?? mobility.topSpeed
-      needs.boundaryAccuracy = regions.desiredAccuracy(
-        near: lastSeen.coordinate,
-        within: mobility.metersCovered(in: PowerPlanner.approachTime, startingAt: speed))
-    }
-    needs.watchesMotion = configuration.location.pausesAutomatically
-    let inertial = SensorDemand.rate(
-      hertz: configuration.inertial.rate, latency: .seconds(configuration.inertialLatency))
-    let isFusionWanted = configuration.attitude.isEnabled || configuration.heading.isEnabled
-    if isFusionWanted || !configuration.motion.events.isEmpty {
-      for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] { needs.inertial[kind] = inertial }
-    }
-    if isFusionWanted {
-      needs.inertial[.thermometer] = .rate(hertz: 0.2, latency: .seconds(configuration.inertialLatency))
-    }
-    // A blow is over in a hundredth of a second; that it is published two seconds later does no harm.
-    if configuration.motion.watchesAtRest, !configuration.motion.events.isDisjoint(with: [.impact, .shake]) {
-      needs.restless[.accelerometer] = .rate(
-        hertz: configuration.inertial.rate, latency: .seconds(PowerPlanner.watchLatency))
-    }
-    // A recorder records rest, too.
-    if configuration.isRecording { needs.restless[.accelerometer] = inertial }
-    if motion.isLeveling {
-      let soon = SensorDemand.rate(
-        hertz: configuration.inertial.rate, latency: .seconds(min(1, configuration.inertialLatency)))
-      (needs.restless[.accelerometer], needs.inertial[.accelerometer]) = (soon, soon)
-    }
-    for (kind, rate) in rawRates {
-      let latency = min(configuration.inertialLatency, 0.5)
-      let wanted = SensorDemand.rate(hertz: rate, latency: .seconds(latency))
-      for demands in [\PowerNeeds.inertial, \.restless] {
-        if case .rate(let usual, _)? = needs[keyPath: demands][kind], usual >= rate { continue }
-        needs[keyPath: demands][kind] = wanted
-      }
-    }
-    return needs
-  }
-
-  private var locationNeeds: LocationNeeds {
-    var needs = location.needs
-    // What privacy withholds was seen all the same, and need not be looked for again.
-    if let lastSeen, needs.timestamp.map({ $0 < lastSeen.timestamp }) ?? true {
-      needs.timestamp = lastSeen.timestamp
-      needs.speed = lastSeen.speed
-      needs.speedAccuracy = lastSeen.speedAccuracy
-      needs.horizontalAccuracy = lastSeen.horizontalAccuracy
-    }
-    return needs
   }
 }

@@ -113,6 +113,18 @@ struct LocationReports: Sendable {
     return locations
   }
 
+  /// Publishes what is known by now of places that were told less well.
+  func correct(_ exact: [Location], _ timeBase: TimeBase, into send: Send) {
+    guard isEnabled, manager.desiredAccuracy != .reduced else { return }
+    let fixes = exact.compactMap { privacy.shown($0) }
+    guard !fixes.isEmpty else { return }
+    var message = TrackBatches(deferral: .init(distance: nil, timeout: nil, error: nil)).message(fixes) {
+      timeBase.utc(of: $0)
+    }
+    message.isCorrection = true
+    send(.track(message))
+  }
+
   /// Learns whether the vehicle rests, and since when; nil when nothing tells.
   mutating func observe(
     _ state: StationaryDetector.State?, since: Timestamp, at timestamp: Timestamp, _ timeBase: TimeBase,

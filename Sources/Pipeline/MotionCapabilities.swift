@@ -15,11 +15,19 @@ package struct MotionCapabilities: Hashable, Sendable {
   /// - Parameters:
   ///   - settings: what was asked for.
   ///   - sensors: that are there, asleep or awake; positioning once a place is known.
+  ///   - isNavigated: whether navigation knows how the vehicle is turned, so that no magnetometer is missed.
   ///   - availability: why others cannot be had, as far as their sources have said.
   package init(
-    _ settings: PipelineConfiguration, sensors: Set<SensorKind>, _ availability: ServiceAvailability
+    _ settings: PipelineConfiguration, sensors: Set<SensorKind>, isNavigated: Bool = false,
+    _ availability: ServiceAvailability
   ) {
-    let available = AttitudeReferenceFrame.available(with: sensors)
+    var available = AttitudeReferenceFrame.available(with: sensors)
+    if isNavigated { available.formUnion([.xTrueNorthZVertical, .xMagneticNorthZVertical]) }
+    /// What each output rests upon.
+    func basis(_ output: MotionOutput) -> Set<SensorKind> {
+      let isNorthWanted = [.attitude, .magneticHeading, .trueHeading].contains(output)
+      return isNavigated && isNorthWanted ? sensors.union([.magnetometer, .positioning]) : sensors
+    }
     frames = AttitudeReferenceFrame.xTrueNorthZVertical.withFallbacks.filter(available.contains)
     var missing: [SensorKind: String] = [:]
     for kind in SensorKind.allCases where !sensors.contains(kind) {
@@ -34,7 +42,7 @@ package struct MotionCapabilities: Hashable, Sendable {
         services[name] = "switched off; set \(key)"
         return
       }
-      switch output.limitation(with: sensors) {
+      switch output.limitation(with: basis(output)) {
       case nil: services[name] = .some(nil)
       case .degraded(let reason):
         services[name] = .some(nil)

@@ -1,4 +1,5 @@
 internal import Motion
+internal import Navigation
 internal import Positioning
 internal import Sensors
 internal import Spatial
@@ -23,6 +24,8 @@ struct MotionReports: Sendable {
 
   /// Of the first scan.
   private var start: Timestamp?
+  /// Whether navigation knows how the vehicle is turned.
+  private(set) var isNavigated = false
 
   /// Seconds after which a gyroscope that has not spoken is not waited for.
   private static let patience = 1.0
@@ -67,7 +70,7 @@ struct MotionReports: Sendable {
     heading.process(location)
   }
 
-  /// Takes scans; hands out the messages that follow from them, in order.
+  /// Takes scans; hands out the events that follow from them, in order. Call `publish` afterwards.
   /// - Returns: what is sound of the scans.
   mutating func process(_ block: [InertialScan], _ timeBase: TimeBase, into send: Send) -> [InertialScan] {
     var scans: [InertialScan] = []
@@ -83,14 +86,25 @@ struct MotionReports: Sendable {
       level(scan)
     }
     if let first = block.first, start == nil { start = first.timestamp }
+    return scans
+  }
+
+  /// Hands out what is due after a block of scans.
+  /// - Parameter vehicle: what navigation has made of them; nil where it has nothing.
+  mutating func publish(
+    after block: [InertialScan], _ vehicle: NavigationEstimate?, _ timeBase: TimeBase, into send: Send
+  ) {
+    manager.update(
+      attitude: vehicle.map { Attitude(quaternion: $0.attitude) },
+      at: vehicle?.timestamp ?? Timestamp(nanoseconds: 0))
+    isNavigated = vehicle != nil
     // The filter's clock is the gyroscope's; a device that turns out to have none goes by its accelerometer.
     let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
     guard let last = block.last(where: { $0.contains(clock) }),
       clock == .gyroscope || last.timestamp.seconds(since: start ?? last.timestamp) >= Self.patience
-    else { return scans }
-    publishHeading(at: last.timestamp, timeBase, into: send)
+    else { return }
+    publishHeading(vehicle, at: last.timestamp, timeBase, into: send)
     publishAttitude(at: last.timestamp, timeBase, into: send)
-    return scans
   }
 
   // MARK: What is known
@@ -102,7 +116,7 @@ struct MotionReports: Sendable {
   /// What can be told with the sensors that are there, and why not the rest.
   /// - Parameter availability: why sensors cannot be had, as far as their sources have said.
   func capabilities(_ availability: ServiceAvailability) -> MotionCapabilities {
-    MotionCapabilities(settings, sensors: sensors, availability)
+    MotionCapabilities(settings, sensors: sensors, isNavigated: isNavigated, availability)
   }
 
   /// The sensors that are there, asleep or awake; positioning once a place is known.
@@ -204,17 +218,28 @@ struct MotionReports: Sendable {
 
   // MARK: What comes out
 
-  private mutating func publishHeading(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
+  private mutating func publishHeading(
+    _ vehicle: NavigationEstimate?, at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send
+  ) {
     guard settings.heading.isEnabled, headingGate.isOpen(at: timestamp),
-      let attitude = manager.magneticAttitude,
-      let heading = heading.process(
-        attitude: attitude, accuracy: manager.headingAccuracy,
-        calibration: manager.deviceMotion?.magneticField?.accuracy, at: timestamp)
+      let heading = heading(vehicle, at: timestamp)
     else { return }
     var message = HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)
     // The manager's newest heading is this one.
     message.compass = compass ?? message.compass
     send(.heading(message))
+  }
+
+  /// In a vehicle a magnetometer is never the judge: it stands between steel and currents.
+  private mutating func heading(_ vehicle: NavigationEstimate?, at timestamp: Timestamp) -> Heading? {
+    if let vehicle, manager.declination != nil {
+      return heading.process(trueHeading: vehicle.heading, accuracy: vehicle.headingDeviation, at: timestamp)
+    }
+    return manager.magneticAttitude.flatMap {
+      heading.process(
+        attitude: $0, accuracy: manager.headingAccuracy,
+        calibration: manager.deviceMotion?.magneticField?.accuracy, at: timestamp)
+    }
   }
 
   private mutating func publishAttitude(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {

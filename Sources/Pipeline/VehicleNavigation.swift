@@ -21,6 +21,8 @@ struct VehicleNavigation: Sendable {
   /// Of the newest location handed on.
   private var newestLocation: Timestamp?
   private var isReceiverOn = true
+  /// Whether locations without a receiver were told in the outage that is under way or was the last.
+  private var hasToldInertial = false
   /// Seconds that scans may come after a location of their time.
   private let patience: Double
 
@@ -47,6 +49,7 @@ struct VehicleNavigation: Sendable {
     guard var next = VehicleNavigation(new) else { return nil }
     (next.filter, next.received, next.newestScan) = (filter, received, newestScan)
     (next.awaited, next.newestLocation, next.isReceiverOn) = (awaited, newestLocation, isReceiverOn)
+    next.hasToldInertial = hasToldInertial
     return next
   }
 
@@ -78,6 +81,7 @@ struct VehicleNavigation: Sendable {
       if let first = awaited.first, first.timestamp <= scan.timestamp {
         told += reached(scan.timestamp, timeBase)
       } else if isOverdue(scan.timestamp), let estimate = filter.estimate, estimate.source == .inertial {
+        hasToldInertial = true
         told += handOn([location(estimate, timeBase)])
       }
     }
@@ -95,6 +99,21 @@ struct VehicleNavigation: Sendable {
 
   /// Hands over what waits, before a stop.
   mutating func finish() -> [Location] { handOn(drain()) }
+
+  /// The way through the last outage, in order, as it is known ten seconds after; once, and nil where nothing was told in it that
+  /// it would correct.
+  mutating func drainCorrection(_ timeBase: TimeBase) -> [Location]? {
+    guard filter.isTrackFinished else { return nil }
+    let latency = filter.estimate?.positionLatency ?? 0
+    guard let way = filter.takeCorrectedTrack(), hasToldInertial else { return nil }
+    hasToldInertial = false
+    return way.map {
+      var location = Location(timestamp: $0.timestamp, coordinate: $0.coordinate)
+      location.time = timeBase.utc(ofSampleAt: $0.timestamp, latency: latency)
+      location.horizontalAccuracy = $0.radius68
+      return location
+    }
+  }
 
   // MARK: What is known
 

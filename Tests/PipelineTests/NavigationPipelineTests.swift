@@ -64,6 +64,10 @@ import Testing
     return hypot(offset.x - truth.x, offset.y - truth.y)
   }
 
+  private func location(_ fix: TrackMessage.Fix) -> Location {
+    Location(timestamp: Timestamp(nanoseconds: fix.time.nanoseconds), coordinate: fix.coordinate)
+  }
+
   /// Through a minute without a receiver positions go on, each within what it states, and say what they come from.
   @Test func aTunnelIsBridged() throws {
     var generator = SeededGenerator.announced()
@@ -87,6 +91,15 @@ import Testing
     let last = try #require(inside.last?.location.horizontalAccuracy)
     #expect(try #require(inside.first?.location.horizontalAccuracy) < last && last < 20)
     #expect(after.count > 30 && after.allSatisfy { error($0, samples) < 1.5 })
+    let corrections = messages.compactMap { if case .track(let message) = $0 { message } else { nil } }
+    #expect(corrections.map(\.isCorrection) == [true])
+    let way = corrections.first?.fixes ?? []
+    #expect(way.count > 50)
+    let squares = way.map { fix -> Double in
+      let offset = error(LocationMessage(identity: nil, time: fix.time, location: location(fix)), samples)
+      return offset * offset
+    }
+    #expect((squares.reduce(0, +) / Double(max(1, squares.count))).squareRoot() < 2)
     let reports = statuses(messages).compactMap(\.navigation)
     #expect(Set(reports.map(\.state)) == [.waiting, .aligning, .aligned])
     #expect(
@@ -97,6 +110,38 @@ import Testing
     let index = Int((final.time.seconds(since: Self.start) * 50).rounded())
     let heading = try #require(final.navigation?.heading)
     #expect(abs(signedDegrees(from: samples[index].truth.heading.degrees, to: heading)) < 1)
+  }
+
+  /// Without a magnetometer, heading and attitude against north are there once the vehicle is aligned, and services say so.
+  @Test func sixAxesHaveAHeading() throws {
+    var generator = SeededGenerator.announced()
+    var drive = SyntheticDrive(length: 150)
+    drive.mounting = .identity
+    let samples = drive.samples(&generator)
+    var pipeline = try pipeline(
+      "heading.interval=1", "heading.filter=0", "attitude.enabled=true", "attitude.frame=xTrueNorthZVertical")
+    let messages = play(&pipeline, samples)
+    func truth(_ time: UTCTime) -> SyntheticDrive.State {
+      samples[min(samples.count - 1, Int((time.seconds(since: Self.start) * 50).rounded()))].truth
+    }
+    let headings = messages.compactMap { if case .heading(let message) = $0 { message } else { nil } }
+    #expect(headings.count > 60)
+    for message in headings.suffix(50) {
+      let error = signedDegrees(
+        from: truth(message.time).heading.degrees, to: try #require(message.trueHeading))
+      #expect(abs(error) < 1.5)
+    }
+    let attitudes = messages.compactMap { if case .attitude(let message) = $0 { message } else { nil } }
+    #expect(attitudes.prefix(10).allSatisfy { $0.frame != .xTrueNorthZVertical })
+    for message in attitudes.suffix(50) {
+      #expect(message.frame == .xTrueNorthZVertical && message.degradation == nil)
+      // x to the north: the front points so far clockwise of it as the heading says.
+      let front = try #require(message.attitude).heading() ?? -1
+      #expect(abs(signedDegrees(from: truth(message.time).heading.degrees, to: front)) < 1.5)
+    }
+    let (first, last) = (try #require(statuses(messages).first), try #require(statuses(messages).last))
+    #expect(first.services["trueHeading"] != "available" && last.services["trueHeading"] == "available")
+    #expect(last.frames.first == "xTrueNorthZVertical" && last.degradations["attitude"] == nil)
   }
 
   /// Switched off, on foot, or without inertial sensors, the receiver's positions are told as they come and say nothing new.

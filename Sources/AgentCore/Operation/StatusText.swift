@@ -20,7 +20,8 @@ enum StatusText {
     if let age = document["age"]?.double, age > 2 {
       lines.append(row("NOTE", "the pipeline is busy: what follows is \(duration(age)) old"))
     }
-    lines += clock(status) + sources(status) + sensors(document) + motion(document) + location(document)
+    lines += clock(status) + sources(status) + sensors(document) + motion(document) + navigation(status)
+    lines += location(document)
     lines += queue(status) + broker(document) + energy(status)
     if let last = document["problems"]?.array?.last {
       lines.append(row("last error", "\(last["time"]?.string ?? "") \(last["text"]?.string ?? "")"))
@@ -79,6 +80,21 @@ enum StatusText {
     return [row("attitude", parts.joined(separator: ", "))]
       + (level.map { [row("level", "the device's tilt of \($0)° is taken off")] } ?? [])
       + (instruction.map { [row("CALIBRATE", $0)] } ?? [])
+  }
+
+  private static func navigation(_ status: JSONValue?) -> [String] {
+    guard let report = NavigationReport(json: status?["navigation"]) else { return [] }
+    var parts = [report.state.rawValue]
+    if let reason = report.reason { parts[0] += ": \(reason)" }
+    if let source = report.positionSource {
+      parts.append(source.rawValue + (source == .inertial ? " for \(duration(report.sinceFix ?? 0))" : ""))
+    }
+    if let accuracy = report.horizontalAccuracy { parts.append("±\(rounded(accuracy, 10)) m") }
+    if let heading = report.heading {
+      parts.append("heading \(rounded(heading, 1))° ±\(rounded(report.headingAccuracy ?? 180, 10))°")
+    }
+    if let accuracy = report.mountingAccuracy { parts.append("mounting ±\(rounded(accuracy, 10))°") }
+    return [row("navigation", parts.joined(separator: ", "))]
   }
 
   private static func location(_ document: JSONValue) -> [String] {

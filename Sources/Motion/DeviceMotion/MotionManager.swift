@@ -41,6 +41,8 @@ public struct MotionManager: Sendable {
   private var fusedRate: InertialScan?
   /// When the first of both was given.
   private var fusedSince: Timestamp?
+  /// Of the device in its own axes against east, true north, up, as something that knows more has it, and of when.
+  private var aided: (timestamp: Timestamp, attitude: Attitude)?
   /// The field, averaged over half a second: the compass of a device without a gyroscope.
   private var steadyField = LowPassFilter(cutoff: 0.3)
 
@@ -128,7 +130,7 @@ public struct MotionManager: Sendable {
     separator = GravitySeparator()
     merger = ScanMerger()
     (accelerometer, gyro, magnetometer) = (nil, nil, nil)
-    (fusedForce, fusedRate, fusedSince) = (nil, nil, nil)
+    (fusedForce, fusedRate, fusedSince, aided) = (nil, nil, nil, nil)
     steadyField = LowPassFilter(cutoff: 0.3)
   }
 
@@ -141,6 +143,15 @@ public struct MotionManager: Sendable {
     }
     geomagneticField = field
     declination = field.declination
+  }
+
+  /// Takes the attitude that a navigation filter has found from the same scans and from what the vehicle does over ground. The
+  /// frames with a north are served by it, without a magnetometer too, until a newer scan of the gyroscope is fused.
+  /// - Parameters:
+  ///   - attitude: of the device in its own axes against east, true north, up; nil when it is no longer known.
+  ///   - timestamp: of the scan up to which it counts.
+  public mutating func update(attitude: Attitude?, at timestamp: Timestamp) {
+    aided = attitude.map { (timestamp, $0) }
   }
 
   /// The newest sound samples; nil before the first.
@@ -179,7 +190,8 @@ public struct MotionManager: Sendable {
 
   /// The frames that can be served now, by the sensors that speak and the location that is known.
   public var availableAttitudeReferenceFrames: Set<AttitudeReferenceFrame> {
-    AttitudeReferenceFrame.available(with: presentSensors)
+    let frames = AttitudeReferenceFrame.available(with: presentSensors)
+    return isAided ? frames.union([.xTrueNorthZVertical, .xMagneticNorthZVertical]) : frames
   }
 
   /// The fused motion now; nil until the accelerometer has spoken. Its attitude is in the frame that was asked for, or in the
@@ -224,7 +236,13 @@ public struct MotionManager: Sendable {
 
   /// A frame that hangs on a magnetometer ends with it.
   private func isServed(_ frame: AttitudeReferenceFrame) -> Bool {
-    !frame.needsMagnetometer || isAvailable(.magnetometer)
+    !frame.needsMagnetometer || isAvailable(.magnetometer) || isAided && frame.hasNorth
+  }
+
+  /// Whether what aids is of the newest fused scan.
+  private var isAided: Bool {
+    guard let aided, let fusedRate else { return false }
+    return aided.timestamp >= fusedRate.timestamp
   }
 
   /// The attitude against magnetic north, whatever `frame` is; nil without a magnetometer. Without a gyroscope, that of a compass
@@ -297,6 +315,10 @@ public struct MotionManager: Sendable {
 
   private func attitude(in frame: AttitudeReferenceFrame) -> Attitude? {
     guard fusedForce != nil, fusedRate != nil else { return nil }
+    if isAided, frame.hasNorth, let aided {
+      let east = frame == .xTrueNorthZVertical ? 0 : declination.map(\.radians)
+      if let east { return aided.attitude.rotatedReference(by: .pi / 2 - east) }
+    }
     switch frame {
     case .xArbitraryZVertical: return Attitude(quaternion: filter.quaternion6D)
     case .xArbitraryCorrectedZVertical: return filter.quaternion9D.map(Attitude.init)

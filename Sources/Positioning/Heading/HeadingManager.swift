@@ -53,6 +53,23 @@ public struct HeadingManager: Sendable {
     }
   }
 
+  /// Takes where the vehicle's front points by something that knows more than a magnetometer; returns the heading when it is to
+  /// be told. Nil without `declination`, as nobody could compare it with others then.
+  /// - Parameters:
+  ///   - trueHeading: degrees clockwise from true north.
+  ///   - accuracy: degrees, one standard deviation.
+  public mutating func process(
+    trueHeading: Double, accuracy: Double, at timestamp: Timestamp
+  ) -> Heading? {
+    guard let declination else { return nil }
+    let candidate = Heading(
+      timestamp: timestamp, magneticHeading: normalizedDegrees(trueHeading - declination),
+      trueHeading: normalizedDegrees(trueHeading), headingAccuracy: accuracy)
+    guard isWorthTelling(candidate) else { return nil }
+    heading = candidate
+    return candidate
+  }
+
   /// Takes a heading of the side that is asked for; returns the heading when it is to be told.
   /// - Parameters:
   ///   - magnetic: degrees clockwise from magnetic north.

@@ -1,4 +1,4 @@
-internal import JSON
+package import JSON
 public import Sensors
 public import Spatial
 
@@ -52,7 +52,7 @@ public struct NavigationReport: Hashable, Sendable {
     json.field("mountingAccuracy", mountingAccuracy, decimals: 2)
   }
 
-  init?(json: JSONValue?) {
+  package init?(json: JSONValue?) {
     guard let json, let state = json["state"]?.string.flatMap(State.init) else { return nil }
     self.init(state: state, reason: json["reason"]?.string)
     positionSource = json["positionSource"]?.string.flatMap(PositionSource.init)

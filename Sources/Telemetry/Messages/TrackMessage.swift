@@ -42,6 +42,8 @@ public struct TrackMessage: Hashable, Sendable {
   /// Metres: every fix that was left out lies within this of the interpolation in time between its neighbours here;
   /// nil when none was left out.
   public var bound: Double?
+  /// Whether it corrects locations of the same times that were told while the receiver was silent, now that it is back.
+  public var isCorrection = false
 
   /// Fixes whose coordinate is not valid are left out.
   public init(identity: MessageIdentity?, fixes: [Fix], precision: Int = 7, bound: Double? = nil) {
@@ -78,6 +80,7 @@ public struct TrackMessage: Hashable, Sendable {
       json.field("count", fixes.count)
       json.field("precision", precision)
       json.field("bound", bound, decimals: 3)
+      if isCorrection { json.field("correction", true) }
       json.field("points", String(decoding: points.text, as: UTF8.self))
       json.field("times", String(decoding: times.text, as: UTF8.self))
       if fixes.contains(where: { $0.horizontalAccuracy != nil }) {
@@ -99,6 +102,7 @@ public struct TrackMessage: Hashable, Sendable {
     let count = Int(try json.required("count", in: 0...Double(Self.largestCount)))
     precision = Int(try json.required("precision", in: 1...8))
     bound = try json.optional("bound", in: 0...1e8)
+    isCorrection = json["correction"]?.bool ?? false
     identity = json.identity
     let degrees = try Self.numbers(json, "points", count: 2 * count, stride: 2)
     let steps = try Self.numbers(json, "times", count: count)

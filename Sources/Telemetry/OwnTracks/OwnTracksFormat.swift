@@ -24,7 +24,8 @@ public struct OwnTracksFormat: Sendable {
     case .location(let message):
       lastLocation = message
       return [location(message, trigger: .moving, lane: .tracks)]
-    case .track(let message): return message.fixes.map(point)
+    // A reader of this format could not tell that it takes the place of what it has.
+    case .track(let message): return message.isCorrection ? [] : message.fixes.map(point)
     case .region(let message): return transition(message)
     case .status(let message): return status(message)
     case .heading, .attitude, .motion, .locationEvent, .commandResponse, .configReported, .regionsReported,
