@@ -10,12 +10,14 @@ extension NavigationFilter {
     let position = filterState.position
     let vehicle = filterState.vehicleAttitude
     let forward = vehicle.rotate(Vector3(0, 1, 0))
+    let antenna = position + vehicle.rotate(filterState.antennaLever)
     let (radius68, radius95) = radii()
     let covariance = filter.covariance
     func deviation(_ index: Int) -> Double { covariance.variance(index).squareRoot().degrees }
     return NavigationEstimate(
       timestamp: origin.advanced(bySeconds: now),
       coordinate: frame.coordinate(at: SIMD2(position.x, position.y)),
+      antennaCoordinate: frame.coordinate(at: SIMD2(antenna.x, antenna.y)),
       altitude: receiver.isEllipsoidal == nil ? nil : frameAltitude + position.z,
       isAltitudeEllipsoidal: receiver.isEllipsoidal == true, velocity: filterState.velocity,
       velocityDeviation: max(

@@ -29,6 +29,8 @@ extension NavigationFilter {
   /// From a radius that holds 95 % to a deviation by axis, and from a 95 % interval to a deviation.
   private static let radial95 = 2.4477
   private static let normal95 = 1.96
+  /// m/s below which a speed without a course says that the vehicle all but stands.
+  private static let slowest = 1.0
 
   /// Takes a report of the receiver. Its time is that of the scans; how late it comes is found out.
   public mutating func process(_ fix: PositionFix) {
@@ -64,21 +66,24 @@ extension NavigationFilter {
     let vertical = fix.verticalError.map { $0 / Self.normal95 } ?? 2 * horizontal
     guard horizontal.isFinite, horizontal < 1e4, vertical.isFinite, vertical < 1e4 else { return nil }
     let (position, hasHeight) = position(fix)
+    let climb = fix.climb.flatMap { abs($0) < 100 ? $0 : nil }
+    let stated = fix.speedError.flatMap { $0.isFinite && $0 >= 0 ? $0 / Self.normal95 : nil }
+    var deviation = min(100, stated ?? max(0.1, 0.1 * horizontal))
     var velocity: Vector3?
-    if let speed = fix.speed, let course = fix.course ?? (speed == 0 ? 0 : nil), speed.isFinite,
-      course.isFinite,
-      speed >= 0, speed < 200
-    {
-      let climb = fix.climb.flatMap { abs($0) < 100 ? $0 : nil }
-      velocity = Vector3(speed * sin(course.radians), speed * cos(course.radians), climb ?? 0)
+    if let speed = fix.speed, speed.isFinite, speed >= 0, speed < 200 {
+      if let course = fix.course, course.isFinite {
+        velocity = Vector3(speed * sin(course.radians), speed * cos(course.radians), climb ?? 0)
+      } else if speed < Self.slowest {
+        // Receivers tell no course near a standstill, and the speed there is half noise.
+        velocity = Vector3(0, 0, climb ?? 0)
+        deviation = max(deviation, speed)
+      }
     }
     guard position != nil || velocity != nil else { return nil }
-    let stated = fix.speedError.flatMap { $0.isFinite && $0 >= 0 ? $0 / Self.normal95 : nil }
     return GNSSMeasurement(
       time: time, interval: interval, position: position, hasHeight: hasHeight,
       deviation: Vector3(horizontal, horizontal, vertical), velocity: velocity,
-      hasClimb: fix.climb.map { abs($0) < 100 } ?? false,
-      velocityDeviation: min(100, stated ?? max(0.1, 0.1 * horizontal)))
+      hasClimb: climb != nil, velocityDeviation: deviation)
   }
 
   /// m east, north, up, and whether up is known.

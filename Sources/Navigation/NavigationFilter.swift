@@ -88,6 +88,7 @@ public struct NavigationFilter: Sendable {
     }
     guard hasSample else {
       (hasSample, now, previousForce, previousRate) = (true, time, force, rate)
+      if state == .waiting(.noInertialSamples) { state = .waiting(.noFix) }
       return
     }
     let interval = time - now

@@ -42,6 +42,8 @@ public struct NavigationEstimate: Hashable, Sendable {
   public var timestamp: Timestamp
   /// Position of the device.
   public var coordinate: Coordinate
+  /// Position of the receiver's antenna, as far as it was found out where that is: what the receiver would say.
+  public var antennaCoordinate: Coordinate
   /// Metres above the surface that the receiver's altitudes refer to; nil before there was one.
   public var altitude: Double?
   /// Whether the altitude is above the WGS 84 ellipsoid; else it is above mean sea level.

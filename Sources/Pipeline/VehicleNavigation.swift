@@ -32,6 +32,9 @@ struct VehicleNavigation: Sendable {
   private static let slack = 1.5
   /// Seconds between two locations without a receiver.
   private static let interval = 1.0
+  /// Seconds of an outage whose way is worth a correction: in less, nothing strays by a metre.
+  private static let shortestCorrection = 5.0
+
   /// - Parameter latency: seconds that scans may wait in the kernel.
   init(latency: Double) {
     patience = latency + Self.slack
@@ -105,8 +108,10 @@ struct VehicleNavigation: Sendable {
   mutating func drainCorrection(_ timeBase: TimeBase) -> [Location]? {
     guard filter.isTrackFinished else { return nil }
     let latency = filter.estimate?.positionLatency ?? 0
-    guard let way = filter.takeCorrectedTrack(), hasToldInertial else { return nil }
+    guard let way = filter.takeCorrectedTrack(), let first = way.first, let last = way.last, hasToldInertial
+    else { return nil }
     hasToldInertial = false
+    guard last.timestamp.seconds(since: first.timestamp) >= Self.shortestCorrection else { return nil }
     return way.map {
       var location = Location(timestamp: $0.timestamp, coordinate: $0.coordinate)
       location.time = timeBase.utc(ofSampleAt: $0.timestamp, latency: latency)
@@ -172,7 +177,7 @@ struct VehicleNavigation: Sendable {
   }
 
   private func location(_ estimate: NavigationEstimate, _ timeBase: TimeBase) -> Location {
-    var location = Location(timestamp: estimate.timestamp, coordinate: estimate.coordinate)
+    var location = Location(timestamp: estimate.timestamp, coordinate: estimate.antennaCoordinate)
     location.time = timeBase.utc(ofSampleAt: estimate.timestamp, latency: estimate.positionLatency)
     location.horizontalAccuracy = estimate.radius68
     location.verticalAccuracy = estimate.altitude == nil ? nil : estimate.verticalDeviation
