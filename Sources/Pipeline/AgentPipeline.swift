@@ -342,11 +342,11 @@ package struct AgentPipeline: Sendable {
 
   private mutating func process(_ block: [InertialScan], into send: (VehicleMessage) -> Void) {
     let scans = motion.process(block, timeBase, into: send)
-    if let state = navigation?.state {
+    if let wasAligned = navigation?.isAligned {
       let places = navigation?.process(scans, timeBase) ?? []
       tell(places, into: send)
       if let way = navigation?.drainCorrection(timeBase) { location.correct(way, timeBase, into: send) }
-      if navigation?.state != state { status.setNeedsUpdate() }
+      if navigation?.isAligned != wasAligned { status.setNeedsUpdate() }
     }
     motion.publish(
       after: block, block.last.flatMap { navigation?.estimate(at: $0.timestamp) }, timeBase, into: send)

@@ -134,19 +134,19 @@ struct VehicleNavigation: Sendable {
     return NavigationReport(filter.state, estimate(at: now))
   }
 
-  /// Which state has last been told.
-  var state: NavigationState { filter.state }
+  /// Whether it has found out how the device sits in the vehicle.
+  var isAligned: Bool { filter.state == .aligned }
 
   // MARK: What comes out
 
   /// Whether scans are there, or about to come, for a time.
   private func isScanned(_ timestamp: Timestamp) -> Bool {
-    guard filter.state == .aligned, let newestScan else { return false }
+    guard isAligned, let newestScan else { return false }
     return timestamp.seconds(since: newestScan) <= patience
   }
 
   private func isOverdue(_ now: Timestamp) -> Bool {
-    guard isReceiverOn, filter.state == .aligned, let newestLocation else { return false }
+    guard isReceiverOn, isAligned, let newestLocation else { return false }
     return now.seconds(since: newestLocation) >= Self.interval
   }
 
