@@ -35,15 +35,16 @@ import Testing
   }
 
   /// As the README has it, from the folder of the source: without rights, broker, sensors or a home.
-  @Test(.timeLimit(.minutes(3))) func oneCommandPlaysIt() throws {
+  @Test(.timeLimit(.minutes(3)), arguments: [true, false])
+  func oneCommandPlaysIt(isNavigating: Bool) throws {
     let directory = try TemporaryDirectory()
     let shell =
-      #"cd "$0" && exec env -u HOME "$1" run --print --config Config/examples/drive/odograph.toml >"$2" 2>"$3""#
+      #"cd "$0" && exec env -u HOME "$1" run --print --config Config/examples/drive/odograph.toml --set "navigation.enabled=$4" >"$2" 2>"$3""#
     let child = try ChildProcess(
       "sh",
       [
         "-c", shell, Self.root.path, BuiltProduct.path("odographd"), directory.file("lines"),
-        directory.file("log"),
+        directory.file("log"), "\(isNavigating)",
       ])
     let log = { (try? String(contentsOfFile: directory.file("log"), encoding: .utf8)) ?? "" }
     #expect(child.waitForExit() == 0, "\(log())")
@@ -55,12 +56,20 @@ import Testing
     let locations = kinds["location"] ?? []
     #expect(locations.count >= 10, "\(kinds.mapValues(\.count))")
     #expect(kinds["region"]?.compactMap { $0.payload["event"] as? String } == ["enter", "exit"])
-    // In the tunnel the receiver has no fix: the vehicle takes back what it has promised of its way, is silent, and counts.
     func at(_ message: Message) -> String { message.payload["time"] as? String ?? "" }
-    #expect(!locations.contains { ("2026-11-21T08:04:01"..."2026-11-21T08:04:22").contains(at($0)) })
-    let last = locations.last { at($0) < "2026-11-21T08:04:01" }
-    let promise = last?.payload["predict"] as? [String: Any]
-    #expect(promise?["validity"] as? Double ?? 60 < 3, "\(String(describing: last))")
+    let inside = locations.filter { ("2026-11-21T08:04:01"..."2026-11-21T08:04:22").contains(at($0)) }
+    let corrections = kinds["track"] ?? []
+    if isNavigating {
+      // In the tunnel the way goes on, and is corrected after it.
+      #expect(!inside.isEmpty && inside.allSatisfy { $0.payload["positionSource"] as? String == "inertial" })
+      #expect(corrections.map { $0.payload["correction"] as? Bool } == [true])
+    } else {
+      // The receiver has no fix there: the vehicle takes back what it has promised of its way, is silent, and counts.
+      #expect(inside.isEmpty && corrections.isEmpty)
+      let last = locations.last { at($0) < "2026-11-21T08:04:01" }
+      let promise = last?.payload["predict"] as? [String: Any]
+      #expect(promise?["validity"] as? Double ?? 60 < 3, "\(String(describing: last))")
+    }
     let counters = kinds["status"]?.last?.payload["counters"] as? [String: Any]
     #expect(counters?["fixes.withoutPosition"] as? Int ?? 0 > 20, "\(String(describing: counters))")
     #expect(kinds["heading"]?.isEmpty == false && kinds["motion"]?.isEmpty == false)
