@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 programs=.build/debug
 if [ "${1:-}" = --programs ]; then programs=${2:?--programs needs a folder}; shift 2; fi
 [ $# -eq 0 ] || { echo "usage: Deploy/examples-check.sh [--programs DIR]" >&2; exit 64; }
-install_packages "${build_packages[@]}" mosquitto gpsd gpsd-tools python3 python3-gps >&2
+install_packages "${build_packages[@]}" mosquitto gpsd python3 >&2
 [ -x "$programs/odographd" ] || { echo "no odographd in $programs: build first, or name --programs" >&2; exit 1; }
 
 root=$PWD

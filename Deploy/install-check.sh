@@ -115,9 +115,10 @@ first_vehicle() {
   cat "$root/tmp/seen"
   [ "$commands" -gt 2 ] || fail "README.md has no block first-vehicle"
   [ "$commands" -le 5 ] || fail "$commands commands to the first location, at most 5 are asked"
+  local took=$((SECONDS - started))
   kill "$agent" "$broker" "$gpsd" "$receiver"
   wait "$agent" "$broker" "$gpsd" "$receiver" || true
-  passed "from init to the first location in odograph watch: $commands commands, $((SECONDS - started)) s"
+  passed "from init to the first location in odograph watch: $commands commands, $took s"
 }
 
 inside() {
@@ -132,6 +133,7 @@ inside() {
   in_root odographd run --print --config /usr/share/doc/odographd/examples/drive/odograph.toml >"$root/tmp/example" 2>"$root/tmp/said" ||
     { cat "$root/tmp/said" >&2; fail "the example does not play"; }
   grep -q '/location"' "$root/tmp/example" || fail "the example tells no location"
+  if grep -rnE 'Config/|\.\./' "$root/usr/share/doc/odographd/examples" >&2; then fail "an example names a file of the source"; fi
   passed "the example that is installed plays: $(wc -l <"$root/tmp/example") messages"
   untouched_upgrade
   first_vehicle

@@ -77,8 +77,9 @@ cp Config/odograph.toml "$source/odograph.toml.reference"
 cp -r Config/mosquitto "$source/mosquitto"
 cp -r Config/asyncapi.yaml Config/schemas "$source/contract"
 cp -r Config/examples "$source"
-# The recording is played from where it is installed.
-sed -i 's|Config/examples/|/usr/share/doc/odographd/examples/|' "$source"/examples/*/*.toml
+# The recording is played from where it is installed, and the contract is where the package odograph has it.
+sed -i -e 's|Config/examples/|/usr/share/doc/odographd/examples/|' -e 's|, from the folder of the source:|:|' \
+  -e 's|^From the folder of the source, without|Without|' -e 's|\.\./\.\./|/usr/share/odograph/|g' "$source"/examples/*/*.{toml,md}
 
 # Manual pages and completions, laid out as below /usr/share.
 Deploy/documentation.sh --programs "$runnable" --build-path "$build" "$source/share"

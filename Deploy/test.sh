@@ -2,8 +2,8 @@
 # Installs what the tests need, checks formatting and scripts, builds without warnings, runs every test.
 #
 # usage: Deploy/test.sh [--full]
-#   --full   also the long forms: the rig's half minute of recording at full rate, the whole chaos suites, the five Swift
-#            programs that build outside of the repository, the packages in a fresh Debian and in containers (needs root), Home Assistant (of PyPI, some minutes)
+#   --full   also the long forms: the rig's half minute of recording at full rate, the whole chaos suites, the packages in a
+#            fresh Debian and in containers (needs root), Home Assistant (of PyPI, some minutes)
 # Environment:
 #   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; without it, tests are skipped
 #
@@ -118,10 +118,8 @@ compute() {
   run_tests unit debug --skip '^IntegrationTests\.' --skip "$(some_of "${computing[@]}")" || status=1
   step "documentation"
   documentation || status=1
-  if [ -n "$full" ]; then
-    step "Swift examples, outside of the repository"
-    check Deploy/examples-check.sh Deploy/examples-check.sh || status=1
-  fi
+  step "Swift examples, outside of the repository"
+  check Deploy/examples-check.sh Deploy/examples-check.sh || status=1
   step "footprint"
   check Deploy/footprint.sh Deploy/footprint.sh || status=1
   check Deploy/hardened.sh Deploy/hardened.sh .build-static/release/odographd || status=1

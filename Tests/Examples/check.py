@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+import tty
 
 LIMIT = 60  # seconds for what would otherwise hang
 PATH = os.environ["PATH"] + ":/usr/sbin"
@@ -68,22 +69,22 @@ class Child:
         self.process.wait(LIMIT)
 
 
-def drive(path, leads):
-    """Eastward at 10 m/s for 80 s, a fix each second, after sentences that gpsd learns the receiver by."""
+def drive(leads):
+    """The sentences of a drive: eastward at 10 m/s for 80 s, a fix each second, after sentences that gpsd learns the receiver by."""
     def sentence(body):
         check = 0
         for byte in body.encode():
             check ^= byte
-        return f"${body}*{check:02X}\r\n"
+        return f"${body}*{check:02X}\r\n".encode()
 
-    text = sentence("GPTXT,01,01,02,lead-in") * leads
+    for _ in range(leads):
+        yield sentence("GPTXT,01,01,02,lead-in")
     for second in range(80):
         clock = f"0900{second % 60:02d}" if second < 60 else f"0901{second % 60:02d}"
         minutes = 30 + second * 10 / 1241.6  # metres of a minute of longitude at 48° north
         place = f"4800.0000,N,011{minutes:08.5f},E"
-        text += sentence(f"GPRMC,{clock}.00,A,{place},19.44,090.0,211126,,,A")
-        text += sentence(f"GPGGA,{clock}.00,{place},1,10,0.9,500.0,M,46.0,M,,")
-    path.write_text(text)
+        yield sentence(f"GPRMC,{clock}.00,A,{place},19.44,090.0,211126,,,A")
+        yield sentence(f"GPGGA,{clock}.00,{place},1,10,0.9,500.0,M,46.0,M,,")
 
 
 class World:
@@ -91,26 +92,47 @@ class World:
         self.examples, self.programs, self.folder = examples, programs, folder
         self.children = []
 
-    def start(self, *words):
+    def start(self, *words, **environment):
         # Buffered output would come when it is too late.
-        child = Child("stdbuf", "-oL", *words, env={**os.environ, "PATH": PATH})
+        child = Child("stdbuf", "-oL", *words, env={**os.environ, "PATH": PATH, **environment})
         self.children.append(child)
         return child
 
     def gpsd(self, seconds, leads):
-        """A gpsd that plays a drive once, with a pause of so many seconds after each sentence; its port."""
-        log, port = self.folder / f"drive-{leads}.nmea", free_port()
-        drive(log, leads)
-        fake = self.start("gpsfake", "-1", "-q", "-c", seconds, "-P", port, log)
+        """A gpsd that is told a drive once, with a pause of so many seconds after each sentence; its port.
+
+        gpsfake would do it too, but asks without rest whether gpsd lives once its log has ended, and a SIGTERM in the midst of
+        asking leaves it waiting for good: 5 of 12 did not end.
+        """
+        master, slave = os.openpty()
+        tty.setraw(slave)
+        terminal, port = os.ttyname(slave), free_port()
+        # A gpsd that was started by root is somebody else by the time it opens its receiver.
+        os.chmod(terminal, 0o666)
+        # Shared memory of its own, as gpsfake does it: by default every gpsd of root's has the same.
+        daemon = self.start("gpsd", "-N", "-b", "-S", port, terminal, GPSD_SHM_KEY=hex(0x47700000 + port))
         until(lambda: listens(port), "gpsd")
-        return fake, port
+
+        def opened():
+            return any(os.path.realpath(file) == terminal for file in pathlib.Path(f"/proc/{daemon.process.pid}/fd").iterdir())
+
+        def play():
+            # With the first client; before, nobody would read it.
+            while not opened():
+                time.sleep(0.05)
+            for line in drive(leads):
+                os.write(master, line)
+                time.sleep(seconds)
+
+        threading.Thread(target=play, daemon=True).start()
+        return daemon, port
 
     def location(self):
-        fake, port = self.gpsd(0.005, leads=400)
+        gpsd, port = self.gpsd(0.005, leads=400)
         example = self.start(self.examples / "location-example", f"gpsd://127.0.0.1:{port}")
         # 800 m, told every 25; gpsd may want some of the first to learn the receiver.
         example.says("at 48.0", count=20)
-        fake.stop()
+        gpsd.stop()
         example.says("no location: the receiver is not available")
         example.stop()
 
@@ -201,7 +223,7 @@ def main(examples, programs):
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit("usage: check.py EXAMPLES-DIR PROGRAMS-DIR")
-    for program in ("gpsfake", "mosquitto", "stdbuf"):
+    for program in ("gpsd", "mosquitto", "stdbuf"):
         if not shutil.which(program, path=PATH):
             sys.exit(f"{program} is missing")
     main(*sys.argv[1:])

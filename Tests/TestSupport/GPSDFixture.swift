@@ -34,7 +34,14 @@ public final class GPSDFixture: Sendable {
   }
 
   /// Ends gpsfake and its gpsd.
-  public func stop() { process.terminate() }
+  ///
+  /// Once its log has ended, gpsfake asks without rest whether gpsd lives, and a SIGTERM in the midst of asking leaves it
+  /// waiting for good. It has done its part when gpsd is gone.
+  public func stop() {
+    process.signal(SIGTERM)
+    _ = waitUntil(atMost: 20) { !process.isRunning || !Self.isListening(port) }
+    process.kill()
+  }
 
   /// An NMEA sentence with its checksum and line end.
   public static func sentence(_ body: String) -> String {

@@ -40,7 +40,7 @@ enum StateFolder {
     let reason = errno
     // The nearest that is there has to take the others.
     let above = [of(folder)] + folders.parents(of: folder).reversed().map(of)
-    let parent = above.first { access($0, F_OK) == 0 } ?? of(folder)
+    let parent: String = above.first { access($0, F_OK) == 0 } ?? of(folder)
     if reason == ENOENT, of(folder) == made || access(parent, W_OK | X_OK) == 0 { return nil }
     return SystemError(operation: "write into", object: folder, code: reason)
   }
