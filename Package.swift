@@ -64,7 +64,7 @@ let package = Package(
       name: "SensorsGPSD",
       dependencies: ["Bytes", "CGPS", "JSON", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(name: "Motion", dependencies: ["Bytes", "Platform", "Sensors", "Spatial"]),
-    .target(name: "Navigation", dependencies: ["Sensors", "Spatial"]),
+    .target(name: "Navigation", dependencies: ["Bytes", "Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Bytes", "Motion", "Platform", "Sensors", "Spatial"]),
     // Wires sources to managers: the agent's inputs, and those of programs outside of this package. No MQTT, no store.
     .target(
@@ -184,7 +184,9 @@ let package = Package(
       dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial", "TestSupport"]),
     .testTarget(
       name: "NavigationTests",
-      dependencies: ["AllocationCounter", "Navigation", "Sensors", "Simulation", "Spatial", "TestSupport"]),
+      dependencies: [
+        "AllocationCounter", "Bytes", "Navigation", "Sensors", "Simulation", "Spatial", "TestSupport",
+      ]),
     .testTarget(
       name: "PositioningTests",
       dependencies: [

@@ -1,6 +1,6 @@
 internal import Glibc
 public import Sensors
-internal import Spatial
+public import Spatial
 
 /// Where a vehicle is: GNSS, inertial sensors, wheels and pressure made one, with a position that goes on where there is no
 /// sky.
@@ -49,13 +49,22 @@ public struct NavigationFilter: Sendable {
   var pendingSpeed: (time: Double, speed: Double)?
   /// What was kept of an earlier run, until it is used or contradicted.
   var kept: NavigationCalibration?
+  var resumption = Resumption.none
 
   static let mostPendingFixes = 8
 
-  /// - Parameter calibration: what an earlier run has kept of this device; it is given up where it is contradicted.
-  public init(_ parameters: Parameters = Parameters(), calibration: NavigationCalibration? = nil) {
+  /// - Parameters:
+  ///   - calibration: what an earlier run has kept of this device; it is given up where it is contradicted.
+  ///   - keptAt: when that was, on the time line of the scans, which may be before its zero. With it navigation goes on
+  ///     from the place that was kept without waiting for a receiver, where the vehicle stood and lies as it did, or where
+  ///     it moved and only seconds have passed. Nil where it is not known: a start waits for a fix.
+  public init(
+    _ parameters: Parameters = Parameters(), calibration: NavigationCalibration? = nil,
+    keptAt: Timestamp? = nil
+  ) {
     self.parameters = parameters
     kept = calibration?.isValid == true ? calibration : nil
+    if kept != nil, let keptAt { resumption = .pending(keptAt) }
     filter.track.reserve()
     pendingFixes.reserveCapacity(Self.mostPendingFixes + 1)
   }
@@ -142,6 +151,7 @@ public struct NavigationFilter: Sendable {
     let isFixDue = pendingFixes.first.map { $0.time <= now } ?? false
     switch state {
     case .waiting:
+      if case .pending = resumption { resume() }
       if isFixDue { takeFixes() }
     case .aligning:
       guard alignment.isDue(parameters) || isFixDue else { return }
@@ -152,6 +162,8 @@ public struct NavigationFilter: Sendable {
       guard filter.pending >= parameters.covarianceInterval - 1e-6 || isFixDue else { return }
       let seconds = filter.pending
       filter.propagate(vibration: window.vibration(seconds: 0.5, samples: 8), parameters)
+      var predicted = filter.state
+      let isUnconfirmed = resumption.isUnconfirmed
       takeFixes()
       guard state == .aligned else { return }
       let sinceFix = receiver.lastFix.map { now - $0 }
@@ -159,6 +171,7 @@ public struct NavigationFilter: Sendable {
         &filter, vibration: window.vibration(seconds: 1, samples: 16), force: force, seconds: seconds,
         sinceFix: sinceFix, parameters)
       if isStopped {
+        if isUnconfirmed { filter.expectStop(&predicted) }
         filter.stop(rate: window.vibration(seconds: 1, samples: 16).meanRate, earth: earth, parameters)
       }
       takeSpeed()
@@ -167,6 +180,7 @@ public struct NavigationFilter: Sendable {
         let residuals = filter.constrain(turning: rate, parameters)
         consistency.observe(side: residuals.side, up: residuals.up)
       }
+      if isUnconfirmed { filter.keepHeadingUnknown(since: predicted) }
       rememberOutage()
       judgeAccuracy()
     }
@@ -202,6 +216,7 @@ public struct NavigationFilter: Sendable {
   private mutating func correct(_ fix: GNSSMeasurement) {
     let isGated = receiver.refusedInARow <= parameters.longestRefusal
     let outcome = filter.update(fix, now: now, gate: isGated ? parameters.gate : nil, parameters)
+    if case .unconfirmed = resumption, !confirmResumption(isRefused: outcome.refused >= 2) { return }
     if outcome.refused >= 2 {
       counters.outliers += 1
       receiver.refusedInARow += 1
@@ -262,7 +277,9 @@ public struct NavigationFilter: Sendable {
     }
   }
 
-  func vibration() -> Vibration { window.vibration(seconds: 0.5, samples: 5) }
+  func vibration(seconds: Double = 0.5, samples: Double = 5) -> Vibration {
+    window.vibration(seconds: seconds, samples: samples)
+  }
 
   mutating func becomeAligned() {
     counters.alignments += 1
@@ -281,6 +298,7 @@ public struct NavigationFilter: Sendable {
     filter.track.reset()
     outage = .none
     height.reset()
+    resumption = .none
   }
 
   /// Time has jumped, or samples were missing for too long.
@@ -291,6 +309,7 @@ public struct NavigationFilter: Sendable {
     pendingSpeed = nil
     receiver = ReceiverState()
     walk.reset()
+    resumption = .none
     if case .waiting = state {} else { giveUp(.gap) }
   }
 }

@@ -52,6 +52,39 @@ struct Covariance: Sendable {
     for index in start..<start + 3 { add(variance, to: index) }
   }
 
+  /// Adds one cause that moves several errors together, each by so many deviations of it.
+  mutating func add(common cause: ErrorVector) {
+    for row in 0..<Self.n where cause[row] != 0 {
+      for column in 0..<Self.n { elements[row * Self.n + column] += cause[row] * cause[column] }
+    }
+  }
+
+  /// Adds to position and velocity what an error of the attitude has in common with a correction of them: `angle × moved`.
+  mutating func turn(position: Vector3, velocity: Vector3) {
+    let (n, angle) = (Self.n, ErrorState.attitude)
+    for index in 0..<6 {
+      let (row, factors) = (
+        ErrorState.position + index, (index < 3 ? position : velocity).crossRow(index % 3)
+      )
+      for column in 0..<n {
+        elements[row * n + column] +=
+          factors.x * elements[angle * n + column] + factors.y * elements[(angle + 1) * n + column]
+          + factors.z * elements[(angle + 2) * n + column]
+      }
+    }
+    for index in 0..<6 {
+      let (column, factors) = (
+        ErrorState.position + index, (index < 3 ? position : velocity).crossRow(index % 3)
+      )
+      for row in 0..<n {
+        elements[row * n + column] +=
+          factors.x * elements[row * n + angle] + factors.y * elements[row * n + angle + 1]
+          + factors.z * elements[row * n + angle + 2]
+      }
+    }
+    for row in 0..<n { for column in 0..<row { elements[row * n + column] = elements[column * n + row] } }
+  }
+
   /// F P Fᵀ for the transition of a step, of which only nine rows differ from the identity.
   mutating func propagate(_ step: Transition) {
     let n = Self.n

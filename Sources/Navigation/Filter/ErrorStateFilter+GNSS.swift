@@ -79,10 +79,12 @@ extension ErrorStateFilter {
     var row = ErrorVector.zero
     row[ErrorState.position + axis] = 1
     row[ErrorState.velocity + axis] = -delay
-    row[ErrorState.positionLatency] = -state.velocity[axis]
+    row[ErrorState.positionLatency] = -state.velocity[axis] + acceleration[axis] * delay
     row.set(ErrorState.attitude, lever.crossRow(axis))
     row.set(ErrorState.antennaLever, axis == 0 ? east : axis == 1 ? north : up)
-    return Prediction(value: state.position[axis] + lever[axis] - state.velocity[axis] * delay, row: row)
+    // The acceleration is 0.15 s old itself: that of the middle of a usual delay.
+    let moved = state.velocity[axis] * delay - 0.5 * acceleration[axis] * delay * delay
+    return Prediction(value: state.position[axis] + lever[axis] - moved, row: row)
   }
 
   /// The same of the antenna's velocity. That of a lever is small, and so are its changes with attitude and mounting.

@@ -130,6 +130,26 @@ struct ErrorStateFilter: Sendable {
     logLikelihood -= 0.5 * (innovation.ratio + log(innovation.variance))
   }
 
+  /// Keeps an unknown heading unknown when corrections have moved the state away from `before`.
+  ///
+  /// Without a receiver nothing shows the heading: turned with its position and velocity, the whole drive would look the
+  /// same. The covariance describes that turn for the velocity at the time of its propagation. Once that is corrected, the
+  /// constraint would seem to see the difference, and the heading to be known (G. P. Huang, A. I. Mourikis,
+  /// S. I. Roumeliotis, "Observability-based rules for designing consistent EKF SLAM estimators", 2010; the remedy is the
+  /// error of A. Barrau, S. Bonnabel, "The invariant extended Kalman filter as a stable observer", 2017).
+  mutating func keepHeadingUnknown(since before: NominalState) {
+    let (position, velocity) = (state.position - before.position, state.velocity - before.velocity)
+    covariance.turn(position: position, velocity: velocity)
+    track.turn(position: position, velocity: velocity)
+  }
+
+  /// The same ahead of a stop, whose velocity is known to be zero: a vehicle that stands shows no heading either.
+  mutating func expectStop(_ before: inout NominalState) {
+    covariance.turn(position: .zero, velocity: -before.velocity)
+    track.turn(position: .zero, velocity: -before.velocity)
+    before.velocity = .zero
+  }
+
   /// The attitude was corrected; its matrix follows once for all updates of a step.
   mutating func refresh() { attitude = RotationMatrix(state.attitude) }
 }

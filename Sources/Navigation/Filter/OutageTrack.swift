@@ -111,6 +111,20 @@ struct OutageTrack: Sendable {
     }
   }
 
+  /// As `Covariance.turn`.
+  mutating func turn(position: Vector3, velocity: Vector3) {
+    guard count > 0, !isFrozen else { return }
+    for row in 0..<count * 3 {
+      let base = row * ErrorState.count
+      for index in 0..<6 {
+        let factors = (index < 3 ? position : velocity).crossRow(index % 3)
+        cross[base + ErrorState.position + index] +=
+          factors.x * cross[base + ErrorState.attitude] + factors.y * cross[base + ErrorState.attitude + 1]
+          + factors.z * cross[base + ErrorState.attitude + 2]
+      }
+    }
+  }
+
   /// Moves all to another local frame.
   mutating func convert(_ body: (Vector3) -> Vector3) {
     for index in 0..<count {

@@ -8,23 +8,8 @@ internal import Spatial
 struct StopDetector: Sendable {
   typealias Parameters = NavigationFilter.Parameters
 
-  /// Mean and variance of the four features over so many seconds of evidence.
-  private struct Learned: Hashable, Sendable {
-    var mean = SIMD4<Double>.zero
-    var variance = SIMD4<Double>.zero
-    var seconds = 0.0
-
-    mutating func add(_ features: SIMD4<Double>, seconds interval: Double, memory: Double) {
-      seconds = min(seconds + interval, memory)
-      let weight = interval / max(seconds, interval)
-      let deviation = features - mean
-      mean += weight * deviation
-      variance = (1 - weight) * (variance + weight * deviation * deviation)
-    }
-  }
-
-  private var still = Learned()
-  private var moving = Learned()
+  private(set) var still = NavigationCalibration.Shaking()
+  private(set) var moving = NavigationCalibration.Shaking()
   /// s that the receiver has seen no speed.
   private var stillTime = 0.0
   /// m/s: the receiver's last speed.
@@ -51,6 +36,20 @@ struct StopDetector: Sendable {
   }
 
   // MARK: Learning
+
+  /// Begins with what an earlier run has learned. A vehicle shakes otherwise after a repair or with another load: new
+  /// evidence counts as much after a third of the time.
+  mutating func resume(standing: NavigationCalibration.Shaking, driving: NavigationCalibration.Shaking) {
+    (still, moving) = (standing, driving)
+    still.seconds = min(still.seconds, 20)
+    moving.seconds = min(moving.seconds, 40)
+  }
+
+  /// Whether this is how the device shakes at rest; nil where too little was learned to say it.
+  func resemblesRest(_ features: SIMD4<Double>, _ parameters: Parameters) -> Bool? {
+    guard still.seconds > 2, let ratio = logRatio(features) else { return nil }
+    return ratio > parameters.stopThreshold
+  }
 
   /// Learns from a fix: the horizontal speed (m/s), the greatest one that means standing, s since the fix before.
   mutating func learn(speed: Double, limit: Double, interval: Double, features: SIMD4<Double>) {
@@ -155,5 +154,16 @@ struct StopDetector: Sendable {
     }
     quiet += 0.25
     return quiet >= parameters.stopTime
+  }
+}
+
+extension NavigationCalibration.Shaking {
+  @inline(__always)
+  fileprivate mutating func add(_ features: SIMD4<Double>, seconds interval: Double, memory: Double) {
+    seconds = min(seconds + interval, memory)
+    let weight = interval / max(seconds, interval)
+    let deviation = features - mean
+    mean += weight * deviation
+    variance = (1 - weight) * (variance + weight * deviation * deviation)
   }
 }

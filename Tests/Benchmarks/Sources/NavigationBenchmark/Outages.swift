@@ -31,6 +31,12 @@ struct Outages {
   /// s from the first sample to the alignment.
   var alignment: Double?
   var nanoseconds = 0.0
+  /// s of all outages in which the vehicle moved, and in which the filter took it for standing.
+  var movingTime = 0.0
+  var falseStopTime = 0.0
+  /// m/s from which it moves.
+  private static let movingSpeed = 0.5
+  private var lastTime = 0.0
 
   init(_ recording: Recording, usesSpeed: Bool, smooth: Bool) {
     var replay = Replay(usesSpeed: usesSpeed)
@@ -73,7 +79,10 @@ struct Outages {
     for length in lengths {
       // Just before the end, as the first fix after it would be used there.
       let time = start + length - 0.05
-      fork.play(recording, until: .infinity, outage: start..<start + 1e6) { _, now in now < time + shift }
+      fork.play(recording, until: .infinity, outage: start..<start + 1e6) { filter, now in
+        countStops(recording, filter, now - shift)
+        return now < time + shift
+      }
       guard let truth = recording.position(at: time) else { continue }
       let distance = recording.distance(from: start, to: start + length)
       guard let estimate = fork.filter.estimate,
@@ -90,6 +99,16 @@ struct Outages {
           start: start, error: here.distance(to: truth), distance: distance, radius68: estimate.radius68,
           radius95: estimate.radius95))
     }
+  }
+
+  private mutating func countStops(_ recording: Recording, _ filter: NavigationFilter, _ time: Double) {
+    defer { lastTime = time }
+    let interval = time - lastTime
+    guard interval > 0, interval < 1, let motion = recording.motion(at: time),
+      motion.speed > Self.movingSpeed
+    else { return }
+    movingTime += interval
+    if filter.estimate?.isStopped == true { falseStopTime += interval }
   }
 
   private mutating func measureSmoothed(
@@ -114,6 +133,11 @@ struct Outages {
       Smoothed(
         rms: (squares / count).squareRoot(), liveRMS: (live / count).squareRoot(), inside68: inside68 / count,
         inside95: inside95 / count))
+  }
+
+  /// m at the end of all outages of a length (s).
+  func mean(_ length: Double) -> Double? {
+    ends[length].map { $0.map(\.error).reduce(0, +) / Double(max(1, $0.count)) }
   }
 
   // MARK: Table

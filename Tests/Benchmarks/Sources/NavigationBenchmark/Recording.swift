@@ -14,7 +14,9 @@ struct Recording {
   struct Truth {
     var time: Double
     var coordinate: Coordinate
-    /// Roll, pitch and azimuth in degrees; nil where the truth is the receiver itself.
+    /// m/s over ground.
+    var speed: Double
+    /// Roll (right side down), pitch (nose up) and azimuth in degrees; nil where the truth is the receiver itself.
     var attitude: SIMD3<Double>?
   }
 
@@ -27,6 +29,8 @@ struct Recording {
   var isTruthFromReceiver: Bool
   /// s by which the inertial samples were shifted.
   var offset = 0.0
+  /// By which the device was turned: from its own frame to that of the samples.
+  var rotation = Quaternion.identity
 
   /// All drives in a folder, or in the folders within it.
   static func all(in folder: String) throws -> [Recording] {
@@ -48,10 +52,10 @@ struct Recording {
       ? try rows(of: folder + "/truth.csv", columns: 10).map { row in
         Truth(
           time: row[0], coordinate: Coordinate(latitude: row[1], longitude: row[2]),
-          attitude: SIMD3(row[7], row[8], row[9]))
+          speed: hypot(row[4], row[5]), attitude: SIMD3(row[7], row[8], row[9]))
       } : nil
     let own = fixes.compactMap { time, fix in
-      fix.coordinate.map { Truth(time: time, coordinate: $0, attitude: nil) }
+      fix.coordinate.map { Truth(time: time, coordinate: $0, speed: fix.speed ?? 0, attitude: nil) }
     }
     let speeds =
       files.contains("speed.csv")
@@ -155,7 +159,7 @@ struct Recording {
     // K. Shoemake, "Uniform random rotations" (1992).
     let (u, a, b) = (uniform(), 2 * Double.pi * uniform(), 2 * Double.pi * uniform())
     let (s, c) = ((1 - u).squareRoot(), u.squareRoot())
-    let rotation = Quaternion(w: s * sin(a), x: s * cos(a), y: c * sin(b), z: c * cos(b))
+    rotation = Quaternion(w: s * sin(a), x: s * cos(a), y: c * sin(b), z: c * cos(b))
     for index in samples.indices {
       samples[index].force = rotation.rotate(samples[index].force)
       samples[index].rate = rotation.rotate(samples[index].rate)

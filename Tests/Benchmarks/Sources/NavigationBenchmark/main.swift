@@ -1,7 +1,7 @@
 import Foundation
 
 // navigation-benchmark DATA [--speed] [--smooth] [--mount random:SEED] [--offset MS] [--bias DEGREES] [--rate HZ]
-//   [--each]
+//   [--each] [--faults SEEDS] [--attitude SEEDS]
 
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data((message + "\n").utf8))
@@ -10,7 +10,7 @@ func fail(_ message: String) -> Never {
 
 let usage = """
   usage: navigation-benchmark DATA [--speed] [--smooth] [--mount random:SEED] [--offset MS] [--bias DEGREES]
-         [--rate HZ] [--each]
+         [--rate HZ] [--each] [--faults SEEDS] [--attitude SEEDS]
   DATA is a folder with imu.csv and gnss.csv, and truth.csv and speed.csv if there are, or a folder of such folders.
     t,ax,ay,az,gx,gy,gz                                 imu*.csv: s, m/s², rad/s, each file a drive of its own
     t,lat,lon,height,fix,sats,sdn,sde,sdu,vn,ve,vu      gnss.csv: degrees, m, m/s
@@ -23,6 +23,10 @@ let usage = """
   --bias    add °/s to every axis of the gyroscope
   --rate    average inertial samples down to this rate
   --each    print every outage
+  --faults    print the errors after 60 s with a random mounting, 250 ms late or early, 1 °/s of bias and 50 Hz together,
+              and how long the filter took driving for standing, in place of the table of outages
+  --attitude  print tilt, heading and, from so many random mountings, the mounting after five minutes of driving, in place
+              of the table of outages
   """
 
 var folder: String?
@@ -30,11 +34,18 @@ var usesSpeed = false
 var smooth = false
 var each = false
 var seed: UInt64?
+var (faults, attitudes) = (Int?.none, Int?.none)
 var (offset, bias, rate) = (0.0, 0.0, Double.infinity)
 var arguments = CommandLine.arguments.dropFirst()
 func number(_ argument: String, _ text: String?) -> Double {
   guard let value = text.flatMap(Double.init), value.isFinite else {
     fail("\(argument) wants a number\n\(usage)")
+  }
+  return value
+}
+func count(_ argument: String, _ text: String?) -> Int {
+  guard let value = text.flatMap(Int.init), value > 0, value <= 1000 else {
+    fail("\(argument) wants a number of seeds, 1 to 1000\n\(usage)")
   }
   return value
 }
@@ -54,6 +65,8 @@ while let argument = arguments.popFirst() {
     seed = value
   case "--offset": offset = number(argument, arguments.popFirst()) / 1000
   case "--bias": bias = number(argument, arguments.popFirst()) * .pi / 180
+  case "--faults": faults = count(argument, arguments.popFirst())
+  case "--attitude": attitudes = count(argument, arguments.popFirst())
   case "--rate": rate = number(argument, arguments.popFirst())
   default:
     guard folder == nil, !argument.hasPrefix("-") else { fail(usage) }
@@ -66,6 +79,12 @@ do {
   let recordings = try Recording.all(in: folder)
   guard !recordings.isEmpty else {
     fail("no drives in \(folder): a drive is a folder with imu.csv and gnss.csv")
+  }
+  if faults != nil || attitudes != nil {
+    let chosen = recordings.filter { !usesSpeed || !$0.speeds.isEmpty }
+    if let faults { Faults.print(chosen, seeds: faults, usesSpeed: usesSpeed) }
+    if let attitudes { Accuracy.print(chosen, seeds: attitudes, usesSpeed: usesSpeed) }
+    exit(0)
   }
   print(Outages.header)
   var smoothed: [String] = []

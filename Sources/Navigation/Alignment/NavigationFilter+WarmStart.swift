@@ -1,44 +1,5 @@
 internal import Glibc
-public import Spatial
-
-/// What is worth keeping of one device in one vehicle across restarts: a plain value.
-///
-/// It is used at the next start, which then needs no driving, and given up where the samples contradict it.
-public struct NavigationCalibration: Hashable, Sendable {
-  /// From the device frame to right, forward, up of the vehicle.
-  public var mounting: Quaternion
-  /// rad: its deviation about the vehicle's right and up axes.
-  public var mountingDeviation: SIMD2<Double>
-  /// rad/s and m/s², device frame: what to subtract.
-  public var gyroscopeBias: Vector3
-  public var accelerometerBias: Vector3
-  /// Scale of the gyroscope less one, by axis.
-  public var gyroscopeScale: Vector3
-  /// m: how far the rear axle is behind the device.
-  public var axleLever: Double
-  /// m, vehicle frame: from the device to the antenna.
-  public var antennaLever: Vector3
-  /// s that positions are late, and velocities beyond that.
-  public var positionLatency: Double
-  public var velocityLatency: Double
-  /// Scale of the wheel speed less one.
-  public var speedScale: Double
-  /// Where the vehicle was, and its heading in degrees.
-  public var coordinate: Coordinate
-  public var heading: Double
-
-  /// Whether all numbers are finite and possible.
-  public var isValid: Bool {
-    mounting.isFinite && abs(mounting.norm - 1) < 1e-3 && mountingDeviation.x >= 0 && mountingDeviation.y >= 0
-      && mountingDeviation.x < 1 && mountingDeviation.y < 1 && gyroscopeBias.isFinite
-      && gyroscopeBias.length < 0.5
-      && accelerometerBias.isFinite && accelerometerBias.length < 5 && gyroscopeScale.isFinite
-      && gyroscopeScale.length < 0.2 && abs(axleLever) < 30 && antennaLever.isFinite
-      && antennaLever.length < 30
-      && abs(positionLatency) < 2 && abs(velocityLatency) < 2 && abs(speedScale) < 0.5 && coordinate.isValid
-      && heading.isFinite
-  }
-}
+internal import Spatial
 
 extension NavigationFilter {
   /// What to keep; nil before the mounting is known to 3°.
@@ -49,14 +10,39 @@ extension NavigationFilter {
       filter.covariance.variance(ErrorState.mounting).squareRoot(),
       filter.covariance.variance(ErrorState.mounting + 2).squareRoot())
     guard max(deviation.x, deviation.y) < 3.0.radians else { return nil }
-    let forward = own.vehicleAttitude.rotate(Vector3(0, 1, 0))
     return NavigationCalibration(
       mounting: own.mounting, mountingDeviation: deviation, gyroscopeBias: own.gyroscopeBias,
-      accelerometerBias: own.accelerometerBias, gyroscopeScale: own.gyroscopeScale, axleLever: own.axleLever,
-      antennaLever: own.antennaLever, positionLatency: own.positionLatency,
-      velocityLatency: own.velocityLatency,
-      speedScale: own.speedScale, coordinate: frame.coordinate(at: SIMD2(own.position.x, own.position.y)),
-      heading: normalizedDegrees(atan2(forward.x, forward.y).degrees))
+      accelerometerBias: own.accelerometerBias,
+      gyroscopeBiasDeviation: worstDeviation(ErrorState.gyroscopeBias),
+      accelerometerBiasDeviation: worstDeviation(ErrorState.accelerometerBias),
+      gyroscopeScale: own.gyroscopeScale, axleLever: own.axleLever, antennaLever: own.antennaLever,
+      positionLatency: own.positionLatency, velocityLatency: own.velocityLatency, speedScale: own.speedScale,
+      standing: stops.still, driving: stops.moving, lastState: lastState(frame))
+  }
+
+  private func lastState(_ frame: LocalFrame) -> NavigationCalibration.LastState {
+    let own = filter.state
+    let plane = worstDeviation(ErrorState.position, axes: 2)
+    // What neighbouring fixes have in common is no part of the covariance; see `radii`.
+    let common = (0.5).squareRoot() * receiver.deviation / parameters.radiusFactor
+    return NavigationCalibration.LastState(
+      coordinate: frame.coordinate(at: SIMD2(own.position.x, own.position.y)),
+      altitude: receiver.isEllipsoidal == nil ? nil : frameAltitude + own.position.z,
+      isAltitudeEllipsoidal: receiver.isEllipsoidal == true, attitude: own.attitude, velocity: own.velocity,
+      positionDeviation: hypot(plane, common),
+      heightDeviation: filter.covariance.variance(ErrorState.position + 2).squareRoot(),
+      velocityDeviation: worstDeviation(ErrorState.velocity),
+      tiltDeviation: worstDeviation(ErrorState.attitude, axes: 2),
+      headingDeviation: filter.covariance.variance(ErrorState.attitude + 2).squareRoot(),
+      sinceFix: sinceAccepted, isStopped: stops.isStopped(parameters))
+  }
+
+  /// One deviation of the least known of a vector's coordinates; of the first two only, of any direction in their plane.
+  private func worstDeviation(_ start: Int, axes: Int = 3) -> Double {
+    let covariance = filter.covariance
+    let (a, b) = (covariance.variance(start), covariance.variance(start + 1))
+    let plane = 0.5 * (a + b) + hypot(0.5 * (a - b), covariance[start, start + 1])
+    return max(plane, axes == 3 ? covariance.variance(start + 2) : 0).squareRoot()
   }
 
   /// Starts with what was kept as soon as the receiver knows a course.
@@ -78,19 +64,11 @@ extension NavigationFilter {
     let level = Quaternion.shortest(from: measured, to: up)
     let forward = level.rotate(kept.mounting.conjugate.rotate(Vector3(0, 1, 0)))
     let turn = atan2(velocity.y, velocity.x) - atan2(forward.y, forward.x)
-    var state = NominalState()
+    var state = NominalState(kept)
     state.position = position + velocity * (now - fix.time)
     state.velocity = velocity
     state.attitude = (Quaternion(angle: turn, axis: up) * level).normalized
-    state.mounting = kept.mounting
-    state.gyroscopeBias = rest.isKnown ? rest.rate : kept.gyroscopeBias
-    state.accelerometerBias = kept.accelerometerBias
-    state.gyroscopeScale = kept.gyroscopeScale
-    state.axleLever = kept.axleLever
-    state.antennaLever = kept.antennaLever
-    state.positionLatency = kept.positionLatency
-    state.velocityLatency = kept.velocityLatency
-    state.speedScale = kept.speedScale
+    if rest.isKnown { state.gyroscopeBias = rest.rate }
     filter.begin(
       state,
       deviations: Self.warmDeviations(fix, kept, wasAtRest: rest.isKnown, latency: parameters.latencyPrior))
@@ -120,5 +98,21 @@ extension NavigationFilter {
     deviations.set(ErrorState.gyroscopeScale, Vector3(repeating: 0.005))
     deviations[ErrorState.velocityLatency] = 0.05
     return deviations
+  }
+}
+
+extension NominalState {
+  /// What was kept of the device, without place, motion and attitude.
+  init(_ kept: NavigationCalibration) {
+    self.init()
+    mounting = kept.mounting
+    gyroscopeBias = kept.gyroscopeBias
+    accelerometerBias = kept.accelerometerBias
+    gyroscopeScale = kept.gyroscopeScale
+    axleLever = kept.axleLever
+    antennaLever = kept.antennaLever
+    positionLatency = kept.positionLatency
+    velocityLatency = kept.velocityLatency
+    speedScale = kept.speedScale
   }
 }

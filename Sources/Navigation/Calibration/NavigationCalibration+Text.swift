@@ -1,0 +1,172 @@
+internal import Bytes
+internal import Spatial
+
+/// Why a stored navigation calibration was not taken.
+public struct NavigationCalibrationError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// With the line and the remedy.
+  public var description: String
+}
+
+// A text of lines "key value ...", so that a person can read it. The first line is the version, the last a checksum over
+// all before it. Every key is there once, but for `made`; those of a later minor version are skipped.
+extension NavigationCalibration {
+  private static let firstLine = "odograph-navigation 1"
+
+  /// UTF-8 text; numbers keep every digit.
+  public var text: String {
+    var lines = [Self.firstLine]
+    if let made { lines.append("made \(made.nanoseconds)") }
+    func add(_ key: String, _ values: Double...) {
+      lines.append(key + values.map { " \($0)" }.joined())
+    }
+    func add(_ key: String, _ v: Vector3) { add(key, v.x, v.y, v.z) }
+    func add(_ key: String, _ q: Quaternion) { add(key, q.w, q.x, q.y, q.z) }
+    func add(_ key: String, _ s: Shaking) {
+      let (m, v) = (s.mean, s.variance)
+      add(key, s.seconds, m[0], m[1], m[2], m[3], v[0], v[1], v[2], v[3])
+    }
+    add("mounting", mounting)
+    add("mounting-deviation", mountingDeviation.x, mountingDeviation.y)
+    add("gyroscope-bias", gyroscopeBias)
+    add("accelerometer-bias", accelerometerBias)
+    add("bias-deviation", gyroscopeBiasDeviation, accelerometerBiasDeviation)
+    add("gyroscope-scale", gyroscopeScale)
+    add("axle-lever", axleLever)
+    add("antenna-lever", antennaLever)
+    add("latency", positionLatency, velocityLatency)
+    add("speed-scale", speedScale)
+    add("standing", standing)
+    add("driving", driving)
+    let last = lastState
+    add("coordinate", last.coordinate.latitude, last.coordinate.longitude)
+    let altitude = last.altitude.map { "\($0)" } ?? "-"
+    lines.append("altitude \(altitude) \(last.isAltitudeEllipsoidal ? "ellipsoid" : "sea")")
+    add("attitude", last.attitude)
+    add("velocity", last.velocity)
+    add(
+      "state-deviation", last.positionDeviation, last.heightDeviation, last.velocityDeviation,
+      last.tiltDeviation, last.headingDeviation)
+    add("since-fix", last.sinceFix)
+    lines.append("stopped \(last.isStopped ? "yes" : "no")")
+    let body = lines.joined(separator: "\n") + "\n"
+    return body + "crc \(String(CRC32.checksum(body.utf8), radix: 16))\n"
+  }
+
+  /// Reads what `text` wrote. What comes back is valid (`isValid`).
+  /// - Throws: `NavigationCalibrationError` naming the line.
+  public init(text: String) throws(NavigationCalibrationError) {
+    let lines = try CalibrationLines(text, version: Self.firstLine)
+    func vector(_ key: String) throws(NavigationCalibrationError) -> Vector3 {
+      let n = try lines.numbers(key, 3)
+      return Vector3(n[0], n[1], n[2])
+    }
+    func quaternion(_ key: String) throws(NavigationCalibrationError) -> Quaternion {
+      let n = try lines.numbers(key, 4)
+      return Quaternion(w: n[0], x: n[1], y: n[2], z: n[3])
+    }
+    func shaking(_ key: String) throws(NavigationCalibrationError) -> Shaking {
+      let n = try lines.numbers(key, 9)
+      return Shaking(
+        mean: SIMD4(n[1], n[2], n[3], n[4]), variance: SIMD4(n[5], n[6], n[7], n[8]), seconds: n[0])
+    }
+    let mountingDeviation = try lines.numbers("mounting-deviation", 2)
+    let biasDeviation = try lines.numbers("bias-deviation", 2)
+    let latency = try lines.numbers("latency", 2)
+    let coordinate = try lines.numbers("coordinate", 2)
+    let altitude = try lines.words("altitude", 2)
+    let deviation = try lines.numbers("state-deviation", 5)
+    self.init(
+      made: try lines.made(), mounting: try quaternion("mounting"),
+      mountingDeviation: SIMD2(mountingDeviation[0], mountingDeviation[1]),
+      gyroscopeBias: try vector("gyroscope-bias"), accelerometerBias: try vector("accelerometer-bias"),
+      gyroscopeBiasDeviation: biasDeviation[0], accelerometerBiasDeviation: biasDeviation[1],
+      gyroscopeScale: try vector("gyroscope-scale"), axleLever: try lines.numbers("axle-lever", 1)[0],
+      antennaLever: try vector("antenna-lever"), positionLatency: latency[0], velocityLatency: latency[1],
+      speedScale: try lines.numbers("speed-scale", 1)[0], standing: try shaking("standing"),
+      driving: try shaking("driving"),
+      lastState: LastState(
+        coordinate: Coordinate(latitude: coordinate[0], longitude: coordinate[1]),
+        altitude: altitude[0] == "-" ? nil : try lines.number(altitude[0], of: "altitude"),
+        isAltitudeEllipsoidal: try lines.choice(altitude[1], "ellipsoid", "sea", of: "altitude"),
+        attitude: try quaternion("attitude"), velocity: try vector("velocity"),
+        positionDeviation: deviation[0], heightDeviation: deviation[1], velocityDeviation: deviation[2],
+        tiltDeviation: deviation[3], headingDeviation: deviation[4],
+        sinceFix: try lines.numbers("since-fix", 1)[0],
+        isStopped: try lines.choice(try lines.words("stopped", 1)[0], "yes", "no", of: "stopped")))
+    guard isValid else {
+      throw NavigationCalibrationError(
+        description: "line 2 and following: numbers that no vehicle has; remove the file to start anew")
+    }
+  }
+}
+
+/// Lines "key value ..." between a version and a checksum.
+private struct CalibrationLines {
+  private var lines: [Substring: (number: Int, words: [Substring])] = [:]
+
+  init(_ text: String, version: String) throws(NavigationCalibrationError) {
+    // Lines are split by bytes: in a `Character` a carriage return would hide the line feed.
+    let all = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      .map { Substring($0) }
+    guard all.first == version[...] else {
+      throw NavigationCalibrationError(
+        description: "line 1: not a navigation calibration of this version; remove the file to start anew")
+    }
+    guard all.count > 2, all.last == "", let last = all.dropLast().last, last.hasPrefix("crc "),
+      UInt32(last.dropFirst(4), radix: 16)
+        == CRC32.checksum((all.dropLast(2).joined(separator: "\n") + "\n").utf8)
+    else {
+      throw NavigationCalibrationError(
+        description:
+          "line \(all.count): the checksum does not match, the file is damaged; remove it to start anew")
+    }
+    for (index, line) in all.enumerated().dropFirst().dropLast(2) {
+      let words = line.split(separator: " ")
+      guard let key = words.first else { continue }
+      guard lines.updateValue((index + 1, Array(words.dropFirst())), forKey: key) == nil else {
+        throw NavigationCalibrationError(
+          description: "line \(index + 1): \(key) is there twice; remove the file to start anew")
+      }
+    }
+  }
+
+  func words(_ key: String, _ count: Int) throws(NavigationCalibrationError) -> [Substring] {
+    guard let line = lines[key[...]] else {
+      throw NavigationCalibrationError(
+        description: "line \(lines.count + 2): there is no line \(key); remove the file to start anew")
+    }
+    guard line.words.count == count else { throw error(key, "needs \(count) values") }
+    return line.words
+  }
+
+  func numbers(_ key: String, _ count: Int) throws(NavigationCalibrationError) -> [Double] {
+    var numbers: [Double] = []
+    for word in try words(key, count) { numbers.append(try number(word, of: key)) }
+    return numbers
+  }
+
+  func number(_ word: Substring, of key: String) throws(NavigationCalibrationError) -> Double {
+    guard let value = Double(word), value.isFinite else { throw error(key, "\(word) is no number") }
+    return value
+  }
+
+  /// Whether the word is the first of two.
+  func choice(
+    _ word: Substring, _ first: String, _ second: String, of key: String
+  ) throws(NavigationCalibrationError) -> Bool {
+    guard word == first[...] || word == second[...] else { throw error(key, "needs \(first) or \(second)") }
+    return word == first[...]
+  }
+
+  func made() throws(NavigationCalibrationError) -> UTCTime? {
+    guard lines["made"] != nil else { return nil }
+    let word = try words("made", 1)[0]
+    guard let nanoseconds = Int64(word) else { throw error("made", "needs nanoseconds since 1970") }
+    return UTCTime(nanoseconds: nanoseconds)
+  }
+
+  private func error(_ key: String, _ what: String) -> NavigationCalibrationError {
+    let line = lines[key[...]].map { "line \($0.number): " } ?? ""
+    return NavigationCalibrationError(description: "\(line)\(key): \(what); remove the file to start anew")
+  }
+}
