@@ -96,10 +96,13 @@ enum PostgreSQLSchema {
     UNION ALL SELECT NULL, topic, coalesce(epoch, ''), coalesce(seq, hash)::text FROM added WHERE kind = 'track'
     """
 
+  /// The name of a prepared statement.
+  static let updateLatest = "odograph_latest"
+
   /// Takes positions as arrays of columns. An older one than the table has changes nothing. In order, so that two
   /// recorders that meet wait for each other and do not lock each other out.
-  static let updateLatest = """
-    INSERT INTO odograph.latest AS known (\(RecordingColumns.latest))
+  static let prepareLatest = """
+    PREPARE \(updateLatest) AS INSERT INTO odograph.latest AS known (\(RecordingColumns.latest))
       SELECT * FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::float8[], $6::float8[],
         $7::float8[], $8::float8[], $9::float8[], $10::float8[], $11::text[]) ORDER BY 1, 2
       ON CONFLICT (fleet, vehicle) DO UPDATE SET time = excluded.time, received = excluded.received,
