@@ -52,13 +52,24 @@ struct LatestPositions {
 
   init(_ messages: [RecordedMessage]) {
     var newest: [VehicleKey: Entry] = [:]
-    // A span lends its elements, where a loop copies them. From the end, as the newest come last: those before are looked
-    // up and no more. Of the same time the first counts.
+    // Member by member out of a span, as a copy of each message costs more than all else here. From the end, as the newest
+    // come last: those before are looked up and no more. Of the same time the first counts.
     let rows = messages.span
     for index in rows.indices.reversed() {
-      guard let fleet = rows[index].fleet, let vehicle = rows[index].vehicle,
-        let entry = Self.newest(of: rows[index], index)
-      else { continue }
+      let limit = rows[index].received.advanced(bySeconds: Double(Self.daysAhead) * 86_400)
+      var entry: Entry?
+      if let time = rows[index].fields.time, time <= limit, rows[index].fields.latitude != nil,
+        rows[index].kind == MessageKind.location.rawValue
+      {
+        entry = Entry(time: time, message: index)
+      }
+      if !rows[index].fixes.isEmpty {
+        for (place, fix) in rows[index].fixes.enumerated() where fix.time <= limit {
+          if let known = entry, known.time >= fix.time { continue }
+          entry = Entry(time: fix.time, message: index, fix: place)
+        }
+      }
+      guard let entry, let fleet = rows[index].fleet, let vehicle = rows[index].vehicle else { continue }
       let key = VehicleKey(fleet: fleet, vehicle: vehicle)
       if let known = newest[key], known.time > entry.time { continue }
       newest[key] = entry
@@ -66,19 +77,6 @@ struct LatestPositions {
     positions = newest.map { key, entry in
       Position(of: messages[entry.message], fix: entry.fix, key: key, time: entry.time)
     }
-  }
-
-  private static func newest(of message: RecordedMessage, _ index: Int) -> Entry? {
-    let limit = message.received.advanced(bySeconds: Double(daysAhead) * 86_400)
-    var entry: Entry?
-    if message.isLocation, let time = message.fields.time, time <= limit {
-      entry = Entry(time: time, message: index)
-    }
-    for (place, fix) in message.fixes.enumerated() where fix.time <= limit {
-      if let known = entry, known.time >= fix.time { continue }
-      entry = Entry(time: fix.time, message: index, fix: place)
-    }
-    return entry
   }
 
   /// In the order of `RecordingColumns.latest`, as arrays in PostgreSQL's binary form.

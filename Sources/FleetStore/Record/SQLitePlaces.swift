@@ -49,6 +49,8 @@ enum SQLitePlaces {
     try database.integer("SELECT 1 FROM pragma_module_list WHERE name = 'rtree'") == 1
   }
 
+  static let isVisited = "SELECT 1 FROM visits WHERE cell = ? LIMIT 1"
+
   static let insertVisit = "INSERT OR IGNORE INTO visits (cell, slot, fleet, vehicle) VALUES (?, ?, ?, ?)"
 
   static let insertPlace =

@@ -11,6 +11,7 @@ final class SQLiteTables {
   private var fix: StatementWriter
   private var latest: StatementWriter
   private var visit: StatementWriter
+  private var visited: Statement
   private var place: StatementWriter
   /// The last visit of each vehicle, which is there already.
   private var known: [VehicleKey: SQLitePlaces.Visit] = [:]
@@ -20,6 +21,7 @@ final class SQLiteTables {
     fix = StatementWriter(try database.prepare(SQLiteSchema.insertFix))
     latest = StatementWriter(try database.prepare(SQLiteSchema.updateLatest))
     visit = StatementWriter(try database.prepare(SQLitePlaces.insertVisit))
+    visited = try database.prepare(SQLitePlaces.isVisited)
     place = StatementWriter(try database.prepare(SQLitePlaces.insertPlace))
     self.database = database
   }
@@ -60,9 +62,13 @@ final class SQLiteTables {
   private func insert(_ one: SQLitePlaces.Visit, by vehicle: VehicleKey) throws(SQLiteError) {
     if known.count > MessageRecording.mostTopics { known.removeAll() }
     known[vehicle] = one
+    // Whether the R*Tree has a cell is asked where it is cheap.
+    visited.bind(1, one.cell)
+    let hasPlace = try visited.step()
+    visited.reset()
     visit.columns(of: one, by: vehicle)
     try visit.run()
-    guard database.changes > 0 else { return }
+    guard !hasPlace else { return }
     place.columns(ofCell: one.cell)
     try place.run()
   }
