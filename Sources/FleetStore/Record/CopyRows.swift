@@ -11,6 +11,21 @@ struct CopyRows: RowWriter {
     bytes.reserveCapacity(capacity)
   }
 
+  /// What arrays are of, by the number that the server's catalogue has for it (`pg_type.oid`).
+  enum ElementType: UInt32 {
+    case text = 25
+    case double = 701
+    case timestamp = 1184
+  }
+
+  /// Begins an array of one dimension in the binary form of parameters, whose elements have the form of a row's columns.
+  init(arrayOf type: ElementType, count: Int) {
+    bytes = []
+    bytes.reserveCapacity(20 + 16 * count)
+    // Dimensions, whether there may be nulls, the type, how many, and the first one's index.
+    for number in [1, 1, type.rawValue, UInt32(clamping: count), 1] { append(number) }
+  }
+
   mutating func beginRow(columns: Int) {
     count += 1
     append(UInt16(columns))

@@ -52,20 +52,26 @@ struct LatestPositions {
 
   init(_ messages: [RecordedMessage]) {
     var newest: [VehicleKey: Entry] = [:]
-    for (index, message) in messages.enumerated() {
-      guard let fleet = message.fleet, let vehicle = message.vehicle else { continue }
-      let limit = message.received.advanced(bySeconds: Double(Self.daysAhead) * 86_400)
+    // Member by member out of a span, as a copy of each message costs more than all else here. From the end, as the newest
+    // come last: those before are looked up and no more. Of the same time the first counts.
+    let rows = messages.span
+    for index in rows.indices.reversed() {
+      let limit = rows[index].received.advanced(bySeconds: Double(Self.daysAhead) * 86_400)
       var entry: Entry?
-      if message.isLocation, let time = message.fields.time, time <= limit {
+      if let time = rows[index].fields.time, time <= limit, rows[index].fields.latitude != nil,
+        rows[index].kind == MessageKind.location.rawValue
+      {
         entry = Entry(time: time, message: index)
       }
-      for (place, fix) in message.fixes.enumerated() where fix.time <= limit {
-        if let known = entry, known.time >= fix.time { continue }
-        entry = Entry(time: fix.time, message: index, fix: place)
+      if !rows[index].fixes.isEmpty {
+        for (place, fix) in rows[index].fixes.enumerated() where fix.time <= limit {
+          if let known = entry, known.time >= fix.time { continue }
+          entry = Entry(time: fix.time, message: index, fix: place)
+        }
       }
-      guard let entry else { continue }
+      guard let entry, let fleet = rows[index].fleet, let vehicle = rows[index].vehicle else { continue }
       let key = VehicleKey(fleet: fleet, vehicle: vehicle)
-      if let known = newest[key], known.time >= entry.time { continue }
+      if let known = newest[key], known.time > entry.time { continue }
       newest[key] = entry
     }
     positions = newest.map { key, entry in
@@ -73,28 +79,20 @@ struct LatestPositions {
     }
   }
 
-  /// In the order of `RecordingColumns.latest`, as arrays in PostgreSQL's text form.
-  var arrays: [String] {
-    func quoted(_ text: String) -> String {
-      // Names hold neither as a rule, and this is done for each vehicle of each batch.
-      guard text.utf8.contains(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) else {
-        return "\"\(text)\""
-      }
-      return "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
-    }
-    func array(_ value: (Position) -> String?) -> String {
-      "{" + positions.map { value($0) ?? "NULL" }.joined(separator: ",") + "}"
-    }
-    func number(_ value: @escaping (Position) -> Double?) -> String {
-      array { position in value(position).map { "\($0)" } }
-    }
-    func time(_ value: @escaping (Position) -> UTCTime) -> String {
-      array { "\"\(UTCTime(milliseconds: value($0).milliseconds).rfc3339)\"" }
+  /// In the order of `RecordingColumns.latest`, as arrays in PostgreSQL's binary form.
+  var arrays: [[UInt8]] {
+    func array(_ type: CopyRows.ElementType, _ element: (inout CopyRows, Position) -> Void) -> [UInt8] {
+      var elements = CopyRows(arrayOf: type, count: positions.count)
+      for position in positions { element(&elements, position) }
+      return elements.bytes
     }
     return [
-      array { quoted($0.fleet) }, array { quoted($0.vehicle) }, time(\.time), time(\.received),
-      number(\.latitude), number(\.longitude), number(\.altitude), number(\.accuracy), number(\.speed),
-      number(\.course), array { $0.source.rawValue },
+      array(.text) { $0.text($1.fleet) }, array(.text) { $0.text($1.vehicle) },
+      array(.timestamp) { $0.timestamp($1.time) }, array(.timestamp) { $0.timestamp($1.received) },
+      array(.double) { $0.double($1.latitude) }, array(.double) { $0.double($1.longitude) },
+      array(.double) { $0.double($1.altitude) }, array(.double) { $0.double($1.accuracy) },
+      array(.double) { $0.double($1.speed) }, array(.double) { $0.double($1.course) },
+      array(.text) { $0.text($1.source.rawValue) },
     ]
   }
 }

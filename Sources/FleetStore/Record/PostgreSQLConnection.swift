@@ -113,6 +113,26 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     return try rows()
   }
 
+  /// Runs a prepared statement with parameters in binary form.
+  func run(prepared name: String, _ parameters: [[UInt8]]) throws(PostgreSQLError) {
+    let bytes = parameters.flatMap(\.self)
+    let lengths = parameters.map { Int32(clamping: $0.count) }
+    let formats = parameters.map { _ in Int32(1) }
+    let isSent = unsafe bytes.withUnsafeBytes { buffer in
+      var values: [UnsafePointer<CChar>?] = unsafe []
+      var offset = 0
+      for parameter in parameters {
+        unsafe values.append(
+          buffer.baseAddress?.advanced(by: offset).assumingMemoryBound(to: CChar.self))
+        offset += parameter.count
+      }
+      return unsafe PQsendQueryPrepared(
+        handle, name, Int32(parameters.count), values, lengths, formats, 0)
+    }
+    guard isSent == 1 else { throw unsafe error(nil) }
+    _ = try rows()
+  }
+
   /// The rows of the last of the commands that were sent, or the first error of one of them.
   private func rows() throws(PostgreSQLError) -> Rows {
     var last: OpaquePointer?

@@ -16,6 +16,8 @@ final class PostgreSQLStore: MessageStore {
   /// Those that have their partitions, as far as this knows.
   private var days: Set<Day> = []
   private let partitioned: PartitionedDays
+  /// On this connection.
+  private var isLatestPrepared = false
 
   init(address: String, partitioned: PartitionedDays = PartitionedDays()) {
     self.address = address
@@ -26,6 +28,7 @@ final class PostgreSQLStore: MessageStore {
   func open() throws(FleetError) {
     connection = nil
     days = []
+    isLatestPrepared = false
     do throws(PostgreSQLError) {
       connection = try PostgreSQLConnection(address)
       try prepare()
@@ -92,8 +95,10 @@ final class PostgreSQLStore: MessageStore {
     of messages: [RecordedMessage], where isWanted: (RecordedMessage) -> Bool
   ) throws(PostgreSQLError) {
     var rows = CopyRows()
-    for message in messages where !message.fixes.isEmpty && isWanted(message) {
-      rows.append(fixesOf: message)
+    // Spans lend their elements, where loops copy them.
+    let span = messages.span
+    for index in span.indices where !span[index].fixes.isEmpty && isWanted(span[index]) {
+      rows.append(fixesOf: span[index])
     }
     guard rows.count > 0 else { return }
     rows.finish()
@@ -103,7 +108,8 @@ final class PostgreSQLStore: MessageStore {
 
   private static func rows(of messages: [RecordedMessage]) -> [UInt8] {
     var rows = CopyRows(reserving: messages.count * 500)
-    for message in messages { rows.append(message) }
+    let span = messages.span
+    for index in span.indices { rows.append(span[index]) }
     rows.finish()
     return rows.bytes
   }
@@ -170,17 +176,17 @@ final class PostgreSQLStore: MessageStore {
     var wanted: Set<Day> = []
     // Nearly all are of the day of the one before.
     var last: Day?
-    func observe(_ time: UTCTime, of message: RecordedMessage) {
+    func observe(_ time: UTCTime, receivedAt received: UTCTime) {
       let day = Day(time)
       guard day != last else { return }
       last = day
-      if !days.contains(day), partitioned.contains(day, receivedOn: Day(message.received)) {
-        wanted.insert(day)
-      }
+      if !days.contains(day), partitioned.contains(day, receivedOn: Day(received)) { wanted.insert(day) }
     }
-    for message in messages {
-      if let time = message.fields.time { observe(time, of: message) }
-      for fix in message.fixes { observe(fix.time, of: message) }
+    let span = messages.span
+    for index in span.indices {
+      if let time = span[index].fields.time { observe(time, receivedAt: span[index].received) }
+      guard !span[index].fixes.isEmpty else { continue }
+      for fix in span[index].fixes { observe(fix.time, receivedAt: span[index].received) }
     }
     for day in wanted.sorted() {
       try connection?.run("BEGIN; SELECT pg_advisory_xact_lock(\(PostgreSQLSchema.lock))")
@@ -233,7 +239,9 @@ final class PostgreSQLStore: MessageStore {
   private func updateLatest(of messages: [RecordedMessage]) throws(PostgreSQLError) {
     let latest = LatestPositions(messages)
     guard !latest.positions.isEmpty else { return }
-    try connection?.run(PostgreSQLSchema.updateLatest, latest.arrays)
+    if !isLatestPrepared { try connection?.run(PostgreSQLSchema.prepareLatest) }
+    isLatestPrepared = true
+    try connection?.run(prepared: PostgreSQLSchema.updateLatest, latest.arrays)
   }
 
   private func failure(_ operation: String, _ error: PostgreSQLError) -> FleetError {

@@ -35,16 +35,17 @@ struct SQLiteExpiry {
         rows += try delete(from: table, vehicle: vehicle, fleet: fleet, database)
       }
     }
+    let slot = SQLitePlaces.slot
     try database.execute(
       """
       DELETE FROM latest WHERE received < \(limit) OR (time >= \(believed.lowerBound) AND time < \(limit));
-      DELETE FROM places WHERE until < \(limit / SQLitePlaces.slot) AND since >= \(believed.lowerBound / SQLitePlaces.slot);
-      DELETE FROM places WHERE (since < \(believed.lowerBound / SQLitePlaces.slot)
-          OR since > \(believed.upperBound / SQLitePlaces.slot))
-        AND NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.vehicle = places.vehicle AND m.fleet = places.fleet
-          AND m.time >= slot * \(SQLitePlaces.slot) AND m.time < (slot + 1) * \(SQLitePlaces.slot))
-        AND NOT EXISTS (SELECT 1 FROM fixes AS f WHERE f.vehicle = places.vehicle AND f.fleet = places.fleet
-          AND f.time >= slot * \(SQLitePlaces.slot) AND f.time < (slot + 1) * \(SQLitePlaces.slot));
+      DELETE FROM visits WHERE slot < \(limit / slot) AND slot >= \(believed.lowerBound / slot);
+      DELETE FROM visits WHERE (slot < \(believed.lowerBound / slot) OR slot > \(believed.upperBound / slot))
+        AND NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.vehicle = visits.vehicle AND m.fleet = visits.fleet
+          AND m.time >= slot * \(slot) AND m.time < (slot + 1) * \(slot))
+        AND NOT EXISTS (SELECT 1 FROM fixes AS f WHERE f.vehicle = visits.vehicle AND f.fleet = visits.fleet
+          AND f.time >= slot * \(slot) AND f.time < (slot + 1) * \(slot));
+      DELETE FROM places WHERE NOT EXISTS (SELECT 1 FROM visits WHERE cell = places.id);
       """)
     return StoreExpiry(rows: rows)
   }

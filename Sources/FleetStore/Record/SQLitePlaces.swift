@@ -1,63 +1,47 @@
-internal import Bytes
 internal import Fleet
 internal import SQLite
 internal import Spatial
 internal import Telemetry
 
-/// Finds positions by region and time in SQLite: an R*Tree of where vehicles were.
+/// Finds positions by region and time in SQLite: an R*Tree of the cells in which vehicles were, and a table of which
+/// vehicle was in which of them when.
 ///
-/// An entry is a vehicle in a cell of a fiftieth of a degree within ten minutes, so that a drive makes one entry for
-/// tens of positions: an entry for each would cost more than the row. The positions of an entry come out of the index
-/// by vehicle and time. Entries are known by a hash of what they are, so that each is there once, whoever makes it.
+/// A cell is a fiftieth of a degree, a visit is a vehicle in a cell within ten minutes, so that a drive makes one for tens
+/// of positions. The positions of a visit come out of the index by vehicle and time. The R*Tree knows nothing of times
+/// and vehicles: an entry costs some 20 µs of processor time, more than the row of a message, and one of a visit some 5.
 enum SQLitePlaces {
-  /// Milliseconds: slots are numbers that the R*Tree's 32-bit coordinates hold exactly.
+  /// Milliseconds of ten minutes.
   static let slot: Int64 = 600_000
   /// Cells in a degree.
   static let cells = 50.0
+  /// Between the numbers of cells that are neighbours in latitude: more than there are around the Earth.
+  static let stride: Int64 = 20_000
 
-  struct Place: Hashable {
-    var vehicle: VehicleKey
+  struct Visit: Hashable {
+    /// Of the cell: rows from the south pole times `stride`, and columns from the antimeridian.
+    var cell: Int64
     /// Of ten minutes since 1970.
     var slot: Int64
-    /// From the south pole.
-    var row: Int64
-    /// From the antimeridian.
-    var column: Int64
-
-    init(vehicle: VehicleKey, slot: Int64, row: Int64, column: Int64) {
-      (self.vehicle, self.slot, self.row, self.column) = (vehicle, slot, row, column)
-    }
 
     /// The same arithmetic as in the views: a position must fall into the cell that it was filed under.
-    init(vehicle: VehicleKey, time: UTCTime, latitude: Double, longitude: Double) {
-      self.init(
-        vehicle: vehicle, slot: time.milliseconds / SQLitePlaces.slot,
-        row: Int64((latitude + 90) * cells), column: Int64((longitude + 180) * cells))
+    init(time: UTCTime, latitude: Double, longitude: Double) {
+      cell = Int64((latitude + 90) * cells) * SQLitePlaces.stride + Int64((longitude + 180) * cells)
+      slot = time.milliseconds / SQLitePlaces.slot
     }
 
-    /// Visits the place of each of a message's positions.
+    /// Hands over the visits of a message's positions.
     static func forEach(
-      of message: RecordedMessage, _ body: (Place) throws(SQLiteError) -> Void
+      of message: RecordedMessage, _ body: (Visit) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
-      guard let fleet = message.fleet, let vehicle = message.vehicle else { return }
-      let key = VehicleKey(fleet: fleet, vehicle: vehicle)
       for fix in message.fixes {
         try body(
-          Place(
-            vehicle: key, time: fix.time, latitude: fix.coordinate.latitude,
-            longitude: fix.coordinate.longitude))
+          Visit(time: fix.time, latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude))
       }
       if message.isLocation, let time = message.fields.time, let latitude = message.fields.latitude,
         let longitude = message.fields.longitude
       {
-        try body(Place(vehicle: key, time: time, latitude: latitude, longitude: longitude))
+        try body(Visit(time: time, latitude: latitude, longitude: longitude))
       }
-    }
-
-    var identity: Int64 {
-      Int64(
-        bitPattern: FNV1a.hash64(
-          Array("\(vehicle.fleet)\0\(vehicle.vehicle)\0\(slot)\0\(row)\0\(column)".utf8)))
     }
   }
 
@@ -65,24 +49,16 @@ enum SQLitePlaces {
     try database.integer("SELECT 1 FROM pragma_module_list WHERE name = 'rtree'") == 1
   }
 
-  static let insert = """
-    INSERT OR IGNORE INTO places (id, south, north, west, east, since, until, fleet, vehicle, slot, row, col)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    """
+  static let isVisited = "SELECT 1 FROM visits WHERE cell = ? LIMIT 1"
 
-  /// Whether there are positions and no places: after the step from the version before.
-  static let isUnfilled = """
-    SELECT EXISTS (SELECT 1 FROM latest) AND NOT EXISTS (SELECT 1 FROM places)
-    """
+  static let insertVisit = "INSERT OR IGNORE INTO visits (cell, slot, fleet, vehicle) VALUES (?, ?, ?, ?)"
 
-  /// The places of the positions that are there.
-  static let former = """
-    SELECT DISTINCT fleet, vehicle, time / \(slot), \(row), \(column)
-      FROM positions WHERE fleet IS NOT NULL AND vehicle IS NOT NULL AND time IS NOT NULL
-    """
+  static let insertPlace =
+    "INSERT OR IGNORE INTO places (id, south, north, west, east) VALUES (?, ?, ?, ?, ?)"
 
-  private static let row = "CAST((latitude + 90) * \(cells) AS INTEGER)"
-  private static let column = "CAST((longitude + 180) * \(cells) AS INTEGER)"
+  private static let cell = """
+    CAST((latitude + 90) * \(cells) AS INTEGER) * \(stride) + CAST((longitude + 180) * \(cells) AS INTEGER)
+    """
 
   /// The step to version 3: `latest`, places, and what tracks say beside positions.
   static let step = """
@@ -110,46 +86,57 @@ enum SQLitePlaces {
         WHERE fleet IS NOT NULL AND vehicle IS NOT NULL
           AND time <= (SELECT max(received) FROM messages) + \(LatestPositions.daysAhead) * 86400000
         GROUP BY vehicle, fleet;
-    -- In which cells of 0.02 degrees a vehicle was, and in which ten minutes: south ... east in degrees; since and until
-    -- are both the number of the ten minutes since 1970.
-    CREATE VIRTUAL TABLE places USING rtree(
-      id, south, north, west, east, since, until, +fleet TEXT, +vehicle TEXT, +slot INTEGER, +row INTEGER,
-      +col INTEGER);
+    -- The cells of 0.02 degrees in which vehicles were: south ... east in degrees.
+    CREATE VIRTUAL TABLE places USING rtree(id, south, north, west, east);
+    -- Which vehicle was in which of them in which ten minutes, counted from 1970.
+    CREATE TABLE visits (
+      cell INTEGER NOT NULL, slot INTEGER NOT NULL, fleet TEXT NOT NULL, vehicle TEXT NOT NULL,
+      PRIMARY KEY (cell, slot, vehicle, fleet)
+    ) WITHOUT ROWID;
+    INSERT INTO visits (cell, slot, vehicle, fleet)
+      SELECT DISTINCT \(cell), time / \(slot), vehicle, fleet
+        FROM positions WHERE fleet IS NOT NULL AND vehicle IS NOT NULL AND time IS NOT NULL
+        ORDER BY 1, 2, 3, 4;
+    INSERT INTO places
+      SELECT cell, cell / \(stride) / \(cells) - 90, (cell / \(stride) + 1) / \(cells) - 90,
+          cell % \(stride) / \(cells) - 180, (cell % \(stride) + 1) / \(cells) - 180
+        FROM (SELECT DISTINCT cell FROM visits);
     -- To be asked with bounds for south, north, west, east, since and until; then for the position itself.
     CREATE VIEW positions_by_place AS
       SELECT positions.fleet, positions.vehicle, positions.time, latitude, longitude, accuracy, speed, course,
-          'location' AS source, altitude, south, north, west, east, since, until
-        FROM places CROSS JOIN messages AS positions ON \(joined) AND kind = 'location' AND latitude IS NOT NULL
+          'location' AS source, altitude, south, north, west, east, slot AS since, slot AS until
+        FROM places CROSS JOIN visits ON visits.cell = places.id
+          CROSS JOIN messages AS positions ON \(joined) AND kind = 'location' AND latitude IS NOT NULL
       UNION ALL
       SELECT positions.fleet, positions.vehicle, positions.time, latitude, longitude, accuracy, speed, NULL,
-          'track', altitude, south, north, west, east, since, until
-        FROM places CROSS JOIN fixes AS positions ON \(joined);
+          'track', altitude, south, north, west, east, slot, slot
+        FROM places CROSS JOIN visits ON visits.cell = places.id
+          CROSS JOIN fixes AS positions ON \(joined);
     """
 
   private static let joined = """
-    positions.vehicle = places.vehicle AND positions.fleet = places.fleet
+    positions.vehicle = visits.vehicle AND positions.fleet = visits.fleet
           AND positions.time >= slot * \(slot) AND positions.time < (slot + 1) * \(slot)
-          AND \(row) = places.row AND \(column) = places.col
+          AND \(cell) = visits.cell
     """
 }
 
 extension StatementWriter {
-  /// In the order of `SQLitePlaces.insert`.
-  mutating func columns(of place: SQLitePlaces.Place) {
-    let (south, west) = (
-      Double(place.row) / SQLitePlaces.cells - 90, Double(place.column) / SQLitePlaces.cells - 180
-    )
-    bigint(place.identity)
-    double(south)
-    double(south + 1 / SQLitePlaces.cells)
-    double(west)
-    double(west + 1 / SQLitePlaces.cells)
-    bigint(place.slot)
-    bigint(place.slot)
-    text(place.vehicle.fleet)
-    text(place.vehicle.vehicle)
-    bigint(place.slot)
-    bigint(place.row)
-    bigint(place.column)
+  /// In the order of `SQLitePlaces.insertVisit`.
+  mutating func columns(of visit: SQLitePlaces.Visit, by vehicle: VehicleKey) {
+    bigint(visit.cell)
+    bigint(visit.slot)
+    text(vehicle.fleet)
+    text(vehicle.vehicle)
+  }
+
+  /// In the order of `SQLitePlaces.insertPlace`.
+  mutating func columns(ofCell cell: Int64) {
+    let (row, column) = (Double(cell / SQLitePlaces.stride), Double(cell % SQLitePlaces.stride))
+    bigint(cell)
+    double(row / SQLitePlaces.cells - 90)
+    double((row + 1) / SQLitePlaces.cells - 90)
+    double(column / SQLitePlaces.cells - 180)
+    double((column + 1) / SQLitePlaces.cells - 180)
   }
 }

@@ -24,10 +24,7 @@ final class SQLiteStore: MessageStore {
       // A reader that copies the file or a backup may hold the lock for a while.
       let database = try Database(path: path, access: .create, busyTimeout: .seconds(10))
       refusal = try Self.prepare(database)
-      if refusal == nil {
-        tables = try SQLiteTables(database)
-        try tables?.fillPlaces()
-      }
+      if refusal == nil { tables = try SQLiteTables(database) }
     } catch {
       throw failure("open", error)
     }
@@ -74,7 +71,7 @@ final class SQLiteStore: MessageStore {
   func expire(before day: Day, today: Day) throws(FleetError) -> StoreExpiry {
     if tables == nil { try open() }
     guard let tables else { return StoreExpiry() }
-    do throws(SQLiteError) { return try SQLiteExpiry(before: day, today: today).run(tables.database) } catch {
+    do throws(SQLiteError) { return try tables.expire(SQLiteExpiry(before: day, today: today)) } catch {
       self.tables = nil
       throw failure("delete from", error)
     }

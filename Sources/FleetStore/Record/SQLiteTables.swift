@@ -10,15 +10,19 @@ final class SQLiteTables {
   private var message: StatementWriter
   private var fix: StatementWriter
   private var latest: StatementWriter
+  private var visit: StatementWriter
+  private var visited: Statement
   private var place: StatementWriter
-  /// The place that each vehicle was at last, which is there already.
-  private var known: [VehicleKey: SQLitePlaces.Place] = [:]
+  /// The last visit of each vehicle, which is there already.
+  private var known: [VehicleKey: SQLitePlaces.Visit] = [:]
 
   init(_ database: consuming Database) throws(SQLiteError) {
     message = StatementWriter(try database.prepare(SQLiteSchema.insertMessage))
     fix = StatementWriter(try database.prepare(SQLiteSchema.insertFix))
     latest = StatementWriter(try database.prepare(SQLiteSchema.updateLatest))
-    place = StatementWriter(try database.prepare(SQLitePlaces.insert))
+    visit = StatementWriter(try database.prepare(SQLitePlaces.insertVisit))
+    visited = try database.prepare(SQLitePlaces.isVisited)
+    place = StatementWriter(try database.prepare(SQLitePlaces.insertPlace))
     self.database = database
   }
 
@@ -26,18 +30,9 @@ final class SQLiteTables {
   func insert(_ messages: [RecordedMessage]) throws(SQLiteError) -> Int {
     try database.transaction { () throws(SQLiteError) in
       var added = 0
-      for recorded in messages {
-        message.columns(of: recorded)
-        message.payload(of: recorded)
-        try message.run()
-        guard database.changes > 0 else { continue }
-        added += 1
-        for (place, one) in recorded.fixes.enumerated() {
-          fix.columns(of: one, at: place, in: recorded)
-          try fix.run()
-        }
-        try SQLitePlaces.Place.forEach(of: recorded) { one throws(SQLiteError) in try insert(one) }
-      }
+      // A span lends its elements, where a loop copies them.
+      let rows = messages.span
+      for index in rows.indices where try insert(rows[index]) { added += 1 }
       for position in LatestPositions(messages).positions {
         latest.columns(of: position)
         try latest.run()
@@ -46,28 +41,42 @@ final class SQLiteTables {
     }
   }
 
-  private func insert(_ one: SQLitePlaces.Place) throws(SQLiteError) {
-    guard known.updateValue(one, forKey: one.vehicle) != one else { return }
+  /// Returns false where the message is there already.
+  private func insert(_ recorded: RecordedMessage) throws(SQLiteError) -> Bool {
+    message.columns(of: recorded)
+    message.payload(of: recorded)
+    try message.run()
+    guard database.changes > 0 else { return false }
+    for (place, one) in recorded.fixes.enumerated() {
+      fix.columns(of: one, at: place, in: recorded)
+      try fix.run()
+    }
+    guard let fleet = recorded.fleet, let vehicle = recorded.vehicle else { return true }
+    let key = VehicleKey(fleet: fleet, vehicle: vehicle)
+    try SQLitePlaces.Visit.forEach(of: recorded) { one throws(SQLiteError) in
+      if known[key] != one { try insert(one, by: key) }
+    }
+    return true
+  }
+
+  private func insert(_ one: SQLitePlaces.Visit, by vehicle: VehicleKey) throws(SQLiteError) {
     if known.count > MessageRecording.mostTopics { known.removeAll() }
-    place.columns(of: one)
+    known[vehicle] = one
+    // Whether the R*Tree has a cell is asked where it is cheap.
+    visited.bind(1, one.cell)
+    let hasPlace = try visited.step()
+    visited.reset()
+    visit.columns(of: one, by: vehicle)
+    try visit.run()
+    guard !hasPlace else { return }
+    place.columns(ofCell: one.cell)
     try place.run()
   }
 
-  /// Makes the places of a recording that had none before, all or none.
-  func fillPlaces() throws(SQLiteError) {
-    guard try database.integer(SQLitePlaces.isUnfilled) == 1 else { return }
-    try database.transaction { () throws(SQLiteError) in
-      var rows = try database.prepare(SQLitePlaces.former, isPersistent: false)
-      while try rows.step() {
-        guard let fleet = rows.text(0), let vehicle = rows.text(1), let slot = rows.integer(2),
-          let row = rows.integer(3), let column = rows.integer(4)
-        else { continue }
-        place.columns(
-          of: SQLitePlaces.Place(
-            vehicle: VehicleKey(fleet: fleet, vehicle: vehicle), slot: slot, row: row, column: column))
-        try place.run()
-      }
-    }
+  /// Deletes what is too old. What is known to be there may be gone then.
+  func expire(_ expiry: SQLiteExpiry) throws(SQLiteError) -> StoreExpiry {
+    known.removeAll()
+    return try expiry.run(database)
   }
 }
 

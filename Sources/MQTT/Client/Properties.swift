@@ -161,7 +161,8 @@ struct StringCache {
   mutating func string(_ pointer: UnsafePointer<CChar>) -> String {
     let count = unsafe strlen(pointer)
     let bytes = unsafe UnsafeRawBufferPointer(start: pointer, count: count)
-    let hash = unsafe FNV1a.hash64(bytes)
+    // Of a span: the form for any sequence is not specialized here, which makes each byte a call by a table.
+    let hash = unsafe FNV1a.hash64(bytes.bindMemory(to: UInt8.self).span)
     let place = Int(truncatingIfNeeded: hash ^ (hash >> 32)) & (entries.count - 1)
     if let entry = entries[place], entry.utf8.count == count, unsafe Self.equal(entry, bytes) { return entry }
     let string = unsafe String(decoding: bytes, as: UTF8.self)

@@ -145,6 +145,7 @@ import Testing
     )
     .compactMap { $0[3] }
     #expect(plan.contains { $0.contains("VIRTUAL TABLE INDEX") && !$0.hasSuffix("2:") }, "\(plan)")
+    #expect(plan.contains { $0.contains("SEARCH visits USING PRIMARY KEY (cell=? AND slot>?)") }, "\(plan)")
     #expect(plan.contains { $0.contains("SEARCH positions USING INDEX messages_identity") }, "\(plan)")
     #expect(plan.contains { $0.contains("SEARCH positions USING INDEX fixes_time") }, "\(plan)")
   }

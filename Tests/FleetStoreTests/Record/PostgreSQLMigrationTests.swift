@@ -8,7 +8,7 @@ import Testing
 @Suite struct PostgreSQLMigrationTests {
   @Test(.needs(.postgreSQL)) func versionTwoBecomesVersionThree() throws {
     let server = try PostgreSQLFixture()
-    _ = try server.query(FormerPostgreSQL.versionTwo + FormerPostgreSQL.rows)
+    _ = try server.query(FormerPostgreSQL.versionTwo() + FormerPostgreSQL.rows)
     _ = try server.query(
       "CREATE ROLE reader; GRANT SELECT ON odograph.messages, odograph.positions TO reader; "
         + "GRANT USAGE ON SCHEMA odograph TO reader")
@@ -45,7 +45,7 @@ import Testing
 
   @Test(.needs(.postgreSQL)) func whatStandsOnTheOldTablesStopsItAndNothingIsLost() throws {
     let server = try PostgreSQLFixture()
-    _ = try server.query(FormerPostgreSQL.versionTwo + FormerPostgreSQL.rows)
+    _ = try server.query(FormerPostgreSQL.versionTwo() + FormerPostgreSQL.rows)
     _ = try server.query("CREATE VIEW mine AS SELECT topic FROM odograph.messages")
     let store = PostgreSQLStore(address: server.url)
     #expect { try store.open() } throws: { "\($0)".contains("view mine depends on") }
@@ -59,7 +59,7 @@ import Testing
 
   @Test(.needs(.postgreSQL)) func versionOneTheSame() throws {
     let server = try PostgreSQLFixture()
-    _ = try server.query(FormerPostgreSQL.versionTwo + FormerPostgreSQL.rows)
+    _ = try server.query(FormerPostgreSQL.versionTwo() + FormerPostgreSQL.rows)
     _ = try server.query(
       """
       DROP INDEX odograph.messages_identity, odograph.messages_timeless;

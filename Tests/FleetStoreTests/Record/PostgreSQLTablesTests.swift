@@ -44,7 +44,12 @@ import Testing
     _ = try store.store(Rows.of([ahead, Rows.location(2, at: 20, latitude: 50)]))
     #expect(try server.query(newest) == [["van", "52", "31.000000", "track"]])
     #expect(try server.query("SELECT count(*) FROM odograph.messages WHERE kind = 'location'") == [["5"]])
-    // Names that mean something in an array's text.
+    // Of two with the same time the first counts.
+    let twins = [Rows.location("twin", 1, at: 5, latitude: 7), Rows.location("twin", 2, at: 5, latitude: 8)]
+    for _ in 0..<2 { _ = try store.store(Rows.of(twins)) }
+    #expect(try server.query("SELECT latitude FROM odograph.latest WHERE vehicle = 'twin'") == [["7"]])
+    _ = try server.query("DELETE FROM odograph.latest WHERE vehicle = 'twin'")
+    // Names that mean something in SQL.
     let names = [#"a"b"#, #"c\d"#, "{e,f}", "NULL", "ü'"]
     _ = try store.store(Rows.of(names.enumerated().map { Rows.location($1, 1, at: Double($0)) }))
     #expect(
@@ -64,6 +69,11 @@ import Testing
         "messages_default",
       ])
     #expect(try server.query("SELECT count(*) FROM odograph.messages_default") == [["5"]])
+    // And within a day the hours.
+    #expect(
+      try server.query(
+        "SELECT tablename FROM pg_indexes WHERE tablename LIKE '%_20261121' AND indexdef LIKE '%USING brin%' ORDER BY 1"
+      ) == [["fixes_20261121"], ["messages_20261121"]])
     let plan = try server.query(
       """
       EXPLAIN SELECT * FROM odograph.positions

@@ -41,10 +41,11 @@ import Testing
       Rows.location($0 + 1, at: Double($0), latitude: 48.001 + Double($0) * 1.6e-5)
     }
     for _ in 0..<2 { _ = try store.store(Rows.of(drive)) }
-    #expect(try reader.rows("SELECT count(*) FROM places") == [["1"]])
+    #expect(try reader.rows("SELECT count(*) FROM visits") == [["1"]])
     store.close()
     try store.open()
     _ = try store.store(Rows.of([Rows.location(700, at: 599.5, latitude: 48.005)]))
+    #expect(try reader.rows("SELECT count(*) FROM visits") == [["1"]])
     #expect(try reader.rows("SELECT count(*) FROM places") == [["1"]])
     #expect(
       try reader.rows("SELECT count(*) FROM positions_by_place WHERE south <= 48.01 AND north >= 48") == [
@@ -80,6 +81,7 @@ import Testing
         == [["van", "48.5"], ["van", "49.5"], ["car", "50.5"]])
     // The same position again makes no second place.
     _ = try store.store(Rows.of([Rows.location(9, at: 0, latitude: 48.5, longitude: 11)]))
+    #expect(try reader.rows("SELECT count(*) FROM visits") == [["4"]])
     #expect(try reader.rows("SELECT count(*) FROM places") == [["4"]])
   }
 
@@ -104,8 +106,13 @@ import Testing
         == [["lost", "1"], ["van", "5"], ["van", "6"]])
     #expect(try reader.rows("SELECT vehicle FROM latest ORDER BY 1") == [["lost"], ["van"]])
     #expect(try reader.rows("SELECT count(*) FROM fixes") == [["0"]])
-    #expect(try reader.rows("SELECT vehicle FROM places ORDER BY 1") == [["lost"], ["van"], ["van"]])
+    #expect(try reader.rows("SELECT vehicle FROM visits ORDER BY 1") == [["lost"], ["van"], ["van"]])
+    let cells = try reader.rows("SELECT DISTINCT cell FROM visits ORDER BY 1")
+    #expect(try reader.rows("SELECT id FROM places ORDER BY 1") == cells)
     #expect(try store.expire(before: limit, today: today) == StoreExpiry())
+    // What comes from then after all is found again.
+    _ = try store.store(Rows.of([Rows.location("bus", 7000, at: -92 * Rows.day + 5999)]))
+    #expect(try reader.rows("SELECT count(*) FROM positions_by_place WHERE vehicle = 'bus'") == [["1"]])
   }
 
   @Test func retentionLooksEachHour() {

@@ -76,14 +76,22 @@ double publish_minimal(const char *host, int port, int qos, int window, int coun
   return publish(host, port, "minimal-publisher", qos, window, 0, count, &message, NULL);
 }
 
+// To and fro within half a degree, in units of 1e-8 degrees.
+static int swing(long distance) {
+  long rest = distance % 100000000;
+  return (int)(rest < 50000000 ? rest : 100000000 - rest);
+}
+
+// A hundred vehicles at 20 m/s, each of which reports every ten seconds.
 static void compose_location(struct message *message, int number) {
+  long vehicle = number % 100, step = number / 100;
   snprintf(message->topic, sizeof message->topic, "odograph/v1/bench/van-%02d/location", number % 100);
   message->size = snprintf(message->payload, sizeof message->payload,
-      "{\"time\":\"2026-11-21T%02d:%02d:%02d.%03dZ\",\"latitude\":48.%08d,\"longitude\":11.%08d,"
-      "\"altitude\":520.25,\"horizontalAccuracy\":2.50,\"speed\":13.375,\"course\":271.25,"
+      "{\"time\":\"2026-11-%02dT%02d:%02d:%02d.%03dZ\",\"latitude\":48.%08d,\"longitude\":11.%08d,"
+      "\"altitude\":520.25,\"horizontalAccuracy\":2.50,\"speed\":20.125,\"course\":271.25,"
       "\"epoch\":\"9f3a61c2d4e5\",\"seq\":%d}",
-      number / 3600000 % 24, number / 60000 % 60, number / 1000 % 60, number % 1000, number % 100000000,
-      number % 99999999, number / 100);
+      1 + number / 864000 % 28, number / 36000 % 24, number / 600 % 60, number / 10 % 60, number % 10 * 100,
+      swing(step * 160000 + vehicle * 7919000), swing(step * 110000 + vehicle * 3571000), number / 100);
 }
 
 double publish_fleet(const char *host, int port, int qos, int window, int first, int count) {

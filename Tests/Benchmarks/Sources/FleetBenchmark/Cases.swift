@@ -31,7 +31,7 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
 
 @MainActor func myself(_ arguments: String...) -> [String] { ["/proc/self/exe", "--child"] + arguments }
 
-private func record(_ port: String, _ client: String, _ count: Int, _ store: String) -> [String] {
+@MainActor private func record(_ port: String, _ client: String, _ count: Int, _ store: String) -> [String] {
   odograph("record", port: port, ["--client-id", client, "--count", "\(count)", "--quiet", store])
 }
 
@@ -44,6 +44,7 @@ private func record(_ port: String, _ client: String, _ count: Int, _ store: Str
   let database = PostgreSQL(in: directory)
   if database == nil { complain("no PostgreSQL is installed: record-postgresql is left out") }
   defer { database?.end() }
+  let places = database?.database("places", with: "postgis")
   for round in 1...max(1, rounds) {
     run("record", "minimal-c", client: "minimal", qos: 1) {
       myself("acknowledge", $0, "minimal", "\(messages)")
@@ -53,15 +54,24 @@ private func record(_ port: String, _ client: String, _ count: Int, _ store: Str
       record($0, "sqlite", messages, file)
     }
     for suffix in ["", "-wal", "-shm"] { unlink(file + suffix) }
-    guard let database else { continue }
-    run("record", "odograph-postgresql", client: "postgresql", qos: 1) {
-      record($0, "postgresql", messages, database.url)
-    }
-    _ = Child([
-      "psql", "-q", "-c", "SET client_min_messages = error; DROP SCHEMA odograph CASCADE", database.url,
-    ])
-    .wait(atMost: 60)
+    if let database { record(database, "odograph-postgresql", database.url) }
+    if let database, let places { record(database, "odograph-postgis", places) }
   }
+}
+
+/// One round into a database, and what the server worked for it.
+@MainActor private func record(_ server: PostgreSQL, _ reader: String, _ address: String) {
+  let before = server.processorTime
+  run("record", reader, client: "postgresql", qos: 1) { record($0, "postgresql", messages, address) }
+  // The server may still take leave of the recorder.
+  usleep(300_000)
+  let perMessage = ((server.processorTime - before) * 1e7 / Double(messages)).rounded() / 10
+  complain("  PostgreSQL \(perMessage) µs a message")
+  _ = Child([
+    "psql", "-q", "-c", "SET client_min_messages = error; DROP SCHEMA odograph CASCADE", "-c", "CHECKPOINT",
+    address,
+  ])
+  .wait(atMost: 60)
 }
 
 @MainActor func measureTail() {

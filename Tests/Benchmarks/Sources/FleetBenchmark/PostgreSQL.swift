@@ -31,5 +31,21 @@ final class PostgreSQL {
     return nil
   }
 
+  /// Seconds of processor time of the server, of connections that have ended.
+  var processorTime: Double { process.processorTimeSoFar }
+
+  /// The address of another database, with an extension; nil where that is not installed.
+  func database(_ name: String, with extension: String) -> String? {
+    let address = url.replacing("/postgres", with: "/\(name)")
+    func run(_ address: String, _ sql: String) -> Bool {
+      Child(["psql", "-q", "-c", "SET client_min_messages = error", "-c", sql, address], quietly: true).wait(
+        atMost: 120)
+    }
+    guard run(url, "CREATE DATABASE \(name)"), run(address, "CREATE EXTENSION \(`extension`)") else {
+      return nil
+    }
+    return address
+  }
+
   func end() { _ = process.end(SIGINT) }
 }

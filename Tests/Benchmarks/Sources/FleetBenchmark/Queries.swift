@@ -78,38 +78,58 @@ private struct Fleet {
   }
 }
 
-/// The three questions, as they were asked and are asked.
+/// The questions, as they were asked and are asked.
 private enum Question: String, CaseIterable {
   case newest
   case day
+  /// Near a place, on a day and within an hour.
   case near
+  case hour
 
-  private static let box = "latitude BETWEEN 48.1325 AND 48.1415 AND longitude BETWEEN 11.5682 AND 11.5818"
+  /// The north-east corner of the vehicles' country, where they turn around: one position of three hundred is near it.
+  private static let place = "48.3555, 11.902"
+  /// Around 500 m of the place.
+  private static let (south, north, west, east) = (48.3510, 48.3600, 11.8952, 11.9088)
+  private static let box =
+    "latitude BETWEEN \(south) AND \(north) AND longitude BETWEEN \(west) AND \(east)"
+
+  /// From and to in ISO 8601, of which the day is one.
+  private var span: (from: String, to: String) {
+    self == .hour
+      ? ("2026-10-20 12:00Z", "2026-10-20 13:00Z") : ("2026-10-20 00:00Z", "2026-10-21 00:00Z")
+  }
+
+  private var milliseconds: (from: Int, to: Int) {
+    self == .hour ? (1_792_497_600_000, 1_792_501_200_000) : (1_792_454_400_000, 1_792_540_800_000)
+  }
 
   func postgreSQL(isFormer: Bool) -> String {
-    let day = "time >= '2026-10-20 00:00Z' AND time < '2026-10-21 00:00Z'"
+    let time = "time >= '\(span.from)' AND time < '\(span.to)'"
     return switch self {
     case .newest where isFormer:
       "SELECT DISTINCT ON (fleet, vehicle) * FROM odograph.positions ORDER BY fleet, vehicle, time DESC"
     case .newest: "SELECT * FROM odograph.latest"
     case .day:
-      "SELECT * FROM odograph.positions WHERE vehicle = 'van-7' AND fleet = 'bench' AND \(day) ORDER BY time"
-    case .near where isFormer: "SELECT * FROM odograph.positions WHERE \(day) AND \(Self.box)"
-    case .near: "SELECT * FROM odograph.near(48.137, 11.575, 500, '2026-10-20 00:00Z', '2026-10-21 00:00Z')"
+      "SELECT * FROM odograph.positions WHERE vehicle = 'van-7' AND fleet = 'bench' AND \(time) ORDER BY time"
+    case .near where isFormer, .hour where isFormer:
+      "SELECT * FROM odograph.positions WHERE \(time) AND \(Self.box)"
+    case .near, .hour: "SELECT * FROM odograph.near(\(Self.place), 500, '\(span.from)', '\(span.to)')"
     }
   }
 
   func sqlite(isFormer: Bool) -> String {
-    let day = "time >= 1792454400000 AND time < 1792540800000"
+    let (from, to) = milliseconds
+    let time = "time >= \(from) AND time < \(to)"
     return switch self {
     case .newest where isFormer: "SELECT *, max(time) FROM positions GROUP BY fleet, vehicle"
     case .newest: "SELECT * FROM latest"
-    case .day: "SELECT * FROM positions WHERE vehicle = 'van-7' AND fleet = 'bench' AND \(day) ORDER BY time"
-    case .near where isFormer: "SELECT * FROM positions WHERE \(day) AND \(Self.box)"
-    case .near:
+    case .day: "SELECT * FROM positions WHERE vehicle = 'van-7' AND fleet = 'bench' AND \(time) ORDER BY time"
+    case .near where isFormer, .hour where isFormer: "SELECT * FROM positions WHERE \(time) AND \(Self.box)"
+    case .near, .hour:
       """
-      SELECT * FROM positions_by_place WHERE north >= 48.1325 AND south <= 48.1415 AND east >= 11.5682
-        AND west <= 11.5818 AND until >= 1792454400 / 600 AND since <= 1792540800 / 600 AND \(day) AND \(Self.box)
+      SELECT * FROM positions_by_place WHERE north >= \(Self.south) AND south <= \(Self.north) AND east >= \(Self.west)
+        AND west <= \(Self.east) AND until >= \(from / 1000) / 600 AND since <= \(to / 1000) / 600 AND \(time)
+        AND \(Self.box)
       """
     }
   }
@@ -145,17 +165,17 @@ private func median(_ output: String, after mark: String, scale: Double) -> Doub
   return now() - start
 }
 
-@MainActor func measureQueries() {
+@MainActor func measureQueries(_ databases: [String]) {
   let fleet = Fleet(rows: rowCount)
   say("database,question,before_ms,after_ms,ratio")
-  queryPostgreSQL(fleet)
-  querySQLite(fleet)
+  if databases.contains("postgresql") { queryPostgreSQL(fleet) }
+  if databases.contains("sqlite") { querySQLite(fleet) }
 }
 
 @MainActor private func queryPostgreSQL(_ fleet: Fleet) {
   guard let server = PostgreSQL(in: directory) else { return complain("no PostgreSQL is installed") }
   defer { server.end() }
-  let psql = "psql -X -q -A -t '\(server.url)'"
+  let psql = "psql -X -q -A -t -v ON_ERROR_STOP=1 '\(server.url)'"
   func time(_ question: Question, isFormer: Bool) -> Double {
     let times = isFormer && question != .day ? 2 : 6
     let sql = question.postgreSQL(isFormer: isFormer) + ";\n"
@@ -185,7 +205,8 @@ private func median(_ output: String, after mark: String, scale: Double) -> Doub
   let index = seconds { prepareStore(server.url) }
   _ = run(psql, "VACUUM ANALYZE")
   report("postgresql-postgis", before) { time($0, isFormer: false) }
-  complain("rows found with PostGIS: \(rows(.near, isFormer: false)); its index took \(tenths(index)) s")
+  let placed = [Question.near, .hour].map { rows($0, isFormer: false) }
+  complain("rows found with PostGIS: \(placed); its index took \(tenths(index)) s")
   say("postgresql-postgis,megabytes,\(formerSize),\(size()),")
 }
 
@@ -205,14 +226,16 @@ private func median(_ output: String, after mark: String, scale: Double) -> Doub
   }
   let made = seconds { _ = run(sqlite, FormerSchemas.sqlite + fleet.sqlite) }
   complain("SQLite: \(fleet.rows) rows made in \(tenths(made)) s")
+  func rows(_ question: Question, isFormer: Bool) -> String {
+    run(sqlite, "SELECT count(*) FROM (\(question.sqlite(isFormer: isFormer)))").filter(\.isNumber)
+  }
   let before = Question.allCases.map { time($0, isFormer: true) }
+  let found = Question.allCases.map { rows($0, isFormer: true) }
   let formerSize = size()
   let prepare = seconds { prepareStore(path) }
   report("sqlite", before) { time($0, isFormer: false) }
-  let found = [true, false].map { isFormer in
-    run(sqlite, "SELECT count(*) FROM (\(Question.near.sqlite(isFormer: isFormer)))").filter(\.isNumber)
-  }
-  complain("rows found near before and after: \(found)")
+  let today = Question.allCases.map { rows($0, isFormer: false) }
+  complain("rows found before and after: \(found) \(today)")
   say("sqlite,megabytes,\(formerSize),\(size()),")
   say("sqlite,migration_s,,\(tenths(prepare)),")
 }

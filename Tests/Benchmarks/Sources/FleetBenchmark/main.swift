@@ -5,17 +5,19 @@ import Support
 // Prints CSV to stdout: how fast readers of a fleet take what one publisher sends to one broker, each in a process of
 // its own, taking turns in the same run.
 //
-//   fleet-benchmark [--messages N] [--rounds N] [--memory N] [--rows N] [CASE ...]
+//   fleet-benchmark [--messages N] [--rounds N] [--memory N] [--rows N] [--odograph FILE] [CASE ...]
 //
-// Cases: record (QoS 1, into SQLite and PostgreSQL, beside a C program that acknowledges and keeps nothing), tail (QoS 0,
+// Cases: record (QoS 1, into SQLite, PostgreSQL and PostgreSQL with PostGIS, beside a C program that acknowledges and keeps
+// nothing; --odograph FILE measures another build of the command), tail (QoS 0,
 // beside mosquitto_sub -F %j), stats (QoS 0, beside mosquitto_sub), memory (resident memory of `record` as N messages go by; ten million with --memory 10000000),
-// query (alone: questions to a recording of --rows, five million, in the former schema and in today's; wants psql and
-// sqlite3).
+// query [postgresql] [sqlite] (alone: questions to a recording of --rows, five million, in the former schema and in
+// today's; wants psql and sqlite3).
 
 var messages = 200_000
 var rounds = 3
 var memoryMessages = 1_000_000
 var rowCount = 5_000_000
+var otherOdograph: String?
 var cases: [String] = []
 var rest = CommandLine.arguments.dropFirst()
 
@@ -27,6 +29,7 @@ while let argument = rest.popFirst() {
   case "--messages": messages = rest.popFirst().flatMap { Int($0) } ?? messages
   case "--rounds": rounds = rest.popFirst().flatMap { Int($0) } ?? rounds
   case "--memory": memoryMessages = rest.popFirst().flatMap { Int($0) } ?? memoryMessages
+  case "--odograph": otherOdograph = rest.popFirst()
   case "--rows": rowCount = rest.popFirst().flatMap { Int($0) } ?? rowCount
   default: cases.append(argument)
   }
@@ -37,8 +40,8 @@ let directory = temporaryDirectory()
 setenv("XDG_STATE_HOME", directory, 1)
 defer { remove(directory) }
 
-if cases == ["query"] {
-  measureQueries()
+if cases.first == "query" {
+  measureQueries(cases.count > 1 ? Array(cases.dropFirst()) : ["postgresql", "sqlite"])
 } else {
   say("case,reader,messages_per_second,peak_rss_mb")
   if cases.contains("record") { measureRecord() }

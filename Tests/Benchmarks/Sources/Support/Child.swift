@@ -49,6 +49,15 @@ package final class Child {
     return (number ?? .nan) / 1024
   }
 
+  /// Seconds of processor time so far, of itself and of those of its children that have ended.
+  package var processorTimeSoFar: Double {
+    // The name, which may have spaces, ends at the parenthesis; then the state and ten numbers, then four times in ticks.
+    let fields =
+      contents(of: "/proc/\(processID)/stat").split(separator: ")").last?.split(separator: " ") ?? []
+    guard fields.count > 15 else { return .nan }
+    return fields[11..<15].reduce(0) { $0 + (Double($1) ?? .nan) } / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+
   private func reap(_ options: Int32) -> Int32? {
     var status: Int32 = 0
     var usage = rusage()
