@@ -120,10 +120,7 @@ struct ConfigurationReader: Sendable {
   func problem(
     _ path: String, _ what: String, _ kind: ConfigurationError.Kind = .invalidValue
   ) -> ConfigurationError {
-    let place = place(of: path)
-    // The command line's place names the key already.
-    return ConfigurationError(
-      kind, place: place, problem: place == "--set \(path)" ? what : "key \(path): \(what)")
+    ConfigurationError(kind, place: place(of: path), problem: "key \(path): \(what)")
   }
 
   /// A path that a key names, else a name in the folder of what is kept.

@@ -117,13 +117,6 @@ import Testing
     #expect(kept.contains("remote") && kept.contains("regions.state"), "\(kept)")
   }
 
-  /// The key stands there once.
-  @Test func aFaultOnTheCommandLineNamesItsKeyOnce() throws {
-    let (status, lines) = try run(["check", "--set", "vehicle.id=v", "--set", "privacy.zones=48.1"])
-    #expect(status == 78)
-    #expect(lines.first?.hasPrefix("odographd: --set privacy.zones: \"48.1\" is not") == true, "\(lines)")
-  }
-
   /// On a new machine nothing is there: what the agent makes itself is no problem, and what it cannot make keeps it from working.
   @Test func foldersOfANewMachine() throws {
     let broker = try BrokerFixture()
