@@ -46,4 +46,8 @@ static inline long odograph_ptrace_release(int thread) { return ptrace(PTRACE_DE
 static inline long odograph_exchange(const char *path, const char *other) {
   return syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, other, 1U << 1);
 }
+// The same with RENAME_NOREPLACE.
+static inline long odograph_rename_new(const char *path, const char *name) {
+  return syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, name, 1U << 0);
+}
 static const int odograph_wait_all = 0x40000000;  // __WALL

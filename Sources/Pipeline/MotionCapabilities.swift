@@ -49,10 +49,13 @@ package struct MotionCapabilities: Hashable, Sendable {
         degradations[name] = reason
       case .unavailable(let reason):
         // What no source has comes first: a place is of no use to a device without a magnetometer.
-        let lacking = output.neededSensors.subtracting(sensors).sorted {
-          $1 == .positioning && $0 != .positioning
-        }
-        services[name] = lacking.first.map { missing[$0] ?? "no \($0.rawValue); attach one" } ?? reason
+        let lacking = output.neededSensors.subtracting(sensors).sorted()
+        let absent = lacking.filter { missing[$0] == nil }
+        let known = (lacking.filter { $0 != .positioning } + lacking).lazy.compactMap { missing[$0] }.first
+        services[name] =
+          absent.isEmpty
+          ? known ?? reason
+          : "no \(absent.map(\.rawValue).joined(separator: " and no ")); attach \(absent.count == 1 ? "one" : "them")"
       }
     }
     let (attitude, heading) = (settings.attitude, settings.heading)

@@ -35,7 +35,10 @@ public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Why, and what helps, as a clause.
   public var reason: String
 
-  public var description: String { "cannot \(operation) \(object): \(reason)" }
+  /// The URI of this machine ends with the colon already.
+  public var description: String {
+    "cannot \(operation) \(object)\(object.hasSuffix(":") ? "" : ":") \(reason)"
+  }
 }
 
 extension IIOError {

@@ -28,7 +28,8 @@ struct Watch: ParsableCommand {
         odograph watch --message-profile owntracks     # phones, OwnTracks
         odograph watch --interval 10 >> fleet.log      # lines, every 10 s
 
-      Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 done; 64 usage; 69 broker unavailable, or with --once it does not say that what it keeps is all \
+      sent; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: WatchOptions

@@ -19,7 +19,7 @@ struct Odographd: ParsableCommand {
         odographd check --config /etc/odographd/odograph.toml
         odographd status
         odographd support --config /etc/odographd/odograph.toml --output -
-        odographd sensors --set vehicle.id=van-1
+        odographd sensors
         odographd dead-letters --config /etc/odographd/odograph.toml
 
       Exit codes: 0 done, or stopped by SIGTERM or SIGINT; 1 cannot go on, standard error says why; 2 the check found \
@@ -48,10 +48,12 @@ struct ConfigurationOptions: ParsableArguments {
   var assignments: [String] = []
 
   /// The configuration in force; a problem with it ends the program with status 78, as in sysexits(3).
-  func load() throws -> AgentConfiguration {
+  /// - Parameter vehicle: the name to go by, for a command that needs no configured one.
+  func load(naming vehicle: String? = nil) throws -> AgentConfiguration {
     let layers = try layers()
-    do {
-      return try layers.configuration()
+    do throws(ConfigurationError) {
+      guard let vehicle else { return try layers.configuration() }
+      return try layers.configuration(naming: vehicle)
     } catch {
       throw Failure(error.description, status: 78)
     }
@@ -156,7 +158,7 @@ extension Odographd {
 
     func run() throws {
       try ending {
-        let check = EnvironmentCheck(try options.load())
+        let check = EnvironmentCheck(try options.load(), layers: try options.layers())
         let findings = estimate ? [] : check.run()
         if json {
           Swift.print(String(decoding: check.json(findings, drivingHours: drivingHours), as: UTF8.self))
@@ -174,9 +176,9 @@ extension Odographd {
       abstract: "Lists the sensors that were found.",
       discussion: """
         Examples:
-          odographd sensors --set vehicle.id=van-1
-          odographd sensors --set vehicle.id=van-1 --set iio.contexts=ip:192.0.2.7
-          odographd sensors --set vehicle.id=van-1 --json | jq .gpsd
+          odographd sensors
+          odographd sensors --set iio.contexts=ip:192.0.2.7
+          odographd sensors --json | jq .gpsd
 
         Exit codes: 0 done, also when there is none; 64 wrong arguments; 78 wrong configuration.
         """)
@@ -188,7 +190,7 @@ extension Odographd {
 
     func run() throws {
       try ending {
-        let listing = SensorListing(try options.load())
+        let listing = SensorListing(try options.load(naming: "sensors"))
         if json { return Swift.print(String(decoding: listing.json(), as: UTF8.self)) }
         for line in listing.lines() { Swift.print(line) }
       }

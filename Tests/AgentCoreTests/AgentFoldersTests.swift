@@ -63,6 +63,9 @@ import Testing
       ])
     #expect(plain.parents(of: "/data/odograph").isEmpty)
     #expect(Self.folders(Self.own).parents(of: "/s/odograph") == ["/s"])
-    #expect(Self.folders(Self.own, isRoot: true).parents(of: "/var/lib/odographd").isEmpty)
+    let root = Self.folders(Self.own, isRoot: true)
+    #expect(root.parents(of: "/var/lib/odographd").isEmpty && root.parents(of: "/data/odograph").isEmpty)
+    // Where the store is elsewhere, nothing else has made it.
+    #expect(root.parents(of: "/var/lib/odographd/remote") == ["/var/lib/odographd"])
   }
 }

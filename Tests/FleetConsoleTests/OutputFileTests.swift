@@ -62,6 +62,25 @@ import Testing
     #expect(try mode(path) == 0o640)
   }
 
+  /// What another program makes while this one writes is that one's, whatever the file system can do.
+  @Test func whatIsMadeMeanwhileStays() throws {
+    let path = folder.file("a.csv")
+    func race(replaces: Bool) throws {
+      try? FileManager.default.removeItem(atPath: path)
+      var output = try OutputFile(path: path, replaces: replaces)
+      _ = try output.write(Array("ours".utf8))
+      try "theirs".write(toFile: path, atomically: false, encoding: .utf8)
+      try output.finish()
+    }
+    let error = try #require(#expect(throws: FleetError.self) { try race(replaces: false) })
+    #expect("\(error)".contains("another program made it") && "\(error)".contains("--force"))
+    #expect(error.exit == .outputFailed)
+    #expect(try text(path) == "theirs")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a.csv"])
+    try race(replaces: true)
+    #expect(try text(path) == "ours")
+  }
+
   @Test(arguments: ["target.csv", "below/../target.csv", "absolute"])
   func aLinkStaysAndWhatItLeadsToIsReplaced(destination: String) throws {
     let (link, target) = (folder.file("link.csv"), folder.file("target.csv"))

@@ -1,7 +1,6 @@
 import Testing
 
 @testable import Fleet
-@testable import FleetControl
 
 @Suite struct RetainedReadingTests {
   private static let second: Int64 = 1_000_000_000

@@ -11,7 +11,10 @@ import json
 import signal
 import sys
 
-import paho.mqtt.client as mqtt
+try:
+    import paho.mqtt.client as mqtt
+except ModuleNotFoundError:
+    sys.exit("positions.py: paho-mqtt is not there; apt-get install python3-paho-mqtt, or pip install paho-mqtt")
 
 BLOCK = 65536  # after a crash a vehicle goes on at a multiple of this
 

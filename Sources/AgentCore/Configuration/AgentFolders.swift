@@ -77,12 +77,12 @@ package struct AgentFolders: Sendable, Hashable {
   /// This process's own.
   static var system: AgentFolders { AgentFolders(environment: ProcessEnvironment.variables) }
 
-  /// The folders above one of the agent's, from the user's own on down, that may be made with it; none for a folder that was
-  /// configured, and for the system's.
+  /// The folders above one of the agent's, from the user's own on down, that may be made with it; of the system's only `state`
+  /// itself; none for a folder that was configured.
   func parents(of folder: String) -> [String] {
-    guard let home, folder == state || folder.hasPrefix(state + "/"),
-      state.hasPrefix(home == "/" ? home : home + "/")
-    else { return [] }
+    guard folder == state || folder.hasPrefix(state + "/") else { return [] }
+    guard let home else { return folder == state ? [] : [state] }
+    guard state.hasPrefix(home == "/" ? home : home + "/") else { return [] }
     var parents: [String] = []
     var above = StateFolder.of(folder)
     while above.utf8.count > home.utf8.count {

@@ -48,6 +48,12 @@ package struct ConfigurationLayers: Sendable {
     try configuration(remote: [:])
   }
 
+  /// What all of them say together, of a vehicle that has a name for what needs none.
+  package func configuration(naming vehicle: String) throws(ConfigurationError) -> AgentConfiguration {
+    let name = ConfigurationLayer(["vehicle.id": .text(vehicle)], place: "this command")
+    return try AgentConfiguration(layers: [name] + written, file: fileName, folders: folders)
+  }
+
   /// - Parameter remote: what was set remotely, by key.
   func configuration(
     remote: [String: ConfigurationKey.Value]

@@ -15,9 +15,13 @@ internal import Telemetry
 /// Looks at what a configuration needs from the machine and the network, and says what is missing and what to do.
 package struct EnvironmentCheck {
   private let configuration: AgentConfiguration
+  /// Where it comes from; nil where that is not known.
+  private let layers: ConfigurationLayers?
 
-  package init(_ configuration: AgentConfiguration) {
+  /// - Parameter layers: where the configuration comes from, to find keys that are written down for nothing.
+  package init(_ configuration: AgentConfiguration, layers: ConfigurationLayers? = nil) {
     self.configuration = configuration
+    self.layers = layers
   }
 
   /// Looks at everything; takes at most some seconds a part. No sensor is powered, and nothing is published but an empty message to the topic of `status`, not retained, which no reader takes for one.
@@ -29,7 +33,8 @@ package struct EnvironmentCheck {
         .ok, "configuration",
         "vehicle \(configuration.fleet)/\(configuration.vehicle), preset \(configuration.preset.rawValue)")
     ]
-      + RegionFile.findings(configuration.regions) + clock() + location() + (sources ?? self.sources())
+      + (layers?.findings() ?? []) + RegionFile.findings(configuration.regions) + clock() + location()
+      + (sources ?? self.sources())
       + sensors() + store()
       + broker()
   }
@@ -271,46 +276,6 @@ extension EnvironmentCheck {
         + (limit < packetSizes.usual ? "no message can pass" : "status and tracks may not pass"),
       remedy:
         "raise the broker's maximum packet size to \(packetSizes.largest) bytes (mosquitto: max_packet_size)")
-  }
-}
-
-/// One line of `odographd check`.
-package struct Finding: Hashable, Sendable {
-  package enum Severity: String, Hashable, Sendable {
-    case ok
-    /// The agent works, but less well.
-    case warning
-    /// The agent does not work.
-    case problem
-  }
-
-  package var severity: Severity
-  /// What was looked at, as in "gpsd".
-  package var subject: String
-  package var message: String
-  /// What to do about it; nil where nothing needs doing.
-  package var remedy: String?
-
-  package init(_ severity: Severity, _ subject: String, _ message: String, remedy: String? = nil) {
-    self.severity = severity
-    self.subject = subject
-    self.message = message
-    self.remedy = remedy
-  }
-
-  /// As in `problem  gpsd: connection refused; start gpsd`.
-  package var line: String {
-    let padding = String(repeating: " ", count: 8 - severity.rawValue.count)
-    return severity.rawValue + padding + " \(subject): \(message)" + (remedy.map { "; \($0)" } ?? "")
-  }
-
-  func write(to json: inout JSONWriter) {
-    json.openObject()
-    json.field("severity", severity.rawValue)
-    json.field("subject", subject)
-    json.field("message", message)
-    json.field("remedy", remedy)
-    json.closeObject()
   }
 }
 

@@ -85,7 +85,7 @@ package struct SensorListing {
   private func devices(_ context: IIOConfiguration) -> [String] {
     do {
       let inventory = try IIOProbe.inventory(context)
-      guard !inventory.devices.isEmpty else { return ["iio \(context.uri): no sensor"] }
+      guard !inventory.devices.isEmpty else { return [Finding.title("iio \(context.uri)") + " no sensor"] }
       var lines = ["iio \(context.uri) (\(inventory.machine)):"]
       for device in inventory.devices {
         lines.append("  \(device.title)")
@@ -93,7 +93,7 @@ package struct SensorListing {
       }
       return lines
     } catch {
-      return ["iio \(context.uri): \(error)"]
+      return [Finding.title("iio \(context.uri)") + " \(error)"]
     }
   }
 

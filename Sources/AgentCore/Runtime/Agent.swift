@@ -87,6 +87,10 @@ package final class Agent: Sendable {
         try BrokerDelivery(
           configuration: configuration, formats: formats, log: log, remote: start?.topics, inbox: inbox)
       }
+    // Where the store is elsewhere, nothing else makes the folder; what keeps it from being made is said when it is written.
+    if output == .broker {
+      try? StateFolder.make(StateFolder.of(configuration.regions.statePath), key: "regions.state")
+    }
     // What is printed depends on the input alone.
     let regionStates =
       output == .broker ? RegionStateFile(path: configuration.regions.statePath, log: log) : nil

@@ -16,7 +16,7 @@ enum StateFolder {
   ///   - folders: whose own folder is made with what is above it.
   /// - Throws: `SystemError` when it is not there and cannot be made.
   static func make(_ folder: String, key: String, folders: AgentFolders = .system) throws(SystemError) {
-    for parent in folders.parents(of: folder) { mkdir(parent, 0o700) }
+    for parent in folders.parents(of: folder) { mkdir(parent, folders.home == nil ? 0o750 : 0o700) }
     var code = mkdir(folder, 0o750) == 0 ? 0 : errno
     // The system's, taken for want of a folder of one's own: it is another user's, which a later message would not explain.
     if code == EEXIST {

@@ -93,9 +93,23 @@ public final class FleetSubscriber: Sendable {
     try self.init(configuration, try session.filters(filters), qos, handlers, queue: nil)
   }
 
+  /// A subscriber for a tool that ends when it has all that the broker keeps; see `RetainedReading`.
+  ///
+  /// At QoS 0, at which a broker sends at the connection's own pace; at QoS 1 it drops what is beyond its queue.
+  /// - Parameter marked: called when the broker has answered behind the subscriptions: what it keeps came before, or, of a
+  ///   broker of several nodes, follows soon.
+  package convenience init(
+    broker: MQTTConfiguration, readingKept filters: [String], marked: @escaping @Sendable () -> Void,
+    handlers: Handlers
+  ) throws(FleetError) {
+    let mark = RetainedReading.mark(behind: filters).map { (filter: $0, answered: marked) }
+    try self.init(broker, filters, .atMostOnce, handlers, queue: nil, mark: mark)
+  }
+
+  /// - Parameter mark: a filter to ask for behind the others, and what its answer is told to, granted or not.
   package init(
     _ configuration: MQTTConfiguration, _ filters: [String], _ qos: QoS, _ handlers: Handlers,
-    queue: BatchQueue?
+    queue: BatchQueue?, mark: (filter: String, answered: @Sendable () -> Void)? = nil
   ) throws(FleetError) {
     self.queue = queue
     let waiting = Locked(Set(filters))
@@ -132,6 +146,7 @@ public final class FleetSubscriber: Sendable {
         handlers.received(FleetBatch(messages: messages, receivedAt: .now))
       },
       subscriptionAnswered: { filter, reason in
+        if let mark, filter == mark.filter { return mark.answered() }
         if reason.isError {
           handlers.connection(.refused(filter: filter, reason: reason.description))
           return
@@ -143,7 +158,8 @@ public final class FleetSubscriber: Sendable {
       })
     do throws(MQTTError) {
       session = try MQTTSession(
-        configuration: configuration, subscriptions: filters.map { MQTTSubscription($0, qos: qos) },
+        configuration: configuration,
+        subscriptions: (filters + [mark?.filter].compactMap(\.self)).map { MQTTSubscription($0, qos: qos) },
         handlers: sessionHandlers)
     } catch { throw FleetError(error) }
   }

@@ -83,6 +83,9 @@ package final class CommandWaiter: Sendable {
     }
   }
 
+  /// Whether the broker has ever let this command in.
+  package var wasConnected: Bool { state.withLock { $0.wasConnected } }
+
   /// A signal that comes within some seconds, whatever has ended before; nil when none does.
   package func newSignal(within seconds: Double) -> Ending? {
     guard waitUntilReadable([signals.descriptor], seconds: seconds) != nil else { return nil }

@@ -14,6 +14,7 @@ internal import Platform
   private let path: String?
   /// The file that is written and the name that it gets; nil for what is written as it is.
   private let draft: (path: String, target: String)?
+  private let replaces: Bool
   private var isFinished = false
 
   /// - Parameters:
@@ -26,6 +27,7 @@ internal import Platform
     path: String?, replaces: Bool, inputs: [String] = [], goesOn: () -> Bool = { true }
   ) throws(FleetError) {
     self.path = path == "-" ? nil : path
+    self.replaces = replaces
     (descriptor, draft) = try Self.destination(path ?? "-", replaces, inputs, goesOn)
   }
 
@@ -71,11 +73,22 @@ internal import Platform
   }
 
   /// Gives the file its name.
+  /// - Throws: `FleetError` also when another program has made that file meanwhile and it is not to be replaced.
   package mutating func finish() throws(FleetError) {
     guard let draft else { return }
     guard fsync(descriptor) == 0 else { throw Self.failure("write", path, errno) }
-    do throws(SystemError) { try AtomicFile.move(draft.path, to: draft.target) } catch {
-      throw Self.failure("write", path, error.code)
+    do throws(SystemError) {
+      if replaces {
+        try AtomicFile.move(draft.path, to: draft.target)
+      } else {
+        try AtomicFile.moveToNewName(draft.path, to: draft.target)
+      }
+    } catch {
+      guard error.code == EEXIST else { throw Self.failure("write", path, error.code) }
+      throw FleetError(
+        operation: "write", object: path ?? draft.target,
+        cause: "another program made it meanwhile; name another file, or --force replaces it",
+        exit: .outputFailed)
     }
     close(descriptor)
     isFinished = true

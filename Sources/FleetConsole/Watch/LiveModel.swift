@@ -15,8 +15,8 @@ final class LiveModel<Value: Sendable>: Sendable {
     var failure: FleetError?
     /// When the subscription first stood.
     var begin: Moment?
-    /// When the last of what the broker had retained came in; counts from the subscription on.
-    var lastRetained: Moment?
+    /// How much of what the broker keeps is in; nil before the first connection.
+    var reading: RetainedReading?
     fileprivate var isChanged = false
   }
 
@@ -42,7 +42,7 @@ final class LiveModel<Value: Sendable>: Sendable {
     change(isNews: isNews) { state in
       for message in batch.messages {
         update(&state.value, message)
-        if message.retain { state.lastRetained = batch.receivedAt }
+        if message.retain { state.reading?.kept(at: batch.receivedAt.timestamp.nanoseconds) }
       }
     }
   }
@@ -53,8 +53,8 @@ final class LiveModel<Value: Sendable>: Sendable {
       case .connected:
         state.wasConnected = true
         state.trouble = nil
+        state.reading = RetainedReading(at: Moment.now.timestamp.nanoseconds)
       case .subscribed:
-        state.lastRetained = .now
         state.begin = state.begin ?? .now
       case .doubtful(let doubt): state.trouble = doubt
       case .refused(let filter, let reason): state.failure = .refused(filter: filter, reason: reason)
@@ -65,6 +65,9 @@ final class LiveModel<Value: Sendable>: Sendable {
       }
     }
   }
+
+  /// The broker has begun to send what it keeps, and says that this was all.
+  func markKept() { change { $0.reading?.marked(at: Moment.now.timestamp.nanoseconds) } }
 
   /// Waits for the first connection: an error of the first attempt belongs on the ordinary screen.
   /// - Throws: `FleetError` when it fails, or a signal comes.

@@ -108,16 +108,25 @@ package enum WatchCommand {
     let signals = try SignalDescriptor.forCommand(
       isInteractive ? LiveScreen.signals : [SIGINT, SIGTERM, SIGHUP])
     let model = try LiveModel(Roster(root: selection.root, profile: selection.profile))
-    let subscriber = try FleetSubscriber(
-      broker: broker, filters: selection.filters(), share: options.share,
-      handlers: .init(
-        received: { batch in
-          model.receive(batch) {
-            $0.apply(topic: $1.topic, payload: $1.payload, retained: $1.retain, at: batch.receivedAt)
-          }
-          return .kept
-        },
-        connection: model.observe))
+    let isMember = options.share != nil
+    let handlers = FleetSubscriber.Handlers(
+      received: { batch in
+        model.receive(batch) {
+          $0.apply(topic: $1.topic, payload: $1.payload, retained: $1.retain, at: batch.receivedAt)
+        }
+        return .kept
+      },
+      connection: {
+        model.observe($0)
+        // A member of a group gets nothing of what is kept.
+        if isMember, $0 == .subscribed { model.markKept() }
+      })
+    let subscriber =
+      options.once && options.share == nil
+      ? try FleetSubscriber(
+        broker: broker, readingKept: selection.filters(), marked: model.markKept, handlers: handlers)
+      : try FleetSubscriber(
+        broker: broker, filters: selection.filters(), share: options.share, handlers: handlers)
     try subscriber.start()
     defer { subscriber.stop(drain: options.share == nil ? 0.5 : 30) }
     guard isInteractive else {

@@ -5,8 +5,6 @@ internal import Spatial
 
 /// `watch` without a terminal: one line for each vehicle that changed within the interval, or the table once.
 struct WatchPrinter {
-  /// Seconds without a kept message after which there are no more of them.
-  private static let settlingTime = 0.3
   /// Columns where nobody says how many there are.
   private static let defaultWidth = 160
 
@@ -31,8 +29,15 @@ struct WatchPrinter {
       let (failure, trouble) = model.withState { ($0.failure, $0.trouble) }
       if let failure { throw failure }
       if options.once {
-        guard isOver || isSettled else { continue }
-        return printTable()
+        switch reading {
+        case .complete: return printTable()
+        case .goesOn where isOver: return printTable()
+        case .goesOn: continue
+        case .unknown:
+          let ending = printTable()
+          StandardError.say(Self.doubt)
+          return ending == .done ? .unavailable : ending
+        }
       }
       if let trouble, trouble != lastTrouble { StandardError.say(trouble) }
       lastTrouble = trouble
@@ -49,11 +54,13 @@ struct WatchPrinter {
     return end.map { SystemClock.monotonic < $0 } ?? true
   }
 
-  private var isSettled: Bool {
-    model.withState { state in
-      state.lastRetained.map { Moment.now.seconds(since: $0) >= Self.settlingTime } ?? false
-    }
+  private var reading: RetainedReading.Outcome {
+    model.withState { $0.reading?.outcome(at: Moment.now.timestamp.nanoseconds) ?? .goesOn }
   }
+
+  private static let doubt =
+    "the broker did not say that this was all that it keeps: vehicles may be missing; choose fewer with --fleet and "
+    + "--vehicle, or ask again"
 
   private func printChanges(since seen: inout UInt64, _ longestName: inout Int) -> ExitStatus? {
     let now = Moment.now

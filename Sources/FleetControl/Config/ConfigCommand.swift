@@ -130,6 +130,7 @@ package enum ConfigCommand {
     defer { exchange.close() }
     let kept = RetainedDocuments(
       vehicles: try targets.resolve(retained), subject: "config", from: retained, root: targets.root)
+    try checkRemovals(settings, kept)
     // By lot and not by name: the first few are not all of one depot.
     let order = kept.vehicles.sorted { ($0.lot, $0) < ($1.lot, $1) }
     let version = options.label ?? Moment.now.time.rfc3339
@@ -175,7 +176,8 @@ package enum ConfigCommand {
   private static func read(_ options: VehicleQueryOptions) throws(FleetError) -> RetainedDocuments {
     let targets = options.targets
     let (exchange, retained) = try FleetExchange.reading(
-      options.broker.configuration(), try targets.filters(["config/desired", "config/reported"]))
+      // A vehicle of which nothing was wanted yet is there all the same.
+      options.broker.configuration(), try targets.filters(["config/desired", "config/reported", "status"]))
     exchange.close()
     return RetainedDocuments(
       vehicles: try targets.resolve(retained), subject: "config", from: retained, root: targets.root)
@@ -216,6 +218,18 @@ package enum ConfigCommand {
   }
 
   // MARK: Setting
+
+  /// What another version has set may be taken back; a key that nobody has and no vehicle was asked for is a mistake.
+  private static func checkRemovals(
+    _ settings: ConfigSettings, _ kept: RetainedDocuments
+  ) throws(FleetError) {
+    for key in settings.removed.sorted() {
+      guard let problem = RemoteKeys.problem(with: key),
+        !kept.vehicles.contains(where: { kept[$0].wantedSettings[key] != nil })
+      else { continue }
+      throw .usage("unset", "\"\(key)\"", problem)
+    }
+  }
 
   /// What was wanted before, without the keys that the vehicle has refused since: one of them would keep out all others. Those
   /// that are set anew are asked for again.

@@ -33,7 +33,7 @@ package struct RegionsRemoveOptions: ParsableArguments {
   package init() {}
 
   package func validate() throws {
-    if names.isEmpty != all { throw ValidationError("name the regions to remove, or say --all") }
+    if names.isEmpty != all { throw ValidationError("name the regions to remove, or say --all; not both") }
   }
 }
 

@@ -160,9 +160,17 @@ private struct Export: ~Copyable {
     try partitions?.finish()
     if !options.isQuiet {
       let twice = repetitions > 0 ? ", \(repetitions) of moments that were there already left out" : ""
-      StandardError.say("\(written) \(what) from \(name)\(twice)")
+      StandardError.say("\(written) \(what) from \(name)\(twice)\(absence)")
     }
     return .done
+  }
+
+  /// Why nothing is written, where that is so.
+  private var absence: String {
+    guard written == 0 else { return "" }
+    if !selection.isAll { return ": nothing of what was chosen is in it; leave out some of the options" }
+    return options.exportsMessages
+      ? "" : ": nothing in it says where a vehicle was; --messages writes what there is"
   }
 
   private mutating func writePositions(

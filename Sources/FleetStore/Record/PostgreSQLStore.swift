@@ -18,8 +18,14 @@ final class PostgreSQLStore: MessageStore {
   private let partitioned: PartitionedDays
   /// On this connection.
   private var isLatestPrepared = false
+  private let announce: (String) -> Void
 
-  init(address: String, partitioned: PartitionedDays = PartitionedDays()) {
+  /// - Parameter announce: is given a sentence before what takes minutes.
+  init(
+    address: String, partitioned: PartitionedDays = PartitionedDays(),
+    announce: @escaping (String) -> Void = { StandardError.say($0) }
+  ) {
+    self.announce = announce
     self.address = address
     self.partitioned = partitioned
     name = Self.withoutSecrets(address)
@@ -131,7 +137,7 @@ final class PostgreSQLStore: MessageStore {
   }
 
   private func migrate() throws(PostgreSQLError) {
-    StandardError.say(
+    announce(
       "\(name) was made by an older odograph; its tables are copied into the new form, which takes minutes where "
         + "there are millions of rows")
     try connection?.run("BEGIN; \(PostgreSQLMigration.putAside) \(PostgreSQLSchema.creation)")

@@ -63,7 +63,7 @@ package struct RecordOptions: ParsableArguments {
   @Flag(
     name: .customLong("forget"),
     help:
-      "End the session that the same command left, with what the broker keeps for it; record nothing."
+      "End the session that the same command left, with what the broker keeps for it; record nothing. A recorder that runs under the same --client-id on another machine loses its session, too."
   )
   var forgets = false
 
@@ -107,6 +107,13 @@ package struct RecordOptions: ParsableArguments {
       if !holds { throw .usage("use", option, cause) }
     }
     try demand(!store.isEmpty, "the store", "name a file or a postgres:// URL")
+    try RecordingAddress.check(store)
+    if let form = RecordingAddress.exportForm(ofNewFile: store) {
+      throw .usage(
+        "record into", store,
+        "a recording is a database, and its name says \(form); record into a file such as fleet.sqlite, and "
+          + "odograph export makes \(form) of it")
+    }
     try demand((1...100_000).contains(commitCount), "--commit-count \(commitCount)", "it is 1 to 100000")
     try demand(
       (0...60).contains(commitInterval), "--commit-interval \(commitInterval)", "it is 0 to 60 seconds")
@@ -140,12 +147,13 @@ package enum RecordCommand {
     let waiter = try CommandWaiter()
     if options.forgets { return try forget(options, broker, filters, waiter) }
     let retention = Retention(days: try options.keptDays())
-    let store = RecordingAddress.store(for: options.store, keep: retention.days)
+    let store = RecordingAddress.store(for: options.store, keep: retention.days, isQuiet: options.isQuiet)
     try store.open()
     if let advice = store.advice, !options.isQuiet { StandardError.say(advice) }
     if options.prepares { return try prepare(store, retention, options) }
     let slot =
       options.clientID == nil ? try SessionSlot.free(for: identity(of: options, broker, filters)) : nil
+    let mark = options.clientID.map { SessionMark(of: $0, at: broker.brokerName) }
     var session = SubscriberSession(clientID: options.clientID ?? slot?.clientID, share: options.share)
     session.expiry = options.sessionExpiry ?? (options.share == nil ? 86_400 : 300)
     session.qos = try options.quality.level()
@@ -172,8 +180,9 @@ package enum RecordCommand {
     }
     let isClean = leave(subscriber, recorder, waiter, isAsked: ending.isSignal)
     recorder.end(abandoning: !isClean, limit: ending.isSignal ? 0.2 : drain)
-    progress.finish(recorder.current, session: session)
-    withExtendedLifetime(slot) {}
+    // A broker that was never reached keeps nothing.
+    progress.finish(recorder.current, session: waiter.wasConnected ? session : nil)
+    withExtendedLifetime((slot, mark)) {}
     if case .timedOut = ending {
       guard let count = options.count else { return .done }
       if !options.isQuiet { StandardError.sayMissed(count, came: recorder.current.received) }
@@ -232,6 +241,12 @@ package enum RecordCommand {
     let slots =
       options.clientID == nil ? try SessionSlot.left(for: identity(of: options, broker, filters)) : []
     let names = options.clientID.map { [$0] } ?? slots.map(\.clientID)
+    if let name = options.clientID, SessionMark(of: name, at: broker.brokerName).isTaken {
+      throw .usage(
+        "forget", "session \(name)",
+        "an odograph record runs under it on this machine; end that first, it would lose what it has not stored"
+      )
+    }
     for name in names {
       var configuration = broker
       (configuration.clientID, configuration.cleanStart, configuration.sessionExpiryInterval) = (

@@ -32,12 +32,12 @@ struct RecordProgress {
     }
   }
 
-  /// - Parameter session: what is left at the broker.
-  mutating func finish(_ counts: RecordCounts, session: SubscriberSession) {
+  /// - Parameter session: what is left at the broker; nil when it was never reached, which is all that there is to say.
+  mutating func finish(_ counts: RecordCounts, session: SubscriberSession?) {
     line.clear()
     let seconds = max(1e-3, Double(SystemClock.monotonic - start) * 1e-9)
     if options.isJSON { return printJSON(counts, Double(counts.received) / seconds, isFinal: true) }
-    guard !options.isQuiet else { return }
+    guard !options.isQuiet, let session else { return }
     StandardError.say("\(Self.sentence(counts)) in \(PostgreSQLStore.withoutSecrets(options.store))")
     guard let name = session.clientID, session.expiry > 0, session.share == nil else { return }
     StandardError.say(
@@ -46,7 +46,7 @@ struct RecordProgress {
   }
 
   private static func sentence(_ counts: RecordCounts) -> String {
-    "\(counts.stored) messages stored, \(counts.duplicates) known before"
+    "\(counts.stored) message\(counts.stored == 1 ? "" : "s") stored, \(counts.duplicates) known before"
   }
 
   private func printJSON(_ counts: RecordCounts, _ rate: Double, isFinal: Bool) {

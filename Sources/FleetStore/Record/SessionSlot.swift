@@ -73,7 +73,8 @@ final class SessionSlot {
   }
 
   /// Where state that is no configuration belongs (XDG Base Directory Specification).
-  private static func folder() throws(FleetError) -> String {
+  /// - Throws: `FleetError` when it cannot be made.
+  static func folder() throws(FleetError) -> String {
     var parents: [String] = []
     if let state = environment("STATE_DIRECTORY") ?? environment("XDG_STATE_HOME") {
       parents = [state]

@@ -1,4 +1,6 @@
 internal import Fleet
+internal import FleetConsole
+internal import Glibc
 internal import MQTT
 internal import Spatial
 
@@ -96,6 +98,17 @@ enum RecordingAddress {
     text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
   }
 
+  /// A mistyped URL is not to become a file's name.
+  /// - Throws: `FleetError` for a URL of anything else than PostgreSQL.
+  static func check(_ text: String) throws(FleetError) {
+    guard !isPostgreSQL(text), let scheme = text.firstRange(of: "://") else { return }
+    let name = text[..<scheme.lowerBound]
+    guard !name.isEmpty, name.allSatisfy(\.isLetter) else { return }
+    throw .usage(
+      "use", "the recording \(name)://…",
+      "it is a file, or a URL that begins with postgres:// or postgresql://")
+  }
+
   /// The files of a recording; none for one that a server keeps.
   static func files(of text: String) -> [String] {
     isPostgreSQL(text) ? [] : ["", "-wal", "-shm"].map { text + $0 }
@@ -103,9 +116,20 @@ enum RecordingAddress {
 
   /// Where to record to.
   /// - Parameter keep: days that it is to hold; nil for all.
-  static func store(for text: String, keep: Int? = nil) -> any MessageStore {
-    isPostgreSQL(text)
-      ? PostgreSQLStore(address: text, partitioned: PartitionedDays(keep: keep)) : SQLiteStore(path: text)
+  /// - Parameter isQuiet: whether nothing is said of what takes minutes.
+  static func store(for text: String, keep: Int? = nil, isQuiet: Bool = false) -> any MessageStore {
+    guard isPostgreSQL(text) else { return SQLiteStore(path: text) }
+    return PostgreSQLStore(address: text, partitioned: PartitionedDays(keep: keep)) {
+      if !isQuiet { StandardError.say($0) }
+    }
+  }
+
+  /// What the name of a file that is not there yet promises, as in CSV, and no recording is; nil for other names.
+  static func exportForm(ofNewFile path: String) -> String? {
+    guard !isPostgreSQL(path), unsafe access(path, F_OK) != 0,
+      let format = (try? ExportFormat.named(by: path)) ?? nil
+    else { return nil }
+    return format == .jsonl ? "JSON lines" : format == .geojson ? "GeoJSON" : format.rawValue.uppercased()
   }
 
   /// - Parameter goesOn: asked some times a second while the database works; when it says no, reading fails.
@@ -113,6 +137,7 @@ enum RecordingAddress {
   static func open(_ text: String, goesOn: @escaping () -> Bool = { true }) throws(FleetError)
     -> any Recording
   {
+    try check(text)
     let recording: any Recording =
       isPostgreSQL(text)
       ? PostgreSQLRecording(address: text, goesOn: goesOn) : SQLiteRecording(path: text, goesOn: goesOn)

@@ -59,6 +59,9 @@ package struct RecordingSelection: Sendable {
 
   package init() {}
 
+  /// Whether nothing restricts it.
+  var isAll: Bool { fleets.isEmpty && vehicles.isEmpty && from == nil && to == nil && areas.isEmpty }
+
   /// - Throws: `FleetError` for a time that cannot be read, or a span that ends before it begins.
   package mutating func setTimes(from: String?, to: String?) throws(FleetError) {
     self.from = try from.map { text throws(FleetError) in try Self.time(text, "--from") }

@@ -25,8 +25,10 @@ import Testing
       return true
     }
     #expect(count == 6)
-    let store = PostgreSQLStore(address: server.url)
+    var said: [String] = []
+    let store = PostgreSQLStore(address: server.url) { said.append($0) }
     try store.open()
+    #expect(said.count == 1 && said.allSatisfy { $0.contains("made by an older odograph") })
     #expect(try server.query("SELECT \(columns) FROM odograph.messages ORDER BY seq") == before)
     #expect(try server.query("SELECT version FROM odograph.schema_version") == [["3"]])
     #expect(try server.query("SELECT count(*) FROM odograph.messages_20261121") == [["3"]])
@@ -71,5 +73,17 @@ import Testing
     try PostgreSQLStore(address: server.url).open()
     #expect(try server.query("SELECT version FROM odograph.schema_version") == [["3"]])
     #expect(try server.query("SELECT count(*) FROM odograph.messages") == [["6"]])
+  }
+
+  /// `--quiet` silences that sentence, too.
+  @Test(.needs(.postgreSQL), arguments: [true, false]) func quietIsQuiet(isQuiet: Bool) throws {
+    let server = try PostgreSQLFixture()
+    _ = try server.query(FormerPostgreSQL.versionTwo() + FormerPostgreSQL.rows)
+    let prepare = try ChildProcess(
+      BuiltProduct.path("odograph"), ["record", server.url, "--prepare"] + (isQuiet ? ["--quiet"] : []))
+    #expect(prepare.waitForExit() == 0)
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["3"]])
+    #expect(prepare.output.contains("made by an older odograph") == !isQuiet, "\(prepare.output)")
+    #expect(!isQuiet || !prepare.output.contains("up to date"), "\(prepare.output)")
   }
 }

@@ -52,6 +52,71 @@ import Testing
     }
   }
 
+  /// What is written down for nothing is told; what the chosen reporting goes by, and defaults, are not.
+  @Test func keysWithoutEffectAreTold() throws {
+    let folder = try TemporaryDirectory()
+    func warnings(_ text: String, _ settings: String...) throws -> [Substring] {
+      let file = try folder.write(
+        "odograph.toml", "[vehicle]\nid = \"v\"\n[input]\nmode = \"simulation\"\n" + text)
+      let port: Int = try FreePort.next()
+      return try run(
+        ["check", "--config", file, "--set", "mqtt.broker=127.0.0.1:\(port)"]
+          + settings.flatMap { ["--set", $0] }
+      ).1.filter { $0.contains("does nothing while") }
+    }
+    let filter = "[location]\ndistance_filter = 50\n"
+    let lines = try warnings(filter)
+    let line = try #require(lines.first)
+    #expect(lines.count == 1 && line.hasPrefix("warning  location.distance_filter: "))
+    #expect(line.contains(#"location.reporting is "bounded""#) && line.contains("odograph.toml:6:"))
+    #expect(line.contains(#"set location.reporting = "distance""#))
+    #expect(try warnings(filter, "location.reporting=distance").isEmpty)
+    #expect(try warnings("[location]\ndistance_filter = 0\n").isEmpty)
+    let bound = try warnings("", "location.reporting=distance", "location.error_bound=50")
+    #expect(bound.count == 1 && bound.allSatisfy { $0.contains("location.error_bound") })
+    #expect(try warnings(filter, "location.reporting=significant").count == 1)
+  }
+
+  /// Looking for sensors needs no name of a vehicle, which a newcomer does not have yet.
+  @Test func sensorsNeedNoName() throws {
+    let (status, lines) = try run(
+      ["sensors", "--set", "gpsd.enabled=false", "--set", "iio.contexts=local:"],
+      ["XDG_CONFIG_HOME": "/nonexistent", "HOME": "/nonexistent"])
+    #expect(status == 0 && !lines.contains { $0.contains("vehicle.id") }, "\(lines)")
+    #expect(!lines.contains { $0.contains("local::") }, "\(lines)")
+  }
+
+  /// Every sensor that is missing is named, in an order that does not change from run to run.
+  @Test func whatIsMissingIsNamedWhole() throws {
+    let port: Int = try FreePort.next()
+    let (_, lines) = try run(
+      [
+        "vehicle.id=v", "gpsd.port=\(port)", "iio.contexts=ip:127.0.0.1:\(port)",
+        "mqtt.broker=127.0.0.1:\(port)",
+      ].reduce(["check"]) { $0 + ["--set", $1] })
+    let line = try #require(lines.first { $0.contains(" heading: ") })
+    #expect(line.hasSuffix("cannot be told: no accelerometer and no magnetometer; attach them"), "\(line)")
+  }
+
+  /// A store elsewhere leaves the folder of all the rest to be made.
+  @Test func aStoreElsewhereIsEnoughToStart() throws {
+    let broker = try BrokerFixture()
+    let regions = try broker.directory.write(
+      "yard.geojson",
+      #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"yard","properties":{"radius":100},"#
+        + #""geometry":{"type":"Point","coordinates":[11.57,48.13]}}]}"#)
+    let state = broker.directory.file("state")
+    let (status, lines) = try run(
+      [
+        "input.mode=simulation", "input.speed=0", "simulation.duration=5", "vehicle.id=v",
+        "control.socket=none", "remote.enabled=true", "regions.path=\(regions)",
+        "mqtt.broker=127.0.0.1:\(broker.port)", "store.path=\(broker.directory.file("outbox.sqlite"))",
+      ].reduce(["run"]) { $0 + ["--set", $1] }, ["STATE_DIRECTORY": state])
+    #expect(status == 0 && !lines.contains { $0.contains("regions.states_not_kept") }, "\(lines)")
+    let kept = try FileManager.default.contentsOfDirectory(atPath: state)
+    #expect(kept.contains("remote") && kept.contains("regions.state"), "\(kept)")
+  }
+
   /// On a new machine nothing is there: what the agent makes itself is no problem, and what it cannot make keeps it from working.
   @Test func foldersOfANewMachine() throws {
     let broker = try BrokerFixture()

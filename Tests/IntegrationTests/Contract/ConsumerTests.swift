@@ -36,6 +36,14 @@ import Testing
     }
   }
 
+  /// Who has not installed the library is told what to install.
+  @Test func pythonSaysWhatItNeeds() throws {
+    let reader = try ChildProcess(ContractScript.python, ["-S", Self.example("positions.py")])
+    #expect(reader.waitForExit() == 1)
+    #expect(reader.output.contains("apt-get install python3-paho-mqtt"), "\(reader.output)")
+    #expect(!reader.output.contains("Traceback"), "\(reader.output)")
+  }
+
   @Test func pythonPrintsEveryPositionOnceAndKnowsWhatIsMissing() async throws {
     let lines = try await BrokerLines(broker, in: directory)
     let output = directory.file("positions")

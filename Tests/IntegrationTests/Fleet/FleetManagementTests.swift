@@ -57,6 +57,11 @@ import Testing
         FleetPayload.status("online", session: FleetPayload.time(), seq: 1),
         retain: true)
     }
+    // A fleet of which nothing was wanted yet is there all the same.
+    let untouched = try await OdographProcess.run(arguments(broker, "config", "show"))
+    #expect(untouched.status == 0, "\(untouched.output)")
+    #expect(untouched.lines.filter { $0.contains("nothing was set from afar") }.count == 4)
+    #expect(try await OdographProcess.run(arguments(broker, "config", "diff")).status == 0)
     let set = try await OdographProcess.run(
       arguments(broker, "config", "set", "status.interval=30", "--json"))
     #expect(set.status == 0, "\(set.output)")
@@ -75,6 +80,11 @@ import Testing
     let unset = try await OdographProcess.run(
       arguments(broker, "config", "set", "--unset", "location.distance_filter", "--vehicle", "van-4"))
     #expect(unset.status == 0, "\(unset.output)")
+    let mistyped = try await OdographProcess.run(
+      arguments(broker, "config", "set", "--unset", "location.distance_filte", "--vehicle", "van-4"))
+    #expect(
+      mistyped.status == 64 && mistyped.output.contains("did you mean location.distance_filter?"),
+      "\(mistyped.output)")
     #expect(try await OdographProcess.run(arguments(broker, "config", "diff")).status == 0)
     let wrong = try await OdographProcess.run(arguments(broker, "config", "set", "no key"))
     #expect(wrong.status == 64 && wrong.output.contains("write a setting as key=value"))

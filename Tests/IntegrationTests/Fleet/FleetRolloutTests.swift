@@ -78,6 +78,33 @@ import Testing
     withExtendedLifetime(slow) {}
   }
 
+  /// A pause in what the broker keeps is not its end: that is told by an answer behind it.
+  @Test(.timeLimit(.minutes(6))) func aPauseIsNotTheEndOfATable() async throws {
+    let slow = try FakeBroker { connection, _ in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0)
+      func keep(_ vehicle: String) {
+        let topic = Array("odograph/v1/demo/\(vehicle)/status".utf8)
+        let payload = Array(#"{"state":"online","time":"2026-11-21T08:00:00Z"}"#.utf8)
+        connection.send(
+          [0x31, UInt8(3 + topic.count + payload.count), 0, UInt8(topic.count)] + topic + [0] + payload)
+      }
+      while let packet = connection.read() {
+        guard packet.type == 8 else { continue }
+        let isMark = String(decoding: packet.body, as: UTF8.self).contains("/end")
+        if !isMark { keep("one") }
+        if isMark {
+          Thread.sleep(forTimeInterval: 2)
+          keep("two")
+        }
+        connection.send([0x90, 4, packet.body[0], packet.body[1], 0, 0])
+      }
+    }
+    let shown = try await OdographProcess.run(["watch", "--once", "--json", "--port", "\(slow.port)"])
+    #expect(shown.status == 0 && shown.lines.count == 2, "\(shown.output)")
+    withExtendedLifetime(slow) {}
+  }
+
   @Test(.timeLimit(.minutes(6))) func ctrlCTellsWhoHasAnswered() async throws {
     let broker = try BrokerFixture()
     let vehicle = try VehicleResponder(port: broker.port, name: "demo/van")

@@ -116,4 +116,57 @@ import Testing
     }
     #expect(last.output.contains("0 messages stored"), "\(last.output)")
   }
+
+  /// A session with a name of one's own is not ended under a recorder that runs on this machine; once it has ended, it is.
+  @Test func aRunningRecordersSessionIsNotForgotten() async throws {
+    let broker = try BrokerFixture()
+    let address = [
+      "record", folder.file("fleet.sqlite"), "--broker", "mqtt://127.0.0.1:\(broker.port)", "--client-id",
+      "mine",
+    ]
+    let first = try await end(address, by: SIGTERM) { _ in
+      try await broker.waitForLog("Sending SUBACK to mine")
+      let refused = try await end(address + ["--forget"], by: 0) { _ in true }
+      #expect(refused.status == 64 && refused.output.contains("runs under it"), "\(refused.output)")
+      try await publish(broker, "odograph/v1/demo/van/note", "kept")
+      try await eventually { broker.logCount("Received PUBACK from mine") > 0 }
+      return true
+    }
+    #expect(first.status == 143 && first.output.contains("1 message stored"), "\(first.output)")
+    let forget = try await end(address + ["--forget"], by: 0) { _ in true }
+    #expect(forget.status == 0 && forget.output.contains("session mine is ended"), "\(forget.output)")
+  }
+
+  @Test(arguments: [["record"], ["export"], ["replay", "--to-fleet", "test"]])
+  func aMistypedURLIsNoFile(command: [String]) async throws {
+    let result = try await end(command + ["postgress://fleet:secret@h/x"], by: 0) { _ in true }
+    #expect(result.status == 64 && result.output.contains("begins with postgres://"), "\(result.output)")
+    #expect(!result.output.contains("secret"))
+  }
+
+  /// An export of nothing says why.
+  @Test func nothingToExportIsExplained() async throws {
+    let store = try await recording()
+    let none = try await end(["export", store, "--vehicle", "nosuch", "--format", "csv"], by: 0) { _ in true }
+    #expect(none.status == 0 && none.output.contains("0 positions"), "\(none.output)")
+    #expect(none.output.contains("nothing of what was chosen is in it"), "\(none.output)")
+  }
+
+  /// What never reached a broker has left nothing there.
+  @Test func nothingIsClaimedOfABrokerThatWasNotReached() async throws {
+    let port: Int = try FreePort.next()
+    let address = ["record", folder.file("fleet.sqlite"), "--port", "\(port)"]
+    let result = try await end(address, by: 0) { _ in true }
+    #expect(result.status == 69 && result.output.contains("cannot reach the broker"), "\(result.output)")
+    #expect(
+      !result.output.contains("the broker keeps") && !result.output.contains("stored"), "\(result.output)")
+  }
+
+  /// A recording is a database: a name that promises something else is a misunderstanding, found before it is made.
+  @Test func aRecordingIsNoTable() async throws {
+    let store = folder.file("fleet.csv")
+    let refused = try await end(["record", store, "--port", "1"], by: 0) { _ in true }
+    #expect(refused.status == 64 && refused.output.contains("odograph export"), "\(refused.output)")
+    #expect(!FileManager.default.fileExists(atPath: store))
+  }
 }

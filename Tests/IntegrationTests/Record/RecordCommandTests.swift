@@ -45,7 +45,7 @@ import Testing
     try await publish(broker, location, payload(2))
     try record.start()
     #expect(try await record.waitForEnd() == 0)
-    #expect(record.output.contains("1 messages stored, 0 known before in \(path)"))
+    #expect(record.output.contains("1 message stored, 0 known before in \(path)"))
     #expect(try SQLiteReader(path).rows("SELECT seq FROM messages ORDER BY id") == [["1"], ["2"]])
   }
 
