@@ -1,5 +1,6 @@
 internal import Glibc
 public import Sensors
+internal import Spatial
 
 extension NavigationFilter {
   /// Takes the speed of the wheels.
@@ -66,9 +67,18 @@ extension NavigationFilter {
     }
   }
 
+  /// m/s: what a receiver says beyond it is not taken either; and m from the origin, which is moved along before.
+  private static let (fastest, farthest) = (200.0, 1e5)
+
+  /// Whether it is where and as fast as a vehicle can be. A receiver that is believed after all may be a continent away.
+  private var isOnTheRoad: Bool {
+    filter.state.velocity.length < Self.fastest
+      && hypot(filter.state.position.x, filter.state.position.y) < Self.farthest
+  }
+
   /// Gives up what is of no more use or contradicts itself.
   mutating func judgeAccuracy() {
-    guard filter.state.isFinite, filter.covariance.isValid else {
+    guard filter.state.isFinite, filter.covariance.isValid, isOnTheRoad else {
       kept = nil
       return giveUp(.contradicted)
     }

@@ -274,6 +274,7 @@ public struct NavigationFilter: Sendable {
     case .found(let index):
       alignment.adopt(index, into: &filter)
       becomeAligned()
+      judgeAccuracy()
     }
   }
 

@@ -107,10 +107,11 @@ import Testing
     let agent = try AgentProcess(settings(link.port))
     func statuses() -> [Message] { recorder.wire.filter { $0.kind == "status" } }
     try await eventually { statuses().last?.state == "online" && statuses().last?.sessionStart != nil }
-    let first = try #require(statuses().last?.sessionStart)
     link.setOpen(false)
     try await eventually { statuses().contains { $0.payload["will"] as? Bool == true } }
     let will = try #require(statuses().last { $0.payload["will"] as? Bool == true })
+    // What was made before there was a session comes first, and says when the agent began.
+    let first = try #require(statuses().last { $0.state == "online" }?.sessionStart)
     #expect(will.state == "offline" && will.sessionStart == first)
     link.setOpen(true)
     try await eventually { statuses().last?.state == "online" && statuses().last?.sessionStart ?? "" > first }

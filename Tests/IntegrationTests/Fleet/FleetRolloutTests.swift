@@ -62,7 +62,7 @@ import Testing
       connection.sendConnectAnswer(0)
       while let packet = connection.read() {
         guard packet.type == 8 else { continue }
-        if String(decoding: packet.body, as: UTF8.self).contains("config/reported/end") {
+        if String(decoding: packet.body, as: UTF8.self).contains("/end") {
           Thread.sleep(forTimeInterval: 2)
           let topic = Array("odograph/v1/demo/van/config/reported".utf8)
           let payload = Array(#"{"state":"applied","settings":{"status.interval":30}}"#.utf8)
