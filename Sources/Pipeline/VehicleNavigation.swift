@@ -8,7 +8,7 @@ internal import Telemetry
 /// sensors' scans.
 ///
 /// While the filter is aligned, each of the receiver's locations becomes a fused one as soon as the scans have reached its
-/// time. While a receiver that is wanted says nothing, and while it sleeps on the way, there is an inertial one each second. In
+/// time. While a receiver that is wanted says nothing, and while it sleeps, there is one of the inertial sensors each second. In
 /// every other case, and where the scans stay away, the receiver's locations go through as they came.
 struct VehicleNavigation: Sendable {
   private var filter: NavigationFilter
@@ -159,7 +159,7 @@ struct VehicleNavigation: Sendable {
 
   /// How the position goes on without the receiver; nil where it does not.
   func carried(at now: Timestamp) -> CarriedPosition? {
-    guard let estimate = estimate(at: now), !estimate.isStopped else { return nil }
+    guard let estimate = estimate(at: now) else { return nil }
     return CarriedPosition(
       timestamp: estimate.timestamp, radius: estimate.radius68,
       growth: Self.growthMargin * estimate.velocityDeviation)
@@ -185,9 +185,9 @@ struct VehicleNavigation: Sendable {
     return timestamp.seconds(since: newestScan) <= patience
   }
 
-  /// Whether there is something to tell without a report of the receiver: it is silent, or sleeps while the vehicle moves.
+  /// Whether there is something to tell without a report of the receiver: it is silent, or sleeps.
   private func isCarriedOn(_ estimate: NavigationEstimate) -> Bool {
-    isReceiverOn ? estimate.source == .inertial : !estimate.isStopped
+    estimate.source == .inertial || !isReceiverOn
   }
 
   /// Whether the receiver is silent although it should have found a place by now.
