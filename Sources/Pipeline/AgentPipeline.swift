@@ -20,6 +20,8 @@ package struct AgentPipeline: Sendable {
   var lastSeen: Location?
   var power: PowerControl
   var motion: MotionReports
+  /// Nil where the vehicle's bus is not read.
+  var vehicle: VehicleReports?
   /// As it was told to those who plan by it.
   private var activity: StationaryDetector.State?
   private var status: StatusReporter
@@ -56,6 +58,7 @@ package struct AgentPipeline: Sendable {
     location = LocationReports(configuration, start: start)
     navigation = VehicleNavigation(configuration)
     motion = MotionReports(configuration, calibration: calibration)
+    vehicle = VehicleReports(configuration)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
     power = PowerControl(figures: configuration.energy, mobility: Mobility(configuration.location.activity))
     planPower(at: start)
@@ -78,6 +81,7 @@ package struct AgentPipeline: Sendable {
     if !hasOtherLocations { next.location = location }
     next.navigation = navigation?.reconfigured(new) ?? next.navigation
     next.motion = motion.reconfigured(new)
+    next.vehicle = vehicle?.reconfigured(new) ?? next.vehicle
     // What has been told of rest is told again where nobody knows it yet.
     if !hasOtherLocations { next.activity = activity }
     self = next
@@ -122,6 +126,9 @@ package struct AgentPipeline: Sendable {
     case .inertial(let block): process(block, into: send)
     case .barometer: break
     case .position(let fixes): for fix in fixes { process(fix, into: send) }
+    case .vehicle(let readings):
+      vehicle?.process(readings)
+      for speed in vehicle?.wheelSpeeds(readings) ?? [] { navigation?.process(speed) }
     case .status(let change):
       motion.observe(change)
       status.observe(change)
@@ -137,6 +144,9 @@ package struct AgentPipeline: Sendable {
     power.observe(event)
     if let timestamp = event.timestamp { advance(to: timestamp, into: send) }
   }
+
+  /// The newest of what the vehicle's bus told; nil before it told anything, and where it is not read.
+  package var vehicleSignals: VehicleSignals? { vehicle?.shown(timeBase) }
 
   /// What to preserve of the motion sensors, and whether some of what was given at the start no longer fits.
   package var calibration: MotionCalibration { motion.manager.calibration }
@@ -207,6 +217,7 @@ package struct AgentPipeline: Sendable {
     if let deadline = regions.nextDeadline, timestamp >= deadline {
       publish(regions.advance(to: timestamp), into: send)
     }
+    if let report = vehicle?.due(at: timestamp, timeBase) { send(.vehicle(report)) }
     motion.advanceLeveling(to: timestamp)
     finishLeveling()
     regionReporter.observe(regions, at: now)
@@ -227,7 +238,7 @@ package struct AgentPipeline: Sendable {
     [
       status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline,
       regionReporter.nextDeadline,
-      motion.levelDeadline, navigation?.nextDeadline,
+      motion.levelDeadline, navigation?.nextDeadline, vehicle?.nextDeadline,
     ].compactMap { $0 }.min()
   }
 
@@ -235,6 +246,7 @@ package struct AgentPipeline: Sendable {
   package mutating func finish(into send: (VehicleMessage) -> Void) {
     tell(navigation?.finish() ?? [], into: send)
     location.finish(at: now, timeBase, into: send)
+    if let report = vehicle?.pending(timeBase) { send(.vehicle(report)) }
     regionReporter.observe(regions, at: now)
     if let message = regionReporter.pending(
       regions, source: regionSource, at: now, utc: timeBase.utc(at: now))

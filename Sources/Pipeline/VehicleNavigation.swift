@@ -18,6 +18,8 @@ struct VehicleNavigation: Sendable {
   private var received: Location?
   /// Of the newest scan with a rotation rate.
   private var newestScan: Timestamp?
+  /// What the wheels said and the scans have not reached yet, in order.
+  private var speeds: [WheelSpeed] = []
   /// Of the newest location handed on.
   private var newestLocation: Timestamp?
   private var isReceiverOn = true
@@ -32,6 +34,8 @@ struct VehicleNavigation: Sendable {
   private static let slack = 1.5
   /// Seconds between two locations without a receiver.
   private static let interval = 1.0
+  /// Speeds that wait: as many as a source tells in the longest time that scans may come late.
+  private static let mostSpeeds = 64
   /// Seconds of an outage whose way is worth a correction: in less, nothing strays by a metre.
   private static let shortestCorrection = 5.0
 
@@ -52,6 +56,7 @@ struct VehicleNavigation: Sendable {
     guard var next = VehicleNavigation(new) else { return nil }
     (next.filter, next.received, next.newestScan) = (filter, received, newestScan)
     (next.awaited, next.newestLocation, next.isReceiverOn) = (awaited, newestLocation, isReceiverOn)
+    next.speeds = speeds
     next.hasToldInertial = hasToldInertial
     return next
   }
@@ -73,11 +78,22 @@ struct VehicleNavigation: Sendable {
     return []
   }
 
+  /// Takes the speed of the wheels. It waits for the scans of its time: the filter keeps the newest alone, and where scans come
+  /// in blocks none would ever be reached.
+  mutating func process(_ speed: WheelSpeed) {
+    if speeds.count == Self.mostSpeeds { speeds.removeFirst() }
+    speeds.append(speed)
+  }
+
   /// Takes scans that are sound, in order.
   /// - Returns: what can be told now.
   mutating func process(_ scans: [InertialScan], _ timeBase: TimeBase) -> [Location] {
     var told: [Location] = []
     for scan in scans {
+      while let speed = speeds.first, speed.timestamp <= scan.timestamp {
+        filter.process(speed)
+        speeds.removeFirst()
+      }
       filter.process(scan)
       guard scan.contains(.gyroscope) else { continue }
       newestScan = scan.timestamp
