@@ -16,6 +16,7 @@ let package = Package(
     .library(name: "Simulation", targets: ["Simulation"]),
     .library(name: "SensorsIIO", targets: ["SensorsIIO"]),
     .library(name: "SensorsGPSD", targets: ["SensorsGPSD"]),
+    .library(name: "SensorsCAN", targets: ["SensorsCAN"]),
     .library(name: "Motion", targets: ["Motion"]),
     .library(name: "Navigation", targets: ["Navigation"]),
     .library(name: "Positioning", targets: ["Positioning"]),
@@ -63,6 +64,8 @@ let package = Package(
     .target(
       name: "SensorsGPSD",
       dependencies: ["Bytes", "CGPS", "JSON", "Platform", "Recordings", "Sensors", "Spatial"]),
+    .target(
+      name: "SensorsCAN", dependencies: ["Bytes", "CLinux", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(name: "Motion", dependencies: ["Bytes", "Platform", "Sensors", "Spatial"]),
     .target(name: "Navigation", dependencies: ["Bytes", "Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Bytes", "Motion", "Platform", "Sensors", "Spatial"]),
@@ -70,7 +73,8 @@ let package = Package(
     .target(
       name: "LiveSensors",
       dependencies: [
-        "Motion", "Platform", "Positioning", "Recordings", "Sensors", "SensorsGPSD", "SensorsIIO",
+        "Motion", "Platform", "Positioning", "Recordings", "Sensors", "SensorsCAN", "SensorsGPSD",
+        "SensorsIIO",
         "Simulation",
         "Spatial",
       ]),
@@ -94,7 +98,7 @@ let package = Package(
       dependencies: [
         "Bytes", "CStandardError", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation", "Pipeline",
         "Platform", "Positioning",
-        "Recordings", "Sensors",
+        "Recordings", "Sensors", "SensorsCAN",
         "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TOML",
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -175,6 +179,9 @@ let package = Package(
       name: "SensorsGPSDTests",
       dependencies: ["Recordings", "Sensors", "SensorsGPSD", "Simulation", "Spatial", "TestSupport"]),
     .testTarget(
+      name: "SensorsCANTests",
+      dependencies: ["Platform", "Recordings", "Sensors", "SensorsCAN", "Spatial", "TestSupport"]),
+    .testTarget(
       name: "SensorsIIOTests",
       dependencies: ["Sensors", "SensorsIIO", "Simulation", "Spatial", "TestSupport"]),
     // The C library's allocator, counted.
@@ -207,8 +214,8 @@ let package = Package(
     .testTarget(
       name: "PipelineTests",
       dependencies: [
-        "AgentCore", "JSON", "Motion", "Pipeline", "Positioning", "Sensors", "Simulation", "Spatial",
-        "Telemetry", "TestSupport",
+        "AgentCore", "JSON", "Motion", "Navigation", "Pipeline", "Positioning", "Sensors", "Simulation",
+        "Spatial", "Telemetry", "TestSupport",
       ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
     // SQLite's files, failing on demand.
@@ -298,7 +305,7 @@ for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML
 let modulesTouchingC: Set<String> = [
   "Bytes", "CommandHelp", "Fleet", "FleetConsole", "FleetControl", "FleetStore", "JSON", "MQTT", "Platform",
   "Recordings",
-  "SensorsGPSD", "SensorsIIO", "SQLite", "StoreAndForward", "Telemetry", "TOML", "XML",
+  "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SQLite", "StoreAndForward", "Telemetry", "TOML", "XML",
 ]
 for target in package.targets where target.type != .system {
   var settings = target.swiftSettings ?? []

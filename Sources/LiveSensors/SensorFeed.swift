@@ -1,6 +1,7 @@
 internal import Platform
 internal import Recordings
 package import Sensors
+internal import SensorsCAN
 internal import SensorsGPSD
 internal import SensorsIIO
 internal import Simulation
@@ -38,8 +39,10 @@ extension SensorFeed {
     var sources: [any SensorSource] = []
     if let gpsd = hardware.gpsd { sources.append(try GPSDSource(gpsd, device: hardware.receiver)) }
     for context in hardware.iio { sources.append(try IIOSource(context)) }
+    if let can = hardware.can { sources.append(try refusal { try CANSource(can) }) }
     guard !sources.isEmpty else {
-      throw SensorInputError(place: "hardware", problem: "neither gpsd nor iio is named; name one of them")
+      throw SensorInputError(
+        place: "hardware", problem: "neither gpsd nor iio nor a CAN bus is named; name one of them")
     }
     return sources
   }
@@ -48,11 +51,33 @@ extension SensorFeed {
     var parts: [any SensorRecording] = []
     if let path = files.position { parts.append(try track(path, date: files.date)) }
     if let path = files.sensors { parts.append(try CSVSensorRecording(path: path)) }
+    if let log = files.can { parts.append(try bus(log, beside: files)) }
     guard let first = parts.first else {
       throw SensorInputError(
-        place: "recording", problem: "no file is named; name a track, a CSV of samples, or both")
+        place: "recording", problem: "no file is named; name a track, a CSV of samples or a log of a CAN bus")
     }
     return parts.count == 1 ? first : MergedRecording(parts)
+  }
+
+  private static func bus(
+    _ log: CANLog, beside files: SensorInput.Recording
+  ) throws -> any SensorRecording {
+    // A log of another day was made to be played to this track, from its beginning.
+    var zero: UTCTime?
+    if let start = try firstTime(ofTrack: files), let first = try CandumpRecording.firstTime(path: log.path),
+      abs(first.seconds(since: start)) < 86_400
+    {
+      zero = start
+    }
+    let decoder = try refusal { try CANDecoder(log.configuration) }
+    return try CandumpRecording(path: log.path, decoder: decoder, interface: log.interface, zero: zero)
+  }
+
+  /// What is wrong with a bus's settings is wrong with the input.
+  private static func refusal<Made>(_ make: () throws -> Made) throws -> Made {
+    do { return try make() } catch let error as CANError {
+      throw SensorInputError(place: error.place, problem: "\(error.problem); \(error.remedy)")
+    }
   }
 
   private static func track(_ path: String, date: UTCTime?) throws -> any SensorRecording {
@@ -91,6 +116,12 @@ extension SensorFeed {
   /// The civil time at the start of a recording's time line, from its first fix that has one. The recording is opened a
   /// second time for this, because reading moves it on. Nil when none of the first fixes has a time.
   private static func firstTime(of files: SensorInput.Recording) throws -> UTCTime? {
+    if let time = try firstTime(ofTrack: files) { return time }
+    guard files.position == nil, let log = files.can else { return nil }
+    return try CandumpRecording.firstTime(path: log.path)
+  }
+
+  private static func firstTime(ofTrack files: SensorInput.Recording) throws -> UTCTime? {
     guard let path = files.position, path != "none" else { return nil }
     var track = try track(path, date: files.date)
     for _ in 0..<100 {

@@ -1,3 +1,4 @@
+public import SensorsCAN
 public import SensorsGPSD
 public import SensorsIIO
 public import Simulation
@@ -19,14 +20,17 @@ public enum SensorInput: Sendable, Hashable {
     public var receiver: String?
     /// One for each libiio context; none when there are no motion sensors.
     public var iio: [IIOConfiguration]
+    /// The vehicle's own bus; nil reads none.
+    public var can: CANBus?
 
     public init(
       gpsd: GPSDAddress? = GPSDAddress(), receiver: String? = nil,
-      iio: [IIOConfiguration] = [IIOConfiguration()]
+      iio: [IIOConfiguration] = [IIOConfiguration()], can: CANBus? = nil
     ) {
       self.gpsd = gpsd
       self.receiver = receiver
       self.iio = iio
+      self.can = can
     }
   }
 
@@ -37,11 +41,14 @@ public enum SensorInput: Sendable, Hashable {
     public var sensors: String?
     /// Any time on the day of the first fix (UTC), for NMEA without dates; nil when the track has its dates.
     public var date: UTCTime?
+    /// What the vehicle's bus said; nil for none. Beside a track it is placed by the civil times of both.
+    public var can: CANLog?
 
-    public init(position: String? = nil, sensors: String? = nil, date: UTCTime? = nil) {
+    public init(position: String? = nil, sensors: String? = nil, date: UTCTime? = nil, can: CANLog? = nil) {
       self.position = position
       self.sensors = sensors
       self.date = date
+      self.can = can
     }
   }
 

@@ -8,7 +8,7 @@ extension NavigationFilter {
     guard origin != nil, speed.speed.isFinite, speed.speed >= 0, speed.speed < 150 else { return }
     let time = seconds(speed.timestamp)
     guard time > now - 2, time < now + 5 else { return }
-    pendingSpeed = (time, speed.speed)
+    pendingSpeed = (time, speed.speed, speed.deviation)
   }
 
   /// Takes the pressure of the air.
@@ -30,8 +30,11 @@ extension NavigationFilter {
     guard let speed = pendingSpeed, speed.time <= now else { return }
     pendingSpeed = nil
     let age = now - speed.time
-    guard age < 0.3 else { return }
-    if filter.update(wheelSpeed: speed.speed, age: age, parameters).isRefused { counters.refusedSpeeds += 1 }
+    // One that says how exact it is may be an OBD answer, which is some tenths of a second late.
+    guard age < (speed.deviation == nil ? 0.3 : 0.8) else { return }
+    let outcome = filter.update(
+      wheelSpeed: speed.speed, age: age, deviation: speed.deviation, parameters)
+    if outcome.isRefused { counters.refusedSpeeds += 1 }
   }
 
   // MARK: Outages

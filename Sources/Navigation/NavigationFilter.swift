@@ -48,7 +48,7 @@ public struct NavigationFilter: Sendable {
   var outage = OutagePhase.none
   /// Fixes that the samples have not reached yet.
   var pendingFixes: [GNSSMeasurement] = []
-  var pendingSpeed: (time: Double, speed: Double)?
+  var pendingSpeed: (time: Double, speed: Double, deviation: Double?)?
   /// What was kept of an earlier run, until it is used or contradicted.
   var kept: NavigationCalibration?
   var resumption = Resumption.none

@@ -121,10 +121,13 @@ public struct WheelSpeed: Hashable, Sendable {
   public var timestamp: Timestamp
   /// m/s, at least 0 in either direction.
   public var speed: Double
+  /// m/s, one standard deviation; nil for that of `NavigationFilter.Parameters`, which is right for wheels on CAN.
+  public var deviation: Double?
 
-  public init(timestamp: Timestamp, speed: Double) {
+  public init(timestamp: Timestamp, speed: Double, deviation: Double? = nil) {
     self.timestamp = timestamp
     self.speed = speed
+    self.deviation = deviation
   }
 }
 

@@ -20,6 +20,8 @@ package struct AgentPipeline: Sendable {
   var lastSeen: Location?
   var power: PowerControl
   var motion: MotionReports
+  /// Nil where the vehicle's bus is not read.
+  var vehicle: VehicleReports?
   /// As it was told to those who plan by it.
   private var activity: StationaryDetector.State?
   private var status: StatusReporter
@@ -57,6 +59,7 @@ package struct AgentPipeline: Sendable {
     location = LocationReports(configuration, start: start)
     navigation = VehicleNavigation(configuration, kept: kept)
     motion = MotionReports(configuration, calibration: calibration)
+    vehicle = VehicleReports(configuration)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
     power = PowerControl(figures: configuration.energy, mobility: Mobility(configuration.location.activity))
     planPower(at: start)
@@ -79,6 +82,7 @@ package struct AgentPipeline: Sendable {
     if !hasOtherLocations { next.location = location }
     next.navigation = navigation?.reconfigured(new) ?? next.navigation
     next.motion = motion.reconfigured(new)
+    next.vehicle = vehicle?.reconfigured(new) ?? next.vehicle
     // What has been told of rest is told again where nobody knows it yet.
     if !hasOtherLocations { next.activity = activity }
     self = next
@@ -123,6 +127,9 @@ package struct AgentPipeline: Sendable {
     case .inertial(let block): process(block, into: send)
     case .barometer: break
     case .position(let fixes): for fix in fixes { process(fix, into: send) }
+    case .vehicle(let readings):
+      vehicle?.process(readings)
+      for speed in vehicle?.wheelSpeeds(readings) ?? [] { navigation?.process(speed) }
     case .status(let change):
       motion.observe(change)
       status.observe(change)
@@ -138,6 +145,9 @@ package struct AgentPipeline: Sendable {
     power.observe(event)
     if let timestamp = event.timestamp { advance(to: timestamp, into: send) }
   }
+
+  /// The newest of what the vehicle's bus told; nil before it told anything, and where it is not read.
+  package var vehicleSignals: VehicleSignals? { vehicle?.shown(timeBase) }
 
   /// What to preserve of the motion sensors, and whether some of what was given at the start no longer fits.
   package var calibration: MotionCalibration { motion.manager.calibration }
@@ -212,6 +222,7 @@ package struct AgentPipeline: Sendable {
     if let deadline = regions.nextDeadline, timestamp >= deadline {
       publish(regions.advance(to: timestamp), into: send)
     }
+    if let report = vehicle?.due(at: timestamp, timeBase) { send(.vehicle(report)) }
     motion.advanceLeveling(to: timestamp)
     finishLeveling()
     regionReporter.observe(regions, at: now)
@@ -232,7 +243,7 @@ package struct AgentPipeline: Sendable {
     [
       status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline,
       regionReporter.nextDeadline,
-      motion.levelDeadline, navigation?.nextDeadline,
+      motion.levelDeadline, navigation?.nextDeadline, vehicle?.nextDeadline,
     ].compactMap { $0 }.min()
   }
 
@@ -240,6 +251,7 @@ package struct AgentPipeline: Sendable {
   package mutating func finish(into send: (VehicleMessage) -> Void) {
     tell(navigation?.finish() ?? [], into: send)
     location.finish(at: now, timeBase, into: send)
+    if let report = vehicle?.pending(timeBase) { send(.vehicle(report)) }
     regionReporter.observe(regions, at: now)
     if let message = regionReporter.pending(
       regions, source: regionSource, at: now, utc: timeBase.utc(at: now))

@@ -9,6 +9,8 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var attitude: Attitude
   package var motion: Motion
   package var navigation: Navigation
+  /// Nil where the vehicle's bus is not read.
+  package var vehicle: Vehicle?
   /// Where positions are withheld or blurred.
   package var privacy: PrivacyPolicy
   /// Seconds between `status` messages when nothing changes.
@@ -23,6 +25,7 @@ package struct PipelineConfiguration: Sendable, Hashable {
 
   package init(
     location: Location, heading: Heading, attitude: Attitude, motion: Motion, navigation: Navigation,
+    vehicle: Vehicle? = nil,
     privacy: PrivacyPolicy, statusInterval: Double, inertial: Inertial, isRecording: Bool,
     energy: EnergyFigures, isVirtual: Bool
   ) {
@@ -31,6 +34,7 @@ package struct PipelineConfiguration: Sendable, Hashable {
     self.attitude = attitude
     self.motion = motion
     self.navigation = navigation
+    self.vehicle = vehicle
     self.privacy = privacy
     self.statusInterval = statusInterval
     self.inertial = inertial
@@ -155,6 +159,19 @@ extension PipelineConfiguration {
 
     package init(isEnabled: Bool) {
       self.isEnabled = isEnabled
+    }
+  }
+
+  /// What is made of the signals of the vehicle's bus.
+  package struct Vehicle: Sendable, Hashable {
+    /// Seconds between `vehicle` messages where no state changes.
+    package var interval: Double
+    /// The path of the speed that navigation takes, in km/h; nil takes none.
+    package var speedPath: String?
+
+    package init(interval: Double, speedPath: String?) {
+      self.interval = interval
+      self.speedPath = speedPath
     }
   }
 

@@ -18,6 +18,8 @@ struct VehicleNavigation: Sendable {
   private var received: Location?
   /// Of the newest scan with a rotation rate.
   private(set) var newestScan: Timestamp?
+  /// What the wheels said and the scans have not reached yet, in order.
+  private var speeds: [WheelSpeed] = []
   /// Of the newest location handed on.
   private var newestLocation: Timestamp?
   private var isReceiverOn = true
@@ -29,7 +31,7 @@ struct VehicleNavigation: Sendable {
   /// Whether locations without a receiver were told in the outage that is under way or was the last.
   private var hasToldInertial = false
   /// Seconds that scans may come after a location of their time.
-  private let patience: Double
+  private var patience: Double
 
   /// By how much the radius may grow faster than one deviation of the velocity over time: an error of position and one of velocity
   /// go together, and the deviation itself grows.
@@ -44,6 +46,8 @@ struct VehicleNavigation: Sendable {
   private static let interval = 1.0
   /// Seconds that a receiver which has slept for minutes may take to a fix: most take two, few ten.
   private static let search = 10.0
+  /// Speeds that wait: as many as a source tells in the longest time that scans may come late.
+  private static let mostSpeeds = 64
   /// Seconds of an outage whose way is worth a correction: in less, nothing strays by a metre.
   private static let shortestCorrection = 5.0
 
@@ -64,11 +68,9 @@ struct VehicleNavigation: Sendable {
 
   /// Goes on under another configuration with what it has found out.
   func reconfigured(_ new: PipelineConfiguration) -> VehicleNavigation? {
-    guard var next = VehicleNavigation(new) else { return nil }
-    (next.filter, next.received, next.newestScan) = (filter, received, newestScan)
-    (next.awaited, next.newestLocation) = (awaited, newestLocation)
-    (next.isReceiverOn, next.receiverWoke) = (isReceiverOn, receiverWoke)
-    (next.hasToldInertial, next.mounting) = (hasToldInertial, mounting)
+    guard new.isNavigating else { return nil }
+    var next = self
+    next.patience = new.inertialLatency + Self.slack
     return next
   }
 
@@ -92,11 +94,22 @@ struct VehicleNavigation: Sendable {
     return []
   }
 
+  /// Takes the speed of the wheels. It waits for the scans of its time: the filter keeps the newest alone, and where scans come
+  /// in blocks none would ever be reached.
+  mutating func process(_ speed: WheelSpeed) {
+    if speeds.count == Self.mostSpeeds { speeds.removeFirst() }
+    speeds.append(speed)
+  }
+
   /// Takes scans that are sound, in order.
   /// - Returns: what can be told now.
   mutating func process(_ scans: [InertialScan], _ timeBase: TimeBase) -> [Location] {
     var told: [Location] = []
     for scan in scans {
+      while let speed = speeds.first, speed.timestamp <= scan.timestamp {
+        filter.process(speed)
+        speeds.removeFirst()
+      }
       filter.process(scan)
       guard scan.contains(.gyroscope) else { continue }
       newestScan = scan.timestamp

@@ -120,7 +120,7 @@ public struct DemandFilter: Sendable {
     gates[kind, default: DemandGate()].setDemand(demand, at: lastTimestamp)
   }
 
-  /// What is left of an event; nil when that is nothing. A change of a source's state always passes.
+  /// What is left of an event; nil when that is nothing. A change of a source's state and what a vehicle's bus tells always pass.
   public mutating func admit(_ event: SensorEvent) -> SensorEvent? {
     if let time = event.timestamp { lastTimestamp = max(time, lastTimestamp ?? time) }
     switch event {
@@ -133,7 +133,7 @@ public struct DemandFilter: Sendable {
     case .position(let block):
       let rest = block.filter { admits(.positioning, at: $0.timestamp) }
       return rest.isEmpty && gates[.positioning] != nil ? nil : .position(rest)
-    case .status: return event
+    case .vehicle, .status: return event
     }
   }
 

@@ -53,6 +53,8 @@ public enum SensorEvent: Sendable, Hashable {
   case inertial([InertialScan])
   case barometer([PressureData])
   case position([PositionFix])
+  /// What the vehicle's own bus tells. No demand is made of it: a bus is only listened to.
+  case vehicle([VehicleReading])
   case status(SourceStatus)
 
   /// The time of the newest sample; nil for an empty block.
@@ -61,6 +63,7 @@ public enum SensorEvent: Sendable, Hashable {
     case .inertial(let block): block.last?.timestamp
     case .barometer(let block): block.last?.timestamp
     case .position(let block): block.last?.timestamp
+    case .vehicle(let block): block.last?.timestamp
     case .status(let status): status.timestamp
     }
   }
@@ -71,7 +74,7 @@ public enum SensorEvent: Sendable, Hashable {
     case .inertial(let block): block.reduce(0) { $1.contains(kind) ? $0 + 1 : $0 }
     case .barometer(let block): kind == .barometer ? block.count : 0
     case .position(let block): kind == .positioning ? block.count : 0
-    case .status: 0
+    case .vehicle, .status: 0
     }
   }
 
@@ -88,6 +91,7 @@ public enum SensorEvent: Sendable, Hashable {
     case .inertial(let block): return .inertial(shift(block, \.timestamp))
     case .barometer(let block): return .barometer(shift(block, \.timestamp))
     case .position(let block): return .position(shift(block, \.timestamp))
+    case .vehicle(let block): return .vehicle(shift(block, \.timestamp))
     case .status(var status):
       status.timestamp.nanoseconds &+= nanoseconds
       return .status(status)

@@ -7,6 +7,7 @@ public enum MessageKind: String, Hashable, Sendable, CaseIterable {
   case attitude
   case motion
   case region
+  case vehicle
   case locationEvent = "location/event"
 }
 

@@ -12,6 +12,7 @@ public enum VehicleMessage: Hashable, Sendable {
   case motion(MotionMessage)
   case region(RegionMessage)
   case locationEvent(LocationEventMessage)
+  case vehicle(VehicleSignals)
   case commandResponse(CommandResponseMessage)
   case configReported(ConfigReportedMessage)
   case regionsReported(RegionsReportedMessage)
@@ -62,7 +63,8 @@ extension VehicleMessage {
   var isAnswer: Bool {
     switch self {
     case .commandResponse, .configReported, .regionsReported: true
-    case .status, .location, .track, .heading, .attitude, .motion, .region, .locationEvent, .regionsState:
+    case .status, .location, .track, .heading, .attitude, .motion, .region, .locationEvent, .vehicle,
+      .regionsState:
       false
     }
   }
@@ -78,6 +80,7 @@ extension VehicleMessage {
     case .motion: MessageKind.motion.rawValue
     case .region: MessageKind.region.rawValue
     case .locationEvent: MessageKind.locationEvent.rawValue
+    case .vehicle: MessageKind.vehicle.rawValue
     case .commandResponse(let message): TopicScheme.responsePath(command: message.command)
     case .configReported: TopicScheme.configReported
     case .regionsReported: TopicScheme.regionsReported
@@ -89,7 +92,7 @@ extension VehicleMessage {
   public var lane: DeliveryLane? {
     switch self {
     case .motion, .region, .locationEvent: .events
-    case .status, .configReported, .regionsReported, .regionsState: .state
+    case .status, .vehicle, .configReported, .regionsReported, .regionsState: .state
     case .location, .track: .tracks
     case .heading, .attitude, .commandResponse: nil
     }
@@ -106,7 +109,7 @@ extension VehicleMessage {
   /// Whether the broker keeps it as the last known of its topic.
   public var isRetained: Bool {
     switch self {
-    case .status, .location, .configReported, .regionsReported, .regionsState: true
+    case .status, .location, .vehicle, .configReported, .regionsReported, .regionsState: true
     case .track, .heading, .attitude, .motion, .region, .locationEvent, .commandResponse: false
     }
   }
@@ -147,6 +150,9 @@ extension VehicleMessage {
     case .locationEvent(var message):
       message.identity = identity
       return message.payload
+    case .vehicle(var message):
+      message.identity = identity
+      return message.payload
     case .commandResponse(let message): return message.payload
     case .configReported(var message):
       message.identity = identity
@@ -182,6 +188,7 @@ extension VehicleMessage {
     case .motion: return .motion(try MotionMessage(json: json))
     case .region: return .region(try RegionMessage(json: json))
     case .locationEvent: return .locationEvent(try LocationEventMessage(json: json))
+    case .vehicle: return .vehicle(try VehicleSignals(json: json))
     case nil: return nil
     }
   }
@@ -200,6 +207,7 @@ extension VehicleMessage {
     case .motion(let message): message.identity
     case .region(let message): message.identity
     case .locationEvent(let message): message.identity
+    case .vehicle(let message): message.identity
     case .configReported(let message): message.identity
     case .regionsReported(let message): message.identity
     case .regionsState(let message): message.identity
@@ -218,6 +226,7 @@ extension VehicleMessage {
     case .motion(let message): message.time
     case .region(let message): message.time
     case .locationEvent(let message): message.time
+    case .vehicle(let message): message.time
     case .commandResponse(let message): message.time
     case .configReported(let message): message.time
     case .regionsReported(let message): message.time

@@ -180,12 +180,16 @@ extension Odographd {
           odographd sensors --set iio.contexts=ip:192.0.2.7
           odographd sensors --json | jq .gpsd
 
+        Each CAN interface is listened to for a second; nothing is sent.
+
         Exit codes: 0 done, also when there is none; 64 wrong arguments; 78 wrong configuration.
         """)
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Print one JSON object: gpsd with its receivers, iio with devices and sensors.")
+    @Flag(
+      help:
+        "Print one JSON object: gpsd with its receivers, iio with devices and sensors, can with interfaces.")
     var json = false
 
     func run() throws {

@@ -9,6 +9,7 @@ import Testing
   /// Values that stand for others, for keys that take more than their type says.
   private static let values = [
     "iio.accelerometer": "off", "iio.gyroscope": "off", "iio.magnetometer": "off", "iio.barometer": "off",
+    "can.interface": "can0", "can.signals": "Vehicle.Speed", "can.speed": "none",
     "iio.mount_matrix": "[\"imu = 0, 1, 0; -1, 0, 0; 0, 0, 1\"]", "replay.date": "2026-11-21",
     "simulation.start": "2026-11-21T08:00:00Z", "privacy.zones": "48 11 300 blur", "motion.events": "shake",
     "motion.shake_axes": "vertical", "motion.impact_sides": "left", "motion.orientations": "faceUp",
@@ -24,6 +25,9 @@ import Testing
     case "input.mode": ["replay.position=none"]
     case _ where key.hasPrefix("replay."):
       ["input.mode=replay", "replay.position=none", "replay.sensors=a.csv"]
+    case "can.interface": []
+    case "can.voltage_file": ["can.interface=can0", "can.obd=11-bit"]
+    case _ where key.hasPrefix("can."): ["can.interface=can0"]
     case _ where key.hasPrefix("simulation."): ["input.mode=simulation"]
     case "location.error_bound", "location.delay_bound": ["location.reporting=bounded"]
     case "location.distance_filter": ["location.reporting=distance"]

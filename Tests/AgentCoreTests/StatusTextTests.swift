@@ -24,6 +24,16 @@ import Testing
     #expect(shown.first == "agent         f/van, preset truck, version 1")
   }
 
+  @Test func theVehiclesBusIsShown() throws {
+    let time = #""time":"2026-11-23T08:00:00.000Z""#
+    let bus =
+      #"{\#(time),"signals":{"Vehicle.Speed":{"value":52.31,\#(time)},"Vehicle.IsMoving":{"value":true,\#(time)}}}"#
+    let text = #"{"vehicle":"f/van","version":"1","bus":\#(bus)}"#
+    let shown = StatusText.lines(try JSONValue(parsing: Array(text.utf8)))
+    #expect(shown.contains("vehicle bus   IsMoving true, Speed 52.3"), "\(shown)")
+    #expect(try !lines(#""uptime":1"#).contains { $0.hasPrefix("vehicle bus") })
+  }
+
   @Test func withoutThemNothingIsSaid() throws {
     let shown = try lines(#""uptime":1"#)
     #expect(shown.contains("attitude      known, in xMagneticNorthZVertical, at rest"), "\(shown)")

@@ -60,7 +60,7 @@ import Testing
   }
 
   private static let told = [
-    "status", "location", "location/event", "track", "heading", "attitude", "motion", "region",
+    "status", "location", "location/event", "track", "heading", "attitude", "motion", "region", "vehicle",
     "regions/reported",
     "config/reported", "command/locate/response",
   ]

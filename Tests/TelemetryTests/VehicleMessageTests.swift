@@ -45,6 +45,16 @@ import Testing
           .locationEvent(LocationEventMessage(time: time, event: .paused)), "location/event", .events, false
         ),
         (
+          .vehicle(
+            VehicleSignals(
+              time: time,
+              signals: [
+                .init(path: "Vehicle.IsMoving", value: .flag(true), time: time),
+                .init(path: "Vehicle.LowVoltageSystemState", value: .text("ON"), time: time),
+                .init(path: "Vehicle.Speed", value: .number(52.3), time: time),
+              ])), "vehicle", .state, true
+        ),
+        (
           .commandResponse(CommandResponseMessage(command: "locate", id: "4", time: time, state: .done)),
           "command/locate/response", nil, false
         ),
@@ -114,7 +124,7 @@ import Testing
       switch path {
       case "location", "track": #expect(topics == ["owntracks/f/v"])
       case "region": #expect(topics == ["owntracks/f/v/event"])
-      case "status", "heading", "attitude", "motion", "location/event", "regions/state":
+      case "status", "heading", "attitude", "motion", "location/event", "vehicle", "regions/state":
         #expect(topics.isEmpty)
       default: #expect(topics == ["odograph/v1/f/v/\(path)"])
       }

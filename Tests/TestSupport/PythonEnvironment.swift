@@ -5,6 +5,8 @@ import Foundation
 public enum PythonEnvironment: String, Sendable {
   /// pyarrow and DuckDB, which read Parquet.
   case parquetReaders = "python"
+  /// cantools, which reads DBC files.
+  case canTools = "cantools"
   /// Home Assistant's core; with `Deploy/test.sh --full` only.
   case homeAssistant = "home-assistant"
 
@@ -37,6 +39,10 @@ extension Need {
   public static let parquetReaders = Need(
     "pyarrow and duckdb of PyPI \(PythonEnvironment.parquetReaders.installation("Parquet/requirements.txt"))"
   ) { try PythonEnvironment.parquetReaders.has("duckdb, pyarrow.dataset") }
+
+  public static let canTools = Need(
+    "cantools of PyPI \(PythonEnvironment.canTools.installation("CANTools/requirements.txt"))"
+  ) { try PythonEnvironment.canTools.has("cantools") }
 
   public static let homeAssistant = Need(
     "Home Assistant of PyPI \(PythonEnvironment.homeAssistant.installation("Consumers/home-assistant.txt"))"

@@ -23,6 +23,8 @@ extension AgentConfiguration {
     package var sensors: String?
     /// The day of the first fix, for NMEA without dates.
     package var date: UTCTime?
+    /// A log of the vehicle's bus by `candump -l`; nil for none.
+    package var can: String?
   }
 
   package struct GPSD: Sendable, Hashable {
@@ -41,11 +43,11 @@ extension AgentConfiguration.Input {
     case "replay":
       let replay = AgentConfiguration.Replay(
         position: reader.optionalText("replay.position"), sensors: reader.optionalText("replay.sensors"),
-        date: try reader.time("replay.date"))
-      guard replay.position != nil || replay.sensors != nil else {
+        date: try reader.time("replay.date"), can: reader.optionalText("replay.can"))
+      guard replay.position != nil || replay.sensors != nil || replay.can != nil else {
         throw ConfigurationError(
           .missingKey, place: reader.place(of: "input.mode"),
-          problem: "a replay needs replay.position, replay.sensors or both")
+          problem: "a replay needs replay.position, replay.sensors or replay.can")
       }
       self = .replay(replay)
     case "simulation":

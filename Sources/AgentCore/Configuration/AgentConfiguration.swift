@@ -16,6 +16,8 @@ package struct AgentConfiguration: Sendable, Hashable {
   /// Nil asks no gpsd.
   package var gpsd: GPSD?
   package var iio: IIO
+  /// Nil reads no bus of the vehicle.
+  package var can: CAN?
   /// What a vehicle must have: without one of these the agent does not start.
   package var requiredSensors: Set<SensorKind>
   /// What is decided by the pipeline.
@@ -57,6 +59,7 @@ extension AgentConfiguration {
     speed = try reader.positive("input.speed")
     gpsd = try GPSD(reader)
     iio = try IIO(reader)
+    can = try CAN(reader)
     requiredSensors = try reader.choices("sensors.required")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     store = try Store(reader)
@@ -64,6 +67,7 @@ extension AgentConfiguration {
     calibrationPath = calibration == "none" ? nil : calibration
     recorder = try Recorder(reader, beside: store)
     pipeline = try PipelineConfiguration(reader, isRecording: recorder != nil, isVirtual: input != .hardware)
+    if can != nil { pipeline.vehicle = try PipelineConfiguration.Vehicle(reader) }
     regions = try Regions(reader)
     logLevel = try reader.text("log.level")
     operation = try Operation(reader)

@@ -7,6 +7,7 @@ internal import Pipeline
 internal import Platform
 internal import Positioning
 internal import Sensors
+internal import SensorsCAN
 internal import SensorsGPSD
 internal import SensorsIIO
 internal import Spatial
@@ -104,13 +105,16 @@ package struct EnvironmentCheck {
         guard case .recorded(var recording) = try SensorFeed(unpaced) else { return [] }
         for kind in recording.kinds { recording.setDemand(.rate(hertz: 1, latency: .zero), for: kind) }
         _ = try recording.next()
-        let kinds = recording.kinds.sorted().map(\.rawValue).joined(separator: ", ")
-        return [Finding(.ok, "replay", "\(recording.name) holds \(kinds)")]
+        var kinds = recording.kinds.sorted().map(\.rawValue)
+        if case .replay(let replay) = configuration.input, replay.can != nil {
+          kinds.append("the vehicle's bus")
+        }
+        return [Finding(.ok, "replay", "\(recording.name) holds \(kinds.joined(separator: ", "))")]
       } catch {
         return [Finding(.problem, "replay", "\(error)")]
       }
     case .hardware:
-      let findings = (configuration.gpsd.map(gpsd) ?? []) + iio()
+      let findings = (configuration.gpsd.map(gpsd) ?? []) + iio() + (configuration.can?.bus.map(can) ?? [])
       return findings.isEmpty
         ? [Finding(.problem, "input", "gpsd and iio are both off", remedy: "enable one, or set input.mode")]
         : findings
@@ -204,6 +208,31 @@ package struct EnvironmentCheck {
             remedy: "heading and attitude are off until then; or set iio.enabled = false")
         ]
       }
+    }
+  }
+
+  /// What is to be read of the vehicle's bus, and whether anything is heard there. Nothing is sent.
+  private func can(_ bus: CANBus) -> [Finding] {
+    let subject = "can \(bus.interface)"
+    do throws(CANError) {
+      let decoder = try CANDecoder(bus.configuration)
+      let traffic = try CANTraffic.listen(to: bus.interface)
+      guard traffic.frames > 0 else {
+        return [
+          Finding(
+            .warning, subject, "\(traffic)",
+            remedy: "switch the ignition on; if it stays so, check the wiring and the bit rate")
+        ]
+      }
+      let told = bus.configuration.signals.map(\.path).filter { decoder.paths.contains($0) }
+      return [Finding(.ok, subject, "\(traffic); can tell \(told.joined(separator: ", "))")]
+    } catch {
+      let isSetting = error.place != bus.interface
+      return [
+        Finding(
+          .problem, isSetting ? error.place : subject, error.problem,
+          remedy: isSetting ? error.remedy : "\(error.remedy); or leave can.interface out")
+      ]
     }
   }
 

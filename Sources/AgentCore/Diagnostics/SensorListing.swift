@@ -1,5 +1,6 @@
 internal import JSON
 internal import Sensors
+internal import SensorsCAN
 internal import SensorsGPSD
 internal import SensorsIIO
 
@@ -13,11 +14,49 @@ package struct SensorListing {
 
   package func lines() -> [String] {
     let lines =
-      (configuration.gpsd.map { receivers($0.address) } ?? []) + configuration.iio.flatMap(devices)
+      (configuration.gpsd.map { receivers($0.address) } ?? []) + configuration.iio.flatMap(devices) + buses()
     return lines.isEmpty ? ["gpsd and iio are both off in the configuration"] : lines
   }
 
-  /// What `odographd sensors --json` prints: one object, `gpsd` (left out where it is off) and `iio`, an array of contexts.
+  /// The CAN interfaces that there are, and the one that is configured.
+  private var interfaces: [CANInterface] {
+    let found = CANInterface.all()
+    guard let wanted = configuration.can?.interface, !found.contains(where: { $0.name == wanted }) else {
+      return found
+    }
+    return found + [CANInterface(name: wanted, isUp: false)]
+  }
+
+  private func buses() -> [String] {
+    interfaces.map { interface in
+      let title = Finding.title("can \(interface.name)")
+      do throws(CANError) {
+        return title + " \(try CANTraffic.listen(to: interface.name))"
+      } catch {
+        return title + " \(error.problem); \(error.remedy)"
+      }
+    }
+  }
+
+  private func writeBuses(to json: inout JSONWriter) {
+    for interface in interfaces {
+      json.openObject()
+      json.field("interface", interface.name)
+      json.field("up", interface.isUp)
+      do throws(CANError) {
+        let traffic = try CANTraffic.listen(to: interface.name)
+        json.field("frames", traffic.frames)
+        json.field("identifiers", traffic.identifiers)
+        json.field("j1939", traffic.hasJ1939)
+        json.field("obd", traffic.hasDiagnostics)
+        json.field("errors", traffic.hasErrors)
+      } catch { json.field("problem", "\(error)") }
+      json.closeObject()
+    }
+  }
+
+  /// What `odographd sensors --json` prints: one object, `gpsd` (left out where it is off), `iio`, an array of contexts, and
+  /// `can`, an array of interfaces with what was heard on each in a second.
   /// What cannot be reached has `problem` in place of what it offers. Members may be added; those that are there keep their
   /// names and senses.
   package func json() -> [UInt8] {
@@ -26,6 +65,10 @@ package struct SensorListing {
       json.key("iio")
       json.openArray()
       for context in configuration.iio { Self.write(context, to: &json) }
+      json.closeArray()
+      json.key("can")
+      json.openArray()
+      writeBuses(to: &json)
       json.closeArray()
     }
   }

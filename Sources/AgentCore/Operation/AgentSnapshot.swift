@@ -21,6 +21,8 @@ struct AgentSnapshot: Sendable {
   var location: LocationMessage?
   /// Seconds since that position was measured.
   var locationAge: Double?
+  /// The newest of what the vehicle's bus told; nil where it is not read.
+  var signals: VehicleSignals?
   /// Nil where messages do not go to a broker.
   var link: LinkReport?
 }

@@ -59,6 +59,7 @@ enum StatusDocument {
       json.raw(location.payload)
       json.field("locationAge", snapshot.locationAge, decimals: 3)
     }
+    if let signals = snapshot.signals { json.field("bus") { signals.write(to: &$0) } }
     if let link = snapshot.link {
       json.field("broker") { json in
         json.field("address", link.broker)

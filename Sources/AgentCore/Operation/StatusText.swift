@@ -21,7 +21,7 @@ enum StatusText {
       lines.append(row("NOTE", "the pipeline is busy: what follows is \(duration(age)) old"))
     }
     lines += clock(status) + sources(status) + sensors(document) + motion(document) + navigation(status)
-    lines += location(document)
+    lines += bus(document) + location(document)
     lines += queue(status) + broker(document) + energy(status)
     if let last = document["problems"]?.array?.last {
       lines.append(row("last error", "\(last["time"]?.string ?? "") \(last["text"]?.string ?? "")"))
@@ -95,6 +95,21 @@ enum StatusText {
     }
     if let accuracy = report.mountingAccuracy { parts.append("mounting ±\(rounded(accuracy, 10))°") }
     return [row("navigation", parts.joined(separator: ", "))]
+  }
+
+  /// What the vehicle's bus tells; nothing where it is not read.
+  private static func bus(_ document: JSONValue) -> [String] {
+    guard let bus = document["bus"], let report = try? VehicleSignals(json: bus) else { return [] }
+    let parts = report.signals.map { signal in
+      let value =
+        switch signal.value {
+        case .number(let number): "\(rounded(number, 10))"
+        case .flag(let flag): "\(flag)"
+        case .text(let text): text
+        }
+      return "\(signal.path.split(separator: ".").dropFirst().joined(separator: ".")) \(value)"
+    }
+    return [row("vehicle bus", parts.isEmpty ? "says nothing valid" : parts.joined(separator: ", "))]
   }
 
   private static func location(_ document: JSONValue) -> [String] {

@@ -161,7 +161,8 @@ struct AgentLoop: ~Copyable {
         taken: SystemClock.monotonic, vehicle: surroundings.vehicle, preset: surroundings.preset,
         status: pipeline.report(.online, at: now),
         activity: activity.kinds(at: now), motion: pipeline.motionReport, location: known,
-        locationAge: known.map { max(0, now.seconds(since: $0.location.timestamp)) }, link: delivery.link))
+        locationAge: known.map { max(0, now.seconds(since: $0.location.timestamp)) },
+        signals: pipeline.vehicleSignals, link: delivery.link))
   }
 
   /// Copies delivery counters and the computer's health in before the next status.

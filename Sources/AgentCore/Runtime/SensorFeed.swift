@@ -8,9 +8,12 @@ extension SensorFeed {
   ///   nothing is left to read from.
   init(_ configuration: AgentConfiguration) throws {
     let input = configuration.sensorInput
-    if case .hardware(let hardware) = input, hardware.gpsd == nil, hardware.iio.isEmpty {
+    if case .hardware(let hardware) = input, hardware.gpsd == nil, hardware.iio.isEmpty,
+      hardware.can == nil
+    {
       throw ConfigurationError(
-        .conflict, place: "configuration", problem: "gpsd and iio are both off; enable one, or set input.mode"
+        .conflict, place: "configuration",
+        problem: "gpsd and iio are both off; enable one, set can.interface, or set input.mode"
       )
     }
     do {
@@ -26,10 +29,13 @@ extension AgentConfiguration {
   var sensorInput: SensorInput {
     switch input {
     case .hardware:
-      .hardware(SensorInput.Hardware(gpsd: gpsd?.address, receiver: gpsd?.device, iio: iio))
+      .hardware(
+        SensorInput.Hardware(gpsd: gpsd?.address, receiver: gpsd?.device, iio: iio, can: can?.bus))
     case .replay(let replay):
       .recording(
-        SensorInput.Recording(position: replay.position, sensors: replay.sensors, date: replay.date))
+        SensorInput.Recording(
+          position: replay.position, sensors: replay.sensors, date: replay.date,
+          can: replay.can.flatMap { can?.log($0) }))
     case .simulation(let simulation): .simulation(simulation)
     }
   }

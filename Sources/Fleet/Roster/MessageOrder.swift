@@ -73,6 +73,7 @@ struct MessageStamps: Hashable, Sendable {
   private var region: MessageStamp?
   private var track: MessageStamp?
   private var locationEvent: MessageStamp?
+  private var vehicle: MessageStamp?
 
   // Not a dictionary: this is looked up for every message.
   subscript(kind: MessageKind) -> MessageStamp? {
@@ -86,6 +87,7 @@ struct MessageStamps: Hashable, Sendable {
       case .motion: motion
       case .region: region
       case .locationEvent: locationEvent
+      case .vehicle: vehicle
       }
     }
     set {
@@ -98,6 +100,7 @@ struct MessageStamps: Hashable, Sendable {
       case .motion: motion = newValue
       case .region: region = newValue
       case .locationEvent: locationEvent = newValue
+      case .vehicle: vehicle = newValue
       }
     }
   }

@@ -52,6 +52,8 @@ public struct VehicleRecord: Sendable {
   public internal(set) var location: Received<LocationMessage>?
   public internal(set) var heading: Received<HeadingMessage>?
   public internal(set) var attitude: Received<AttitudeMessage>?
+  /// The newest of what the vehicle's own bus told.
+  public internal(set) var signals: Received<VehicleSignals>?
   /// The last failure, pause, resumption or end of a deferral.
   public internal(set) var locationEvent: Received<LocationEventMessage>?
   public internal(set) var event: Received<VehicleEvent>? {
@@ -257,6 +259,7 @@ extension VehicleRecord {
     case .locationEvent(let message):
       locationEvent = received(message)
       event = received(VehicleEvent(message))
+    case .vehicle(let message): signals = received(message)
     case .region(let message):
       let crossing = VehicleEvent(message)
       event = received(crossing)

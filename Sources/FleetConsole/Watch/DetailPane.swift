@@ -71,7 +71,7 @@ extension DetailPane {
   var facts: [(name: String, parts: [StyledText])] {
     [
       ("position", position), ("predicted", predicted), ("updates", updates), ("movement", plain(movement)),
-      ("attitude", plain(attitude)), ("compass", compass), ("energy", plain(power)),
+      ("attitude", plain(attitude)), ("compass", compass), ("bus", bus), ("energy", plain(power)),
       ("storage", plain(storage)),
       ("queue", plain(queue)), ("regions", plain(regions)),
     ]
@@ -149,6 +149,22 @@ extension DetailPane {
     if let course = location.course { parts.append("course \(QuantityText.direction(course))") }
     if let heading { parts.append("heading \(QuantityText.direction(heading))") }
     return parts
+  }
+
+  /// The signals of the vehicle's own bus, by the ends of their paths.
+  private var bus: [StyledText] {
+    guard let received = record.signals else { return [] }
+    let isPast = received.isRetained || record.state == .offline
+    return received.message.signals.prefix(12).map { signal in
+      let name = signal.path.split(separator: ".").suffix(2).joined(separator: ".")
+      let value =
+        switch signal.value {
+        case .number(let number): QuantityText.fixed(number, decimals: abs(number) < 100 ? 1 : 0) ?? "–"
+        case .flag(let flag): flag ? "yes" : "no"
+        case .text(let text): text
+        }
+      return StyledText("\(name) \(value)", style: isPast ? .dim : .plain)
+    }
   }
 
   private var attitude: [String] {

@@ -53,15 +53,18 @@ extension ErrorStateFilter {
 
   /// The speed of the wheels, m/s, at least 0, `age` seconds old.
   ///
+  /// - Parameter deviation: m/s; nil takes that of wheels on CAN, which is less where they turn slowly.
   /// - Returns: the squared residual in units of its variance, and whether it was refused.
-  mutating func update(wheelSpeed: Double, age: Double, _ parameters: Parameters) -> Innovation {
+  mutating func update(
+    wheelSpeed: Double, age: Double, deviation: Double? = nil, _ parameters: Parameters
+  ) -> Innovation {
     let predicted = predictedWheelSpeed()
     let velocity = state.vehicleVelocity
     // Wheels do not say in which direction they turn.
     let speed = velocity.y < -0.5 ? -wheelSpeed : wheelSpeed
     let along = state.mounting.rotate(state.attitude.conjugate.rotate(acceleration)).y
-    let deviation =
-      parameters.wheelSpeedDeviation * (0.3 + 0.7 * min(1, abs(velocity.y) / 3)) + 0.2 * abs(along)
+    let own = deviation ?? parameters.wheelSpeedDeviation * (0.3 + 0.7 * min(1, abs(velocity.y) / 3))
+    let deviation = own + 0.2 * abs(along)
     let innovation = update(
       predicted.row, residual: speed - predicted.value + along * age, variance: deviation * deviation,
       gate: parameters.gate)

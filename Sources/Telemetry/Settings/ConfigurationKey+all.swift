@@ -8,6 +8,13 @@ extension ConfigurationKey {
   private static let impact = ImpactDetector.Settings()
   private static let orientation = OrientationDetector.Settings()
 
+  /// What buses commonly tell. The vehicle's identification number is not among them: it says whose vehicle it is.
+  private static let usualSignals = [
+    "Vehicle.Speed", "Vehicle.TraveledDistance", "Vehicle.IsMoving", "Vehicle.LowVoltageSystemState",
+    "Vehicle.LowVoltageBattery.CurrentVoltage", "Vehicle.Powertrain.CombustionEngine.Speed",
+    "Vehicle.Powertrain.FuelSystem.RelativeLevel",
+  ]
+
   /// Every key there is, in the order of `Config/odograph.toml`, which documents each.
   package static let all: [ConfigurationKey] = [
     ConfigurationKey(
@@ -35,7 +42,17 @@ extension ConfigurationKey {
     ConfigurationKey("iio.latency", .number(0...60), default: .number(0.5)),
     ConfigurationKey("iio.mount_matrix", .texts, default: .texts([])),
 
+    ConfigurationKey("can.interface", .text),
+    ConfigurationKey("can.dbc", .text),
+    ConfigurationKey("can.signals", .texts, default: .texts(usualSignals)),
+    ConfigurationKey("can.j1939", .flag, default: .flag(false)),
+    ConfigurationKey("can.obd", .oneOf(["off", "11-bit", "29-bit"]), default: .text("off")),
+    ConfigurationKey("can.voltage_file", .text),
+    ConfigurationKey("can.speed", .text, default: .text("Vehicle.Speed")),
+    ConfigurationKey("can.interval", .number(1...86_400), default: .number(10)),
+
     ConfigurationKey("replay.position", .text),
+    ConfigurationKey("replay.can", .text),
     ConfigurationKey("replay.sensors", .text),
     ConfigurationKey("replay.date", .text),
 

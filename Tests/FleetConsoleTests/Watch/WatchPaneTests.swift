@@ -127,6 +127,22 @@ import Testing
     #expect(text.contains("3 missing") && screen(80, 24, [.down, .enter]).count == 24)
   }
 
+  /// What the vehicle's bus tells, by the ends of the paths; nothing of a control character reaches the terminal.
+  @Test func detailsTellTheVehiclesBus() {
+    var roster = fleet()
+    roster.receive(
+      "vehicle",
+      #"{"time":"\#(wireTime(44))","signals":{"Vehicle.Speed":{"value":52.31,"time":"\#(wireTime(44))"},"#
+        + #""Vehicle.IsMoving":{"value":true,"time":"\#(wireTime(44))"},"#
+        + #""Vehicle.LowVoltageSystemState":{"value":"O\u001b[2JN","time":"\#(wireTime(44))"}},"epoch":"a","seq":90}"#,
+      at: 44, vehicle: "van-1")
+    let text = screen(100, 30, [.down, .enter], roster: roster).joined(separator: "\n")
+    for part in ["bus ", "Vehicle.IsMoving yes", "Vehicle.Speed 52.3"] {
+      #expect(text.contains(part), "\(part) in\n\(text)")
+    }
+    #expect(!text.contains("\u{1b}[2J"))
+  }
+
   /// What failed and what would help, until a location comes; a calibration that is wanted, with its instruction.
   @Test func detailsTellFailuresPausesAndTheCompass() {
     var roster = fleet()

@@ -1,0 +1,66 @@
+internal import Pipeline
+package import SensorsCAN
+internal import Telemetry
+
+extension AgentConfiguration {
+  /// The vehicle's own bus.
+  package struct CAN: Sendable, Hashable {
+    /// Nil where only a log is read, and then the first interface in it.
+    package var interface: String?
+    package var signals: CANConfiguration
+    package var voltageFile: String?
+
+    /// The bus that is read live; nil where none is named.
+    package var bus: CANBus? {
+      interface.map { CANBus(interface: $0, configuration: signals, voltageFile: voltageFile) }
+    }
+
+    /// A log in place of the bus.
+    package func log(_ path: String) -> CANLog {
+      CANLog(path: path, interface: interface, configuration: signals)
+    }
+  }
+}
+
+extension AgentConfiguration.CAN {
+  /// Nil where neither an interface nor a log is named.
+  init?(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    interface = reader.optionalText("can.interface")
+    guard interface != nil || reader.optionalText("replay.can") != nil else { return nil }
+    if let interface, !CANBus.isInterface(interface) {
+      throw reader.problem(
+        "can.interface",
+        "\"\(interface.prefix(40))\" is no name of an interface; write one that ip -brief link shows, as in \"can0\""
+      )
+    }
+    signals = CANConfiguration(
+      database: reader.optionalText("can.dbc"), isJ1939: try reader.flag("can.j1939"),
+      diagnostics: OBDAddressing(rawValue: try reader.text("can.obd")))
+    for text in try reader.texts("can.signals") {
+      guard let signal = CANConfiguration.Signal(parsing: text) else {
+        throw reader.problem(
+          "can.signals",
+          "\"\(text.prefix(120))\" is neither a VSS path, as in \"Vehicle.Speed\", nor one with a signal of can.dbc, as in "
+            + "\"Vehicle.Speed = EngineData.Speed\"")
+      }
+      signals.signals.append(signal)
+    }
+    voltageFile = reader.optionalText("can.voltage_file")
+    if voltageFile != nil, signals.diagnostics == nil {
+      throw reader.problem(
+        "can.voltage_file", "only OBD-II requests go by the voltage; set can.obd or leave it out", .conflict)
+    }
+  }
+}
+
+extension PipelineConfiguration.Vehicle {
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    let path = try reader.text("can.speed")
+    guard path == "none" || VehicleSignal.isPath(path) else {
+      throw reader.problem(
+        "can.speed", "\"\(path.prefix(80))\" is no VSS path of a speed; write one of can.signals, or \"none\""
+      )
+    }
+    self.init(interval: try reader.number("can.interval"), speedPath: path == "none" ? nil : path)
+  }
+}

@@ -1,0 +1,64 @@
+extension DBCSignal {
+  /// The bits of a signal, before factor and offset.
+  public struct RawValue: Hashable, Sendable {
+    /// As they stand in the frame.
+    public var bits: UInt64
+    /// The number that they are: the sign extended, or the floating-point number.
+    public var number: Double
+    /// The same as an integer; nil for floating point, and for what does not fit.
+    public var integer: Int64?
+  }
+
+  /// The bits of this signal in a frame's data; nil where the data is too short for it.
+  public func rawValue(in data: [UInt8]) -> RawValue? {
+    guard let bits = bits(in: data) else { return nil }
+    switch format {
+    case .unsigned:
+      return RawValue(bits: bits, number: Double(bits), integer: Int64(exactly: bits))
+    case .signed:
+      let shift = UInt64(64 - length)
+      let number = Int64(bitPattern: bits << shift) >> Int64(shift)
+      return RawValue(bits: bits, number: Double(number), integer: number)
+    case .float:
+      let number =
+        length == 32
+        ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
+      return RawValue(bits: bits, number: number)
+    }
+  }
+
+  /// The value in the file's unit.
+  public func physical(_ raw: RawValue) -> Double { raw.number * factor + offset }
+
+  private func bits(in data: [UInt8]) -> UInt64? {
+    guard (1...64).contains(length), (0..<8 * CANFrame.longestData).contains(start) else { return nil }
+    var value: UInt64 = 0
+    switch byteOrder {
+    case .little:
+      guard start + length <= 8 * data.count else { return nil }
+      for offset in 0..<length {
+        let bit = start + offset
+        value |= UInt64(data[bit >> 3] >> UInt8(bit & 7) & 1) << UInt64(offset)
+      }
+    case .big:
+      var (byte, bit) = (start >> 3, start & 7)
+      for _ in 0..<length {
+        guard byte < data.count else { return nil }
+        value = value << 1 | UInt64(data[byte] >> UInt8(bit) & 1)
+        (byte, bit) = bit == 0 ? (byte + 1, 7) : (byte, bit - 1)
+      }
+    }
+    return value
+  }
+
+  /// Bytes that a frame must have for it.
+  var neededBytes: Int {
+    switch byteOrder {
+    case .little: return (start + length + 7) / 8
+    case .big:
+      // Bits of the first byte from `start` down, then whole bytes.
+      let rest = length - (start % 8 + 1)
+      return start / 8 + 1 + (rest > 0 ? (rest + 7) / 8 : 0)
+    }
+  }
+}

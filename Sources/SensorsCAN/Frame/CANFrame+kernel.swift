@@ -1,0 +1,72 @@
+/// Frames as the kernel has them (linux/can.h): `struct can_frame` of 16 bytes, `struct canfd_frame` of 72, in the byte order of
+/// the machine.
+extension CANFrame {
+  static let (kernelSize, kernelSizeFD) = (16, 72)
+  static let (extendedFlag, remoteFlag, errorFlag): (UInt32, UInt32, UInt32) = (
+    0x8000_0000, 0x4000_0000, 0x2000_0000
+  )
+
+  /// Nil for bytes of another size, or that claim more data than they have.
+  init?(kernel bytes: [UInt8]) {
+    guard bytes.count == Self.kernelSize || bytes.count == Self.kernelSizeFD else { return nil }
+    let isFD = bytes.count == Self.kernelSizeFD
+    let raw = bytes[0..<4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }.littleEndian
+    let length = Int(bytes[4])
+    guard length <= (isFD ? Self.longestData : 8) else { return nil }
+    let isError = raw & Self.errorFlag != 0
+    let kind: Kind = isError ? .error : raw & Self.remoteFlag != 0 ? .remoteRequest : .data
+    self.init(
+      Identifier(raw & 0x1FFF_FFFF, isExtended: raw & Self.extendedFlag != 0 || isError),
+      data: kind == .remoteRequest ? [] : Array(bytes[8..<(8 + length)]), kind: kind)
+  }
+
+  /// As it is handed to the kernel.
+  var kernelBytes: [UInt8] {
+    let isFD = data.count > 8
+    var bytes = [UInt8](repeating: 0, count: isFD ? Self.kernelSizeFD : Self.kernelSize)
+    let raw = identifier.kernelValue | (kind == .remoteRequest ? Self.remoteFlag : 0)
+    for index in 0..<4 { bytes[index] = UInt8(truncatingIfNeeded: raw.littleEndian >> UInt32(8 * index)) }
+    bytes[4] = UInt8(data.count)
+    bytes.replaceSubrange(8..<(8 + data.count), with: data)
+    return bytes
+  }
+}
+
+extension CANFrame.Identifier {
+  /// With the flag of the extended format.
+  var kernelValue: UInt32 { rawValue | (isExtended ? CANFrame.extendedFlag : 0) }
+}
+
+extension CANFilter {
+  /// As the kernel compares: the format counts, and requests and errors do not pass.
+  var kernelValues: [UInt32] {
+    [identifier.kernelValue, mask | CANFrame.extendedFlag | CANFrame.remoteFlag | CANFrame.errorFlag]
+  }
+}
+
+/// What a controller says of the state of its bus (linux/can/error.h).
+enum CANBusError: Hashable, Sendable {
+  /// It has taken itself off the bus after too many errors.
+  case busOff
+  /// So many frames failed that it no longer destroys those of others.
+  case errorPassive
+  case restarted
+
+  /// Classes that are asked for: the controller's state, bus off and a restart after it.
+  static let wanted: UInt32 = 0x004 | 0x040 | 0x100
+
+  /// Nil for what is no error frame, or of another class.
+  init?(_ frame: CANFrame) {
+    guard frame.kind == .error else { return nil }
+    let classes = frame.identifier.rawValue
+    if classes & 0x040 != 0 {
+      self = .busOff
+    } else if classes & 0x100 != 0 {
+      self = .restarted
+    } else if classes & 0x004 != 0, frame.data.count > 1, frame.data[1] & 0x30 != 0 {
+      self = .errorPassive
+    } else {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,92 @@
+public import Recordings
+public import Sensors
+public import Spatial
+
+/// What a bus said, from a log that `candump -l` writes: the readings of a `CANDecoder`, in order of time.
+///
+/// - The place on the time line is the log's time since `zero`, or since its first frame; what was before is passed over. It stands
+///   still while the log's times run backwards.
+/// - Of a log of several interfaces one is read. Blank lines and those that begin with `#` or `;` are passed over.
+/// - A damaged line is an error that names it, except a last line without an end, which a logger that was cut off leaves.
+public struct CandumpRecording: SensorRecording {
+  public let name: String
+  /// None: a bus is listened to whatever is in demand.
+  public let kinds: Set<SensorKind> = []
+
+  private var lines: LineReader
+  private var decoder: CANDecoder
+  private var interface: String?
+  private var zero: UTCTime?
+  private var now: Timestamp
+  private var frameCount = 0
+
+  /// - Parameters:
+  ///   - interface: the only one to read; nil reads that of the first frame.
+  ///   - zero: the civil time at `startingAt`; nil takes the first frame's.
+  /// - Throws: `RecordingError` when the file cannot be opened.
+  public init(
+    path: String, decoder: CANDecoder, interface: String? = nil, zero: UTCTime? = nil,
+    startingAt: Timestamp = Timestamp(nanoseconds: 0)
+  ) throws(RecordingError) {
+    name = path
+    lines = try LineReader(path: path)
+    self.decoder = decoder
+    self.interface = interface
+    self.zero = zero.map { UTCTime(nanoseconds: $0.nanoseconds &- startingAt.nanoseconds) }
+    now = startingAt
+  }
+
+  public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {}
+
+  /// The readings of the next frame that says something.
+  /// - Throws: `RecordingError` for a damaged line, and at the end of a file that held no frame at all or none of the interface. After a
+  ///   damaged line the recording can be read on.
+  public mutating func next() throws(RecordingError) -> SensorEvent? {
+    while let line = try lines.next() {
+      let first = line.first { $0 != UInt8(ascii: " ") }
+      guard let first, first != UInt8(ascii: "#"), first != UInt8(ascii: ";") else { continue }
+      guard let entry = CandumpLine(line) else {
+        guard lines.lineWasTerminated else { continue }
+        throw RecordingError(
+          file: name, line: lines.lineNumber, problem: "is not a line of a candump log",
+          remedy: "record it with candump -l; a line is (1436509052.249713) can0 123#DEADBEEF")
+      }
+      if interface == nil { interface = entry.interface }
+      guard entry.interface == interface else { continue }
+      frameCount += 1
+      guard let time = place(entry.time) else { continue }
+      let readings = decoder.process(entry.frame, at: time)
+      if !readings.isEmpty { return .vehicle(readings) }
+    }
+    guard frameCount > 0 else {
+      throw RecordingError(
+        file: name, problem: "holds no frame" + (interface.map { " of \($0)" } ?? ""),
+        remedy: "give a log made with candump -l, and the interface that it names")
+    }
+    return nil
+  }
+
+  /// Where a time of the log is on the time line; nil before its beginning.
+  private mutating func place(_ time: Int64) -> Timestamp? {
+    let origin = zero?.nanoseconds ?? time &- now.nanoseconds
+    zero = UTCTime(nanoseconds: origin)
+    let (elapsed, overflow) = time.subtractingReportingOverflow(origin)
+    guard !overflow, elapsed >= 0 else { return nil }
+    now = max(now, Timestamp(nanoseconds: elapsed))
+    return now
+  }
+
+  /// The civil time of the first frame; nil where there is none, and for a log whose times count from its own beginning.
+  /// - Throws: `RecordingError` when the file cannot be read.
+  public static func firstTime(path: String) throws(RecordingError) -> UTCTime? {
+    var lines = try LineReader(path: path)
+    for _ in 0..<1000 {
+      guard let line = try lines.next() else { return nil }
+      // Before 2000 nobody logged.
+      if let entry = CandumpLine(line) {
+        return entry.time > 946_684_800_000_000_000 ? UTCTime(nanoseconds: entry.time) : nil
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,24 @@
+internal import Platform
+
+extension CANDecoder {
+  /// Reads the DBC file that a configuration names.
+  /// - Throws: `CANError` for a file that cannot be read, naming its line where it is wrong, and for a signal that it does not have.
+  public init(_ configuration: CANConfiguration) throws(CANError) {
+    guard let path = configuration.database else {
+      try self.init(configuration, database: nil)
+      return
+    }
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      guard let contents = try AtomicFile.read(path, limit: DBCReader.longestFile) else {
+        throw SystemError(operation: "open", object: path, code: 2)
+      }
+      bytes = contents
+    } catch {
+      throw CANError(
+        place: path, problem: "cannot be read: \(SystemError.message(for: error.code))",
+        remedy: "correct can.dbc or the file's permissions")
+    }
+    try self.init(configuration, database: try DBCDatabase(parsing: bytes, name: path))
+  }
+}

@@ -1,0 +1,150 @@
+public import Sensors
+public import Spatial
+
+/// Makes readings of frames: by a DBC file, by SAE J1939 and by the answers to OBD-II requests. Time comes with the frames; the
+/// same decoder reads a bus and a log of one.
+public struct CANDecoder: Sendable {
+  /// What frames are needed; a bus may say much else.
+  public let filters: [CANFilter]
+  /// The paths that something can serve.
+  public let paths: Set<String>
+
+  private let bindings: [CANFrame.Identifier: [SignalBinding]]
+  private let parameters: [UInt32: [J1939Parameter]]
+  private var broadcast = J1939Broadcast(groups: [J1939Parameter.identification])
+  private let diagnostics: OBDAddressing?
+  private let diagnosticPaths: Set<String>
+  private var receiver = ISOTPReceiver()
+  private var derived: DerivedSignals
+  private let wanted: Set<String>
+  private var thinning = ReadingThinning()
+
+  /// - Parameters:
+  ///   - configuration: which signals are wanted.
+  ///   - database: the contents of the DBC file; nil where there is none.
+  /// - Throws: `CANError` for a signal that the file does not have, or that nothing serves.
+  public init(_ configuration: CANConfiguration, database: DBCDatabase?) throws(CANError) {
+    let plan = try SignalPlan(configuration, database: database)
+    (bindings, parameters, diagnostics) = (plan.bindings, plan.parameters, plan.diagnostics)
+    (filters, diagnosticPaths, paths, wanted) = (plan.filters, plan.diagnosticPaths, plan.served, plan.wanted)
+    derived = DerivedSignals(plan.derived)
+  }
+
+  /// What was learned of one frame.
+  struct Decoding: Sendable {
+    var readings: [VehicleReading] = []
+    /// What a control unit said to a request.
+    var answer: OBDAnswer?
+    /// A frame that the sender of a long answer waits for.
+    var reply: CANFrame?
+  }
+
+  /// Takes a frame.
+  /// - Returns: what it says of wanted signals: numbers at most ten times a second each.
+  public mutating func process(_ frame: CANFrame, at time: Timestamp) -> [VehicleReading] {
+    decode(frame, at: time).readings
+  }
+
+  /// Lets time pass without a frame.
+  public mutating func advance(to time: Timestamp) -> [VehicleReading] { derived.advance(to: time) }
+
+  /// When `advance` has something to do, if nothing comes before.
+  public var nextDeadline: Timestamp? { derived.nextDeadline }
+
+  /// What the OBD-II requests are to ask for; nil where none is to be sent.
+  var requester: OBDRequester? { diagnostics.map { OBDRequester($0, paths: diagnosticPaths) } }
+
+  mutating func decode(_ frame: CANFrame, at time: Timestamp) -> Decoding {
+    guard frame.kind == .data else { return Decoding() }
+    var decoding = Decoding(readings: advance(to: time))
+    var read = (bindings[frame.identifier] ?? []).compactMap { $0.reading(in: frame.data, at: time) }
+    read += group(frame, at: time)
+    if let diagnostics, diagnostics.answers.admits(frame.identifier) {
+      read += answer(frame, diagnostics, at: time, &decoding)
+    }
+    for reading in read {
+      decoding.readings += derived.observe(reading)
+      if wanted.contains(reading.path), thinning.admits(reading) { decoding.readings.append(reading) }
+    }
+    return decoding
+  }
+
+  private mutating func group(_ frame: CANFrame, at time: Timestamp) -> [VehicleReading] {
+    guard !parameters.isEmpty || wantsBroadcast, let identifier = J1939Identifier(frame.identifier) else {
+      return []
+    }
+    if identifier.group == J1939Broadcast.connection || identifier.group == J1939Broadcast.transfer {
+      guard let (group, data) = broadcast.process(identifier, frame.data, at: time),
+        group == J1939Parameter.identification, let text = VehicleIdentification.text(data)
+      else { return [] }
+      return [VehicleReading(timestamp: time, path: VehicleSignal.identification, value: .text(text))]
+    }
+    return (parameters[identifier.group] ?? []).compactMap { parameter in
+      guard let value = parameter.value(in: frame.data) else { return nil }
+      guard thinning.isBest(parameter, hasValue: value != nil, at: time) else { return nil }
+      return VehicleReading(
+        timestamp: time, path: parameter.path, value: value.map { .number($0) }, resolution: parameter.factor)
+    }
+  }
+
+  private var wantsBroadcast: Bool { filters.contains { $0 == SignalPlan.broadcastFilters[0] } }
+
+  private mutating func answer(
+    _ frame: CANFrame, _ addressing: OBDAddressing, at time: Timestamp, _ decoding: inout Decoding
+  ) -> [VehicleReading] {
+    switch receiver.process(frame, at: time) {
+    case .nothing: return []
+    case .reply(let content):
+      decoding.reply = CANFrame(addressing.unit(answering: frame.identifier), data: content)
+      return []
+    case .message(let message):
+      decoding.answer = OBDAnswer(message)
+      switch decoding.answer {
+      case .value(let parameter, let value) where diagnosticPaths.contains(parameter.path):
+        return [
+          VehicleReading(
+            timestamp: time, path: parameter.path, value: .number(value), origin: .diagnostic,
+            resolution: parameter.factor)
+        ]
+      case .identification(let text) where diagnosticPaths.contains(VehicleSignal.identification):
+        return [
+          VehicleReading(
+            timestamp: time, path: VehicleSignal.identification, value: .text(text), origin: .diagnostic)
+        ]
+      default: return []
+      }
+    }
+  }
+}
+
+/// Lets through what is worth a hand-over: a number ten times a second, anything else when it changes and once a second.
+struct ReadingThinning: Sendable {
+  private var last: [String: VehicleReading] = [:]
+  private var best: [String: (rank: Int, time: Timestamp)] = [:]
+
+  /// s, a little below a tenth, so that what comes ten times a second passes.
+  private static let interval = 0.095
+  /// s without the better of two groups after which the other is taken.
+  private static let patience = 2.0
+
+  mutating func admits(_ reading: VehicleReading) -> Bool {
+    if let last = last[reading.path] {
+      let age = reading.timestamp.seconds(since: last.timestamp)
+      let isNumber = if case .number? = reading.value, case .number? = last.value { true } else { false }
+      if age >= 0, isNumber ? age < Self.interval : reading.value == last.value && age < 1 { return false }
+    }
+    last[reading.path] = reading
+    return true
+  }
+
+  /// Whether no better group tells the same.
+  mutating func isBest(_ parameter: J1939Parameter, hasValue: Bool, at time: Timestamp) -> Bool {
+    if let known = best[parameter.path], known.rank < parameter.rank,
+      time.seconds(since: known.time) <= Self.patience
+    {
+      return false
+    }
+    if hasValue { best[parameter.path] = (parameter.rank, time) }
+    return hasValue || best[parameter.path]?.rank == parameter.rank
+  }
+}

@@ -1,0 +1,81 @@
+/// Who serves which wanted signal: what the configuration names in the DBC file, else J1939, else OBD-II, else other signals.
+struct SignalPlan {
+  var bindings: [CANFrame.Identifier: [SignalBinding]] = [:]
+  var parameters: [UInt32: [J1939Parameter]] = [:]
+  var diagnostics: OBDAddressing?
+  var diagnosticPaths: Set<String> = []
+  /// Those that are made of others.
+  var derived: Set<String> = []
+  var filters: [CANFilter] = []
+  var wanted: Set<String>
+  var served: Set<String> = []
+
+  static let broadcastFilters = [J1939Broadcast.connection, J1939Broadcast.transfer].map {
+    J1939Identifier.filter(group: $0)
+  }
+
+  init(_ configuration: CANConfiguration, database: DBCDatabase?) throws(CANError) {
+    wanted = Set(configuration.signals.map(\.path))
+    for signal in configuration.signals {
+      guard let source = signal.source else { continue }
+      guard let database, let file = configuration.database else {
+        throw CANError(
+          place: "can.signals", problem: "\(signal.path) is to come from \(source), and there is no DBC file",
+          remedy: "set can.dbc")
+      }
+      guard served.insert(signal.path).inserted else {
+        throw CANError(
+          place: "can.signals", problem: "\(signal.path) is named twice", remedy: "name each path once")
+      }
+      let binding = try SignalBinding(signal, source: source, in: database, file: file)
+      bindings[binding.message.identifier, default: []].append(binding)
+    }
+    derived = wanted.intersection(DerivedSignals.paths).subtracting(served)
+    // What others are made of is read whether it is told or not.
+    var needed = wanted.subtracting(derived)
+    if !derived.isEmpty { needed.formUnion([VehicleSignal.speed, VehicleSignal.engineSpeed]) }
+    if configuration.isJ1939 { addGroups(needed) }
+    if let addressing = configuration.diagnostics { addRequests(needed, addressing) }
+    if !served.isDisjoint(with: [VehicleSignal.speed, VehicleSignal.engineSpeed]) {
+      served.formUnion(derived)
+    }
+    try checkServed(configuration)
+    filters += bindings.keys.sorted { $0.rawValue < $1.rawValue }.map { CANFilter($0) }
+  }
+
+  private mutating func addGroups(_ needed: Set<String>) {
+    for parameter in J1939Parameter.all
+    where needed.contains(parameter.path) && !served.contains(parameter.path) {
+      parameters[parameter.group, default: []].append(parameter)
+    }
+    served.formUnion(parameters.values.flatMap { $0.map(\.path) })
+    filters += parameters.keys.sorted().map { J1939Identifier.filter(group: $0) }
+    if needed.contains(VehicleSignal.identification), served.insert(VehicleSignal.identification).inserted {
+      filters += Self.broadcastFilters
+    }
+  }
+
+  private mutating func addRequests(_ needed: Set<String>, _ addressing: OBDAddressing) {
+    diagnostics = addressing
+    let known = Set(OBDParameter.all.map(\.path) + [VehicleSignal.identification])
+    diagnosticPaths = needed.intersection(known).subtracting(served)
+    served.formUnion(diagnosticPaths)
+    filters.append(addressing.answers)
+  }
+
+  /// What is named and never told would be missed by nobody before it is needed.
+  private func checkServed(_ configuration: CANConfiguration) throws(CANError) {
+    if let signal = configuration.signals.first(where: { signal in
+      VehicleSignal.known[signal.path] == nil && !served.contains(signal.path)
+    }) {
+      throw CANError(
+        place: "can.signals", problem: "neither J1939 nor OBD-II tells \(signal.path)",
+        remedy: "name its signal in can.dbc, as in \"\(signal.path) = MESSAGE.SIGNAL\"")
+    }
+    guard served.isDisjoint(with: wanted) else { return }
+    throw CANError(
+      place: "can.signals", problem: "nothing tells any of them",
+      remedy:
+        "set can.j1939 or can.obd, or name signals of can.dbc, as in \"Vehicle.Speed = EngineData.Speed\"")
+  }
+}

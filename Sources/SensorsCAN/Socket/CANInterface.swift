@@ -1,0 +1,114 @@
+internal import Glibc
+internal import Platform
+
+/// A CAN interface of this machine.
+public struct CANInterface: Hashable, Sendable {
+  /// As `ip link` names it: "can0".
+  public var name: String
+  public var isUp: Bool
+
+  public init(name: String, isUp: Bool) {
+    (self.name, self.isUp) = (name, isUp)
+  }
+
+  /// ARPHRD_CAN (linux/if_arp.h).
+  private static let hardwareType = "280"
+
+  /// Those that the kernel has, in order of their names; none where it has no CAN.
+  /// - Parameter folder: where the kernel lists interfaces.
+  public static func all(in folder: String = "/sys/class/net") -> [CANInterface] {
+    names(in: folder).filter { text("\(folder)/\($0)/type") == hardwareType }.sorted().map { name in
+      // IFF_UP is the lowest bit.
+      let flags = text("\(folder)/\(name)/flags").flatMap { Int($0.dropFirst(2), radix: 16) }
+      return CANInterface(name: name, isUp: (flags ?? 0) & 1 != 0)
+    }
+  }
+
+  private static func text(_ path: String) -> String? {
+    guard let bytes = try? AtomicFile.contents(of: path, limit: 256) else { return nil }
+    return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+  }
+
+  private static func names(in folder: String) -> [String] {
+    guard let directory = unsafe opendir(folder) else { return [] }
+    defer { unsafe closedir(directory) }
+    var names: [String] = []
+    while let entry = unsafe readdir(directory) {
+      let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names
+  }
+}
+
+/// What was heard on a bus in a short time, and what that tells of it. Nothing is sent for it.
+public struct CANTraffic: Hashable, Sendable {
+  /// Frames of data.
+  public private(set) var frames = 0
+  /// Different identifiers among them.
+  public var identifiers: Int { seen.count }
+  /// Whether groups of SAE J1939 that every truck has are among them.
+  public private(set) var hasJ1939 = false
+  /// Whether somebody asks or answers by OBD-II.
+  public private(set) var hasDiagnostics = false
+  /// Whether the controller sees errors: a wrong bit rate, or wiring.
+  public private(set) var hasErrors = false
+  private var seen: Set<CANFrame.Identifier> = []
+
+  /// Identifiers that are remembered.
+  private static let mostIdentifiers = 4096
+
+  public init() {}
+
+  public mutating func observe(_ frame: CANFrame) {
+    guard frame.kind != .error else {
+      hasErrors = true
+      return
+    }
+    frames += 1
+    if seen.count < Self.mostIdentifiers { seen.insert(frame.identifier) }
+    let raw = frame.identifier.rawValue
+    if frame.identifier.isExtended {
+      // Physical and functional addressing of ISO 15765-4.
+      if raw & 0x1FFF_0000 == 0x18DA_0000 || raw == 0x18DB_33F1 { hasDiagnostics = true }
+      if let group = J1939Identifier(frame.identifier)?.group, Self.groups.contains(group) { hasJ1939 = true }
+    } else if raw == 0x7DF || (0x7E0...0x7EF).contains(raw) {
+      hasDiagnostics = true
+    }
+  }
+
+  private static let groups = Set(J1939Parameter.all.map(\.group))
+
+  /// Listens to an interface for some time.
+  /// - Throws: `CANError` with what helps, for one that cannot be listened to.
+  public static func listen(to interface: String, seconds: Double = 1) throws(CANError) -> CANTraffic {
+    let socket = try CANSocket(interface: interface, filters: nil)
+    var traffic = CANTraffic()
+    let end = SystemClock.monotonic + Int64(max(0, min(seconds, 60)) * 1e9)
+    while SystemClock.monotonic < end {
+      switch try socket.receive() {
+      case .frame(let frame, _): traffic.observe(frame)
+      case .other: continue
+      case .nothing:
+        _ = waitUntilReadable([socket.descriptor], seconds: Double(end - SystemClock.monotonic) * 1e-9)
+      }
+    }
+    return traffic
+  }
+}
+
+extension CANTraffic: CustomStringConvertible {
+  /// As in "812 frames/s of 41 identifiers, SAE J1939", of one second.
+  public var description: String {
+    guard frames > 0 else {
+      return hasErrors ? "only errors: check the bit rate and the wiring" : "silent"
+    }
+    var parts = ["\(frames) frames of \(identifiers) identifiers in a second"]
+    if hasJ1939 { parts.append("SAE J1939") }
+    if hasDiagnostics { parts.append("OBD-II") }
+    if hasErrors { parts.append("with errors") }
+    return parts.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,122 @@
+internal import CLinux
+internal import Glibc
+internal import Platform
+
+/// A raw socket of a CAN interface. It only listens unless `send` is called.
+struct CANSocket: ~Copyable {
+  let descriptor: Int32
+  let interface: String
+
+  /// Takes over a descriptor that carries frames as the kernel does.
+  init(adopting descriptor: Int32, interface: String) {
+    self.descriptor = descriptor
+    self.interface = interface
+  }
+
+  deinit { close(descriptor) }
+
+  /// Opens an interface.
+  /// - Parameters:
+  ///   - filters: what the kernel lets through; none lets nothing through but errors, nil lets everything through.
+  /// - Throws: `CANError` with what helps: a kernel without CAN, no such interface, one that is down.
+  init(interface: String, filters: [CANFilter]?) throws(CANError) {
+    self.init(adopting: try Self.open(interface, filters), interface: interface)
+  }
+
+  private static func open(_ interface: String, _ filters: [CANFilter]?) throws(CANError) -> Int32 {
+    let descriptor = odograph_can_socket()
+    guard descriptor >= 0 else { throw Self.noCAN(interface, code: -descriptor) }
+    do throws(CANError) {
+      try bind(descriptor, interface, filters)
+      return descriptor
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  private static func bind(
+    _ descriptor: Int32, _ interface: String, _ filters: [CANFilter]?
+  ) throws(CANError) {
+    let index = unsafe if_nametoindex(interface)
+    guard index > 0 else {
+      throw CANError(
+        place: interface, problem: "there is no such interface",
+        remedy:
+          "plug the adapter in or load its driver, or name another in can.interface (odographd sensors lists them)"
+      )
+    }
+    let everything = [UInt32](repeating: 0, count: 2)
+    let values = filters?.flatMap(\.kernelValues) ?? everything
+    var code = unsafe odograph_can_prepare(
+      descriptor, values, Int32(values.count / 2), CANBusError.wanted)
+    if code == 0 { code = odograph_can_bind(descriptor, index) }
+    guard code == 0 else {
+      throw CANError(
+        place: interface, problem: "cannot be listened to: \(SystemError.message(for: -code))",
+        remedy: -code == ENODEV
+          ? "it is no CAN interface; name another in can.interface" : "check the interface")
+    }
+    guard isUp(descriptor, interface) else { throw down(interface) }
+  }
+
+  static func isUp(_ descriptor: Int32, _ interface: String) -> Bool {
+    unsafe odograph_interface_is_up(descriptor, interface) != 0
+  }
+
+  /// What says that the interface has gone, as the kernel reports it to who listens.
+  static func down(_ interface: String) -> CANError {
+    CANError(
+      place: interface, problem: "is down",
+      remedy: "bring it up with the bus's own bit rate: ip link set \(interface) up type can bitrate 500000")
+  }
+
+  static func noCAN(_ interface: String, code: Int32) -> CANError {
+    guard code == EAFNOSUPPORT || code == EPROTONOSUPPORT else {
+      return CANError(
+        place: interface, problem: "no socket: \(SystemError.message(for: code))",
+        remedy: code == EPERM || code == EACCES
+          ? "let the unit open AF_CAN sockets (RestrictAddressFamilies=AF_CAN)" : "check the machine's limits"
+      )
+    }
+    return CANError(
+      place: interface, problem: "this kernel has no CAN",
+      remedy: "load it (modprobe can-raw), or run a kernel with CONFIG_CAN and CONFIG_CAN_RAW")
+  }
+
+  enum Received {
+    /// A frame, and the kernel's civil time of it in ns; 0 where there is none.
+    case frame(CANFrame, stamp: Int64)
+    /// Something that is no frame.
+    case other
+    case nothing
+  }
+
+  /// The next frame that is there. Never waits.
+  /// - Throws: `CANError` when the interface went down or away.
+  func receive() throws(CANError) -> Received {
+    var bytes = [UInt8](repeating: 0, count: CANFrame.kernelSizeFD)
+    var stamp: Int64 = 0
+    let size = unsafe odograph_can_receive(descriptor, &bytes, &stamp)
+    if size == -Int(EAGAIN) || size == -Int(EINTR) { return .nothing }
+    guard size > 0 else {
+      // An end of file is a transport of tests whose other side has gone.
+      if size == 0 || size == -Int(ENETDOWN) { throw Self.down(interface) }
+      throw CANError(
+        place: interface, problem: "cannot be read: \(SystemError.message(for: Int32(-size)))",
+        remedy: "check the adapter")
+    }
+    bytes.removeLast(bytes.count - min(size, bytes.count))
+    return CANFrame(kernel: bytes).map { .frame($0, stamp: stamp) } ?? .other
+  }
+
+  /// Sends a frame. One that the controller has no room for is lost, as on any bus.
+  /// - Throws: `CANError` when the interface went down or away.
+  func send(_ frame: CANFrame) throws(CANError) {
+    let bytes = frame.kernelBytes
+    let sent = retryingOnInterrupt {
+      Int32(unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)))
+    }
+    if sent == -ENETDOWN || sent == -ENXIO || sent == -EPIPE { throw Self.down(interface) }
+  }
+}

@@ -1,0 +1,209 @@
+internal import Glibc
+internal import Platform
+public import Sensors
+internal import Spatial
+
+/// A CAN bus of this machine, live.
+///
+/// A thread of its own reads what the kernel's filters let through and hands over readings, at most twenty times a second. It
+/// outlives an interface that is not there yet, goes down or is unplugged: it says so once with what helps, and tries again every
+/// five seconds. A silent bus wakes nobody.
+///
+/// Nothing is ever sent unless the configuration names OBD-II, and then as `OBDRequester` decides. No demand is made of a bus.
+public final class CANSource: SensorSource {
+  public let name: String
+  public let kinds: Set<SensorKind> = []
+
+  private let worker: CANWorker.Plan
+  private let thread: ServiceThread
+
+  /// - Throws: `CANError` for a DBC file that cannot be read or does not have what is wanted, `SystemError` when the process has no
+  ///   file descriptor left. An interface that is not there is no error.
+  public convenience init(_ bus: CANBus) throws {
+    try self.init(bus) { filters throws(CANError) in try CANSocket(interface: bus.interface, filters: filters)
+    }
+  }
+
+  /// - Parameter open: makes the socket, for tests.
+  init(
+    _ bus: CANBus,
+    open: @escaping @Sendable ([CANFilter]) throws(CANError) -> CANSocket
+  ) throws {
+    name = "can:\(bus.interface)"
+    worker = CANWorker.Plan(bus: bus, decoder: try CANDecoder(bus.configuration), open: open)
+    thread = try ServiceThread()
+  }
+
+  /// - Throws: `SystemError` when the kernel has no room for another thread. A second call does nothing.
+  public func start(_ sink: @escaping SensorSink) throws {
+    try thread.start(name: "can") { [self] in run(sink, $0) }
+  }
+
+  public func setDemand(_ demand: SensorDemand, for kind: SensorKind) {}
+
+  public func stop() { thread.stop() }
+
+  private func run(_ sink: @escaping SensorSink, _ heartbeat: Heartbeat) {
+    var worker = CANWorker(worker, wake: thread.wake, sink: sink)
+    while !thread.isStopping {
+      heartbeat.beat()
+      worker.work()
+    }
+  }
+}
+
+/// What the thread of a `CANSource` does.
+struct CANWorker: ~Copyable {
+  struct Plan: Sendable {
+    var bus: CANBus
+    var decoder: CANDecoder
+    var open: @Sendable ([CANFilter]) throws(CANError) -> CANSocket
+  }
+
+  private let plan: Plan
+  private let wake: EventDescriptor
+  private let sink: SensorSink
+  private var decoder: CANDecoder
+  private var requester: OBDRequester?
+  private var surroundings: BusSurroundings
+  private var socket: CANSocket?
+  private var said: SourceStatus.State?
+
+  /// Seconds between two looks at an interface that is not there.
+  private static let retryInterval = 5.0
+  /// Seconds in which frames gather, so that a busy bus does not keep the processor awake.
+  private static let gatherInterval = 0.05
+
+  init(_ plan: Plan, wake: EventDescriptor, sink: @escaping SensorSink) {
+    self.plan = plan
+    self.wake = wake
+    self.sink = sink
+    decoder = plan.decoder
+    requester = plan.decoder.requester
+    surroundings = BusSurroundings(interface: plan.bus.interface, voltageFile: plan.bus.voltageFile)
+  }
+
+  /// Opens the bus or takes what is there, and waits for more.
+  mutating func work() {
+    do throws(CANError) {
+      if socket == nil {
+        socket = try plan.open(decoder.filters)
+        say(.active(rates: [:]))
+      }
+      try serve()
+    } catch {
+      socket = nil
+      say(.unavailable(reason: "\(error)"))
+      _ = wake.wait(seconds: Self.retryInterval)
+    }
+  }
+
+  private mutating func serve() throws(CANError) {
+    try takeFrames()
+    let passed = decoder.advance(to: now)
+    if !passed.isEmpty { sink(.vehicle(passed)) }
+    try request()
+    guard let descriptor = socket?.descriptor else { return }
+    switch waitUntilReadable([descriptor, wake.descriptor], seconds: secondsLeft) {
+    case wake.descriptor: wake.drain()
+    case nil: break
+    default:
+      // While an answer is waited for, each frame may be it.
+      if requester?.isWaiting != true { _ = wake.wait(seconds: Self.gatherInterval) }
+    }
+  }
+
+  /// Until something is due; nil for as long as it takes.
+  private var secondsLeft: Double? {
+    let due = [decoder.nextDeadline, requester?.nextDeadline].compactMap { $0 }.min()
+    let left = due.map { max(0, $0.seconds(since: now)) + 0.001 }
+    return requester == nil ? left : min(left ?? .infinity, BusSurroundings.interval)
+  }
+
+  private mutating func takeFrames() throws(CANError) {
+    var readings: [VehicleReading] = []
+    // However much there is, the rest of the loop gets its turn.
+    for _ in 0..<1024 {
+      guard case .some(let received) = try socket?.receive() else { break }
+      if case .nothing = received { break }
+      guard case .frame(let frame, let stamp) = received else { continue }
+      if let error = CANBusError(frame) {
+        observe(error)
+        continue
+      }
+      if case .unavailable? = said { say(.active(rates: [:])) }
+      readings += try take(frame, at: time(of: stamp))
+    }
+    if !readings.isEmpty { sink(.vehicle(readings)) }
+  }
+
+  private mutating func take(_ frame: CANFrame, at time: Timestamp) throws(CANError) -> [VehicleReading] {
+    let decoding = decoder.decode(frame, at: time)
+    if requester != nil {
+      if let answer = decoding.answer { requester?.observe(answer, at: time) }
+      if let reply = decoding.reply { try send(reply) }
+      let isAnswer = plan.bus.configuration.diagnostics?.answers.admits(frame.identifier) ?? false
+      surroundings.observe(isAnswer: isAnswer, at: time)
+      if !isAnswer, decoding.readings.contains(where: Self.showsRunning) {
+        requester?.observeRunning(at: time)
+      }
+    }
+    return decoding.readings
+  }
+
+  private static func showsRunning(_ reading: VehicleReading) -> Bool {
+    guard case .number(let number)? = reading.value else { return false }
+    return reading.path == VehicleSignal.engineSpeed && number >= OBDRequester.idleSpeed
+  }
+
+  private mutating func request() throws(CANError) {
+    guard requester != nil else { return }
+    let now = now
+    surroundings.look(at: now)
+    let (isAwake, voltage) = (surroundings.isBusAwake(at: now), surroundings.voltage)
+    let frame = requester?.advance(to: now, isBusAwake: isAwake, voltage: voltage)
+    if let frame { try send(frame) }
+  }
+
+  private mutating func send(_ frame: CANFrame) throws(CANError) {
+    try socket?.send(frame)
+    surroundings.observeSent()
+  }
+
+  private mutating func observe(_ error: CANBusError) {
+    switch error {
+    case .busOff:
+      say(
+        .unavailable(
+          reason:
+            "\(plan.bus.interface): the controller is off the bus after too many errors; check the bit rate and the "
+            + "wiring, and let it come back by itself (ip link set \(plan.bus.interface) type can restart-ms 100)"
+        ))
+    case .errorPassive:
+      say(
+        .unavailable(
+          reason:
+            "\(plan.bus.interface): the controller sees only errors; check the bit rate, the wiring and the terminators"
+        ))
+    case .restarted: say(.active(rates: [:]))
+    }
+  }
+
+  /// Each change once.
+  private mutating func say(_ state: SourceStatus.State) {
+    guard state != said else { return }
+    said = state
+    sink(.status(SourceStatus(timestamp: now, source: "can:\(plan.bus.interface)", kinds: [], state: state)))
+  }
+
+  private var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }
+
+  /// The kernel's civil time of a frame on the time line of the other sensors.
+  private func time(of stamp: Int64) -> Timestamp {
+    let (boot, civil) = (SystemClock.boottime, SystemClock.realtime)
+    let age = civil &- stamp
+    // What was stepped meanwhile, or never stamped, is of now.
+    guard stamp > 0, (0...10_000_000_000).contains(age) else { return Timestamp(nanoseconds: boot) }
+    return Timestamp(nanoseconds: boot &- age)
+  }
+}

@@ -1,0 +1,138 @@
+import Navigation
+import Sensors
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// What is made of the signals of a vehicle's bus, in exact virtual time.
+@Suite struct VehicleReportsTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+
+  private func pipeline(_ settings: String...) throws -> AgentPipeline {
+    let configuration = try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(
+          assignments: ["vehicle.id=v", "input.mode=replay", "replay.can=x.candump", "status.interval=3600"]
+            + settings)
+      ], file: nil)
+    return AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+  }
+
+  private func reading(
+    _ seconds: Double, _ path: String, _ value: VehicleReading.Value?,
+    _ origin: VehicleReading.Origin = .broadcast, resolution: Double? = nil
+  ) -> VehicleReading {
+    VehicleReading(
+      timestamp: Timestamp(seconds: seconds), path: path, value: value, origin: origin, resolution: resolution
+    )
+  }
+
+  /// The `vehicle` messages that come out, each with the second at which it came.
+  private func run(
+    _ pipeline: inout AgentPipeline, _ readings: [VehicleReading]
+  ) -> [(at: Double, message: VehicleSignals)] {
+    var told: [(at: Double, message: VehicleSignals)] = []
+    for reading in readings {
+      pipeline.process(.vehicle([reading])) {
+        if case .vehicle(let message) = $0 { told.append((reading.timestamp.seconds, message)) }
+      }
+    }
+    return told
+  }
+
+  @Test func numbersAreToldAtTheInterval() throws {
+    var pipeline = try pipeline("can.interval=10")
+    let told = run(
+      &pipeline, (0...600).map { reading(Double($0) / 10, "Vehicle.Speed", .number(Double($0))) })
+    // The first a second after it came.
+    #expect(told.map { $0.at.rounded() } == [1, 11, 21, 31, 41, 51])
+    #expect(told[1].message["Vehicle.Speed"] == .number(110))
+    #expect(told[1].message.time == Self.start.advanced(bySeconds: 11))
+  }
+
+  @Test func aStateIsToldWithinASecondAndNotMoreOften() throws {
+    var pipeline = try pipeline("can.interval=60")
+    var readings = [reading(0, "Vehicle.IsMoving", .flag(false))]
+    for tick in 1...100 { readings.append(reading(Double(tick) / 10, "Vehicle.Speed", .number(5))) }
+    readings.append(reading(20, "Vehicle.IsMoving", .flag(true)))
+    // One that flickers.
+    for tick in 1...50 {
+      readings.append(reading(30 + Double(tick) / 10, "Vehicle.IsMoving", .flag(tick % 2 == 0)))
+    }
+    let told = run(&pipeline, readings)
+    #expect(told.prefix(2).map(\.at) == [1, 20])
+    #expect(told[1].message["Vehicle.IsMoving"] == .flag(true))
+    #expect(
+      told[1].message.signals.first { $0.path == "Vehicle.Speed" }?.time == Self.start.advanced(bySeconds: 10)
+    )
+    #expect((4...6).contains(told.count - 2))
+  }
+
+  @Test func aSilentBusTellsNothingAndWhatHasNoValueIsLeftOut() throws {
+    var pipeline = try pipeline("can.interval=10")
+    #expect(
+      pipeline.nextDeadline.map { $0 > Timestamp(seconds: 100) } ?? true
+        || pipeline.vehicle?.nextDeadline == nil)
+    var told = run(
+      &pipeline, [reading(0, "Vehicle.Speed", .number(5)), reading(0.5, "Vehicle.OBD.RunTime", .number(7))])
+    pipeline.advance(to: Timestamp(seconds: 1)) {
+      if case .vehicle(let message) = $0 { told.append((1, message)) }
+    }
+    #expect(told.map(\.message.signals.count) == [2])
+    #expect(pipeline.vehicle?.nextDeadline == nil)
+    pipeline.advance(to: Timestamp(seconds: 1000)) {
+      if case .vehicle(let message) = $0 { told.append((1000, message)) }
+    }
+    #expect(told.count == 1)
+    told = run(&pipeline, [reading(2000, "Vehicle.Speed", nil)])
+    #expect(told.map(\.message.signals.count) == [1])
+  }
+
+  @Test func whatWasNotToldIsToldAtTheEnd() throws {
+    var pipeline = try pipeline()
+    _ = run(&pipeline, [reading(0, "Vehicle.Speed", .number(5))])
+    var last: [VehicleSignals] = []
+    pipeline.finish { if case .vehicle(let message) = $0 { last.append(message) } }
+    #expect(last.count == 1 && last[0]["Vehicle.Speed"] == .number(5))
+  }
+
+  // MARK: The speed that navigation takes
+
+  @Test func aSpeedIsTakenInMetresPerSecondWithItsExactness() throws {
+    let reports = try #require(try pipeline().vehicle)
+    let speeds = reports.wheelSpeeds([
+      reading(1, "Vehicle.Speed", .number(36), resolution: 1.0 / 256),
+      reading(2, "Vehicle.TraveledDistance", .number(36)),
+      reading(3, "Vehicle.Speed", nil), reading(4, "Vehicle.Speed", .number(36), .diagnostic, resolution: 1),
+      reading(5, "Vehicle.Speed", .number(36), resolution: 1),
+    ])
+    #expect(speeds.map(\.speed) == [10, 10, 10])
+    // Answers to requests are some tenths of a second late, and coarse.
+    #expect(speeds.map(\.timestamp.seconds) == [1, 3.7, 5])
+    #expect(speeds.map { $0.deviation != nil } == [false, true, true])
+  }
+
+  @Test func anotherSpeedOrNoneCanBeTaken() throws {
+    let wheel = "Vehicle.Chassis.Axle.Row2.Wheel.Left.Speed"
+    let readings = [reading(1, "Vehicle.Speed", .number(36)), reading(1, wheel, .number(18))]
+    #expect(try #require(pipeline("can.speed=\(wheel)").vehicle).wheelSpeeds(readings).map(\.speed) == [5])
+    #expect(try #require(pipeline("can.speed=none").vehicle).wheelSpeeds(readings).isEmpty)
+  }
+
+  @Test func withoutABusThereIsNothing() throws {
+    let configuration = try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil)
+    #expect(configuration.can == nil && configuration.pipeline.vehicle == nil)
+    var pipeline = AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+    #expect(
+      run(&pipeline, [reading(0, "Vehicle.Speed", .number(5)), reading(20, "Vehicle.Speed", .number(5))])
+        .isEmpty)
+    #expect(pipeline.vehicleSignals == nil)
+  }
+}

@@ -1,0 +1,174 @@
+import Sensors
+import Spatial
+import TestSupport
+import Testing
+
+@testable import SensorsCAN
+
+/// Which signal is served by what, in which unit, and what is made of others.
+@Suite struct SignalTests {
+  private static let file = """
+    BO_ 256 Engine: 8 E
+     SG_ Speed : 0|16@1+ (0.01,0) [0|300] "m/s" E
+     SG_ Ignition : 16|3@1+ (1,0) [0|0] "" E
+     SG_ Gear : 19|4@1+ (1,-1) [0|0] "" E
+     SG_ Weight : 24|8@1+ (10,0) [0|0] "bananas" E
+     SG_ Heat : 32|8@1+ (1,0) [0|0] "K" E
+     SG_ Revolutions : 40|16@1+ (1,0) [0|8000] "1/min" E
+
+    BO_ 257 Other: 2 E
+     SG_ Speed : 0|16@1+ (1,0) [0|0] "km/h" E
+     SG_ Far : 8|16@1+ (1,0) [0|0] "km" E
+     SG_ Alone m3 : 0|8@1+ (1,0) [0|0] "" E
+     SG_ Nested m3M : 0|8@1+ (1,0) [0|0] "" E
+
+    VAL_ 256 Ignition 0 "KL15 OFF" 1 "ACC" 2 "Ignition_On" 3 "CRANKING" 7 "SNA" ;
+    VAL_ 256 Gear 15 "SNA" ;
+    """
+
+  private func decoder(
+    _ signals: [String], j1939: Bool = false, obd: OBDAddressing? = nil
+  ) throws -> CANDecoder {
+    let wanted = try signals.map { try #require(CANConfiguration.Signal(parsing: $0)) }
+    return try CANDecoder(
+      CANConfiguration(database: "v.dbc", signals: wanted, isJ1939: j1939, diagnostics: obd),
+      database: try DBCDatabase(parsing: Array(Self.file.utf8), name: "v.dbc"))
+  }
+
+  private func read(
+    _ decoder: inout CANDecoder, _ data: [UInt8], at seconds: Double = 0
+  ) -> [String: VehicleReading.Value?] {
+    let frame = CANFrame(CANFrame.Identifier(256), data: data)
+    var values: [String: VehicleReading.Value?] = [:]
+    for reading in decoder.process(frame, at: Timestamp(seconds: seconds)) {
+      values[reading.path] = .some(reading.value)
+    }
+    return values
+  }
+
+  @Test func unitsBecomeThoseOfTheSpecification() throws {
+    var decoder = try decoder([
+      "Vehicle.Speed = Engine.Speed", "Vehicle.Powertrain.CombustionEngine.ECT = Heat",
+      "Vehicle.Powertrain.CombustionEngine.Speed = Revolutions",
+    ])
+    let values = read(&decoder, [0xE8, 0x03, 0, 0, 200, 0x20, 0x03, 0])
+    #expect(values["Vehicle.Speed"] == .number(36))
+    guard case .number(let heat)?? = values["Vehicle.Powertrain.CombustionEngine.ECT"] else { return }
+    #expect(abs(heat + 73.15) < 1e-9)
+    #expect(values["Vehicle.Powertrain.CombustionEngine.Speed"] == .number(800))
+  }
+
+  @Test func whatIsOutOfRangeOrNotAvailableHasNoValue() throws {
+    var decoder = try decoder([
+      "Vehicle.Powertrain.CombustionEngine.Speed = Revolutions",
+      "Vehicle.Powertrain.Transmission.CurrentGear = Gear",
+    ])
+    let values = read(&decoder, [0, 0, 0x78, 0, 0, 0xFF, 0xFF, 0])
+    #expect(values["Vehicle.Powertrain.CombustionEngine.Speed"] == .some(nil))
+    #expect(values["Vehicle.Powertrain.Transmission.CurrentGear"] == .some(nil))
+    #expect(
+      read(&decoder, [0, 0, 0x10, 0, 0, 0, 0, 0], at: 1)["Vehicle.Powertrain.Transmission.CurrentGear"]
+        == .number(1))
+  }
+
+  @Test(arguments: [(0, "OFF"), (1, "ACC"), (2, "ON"), (3, "START")])
+  func statesHaveTheNamesOfTheSpecification(raw: UInt8, name: String) throws {
+    var decoder = try decoder(["Vehicle.LowVoltageSystemState = Ignition"])
+    #expect(read(&decoder, [0, 0, raw, 0, 0, 0, 0, 0])["Vehicle.LowVoltageSystemState"] == .text(name))
+  }
+
+  @Test func aPathThatOnlyTheFileKnowsIsToldAsItIs() throws {
+    var decoder = try decoder(["Vehicle.Private.Weight = Weight"])
+    #expect(read(&decoder, [0, 0, 0, 7, 0, 0, 0, 0])["Vehicle.Private.Weight"] == .number(70))
+  }
+
+  /// A wish, and what its error says.
+  @Test(arguments: [
+    ("Vehicle.Speed = Velocity", "no signal Velocity"),
+    ("Vehicle.Speed = Speed", "in the messages Engine, Other"),
+    ("Vehicle.Speed = Weight", "no km/h can be made"), ("Vehicle.Speed = Other.Far", "beyond the 2 bytes"),
+    ("Vehicle.Speed = Alone", "no multiplexor"), ("Vehicle.Speed = Nested", "within another"),
+    ("Vehicle.Private.Weight", "can.dbc"), ("Vehicle.Speed", "can.j1939"),
+  ])
+  func whatCannotBeServedIsSaidWithTheRemedy(signal: String, says: String) throws {
+    let error = #expect(throws: CANError.self) { try decoder([signal]) }
+    #expect("\(try #require(error))".contains(says), "\(String(describing: error))")
+  }
+
+  @Test func aPathIsNamedOnce() {
+    #expect(throws: CANError.self) {
+      try decoder(["Vehicle.Speed = Engine.Speed", "Vehicle.Speed = Other.Speed"])
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("Vehicle.Speed", "Vehicle.Speed", nil), ("Vehicle.Speed=A.B", "Vehicle.Speed", "A.B"),
+      ("Vehicle.Speed =  A ", "Vehicle.Speed", "A"),
+    ] as [(String, String, String?)])
+  func wishesAreRead(text: String, path: String, source: String?) {
+    #expect(CANConfiguration.Signal(parsing: text) == CANConfiguration.Signal(path: path, source: source))
+  }
+
+  @Test(arguments: [
+    "", "Speed", "Vehicle", "Vehicle.", "vehicle.Speed", "Vehicle.Speed =", "Vehicle. = A", "= A",
+  ])
+  func whatIsNoWishIsRefused(text: String) { #expect(CANConfiguration.Signal(parsing: text) == nil) }
+
+  /// The file goes before J1939, and that before requests.
+  @Test func theFileGoesBeforeJ1939AndThatBeforeRequests() throws {
+    let decoder = try decoder(
+      ["Vehicle.Speed = Engine.Speed", "Vehicle.TraveledDistance", "Vehicle.OBD.RunTime"], j1939: true,
+      obd: .standard)
+    #expect(!decoder.filters.contains { $0.admits(CANFrame.Identifier(0x18FE_F100, isExtended: true)) })
+    #expect(decoder.filters.contains { $0.admits(CANFrame.Identifier(0x18FE_C1EE, isExtended: true)) })
+    #expect(decoder.filters.contains { $0.admits(CANFrame.Identifier(256)) })
+    #expect(!decoder.filters.contains { $0.admits(CANFrame.Identifier(257)) })
+    var requester = try #require(decoder.requester)
+    let frame = requester.advance(to: Timestamp(seconds: 1), isBusAwake: false, voltage: 14)
+    #expect(frame?.data[2] == 0x1F)
+  }
+
+  @Test func numbersComeTenTimesASecondAtMost() throws {
+    var decoder = try decoder(["Vehicle.Speed = Engine.Speed"])
+    let count = (0..<1000).count {
+      !read(&decoder, [100, 0, 0, 0, 0, 0, 0, 0], at: Double($0) * 0.01).isEmpty
+    }
+    #expect((95...105).contains(count))
+  }
+
+  // MARK: Made of others
+
+  private static let derived = [
+    "Vehicle.IsMoving", "Vehicle.Powertrain.CombustionEngine.IsRunning", "Vehicle.LowVoltageSystemState",
+  ]
+
+  @Test func movingRunningAndTheStateAreMadeOfSpeeds() throws {
+    var decoder = try decoder(
+      Self.derived + [
+        "Vehicle.Speed = Engine.Speed", "Vehicle.Powertrain.CombustionEngine.Speed = Revolutions",
+      ])
+    var values = read(&decoder, [0, 0, 0, 0, 0, 0, 0, 0])
+    #expect(
+      values["Vehicle.IsMoving"] == .flag(false) && values["Vehicle.LowVoltageSystemState"] == .text("ACC"))
+    values = read(&decoder, [0, 0, 0, 0, 0, 0x20, 0x03, 0], at: 1)
+    #expect(values["Vehicle.Powertrain.CombustionEngine.IsRunning"] == .flag(true))
+    #expect(values["Vehicle.LowVoltageSystemState"] == .text("ON"))
+    #expect(read(&decoder, [0xE8, 0x03, 0, 0, 0, 0x20, 0x03, 0], at: 2)["Vehicle.IsMoving"] == .flag(true))
+    // An engine that stops at a light does not switch anything off, and what is as it was is not told again.
+    values = read(&decoder, [0, 0, 0, 0, 0, 0, 0, 0], at: 3)
+    #expect(values["Vehicle.Powertrain.CombustionEngine.IsRunning"] == .flag(false))
+    #expect(values["Vehicle.LowVoltageSystemState"] == nil)
+    #expect(decoder.nextDeadline == Timestamp(seconds: 13))
+    #expect(decoder.advance(to: Timestamp(seconds: 12)).isEmpty)
+    let silent = decoder.advance(to: Timestamp(seconds: 13.5))
+    #expect(silent.first { $0.path == "Vehicle.LowVoltageSystemState" }?.value == .text("OFF"))
+    #expect(silent.allSatisfy { $0.origin == .derived && $0.timestamp == Timestamp(seconds: 13) })
+    #expect(decoder.nextDeadline == nil)
+  }
+
+  @Test func whatTheFileSaysIsNotMade() throws {
+    var decoder = try decoder(["Vehicle.LowVoltageSystemState = Ignition", "Vehicle.Speed = Engine.Speed"])
+    #expect(read(&decoder, [0xE8, 0x03, 0, 0, 0, 0, 0, 0])["Vehicle.LowVoltageSystemState"] == .text("OFF"))
+  }
+}
