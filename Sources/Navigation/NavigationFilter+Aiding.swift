@@ -13,7 +13,10 @@ extension NavigationFilter {
 
   /// Takes the pressure of the air.
   public mutating func process(_ pressure: PressureData) {
-    guard origin != nil, state == .aligned, pressure.pressure.isFinite else { return }
+    // A height that the receiver has not told yet is none to go on from.
+    guard origin != nil, state == .aligned, receiver.isEllipsoidal != nil, pressure.pressure.isFinite else {
+      return
+    }
     let time = seconds(pressure.timestamp)
     guard time > now - 2, time < now + 5 else { return }
     let outage = isOutage ? sinceAccepted : nil

@@ -94,6 +94,7 @@ extension NavigationFilter {
       return (nil, false)
     }
     let altitude: Double?
+    let hadHeight = receiver.isEllipsoidal != nil
     switch receiver.isEllipsoidal {
     case true?: altitude = fix.altitudeEllipsoidal
     case false?: altitude = fix.altitudeMeanSeaLevel
@@ -107,6 +108,11 @@ extension NavigationFilter {
     let frame: LocalFrame
     if let own = self.frame {
       frame = own
+      if !hadHeight, let height {
+        // The first reports may have none, and what was known of the height until now began at zero.
+        frameAltitude = height - (state == .aligned ? filter.state.position.z : 0)
+        earth = Earth(latitude: coordinate.latitude, altitude: frameAltitude)
+      }
     } else {
       frameAltitude = height ?? 0
       frame = LocalFrame(origin: coordinate, altitude: frameAltitude)

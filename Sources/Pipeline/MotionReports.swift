@@ -71,11 +71,14 @@ struct MotionReports: Sendable {
   }
 
   /// Takes scans; hands out the events that follow from them, in order. Call `publish` afterwards.
-  /// - Returns: what is sound of the scans.
+  /// - Returns: what is sound, in order of time across devices: of this block and those before as far as no other device can
+  ///   have anything older.
   mutating func process(_ block: [InertialScan], _ timeBase: TimeBase, into send: Send) -> [InertialScan] {
     var scans: [InertialScan] = []
     scans.reserveCapacity(block.count)
-    manager.process(block) { scans.append($0) }
+    var ordered: [InertialScan] = []
+    ordered.reserveCapacity(2 * block.count)
+    manager.process(block, { scans.append($0) }, ordered: { ordered.append($0) })
     let gravity = manager.deviceMotion.map {
       MotionEvents.Gravity(vehicle: $0.gravity, leveling: manager.vehicleRotation)
     }
@@ -89,7 +92,7 @@ struct MotionReports: Sendable {
       level(scan)
     }
     if let first = block.first, start == nil { start = first.timestamp }
-    return scans
+    return ordered
   }
 
   /// Hands out what is due after a block of scans.

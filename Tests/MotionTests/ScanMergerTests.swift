@@ -45,6 +45,31 @@ import Testing
     give(&merger, times.map(sensor.scan))
   }
 
+  /// What the manager hands on is as of one chip, however the blocks of two devices come.
+  @Test(arguments: [[Sensor.gyroscope, .accelerometer], [.accelerometer, .gyroscope]])
+  func twoDevicesAreHandedOnAsOne(_ order: [Sensor]) {
+    var manager = MotionManager(frame: .xArbitraryZVertical)
+    var handed: [InertialScan] = []
+    for block in 0..<4 {
+      for sensor in order {
+        let scans = (0..<25).map { index in
+          let value = Vector3(0.001 * Double(25 * block + index), 0, sensor == .gyroscope ? 0 : 9.81)
+          var scan = InertialScan(timestamp: Timestamp(nanoseconds: Int64(25 * block + index) * 20_000_000))
+          if sensor == .gyroscope { scan.rotationRate = value } else { scan.specificForce = value }
+          return scan
+        }
+        manager.process(scans, ordered: { handed.append($0) })
+      }
+    }
+    // In the first block nobody knows of the other device yet; the last scan waits for what may belong to it.
+    handed.removeAll { $0.timestamp.nanoseconds < 500_000_000 }
+    #expect(handed.count >= 74)
+    for (index, scan) in handed.enumerated() {
+      #expect(scan.timestamp.nanoseconds == Int64(25 + index) * 20_000_000)
+      #expect(scan.rotationRate?.x == scan.specificForce?.x && scan.rotationRate != nil)
+    }
+  }
+
   /// A chip with two sensors and another device beside it; a block may hold what was polled in between.
   @Test func aScanStaysWhole() {
     func both(_ times: [Int]) -> [InertialScan] {

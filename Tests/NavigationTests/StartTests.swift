@@ -33,6 +33,25 @@ import Testing
     #expect(try #require(second.error(samples[samples.count - 1].truth)) < 1)
   }
 
+  /// gpsd's first report has a place and no height yet; what is assumed until then must not pull the filter down from a hill.
+  @Test(arguments: [0.5, 60]) func theHeightMayComeLater(_ time: Double) throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
+    var filter = NavigationFilter()
+    for sample in samples {
+      if var fix = sample.fix {
+        if sample.truth.time < time { fix.altitudeEllipsoidal = nil }
+        filter.process(fix)
+      }
+      filter.process(sample.scan)
+      guard sample.truth.time > 100, let error = filter.error(sample.truth) else { continue }
+      #expect(error < 2)
+    }
+    let estimate = try #require(filter.estimate)
+    #expect(abs(try #require(estimate.altitude) - SyntheticDrive.altitude) < 2)
+    #expect(filter.counters.alignments == 1)
+  }
+
   /// A device that was turned since is found out, at once or from how it moves.
   @Test(arguments: [Vector3(0, 1, 0), Vector3(0, 0, 1)])
   func aTurnedDeviceStartsAnew(_ axis: Vector3) throws {

@@ -113,6 +113,47 @@ import Testing
     #expect(abs(signedDegrees(from: samples[index].truth.heading.degrees, to: heading)) < 1)
   }
 
+  /// Accelerometer and gyroscope as devices of their own, each with blocks of half a second, in either order.
+  @Test(arguments: [SensorKind.accelerometer, .gyroscope])
+  func twoDevicesWithBlocksBridgeATunnelAsOneDoes(_ first: SensorKind) throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive(length: 200).samples(&generator)
+    var pipeline = try pipeline()
+    var messages: [VehicleMessage] = []
+    var pending: [SyntheticDrive.Sample] = []
+    for sample in samples {
+      let time = sample.truth.time
+      if var fix = sample.fix, time == time.rounded(), !(150..<180).contains(time) {
+        fix.time = Self.start.advanced(bySeconds: time)
+        pipeline.process(.position([fix])) { messages.append($0) }
+      }
+      pending.append(sample)
+      guard pending.count == 25 else { continue }
+      let second: SensorKind = first == .gyroscope ? .accelerometer : .gyroscope
+      for kind in [first, second] {
+        let block = pending.map { sample in
+          var scan = sample.scan
+          scan.remove(kind == .accelerometer ? .gyroscope : .accelerometer)
+          return scan
+        }
+        pipeline.process(.inertial(block)) { messages.append($0) }
+      }
+      pending.removeAll()
+    }
+    let told = locations(messages)
+    func between(_ start: Double, _ end: Double) -> [LocationMessage] {
+      told.filter { (start..<end).contains($0.time.seconds(since: Self.start)) }
+    }
+    let (before, inside, after) = (between(100, 150), between(153, 179), between(183, 199))
+    #expect(before.count > 40 && before.allSatisfy { $0.location.positionSource == .fused })
+    #expect(before.allSatisfy { error($0, samples) < 1.5 })
+    #expect(inside.count > 20 && inside.allSatisfy { $0.location.positionSource == .inertial })
+    #expect(inside.allSatisfy { error($0, samples) < 10 })
+    #expect(after.count > 12 && after.allSatisfy { error($0, samples) < 1.5 })
+    let altitudes = before.compactMap(\.location.ellipsoidalAltitude)
+    #expect(altitudes.count > 40 && altitudes.allSatisfy { abs($0 - SyntheticDrive.altitude) < 5 })
+  }
+
   /// Without a magnetometer, heading and attitude against north are there once the vehicle is aligned, and services say so.
   @Test func sixAxesHaveAHeading() throws {
     var generator = SeededGenerator.announced()

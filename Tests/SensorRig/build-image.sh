@@ -62,7 +62,7 @@ build() {
     # Tests that run side by side all come here first.
     exec {lock}>"$out/lock"
     flock "$lock"
-    stamp=$(cat "$here/build-image.sh" "$here"/guest/* | sha256sum | cut -d' ' -f1)
+    stamp=$(find "$here/build-image.sh" "$here/guest" -type f -print0 | LC_ALL=C sort -z | xargs -0 cat | sha256sum | cut -d' ' -f1)
     stamp+=" $(dpkg-query -W -f '${Package}=${Version} ' busybox-static iiod libiio0 libc6)"
     if [ -s "$out/initramfs.cpio" ] && [ -s "$out/vmlinux" ] && [ "$(cat "$out/stamp" 2>/dev/null)" = "$stamp" ]; then
         exec {lock}>&-
@@ -121,6 +121,10 @@ build() {
     install -m 755 "$here/guest/iiod-ctl" "$root/usr/bin/iiod-ctl"
     gcc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -static -s -o "$root/usr/bin/hid-sensors" \
         "$here"/guest/*.c -lm -pthread
+    for name in can-obd can-replay; do
+        gcc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -static -s -o "$root/usr/bin/$name" \
+            "$here/guest/can/$name.c" -lm
+    done
     printf 'root:x:0:0:root:/root:/bin/sh\n' >"$root/etc/passwd"
     printf '127.0.0.1 localhost\n10.0.2.2 host\n' >"$root/etc/hosts"
     add_libraries "$root"

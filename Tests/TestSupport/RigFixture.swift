@@ -14,15 +14,21 @@ public final class RigFixture: Sendable {
 
   /// Boots it and waits until iiod and the control protocol answer.
   ///
-  /// - Parameter overlay: a directory that is added to the guest's root, together with the libraries of its programs.
+  /// - Parameters:
+  ///   - overlay: a directory that is added to the guest's root, together with the libraries of its programs.
+  ///   - create: options of the emulated hub, as in "sensors=accel,gyro"; nil for a hub with all but pressure.
+  ///   - lifetime: seconds after which it ends in any case.
   /// - Throws: `RigError` with what the rig said, when it does not start.
-  public init(overlay: String? = nil) throws {
+  public init(overlay: String? = nil, create: String? = nil, lifetime: Int = 1800) throws {
     port = try FreePort.next()
     control = try FreePort.next()
     let arguments = [
-      "start", "--port", "\(port)", "--control", "\(control)", "--watch", "\(getpid())", "--lifetime", "1800",
+      "start", "--port", "\(port)", "--control", "\(control)", "--watch", "\(getpid())",
+      "--lifetime", "\(lifetime)",
     ]
-    let start = try ChildProcess(Self.script, arguments + (overlay.map { ["--overlay", $0] } ?? []))
+    let start = try ChildProcess(
+      Self.script,
+      arguments + (overlay.map { ["--overlay", $0] } ?? []) + (create.map { ["--create", $0] } ?? []))
     let status = start.waitForExit()
     let answer = start.output
     guard status == 0,
@@ -82,6 +88,9 @@ public final class RigFixture: Sendable {
     var connection = try RigConnection(port: control)
     _ = try connection.command("put \(path) 755 \(bytes.count)", bytes)
   }
+
+  /// Writes a text in the guest.
+  public func put(_ text: String, at path: String) throws { try put(Array(text.utf8), at: path) }
 
   /// Starts a shell command in the guest.
   public func start(_ command: String) throws -> RigProgram {

@@ -30,6 +30,7 @@ public struct MotionManager: Sendable {
   private var screen = ScanScreen()
   private var separator = GravitySeparator()
   private var merger = ScanMerger()
+  private var joiner = ScanJoiner()
   /// The newest sound scan of each sensor.
   private var accelerometer: InertialScan?
   private var gyro: InertialScan?
@@ -75,9 +76,14 @@ public struct MotionManager: Sendable {
 
   /// Takes a block of scans and hands what is sound of each to `body`, in order. What they say together with those of
   /// other devices follows once each of the other sensors has spoken of the same time.
-  public mutating func process(_ block: [InertialScan], _ body: (InertialScan) -> Void = { _ in }) {
+  /// - Parameter ordered: is handed the scans of all devices in order of time, as they are fused; a force and a rotation of the
+  ///   same time as one.
+  public mutating func process(
+    _ block: [InertialScan], _ body: (InertialScan) -> Void = { _ in },
+    ordered: (InertialScan) -> Void = { _ in }
+  ) {
     admit(block, body)
-    fuse()
+    fuse(ordered: ordered)
   }
 
   /// The same without the fusion.
@@ -104,9 +110,10 @@ public struct MotionManager: Sendable {
 
   /// Gives the filter the scans whose turn has come, and hands over the motion after each of the gyroscope's, the other
   /// sensors' of the same time included.
-  mutating func fuse(_ body: ((DeviceMotion) -> Void)? = nil) {
+  mutating func fuse(_ body: ((DeviceMotion) -> Void)? = nil, ordered: (InertialScan) -> Void = { _ in }) {
     var isNew = false
     while let next = merger.next() {
+      joiner.process(next.scan, ordered)
       if next.scan.rotationRate != nil {
         if isNew, let body { handOver(to: body) }
         fusedRate = next.scan
@@ -129,7 +136,7 @@ public struct MotionManager: Sendable {
     filter = AttitudeFilter(calibration: kept)
     screen.startAnew()
     separator = GravitySeparator()
-    merger = ScanMerger()
+    (merger, joiner) = (ScanMerger(), ScanJoiner())
     (accelerometer, gyro, magnetometer) = (nil, nil, nil)
     (fusedForce, fusedRate, fusedSince, aided) = (nil, nil, nil, nil)
     steadyField = LowPassFilter(cutoff: 0.3)
