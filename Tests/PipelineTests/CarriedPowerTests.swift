@@ -23,10 +23,24 @@ import Testing
     var wakings = 0
   }
 
+  /// What the sensors say at one time of a drive.
+  private struct Moment {
+    /// s.
+    var time: Double
+    var scan: InertialScan
+    /// Of a receiver that is on; each second.
+    var fix: PositionFix?
+  }
+
+  private func moments(_ samples: [SyntheticDrive.Sample]) -> [Moment] {
+    samples.map { sample in
+      let time = sample.truth.time
+      return Moment(time: time, scan: sample.scan, fix: time == time.rounded() ? sample.fix : nil)
+    }
+  }
+
   /// - Parameter search: s from waking to the first fix.
-  private func run(
-    _ samples: [SyntheticDrive.Sample], search: Double = 2, _ settings: [String]
-  ) throws -> Run {
+  private func run(_ moments: [Moment], search: Double = 2, _ settings: [String]) throws -> Run {
     let configuration = try AgentConfiguration(
       layers: [
         ConfigurationLayer(
@@ -43,21 +57,24 @@ import Testing
       if case .location(let location) = message { run.told.append(location) }
       if case .track = message { run.tracks += 1 }
     }
-    for sample in samples {
-      let now = sample.scan.timestamp
-      while let deadline = pipeline.nextDeadline, deadline < now { pipeline.advance(to: deadline, into: take) }
+    var before: Timestamp?
+    for moment in moments {
+      let now = moment.scan.timestamp
+      while let deadline = pipeline.nextDeadline, deadline < now {
+        pipeline.advance(to: deadline, into: take)
+      }
       let isOn = pipeline.demands[.positioning]?.isOn ?? false
       if isOn, onSince == nil { run.wakings += 1 }
       onSince = isOn ? onSince ?? now : nil
-      if isOn { run.receiverSeconds += 0.02 }
-      let time = sample.truth.time
-      if var fix = sample.fix, time == time.rounded(), let onSince, now.seconds(since: onSince) >= search {
-        fix.time = Self.start.advanced(bySeconds: time)
+      if isOn { run.receiverSeconds += before.map { now.seconds(since: $0) } ?? 0 }
+      before = now
+      if var fix = moment.fix, let onSince, now.seconds(since: onSince) >= search {
+        fix.time = Self.start.advanced(bySeconds: moment.time)
         pipeline.process(.position([fix]), into: take)
       }
-      pipeline.process(.inertial([sample.scan]), into: take)
+      pipeline.process(.inertial([moment.scan]), into: take)
     }
-    let end = samples[samples.count - 1].scan.timestamp
+    let end = moments[moments.count - 1].scan.timestamp
     run.joules = pipeline.energy(at: end).values.reduce(0) { $0 + $1.joules }
     return run
   }
@@ -79,8 +96,8 @@ import Testing
     let settings = [
       "location.desired_accuracy=\(accuracy)", "location.reporting=distance", "location.distance_filter=20",
     ]
-    let with = try run(samples, settings)
-    let without = try run(samples, settings + ["navigation.enabled=false"])
+    let with = try run(moments(samples), settings)
+    let without = try run(moments(samples), settings + ["navigation.enabled=false"])
     print(
       "\(accuracy): receiver \(without.receiverSeconds) s → \(with.receiverSeconds) s,",
       "\(without.joules) J → \(with.joules) J, \(with.wakings) wakings, \(with.told.count) told")
@@ -95,6 +112,76 @@ import Testing
     #expect(isHonest.count * 10 >= with.told.count * 9, "\(isHonest.count) of \(with.told.count)")
   }
 
+  /// The recorded drives: what the receiver and all sensors need for an accuracy and a distance, with and without navigation.
+  @Test(
+    .needs(.recordings("gnss-imu-drive")), .needs(.recordings("kingston-2008")),
+    arguments: ["gnss-imu-drive", "kingston-2008"])
+  func recordedDrivesAreCheaper(_ folder: String) throws {
+    let moments = try recorded("data/" + folder)
+    for (accuracy, distance) in [("nearestTenMeters", 20), ("hundredMeters", 100)] {
+      let settings = [
+        "location.desired_accuracy=\(accuracy)", "location.reporting=distance",
+        "location.distance_filter=\(distance)",
+      ]
+      let with = try run(moments, settings)
+      let without = try run(moments, settings + ["navigation.enabled=false"])
+      let errors = with.told.compactMap { told -> (error: Double, radius: Double)? in
+        let second = told.time.seconds(since: Self.start)
+        let near = moments.partitioned { $0.time >= second - 0.5 }
+        let fix = moments[near...].prefix { $0.time < second + 0.5 }.compactMap(\.fix).first
+        guard let fix, let coordinate = fix.coordinate, let speed = fix.speed, let course = fix.course else {
+          return nil
+        }
+        let place = coordinate.destination(
+          distance: speed * (second - fix.timestamp.seconds + 100), bearing: course)
+        return (place.distance(to: told.location.coordinate), told.location.horizontalAccuracy ?? 0)
+      }
+      let sorted = errors.map(\.error).sorted()
+      let inside = Double(errors.count { $0.error <= 2.5 * $0.radius }) / Double(max(1, errors.count))
+      print(
+        "\(folder), \(accuracy), \(distance) m: receiver \(without.receiverSeconds) s → \(with.receiverSeconds) s,",
+        "\(without.joules) J → \(with.joules) J, told \(without.told.count) → \(with.told.count),",
+        "error median \(sorted[sorted.count / 2]), 95 % \(sorted[sorted.count * 19 / 20]) m, inside 95 % \(inside)"
+      )
+      #expect(with.receiverSeconds < 0.7 * without.receiverSeconds)
+      #expect(with.joules < without.joules)
+      #expect(inside > 0.9)
+    }
+  }
+
+  /// A folder with `imu.csv` and `gnss.csv`, as the benchmark of navigation takes them.
+  private func recorded(_ folder: String) throws -> [Moment] {
+    func rows(_ file: String) throws -> [[Double]] {
+      try Shared.text("\(folder)/\(file)").split(separator: "\n").dropFirst().map {
+        $0.split(separator: ",").map { Double($0) ?? .nan }
+      }
+    }
+    var fixes = try rows("gnss.csv")[...]
+    var moments: [Moment] = []
+    for row in try rows("imu.csv") {
+      let time = Timestamp(seconds: 100 + row[0])
+      var moment = Moment(
+        time: row[0],
+        scan: InertialScan(
+          timestamp: time, specificForce: Vector3(row[1], row[2], row[3]),
+          rotationRate: Vector3(row[4], row[5], row[6])))
+      while let next = fixes.first, next[0] <= row[0] {
+        fixes.removeFirst()
+        guard next[0] > row[0] - 1, abs(next[0] - next[0].rounded()) < 0.13, next[6] < 20 else { continue }
+        var fix = PositionFix(
+          timestamp: Timestamp(seconds: 100 + next[0]), mode: .threeDimensional,
+          coordinate: Coordinate(latitude: next[1], longitude: next[2]))
+        fix.altitudeEllipsoidal = next[3]
+        (fix.horizontalError, fix.verticalError) = (2.4477 * max(next[6], next[7]), 1.96 * next[8])
+        (fix.speed, fix.climb) = (hypot(next[9], next[10]), next[11])
+        fix.course = normalizedDegrees(atan2(next[10], next[9]) * 180 / .pi)
+        moment.fix = fix
+      }
+      moments.append(moment)
+    }
+    return moments
+  }
+
   /// A promised bound is watched over by navigation as well as by the receiver.
   @Test(arguments: [20]) func aBoundIsKeptWhileTheReceiverSleeps(_ bound: Int) throws {
     var generator = SeededGenerator.announced()
@@ -103,8 +190,8 @@ import Testing
       "location.reporting=bounded", "location.error_bound=\(bound)", "location.delay_bound=2",
       "location.desired_accuracy=hundredMeters",
     ]
-    let with = try run(samples, settings)
-    let without = try run(samples, settings + ["navigation.enabled=false"])
+    let with = try run(moments(samples), settings)
+    let without = try run(moments(samples), settings + ["navigation.enabled=false"])
     print(
       "bound \(bound): receiver \(without.receiverSeconds) s → \(with.receiverSeconds) s,",
       "\(without.joules) J → \(with.joules) J")
@@ -129,5 +216,17 @@ import Testing
     #expect(promised > 200, "\(promised) s")
     // A 95 % radius is a promise of so much.
     #expect(broken * 20 <= promised, "\(broken) of \(promised)")
+  }
+}
+
+extension Array {
+  /// Of the first element of a sorted array that fulfils what all after it do, too.
+  fileprivate func partitioned(by belongs: (Element) -> Bool) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if belongs(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
   }
 }
