@@ -319,7 +319,7 @@ package struct AgentPipeline: Sendable {
     motion.observe(fix)
     let locations = location.process(fix, &timeBase, into: send)
     if (timeBase.clock, timeBase.lastStep) != clock { status.setNeedsUpdate() }
-    tell(navigation?.process(fix, locations) ?? locations, into: send)
+    tell(navigation?.process(timeBase.withoutDelay(fix), locations) ?? locations, into: send)
   }
 
   /// Hands a place on to all that go by it.
