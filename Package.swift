@@ -92,8 +92,8 @@ let package = Package(
     .target(
       name: "AgentCore",
       dependencies: [
-        "Bytes", "CStandardError", "JSON", "LiveSensors", "Motion", "MQTT", "Pipeline", "Platform",
-        "Positioning",
+        "Bytes", "CStandardError", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation", "Pipeline",
+        "Platform", "Positioning",
         "Recordings", "Sensors",
         "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TOML",
         .product(name: "Logging", package: "swift-log"),

@@ -1,5 +1,6 @@
 #pragma once
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/timex.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -34,6 +36,13 @@ static inline int odograph_clock_is_unsynchronized(void) {
   struct timex state = {0};
   int result = adjtimex(&state);
   return result < 0 || (state.status & STA_UNSYNC) != 0;
+}
+
+// Whether a folder is in memory; no where it cannot be told. Swift's Glibc module has no statfs(2).
+static inline int odograph_is_in_memory(const char *path) {
+  struct statfs status;
+  if (statfs(path, &status) != 0) return 0;
+  return status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
 }
 
 // ptrace(2) takes variable arguments. These stop one thread of another process, and let it go on.

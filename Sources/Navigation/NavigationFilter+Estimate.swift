@@ -71,13 +71,15 @@ extension NavigationFilter {
       return CorrectedPosition(
         timestamp: origin.advanced(bySeconds: point.time),
         coordinate: frame.coordinate(at: SIMD2(point.position.x, point.position.y)),
+        antennaCoordinate: frame.coordinate(
+          at: SIMD2(point.position.x + point.antenna.x, point.position.y + point.antenna.y)),
         live: frame.coordinate(at: SIMD2(point.live.x, point.live.y)), radius68: radii.share68,
         radius95: radii.share95)
     }
   }
 
   /// Takes the finished way through the last outage; nil when there is none, or it was taken.
-  public mutating func takeCorrectedTrack() -> [CorrectedPosition]? {
+  public mutating func drainCorrectedTrack() -> [CorrectedPosition]? {
     guard isTrackFinished else { return nil }
     defer {
       filter.track.reset()

@@ -9,7 +9,8 @@ struct ReceiverState: Hashable, Sendable {
   var lastAccepted: Double?
   /// s: time of the newest report, in use or not.
   var lastReport: Double?
-  /// m, one deviation by axis of the newest that was believed.
+  /// m in the local frame, and one deviation by axis, of the newest that was believed.
+  var position: Vector3?
   var deviation = 0.0
   /// s between fixes.
   var interval = 1.0
@@ -18,7 +19,8 @@ struct ReceiverState: Hashable, Sendable {
   var isEllipsoidal: Bool?
 
   mutating func accept(_ fix: GNSSMeasurement) {
-    guard fix.position != nil else { return }
+    guard let position = fix.position else { return }
+    self.position = position
     lastAccepted = fix.time
     interval = fix.interval
     deviation = fix.deviation.x
@@ -101,6 +103,7 @@ extension NavigationFilter {
       if altitude != nil { receiver.isEllipsoidal = fix.altitudeEllipsoidal != nil }
     }
     let height = altitude.flatMap { abs($0) < 1e5 ? $0 : nil }
+    // What was believed before stays as it is: of a vehicle that stands it is good to metres in the next frame, too.
     if state != .aligned, state != .aligning, pendingFixes.isEmpty { frame = nil }
     let frame: LocalFrame
     if let own = self.frame {
@@ -136,6 +139,7 @@ extension NavigationFilter {
     frame = new
     earth = Earth(latitude: origin.latitude, altitude: altitude)
     filter.state.position = moved(position)
+    receiver.position = receiver.position.map(moved)
     filter.track.convert(moved)
     for index in pendingFixes.indices {
       pendingFixes[index].position = pendingFixes[index].position.map(moved)

@@ -32,6 +32,8 @@ public struct NavigationFilter: Sendable {
   var origin: Timestamp?
   /// s of the newest sample.
   var now = 0.0
+  /// s since when there are samples without a long gap.
+  var sampledSince = 0.0
   private var previousForce = Vector3.zero
   private var previousRate = Vector3.zero
   private var hasSample = false
@@ -302,15 +304,21 @@ public struct NavigationFilter: Sendable {
     resumption = .none
   }
 
-  /// Time has jumped, or samples were missing for too long.
+  /// Time has jumped, or samples were missing for too long: the sensors slept, or a driver hung.
   private mutating func interrupt(at time: Double) {
-    now = time
+    var pending: Timestamp?
+    if case .pending(let keptAt) = resumption { pending = keptAt }
+    // Of a clock that was set nobody knows how long it was.
+    if time > now, let known = calibration, let origin {
+      (kept, pending) = (known, origin.advanced(bySeconds: now))
+    }
+    (now, sampledSince) = (time, time)
     window.reset()
     pendingFixes.removeAll(keepingCapacity: true)
     pendingSpeed = nil
     receiver = ReceiverState()
     walk.reset()
-    resumption = .none
     if case .waiting = state {} else { giveUp(.gap) }
+    resumption = pending.map { .pending($0) } ?? .none
   }
 }

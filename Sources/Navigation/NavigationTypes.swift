@@ -106,8 +106,10 @@ extension NavigationEstimate {
 /// One position of an outage, corrected afterwards.
 public struct CorrectedPosition: Hashable, Sendable {
   public var timestamp: Timestamp
+  /// Of the device, and of the receiver's antenna.
   public var coordinate: Coordinate
-  /// What was known of it at the time.
+  public var antennaCoordinate: Coordinate
+  /// What was known of the device's at the time.
   public var live: Coordinate
   /// Metres of circles that hold the true position in 68 and 95 % of cases.
   public var radius68: Double

@@ -17,8 +17,9 @@ extension AgentPipeline {
     guard power.isPlanDue(at: time) else { return }
     power.plan(powerNeeds, at: time)
     let isReceiverOn = power.demands[.positioning]?.isOn ?? true
-    location.observe(isReceiverOn: isReceiverOn)
-    navigation?.observe(isReceiverOn: isReceiverOn)
+    // Who looks after a bound need not be the receiver.
+    location.observe(isReceiverOn: isReceiverOn || navigation?.carried(at: time) != nil)
+    navigation?.observe(isReceiverOn: isReceiverOn, at: time)
   }
 
   /// What each part of the device used until a moment.
@@ -28,6 +29,7 @@ extension AgentPipeline {
   private var powerNeeds: PowerNeeds {
     var needs = PowerNeeds(location: locationNeeds, errorBound: location.errorBound)
     needs.secondsUnwatched = location.secondsUnwatched
+    needs.carried = navigation?.carried(at: now)
     if let lastSeen {
       needs.distanceToBoundary = regions.distanceToNearestBoundary(from: lastSeen.coordinate)
       let mobility = Mobility(configuration.location.activity)
@@ -71,8 +73,9 @@ extension AgentPipeline {
 
   private var locationNeeds: LocationNeeds {
     var needs = location.needs
-    // What privacy withholds was seen all the same, and need not be looked for again.
-    if let lastSeen, needs.timestamp.map({ $0 < lastSeen.timestamp }) ?? true {
+    // What privacy withholds was seen all the same, and need not be looked for again; what was carried on without a receiver
+    // was not.
+    if let lastSeen {
       needs.timestamp = lastSeen.timestamp
       needs.speed = lastSeen.speed
       needs.speedAccuracy = lastSeen.speedAccuracy

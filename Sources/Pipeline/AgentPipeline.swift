@@ -12,11 +12,11 @@ package struct AgentPipeline: Sendable {
   private(set) var configuration: PipelineConfiguration
   private var timeBase: TimeBase
   /// The latest time that it has advanced to.
-  private var now: Timestamp
+  private(set) var now: Timestamp
   var location: LocationReports
   /// Nil where motion and position stay apart.
   var navigation: VehicleNavigation?
-  /// The newest position that the receiver had a part in and that was believed, told or not.
+  /// The newest of the receiver's positions that was believed, as it came, told or not.
   var lastSeen: Location?
   var power: PowerControl
   var motion: MotionReports
@@ -43,10 +43,11 @@ package struct AgentPipeline: Sendable {
   ///   - isClockSynchronized: whether something keeps that clock right.
   ///   - version: of the program, for `status`.
   ///   - calibration: of the motion sensors, from an earlier run.
+  ///   - kept: what navigation has kept of an earlier run.
   package init(
     configuration: PipelineConfiguration, start: Timestamp, time: UTCTime,
     isClockSynchronized: Bool = true, version: String,
-    calibration: MotionCalibration? = nil
+    calibration: MotionCalibration? = nil, navigation kept: KeptNavigation? = nil
   ) {
     self.configuration = configuration
     now = start
@@ -54,7 +55,7 @@ package struct AgentPipeline: Sendable {
       timestamp: start, system: SystemTime(time: time, isSynchronized: isClockSynchronized),
       isVirtual: configuration.isVirtual)
     location = LocationReports(configuration, start: start)
-    navigation = VehicleNavigation(configuration)
+    navigation = VehicleNavigation(configuration, kept: kept)
     motion = MotionReports(configuration, calibration: calibration)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
     power = PowerControl(figures: configuration.energy, mobility: Mobility(configuration.location.activity))
@@ -141,6 +142,10 @@ package struct AgentPipeline: Sendable {
   /// What to preserve of the motion sensors, and whether some of what was given at the start no longer fits.
   package var calibration: MotionCalibration { motion.manager.calibration }
   package var hasDiscardedCalibration: Bool { motion.manager.hasDiscardedCalibration }
+
+  /// What to preserve of navigation; nil before it knows how the device sits in the vehicle. A place that may not be told as it
+  /// is, is not preserved.
+  package var navigationToKeep: KeptNavigation? { navigation?.kept?.shown(configuration.privacy) }
 
   /// Tells attitudes relative to this moment, too, from now on.
   /// - Returns: the attitude and its frame; nil when none is known, and nothing has changed.
@@ -319,6 +324,10 @@ package struct AgentPipeline: Sendable {
     motion.observe(fix)
     let locations = location.process(fix, &timeBase, into: send)
     if (timeBase.clock, timeBase.lastStep) != clock { status.setNeedsUpdate() }
+    // Power is planned by what the receiver has shown: it need not wait for scans to sleep, and must not sleep because a tunnel
+    // is bridged.
+    lastSeen = locations.last ?? lastSeen
+    power.needsChanged()
     tell(navigation?.process(timeBase.withoutDelay(fix), locations) ?? locations, into: send)
   }
 
@@ -326,11 +335,7 @@ package struct AgentPipeline: Sendable {
   private mutating func tell(_ locations: [Location], into send: (VehicleMessage) -> Void) {
     for location in locations {
       self.location.process(location, timeBase, into: send)
-      // Power is planned by what the receiver has shown: it must not sleep because a tunnel is bridged.
-      if location.positionSource != .inertial {
-        lastSeen = location
-        power.needsChanged()
-      }
+      power.needsChanged()
       motion.observe(location, time: timeBase.utc(of: location))
       if let shown = configuration.privacy.shown(location) {
         publish(regions.process(shown), into: send)
@@ -347,6 +352,7 @@ package struct AgentPipeline: Sendable {
       tell(places, into: send)
       if let way = navigation?.drainCorrection(timeBase) { location.correct(way, timeBase, into: send) }
       if navigation?.isAligned != wasAligned { status.setNeedsUpdate() }
+      motion.mount(navigation?.mounting)
     }
     motion.publish(
       after: block, block.last.flatMap { navigation?.estimate(at: $0.timestamp) }, timeBase, into: send)

@@ -80,11 +80,14 @@ struct MotionReports: Sendable {
     ordered.reserveCapacity(2 * block.count)
     manager.process(block, { scans.append($0) }, ordered: { ordered.append($0) })
     let gravity = manager.deviceMotion.map {
-      MotionEvents.Gravity(vehicle: $0.gravity, leveling: manager.level?.rotation)
+      MotionEvents.Gravity(vehicle: $0.gravity, leveling: manager.vehicleRotation)
     }
     for scan in scans {
       for (timestamp, event) in events.process(scan, gravity) {
-        send(.motion(MotionMessage(time: timeBase.utc(at: timestamp), event: event)))
+        send(
+          .motion(
+            MotionMessage(
+              time: timeBase.utc(at: timestamp), event: event, axes: event.hasDirection ? axes : nil)))
       }
       level(scan)
     }
@@ -199,12 +202,34 @@ struct MotionReports: Sendable {
 
   /// Goes on in other axes: what is told against an earlier attitude is told against the same one.
   private mutating func adopt(_ level: LevelCalibration?) {
-    let (before, after) = (manager.level?.rotation ?? .identity, level?.rotation ?? .identity)
-    manager.level = level
-    angles = nil
+    if manager.mounting == nil { angles = nil }
+    turn { $0.level = level }
+  }
+
+  private mutating func turn(_ change: (inout MotionManager) -> Void) {
+    let before = manager.vehicleRotation ?? .identity
+    change(&manager)
+    let after = manager.vehicleRotation ?? .identity
     guard let zero else { return }
     let turned = Attitude(quaternion: (zero.attitude.quaternion * before * after.conjugate).normalized)
     self.zero = (zero.frame, turned)
+  }
+
+  // MARK: The vehicle's axes
+
+  /// Goes on in the axes of the vehicle as navigation has them.
+  /// - Parameter mounting: from the device's axes to the vehicle's; nil goes back to the device's.
+  mutating func mount(_ mounting: Quaternion?) {
+    guard mounting != manager.mounting else { return }
+    // From one moment to the next the device has hardly moved in the vehicle.
+    if mounting == nil || manager.mounting == nil { angles = nil }
+    turn { $0.mounting = mounting }
+  }
+
+  /// In which all is told.
+  var axes: BodyAxes {
+    if manager.mounting != nil { return .vehicle }
+    return manager.level == nil ? .device : .level
   }
 
   // MARK: The command zero
@@ -251,6 +276,7 @@ struct MotionReports: Sendable {
     var message = AttitudeMessage(
       time: timeBase.utc(at: motion.timestamp), gravity: motion.gravity,
       userAcceleration: motion.userAcceleration)
+    message.axes = axes
     message.rotationRate = motion.rotationRate
     if let attitude = motion.attitude {
       let before = angles?.frame == motion.frame ? angles?.angles : nil
@@ -265,6 +291,12 @@ struct MotionReports: Sendable {
     }
     message.degradation = motion.degradation
     send(.attitude(message))
+  }
+}
+
+extension MotionMessage.Event {
+  fileprivate var hasDirection: Bool {
+    if case .impact = self { true } else { false }
   }
 }
 

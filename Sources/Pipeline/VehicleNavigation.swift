@@ -8,58 +8,77 @@ internal import Telemetry
 /// sensors' scans.
 ///
 /// While the filter is aligned, each of the receiver's locations becomes a fused one as soon as the scans have reached its
-/// time, and while a receiver that is wanted says nothing, there is an inertial one each second. In every other case, and
-/// where the scans stay away, the receiver's locations go through as they came.
+/// time. While a receiver that is wanted says nothing, and while it sleeps on the way, there is an inertial one each second. In
+/// every other case, and where the scans stay away, the receiver's locations go through as they came.
 struct VehicleNavigation: Sendable {
-  private var filter = NavigationFilter()
+  private var filter: NavigationFilter
   /// The receiver's that wait for the scans of their time, in order.
   private var awaited: [Location] = []
   /// The newest of the receiver's that was believed.
   private var received: Location?
   /// Of the newest scan with a rotation rate.
-  private var newestScan: Timestamp?
+  private(set) var newestScan: Timestamp?
   /// Of the newest location handed on.
   private var newestLocation: Timestamp?
   private var isReceiverOn = true
+  /// When the receiver was last wanted on after a sleep.
+  private var receiverWoke: Timestamp?
+  /// How the device sits in the vehicle, from its axes to right, forward, up; nil until that is known, and again when it is
+  /// contradicted.
+  private(set) var mounting: Quaternion?
   /// Whether locations without a receiver were told in the outage that is under way or was the last.
   private var hasToldInertial = false
   /// Seconds that scans may come after a location of their time.
   private let patience: Double
 
+  /// By how much the radius may grow faster than one deviation of the velocity over time: an error of position and one of velocity
+  /// go together, and the deviation itself grows.
+  private static let growthMargin = 1.5
+  /// Degrees of deviation up to which a mounting is good enough to tell by.
+  private static let mountingDeviation = 2.0
   /// Seconds of latency up to which the filter can wait for scans.
   static let longestLatency = 3.0
   /// Seconds that scans come late beyond what they were asked for.
   private static let slack = 1.5
   /// Seconds between two locations without a receiver.
   private static let interval = 1.0
+  /// Seconds that a receiver which has slept for minutes may take to a fix: most take two, few ten.
+  private static let search = 10.0
   /// Seconds of an outage whose way is worth a correction: in less, nothing strays by a metre.
   private static let shortestCorrection = 5.0
 
-  /// - Parameter latency: seconds that scans may wait in the kernel.
-  init(latency: Double) {
+  /// - Parameters:
+  ///   - latency: seconds that scans may wait in the kernel.
+  ///   - kept: what an earlier run has kept.
+  init(latency: Double, kept: KeptNavigation? = nil) {
     patience = latency + Self.slack
+    filter = NavigationFilter(calibration: kept?.calibration, keptAt: kept?.timestamp)
   }
 
   /// Nil where nothing can be navigated: it is switched off, nobody wants locations, no wheels carry the device, or scans come
   /// too late.
-  init?(_ configuration: PipelineConfiguration) {
+  init?(_ configuration: PipelineConfiguration, kept: KeptNavigation? = nil) {
     guard configuration.isNavigating else { return nil }
-    self.init(latency: configuration.inertialLatency)
+    self.init(latency: configuration.inertialLatency, kept: kept)
   }
 
   /// Goes on under another configuration with what it has found out.
   func reconfigured(_ new: PipelineConfiguration) -> VehicleNavigation? {
     guard var next = VehicleNavigation(new) else { return nil }
     (next.filter, next.received, next.newestScan) = (filter, received, newestScan)
-    (next.awaited, next.newestLocation, next.isReceiverOn) = (awaited, newestLocation, isReceiverOn)
-    next.hasToldInertial = hasToldInertial
+    (next.awaited, next.newestLocation) = (awaited, newestLocation)
+    (next.isReceiverOn, next.receiverWoke) = (isReceiverOn, receiverWoke)
+    (next.hasToldInertial, next.mounting) = (hasToldInertial, mounting)
     return next
   }
 
   // MARK: What goes in
 
-  /// Learns whether the receiver is wanted on. While it sleeps, its silence is no outage.
-  mutating func observe(isReceiverOn: Bool) { self.isReceiverOn = isReceiverOn }
+  /// Learns whether the receiver is wanted on. While it sleeps, its silence is no outage, and is not corrected afterwards.
+  mutating func observe(isReceiverOn: Bool, at timestamp: Timestamp) {
+    if isReceiverOn, !self.isReceiverOn { receiverWoke = timestamp }
+    self.isReceiverOn = isReceiverOn
+  }
 
   /// Takes a report of the receiver.
   /// - Parameter locations: what may be believed of it and of those before, in order.
@@ -83,12 +102,22 @@ struct VehicleNavigation: Sendable {
       newestScan = scan.timestamp
       if let first = awaited.first, first.timestamp <= scan.timestamp {
         told += reached(scan.timestamp, timeBase)
-      } else if isOverdue(scan.timestamp), let estimate = filter.estimate, estimate.source == .inertial {
-        hasToldInertial = true
+      } else if isOverdue(scan.timestamp), let estimate = filter.estimate, isCarriedOn(estimate) {
+        hasToldInertial = hasToldInertial || isMissed(at: scan.timestamp)
         told += handOn([location(estimate, timeBase)])
       }
     }
+    findMounting()
     return told
+  }
+
+  /// What was found holds on where navigation has to wait: the device does not come loose when the sky is lost.
+  private mutating func findMounting() {
+    if let estimate = filter.estimate {
+      if estimate.mountingDeviation.max() <= Self.mountingDeviation { mounting = estimate.mounting }
+    } else if filter.state == .waiting(.contradicted) {
+      mounting = nil
+    }
   }
 
   /// When `advance` has something to do, if nothing comes before.
@@ -108,12 +137,12 @@ struct VehicleNavigation: Sendable {
   mutating func drainCorrection(_ timeBase: TimeBase) -> [Location]? {
     guard filter.isTrackFinished else { return nil }
     let latency = filter.estimate?.positionLatency ?? 0
-    guard let way = filter.takeCorrectedTrack(), let first = way.first, let last = way.last, hasToldInertial
+    guard let way = filter.drainCorrectedTrack(), let first = way.first, let last = way.last, hasToldInertial
     else { return nil }
     hasToldInertial = false
     guard last.timestamp.seconds(since: first.timestamp) >= Self.shortestCorrection else { return nil }
     return way.map {
-      var location = Location(timestamp: $0.timestamp, coordinate: $0.coordinate)
+      var location = Location(timestamp: $0.timestamp, coordinate: $0.antennaCoordinate)
       location.time = timeBase.utc(ofSampleAt: $0.timestamp, latency: latency)
       location.horizontalAccuracy = $0.radius68
       return location
@@ -128,11 +157,22 @@ struct VehicleNavigation: Sendable {
     return filter.estimate
   }
 
+  /// How the position goes on without the receiver; nil where it does not.
+  func carried(at now: Timestamp) -> CarriedPosition? {
+    guard let estimate = estimate(at: now), !estimate.isStopped else { return nil }
+    return CarriedPosition(
+      timestamp: estimate.timestamp, radius: estimate.radius68,
+      growth: Self.growthMargin * estimate.velocityDeviation)
+  }
+
   /// For `status`; nil where there are no inertial sensors, so that there is nothing to navigate by.
   func report(at now: Timestamp) -> NavigationReport? {
     guard newestScan != nil else { return nil }
     return NavigationReport(filter.state, estimate(at: now))
   }
+
+  /// Of the sensors and their mounting, at the newest scan; nil before the mounting is known.
+  var calibration: NavigationCalibration? { filter.calibration }
 
   /// Whether it has found out how the device sits in the vehicle.
   var isAligned: Bool { filter.state == .aligned }
@@ -145,8 +185,20 @@ struct VehicleNavigation: Sendable {
     return timestamp.seconds(since: newestScan) <= patience
   }
 
+  /// Whether there is something to tell without a report of the receiver: it is silent, or sleeps while the vehicle moves.
+  private func isCarriedOn(_ estimate: NavigationEstimate) -> Bool {
+    isReceiverOn ? estimate.source == .inertial : !estimate.isStopped
+  }
+
+  /// Whether the receiver is silent although it should have found a place by now.
+  private func isMissed(at now: Timestamp) -> Bool {
+    isReceiverOn && receiverWoke.map { now.seconds(since: $0) > Self.search } ?? true
+  }
+
   private func isOverdue(_ now: Timestamp) -> Bool {
-    guard isReceiverOn, isAligned, let newestLocation else { return false }
+    guard isAligned else { return false }
+    // A start from what was kept has told nothing yet.
+    guard let newestLocation else { return true }
     return now.seconds(since: newestLocation) >= Self.interval
   }
 
@@ -203,7 +255,7 @@ struct VehicleNavigation: Sendable {
 
 extension PipelineConfiguration {
   /// Whether motion and position are made one.
-  var isNavigating: Bool {
+  package var isNavigating: Bool {
     navigation.isEnabled && location.isEnabled && location.policy != .significant
       && location.activity == .automotive && inertialLatency <= VehicleNavigation.longestLatency
   }

@@ -75,7 +75,7 @@ import Testing
       let moving = samples.lastIndex { $0.truth.speed > 0 && $0.truth.time < 170 } ?? 0
       let stopped = samples[moving...].first { $0.truth.speed == 0 }?.truth.time ?? 0
       let kept = try #require(keep(samples, outage: stopped - 30, at: stopped + 6))
-      #expect(kept.lastState.isStopped)
+      #expect(kept.lastState?.isStopped == true)
       drive.gyroscopeBias += 0.1.radians * generator.nextRotation().rotate(Vector3(1, 0, 0))
       drive.accelerometerBias += 0.05 * generator.nextRotation().rotate(Vector3(1, 0, 0))
       let later = drive.samples(&generator)
@@ -97,6 +97,46 @@ import Testing
     judge(points, medianRadius: 25)
   }
 
+  enum Waking: CaseIterable { case below, underTheSky, elsewhere }
+
+  /// Sensors sleep while it is parked: it is aligned again before it moves, unless the receiver says that it is elsewhere.
+  @Test(arguments: Waking.allCases) func sleepingSensorsWakeAligned(_ waking: Waking) throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive(length: 280, mounting: generator.nextRotation()).samples(&generator)
+    let moving = samples.lastIndex { $0.truth.speed > 0 && $0.truth.time < 170 } ?? 0
+    let stopped = samples[moving...].first { $0.truth.speed == 0 }?.truth.time ?? 0
+    var filter = NavigationFilter()
+    let isSeen = waking != .below
+    filter.play(samples.prefix { $0.truth.time <= stopped + 6 }, isSeen: { isSeen || $0 < stopped - 20 })
+    #expect(filter.estimate?.isStopped == true)
+    let sleep = 1800.0
+    let later = samples.drop { $0.truth.time < stopped + 7 }.prefix { $0.truth.time < stopped + 40 }
+    var standing: NavigationEstimate?
+    for sample in later {
+      if var fix = sample.fix, isSeen {
+        fix.timestamp = fix.timestamp.advanced(bySeconds: sleep)
+        if waking == .elsewhere { fix.coordinate = fix.coordinate?.destination(distance: 90, bearing: 10) }
+        filter.process(fix)
+      }
+      var scan = sample.scan
+      scan.timestamp = scan.timestamp.advanced(bySeconds: sleep)
+      filter.process(scan)
+      if sample.truth.speed == 0 { standing = filter.estimate ?? standing }
+    }
+    #expect(filter.counters.gaps == 1 && filter.counters.contradictedResumptions == 0)
+    #expect(filter.counters.resumptions == (waking == .elsewhere ? 0 : 1))
+    if waking == .elsewhere {
+      #expect(standing == nil)
+    } else {
+      let standing = try #require(standing)
+      #expect(standing.isStopped && standing.source == (waking == .below ? .inertial : .fused))
+      let last = try #require(later.last).truth
+      let (error, estimate) = (try #require(filter.error(last)), try #require(filter.estimate))
+      #expect(error < estimate.radius95 && error < (waking == .below ? 40 : 4), "\(error) m")
+      if waking == .below { #expect(standing.sinceFix > sleep) }
+    }
+  }
+
   /// The receiver comes back and agrees: no new alignment, and the way since the restart is corrected.
   @Test func fixesConfirmIt() throws {
     var generator = SeededGenerator.announced()
@@ -107,7 +147,7 @@ import Testing
     #expect(filter.counters.resumptions == 1 && filter.counters.contradictedResumptions == 0)
     #expect(filter.counters.alignments == 1)
     #expect(try #require(filter.error(samples[samples.count - 1].truth)) < 1.5)
-    let taken = filter.takeCorrectedTrack()
+    let taken = filter.drainCorrectedTrack()
     #expect(try #require(taken).count > 20)
   }
 
@@ -117,10 +157,12 @@ import Testing
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 260, mounting: generator.nextRotation()).samples(&generator)
     var kept = try #require(keep(samples, outage: 1000, at: 200))
-    kept.lastState.coordinate = kept.lastState.coordinate.destination(distance: distance, bearing: 70)
+    var last = try #require(kept.lastState)
+    last.coordinate = last.coordinate.destination(distance: distance, bearing: 70)
     let turned = Quaternion(angle: turn.radians, axis: Vector3(0, 0, 1))
-    kept.lastState.attitude = turned * kept.lastState.attitude
-    kept.lastState.velocity = turned.rotate(kept.lastState.velocity)
+    last.attitude = turned * last.attitude
+    last.velocity = turned.rotate(last.velocity)
+    kept.lastState = last
     var filter = NavigationFilter(calibration: kept, keptAt: Timestamp(seconds: 300))
     var (discarded, worst) = (0.0, 0.0)
     for sample in samples where sample.truth.time > 200.5 {
@@ -151,6 +193,7 @@ import Testing
       let start = obstacle == .isTilted ? standing + 400 : moving
       let time = samples[start].truth.time
       var kept = try #require(keep(samples, outage: 1000, at: time))
+      let last = kept.lastState
       var keptAt: Timestamp? = Timestamp(seconds: 100 + time)
       switch obstacle {
       case .ageIsUnknown: keptAt = nil
@@ -158,7 +201,7 @@ import Testing
       case .tooLongAgo: keptAt = Timestamp(seconds: 40 + time)
       case .isTilted:
         let tilt = Quaternion(angle: 3.0.radians, axis: Vector3(1, 0, 0))
-        kept.lastState.attitude = tilt * kept.lastState.attitude
+        kept.lastState?.attitude = try tilt * #require(last).attitude
       case .hasReceiver: break
       }
       var filter = NavigationFilter(calibration: kept, keptAt: keptAt)

@@ -77,9 +77,9 @@ import Testing
     let kept = try #require(first.calibration)
     let faults: [(inout NavigationCalibration) -> Void] = [
       { $0.mounting.w = .nan }, { $0.gyroscopeBias.x = .infinity }, { $0.mountingDeviation.x = -1 },
-      { $0.axleLever = 1e9 }, { $0.speedScale = .nan }, { $0.lastState.coordinate.latitude = 91 },
-      { $0.lastState.attitude.w = 2 }, { $0.lastState.velocity.x = .nan }, { $0.standing.variance[2] = -1 },
-      { $0.lastState.sinceFix = .infinity }, { $0.gyroscopeBiasDeviation = -1 },
+      { $0.axleLever = 1e9 }, { $0.speedScale = .nan }, { $0.lastState?.coordinate.latitude = 91 },
+      { $0.lastState?.attitude.w = 2 }, { $0.lastState?.velocity.x = .nan }, { $0.standing.variance[2] = -1 },
+      { $0.lastState?.sinceFix = .infinity }, { $0.gyroscopeBiasDeviation = -1 },
     ]
     for fault in faults {
       var broken = kept

@@ -1,4 +1,5 @@
 import Glibc
+import Motion
 import Positioning
 import Sensors
 import Simulation
@@ -214,6 +215,43 @@ import Testing
     let (first, last) = (try #require(statuses(messages).first), try #require(statuses(messages).last))
     #expect(first.services["trueHeading"] != "available" && last.services["trueHeading"] == "available")
     #expect(last.frames.first == "xTrueNorthZVertical" && last.degradations["attitude"] == nil)
+  }
+
+  /// However the device sits, what is told of turning and of blows is in the axes of the vehicle once they are known, and says so.
+  @Test func whatIsToldIsOfTheVehicle() throws {
+    var generator = SeededGenerator.announced()
+    let mounting = generator.nextRotation()
+    var samples = SyntheticDrive(length: 180, mounting: mounting).samples(&generator)
+    for time in stride(from: 150, to: 178, by: 4) {
+      // For 60 ms something pushes it to the right with 5 g.
+      for index in (time * 50)..<(time * 50 + 3) {
+        guard let force = samples[index].scan.specificForce else { continue }
+        samples[index].scan.specificForce = force + mounting.conjugate.rotate(Vector3(49, 0, 0))
+      }
+    }
+    var pipeline = try pipeline(
+      "attitude.enabled=true", "attitude.frame=xTrueNorthZVertical", "motion.events=impact",
+      "motion.impact_threshold=3")
+    let messages = play(&pipeline, samples)
+    let attitudes = messages.compactMap { if case .attitude(let message) = $0 { message } else { nil } }
+    #expect(attitudes.first?.axes == .device && attitudes.last?.axes == .vehicle)
+    // Before the first blow, which throws the made vehicle's filter, but not the vehicle, to the side.
+    let told = attitudes.filter { $0.axes == .vehicle && $0.time.seconds(since: Self.start) < 149 }
+    #expect(told.count > 20)
+    for message in told.suffix(60) {
+      let tilt = try #require(message.tilt)
+      // The road is level.
+      #expect(abs(tilt.roll.degrees) < 3 && abs(tilt.pitch.degrees) < 3, "\(message.time)")
+      #expect(try #require(message.gravity).z < -0.99)
+    }
+    let blows = messages.compactMap { message -> MotionMessage? in
+      if case .motion(let message) = message, case .impact = message.event { message } else { nil }
+    }
+    #expect(blows.count >= 6)
+    for blow in blows {
+      guard case .impact(let side, _, _) = blow.event else { continue }
+      #expect(side == .left && blow.axes == .vehicle, "\(blow.time)")
+    }
   }
 
   /// Switched off, on foot, or without inertial sensors, the receiver's positions are told as they come and say nothing new.

@@ -12,20 +12,26 @@ struct MotionMemory: ~Copyable {
   /// What is to be remembered, before any file is held.
   struct Plan: Sendable {
     var calibration: CalibrationStore?
+    var navigation: NavigationStore?
     var recorder: AgentConfiguration.Recorder?
     /// Whether the time line is a recording's.
     var isVirtual = false
 
     init() {}
 
-    init(_ configuration: AgentConfiguration, calibration: CalibrationStore?) {
+    init(
+      _ configuration: AgentConfiguration, calibration: CalibrationStore?,
+      navigation: NavigationStore? = nil
+    ) {
       self.calibration = calibration
+      self.navigation = navigation
       recorder = configuration.recorder
       isVirtual = configuration.input != .hardware
     }
   }
 
   private var calibration: CalibrationStore?
+  private var navigation: NavigationStore?
   private var history: AccelerometerHistory?
 
   /// - Throws: `ConfigurationError` when the recorder's file cannot be had.
@@ -36,6 +42,7 @@ struct MotionMemory: ~Copyable {
       history = nil
     }
     calibration = plan.calibration
+    navigation = plan.navigation
   }
 
   /// Call it after the pipeline has processed the event.
@@ -43,6 +50,7 @@ struct MotionMemory: ~Copyable {
     guard let timestamp = event.timestamp else { return }
     history?.record(event, utcOffset: pipeline.utcOffset(at: timestamp))
     calibration?.keep(pipeline, at: timestamp)
+    navigation?.keep(pipeline, at: timestamp)
   }
 
   /// A piece of what the accelerometer's recorder has of a time; nil where nothing is recorded.
@@ -55,6 +63,7 @@ struct MotionMemory: ~Copyable {
   mutating func close(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
     history?.close()
     calibration?.save(pipeline, at: timestamp)
+    navigation?.save(pipeline, at: timestamp)
   }
 }
 

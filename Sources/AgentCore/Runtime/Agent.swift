@@ -66,10 +66,13 @@ package final class Agent: Sendable {
     var calibration =
       configuration.input == .hardware
       ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
+    let navigation = navigationStore()
+    let now = UTCTime(nanoseconds: SystemClock.realtime)
     var initial = AgentPipeline(
       configuration: configuration.pipeline, start: timestamp, time: time,
       isClockSynchronized: SystemClock.isSynchronized, version: version,
-      calibration: calibration?.load(now: UTCTime(nanoseconds: SystemClock.realtime)))
+      calibration: calibration?.load(now: now),
+      navigation: navigation?.load(at: timestamp, now: now))
     initial.observe(deniedNodes: DevicePermissions().denied(for: configuration))
     if let regions = start?.regions {
       regions.watch(in: &initial.regions, log: log)
@@ -109,7 +112,8 @@ package final class Agent: Sendable {
           time: UTCTime(nanoseconds: SystemClock.realtime), isSynchronized: SystemClock.isSynchronized)
       }
     }
-    surroundings.memory = MotionMemory.Plan(configuration, calibration: calibration)
+    surroundings.memory = MotionMemory.Plan(
+      configuration, calibration: calibration, navigation: navigation)
     surroundings.snapshots = duties.snapshots
     if let start, let link = delivery as? any RemoteLink {
       surroundings.remote = RemoteService.Plan(
@@ -157,6 +161,20 @@ package final class Agent: Sendable {
     geteuid() == 0 ? "" : ", or XDG_RUNTIME_DIR to a folder of yours"
   }
 
+  /// Where it is kept how the device sits in the vehicle and where that is; nil where nothing is navigated or may be kept.
+  private func navigationStore() -> NavigationStore? {
+    guard configuration.input == .hardware, configuration.pipeline.isNavigating,
+      let path = configuration.calibrationPath
+    else { return nil }
+    // Of several agents on one machine, those that print have no socket, either.
+    let hasSocket = output == .broker || configuration.operation.controlSocket != nil
+    let name = socket.hasSuffix(".socket") ? String(socket.dropLast(7)) : socket
+    return NavigationStore(
+      path: path + ".navigation", memory: hasSocket ? name + ".navigation" : nil, log: log)
+  }
+
+  private var socket: String { configuration.operation.controlSocket ?? AgentFolders.system.socket }
+
   /// What the main thread looks after. Nothing of it is needed for a vehicle to report, so nothing of it keeps the agent
   /// from starting.
   private func duties(_ inbox: AgentInbox) throws -> Caretaker.Duties {
@@ -167,8 +185,7 @@ package final class Agent: Sendable {
     // Of several agents on one machine, those that print are looked at where they print.
     if settings.hasControlSocket, output == .broker || settings.controlSocket != nil {
       do throws(SystemError) {
-        duties.control = try ControlSocket(
-          path: settings.controlSocket ?? AgentFolders(environment: environment).socket)
+        duties.control = try ControlSocket(path: socket)
       } catch {
         log.notice(
           .controlUnavailable, "odographd status will not find this agent",

@@ -21,8 +21,6 @@ public struct MotionManager: Sendable {
   private var filter: AttitudeFilter
   /// What was given at the start, with what has been learned by temperature since.
   private var kept: MotionCalibration
-  /// From device coordinates to those of the level vehicle; nil where they count as the same.
-  private(set) var leveling: Quaternion?
   /// °C of the inertial sensors, and the bias that was expected there.
   private var temperature: Double?
   private var expectedBias: MotionCalibration.GyroBias?
@@ -57,7 +55,6 @@ public struct MotionManager: Sendable {
   public init(frame: AttitudeReferenceFrame, calibration: MotionCalibration? = nil) {
     self.frame = frame
     kept = calibration ?? MotionCalibration()
-    leveling = kept.level?.rotation
     filter = AttitudeFilter(calibration: calibration)
     expectedBias = kept.gyroBias(at: nil)
   }
@@ -67,11 +64,15 @@ public struct MotionManager: Sendable {
   /// `calibration`; nil where vehicle and device count as one.
   public var level: LevelCalibration? {
     get { kept.level }
-    set {
-      kept.level = newValue
-      leveling = newValue?.rotation
-    }
+    set { kept.level = newValue }
   }
+
+  /// How the device sits in the vehicle, from its axes to right, forward, up, while something knows that: it goes before `level`,
+  /// which knows no front. It is not kept with the `calibration`.
+  public var mounting: Quaternion?
+
+  /// From the device's axes to those in which `deviceMotion` and headings are told; nil where they count as the same.
+  public var vehicleRotation: Quaternion? { mounting ?? kept.level?.rotation }
 
   /// Takes a block of scans and hands what is sound of each to `body`, in order. What they say together with those of
   /// other devices follows once each of the other sensors has spoken of the same time.
@@ -204,8 +205,8 @@ public struct MotionManager: Sendable {
   /// The fused motion now; nil until the accelerometer has spoken. Its attitude is in the frame that was asked for, or in the
   /// best of those that take its place while that cannot be served (`AttitudeReferenceFrame.withFallbacks`).
   public var deviceMotion: DeviceMotion? {
-    guard let leveling else { return motionAsMounted }
-    return motionAsMounted?.turned(by: leveling)
+    guard let vehicleRotation else { return motionAsMounted }
+    return motionAsMounted?.turned(by: vehicleRotation)
   }
 
   /// The same in the device's own axes.
@@ -258,7 +259,7 @@ public struct MotionManager: Sendable {
     let attitude =
       presentSensors.contains(.gyroscope) || isAvailable(.gyroscope)
       ? attitude(in: .xMagneticNorthZVertical) : separator.gravity.flatMap(compass)
-    return leveling.map { leveling in attitude?.turned(by: leveling) } ?? attitude
+    return vehicleRotation.map { attitude?.turned(by: $0) } ?? attitude
   }
 
   /// Degrees clockwise from magnetic north to which the device's top points; nil without a magnetometer, or when the
@@ -378,7 +379,6 @@ public struct MotionManager: Sendable {
     }
     guard isForeign else { return }
     hasForeignCalibration = true
-    leveling = kept.level?.rotation
     filter = AttitudeFilter(calibration: kept)
     expectedBias = kept.gyroBias(at: nil)
     temperature = nil

@@ -16,7 +16,7 @@ enum Resumption: Hashable, Sendable {
 }
 
 /// A start from what was kept while there is no receiver: an agent that was restarted in a tunnel, a vehicle that leaves an
-/// underground garage.
+/// underground garage, sensors that slept while it was parked.
 extension NavigationFilter {
   /// s of samples that are looked at first, and after which a vehicle that stood must lie still.
   private static let firstLook = 1.0
@@ -24,6 +24,8 @@ extension NavigationFilter {
   /// rad between the kept vertical and the measured one up to which a vehicle stands as it did: a bias of 0.1 m/s² that
   /// changed with temperature is 0.6°, load and passengers another half a degree.
   private static let sameTilt = 1.5.radians
+  /// rad by which the mounting may have changed: a seat that gives, a screw that was tightened.
+  private static let reseating = 0.2.radians
   /// rad of heading deviation beyond which the filter's linear errors no longer describe a turn.
   private static let largestHeadingDeviation = 30.0.radians
   /// m/s² along and across the road, one deviation, and s that they last: what a vehicle does that nobody watches, after
@@ -46,14 +48,12 @@ extension NavigationFilter {
 
   /// Starts from the kept place once the samples allow it.
   mutating func resume() {
-    guard case .pending(let keptAt) = resumption, now >= Self.firstLook else { return }
-    // With a receiver its own course is the better start.
-    guard let kept, let origin, receiver.lastReport == nil else {
+    guard case .pending(let keptAt) = resumption, now - sampledSince >= Self.firstLook else { return }
+    guard let kept, let origin, let last = kept.lastState else {
       resumption = .none
       return
     }
     let age = now - keptAt.seconds(since: origin)
-    let last = kept.lastState
     let shown = vibration(seconds: 1, samples: 16)
     guard age >= 0, !walk.isWalking, let force = (shown.meanForce - kept.accelerometerBias).normalized else {
       resumption = .none
@@ -64,15 +64,17 @@ extension NavigationFilter {
     let isStanding = isStanding(shown, kept)
     if last.isStopped {
       // People who get in shake it: it has a few seconds to lie still.
-      guard isStanding || now >= Self.lastLook else { return }
+      guard isStanding || now - sampledSince >= Self.lastLook else { return }
     }
     resumption = .none
     if last.isStopped, isStanding {
-      guard tilt < Self.sameTilt else { return }
-      standAgain(kept, force: force, rate: shown.meanRate)
+      guard tilt < Self.sameTilt, !isElsewhere(last) else { return }
+      standAgain(kept, last, force: force, rate: shown.meanRate)
     } else {
+      // With a receiver its own course is the better start.
+      guard receiver.lastReport == nil else { return }
       // As with a start from a fix: slopes and braking incline the force by up to 20°.
-      guard tilt < 20.0.radians, age * Self.manoeuvre < 200, goOn(kept, after: age) else { return }
+      guard tilt < 20.0.radians, age * Self.manoeuvre < 200, goOn(kept, last, after: age) else { return }
     }
     self.kept = nil
     stops.resume(standing: kept.standing, driving: kept.driving)
@@ -81,6 +83,14 @@ extension NavigationFilter {
     counters.resumptions += 1
     becomeAligned()
     resumption = .unconfirmed(kept, fixes: 0)
+  }
+
+  /// Whether a receiver that is there already says that it is not where it was kept.
+  private func isElsewhere(_ last: NavigationCalibration.LastState) -> Bool {
+    guard let frame, let seen = receiver.position else { return false }
+    let distance = frame.offset(of: last.coordinate)
+    return hypot(distance.x - seen.x, distance.y - seen.y)
+      > 10 + 5 * hypot(last.positionDeviation, receiver.deviation)
   }
 
   private func isStanding(_ shown: Vibration, _ kept: NavigationCalibration) -> Bool {
@@ -95,13 +105,15 @@ extension NavigationFilter {
   // MARK: The two starts
 
   /// The vehicle stands where it stood.
-  private mutating func standAgain(_ kept: NavigationCalibration, force: Vector3, rate: Vector3) {
-    let last = kept.lastState
-    var state = place(kept)
+  private mutating func standAgain(
+    _ kept: NavigationCalibration, _ last: NavigationCalibration.LastState, force: Vector3, rate: Vector3
+  ) {
+    var state = place(kept, last)
     let level = Quaternion.shortest(from: last.attitude.rotate(force), to: Vector3(0, 0, 1))
     state.attitude = (level * last.attitude).normalized
     state.gyroscopeBias = rate - earth.rate(in: RotationMatrix(state.attitude))
-    var deviations = Self.deviations(kept, latency: parameters.latencyPrior)
+    var deviations = Self.deviceDeviations(
+      kept, reseating: Self.reseating, latency: parameters.latencyPrior)
     deviations.set(
       ErrorState.position, Vector3(last.positionDeviation, last.positionDeviation, heightDeviation(last)))
     deviations.set(ErrorState.velocity, Vector3(repeating: parameters.stopVelocity))
@@ -117,16 +129,18 @@ extension NavigationFilter {
   /// The vehicle has moved on, nobody knows how, for so many seconds.
   ///
   /// - Returns: false when that is too long to know its heading.
-  private mutating func goOn(_ kept: NavigationCalibration, after age: Double) -> Bool {
-    let last = kept.lastState
+  private mutating func goOn(
+    _ kept: NavigationCalibration, _ last: NavigationCalibration.LastState, after age: Double
+  ) -> Bool {
     let speed = last.velocity.length
     let turn = Self.change(Self.manoeuvre / max(Self.turningSpeed, speed), age)
     guard hypot(turn, last.headingDeviation) < Self.largestHeadingDeviation else { return false }
-    var state = place(kept)
+    var state = place(kept, last)
     state.position += last.velocity * age
     state.velocity = last.velocity
     state.attitude = last.attitude
-    var deviations = Self.deviations(kept, latency: parameters.latencyPrior)
+    var deviations = Self.deviceDeviations(
+      kept, reseating: Self.reseating, latency: parameters.latencyPrior)
     deviations.set(ErrorState.position, Vector3(0.5, 0.5, heightDeviation(last)))
     deviations.set(ErrorState.velocity, Vector3(repeating: last.velocityDeviation))
     deviations.set(
@@ -168,8 +182,9 @@ extension NavigationFilter {
   }
 
   /// The device as it was kept, at the origin of a new frame.
-  private mutating func place(_ kept: NavigationCalibration) -> NominalState {
-    let last = kept.lastState
+  private mutating func place(
+    _ kept: NavigationCalibration, _ last: NavigationCalibration.LastState
+  ) -> NominalState {
     frameAltitude = last.altitude ?? 0
     frame = LocalFrame(origin: last.coordinate, altitude: frameAltitude)
     earth = Earth(latitude: last.coordinate.latitude, altitude: frameAltitude)
@@ -182,21 +197,6 @@ extension NavigationFilter {
   /// m; without an altitude the first one is any.
   private func heightDeviation(_ last: NavigationCalibration.LastState) -> Double {
     last.altitude == nil ? 3000 : last.heightDeviation
-  }
-
-  /// Of what belongs to the device and the vehicle, not to where it is.
-  private static func deviations(_ kept: NavigationCalibration, latency: Double) -> ErrorVector {
-    var deviations = ErrorVector.zero
-    deviations.set(
-      ErrorState.mounting,
-      Vector3(hypot(kept.mountingDeviation.x, 0.2.radians), 0, hypot(kept.mountingDeviation.y, 0.2.radians)))
-    deviations[ErrorState.axleLever] = 0.5
-    deviations.set(ErrorState.antennaLever, Vector3(repeating: 0.4))
-    deviations[ErrorState.positionLatency] = latency
-    deviations[ErrorState.speedScale] = 0.02
-    deviations.set(ErrorState.gyroscopeScale, Vector3(repeating: 0.005))
-    deviations[ErrorState.velocityLatency] = 0.05
-    return deviations
   }
 
   // MARK: What the receiver says of it

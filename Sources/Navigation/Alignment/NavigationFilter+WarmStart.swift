@@ -81,16 +81,25 @@ extension NavigationFilter {
   private static func warmDeviations(
     _ fix: GNSSMeasurement, _ kept: NavigationCalibration, wasAtRest: Bool, latency: Double
   ) -> ErrorVector {
-    var deviations = ErrorVector.zero
+    var deviations = deviceDeviations(kept, reseating: 0.5.radians, latency: latency)
     deviations.set(ErrorState.position, fix.deviation + 2)
     deviations.set(ErrorState.velocity, Vector3(1, 1, 1))
     deviations.set(ErrorState.attitude, Vector3(6.0.radians, 6.0.radians, 5.0.radians))
     // A cold chip reads otherwise than a warm one.
     deviations.set(ErrorState.gyroscopeBias, Vector3(repeating: (wasAtRest ? 0.05 : 0.3).radians))
     deviations.set(ErrorState.accelerometerBias, Vector3(repeating: 0.1))
+    return deviations
+  }
+
+  /// Of what belongs to the device and the vehicle, not to where it is.
+  /// - Parameter reseating: rad by which the mounting may have changed since.
+  static func deviceDeviations(
+    _ kept: NavigationCalibration, reseating: Double, latency: Double
+  ) -> ErrorVector {
+    var deviations = ErrorVector.zero
     deviations.set(
       ErrorState.mounting,
-      Vector3(hypot(kept.mountingDeviation.x, 0.5.radians), 0, hypot(kept.mountingDeviation.y, 0.5.radians)))
+      Vector3(hypot(kept.mountingDeviation.x, reseating), 0, hypot(kept.mountingDeviation.y, reseating)))
     deviations[ErrorState.axleLever] = 0.5
     deviations.set(ErrorState.antennaLever, Vector3(repeating: 0.4))
     deviations[ErrorState.positionLatency] = latency

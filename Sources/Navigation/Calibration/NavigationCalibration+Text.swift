@@ -8,7 +8,8 @@ public struct NavigationCalibrationError: Error, Hashable, Sendable, CustomStrin
 }
 
 // A text of lines "key value ...", so that a person can read it. The first line is the version, the last a checksum over
-// all before it. Every key is there once, but for `made`; those of a later minor version are skipped.
+// all before it. Every key is there once, but for `made`, `moment` and those of a last state, which may be missing together;
+// keys of a later minor version are skipped.
 extension NavigationCalibration {
   private static let firstLine = "odograph-navigation 1"
 
@@ -16,6 +17,7 @@ extension NavigationCalibration {
   public var text: String {
     var lines = [Self.firstLine]
     if let made { lines.append("made \(made.nanoseconds)") }
+    if let moment { lines.append("moment \(moment.timeline) \(moment.timestamp.nanoseconds)") }
     func add(_ key: String, _ values: Double...) {
       lines.append(key + values.map { " \($0)" }.joined())
     }
@@ -37,17 +39,18 @@ extension NavigationCalibration {
     add("speed-scale", speedScale)
     add("standing", standing)
     add("driving", driving)
-    let last = lastState
-    add("coordinate", last.coordinate.latitude, last.coordinate.longitude)
-    let altitude = last.altitude.map { "\($0)" } ?? "-"
-    lines.append("altitude \(altitude) \(last.isAltitudeEllipsoidal ? "ellipsoid" : "sea")")
-    add("attitude", last.attitude)
-    add("velocity", last.velocity)
-    add(
-      "state-deviation", last.positionDeviation, last.heightDeviation, last.velocityDeviation,
-      last.tiltDeviation, last.headingDeviation)
-    add("since-fix", last.sinceFix)
-    lines.append("stopped \(last.isStopped ? "yes" : "no")")
+    if let last = lastState {
+      add("coordinate", last.coordinate.latitude, last.coordinate.longitude)
+      let altitude = last.altitude.map { "\($0)" } ?? "-"
+      lines.append("altitude \(altitude) \(last.isAltitudeEllipsoidal ? "ellipsoid" : "sea")")
+      add("attitude", last.attitude)
+      add("velocity", last.velocity)
+      add(
+        "state-deviation", last.positionDeviation, last.heightDeviation, last.velocityDeviation,
+        last.tiltDeviation, last.headingDeviation)
+      add("since-fix", last.sinceFix)
+      lines.append("stopped \(last.isStopped ? "yes" : "no")")
+    }
     let body = lines.joined(separator: "\n") + "\n"
     return body + "crc \(String(CRC32.checksum(body.utf8), radix: 16))\n"
   }
@@ -56,14 +59,6 @@ extension NavigationCalibration {
   /// - Throws: `NavigationCalibrationError` naming the line.
   public init(text: String) throws(NavigationCalibrationError) {
     let lines = try CalibrationLines(text, version: Self.firstLine)
-    func vector(_ key: String) throws(NavigationCalibrationError) -> Vector3 {
-      let n = try lines.numbers(key, 3)
-      return Vector3(n[0], n[1], n[2])
-    }
-    func quaternion(_ key: String) throws(NavigationCalibrationError) -> Quaternion {
-      let n = try lines.numbers(key, 4)
-      return Quaternion(w: n[0], x: n[1], y: n[2], z: n[3])
-    }
     func shaking(_ key: String) throws(NavigationCalibrationError) -> Shaking {
       let n = try lines.numbers(key, 9)
       return Shaking(
@@ -72,31 +67,41 @@ extension NavigationCalibration {
     let mountingDeviation = try lines.numbers("mounting-deviation", 2)
     let biasDeviation = try lines.numbers("bias-deviation", 2)
     let latency = try lines.numbers("latency", 2)
-    let coordinate = try lines.numbers("coordinate", 2)
-    let altitude = try lines.words("altitude", 2)
-    let deviation = try lines.numbers("state-deviation", 5)
     self.init(
-      made: try lines.made(), mounting: try quaternion("mounting"),
+      made: try lines.made(), moment: try lines.moment(), mounting: try lines.quaternion("mounting"),
       mountingDeviation: SIMD2(mountingDeviation[0], mountingDeviation[1]),
-      gyroscopeBias: try vector("gyroscope-bias"), accelerometerBias: try vector("accelerometer-bias"),
+      gyroscopeBias: try lines.vector("gyroscope-bias"),
+      accelerometerBias: try lines.vector("accelerometer-bias"),
       gyroscopeBiasDeviation: biasDeviation[0], accelerometerBiasDeviation: biasDeviation[1],
-      gyroscopeScale: try vector("gyroscope-scale"), axleLever: try lines.numbers("axle-lever", 1)[0],
-      antennaLever: try vector("antenna-lever"), positionLatency: latency[0], velocityLatency: latency[1],
+      gyroscopeScale: try lines.vector("gyroscope-scale"), axleLever: try lines.numbers("axle-lever", 1)[0],
+      antennaLever: try lines.vector("antenna-lever"), positionLatency: latency[0],
+      velocityLatency: latency[1],
       speedScale: try lines.numbers("speed-scale", 1)[0], standing: try shaking("standing"),
       driving: try shaking("driving"),
-      lastState: LastState(
-        coordinate: Coordinate(latitude: coordinate[0], longitude: coordinate[1]),
-        altitude: altitude[0] == "-" ? nil : try lines.number(altitude[0], of: "altitude"),
-        isAltitudeEllipsoidal: try lines.choice(altitude[1], "ellipsoid", "sea", of: "altitude"),
-        attitude: try quaternion("attitude"), velocity: try vector("velocity"),
-        positionDeviation: deviation[0], heightDeviation: deviation[1], velocityDeviation: deviation[2],
-        tiltDeviation: deviation[3], headingDeviation: deviation[4],
-        sinceFix: try lines.numbers("since-fix", 1)[0],
-        isStopped: try lines.choice(try lines.words("stopped", 1)[0], "yes", "no", of: "stopped")))
+      lastState: try LastState(lines))
     guard isValid else {
       throw NavigationCalibrationError(
         description: "line 2 and following: numbers that no vehicle has; remove the file to start anew")
     }
+  }
+}
+
+extension NavigationCalibration.LastState {
+  /// Nil where the text has none.
+  fileprivate init?(_ lines: CalibrationLines) throws(NavigationCalibrationError) {
+    guard lines.has("coordinate") else { return nil }
+    let coordinate = try lines.numbers("coordinate", 2)
+    let altitude = try lines.words("altitude", 2)
+    let deviation = try lines.numbers("state-deviation", 5)
+    self.init(
+      coordinate: Coordinate(latitude: coordinate[0], longitude: coordinate[1]),
+      altitude: altitude[0] == "-" ? nil : try lines.number(altitude[0], of: "altitude"),
+      isAltitudeEllipsoidal: try lines.choice(altitude[1], "ellipsoid", "sea", of: "altitude"),
+      attitude: try lines.quaternion("attitude"), velocity: try lines.vector("velocity"),
+      positionDeviation: deviation[0], heightDeviation: deviation[1], velocityDeviation: deviation[2],
+      tiltDeviation: deviation[3], headingDeviation: deviation[4],
+      sinceFix: try lines.numbers("since-fix", 1)[0],
+      isStopped: try lines.choice(try lines.words("stopped", 1)[0], "yes", "no", of: "stopped"))
   }
 }
 
@@ -130,6 +135,8 @@ private struct CalibrationLines {
     }
   }
 
+  func has(_ key: String) -> Bool { lines[key[...]] != nil }
+
   func words(_ key: String, _ count: Int) throws(NavigationCalibrationError) -> [Substring] {
     guard let line = lines[key[...]] else {
       throw NavigationCalibrationError(
@@ -150,6 +157,16 @@ private struct CalibrationLines {
     return value
   }
 
+  func vector(_ key: String) throws(NavigationCalibrationError) -> Vector3 {
+    let n = try numbers(key, 3)
+    return Vector3(n[0], n[1], n[2])
+  }
+
+  func quaternion(_ key: String) throws(NavigationCalibrationError) -> Quaternion {
+    let n = try numbers(key, 4)
+    return Quaternion(w: n[0], x: n[1], y: n[2], z: n[3])
+  }
+
   /// Whether the word is the first of two.
   func choice(
     _ word: Substring, _ first: String, _ second: String, of key: String
@@ -159,10 +176,18 @@ private struct CalibrationLines {
   }
 
   func made() throws(NavigationCalibrationError) -> UTCTime? {
-    guard lines["made"] != nil else { return nil }
+    guard has("made") else { return nil }
     let word = try words("made", 1)[0]
     guard let nanoseconds = Int64(word) else { throw error("made", "needs nanoseconds since 1970") }
     return UTCTime(nanoseconds: nanoseconds)
+  }
+
+  func moment() throws(NavigationCalibrationError) -> NavigationCalibration.Moment? {
+    guard has("moment") else { return nil }
+    let words = try words("moment", 2)
+    guard let nanoseconds = Int64(words[1]) else { throw error("moment", "needs a word and nanoseconds") }
+    return NavigationCalibration.Moment(
+      timeline: String(words[0]), timestamp: Timestamp(nanoseconds: nanoseconds))
   }
 
   private func error(_ key: String, _ what: String) -> NavigationCalibrationError {

@@ -8,6 +8,8 @@ public import Spatial
 public struct NavigationCalibration: Hashable, Sendable {
   /// When it was kept; nil where nobody has said so. The filter knows no civil time: the caller sets it.
   public var made: UTCTime?
+  /// The same moment on the device's time line, and which one that is; nil where nobody has said so.
+  public var moment: Moment?
   /// From the device frame to right, forward, up of the vehicle.
   public var mounting: Quaternion
   /// rad: its deviation about the vehicle's right and up axes.
@@ -32,8 +34,20 @@ public struct NavigationCalibration: Hashable, Sendable {
   /// How the device shakes while the vehicle stands and while it drives.
   public var standing: Shaking
   public var driving: Shaking
-  /// Where the vehicle was and how it moved.
-  public var lastState: LastState
+  /// Where the vehicle was and how it moved; nil where that may not be kept.
+  public var lastState: LastState?
+
+  /// A moment on a time line that begins anew with each start of the machine.
+  public struct Moment: Hashable, Sendable {
+    /// Identity of the time line, one word without spaces, such as the kernel's `boot_id`.
+    public var timeline: String
+    public var timestamp: Timestamp
+
+    public init(timeline: String, timestamp: Timestamp) {
+      self.timeline = timeline
+      self.timestamp = timestamp
+    }
+  }
 
   /// What stops are told by: mean and variance of four logarithms of deviations, learned while there was a receiver.
   public struct Shaking: Hashable, Sendable {
@@ -69,8 +83,9 @@ public struct NavigationCalibration: Hashable, Sendable {
     public var isStopped: Bool
   }
 
-  /// Heading of the vehicle when this was kept, degrees clockwise from true north, 0 ..< 360.
-  public var heading: Double {
+  /// Heading of the vehicle when this was kept, degrees clockwise from true north, 0 ..< 360; nil without a last state.
+  public var heading: Double? {
+    guard let lastState else { return nil }
     let forward = (lastState.attitude * mounting.conjugate).rotate(Vector3(0, 1, 0))
     return normalizedDegrees(atan2(forward.x, forward.y).degrees)
   }
@@ -85,7 +100,7 @@ public struct NavigationCalibration: Hashable, Sendable {
       && antennaLever.length < 30
       && abs(positionLatency) < 2 && abs(velocityLatency) < 2 && abs(speedScale) < 0.5
       && (0..<0.5).contains(gyroscopeBiasDeviation) && (0..<5).contains(accelerometerBiasDeviation)
-      && standing.isValid && driving.isValid && lastState.isValid
+      && standing.isValid && driving.isValid && lastState?.isValid != false
   }
 }
 

@@ -18,6 +18,8 @@ struct OutageTrack: Sendable {
     var position = Vector3.zero
     /// As it was known at the time.
     var live = Vector3.zero
+    /// m: from there to the antenna, by the attitude of that time.
+    var antenna = Vector3.zero
     /// m²: variances of east and north and their covariance, and of up.
     var eastVariance = 0.0
     var northVariance = 0.0
@@ -61,7 +63,8 @@ struct OutageTrack: Sendable {
     guard !storage.isEmpty, count == 0 || time >= storage[count - 1].time + spacing - 1e-6 else { return }
     if count == Self.capacity { thin() }
     storage[count] = Point(
-      time: time, position: state.position, live: state.position, eastVariance: covariance[0, 0],
+      time: time, position: state.position, live: state.position,
+      antenna: state.vehicleAttitude.rotate(state.antennaLever), eastVariance: covariance[0, 0],
       northVariance: covariance[1, 1], covariance: covariance[0, 1], upVariance: covariance[2, 2])
     for axis in 0..<3 {
       for column in 0..<ErrorState.count {

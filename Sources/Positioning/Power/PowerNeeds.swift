@@ -14,6 +14,8 @@ public struct PowerNeeds: Hashable, Sendable {
   public var distanceToBoundary: Double?
   /// Metres at 68 % that a region with an edge nearby asks for; nil when none does.
   public var boundaryAccuracy: Double?
+  /// How the position is carried on while the receiver sleeps; nil where nothing does that.
+  public var carried: CarriedPosition?
   /// What the consumers of the inertial sensors need while the device moves. Kinds that are not named are off.
   public var inertial: [SensorKind: SensorDemand]
   /// What is needed at rest, too.
@@ -52,6 +54,32 @@ public struct PowerNeeds: Hashable, Sendable {
   }
 
   var isPositionWanted: Bool { location.isWanted || distanceToBoundary != nil }
+}
+
+/// A position that sensors other than the receiver carry on: whoever waits for locations gets them from there.
+public struct CarriedPosition: Hashable, Sendable {
+  /// Seconds for which it is carried on at most, whatever it says of itself: navigation's radii were held against the truth in
+  /// outages of up to two minutes.
+  static let longest = 120.0
+
+  /// Of which the figures are.
+  public var timestamp: Timestamp
+  /// Metres at 68 %.
+  public var radius: Double
+  /// Metres per second by which the radius grows at most.
+  public var growth: Double
+
+  public init(timestamp: Timestamp, radius: Double, growth: Double) {
+    self.timestamp = timestamp
+    self.radius = radius
+    self.growth = growth
+  }
+
+  /// Seconds from a moment before until the radius is `limit` metres.
+  func seconds(since seen: Timestamp, until limit: Double) -> Double {
+    let elapsed = timestamp.seconds(since: seen)
+    return min(Self.longest, elapsed + max(0, limit - radius) / max(growth, 0.01))
+  }
 }
 
 /// What the location side needs next, for the place where power is planned.

@@ -12,6 +12,8 @@ public import Spatial
 /// - With a distance filter, or an edge of a region within reach, what counts is how soon the device could get there.
 /// - A region may ask for an accuracy of its own. Where its edge can be reached within half a minute, the position is held no
 ///   longer than it is that exact, whatever else is wanted; a rest that is confirmed is rest there, too.
+/// - Where other sensors carry the position on, everybody gets it from there, and the receiver sleeps until twice its radius
+///   would be the desired accuracy.
 /// - Rest is believed when the accelerometer saw it and a fix taken since does not contradict. Its end wakes everything
 ///   at once.
 /// - While fixes are only collected (deferred updates) they may wait in gpsd's socket, and the processor sleeps.
@@ -210,7 +212,7 @@ public struct PowerPlanner: Sendable {
     if isRestConfirmed(needs) {
       return needs.location.isPaused ? nil : seen.advanced(bySeconds: Self.longestSleep)
     }
-    let seconds = secondsUntilNeeded(needs)
+    let seconds = max(secondsUntilNeeded(needs), secondsCarried(needs, since: seen))
     guard seconds < Self.endless else {
       // Paused. Without an accelerometer only the receiver sees the end of that.
       return rest?.isAtRest == true ? nil : seen.advanced(bySeconds: Self.blindSleep)
@@ -246,6 +248,12 @@ public struct PowerPlanner: Sendable {
       seconds = min(seconds, mobility.secondsToCover(edge - position, startingAt: speed))
     }
     return seconds
+  }
+
+  /// Seconds from the moment when the device was last seen for which other sensors are as good as the receiver.
+  private func secondsCarried(_ needs: PowerNeeds, since seen: Timestamp) -> Double {
+    guard let carried = needs.carried, needs.tolerance > 0 else { return 0 }
+    return carried.seconds(since: seen, until: needs.tolerance / 2)
   }
 
   private func isGoodEnough(_ needs: PowerNeeds) -> Bool {

@@ -1,6 +1,16 @@
 public import JSON
 public import Spatial
 
+/// In whose axes it is told how a vehicle is turned and what it feels.
+public enum BodyAxes: String, Hashable, Sendable, CaseIterable {
+  /// The device's: right, forward, up as it was built, or as `mount_matrix` has them.
+  case device
+  /// The device's, turned upright by the command `level`.
+  case level
+  /// The vehicle's: right, forward, up, as navigation has found them.
+  case vehicle
+}
+
 /// Payload of `attitude`: how the vehicle is turned, and how it moves. Where no attitude is to be had, the tilt that gravity
 /// shows is told by itself.
 public struct AttitudeMessage: Hashable, Sendable {
@@ -13,11 +23,13 @@ public struct AttitudeMessage: Hashable, Sendable {
   public var angles: EulerAngles?
   /// The turn since the command `zero`, in the axes of that moment; nil when none was given.
   public var relative: Attitude?
-  /// rad/s, device frame, free of bias; nil when not sent.
+  /// Of all that is told here; nil from vehicles that do not say.
+  public var axes: BodyAxes?
+  /// rad/s, free of bias; nil when not sent.
   public var rotationRate: Vector3?
-  /// g, device frame; nil when not sent.
+  /// g; nil when not sent.
   public var gravity: Vector3?
-  /// g, device frame; nil when not sent.
+  /// g; nil when not sent.
   public var userAcceleration: Vector3?
   /// Why this is less well known than with all sensors, and what would help; nil when it is not.
   public var degradation: String?
@@ -48,6 +60,7 @@ public struct AttitudeMessage: Hashable, Sendable {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)
       json.field("frame", frame?.rawValue)
+      json.field("axes", axes?.rawValue)
       if let attitude {
         Self.write(attitude, angles ?? attitude.eulerAngles, to: &json)
       } else if let tilt {
@@ -73,6 +86,7 @@ public struct AttitudeMessage: Hashable, Sendable {
   /// - Throws: `JSONError` naming the key that is missing or wrong.
   public init(json: JSONValue) throws(JSONError) {
     time = try json.requiredTime("time")
+    axes = json["axes"]?.string.flatMap(BodyAxes.init)
     rotationRate = json["rotationRate"]?.vector
     gravity = json["gravity"]?.vector
     userAcceleration = json["userAcceleration"]?.vector

@@ -13,7 +13,7 @@ public struct MotionMessage: Hashable, Sendable {
   public enum Event: Hashable, Sendable {
     /// `axis` is that of the swings so far; nil from vehicles that do not say.
     case shake(ShakePhase, axis: ShakeDetector.Axis?)
-    /// `peak` in g; `direction` in the device frame, towards where the blow came from.
+    /// `peak` in g; `direction` towards where the blow came from, in the `axes`.
     case impact(side: Impact.Side, peak: Double, direction: Vector3?)
     case orientation(DeviceOrientation)
     case activity(StationaryDetector.State)
@@ -36,11 +36,14 @@ public struct MotionMessage: Hashable, Sendable {
   /// When it happened.
   public var time: UTCTime
   public var event: Event
+  /// Of an impact's side and direction; nil for other events, and from vehicles that do not say.
+  public var axes: BodyAxes?
 
-  public init(identity: MessageIdentity? = nil, time: UTCTime, event: Event) {
+  public init(identity: MessageIdentity? = nil, time: UTCTime, event: Event, axes: BodyAxes? = nil) {
     self.identity = identity
     self.time = time
     self.event = event
+    self.axes = axes
   }
 
   public var payload: [UInt8] {
@@ -58,6 +61,7 @@ public struct MotionMessage: Hashable, Sendable {
       case .orientation(let orientation): json.field("orientation", orientation.rawValue)
       case .activity, .other: break
       }
+      json.field("axes", axes?.rawValue)
       json.write(identity)
     }
   }
@@ -79,6 +83,7 @@ public struct MotionMessage: Hashable, Sendable {
       guard !name.isEmpty else { throw JSONError("key \"event\": missing or not a string") }
       event = StationaryDetector.State(rawValue: name).map { .activity($0) } ?? .other(name)
     }
+    axes = json["axes"]?.string.flatMap(BodyAxes.init)
     identity = json.identity
   }
 }
