@@ -340,7 +340,7 @@ package struct AgentPipeline: Sendable {
     // is bridged.
     lastSeen = locations.last ?? lastSeen
     power.needsChanged()
-    tell(navigation?.process(fix, locations) ?? locations, into: send)
+    tell(navigation?.process(timeBase.withoutDelay(fix), locations) ?? locations, into: send)
   }
 
   /// Hands a place on to all that go by it.

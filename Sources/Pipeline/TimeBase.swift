@@ -1,4 +1,5 @@
 internal import Positioning
+internal import Sensors
 package import Spatial
 package import Telemetry
 
@@ -126,6 +127,17 @@ package struct TimeBase: Sendable {
       receiver = (new, timestamp)
     }
     choose(at: timestamp)
+  }
+
+  /// A report as of the moment at which the quickest of late would have come: what a machine under load, or a network, adds to
+  /// the way of some is taken off. The rest, which all have in common, stays. Unchanged where the receiver tells no time.
+  func withoutDelay(_ fix: PositionFix) -> PositionFix {
+    guard !isVirtual, let receiver, let time = fix.time else { return fix }
+    let delay = receiver.offset &- (time.nanoseconds &- fix.timestamp.nanoseconds)
+    guard (1...Self.step).contains(delay) else { return fix }
+    var fix = fix
+    fix.timestamp = Timestamp(nanoseconds: fix.timestamp.nanoseconds &- delay)
+    return fix
   }
 
   /// Looks at the machine's clock.

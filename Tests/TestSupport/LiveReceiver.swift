@@ -2,7 +2,7 @@ internal import Foundation
 internal import Glibc
 internal import Platform
 
-/// A receiver that lives in real time behind a real gpsd: one epoch of NMEA on each whole second of the wall clock, on a
+/// A receiver that lives in real time behind a real gpsd: one epoch on each whole second of the wall clock, on a
 /// pseudo-terminal, for as long as gpsd has it open. gpsd's own log tells when somebody watched.
 public final class LiveReceiver: Sendable {
   /// What the receiver says of one second.
@@ -11,11 +11,24 @@ public final class LiveReceiver: Sendable {
     public var latitude, longitude: Double
     /// m/s over ground, and degrees clockwise from north.
     public var speed, course: Double
+    /// m above the ellipsoid, which the receiver takes for the sea.
+    public var height = 100.0
+    /// m and m/s that hold place and speed in 95 % of cases; only `Language.ubx` says them.
+    public var accuracy = 4.0
+    public var speedAccuracy = 0.2
+    /// Whether there is a fix; without one the receiver goes on saying that there is none, as in a tunnel.
+    public var hasFix = true
 
     public init(latitude: Double, longitude: Double, speed: Double, course: Double) {
       (self.latitude, self.longitude) = (latitude, longitude)
       (self.speed, self.course) = (speed, course)
     }
+  }
+
+  /// What it speaks. NMEA states no accuracy that gpsd reads.
+  public enum Language: Sendable {
+    case nmea
+    case ubx
   }
 
   public let port: UInt16
@@ -38,7 +51,7 @@ public final class LiveReceiver: Sendable {
 
   /// Starts gpsd and the receiver; the receiver stands at the first epoch until `play`.
   /// - Throws: `SystemError` when there is no pseudo-terminal; `GPSDFixtureError` when gpsd does not listen.
-  public init(at place: Epoch) throws {
+  public init(at place: Epoch, language: Language = .nmea) throws {
     state = Locked(State(epochs: [place]))
     terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK)
     // What unlockpt(3) and ptsname(3) do, which glibc hides: TIOCSPTLCK and TIOCGPTN.
@@ -83,7 +96,8 @@ public final class LiveReceiver: Sendable {
         }
         if Int(now) > lastSent {
           lastSent = Int(now)
-          Self.send(state.withLock { $0.epoch(at: lastSent) }, second: lastSent, to: terminal)
+          let epoch = state.withLock { $0.epoch(at: lastSent) }
+          Self.send(language == .nmea ? epoch.nmea(lastSent) : epoch.ubx(lastSent), to: terminal)
         }
         usleep(10_000)
       }
@@ -121,31 +135,11 @@ public final class LiveReceiver: Sendable {
   /// Whether somebody has watched, and nobody does now.
   public var isUnwatched: Bool { state.withLock { $0.open.isEmpty && !$0.watches.isEmpty } }
 
-  private static func send(_ epoch: Epoch, second: Int, to terminal: Int32) {
+  private static func send(_ bytes: [UInt8], to terminal: Int32) {
     // Nobody has it open: it has no power and says nothing.
     var entry = pollfd(fd: terminal, events: 0, revents: 0)
     guard poll(&entry, 1, 0) >= 0, entry.revents & Int16(POLLHUP) == 0 else { return }
-    let date = Date(timeIntervalSince1970: Double(second))
-    var calendar = Calendar(identifier: .gregorian)
-    calendar.timeZone = .gmt
-    let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date)
-    func two(_ number: Int?) -> String { String(format: "%02d", (number ?? 0) % 100) }
-    let time = two(parts.hour) + two(parts.minute) + two(parts.second) + ".00"
-    let place =
-      angle(epoch.latitude, digits: 2, "N", "S") + "," + angle(epoch.longitude, digits: 3, "E", "W")
-    let motion = String(format: "%.3f,%.1f", epoch.speed * 3600 / 1852, epoch.course)
-    let text =
-      GPSDFixture.sentence(
-        "GPRMC,\(time),A,\(place),\(motion),\(two(parts.day))\(two(parts.month))\(two(parts.year)),,,A")
-      + GPSDFixture.sentence("GPGSA,A,3,01,02,03,04,05,06,07,08,,,,,1.6,0.9,1.3")
-      + GPSDFixture.sentence("GPGGA,\(time),\(place),1,08,0.9,100.0,M,0.0,M,,")
-    _ = Array(text.utf8).withUnsafeBytes { write(terminal, $0.baseAddress, $0.count) }
-  }
-
-  private static func angle(_ degrees: Double, digits: Int, _ positive: String, _ negative: String) -> String
-  {
-    let (whole, rest) = (Int(abs(degrees)), abs(degrees).truncatingRemainder(dividingBy: 1) * 60)
-    return String(format: "%0\(digits)d%08.5f,", whole, rest) + (degrees < 0 ? negative : positive)
+    _ = bytes.withUnsafeBytes { write(terminal, $0.baseAddress, $0.count) }
   }
 }
 

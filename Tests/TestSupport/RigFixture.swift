@@ -64,6 +64,13 @@ public final class RigFixture: Sendable {
     _ = try connection.command("play delay=\(delay)")
   }
 
+  /// The same, its first row at a moment, UTC seconds, which must lie ahead by the time that loading takes.
+  public func play(_ csv: String, at moment: Double) throws {
+    var connection = try RigConnection(port: control)
+    _ = try connection.command("load", Array("\(csv)\n.\n".utf8))
+    _ = try connection.command("play at=\(moment)")
+  }
+
   /// Whether a recording plays.
   public var isPlaying: Bool {
     get throws { try status("source").contains { $0["state"] != "idle" } }

@@ -136,9 +136,16 @@ static const char *idle(char *arguments) {
 }
 
 static const char *play(const char *arguments) {
-    double delay = 0;
-    if (*arguments != '\0' && (sscanf(arguments, "delay=%lf", &delay) != 1 || !(delay >= 0 && delay < 3600)))
-        return "usage: play [delay=SECONDS]";
+    double delay = 0, at = 0;
+    if (sscanf(arguments, "at=%lf", &at) == 1) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        delay = at - (double)now.tv_sec - 1e-9 * (double)now.tv_nsec;
+        if (delay < 0) return "that time is over";
+    } else if (*arguments != '\0' && sscanf(arguments, "delay=%lf", &delay) != 1) {
+        delay = -1;
+    }
+    if (!(delay >= 0 && delay < 3600)) return "usage: play [delay=SECONDS|at=UTC_SECONDS]";
     return hub_play(llrint(delay * 1e9));
 }
 

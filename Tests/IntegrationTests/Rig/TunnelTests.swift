@@ -1,0 +1,64 @@
+import Foundation
+import Sensors
+import Telemetry
+import TestSupport
+import Testing
+
+/// Drives through tunnels: recorded sensors through the guest's kernel, positions through a real gpsd, the agent beside the
+/// sensors, a real broker. How the device lies in the vehicle is not known to the agent.
+///
+/// One short tunnel by default, two minutes for each drive. `ODOGRAPH_FULL=1 swift test --filter SensorRigTests/aDrive`, or
+/// Deploy/test.sh --full, drives for nine minutes each through three: half a minute, a minute, and half a minute again.
+extension SensorRigTests {
+  private static var tunnels: [Range<Int>] {
+    Shared.isFullRun ? [150..<180, 250..<310, 400..<430] : [85..<105]
+  }
+  private static var seconds: Double { Shared.isFullRun ? 480 : 130 }
+
+  @Test(.timeLimit(.minutes(15)), .needs(.gpsd))
+  func aDriveOfOurOwnThroughTunnels() async throws {
+    let run = try await NavigatedVehicle().drive(.synthetic(seconds: Self.seconds), tunnels: Self.tunnels)
+    Self.expectNavigation(run)
+  }
+
+  @Test(.timeLimit(.minutes(15)), .needs(.gpsd), .needs(.recordings("gnss-imu-drive")))
+  func aDriveWithALowCostSensorThroughTunnels() async throws {
+    let drive = try PlayedDrive.recorded("gnss-imu-drive", from: 30, seconds: Self.seconds)
+    Self.expectNavigation(try await NavigatedVehicle().drive(drive, tunnels: Self.tunnels))
+  }
+
+  @Test(
+    .timeLimit(.minutes(15)), .needs(.gpsd), .needs(.recordings("kingston-2008")),
+    .enabled(if: Shared.isFullRun))
+  func aDriveThroughACityAndTunnels() async throws {
+    let drive = try PlayedDrive.recorded("kingston-2008", from: 1200, seconds: Self.seconds)
+    Self.expectNavigation(try await NavigatedVehicle().drive(drive, tunnels: Self.tunnels))
+  }
+
+  /// What was told in the tunnels holds, each is corrected once it is over, and the way out of it is no jump.
+  private static func expectNavigation(_ run: NavigationRun) {
+    print("tunnels in the rig, \(run)")
+    var (told, corrected): ([NavigationRun.Place], [NavigationRun.Place]) = ([], [])
+    for tunnel in run.tunnels {
+      let inside = run.inside(tunnel)
+      #expect(inside.count * 2 > tunnel.count, "\(tunnel): \(run)\n\(run.log)")
+      #expect(inside.allSatisfy { $0.source == .inertial }, "\(tunnel): \(run)")
+      told += inside
+      let way = run.correction(tunnel)
+      #expect((way ?? []).count * 2 > tunnel.count, "\(tunnel): \(run)")
+      corrected += way ?? []
+      if let (last, first) = run.reentry(tunnel) {
+        let jump = hypot(first.offset.x - last.offset.x, first.offset.y - last.offset.y)
+        #expect(jump <= last.radius95 + first.radius95, "\(tunnel): \(run)")
+      } else {
+        Issue.record("nothing was told behind \(tunnel): \(run)")
+      }
+    }
+    #expect(told.count { $0.error <= $0.radius95 } * 10 >= 9 * told.count, "\(run)")
+    #expect(corrected.count { $0.error <= $0.radius95 } * 10 >= 9 * corrected.count, "\(run)")
+    // What is better than the receiver already cannot be corrected by it.
+    let receiver = run.drive.epochs.map(\.accuracy).max() ?? 0
+    #expect(
+      NavigationRun.rootMeanSquare(corrected) <= max(NavigationRun.rootMeanSquare(told), receiver), "\(run)")
+  }
+}
