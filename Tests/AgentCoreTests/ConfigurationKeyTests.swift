@@ -26,7 +26,7 @@ import Testing
     case _ where key.hasPrefix("replay."):
       ["input.mode=replay", "replay.position=none", "replay.sensors=a.csv"]
     case "can.interface": []
-    case "can.voltage_file": ["can.interface=can0", "can.obd=11-bit"]
+    case "can.voltage_path": ["can.interface=can0", "can.obd=11-bit"]
     case _ where key.hasPrefix("can."): ["can.interface=can0"]
     case _ where key.hasPrefix("simulation."): ["input.mode=simulation"]
     case "location.error_bound", "location.delay_bound": ["location.reporting=bounded"]

@@ -196,6 +196,14 @@ import Testing
     #expect(CANFrame(kernel: [1, 2, 3]) == nil)
   }
 
+  /// As CAN_RAW_FILTER wants them. The flag of errors in a mask would let error frames through and nothing else.
+  @Test func filtersAreAsTheKernelWantsThem() {
+    #expect(CANFilter(CANFrame.Identifier(0x123)).kernelValues == [0x123, 0xC000_07FF])
+    #expect(J1939Identifier.filter(group: 65_265).kernelValues == [0x80FE_F100, 0xC3FF_FF00])
+    #expect(OBDAddressing.standard.answers.kernelValues == [0x7E8, 0xC000_07F8])
+    #expect(OBDAddressing.extended.answers.kernelValues == [0x98DA_F100, 0xDFFF_FF00])
+  }
+
   @Test func interfacesAreListedByTheirHardware() throws {
     let directory = try TemporaryDirectory()
     for (name, type, flags) in [

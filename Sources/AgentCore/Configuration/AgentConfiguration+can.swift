@@ -45,10 +45,10 @@ extension AgentConfiguration.CAN {
       }
       signals.signals.append(signal)
     }
-    voltageFile = reader.optionalText("can.voltage_file")
+    voltageFile = reader.optionalText("can.voltage_path")
     if voltageFile != nil, signals.diagnostics == nil {
       throw reader.problem(
-        "can.voltage_file", "only OBD-II requests go by the voltage; set can.obd or leave it out", .conflict)
+        "can.voltage_path", "only OBD-II requests go by the voltage; set can.obd or leave it out", .conflict)
     }
   }
 }

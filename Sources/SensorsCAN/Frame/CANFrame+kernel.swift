@@ -38,9 +38,10 @@ extension CANFrame.Identifier {
 }
 
 extension CANFilter {
-  /// As the kernel compares: the format counts, and requests and errors do not pass.
+  /// As the kernel compares: the format counts, and remote requests do not pass. The flag of errors must not stand in the mask: it would
+  /// make of it a filter of error frames alone.
   var kernelValues: [UInt32] {
-    [identifier.kernelValue, mask | CANFrame.extendedFlag | CANFrame.remoteFlag | CANFrame.errorFlag]
+    [identifier.kernelValue, mask | CANFrame.extendedFlag | CANFrame.remoteFlag]
   }
 }
 

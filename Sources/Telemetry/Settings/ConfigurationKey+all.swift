@@ -47,7 +47,7 @@ extension ConfigurationKey {
     ConfigurationKey("can.signals", .texts, default: .texts(usualSignals)),
     ConfigurationKey("can.j1939", .flag, default: .flag(false)),
     ConfigurationKey("can.obd", .oneOf(["off", "11-bit", "29-bit"]), default: .text("off")),
-    ConfigurationKey("can.voltage_file", .text),
+    ConfigurationKey("can.voltage_path", .text),
     ConfigurationKey("can.speed", .text, default: .text("Vehicle.Speed")),
     ConfigurationKey("can.interval", .number(1...86_400), default: .number(10)),
 

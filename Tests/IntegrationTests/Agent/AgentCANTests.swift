@@ -83,7 +83,7 @@ import Testing
       (["replay.can=\(log)", "can.signals=Speed"], "key can.signals"),
       (["replay.can=\(log)", "can.speed=fast"], "key can.speed"),
       (["replay.can=\(log)", "can.interface=../x"], "key can.interface"),
-      (["replay.can=\(log)", "can.voltage_file=/x"], "set can.obd"),
+      (["replay.can=\(log)", "can.voltage_path=/x"], "set can.obd"),
       (["replay.can=\(damaged)", "can.dbc=\(good)", Self.signals], "damaged.candump:2"),
       (["replay.can=/nonexistent", "can.j1939=true"], "/nonexistent: cannot be opened"),
     ] {
