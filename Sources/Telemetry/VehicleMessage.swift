@@ -9,6 +9,7 @@ public enum VehicleMessage: Hashable, Sendable {
   case track(TrackMessage)
   case heading(HeadingMessage)
   case attitude(AttitudeMessage)
+  case altitude(AltitudeMessage)
   case motion(MotionMessage)
   case region(RegionMessage)
   case locationEvent(LocationEventMessage)
@@ -62,7 +63,8 @@ extension VehicleMessage {
   var isAnswer: Bool {
     switch self {
     case .commandResponse, .configReported, .regionsReported: true
-    case .status, .location, .track, .heading, .attitude, .motion, .region, .locationEvent, .regionsState:
+    case .status, .location, .track, .heading, .attitude, .altitude, .motion, .region, .locationEvent,
+      .regionsState:
       false
     }
   }
@@ -75,6 +77,7 @@ extension VehicleMessage {
     case .track: MessageKind.track.rawValue
     case .heading: MessageKind.heading.rawValue
     case .attitude: MessageKind.attitude.rawValue
+    case .altitude: MessageKind.altitude.rawValue
     case .motion: MessageKind.motion.rawValue
     case .region: MessageKind.region.rawValue
     case .locationEvent: MessageKind.locationEvent.rawValue
@@ -89,7 +92,7 @@ extension VehicleMessage {
   public var lane: DeliveryLane? {
     switch self {
     case .motion, .region, .locationEvent: .events
-    case .status, .configReported, .regionsReported, .regionsState: .state
+    case .status, .altitude, .configReported, .regionsReported, .regionsState: .state
     case .location, .track: .tracks
     case .heading, .attitude, .commandResponse: nil
     }
@@ -106,7 +109,7 @@ extension VehicleMessage {
   /// Whether the broker keeps it as the last known of its topic.
   public var isRetained: Bool {
     switch self {
-    case .status, .location, .configReported, .regionsReported, .regionsState: true
+    case .status, .location, .altitude, .configReported, .regionsReported, .regionsState: true
     case .track, .heading, .attitude, .motion, .region, .locationEvent, .commandResponse: false
     }
   }
@@ -138,6 +141,9 @@ extension VehicleMessage {
       return message.payload
     case .heading(let message): return message.payload
     case .attitude(let message): return message.payload
+    case .altitude(var message):
+      message.identity = identity
+      return message.payload
     case .motion(var message):
       message.identity = identity
       return message.payload
@@ -179,6 +185,7 @@ extension VehicleMessage {
     case .track: return .track(try TrackMessage(json: json))
     case .heading: return .heading(try HeadingMessage(json: json))
     case .attitude: return .attitude(try AttitudeMessage(json: json))
+    case .altitude: return .altitude(try AltitudeMessage(json: json))
     case .motion: return .motion(try MotionMessage(json: json))
     case .region: return .region(try RegionMessage(json: json))
     case .locationEvent: return .locationEvent(try LocationEventMessage(json: json))
@@ -197,6 +204,7 @@ extension VehicleMessage {
     case .status(let message): message.identity
     case .location(let message): message.identity
     case .track(let message): message.identity
+    case .altitude(let message): message.identity
     case .motion(let message): message.identity
     case .region(let message): message.identity
     case .locationEvent(let message): message.identity
@@ -215,6 +223,7 @@ extension VehicleMessage {
     case .track(let message): message.fixes.first?.time
     case .heading(let message): message.time
     case .attitude(let message): message.time
+    case .altitude(let message): message.time
     case .motion(let message): message.time
     case .region(let message): message.time
     case .locationEvent(let message): message.time

@@ -60,7 +60,8 @@ import Testing
   }
 
   private static let told = [
-    "status", "location", "location/event", "track", "heading", "attitude", "motion", "region",
+    "status", "location", "location/event", "track", "heading", "attitude", "altitude", "motion",
+    "region",
     "regions/reported",
     "config/reported", "command/locate/response",
   ]
