@@ -67,7 +67,7 @@ let package = Package(
     .target(
       name: "SensorsCAN", dependencies: ["Bytes", "CLinux", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(name: "Motion", dependencies: ["Bytes", "Platform", "Sensors", "Spatial"]),
-    .target(name: "Navigation", dependencies: ["Bytes", "Sensors", "Spatial"]),
+    .target(name: "Navigation", dependencies: ["Bytes", "Motion", "Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Bytes", "Motion", "Platform", "Sensors", "Spatial"]),
     // Wires sources to managers: the agent's inputs, and those of programs outside of this package. No MQTT, no store.
     .target(
@@ -126,7 +126,8 @@ let package = Package(
     .target(
       name: "FleetConsole",
       dependencies: [
-        "Bytes", "CLinux", "Fleet", "JSON", "MQTT", "Platform", "Positioning", "Spatial", "Telemetry", "TOML",
+        "Bytes", "CLinux", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Spatial",
+        "Telemetry", "TOML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "DequeModule", package: "swift-collections"),
       ]),

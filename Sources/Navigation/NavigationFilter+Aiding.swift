@@ -11,7 +11,7 @@ extension NavigationFilter {
     pendingSpeed = (time, speed.speed, speed.deviation)
   }
 
-  /// Takes the pressure of the air.
+  /// Takes the pressure of the air, Pa; once a second is enough. Through an outage it keeps the height.
   public mutating func process(_ pressure: PressureData) {
     // A height that the receiver has not told yet is none to go on from.
     guard origin != nil, state == .aligned, receiver.isEllipsoidal != nil, pressure.pressure.isFinite else {
@@ -19,13 +19,15 @@ extension NavigationFilter {
     }
     let time = seconds(pressure.timestamp)
     guard time > now - 2, time < now + 5 else { return }
-    let outage = isOutage ? sinceAccepted : nil
-    if let measured = height.process(
-      pressure: pressure.pressure, time: time, height: filter.state.position.z + frameAltitude, outage: outage
-    ) {
-      _ = filter.update(
-        height: measured.height - frameAltitude, deviation: measured.deviation, gate: parameters.gate)
-    }
+    let own = PressureHeight.Measurement(
+      height: filter.state.position.z + frameAltitude, variance: filter.covariance.variance(2))
+    let speed = hypot(filter.state.velocity.x, filter.state.velocity.y)
+    guard
+      let measured = height.process(
+        pressure: pressure.pressure, time: time, height: own, speed: speed, isOutage: isOutage)
+    else { return }
+    filter.update(
+      pressureHeight: measured.height - frameAltitude, variance: measured.variance, gate: parameters.gate)
   }
 
   /// Takes the newest speed when the samples have reached it.

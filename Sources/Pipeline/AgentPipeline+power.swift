@@ -20,6 +20,7 @@ extension AgentPipeline {
     // Who looks after a bound need not be the receiver.
     location.observe(isReceiverOn: isReceiverOn || navigation?.carried(at: time) != nil)
     navigation?.observe(isReceiverOn: isReceiverOn, at: time)
+    altitude.observe(isReceiverOn: isReceiverOn)
   }
 
   /// What each part of the device used until a moment.
@@ -47,6 +48,10 @@ extension AgentPipeline {
     }
     if isFusionWanted {
       needs.inertial[.thermometer] = .rate(hertz: 0.2, latency: .seconds(configuration.inertialLatency))
+    }
+    // At rest the height stays, whatever the pressure does.
+    if configuration.isAltitudeWanted, !isAtRest {
+      needs.inertial[.barometer] = .rate(hertz: 1, latency: .seconds(configuration.inertialLatency))
     }
     // A blow is over in a hundredth of a second; that it is published two seconds later does no harm.
     if configuration.motion.watchesAtRest, !configuration.motion.events.isDisjoint(with: [.impact, .shake]) {

@@ -16,6 +16,7 @@ package struct AgentPipeline: Sendable {
   var location: LocationReports
   /// Nil where motion and position stay apart.
   var navigation: VehicleNavigation?
+  var altitude: AltitudeReports
   /// The newest of the receiver's positions that was believed, as it came, told or not.
   var lastSeen: Location?
   var power: PowerControl
@@ -58,6 +59,7 @@ package struct AgentPipeline: Sendable {
       isVirtual: configuration.isVirtual)
     location = LocationReports(configuration, start: start)
     navigation = VehicleNavigation(configuration, kept: kept)
+    altitude = AltitudeReports(configuration)
     motion = MotionReports(configuration, calibration: calibration)
     vehicle = VehicleReports(configuration)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
@@ -83,6 +85,7 @@ package struct AgentPipeline: Sendable {
     next.navigation = navigation?.reconfigured(new) ?? next.navigation
     next.motion = motion.reconfigured(new)
     next.vehicle = vehicle?.reconfigured(new) ?? next.vehicle
+    next.altitude = altitude.reconfigured(new)
     // What has been told of rest is told again where nobody knows it yet.
     if !hasOtherLocations { next.activity = activity }
     self = next
@@ -125,7 +128,10 @@ package struct AgentPipeline: Sendable {
   package mutating func process(_ event: SensorEvent, into send: (VehicleMessage) -> Void) {
     switch event {
     case .inertial(let block): process(block, into: send)
-    case .barometer: break
+    case .barometer(let block):
+      guard configuration.isAltitudeWanted else { break }
+      for pressure in block { navigation?.process(pressure) }
+      altitude.process(block, timeBase, into: send)
     case .position(let fixes): for fix in fixes { process(fix, into: send) }
     case .vehicle(let readings):
       vehicle?.process(readings)
@@ -137,6 +143,7 @@ package struct AgentPipeline: Sendable {
       location.observe(change, timeBase, into: send)
       if case .unavailable = change.state, change.kinds.contains(.accelerometer) {
         motion.forgetActivity()
+        altitude.observe(isAtRest: nil)
         power.observe(nil, since: change.timestamp)
         activity = nil
         location.observe(nil, since: change.timestamp, at: change.timestamp, timeBase, into: send)
@@ -299,6 +306,7 @@ package struct AgentPipeline: Sendable {
     let capabilities = motion.capabilities(location.availability)
     message.authorization = location.availability.authorizationStatus.rawValue
     message.services = location.services.merging(capabilities.services.mapValues { $0 ?? "available" }) { $1 }
+    message.services["altitude"] = altitude.reason(location.availability) ?? "available"
     message.frames = capabilities.frames.map(\.rawValue)
     message.degradations = capabilities.degradations
     message.orientation = motion.orientation
@@ -335,6 +343,7 @@ package struct AgentPipeline: Sendable {
     let clock = (timeBase.clock, timeBase.lastStep)
     motion.observe(fix)
     let locations = location.process(fix, &timeBase, into: send)
+    for location in locations { altitude.observe(location) }
     if (timeBase.clock, timeBase.lastStep) != clock { status.setNeedsUpdate() }
     // Power is planned by what the receiver has shown: it need not wait for scans to sleep, and must not sleep because a tunnel
     // is bridged.
@@ -345,7 +354,7 @@ package struct AgentPipeline: Sendable {
 
   /// Hands a place on to all that go by it.
   private mutating func tell(_ locations: [Location], into send: (VehicleMessage) -> Void) {
-    for location in locations {
+    for location in locations.map({ altitude.improved($0) }) {
       self.location.process(location, timeBase, into: send)
       power.needsChanged()
       motion.observe(location, time: timeBase.utc(of: location))
@@ -373,6 +382,7 @@ package struct AgentPipeline: Sendable {
     else { return }
     activity = motion.activity
     power.observe(activity, since: since)
+    altitude.observe(isAtRest: activity.map { $0 == .stationary })
     location.observe(activity, since: since, at: last, timeBase, into: send)
   }
 

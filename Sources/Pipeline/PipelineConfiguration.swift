@@ -7,6 +7,7 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var location: Location
   package var heading: Heading
   package var attitude: Attitude
+  package var altitude: Altitude
   package var motion: Motion
   package var navigation: Navigation
   /// Nil where the vehicle's bus is not read.
@@ -24,14 +25,15 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var isVirtual: Bool
 
   package init(
-    location: Location, heading: Heading, attitude: Attitude, motion: Motion, navigation: Navigation,
-    vehicle: Vehicle? = nil,
+    location: Location, heading: Heading, attitude: Attitude, altitude: Altitude, motion: Motion,
+    navigation: Navigation, vehicle: Vehicle? = nil,
     privacy: PrivacyPolicy, statusInterval: Double, inertial: Inertial, isRecording: Bool,
     energy: EnergyFigures, isVirtual: Bool
   ) {
     self.location = location
     self.heading = heading
     self.attitude = attitude
+    self.altitude = altitude
     self.motion = motion
     self.navigation = navigation
     self.vehicle = vehicle
@@ -121,6 +123,18 @@ extension PipelineConfiguration {
       self.isEnabled = isEnabled
       self.interval = interval
       self.frame = frame
+    }
+  }
+
+  package struct Altitude: Sendable, Hashable {
+    /// Whether the barometer is read.
+    package var isEnabled: Bool
+    /// Seconds between `altitude` messages; nil tells only another level.
+    package var interval: Double?
+
+    package init(isEnabled: Bool, interval: Double?) {
+      self.isEnabled = isEnabled
+      self.interval = interval
     }
   }
 

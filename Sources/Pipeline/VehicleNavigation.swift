@@ -133,6 +133,9 @@ struct VehicleNavigation: Sendable {
     }
   }
 
+  /// Takes the pressure of the air, which keeps the height where there is no receiver.
+  mutating func process(_ pressure: PressureData) { filter.process(pressure) }
+
   /// When `advance` has something to do, if nothing comes before.
   var nextDeadline: Timestamp? { awaited.first?.timestamp.advanced(bySeconds: patience) }
 

@@ -10,6 +10,9 @@ public struct IIOConfiguration: Hashable, Sendable {
     .accelerometer, .gyroscope, .magnetometer, .barometer, .thermometer,
   ]
 
+  /// The kinds that only help others: one that is not there is neither missed nor sought for ever.
+  public var helpers: Set<SensorKind> = [.thermometer, .barometer]
+
   /// The device for a kind, by identifier ("iio:device0"), name ("lsm6dsox") or label; a kind that is not named
   /// here is taken from the first device that has it.
   public var devices: [SensorKind: String] = [:]

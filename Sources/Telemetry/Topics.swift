@@ -5,6 +5,7 @@ public enum MessageKind: String, Hashable, Sendable, CaseIterable {
   case track
   case heading
   case attitude
+  case altitude
   case motion
   case region
   case vehicle

@@ -9,6 +9,7 @@ public enum VehicleMessage: Hashable, Sendable {
   case track(TrackMessage)
   case heading(HeadingMessage)
   case attitude(AttitudeMessage)
+  case altitude(AltitudeMessage)
   case motion(MotionMessage)
   case region(RegionMessage)
   case locationEvent(LocationEventMessage)
@@ -63,7 +64,8 @@ extension VehicleMessage {
   var isAnswer: Bool {
     switch self {
     case .commandResponse, .configReported, .regionsReported: true
-    case .status, .location, .track, .heading, .attitude, .motion, .region, .locationEvent, .vehicle,
+    case .status, .location, .track, .heading, .attitude, .altitude, .motion, .region, .locationEvent,
+      .vehicle,
       .regionsState:
       false
     }
@@ -77,6 +79,7 @@ extension VehicleMessage {
     case .track: MessageKind.track.rawValue
     case .heading: MessageKind.heading.rawValue
     case .attitude: MessageKind.attitude.rawValue
+    case .altitude: MessageKind.altitude.rawValue
     case .motion: MessageKind.motion.rawValue
     case .region: MessageKind.region.rawValue
     case .locationEvent: MessageKind.locationEvent.rawValue
@@ -92,7 +95,7 @@ extension VehicleMessage {
   public var lane: DeliveryLane? {
     switch self {
     case .motion, .region, .locationEvent: .events
-    case .status, .vehicle, .configReported, .regionsReported, .regionsState: .state
+    case .status, .altitude, .vehicle, .configReported, .regionsReported, .regionsState: .state
     case .location, .track: .tracks
     case .heading, .attitude, .commandResponse: nil
     }
@@ -109,7 +112,7 @@ extension VehicleMessage {
   /// Whether the broker keeps it as the last known of its topic.
   public var isRetained: Bool {
     switch self {
-    case .status, .location, .vehicle, .configReported, .regionsReported, .regionsState: true
+    case .status, .location, .altitude, .vehicle, .configReported, .regionsReported, .regionsState: true
     case .track, .heading, .attitude, .motion, .region, .locationEvent, .commandResponse: false
     }
   }
@@ -141,6 +144,9 @@ extension VehicleMessage {
       return message.payload
     case .heading(let message): return message.payload
     case .attitude(let message): return message.payload
+    case .altitude(var message):
+      message.identity = identity
+      return message.payload
     case .motion(var message):
       message.identity = identity
       return message.payload
@@ -185,6 +191,7 @@ extension VehicleMessage {
     case .track: return .track(try TrackMessage(json: json))
     case .heading: return .heading(try HeadingMessage(json: json))
     case .attitude: return .attitude(try AttitudeMessage(json: json))
+    case .altitude: return .altitude(try AltitudeMessage(json: json))
     case .motion: return .motion(try MotionMessage(json: json))
     case .region: return .region(try RegionMessage(json: json))
     case .locationEvent: return .locationEvent(try LocationEventMessage(json: json))
@@ -204,6 +211,7 @@ extension VehicleMessage {
     case .status(let message): message.identity
     case .location(let message): message.identity
     case .track(let message): message.identity
+    case .altitude(let message): message.identity
     case .motion(let message): message.identity
     case .region(let message): message.identity
     case .locationEvent(let message): message.identity
@@ -223,6 +231,7 @@ extension VehicleMessage {
     case .track(let message): message.fixes.first?.time
     case .heading(let message): message.time
     case .attitude(let message): message.time
+    case .altitude(let message): message.time
     case .motion(let message): message.time
     case .region(let message): message.time
     case .locationEvent(let message): message.time

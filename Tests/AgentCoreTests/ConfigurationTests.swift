@@ -30,6 +30,19 @@ import Testing
   }
 
   /// An array is written on the command line and in the environment as in a file, or with commas.
+  /// A barometer is missed aloud only where somebody asked for it by name or for its messages.
+  @Test(
+    arguments: [
+      ([], true), (["altitude.interval=5"], false), (["iio.barometer=press"], false),
+      (["altitude.interval=5", "altitude.enabled=false"], true),
+    ])
+  func aBarometerIsMissedWhereItWasAskedFor(settings: [String], isHelper: Bool) throws {
+    let configuration = try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
+    #expect(configuration.iio.allSatisfy { $0.helpers.contains(.barometer) == isHelper })
+    #expect(!configuration.iio.isEmpty)
+  }
+
   @Test(arguments: [
     (#"["impact", "shake"]"#, ["impact", "shake"]), (" [ 'impact', ] # a comment", ["impact"]), ("[]", []),
     (#"["48.1, 11.5 300 blur", "a]b"]"#, ["48.1, 11.5 300 blur", "a]b"]), (#""impact""#, ["impact"]),

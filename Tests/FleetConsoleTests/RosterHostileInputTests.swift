@@ -11,7 +11,7 @@ import Testing
 /// Whatever comes over the network is counted and shown, and nothing of it is fatal.
 @Suite struct RosterHostileInputTests {
   private static let kinds = [
-    "status", "location", "heading", "attitude", "motion", "region", "track", "regions/reported",
+    "status", "location", "heading", "attitude", "altitude", "motion", "region", "track", "regions/reported",
   ]
 
   @Test func randomBytes() {
@@ -52,6 +52,10 @@ import Testing
       ("location", locationJSON(48, at: 0, epoch: "e", seq: 1, speed: 3, course: 4)),
       ("heading", #"{"time":"\#(wireTime(0))","magneticHeading":20,"trueHeading":23.6}"#),
       ("attitude", #"{"time":"\#(wireTime(0))","frame":"xTrueNorthZVertical","quaternion":[1,0,0,0]}"#),
+      (
+        "altitude",
+        #"{"time":"\#(wireTime(0))","relativeAltitude":-5.7,"pressure":95371.4,"altitude":508.2,"accuracy":2.3,"precision":0.2,"altitudeSource":"barometric","floor":{"level":-2,"confidence":0.9,"height":-5.7,"heightAccuracy":0.8},"epoch":"e","seq":2}"#
+      ),
       ("motion", #"{"time":"\#(wireTime(0))","event":"impact","side":"front","peak":3,"epoch":"e","seq":2}"#),
       (
         "region",

@@ -107,7 +107,8 @@ import Testing
     ]
     let hostile = ["van", "\u{1B}[2J", "v\u{202E}", "\u{0}", "ü\u{301}\u{301}\u{301}", "/", " "]
     let paths = [
-      "status", "location", "track", "heading", "attitude", "motion", "region", "regions/desired",
+      "status", "location", "track", "heading", "attitude", "altitude", "motion", "region",
+      "regions/desired",
       "regions/reported", "event", "waypoint", "waypoints", "image",
     ]
     var rosters = MessageProfile.allCases.map { Roster(profile: $0, capacity: 50) }

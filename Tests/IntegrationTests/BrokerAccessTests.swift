@@ -60,7 +60,8 @@ import Testing
   }
 
   private static let told = [
-    "status", "location", "location/event", "track", "heading", "attitude", "motion", "region", "vehicle",
+    "status", "location", "location/event", "track", "heading", "attitude", "altitude", "motion",
+    "region", "vehicle",
     "regions/reported",
     "config/reported", "command/locate/response",
   ]

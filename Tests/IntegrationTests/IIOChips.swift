@@ -32,6 +32,13 @@ enum IIOChips {
       5, name: "testbaro", files: ["in_pressure_input": "101.325", "in_temp_input": "21500"])
   }
 
+  /// A barometer without a buffer, with raw values as bmp280 and hid-sensor-press have them.
+  static func addRawBarometer(_ fixture: IIOFixture) throws {
+    try fixture.addDevice(
+      6, name: "press",
+      files: ["in_pressure_raw": "1000", "in_pressure_offset": "13.25", "in_pressure_scale": "0.1"])
+  }
+
   /// A scan of the chip's accelerometer and time stamp alone.
   static func accelerometerScan(_ x: Int16, _ y: Int16, _ z: Int16, stamp: Int64) -> [UInt8] {
     [x, y, z].flatMap { bigEndian($0) } + [0, 0] + littleEndian(stamp)

@@ -149,6 +149,53 @@ import Testing
   }
 
   /// A device with scan elements whose buffer cannot be opened still has its attributes.
+  /// Raw, offset and scale of a barometer are kilopascals: (1000 + 13.25) · 0.1.
+  @Test func aRawPressureIsKilopascals() async throws {
+    let result = try await IIOFixture.run { fixture -> Capture in
+      try IIOChips.addRawBarometer(fixture)
+      var capture = Capture()
+      let recorder = EventRecorder()
+      let source = try IIOSource()
+      source.setDemand(.rate(hertz: 10, latency: .zero), for: .barometer)
+      try source.start { recorder.receive($0) }
+      capture.steps.append(waitUntil { recorder.barometer.count > 2 })
+      source.setDemand(.off, for: .barometer)
+      capture.steps.append(waitUntil { recorder.statuses.last?.state == .idle })
+      source.stop()
+      capture.take(recorder)
+      return capture
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    #expect(result.barometer.allSatisfy { abs($0.pressure - 101_325) < 1e-6 })
+  }
+
+  /// A barometer that is not there is missed once where somebody asks for it, and else not at all.
+  @Test(arguments: [true, false]) func aMissingBarometerIsSaidOnce(isAskedFor: Bool) async throws {
+    let result = try await IIOFixture.run { fixture -> Capture in
+      try IIOChips.addPolled(fixture)
+      var capture = Capture()
+      let recorder = EventRecorder()
+      var configuration = IIOConfiguration()
+      configuration.devices[.barometer] = "elsewhere"
+      if isAskedFor { configuration.helpers.remove(.barometer) }
+      let source = try IIOSource(configuration)
+      for kind in [SensorKind.magnetometer, .barometer] {
+        source.setDemand(.rate(hertz: 20, latency: .zero), for: kind)
+      }
+      try source.start { recorder.receive($0) }
+      capture.steps.append(waitUntil { recorder.magnetometer.count > 30 })
+      source.stop()
+      capture.take(recorder)
+      return capture
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    let missed = result.statuses.filter {
+      if case .unavailable = $0.state { $0.kinds.contains(.barometer) } else { false }
+    }
+    #expect(missed.count == (isAskedFor ? 1 : 0), "\(missed)")
+    #expect(result.barometer.isEmpty)
+  }
+
   @Test func fallsBackToPollingWhereTheBufferFails() async throws {
     let result = try await IIOFixture.run { fixture -> Capture in
       try IIOChips.addIMU(fixture)

@@ -105,30 +105,6 @@ import Testing
     #expect(wheeled.counters.refusedSpeeds == 0)
   }
 
-  /// Pressure keeps the height through an outage.
-  @Test func pressureKeepsTheHeight() throws {
-    var generator = SeededGenerator.announced()
-    let samples = SyntheticDrive(length: 300).samples(&generator)
-    var filter = NavigationFilter()
-    var plain = NavigationFilter()
-    // 500 m in the standard atmosphere, in weather that makes 12 m of it.
-    let pressure = 101_325 * pow(1 - 512 / 44_330.77, 1 / 0.190_263)
-    for sample in samples {
-      if let fix = sample.fix, sample.truth.time < 180 {
-        filter.process(fix)
-        plain.process(fix)
-        filter.process(PressureData(timestamp: sample.scan.timestamp, pressure: pressure))
-      } else if Int(sample.truth.time * 50) % 50 == 0 {
-        filter.process(PressureData(timestamp: sample.scan.timestamp, pressure: pressure))
-      }
-      filter.process(sample.scan)
-      plain.process(sample.scan)
-    }
-    let (with, without) = (try #require(filter.estimate), try #require(plain.estimate))
-    #expect(abs(try #require(with.altitude) - 500) < 3)
-    #expect(with.verticalDeviation < without.verticalDeviation)
-  }
-
   /// Stops without a receiver are seen, and none while it drives.
   @Test func stopsAreStopsAndDrivesAreNot() {
     var generator = SeededGenerator.announced()

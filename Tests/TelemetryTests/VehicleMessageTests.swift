@@ -32,6 +32,17 @@ import Testing
               time: time, frame: .xTrueNorthZVertical, attitude: Attitude(quaternion: .identity))),
           "attitude", nil, false
         ),
+        (
+          .altitude(
+            AltitudeMessage(
+              time: time,
+              data: AltitudeData(
+                timestamp: Timestamp(nanoseconds: 0), relativeAltitude: -5.75, pressure: 95.3714),
+              absolute: AbsoluteAltitudeData(
+                timestamp: Timestamp(nanoseconds: 0), altitude: 508.25, accuracy: 2.25, precision: 0.25),
+              floor: Floor(level: -2, confidence: 0.75, height: -5.5, heightAccuracy: 0.5))),
+          "altitude", .state, true
+        ),
         (.motion(MotionMessage(time: time, event: .activity(.moving))), "motion", .events, false),
         (
           .region(
@@ -124,7 +135,8 @@ import Testing
       switch path {
       case "location", "track": #expect(topics == ["owntracks/f/v"])
       case "region": #expect(topics == ["owntracks/f/v/event"])
-      case "status", "heading", "attitude", "motion", "location/event", "vehicle", "regions/state":
+      case "status", "heading", "attitude", "altitude", "motion", "location/event", "vehicle",
+        "regions/state":
         #expect(topics.isEmpty)
       default: #expect(topics == ["odograph/v1/f/v/\(path)"])
       }

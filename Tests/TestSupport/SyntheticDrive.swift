@@ -4,7 +4,7 @@ public import Sensors
 public import Simulation
 public import Spatial
 
-/// A vehicle on a flat road with bends, stops and starts, whose position, attitude and sensors are known exactly.
+/// A vehicle on a road with bends, stops and starts, flat but for one ramp, whose position, attitude and sensors are known exactly.
 public struct SyntheticDrive: Sendable {
   /// Hz of the inertial sensors and of the receiver.
   public var rate: Double
@@ -25,6 +25,8 @@ public struct SyntheticDrive: Sendable {
   public var offset: Double
   /// s before the vehicle moves.
   public var restTime = 20.0
+  /// Between these times (s) the road climbs (positive) or falls by so many metres in the metre; nil for a flat road.
+  public var ramp: (times: ClosedRange<Double>, grade: Double)?
 
   public init(
     rate: Double = 50, length: Double = 300,
@@ -45,11 +47,17 @@ public struct SyntheticDrive: Sendable {
     public var heading = 0.0
     public var turnRate = 0.0
     public var acceleration = Vector3.zero
+    /// rad by which the road climbs.
+    public var slope = 0.0
 
-    public var forward: Vector3 { Vector3(sin(heading), cos(heading), 0) }
+    public var forward: Vector3 {
+      Vector3(sin(heading) * cos(slope), cos(heading) * cos(slope), sin(slope))
+    }
     public var velocity: Vector3 { speed * forward }
     /// From the vehicle to east, north, up.
-    public var attitude: Quaternion { Quaternion(angle: -heading, axis: Vector3(0, 0, 1)) }
+    public var attitude: Quaternion {
+      Quaternion(angle: -heading, axis: Vector3(0, 0, 1)) * Quaternion(angle: slope, axis: Vector3(1, 0, 0))
+    }
   }
 
   public struct Sample: Sendable {
@@ -68,6 +76,19 @@ public struct SyntheticDrive: Sendable {
     // Starts where the sine makes it stand.
     let value = mean + swing * sin(angular * t - 2.3)
     return value > 0 ? (value, swing * angular * cos(angular * t - 2.3)) : (0, 0)
+  }
+
+  /// rad by which the road climbs, and its rate: the ramp begins and ends within two seconds.
+  private func slope(at time: Double) -> (Double, Double) {
+    guard let ramp else { return (0, 0) }
+    let ends = 2.0
+    let angle = atan(ramp.grade)
+    let into = min(time - ramp.times.lowerBound, ramp.times.upperBound - time)
+    guard into > 0 else { return (0, 0) }
+    guard into < ends else { return (angle, 0) }
+    let rate = 0.5 * angle * Double.pi / ends * sin(Double.pi * into / ends)
+    let isBeginning = time - ramp.times.lowerBound < ends
+    return (0.5 * angle * (1 - cos(Double.pi * into / ends)), isBeginning ? rate : -rate)
   }
 
   private func curvature(at time: Double) -> Double {
@@ -96,20 +117,28 @@ public struct SyntheticDrive: Sendable {
         let (middle, _) = self.speed(at: time - interval / 2)
         let turn = middle * curvature(at: time - interval / 2) * interval
         let heading = state.heading + turn / 2
-        state.position += middle * interval * Vector3(sin(heading), cos(heading), 0)
+        let (slope, _) = slope(at: time - interval / 2)
+        state.position +=
+          middle * interval * Vector3(sin(heading) * cos(slope), cos(heading) * cos(slope), sin(slope))
         state.heading += turn
       }
       (state.time, state.speed) = (time, speed)
       state.turnRate = speed * curvature(at: time)
+      let (slope, tilting) = slope(at: time)
+      state.slope = slope
       let right = Vector3(cos(state.heading), -sin(state.heading), 0)
-      state.acceleration = change * state.forward + speed * state.turnRate * right
+      let upward = right.cross(state.forward)
+      state.acceleration =
+        change * state.forward + speed * state.turnRate * cos(slope) * right + speed * tilting * upward
       let toDevice = mounting.conjugate * state.attitude.conjugate
       let shaking = speed > 0 ? 5.0 : 1
       let force =
         toDevice.rotate(state.acceleration + gravity) + accelerometerBias
         + noise(accelerometerNoise * shaking)
       let turning =
-        mounting.conjugate.rotate(Vector3(0, 0, -state.turnRate)) + toDevice.rotate(earth) + gyroscopeBias
+        mounting.conjugate.rotate(Vector3(tilting, 0, 0))
+        + toDevice.rotate(Vector3(0, 0, -state.turnRate) + earth)
+        + gyroscopeBias
         + noise(gyroscopeNoise * shaking)
       var fix: PositionFix?
       if time >= nextFix - 1e-9 {
@@ -131,7 +160,7 @@ public struct SyntheticDrive: Sendable {
   {
     var fix = PositionFix(timestamp: Timestamp(seconds: 100 + state.time), mode: .threeDimensional)
     fix.coordinate = frame.coordinate(at: SIMD2(state.position.x + error.x, state.position.y + error.y))
-    fix.altitudeEllipsoidal = Self.altitude + error.z
+    fix.altitudeEllipsoidal = Self.altitude + state.position.z + error.z
     fix.horizontalError = 2.4477 * fixNoise
     fix.verticalError = 1.96 * fixNoise
     let velocity = state.velocity + velocityError

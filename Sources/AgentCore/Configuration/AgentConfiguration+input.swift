@@ -95,6 +95,11 @@ extension [IIOConfiguration] {
       case let device: shared.devices[kind] = device
       }
     }
+    // Who wants its messages or names it wants to know that it is missing.
+    let altitudeInterval: Double? = try reader.positive("altitude.interval")
+    if try reader.flag("altitude.enabled"), altitudeInterval != nil || shared.devices[.barometer] != nil {
+      shared.helpers.remove(.barometer)
+    }
     for uri in try reader.texts("iio.contexts") {
       shared.uri = uri
       append(shared)

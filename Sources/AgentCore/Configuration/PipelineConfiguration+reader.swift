@@ -13,6 +13,8 @@ extension PipelineConfiguration {
       attitude: Attitude(
         isEnabled: try reader.flag("attitude.enabled"), interval: try reader.number("attitude.interval"),
         frame: try reader.choice("attitude.frame")),
+      altitude: Altitude(
+        isEnabled: try reader.flag("altitude.enabled"), interval: try reader.positive("altitude.interval")),
       motion: try Motion(reader),
       navigation: Navigation(isEnabled: try reader.flag("navigation.enabled")),
       privacy: try PrivacyPolicy(reader), statusInterval: try reader.number("status.interval"),

@@ -27,7 +27,9 @@ struct SimulatedStretch {
   private var link: SimulatedLink
   private var formats: MessageFormats
   private let figures: EnergyFigures
-  private let inertialKinds: Set<SensorKind> = [.accelerometer, .gyroscope, .magnetometer, .thermometer]
+  private let inertialKinds: Set<SensorKind> = [
+    .accelerometer, .gyroscope, .magnetometer, .barometer, .thermometer,
+  ]
   private var isInertialSilent = false
   private var demands: [SensorKind: SensorDemand] = [:]
   private var wakeups = 0.0

@@ -69,6 +69,7 @@ struct MessageStamps: Hashable, Sendable {
   private var location: MessageStamp?
   private var heading: MessageStamp?
   private var attitude: MessageStamp?
+  private var altitude: MessageStamp?
   private var motion: MessageStamp?
   private var region: MessageStamp?
   private var track: MessageStamp?
@@ -84,6 +85,7 @@ struct MessageStamps: Hashable, Sendable {
       case .track: track
       case .heading: heading
       case .attitude: attitude
+      case .altitude: altitude
       case .motion: motion
       case .region: region
       case .locationEvent: locationEvent
@@ -97,6 +99,7 @@ struct MessageStamps: Hashable, Sendable {
       case .track: track = newValue
       case .heading: heading = newValue
       case .attitude: attitude = newValue
+      case .altitude: altitude = newValue
       case .motion: motion = newValue
       case .region: region = newValue
       case .locationEvent: locationEvent = newValue

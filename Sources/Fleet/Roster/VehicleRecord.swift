@@ -54,6 +54,8 @@ public struct VehicleRecord: Sendable {
   public internal(set) var attitude: Received<AttitudeMessage>?
   /// The newest of what the vehicle's own bus told.
   public internal(set) var signals: Received<VehicleSignals>?
+  /// How high it is by its barometer, and on which level of a garage.
+  public internal(set) var altitude: Received<AltitudeMessage>?
   /// The last failure, pause, resumption or end of a deferral.
   public internal(set) var locationEvent: Received<LocationEventMessage>?
   public internal(set) var event: Received<VehicleEvent>? {
@@ -255,6 +257,7 @@ extension VehicleRecord {
       predict(from: message, arrival)
     case .heading(let message): heading = received(message)
     case .attitude(let message): attitude = received(message)
+    case .altitude(let message): altitude = received(message)
     case .motion(let message): event = received(VehicleEvent(message))
     case .locationEvent(let message):
       locationEvent = received(message)

@@ -1,6 +1,7 @@
 internal import Fleet
 internal import Glibc
 internal import JSON
+internal import Motion
 internal import Positioning
 internal import Spatial
 internal import Telemetry
@@ -71,7 +72,8 @@ extension DetailPane {
   var facts: [(name: String, parts: [StyledText])] {
     [
       ("position", position), ("predicted", predicted), ("updates", updates), ("movement", plain(movement)),
-      ("attitude", plain(attitude)), ("compass", compass), ("bus", bus), ("energy", plain(power)),
+      ("attitude", plain(attitude)), ("height", plain(height)), ("compass", compass),
+      ("bus", bus), ("energy", plain(power)),
       ("storage", plain(storage)),
       ("queue", plain(queue)), ("regions", plain(regions)),
     ]
@@ -175,6 +177,23 @@ extension DetailPane {
     guard let tilt = attitude.message.tilt else { return [] }
     return ["roll \(degrees(tilt.roll))", "pitch \(degrees(tilt.pitch))"]
       + (attitude.message.angles.map { ["yaw \(degrees($0.yaw))"] } ?? [])
+  }
+
+  /// By the newer of both messages that can tell it: a garage has no sky, and so no location.
+  private var height: [String] {
+    let (altitude, location) = (record.altitude?.message, record.location?.message)
+    let isLocationNewer = location.map { $0.time > (altitude?.time ?? $0.time) } ?? false
+    var parts: [String] = []
+    if let floor = isLocationNewer ? location?.location.floor : altitude?.floor ?? location?.location.floor {
+      let percent = QuantityText.fixed(floor.confidence * 100, decimals: 0) ?? "–"
+      parts.append("level \(floor.level) (\(percent) %), counted from where the sky was lost")
+    }
+    if let altitude, let meters = altitude.altitude, let accuracy = altitude.accuracy {
+      let digits = (QuantityText.fixed(meters, decimals: 1), QuantityText.fixed(accuracy, decimals: 1))
+      parts.append("alt \(digits.0 ?? "–") ±\(digits.1 ?? "–") m")
+    }
+    if let altitude { parts.append("\(QuantityText.fixed(altitude.pressure / 100, decimals: 1) ?? "–") hPa") }
+    return parts
   }
 
   // MARK: What the status says of the vehicle's computer; whatever it says that is known here is shown.

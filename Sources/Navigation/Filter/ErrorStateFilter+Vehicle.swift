@@ -72,14 +72,20 @@ extension ErrorStateFilter {
     return innovation
   }
 
-  /// A change of height, m, from a barometer: the difference to the height that the filter had `reference`.
-  mutating func update(height: Double, deviation: Double, gate: Double?) -> Innovation {
+  /// The height by a barometer, m, with its variance.
+  ///
+  /// Its error is one that lasts, so taking it a hundred times teaches no more than taking it once: it counts for so little
+  /// that the height is never known better than by one.
+  mutating func update(pressureHeight: Double, variance: Double, gate: Double) {
+    let own = covariance.variance(ErrorState.position + 2)
+    // Where both are alike there is nothing to gain, and the measurement's weight is that of rounding errors.
+    guard variance > 0, own > 1.02 * variance else { return }
     var row = ErrorVector.zero
     row[ErrorState.position + 2] = 1
-    let innovation = update(
-      row, residual: height - state.position.z, variance: deviation * deviation, gate: gate)
+    update(
+      row, residual: pressureHeight - state.position.z, variance: variance * own / (own - variance),
+      gate: gate)
     refresh()
-    return innovation
   }
 
   /// m/s that the rear axle moves to the right, where the vehicle turns at `turn` (rad/s, vehicle frame).

@@ -1,4 +1,5 @@
 internal import Glibc
+public import Motion
 public import Sensors
 public import Spatial
 
@@ -29,11 +30,23 @@ public struct Location: Hashable, Sendable {
   public var source: String?
   /// How it was found; nil where nothing but a receiver is there to find it.
   public var positionSource: PositionSource?
+  /// What `altitude` comes from; nil where no barometer has a part in it.
+  public var altitudeSource: AltitudeSource?
+  /// The level of a garage; nil under the sky, without a barometer and where it is not known.
+  public var floor: Floor?
 
   public init(timestamp: Timestamp, coordinate: Coordinate) {
     self.timestamp = timestamp
     self.coordinate = coordinate
   }
+}
+
+/// What an altitude comes from where there is a barometer.
+public enum AltitudeSource: String, Hashable, Sendable, CaseIterable {
+  /// Receiver and barometer.
+  case fused
+  /// The barometer's changes since the receiver last said an altitude.
+  case barometric
 }
 
 extension Location {

@@ -14,9 +14,6 @@ final class Supervisor: Sendable {
   private let isStopping: @Sendable () -> Bool
   private let found: @Sendable (Set<SensorKind>) -> Void
 
-  /// A thermometer only helps the gyroscope: one that is not there is neither missed nor sought for ever.
-  private static let helpers: Set<SensorKind> = [.thermometer]
-
   /// Seconds that a search may take with a host that does not answer: several reads, each with its time limit.
   private static let searchLimit = 120.0
 
@@ -53,7 +50,8 @@ final class Supervisor: Sendable {
       }
       // Until anything was found everything is sought, so that what there is can be told; then only what is wanted.
       let served = posts.reduce(into: Set<SensorKind>()) { $0.formUnion($1.worker.assignment.kinds) }
-      let needed = hasFound ? board.wanted.subtracting(Self.helpers).union(known) : configuration.kinds
+      let needed =
+        hasFound ? board.wanted.subtracting(configuration.helpers).union(known) : configuration.kinds
       let sought = needed.subtracting(served)
       var pause = 3600.0
       if !sought.isEmpty {
@@ -85,7 +83,7 @@ final class Supervisor: Sendable {
         $0.formUnion($1.kinds)
       }
       let missing = reporter.notYetUnavailable(
-        board.wanted.intersection(sought).subtracting(reachable).subtracting(Self.helpers))
+        board.wanted.intersection(sought).subtracting(reachable).subtracting(configuration.helpers))
       let present = inventory.devices.map(\.title).joined(separator: ", ")
       reporter.report(
         .unavailable(

@@ -49,7 +49,7 @@ extension SimulatedDrive {
 
     /// Pressure (Pa) at an altitude (m above mean sea level) in the ICAO standard atmosphere below 11 km.
     public func pressure(altitude: Double) -> Double {
-      seaLevelPressure * pow(max(0.01, 1 - 0.0065 / 288.15 * altitude), 5.25588)
+      seaLevelPressure * StandardAtmosphere.pressureRatio(altitude: altitude)
     }
   }
 }

@@ -1,4 +1,5 @@
 public import JSON
+internal import Motion
 public import Positioning
 internal import Sensors
 public import Spatial
@@ -78,6 +79,8 @@ public struct LocationMessage: Hashable, Sendable {
       json.field("courseAccuracy", location.courseAccuracy, decimals: 2)
       json.field("source", location.source)
       json.field("positionSource", location.positionSource?.rawValue)
+      json.field("altitudeSource", location.altitudeSource?.rawValue)
+      location.floor?.write(to: &json)
       if let prediction {
         json.field("predict") { json in
           json.field("velocityEast", prediction.velocity.x, decimals: 3)
@@ -113,6 +116,8 @@ public struct LocationMessage: Hashable, Sendable {
     location.courseAccuracy = try json.optional("courseAccuracy", in: 0...360)
     location.source = json["source"]?.string
     location.positionSource = json["positionSource"]?.string.flatMap(PositionSource.init)
+    location.altitudeSource = json["altitudeSource"]?.string.flatMap(AltitudeSource.init)
+    location.floor = Floor(json: json)
     self.location = location
     identity = json.identity
     guard let predict = json["predict"] else { return }

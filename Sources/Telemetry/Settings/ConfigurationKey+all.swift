@@ -95,6 +95,9 @@ extension ConfigurationKey {
       "attitude.frame", .oneOf(AttitudeReferenceFrame.allCases.map(\.rawValue)),
       default: .text("xMagneticNorthZVertical")),
 
+    ConfigurationKey("altitude.enabled", .flag, default: .flag(true)),
+    ConfigurationKey("altitude.interval", .number(0...86_400), default: .number(0)),
+
     ConfigurationKey("motion.events", .texts, default: .texts(["impact", "activity"])),
     ConfigurationKey("motion.events_at_rest", .flag, default: .flag(false)),
     ConfigurationKey("motion.shake_threshold", .number(0.1...16), default: .number(shake.threshold)),

@@ -29,7 +29,8 @@ package enum RemoteKeys {
     default: break
     }
     switch path.prefix(while: { $0 != "." }) {
-    case "location", "heading", "attitude", "motion", "navigation", "status": return .immediate
+    case "location", "heading", "attitude", "altitude", "motion", "navigation", "status":
+      return .immediate
     case "mqtt": return .onReconnection
     default: return .onRestart
     }

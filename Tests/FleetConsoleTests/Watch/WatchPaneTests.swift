@@ -68,6 +68,23 @@ import Testing
     ).lines
   }
 
+  /// The level and the height by the barometer have a line of their own.
+  @Test func theLevelOfAGarageIsShown() throws {
+    var roster = fleet()
+    func line() -> String? {
+      screen(120, 30, [.enter], roster: roster).first { $0.contains("height  ") }
+    }
+    #expect(line() == nil)
+    roster.receive(
+      "altitude",
+      #"{"time":"\#(wireTime(44))","relativeAltitude":-5.7,"pressure":95371.4,"altitude":508.2,"accuracy":2.3,"precision":0.2,"altitudeSource":"barometric","floor":{"level":-2,"confidence":0.93,"height":-5.7,"heightAccuracy":0.8},"epoch":"a","seq":90}"#,
+      at: 44, vehicle: "van-1")
+    let shown = try #require(line())
+    #expect(
+      shown.contains("level -2 (93 %)") && shown.contains("508.2 ±2.3 m") && shown.contains("953.7 hPa"),
+      "\(shown)")
+  }
+
   private func regionLine(_ roster: Roster) -> String? {
     screen(100, 30, [.enter], roster: roster).first { $0.contains("regions  ") }
       .map { String($0.drop { $0 != "r" }.split(separator: "╳")[0]) }

@@ -1,0 +1,80 @@
+public import JSON
+public import Motion
+public import Positioning
+public import Spatial
+
+/// Payload of `altitude`: how high the vehicle is, by barometer and receiver, and on which level of a garage.
+public struct AltitudeMessage: Hashable, Sendable {
+  public var identity: MessageIdentity?
+  public var time: UTCTime
+  /// Metres above the first pressure since the agent began, by pressure alone; weather counts as height.
+  public var relativeAltitude: Double
+  /// Pa, glitches taken out.
+  public var pressure: Double
+  /// Metres above mean sea level; nil before the receiver has said one.
+  public var altitude: Double?
+  /// Metres, one standard deviation of `altitude`.
+  public var accuracy: Double?
+  /// Metres, one standard deviation: what altitudes a few seconds apart differ by without having moved.
+  public var precision: Double?
+  /// What `altitude` comes from.
+  public var source: AltitudeSource?
+  /// The level of a garage; nil under the sky and where it is not known.
+  public var floor: Floor?
+
+  public init(time: UTCTime, data: AltitudeData, absolute: AbsoluteAltitudeData? = nil, floor: Floor? = nil) {
+    self.time = time
+    relativeAltitude = data.relativeAltitude
+    pressure = data.pressure * 1000
+    (altitude, accuracy, precision) = (absolute?.altitude, absolute?.accuracy, absolute?.precision)
+    self.floor = floor
+  }
+
+  public var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.field("time", time.rfc3339)
+      json.field("relativeAltitude", relativeAltitude, decimals: 2)
+      json.field("pressure", pressure, decimals: 1)
+      json.field("altitude", altitude, decimals: 2)
+      json.field("accuracy", accuracy, decimals: 2)
+      json.field("precision", precision, decimals: 2)
+      json.field("altitudeSource", source?.rawValue)
+      floor?.write(to: &json)
+      json.write(identity)
+    }
+  }
+
+  /// - Throws: `JSONError` naming the key that is missing or out of range.
+  public init(json: JSONValue) throws(JSONError) {
+    time = try json.requiredTime("time")
+    relativeAltitude = try json.required("relativeAltitude", in: -20_000...20_000)
+    pressure = try json.required("pressure", in: 0...200_000)
+    altitude = try json.optional("altitude", in: -20_000...40_000)
+    accuracy = try json.optional("accuracy", in: 0...1e5)
+    precision = try json.optional("precision", in: 0...1e5)
+    source = json["altitudeSource"]?.string.flatMap(AltitudeSource.init)
+    floor = Floor(json: json)
+    identity = json.identity
+  }
+}
+
+extension Floor {
+  /// The member `floor` of a message.
+  func write(to json: inout JSONWriter) {
+    json.field("floor") { json in
+      json.field("level", level)
+      json.field("confidence", confidence, decimals: 2)
+      json.field("height", height, decimals: 1)
+      json.field("heightAccuracy", heightAccuracy, decimals: 1)
+    }
+  }
+
+  /// Nil where a message has none, or one that cannot be read: the rest of the message is of use without it.
+  init?(json: JSONValue) {
+    guard let floor = json["floor"], let level = floor["level"]?.integer, (-1000...1000).contains(level),
+      let confidence = floor["confidence"]?.double, (0...1).contains(confidence),
+      let height = floor["height"]?.double, let accuracy = floor["heightAccuracy"]?.double, accuracy >= 0
+    else { return nil }
+    self.init(level: Int(level), confidence: confidence, height: height, heightAccuracy: accuracy)
+  }
+}

@@ -1,0 +1,195 @@
+import Glibc
+import Motion
+import Positioning
+import Sensors
+import Simulation
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// The barometer in the agent: altitudes of locations, levels of a garage, and `altitude` messages.
+@Suite struct AltitudePipelineTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+
+  private func pipeline(_ settings: String...) throws -> AgentPipeline {
+    let configuration = try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(
+          assignments: [
+            "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "status.interval=1000",
+          ] + settings)
+      ],
+      file: nil)
+    return AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(seconds: 0), time: Self.start, version: "1")
+  }
+
+  /// A drive in the open at 480 m, whose receiver errs by five metres to and fro, and after 300 s down a garage by `fall` metres in a
+  /// minute. `isSeen` says when the receiver has a fix.
+  private func play(
+    _ pipeline: inout AgentPipeline, fall: Double = 0, seconds: Int = 420, hasBarometer: Bool = true,
+    isSeen: (Int) -> Bool = { $0 < 300 }
+  ) -> [VehicleMessage] {
+    var messages: [VehicleMessage] = []
+    for second in 0..<seconds {
+      let time = Timestamp(seconds: Double(second))
+      let height = 480 - fall * min(1, max(0, Double(second - 300) / 60))
+      if hasBarometer {
+        let pressure =
+          StandardAtmosphere.seaLevelPressure * StandardAtmosphere.pressureRatio(altitude: height - 60)
+        pipeline.process(.barometer([PressureData(timestamp: time, pressure: pressure)])) {
+          messages.append($0)
+        }
+      }
+      var fix = PositionFix(
+        timestamp: time, time: Self.start.advanced(bySeconds: Double(second)), mode: .noFix)
+      if isSeen(second) {
+        fix.mode = .threeDimensional
+        fix.coordinate = Coordinate(latitude: 48 + Double(second) * 3e-5, longitude: 11)
+        let error = 5 * sin(Double(second) / 20)
+        (fix.altitudeMeanSeaLevel, fix.altitudeEllipsoidal) = (height + error, height + error + 46)
+        (fix.horizontalError, fix.verticalError) = (5, 1.96 * 5)
+        (fix.speed, fix.course) = (3.3, 0)
+      }
+      pipeline.process(.position([fix])) { messages.append($0) }
+    }
+    return messages
+  }
+
+  private func altitudes(_ messages: [VehicleMessage]) -> [AltitudeMessage] {
+    messages.compactMap { if case .altitude(let message) = $0 { message } else { nil } }
+  }
+
+  private func locations(_ messages: [VehicleMessage]) -> [Location] {
+    messages.compactMap { if case .location(let message) = $0 { message.location } else { nil } }
+  }
+
+  /// Locations have the altitude of both, better than the receiver's, above both surfaces; without a barometer, or with the key
+  /// off, not a bit of them changes.
+  @Test func altitudesOfLocationsAreBettered() throws {
+    var with = try pipeline()
+    let bettered = locations(play(&with, seconds: 300)).suffix(100)
+    #expect(bettered.count == 100 && bettered.allSatisfy { $0.altitudeSource == .fused && $0.floor == nil })
+    for location in bettered {
+      let (altitude, accuracy) = (try #require(location.altitude), try #require(location.verticalAccuracy))
+      #expect(abs(altitude - 480) < 4.5 && accuracy < 5)
+      let ellipsoidal = try #require(location.ellipsoidalAltitude)
+      #expect(abs(ellipsoidal - altitude - 46) < 1e-6)
+    }
+    var without = try pipeline()
+    let plain = locations(play(&without, seconds: 300, hasBarometer: false))
+    #expect(plain.allSatisfy { $0.altitudeSource == nil && abs(($0.altitude ?? 0) - 480) < 5.001 })
+    var off = try pipeline("altitude.enabled=false")
+    #expect(locations(play(&off, seconds: 300)) == plain)
+  }
+
+  /// In a garage the level is told when it changes, in a message that the broker keeps, and taken back under the sky.
+  @Test func theLevelOfAGarage() throws {
+    var pipeline = try pipeline()
+    var told = altitudes(play(&pipeline, fall: 8.7))
+    let first = try #require(told.first)
+    let altitude = try #require(first.altitude)
+    #expect(first.floor == nil && first.source == .fused && abs(altitude - 480) < 12)
+    let levels = told.dropFirst().map { $0.floor?.level }
+    #expect(levels == [-1, -2, -3] || levels == [-1, -2, -3, nil, -3], "\(levels)")
+    let last = try #require(told.last)
+    let floor = try #require(last.floor)
+    // It was told when it became the likeliest.
+    #expect(floor.confidence > 0.5 && abs(floor.height + 8) < 0.9 && last.source == .barometric)
+    #expect(abs(last.relativeAltitude - floor.height) < 0.5)
+    // The sky again: the level that the broker has kept is taken back.
+    var fix = PositionFix(
+      timestamp: Timestamp(seconds: 0), time: Self.start, mode: .threeDimensional)
+    fix.coordinate = Coordinate(latitude: 48.0091, longitude: 11)
+    (fix.altitudeMeanSeaLevel, fix.verticalError, fix.horizontalError, fix.speed) = (472, 8, 5, 3)
+    var messages: [VehicleMessage] = []
+    for second in 0..<3 {
+      fix.timestamp = Timestamp(seconds: 420.5 + Double(second))
+      fix.time = Self.start.advanced(bySeconds: 420.5 + Double(second))
+      pipeline.process(.position([fix])) { messages.append($0) }
+      let pressure = PressureData(timestamp: Timestamp(seconds: 421 + Double(second)), pressure: 96_450)
+      pipeline.process(.barometer([pressure])) { messages.append($0) }
+    }
+    told = altitudes(messages)
+    #expect(told.count == 1 && told.first?.floor == nil, "\(told)")
+  }
+
+  @Test func messagesComeAtTheirInterval() throws {
+    var pipeline = try pipeline("altitude.interval=20")
+    let told = altitudes(play(&pipeline, seconds: 300))
+    #expect((15...17).contains(told.count), "\(told.count)")
+    var silent = try self.pipeline()
+    #expect(altitudes(play(&silent, seconds: 300)).count == 1)
+    var off = try self.pipeline("altitude.enabled=false", "altitude.interval=20")
+    #expect(altitudes(play(&off, seconds: 300)).isEmpty)
+    var unlocated = try self.pipeline("location.enabled=false", "altitude.interval=20")
+    #expect(altitudes(play(&unlocated, seconds: 300)).isEmpty)
+  }
+
+  /// How high somebody is tells where: nothing is told of it where positions are withheld or blurred.
+  @Test(arguments: [
+    "privacy.zones=48 11 50000 withhold", "privacy.zones=48 11 50000 blur", "privacy.accuracy=500",
+    "location.desired_accuracy=reduced",
+  ])
+  func nothingIsToldOfWhatIsPrivate(setting: String) throws {
+    var pipeline = try pipeline(setting, "altitude.interval=1")
+    let messages = play(&pipeline, fall: 8.7)
+    #expect(altitudes(messages).isEmpty)
+    #expect(locations(messages).allSatisfy { $0.altitude == nil && $0.floor == nil })
+  }
+
+  /// The barometer is on at 1 Hz while the vehicle moves, and off at rest, and where nobody wants it.
+  @Test func theBarometerIsWantedWhileItMoves() throws {
+    var pipeline = try pipeline()
+    #expect(pipeline.demands[.barometer] == .rate(hertz: 1, latency: .milliseconds(500)))
+    for index in 0..<6000 {
+      let scan = InertialScan(
+        timestamp: Timestamp(seconds: Double(index) / 100), specificForce: Vector3(0, 0, 9.81),
+        rotationRate: .zero)
+      pipeline.process(.inertial([scan])) { _ in }
+    }
+    #expect(pipeline.isAtRest && pipeline.demands[.barometer] == .off)
+    #expect(try self.pipeline("altitude.enabled=false").demands[.barometer] == .off)
+    #expect(try self.pipeline("location.enabled=false").demands[.barometer] == .off)
+  }
+
+  /// `status` says whether there is a barometer, and why not.
+  @Test func statusSaysWhatIsMissing() throws {
+    func service(_ pipeline: AgentPipeline) -> String? {
+      pipeline.report(.online, at: Timestamp(seconds: 400)).services["altitude"]
+    }
+    var with = try pipeline()
+    _ = play(&with, seconds: 10)
+    #expect(service(with) == "available")
+    let without = try #require(service(try pipeline()))
+    #expect(without.contains("no source has it (barometer)"))
+    #expect(service(try pipeline("altitude.enabled=false")) == "switched off; set altitude.enabled = true")
+  }
+
+  /// What was found out goes on under another configuration.
+  @Test func anotherConfigurationForgetsNothing() throws {
+    var pipeline = try pipeline()
+    _ = play(&pipeline, fall: 5.8)
+    pipeline.reconfigure(
+      try AgentConfiguration(
+        layers: [
+          ConfigurationLayer(
+            assignments: [
+              "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "altitude.interval=1",
+            ])
+        ], file: nil
+      ).pipeline
+    ) { _ in }
+    var messages: [VehicleMessage] = []
+    let pressure =
+      StandardAtmosphere.seaLevelPressure * StandardAtmosphere.pressureRatio(altitude: 480 - 60 - 5.8)
+    pipeline.process(.barometer([PressureData(timestamp: Timestamp(seconds: 420), pressure: pressure)])) {
+      messages.append($0)
+    }
+    #expect(altitudes(messages).first?.floor?.level == -2)
+  }
+}
