@@ -104,6 +104,14 @@ struct MotionReports: Sendable {
       attitude: vehicle.map { Attitude(quaternion: $0.attitude) },
       at: vehicle?.timestamp ?? Timestamp(nanoseconds: 0))
     isNavigated = vehicle != nil
+    if let vehicle {
+      // With the accelerometer's bias, so that what is left is gravity alone.
+      manager.update(
+        acceleration: KnownAcceleration(
+          timestamp: vehicle.timestamp,
+          deviceFrame: vehicle.attitude.conjugate.rotate(vehicle.acceleration) + vehicle.accelerometerBias,
+          deviation: standardGravity * vehicle.tiltDeviation.radians))
+    }
     // The filter's clock is the gyroscope's; a device that turns out to have none goes by its accelerometer.
     let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
     guard let last = block.last(where: { $0.contains(clock) }),

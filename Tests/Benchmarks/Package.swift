@@ -31,8 +31,8 @@ let package = Package(
     .executableTarget(
       name: "navigation-benchmark",
       dependencies: [
-        .product(name: "Navigation", package: "odograph"), .product(name: "Sensors", package: "odograph"),
-        .product(name: "Spatial", package: "odograph"),
+        .product(name: "Motion", package: "odograph"), .product(name: "Navigation", package: "odograph"),
+        .product(name: "Sensors", package: "odograph"), .product(name: "Spatial", package: "odograph"),
       ],
       path: "Sources/NavigationBenchmark"),
     .executableTarget(

@@ -20,6 +20,8 @@ struct ScreenedFilter {
     filter.process(scan, doubts: doubts)
   }
 
+  mutating func process(_ acceleration: KnownAcceleration) { filter.process(acceleration) }
+
   mutating func update(gyroscope rate: Vector3, at time: Timestamp) {
     process(InertialScan(timestamp: time, rotationRate: rate))
   }

@@ -90,6 +90,7 @@ public struct MotionManager: Sendable {
   mutating func admit(_ block: [InertialScan], _ body: (InertialScan) -> Void) {
     for var scan in block {
       let doubts = screen.admit(&scan)
+      if doubts.contains(.timeWentBack) { forgetTime() }
       if let temperature = scan.temperature { follow(temperature) }
       if scan.specificForce != nil {
         accelerometer = scan
@@ -105,7 +106,6 @@ public struct MotionManager: Sendable {
       body(scan)
     }
     merger.endBlock()
-    if screen.hasTimeGoneBack { startAnew() }
   }
 
   /// Gives the filter the scans whose turn has come, and hands over the motion after each of the gyroscope's, the other
@@ -130,11 +130,8 @@ public struct MotionManager: Sendable {
     if let motion = deviceMotion { body(motion) }
   }
 
-  /// Time has gone back: all begins anew but what was learned.
-  private mutating func startAnew() {
-    kept = calibration
-    filter = AttitudeFilter(calibration: kept)
-    screen.startAnew()
+  /// Time has gone back: what is compared by its time begins anew. The filter goes on by itself.
+  private mutating func forgetTime() {
     separator = GravitySeparator()
     (merger, joiner) = (ScanMerger(), ScanJoiner())
     (accelerometer, gyro, magnetometer) = (nil, nil, nil)
@@ -161,6 +158,10 @@ public struct MotionManager: Sendable {
   public mutating func update(attitude: Attitude?, at timestamp: Timestamp) {
     aided = attitude.map { (timestamp, $0) }
   }
+
+  /// Takes an acceleration of the device, in its own axes, that is known from elsewhere, so that gravity is found while driving too. It
+  /// holds for half a second at most, and may come before the scans of its time.
+  public mutating func update(acceleration: KnownAcceleration) { filter.process(acceleration) }
 
   /// The newest sound samples; nil before the first.
   public var accelerometerData: AccelerometerData? { accelerometer.flatMap { AccelerometerData($0) } }

@@ -9,6 +9,8 @@ struct AttitudeEstimate: Sendable {
   private(set) var field: MagneticField
   private(set) var motion = MotionModel()
   private var covariance = Covariance()
+  /// Deviation of the acceleration that was known in the last block, m/s²; zero where none was.
+  private var aidDeviation = 0.0
 
   init(_ p: AttitudeFilter.Parameters) {
     field = MagneticField(p)
@@ -75,6 +77,17 @@ struct AttitudeEstimate: Sendable {
   /// The first field, almost inertial frame.
   mutating func beginField(_ first: Vector3) { field.begin(first, level: level) }
 
+  /// The horizontal force has lasted too long to be an acceleration: so much of it, m/s², is gravity seen from a tilted frame, and
+  /// what varies about it, (m/s²)², is all that accelerations are.
+  mutating func reopenTilt(by force: Double, accelerationVariance: Double, _ p: AttitudeFilter.Parameters) {
+    covariance.addVariance(squared(force / AttitudeFilter.gravity), to: 0..<2)
+    motion.begin(accelerationVariance: min(accelerationVariance, motion.accelerationVariance), p)
+    motion.forget(&covariance, p)
+  }
+
+  /// What is aided or no longer aided moves differently.
+  mutating func forgetMotion(_ p: AttitudeFilter.Parameters) { motion.forget(&covariance, p) }
+
   mutating func replaceField(by mean: Vector3) { field.replace(by: level.rotate(mean)) }
 
   // MARK: Prediction
@@ -120,8 +133,11 @@ struct AttitudeEstimate: Sendable {
   // MARK: Measurements
 
   /// - Returns: whether a kept bias turned out to be wrong.
-  mutating func measureRest(_ x: inout StateVector, _ block: FilterBlock, _ interval: Double) -> Bool {
-    gyroscope.measureRest(&x, &covariance, mean: block.rate.mean, interval)
+  mutating func measureRest(
+    _ x: inout StateVector, _ block: FilterBlock, meanVariance: Double, _ interval: Double
+  ) -> Bool {
+    gyroscope.measureRest(
+      &x, &covariance, mean: block.rate.mean, meanVariance: meanVariance, interval)
   }
 
   @inline(__always)
@@ -130,6 +146,7 @@ struct AttitudeEstimate: Sendable {
     _ p: AttitudeFilter.Parameters
   ) {
     let force = frame * (block.forceSum / Double(block.forceCount))
+    aidDeviation = block.aidDeviation ?? 0
     motion.measure(&x, &covariance, force: force, of: block, interval, p)
   }
 
@@ -177,19 +194,24 @@ struct AttitudeEstimate: Sendable {
     return kept
   }
 
-  var state: AttitudeFilter.State {
+  func state(_ p: AttitudeFilter.Parameters) -> AttitudeFilter.State {
     let mean = field.mean
+    let stray = max(
+      motion.strayDeviation,
+      max(p.accelerometerDeviation, aidDeviation) * 2.squareRoot() / AttitudeFilter.gravity)
     let horizontal = (mean.x * mean.x + mean.y * mean.y).squareRoot()
+    let strayBias = motion.strayBiasDeviation
+    let bias = covariance.deviations(ErrorState.bias)
+    let biasDeviation = (bias * bias + (squared(p.biasInstability) + strayBias * strayBias)).squareRoot()
     return AttitudeFilter.State(
-      gyroscopeBias: gyroscope.bias, gyroscopeBiasDeviation: covariance.deviations(ErrorState.bias),
+      gyroscopeBias: gyroscope.bias, gyroscopeBiasDeviation: biasDeviation,
       gyroscopeScaleError: gyroscope.scale, hardIron: field.hardIron,
       hardIronDeviation: covariance.deviations(ErrorState.hardIron),
       softIronDiagonal: field.soft.diagonal, softIronOffDiagonal: field.soft.offDiagonal,
       magnetometerLag: field.lag, magnetometerLagDeviation: covariance.deviation(ErrorState.lag),
       field: field.isKnown ? Vector3(0, horizontal, mean.z) : nil,
-      inclinationDeviation: max(
-        covariance.deviation(ErrorState.tilt), covariance.deviation(ErrorState.tilt + 1)),
-      headingDeviation: field.isKnown ? field.headingDeviation(covariance) : nil,
+      inclinationDeviation: (max(0, covariance[0, 0] + covariance[1, 1]) + stray * stray).squareRoot(),
+      headingDeviation: field.isKnown ? field.headingDeviation(covariance, p) : nil,
       headingBound: field.isKnown ? field.headingBound : nil)
   }
 }

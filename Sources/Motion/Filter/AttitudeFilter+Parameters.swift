@@ -5,7 +5,7 @@ extension AttitudeFilter {
     // MARK: The sensors
 
     /// Delay of the gyroscope's own low-pass filter, s; nil takes one sample period, which is that of the usual
-    /// digital low-pass at a quarter of the sample rate. The attitude is predicted by it, so that it belongs to the
+    /// digital low-pass at a quarter of the sample rate, and at most 5 ms: a chip that is read slowly does not filter more. The attitude is predicted by it, so that it belongs to the
     /// time it is asked for. Too small: the attitude trails in fast rotation. Too large: it leads.
     public var gyroscopeLatency: Double?
     /// Full scale of the gyroscope, rad/s; nil finds it from samples that stick to one largest value.
@@ -21,6 +21,9 @@ extension AttitudeFilter {
     public var biasPrior = 0.5 * Double.pi / 180
     /// Random walk of the bias, rad/s/√s (0.003 °/s). Small averages longer, large follows temperature faster.
     public var biasWalk = 0.003 * Double.pi / 180
+    /// What keeps the bias of an axis from being known better, rad/s, one deviation (0.05 °/s): it moves with forces and warmth. It
+    /// changes nothing but the stated deviation.
+    public var biasInstability = 0.05 * Double.pi / 180
     /// Deviation of the scale that all gyroscope axes share; the rate of their clock is part of it (0.01).
     public var commonScalePrior = 0.01
     /// Deviation of the scale of each axis besides (0.003).
@@ -35,8 +38,15 @@ extension AttitudeFilter {
     /// Random walk of the hard iron, µT/√s (0.003).
     public var hardIronWalk = 0.003
 
+    /// Bias of a calibrated accelerometer, m/s² per axis, one deviation (0.07). It changes nothing but the stated deviation of the
+    /// inclination.
+    public var accelerometerDeviation = 0.07
+
     // MARK: The surroundings
 
+    /// How much the mean field where the device is used differs from the earth's, µT, one deviation (0.3): it stays and does not
+    /// average out. It changes nothing but the stated deviation of the heading.
+    public var surroundingsDeviation = 0.3
     /// How much the field deviates from place to place, µT (1.2). Large values average the heading longer.
     public var disturbanceDeviation = 1.2
     /// Time over which that deviation changes in motion, s (1).

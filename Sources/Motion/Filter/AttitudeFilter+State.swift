@@ -29,6 +29,8 @@ extension AttitudeFilter {
     public var saturated = 0
     /// Intervals without gyroscope samples that were interpolated.
     public var gaps = 0
+    /// Of the gyroscope, one alone far from its neighbours: left out.
+    public var outliers = 0
     /// Times the attitude was found anew.
     public var realignments = 0
   }
@@ -56,7 +58,7 @@ extension AttitudeFilter {
     /// The mean field, µT, east-north-up with magnetic north: its east component is zero. Nil before the first
     /// magnetometer sample.
     public var field: Vector3?
-    /// rad
+    /// rad, root mean square of the angle between the estimated vertical and the true one.
     public var inclinationDeviation: Double
     /// rad; nil before the first magnetometer sample.
     public var headingDeviation: Double?

@@ -39,6 +39,11 @@ public struct AttitudeFilter: Sendable {
   private var estimate: AttitudeEstimate
   private var alignment = Alignment()
   private var rest = RestDetector()
+  private var lastingForce = LastingForce()
+  /// Whether the vertical was seen at rest since it was last found.
+  private var isLevelKnown = false
+  private var accelerations = AccelerationHistory()
+  private var isAided = false
   private var accelerometerRange: SaturationMonitor
   private var block = FilterBlock()
   private var blocks = 0
@@ -53,6 +58,9 @@ public struct AttitudeFilter: Sendable {
   private var sinceSaturation = 1e3
   /// What the magnetometer is to put right at once after a gap, rad² per axis.
   private var snapVariance = 0.0
+
+  /// s: the low-pass of a chip sampled slower than it could be is still as quick as at 200 Hz.
+  private static let longestLatency = 0.005
 
   /// Standard gravity, m/s².
   static let gravity = standardGravity
@@ -72,6 +80,7 @@ public struct AttitudeFilter: Sendable {
   ///
   /// - Parameter doubts: with which reservation it has passed.
   public mutating func process(_ scan: InertialScan, doubts: ScanDoubts = []) {
+    if doubts.contains(.timeWentBack) { resume(at: scan.timestamp) }
     let time = seconds(scan.timestamp)
     if let rate = scan.rotationRate {
       hasGyroscope = true
@@ -90,6 +99,15 @@ public struct AttitudeFilter: Sendable {
     }
   }
 
+  /// Takes an acceleration of the device that is known from elsewhere. It holds until the next, for half a second at most; one that is
+  /// not finite or older than the newest is left out.
+  public mutating func process(_ acceleration: KnownAcceleration) {
+    guard let origin else { return }
+    accelerations.append(
+      acceleration.vector, deviation: acceleration.deviation,
+      at: acceleration.timestamp.seconds(since: origin))
+  }
+
   /// Seconds since the first scan.
   @inline(__always)
   private mutating func seconds(_ time: Timestamp) -> Double {
@@ -100,6 +118,13 @@ public struct AttitudeFilter: Sendable {
     return time.seconds(since: origin)
   }
 
+  /// The clock was set: goes on as if the scan had come some samples after the last, which is how long it takes to be sure.
+  private mutating func resume(at time: Timestamp) {
+    guard origin != nil, let last = strapdown.newestTime else { return }
+    origin = time.advanced(bySeconds: -(last + 5 * max(strapdown.period, 1e-3)))
+    accelerations.clear()
+  }
+
   @inline(__always)
   private mutating func process(rate: Vector3, at time: Double) {
     let outcome = strapdown.integrate(
@@ -107,6 +132,7 @@ public struct AttitudeFilter: Sendable {
       isStuck: flags.isGyroscopeStuck, into: &block)
     switch outcome {
     case .began: return
+    case .doubted: break
     case .lost:
       counters.gaps += 1
       realign()
@@ -118,9 +144,10 @@ public struct AttitudeFilter: Sendable {
         let noticeable = 4 * Double.pi / 180
         if gapVariance > noticeable * noticeable { snapVariance = gapVariance }
       }
-      if block.duration >= parameters.blockTime - 1e-9 { closeBlock() }
+      if block.duration >= parameters.blockTime - 1e-9 { closeBlock(at: time) }
     }
-    publish()
+    counters.outliers = strapdown.outliers
+    publish(at: time)
   }
 
   @inline(__always)
@@ -177,8 +204,9 @@ public struct AttitudeFilter: Sendable {
   // MARK: A block is complete
 
   @inline(never)
-  private mutating func closeBlock() {
+  private mutating func closeBlock(at time: Double) {
     let interval = block.duration
+    aid(at: time - 0.5 * interval)
     blocks &+= 1
     sinceAlignment += interval
     sinceSaturation += interval
@@ -191,7 +219,11 @@ public struct AttitudeFilter: Sendable {
     estimate.relaxField(isStill: rest.isStill, interval, parameters)
 
     var x = StateVector()
-    if rest.isAtRest, estimate.measureRest(&x, block, interval) { flags.hasDiscardedCalibration = true }
+    if rest.isAtRest,
+      estimate.measureRest(&x, block, meanVariance: rest.rateVariance, interval)
+    {
+      flags.hasDiscardedCalibration = true
+    }
     switch alignment.phase {
     case .leveling:
       x = StateVector()
@@ -220,7 +252,24 @@ public struct AttitudeFilter: Sendable {
   private mutating func watchGravity(_ frame: Matrix3, _ interval: Double) {
     guard alignment.phase == .done, block.forceCount > 0 else { return }
     let force = frame * (block.forceSum / Double(block.forceCount))
-    if alignment.isLost(force, isTrusted: sinceSaturation > 6, interval) { realign() }
+    if alignment.isLost(force, isTrusted: sinceSaturation > 6, interval) { return realign() }
+    if rest.isAtRest { isLevelKnown = true }
+    var finding = lastingForce.observe(
+      SIMD2(force.x, force.y), isLevelKnown: isLevelKnown, interval: interval)
+    if rest.isAtRest, finding == nil {
+      finding = LastingForce.atRest(SIMD2(force.x, force.y), duration: rest.duration)
+    }
+    guard let finding else { return }
+    estimate.reopenTilt(by: finding.force, accelerationVariance: finding.variance, parameters)
+  }
+
+  /// Takes what is known of the acceleration out of the block.
+  private mutating func aid(at time: Double) {
+    let known = block.forceCount > 0 ? accelerations.acceleration(at: time) : nil
+    if let known { block.subtract(known.vector, deviation: known.deviation) }
+    guard (known != nil) != isAided else { return }
+    isAided = known != nil
+    estimate.forgetMotion(parameters)
   }
 
   // MARK: Alignment
@@ -230,6 +279,7 @@ public struct AttitudeFilter: Sendable {
   private mutating func realign() {
     counters.realignments += 1
     alignment.startLeveling()
+    isLevelKnown = false
     flags.isAligning = true
     snapVariance = 0
   }
@@ -273,8 +323,9 @@ public struct AttitudeFilter: Sendable {
   /// Brings the attitudes up to date. The gyroscope's filter delays the rate; the attitude is carried forward by as
   /// much.
   @inline(__always)
-  private mutating func publish() {
-    let ahead = parameters.gyroscopeLatency ?? min(strapdown.period, 0.02)
+  private mutating func publish(at time: Double) {
+    let latency = parameters.gyroscopeLatency ?? min(strapdown.period, Self.longestLatency)
+    let ahead = latency + time - (strapdown.newestTime ?? time)
     let q = estimate.level.times(strapdown.attitude(ahead: ahead))
     let n = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
     // A comparison with NaN is false.
@@ -294,7 +345,7 @@ public struct AttitudeFilter: Sendable {
   }
 
   /// The estimates besides the attitude, with their standard deviations as the filter sees them.
-  public var state: State { estimate.state }
+  public var state: State { estimate.state(parameters) }
 
   /// rad/s, device frame: what to subtract from the gyroscope.
   public var gyroscopeBias: Vector3 { estimate.gyroscope.bias }

@@ -43,6 +43,8 @@ struct FilterBlock: Sendable {
   /// Sum of specific forces, m/s².
   var forceSum = Vector3.zero
   var forceCount = 0
+  /// Deviation of the acceleration that was known and is no longer in the forces, m/s²; nil where none was.
+  var aidDeviation: Double?
   /// s of acceleration that could not be used.
   var lostForce = 0.0
   /// Variance of velocity that saturation adds, (m/s)².
@@ -64,6 +66,8 @@ struct FilterBlock: Sendable {
   var gapVariance = 0.0
   var saturation = Matrix3.zero
   var isSaturated = false
+  /// The same, as a mean of the axes.
+  var turnVariance: Double { gapVariance + saturation.trace / 3 }
   /// s without gyroscope samples.
   var gap = 0.0
 
@@ -101,50 +105,17 @@ struct FilterBlock: Sendable {
     lagProduct += slope.dot(residual)
   }
 
+  /// Takes a known acceleration, m/s², device frame, out of the forces.
+  mutating func subtract(_ acceleration: Vector3, deviation: Double) {
+    guard duration > 0 else { return }
+    forceSum -= (Double(forceCount) / duration) * (attitude * acceleration)
+    aidDeviation = deviation
+  }
+
   /// Turns what was summed of the field with the almost inertial frame.
   mutating func turnField(by turn: Quaternion) {
     fieldSum = turn.rotate(fieldSum)
     lagSlope = turn.rotate(lagSlope)
     fieldAttitude = Matrix3(turn) * fieldAttitude
-  }
-}
-
-/// Tells rest from motion by how constant gyroscope and accelerometer are, as VQF does (Laidig and Seel 2023, section 3.4),
-/// here on blocks of samples.
-struct RestDetector: Sendable {
-  private var meanRate = Vector3.zero
-  private var meanForce = Vector3.zero
-  private var blocks = 0
-  private var duration = 0.0
-  /// This block is as constant as at rest.
-  private(set) var isStill = true
-  /// Still for long enough.
-  private(set) var isAtRest = false
-
-  /// Takes the statistics of a block.
-  mutating func process(_ block: FilterBlock, _ parameters: AttitudeFilter.Parameters) {
-    let (rate, force, interval) = (block.rate, block.force, block.duration)
-    guard force.count > 0, rate.count > 0 else {
-      isStill = false
-      return
-    }
-    let (r, f) = (rate.mean, force.mean)
-    isStill =
-      rate.deviation <= 0.5 * parameters.restRate && force.deviation <= 0.5 * parameters.restForce
-      && (blocks == 0
-        || ((r - meanRate).length <= 0.5 * parameters.restRate
-          && (f - meanForce).length <= 0.5 * parameters.restForce))
-    guard isStill else {
-      blocks = 0
-      duration = 0
-      isAtRest = false
-      return
-    }
-    blocks += 1
-    duration += interval
-    let gain = max(1 / Double(blocks), interval / (2 + interval))
-    meanRate += gain * (r - meanRate)
-    meanForce += gain * (f - meanForce)
-    isAtRest = duration >= parameters.restTime
   }
 }

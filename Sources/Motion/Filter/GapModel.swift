@@ -38,6 +38,20 @@ struct GapModel: Sendable {
 
   init() { means = InlineArray(repeating: .zero) }
 
+  /// Whether a rate is as far from the one before as rates of this motion do not come: by ten deviations of its changes, and so that
+  /// it would turn the attitude by 0.01 rad. Blows and shakes reach that too, but not for one sample alone.
+  @inline(__always)
+  func isFar(_ change: Vector3, interval: Double) -> Bool {
+    let square = interval * interval
+    return change.dot(change) * square > 1e-4 + 100 * accelerationSquare * square * square
+  }
+
+  /// A sample that was left out counts as a change, so that those of a motion made of such changes are soon far no more.
+  mutating func observeOutlier(_ change: Vector3, interval: Double) {
+    let slope = (1 / interval) * change
+    accelerationSquare += min(1, 0.5 * interval) * (slope.dot(slope) - accelerationSquare)
+  }
+
   /// An ordinary sample.
   @inline(__always)
   mutating func observe(_ rate: Vector3, change: Vector3, interval: Double) {

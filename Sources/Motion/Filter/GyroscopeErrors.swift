@@ -10,10 +10,19 @@ struct GyroscopeErrors: Sendable {
   private(set) var isContradicted = false
   /// A kept bias is in use.
   private var isExpected = false
+  /// The bias as it was last seen at rest, rad/s.
+  private var seenAtRest: Vector3?
+  private var isSeenNow = false
   /// s for which the bias has been seen at rest.
   private var restDuration = 0.0
   /// s of apparent rest with a rate that is not the bias.
   private var steadyTurn = 0.0
+
+  /// rad/s (0.3 °): apparent rest this far from a bias that was seen is a slow turn; chips move by less between two rests.
+  private static let slowestTurn = 0.3 * Double.pi / 180
+
+  /// rad/s (0.5 °), by which a bias may move between two rests: that of a usual chip does with 30 °C.
+  private static let greatestDrift = 0.5 * Double.pi / 180
 
   private static let biasStates = ErrorState.bias..<ErrorState.bias + 3
   private static let scaleStates = ErrorState.scale..<ErrorState.scale + 3
@@ -44,7 +53,7 @@ struct GyroscopeErrors: Sendable {
   }
 
   /// Forgets the values.
-  mutating func restart() { (bias, scale) = (.zero, .zero) }
+  mutating func restart() { (bias, scale, seenAtRest) = (.zero, .zero, nil) }
 
   /// Starts from a kept calibration, which counts as known to its deviation and no less than a restart may change it.
   mutating func use(
@@ -66,19 +75,22 @@ struct GyroscopeErrors: Sendable {
 
   /// At rest the gyroscope shows its bias. The variance allows for slow turns.
   ///
+  /// - Parameter meanVariance: by which the means of blocks scatter, (rad/s)².
   /// - Returns: whether a kept bias turned out to be wrong.
   mutating func measureRest(
-    _ x: inout StateVector, _ covariance: inout Covariance, mean: Vector3, _ interval: Double
+    _ x: inout StateVector, _ covariance: inout Covariance, mean: Vector3, meanVariance: Double,
+    _ interval: Double
   ) -> Bool {
     let (isCredible, isDiscarded) = judge(mean - bias, &covariance, interval)
     guard isCredible else { return isDiscarded }
     restDuration += interval
+    isSeenNow = true
     var m = InlineArray<3, Measurement>(repeating: Measurement())
     let deviation = 0.1 * Double.pi / 180
     for i in 0..<3 {
       m[i].h[ErrorState.bias + i] = 1
       m[i].z = mean[i] - bias[i]
-      m[i].variance = deviation * deviation * 0.2 / interval
+      m[i].variance = deviation * deviation * 0.2 / interval + meanVariance
     }
     covariance.update(
       &x, m,
@@ -95,7 +107,8 @@ struct GyroscopeErrors: Sendable {
     -> (isCredible: Bool, isDiscarded: Bool)
   {
     let variance = covariance[2, 2] + covariance[3, 3] + covariance[4, 4]
-    let limit = max(1 * Double.pi / 180, 6 * variance.squareRoot())
+    let least = hasSeenBias ? Self.slowestTurn : 1 * Double.pi / 180
+    let limit = max(least, 6 * variance.squareRoot())
     guard difference.length > limit else {
       steadyTurn = 0
       return (true, false)
@@ -119,6 +132,14 @@ struct GyroscopeErrors: Sendable {
     let one = Vector3(repeating: 1)
     if max(scale.max(), -scale.min()) > 6 * p.commonScalePrior { startScale(&covariance, p) }
     bias = bias.clamped(lowerBound: -0.5 * one, upperBound: 0.5 * one)
+    if isSeenNow {
+      if hasSeenBias { seenAtRest = bias }
+      isSeenNow = false
+    } else if let seenAtRest {
+      // Else forces that the motion model does not know, as those of a vehicle, would move it without end.
+      let most = Self.greatestDrift * one
+      bias = bias.clamped(lowerBound: seenAtRest - most, upperBound: seenAtRest + most)
+    }
   }
 
   /// The temperature has changed: moves the bias by as much as kept biases say that it moves. A third of a predicted
@@ -126,6 +147,7 @@ struct GyroscopeErrors: Sendable {
   mutating func follow(biasChange: Vector3, _ covariance: inout Covariance) {
     guard biasChange.isFinite, biasChange.length < 0.5 else { return }
     bias += biasChange
+    seenAtRest? += biasChange
     let deviation = 0.3 * biasChange.length
     covariance.addVariance(deviation * deviation, to: Self.biasStates)
   }

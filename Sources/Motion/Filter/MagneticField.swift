@@ -32,6 +32,8 @@ struct MagneticField: Sendable {
   private var sinceJump = 1e3
   /// What rotations have shown of the device's own magnetism.
   private var evidence: FieldEvidence
+  /// The same as a witness against the iron in use, which does not take a long rest for much experience.
+  private var witness: FieldEvidence
   /// Kept hard iron is in use and has not been contradicted.
   private var expectsIron = false
 
@@ -40,7 +42,11 @@ struct MagneticField: Sendable {
   private static let ironStates = ErrorState.hardIron..<ErrorState.hardIron + 3
   private static let lagState = ErrorState.lag..<ErrorState.lag + 1
 
-  init(_ p: AttitudeFilter.Parameters) { evidence = FieldEvidence(disturbance: p.disturbanceDeviation) }
+  init(_ p: AttitudeFilter.Parameters) {
+    evidence = FieldEvidence(disturbance: p.disturbanceDeviation)
+    witness = FieldEvidence(
+      disturbance: p.disturbanceDeviation, restSpacing: FieldEvidence.spacingAtRest)
+  }
 
   /// A sample without hard and soft iron, µT, device frame.
   @inline(__always)
@@ -61,6 +67,7 @@ struct MagneticField: Sendable {
     covariance.reset(Self.disturbanceStates, variance: squared(p.disturbanceDeviation))
     disturbance = .zero
     evidence.forgetField()
+    witness.forgetField()
     weighEvidence()
   }
 
@@ -69,6 +76,8 @@ struct MagneticField: Sendable {
     (mean, hardIron, north, lag, disturbancePower, isKnown) = (.zero, .zero, .identity, 0, 0, false)
     soft = SoftIron()
     evidence = FieldEvidence(disturbance: p.disturbanceDeviation)
+    witness = FieldEvidence(
+      disturbance: p.disturbanceDeviation, restSpacing: FieldEvidence.spacingAtRest)
   }
 
   /// Starts from a kept calibration, which counts as known to its deviation and no less than a restart may change it.
@@ -85,6 +94,7 @@ struct MagneticField: Sendable {
           ErrorState.hardIron + i..<ErrorState.hardIron + i + 1, variance: deviation * deviation)
       }
       evidence.use(iron: kept.hardIron, deviation: kept.hardIronDeviation)
+      witness.use(iron: kept.hardIron, deviation: kept.hardIronDeviation)
       let (diagonal, offDiagonal) = (kept.softIronDiagonal, kept.softIronOffDiagonal)
       if diagonal.isFinite, diagonal.length < 0.5, offDiagonal.isFinite, offDiagonal.length < 0.5,
         diagonal != .zero || offDiagonal != .zero
@@ -176,7 +186,12 @@ struct MagneticField: Sendable {
     }
     let isOpen = isSettled && max(covariance[0, 0], covariance[1, 1]) > squared(3 * Double.pi / 180)
     covariance.update(&x, m, projections, considered: !isOpen)
-    evidence.observe(measured + attitude * hardIron, attitude: attitude, interval: interval)
+    evidence.observe(
+      measured + attitude * hardIron, attitude: attitude, isStill: isStill, turnVariance: block.turnVariance,
+      interval: interval)
+    witness.observe(
+      measured + attitude * hardIron, attitude: attitude, isStill: isStill, turnVariance: block.turnVariance,
+      interval: interval)
   }
 
   @inline(__always)
@@ -209,6 +224,7 @@ struct MagneticField: Sendable {
     sinceJump = 0
     soft.forget()
     evidence.forgetIron()
+    witness.forgetIron()
     weighEvidence()
     let square = z.dot(z)
     covariance.addVariance(min(square, 100), to: Self.ironStates)
@@ -241,7 +257,8 @@ struct MagneticField: Sendable {
   }
 
   /// A disturbance that stays larger than disturbances are may be hard iron: that of a magnet which has just come, or
-  /// one that was there from the start and that the mean field has hidden so far.
+  /// one that was there from the start and that the mean field has hidden so far. It is iron only where rotations have shown
+  /// it: an uneven room makes disturbances as large.
   private mutating func measureDisturbance(
     _ covariance: inout Covariance, _ interval: Double, _ p: AttitudeFilter.Parameters
   ) {
@@ -249,15 +266,32 @@ struct MagneticField: Sendable {
     sinceJump += interval
     disturbancePower += (1 - exp(-interval / 0.5)) * (disturbance.dot(disturbance) / 3 - disturbancePower)
     isDisturbed = disturbancePower > 0.7 * usual
-    guard disturbancePower > p.ironThreshold * usual else { return }
-    if sinceJump > 10 {
-      covariance.inflate(
-        ErrorState.hardIron, by: disturbancePower, among: ErrorState.field..<ErrorState.hardIron + 3)
-    } else {
-      covariance.addVariance(disturbancePower, to: Self.ironStates)
+    guard disturbancePower > p.ironThreshold * usual, witness.contradicts(hardIron) else { return }
+    adoptEvidence(&covariance)
+  }
+
+  /// Takes field and hard iron over from the evidence, with their covariance. To open both for correction instead would let the
+  /// mean field, which is a heading, follow before the rotations that tell them apart.
+  private mutating func adoptEvidence(_ covariance: inout Covariance) {
+    (mean, hardIron) = (witness.field, witness.iron)
+    covariance.reset(Self.fieldStates, variance: 0)
+    covariance.reset(Self.ironStates, variance: 0)
+    for i in 0..<6 {
+      for j in 0..<6 {
+        covariance[Self.fieldOrIron(i), Self.fieldOrIron(j)] = witness.covariance(i, j)
+      }
     }
     disturbancePower = 0
-    discardCalibration()
+    if evidence.contradicts(hardIron) {
+      evidence.forgetIron()
+      weighEvidence()
+    }
+    if expectsIron { (expectsIron, isContradicted) = (false, true) }
+  }
+
+  /// The index of one of the evidence's states among the filter's.
+  private static func fieldOrIron(_ i: Int) -> Int {
+    i < 3 ? ErrorState.field + i : ErrorState.hardIron + i - 3
   }
 
   /// The magnetometer contradicted what was kept.
@@ -265,6 +299,7 @@ struct MagneticField: Sendable {
     guard expectsIron else { return }
     (expectsIron, isContradicted) = (false, true)
     evidence.forgetIron()
+    witness.forgetIron()
     weighEvidence()
   }
 
@@ -302,14 +337,15 @@ struct MagneticField: Sendable {
   }
 
   /// rad, one deviation; half a turn where the field is vertical.
-  func headingDeviation(_ covariance: Covariance) -> Double {
+  func headingDeviation(_ covariance: Covariance, _ p: AttitudeFilter.Parameters) -> Double {
     let square = mean.x * mean.x + mean.y * mean.y
     guard square > 1e-6 else { return .pi }
     let i = ErrorState.field
     let variance =
       mean.y * mean.y * covariance[i, i] - 2 * mean.x * mean.y * covariance[i, i + 1]
       + mean.x * mean.x * covariance[i + 1, i + 1]
-    return min(.pi, max(0, variance).squareRoot() / square)
+    return min(
+      .pi, (max(0, variance) / square + squared(p.surroundingsDeviation)).squareRoot() / square.squareRoot())
   }
 
   var isFinite: Bool { mean.isFinite && disturbance.isFinite && hardIron.isFinite && lag.isFinite }

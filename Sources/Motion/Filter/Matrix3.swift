@@ -58,6 +58,8 @@ struct Matrix3: Sendable {
     a.column2 += b.column2
   }
 
+  var trace: Double { column0.x + column1.y + column2.z }
+
   var transposed: Matrix3 { Matrix3(row(0), row(1), row(2)) }
 
   @inline(__always)

@@ -9,8 +9,21 @@ struct MotionModel: Sendable {
   /// m/s and m, level frame.
   private var velocity = SIMD2<Double>.zero
   private var position = SIMD2<Double>.zero
+  /// Low-passed horizontal force, m/s², and its mean square.
+  private var slowForce = SIMD2<Double>.zero
+  private var slowForceSquare = 0.0
+  /// s since the device was faster than a hand is; it may ride in a vehicle for as long as that is not long ago.
+  private var sinceTravel = Double.infinity
   /// Low-passed vertical excess of the specific force, m/s².
   private var verticalExcess = 0.0
+
+  /// m/s that hands and arms do not reach for half a second, and s after which the ride is taken to be over.
+  private static let handSpeed = 2.5
+  private static let travelTime = 60.0
+  /// s over which accelerations of vehicles keep their direction.
+  private static let slowTime = 5.0
+  /// s over which a bias is learned of inclination.
+  private static let biasTime = 20.0
 
   private static let velocityStates = ErrorState.velocity..<ErrorState.velocity + 2
   private static let positionStates = ErrorState.position..<ErrorState.position + 2
@@ -48,6 +61,7 @@ struct MotionModel: Sendable {
     _ interval: Double, _ p: AttitudeFilter.Parameters
   ) {
     let w = 1 / p.motionTime
+    observeTravel(force, interval)
     let (pull, spring) = (-2 * w, -w * w)
     let zx = force.x - pull * velocity.x - spring * position.x
     let zy = force.y - pull * velocity.y - spring * position.y
@@ -57,6 +71,7 @@ struct MotionModel: Sendable {
     let gain = 1 - exp(-interval / p.accelerationMemory)
     accelerationVariance += gain * (max(0, square - expected) - accelerationVariance)
     var variance = max(accelerationVariance, squared(p.accelerationFloor), 0.25 * square)
+    if let deviation = block.aidDeviation { variance = max(variance, squared(deviation)) }
     variance *= p.accelerationCorrelation * 0.05 / interval
     // A vertical mean that is not gravity says that the horizontal mean is not either.
     verticalExcess += (1 - exp(-interval / 3)) * (force.z - AttitudeFilter.gravity - verticalExcess)
@@ -81,6 +96,23 @@ struct MotionModel: Sendable {
     covariance.update(&x, m, projections)
     move(&x, &covariance, force, interval)
   }
+
+  private mutating func observeTravel(_ force: Vector3, _ interval: Double) {
+    slowForce += (1 - exp(-interval / Self.slowTime)) * (SIMD2(force.x, force.y) - slowForce)
+    let square = (slowForce * slowForce).sum()
+    slowForceSquare += (1 - exp(-interval / Self.travelTime)) * (square - slowForceSquare)
+    sinceTravel += interval
+    if (velocity * velocity).sum() > Self.handSpeed * Self.handSpeed { sinceTravel = 0 }
+  }
+
+  /// rad, one deviation, by which the inclination may be off because the device does not stay in place as the model has it: in a
+  /// vehicle lasting accelerations are taken for gravity.
+  var strayDeviation: Double {
+    sinceTravel < Self.travelTime ? slowForceSquare.squareRoot() / AttitudeFilter.gravity : 0
+  }
+
+  /// rad/s, by which the bias may be off for the same reason.
+  var strayBiasDeviation: Double { strayDeviation / Self.biasTime }
 
   /// Integrates the horizontal force.
   @inline(__always)

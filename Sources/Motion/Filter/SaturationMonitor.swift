@@ -39,6 +39,10 @@ struct SaturationMonitor: Sendable {
   private let greatestExcess: Double
   private let isConfigured: Bool
   private var limit: Vector3
+  /// By how much samples at the limit differ, relative: nothing with most sensors, 0.2 % with one make.
+  private var width = Vector3(repeating: SaturationMonitor.exactWidth)
+  /// From here on a value is at the limit.
+  private var entry: Vector3
   private var greatest = Vector3.zero
   private var previous1 = Vector3.zero
   private var previous2 = Vector3.zero
@@ -54,8 +58,16 @@ struct SaturationMonitor: Sendable {
     self.greatestExcess = greatestExcess
     isConfigured = range != nil
     limit = Vector3(repeating: range.map { $0 * 0.999 } ?? .infinity)
+    if isConfigured { width = Vector3(repeating: Self.looseWidth) }
+    entry = (Vector3(repeating: 1) - width) * limit
     axes = InlineArray(repeating: Axis())
   }
+
+  private static let exactWidth = 1e-4
+  private static let looseWidth = 0.003
+  /// How steeply, in spreads of three samples at a loose limit, the signal must have run into it. At the peak of a sine it is at
+  /// most five.
+  private static let looseSteepness = 8.0
 
   /// Takes the next sample; `time` in s, later than the last one's.
   @inline(__always)
@@ -63,7 +75,7 @@ struct SaturationMonitor: Sendable {
     let size = Vector3(abs(value.x), abs(value.y), abs(value.z))
     var outcome = Outcome()
     // Almost all samples are well inside.
-    if isActive || any(size .>= greatest) || any(size .>= 0.9999 * limit) {
+    if isActive || any(size .>= (1 - Self.looseWidth) * greatest) || any(size .>= entry) {
       outcome = examine(value, size, at: time)
     }
     previous4 = previous3
@@ -82,7 +94,7 @@ struct SaturationMonitor: Sendable {
       var axis = axes[i]
       if !isConfigured { learnLimit(i, value[i], size[i], &axis) }
       greatest[i] = max(greatest[i], size[i])
-      if size[i] >= 0.9999 * limit[i] {
+      if size[i] >= entry[i] {
         if !axis.isSaturated { enter(&axis, i, value[i]) }
         let elapsed = time - axis.entryTime
         let shape = elapsed * (1 - elapsed / axis.typicalDuration)
@@ -110,18 +122,33 @@ struct SaturationMonitor: Sendable {
     return outcome
   }
 
-  /// A limit is where three samples are equal, larger than all before, and the signal ran into them at speed.
+  /// A limit is where three samples are equal, or all but equal, larger than all before, and the signal ran into them at speed.
   @inline(__always)
   private mutating func learnLimit(_ i: Int, _ value: Double, _ size: Double, _ axis: inout Axis) {
-    if size > 1.0001 * limit[i] {
-      limit[i] = .infinity
+    if size > (1 + width[i]) * limit[i] {
+      setLimit(i, .infinity, width: Self.exactWidth)
       axis.isSaturated = false
       axis.isReturning = false
     }
-    guard size > smallestLimit, size >= greatest[i], value == previous1[i], value == previous2[i],
-      abs(previous3[i] - previous4[i]) > 0.005 * size
+    guard size > smallestLimit, size >= (1 - Self.looseWidth) * greatest[i] else { return }
+    let steepness = abs(previous3[i] - previous4[i])
+    if value == previous1[i], value == previous2[i] {
+      if size >= greatest[i], steepness > 0.005 * size { setLimit(i, size, width: Self.exactWidth) }
+      return
+    }
+    let (low, high) = (min(value, previous1[i], previous2[i]), max(value, previous1[i], previous2[i]))
+    // An exact limit repeats itself sooner or later, and is not to be mistaken for a loose one.
+    guard limit[i] == .infinity, value != previous1[i], previous1[i] != previous2[i],
+      high - low < Self.looseWidth * size,
+      steepness > Self.looseSteepness * max(high - low, 0.001 * size)
     else { return }
-    limit[i] = size
+    setLimit(i, max(abs(low), abs(high), greatest[i]), width: Self.looseWidth)
+  }
+
+  private mutating func setLimit(_ i: Int, _ value: Double, width: Double) {
+    limit[i] = value
+    self.width[i] = width
+    entry[i] = (1 - width) * value
   }
 
   private func enter(_ axis: inout Axis, _ i: Int, _ value: Double) {

@@ -7,6 +7,8 @@ struct Strapdown: Sendable {
   enum Outcome {
     /// It is the first.
     case began
+    /// It is far from the one before, and waits for the next to bear it out.
+    case doubted
     /// It comes after a gap too long to say anything about it.
     case lost
     /// - Parameter gapVariance: rad² per axis, of a gap that was bridged; nil without one.
@@ -17,9 +19,15 @@ struct Strapdown: Sendable {
   private(set) var attitude = Quaternion.identity
   /// Typical interval of the samples, s.
   private(set) var period = 0.0
+  /// s; nil before the first sample.
+  var newestTime: Double? { history.newest.time.isFinite ? history.newest.time : nil }
   /// Until then, s, the attitude is a guess: the gyroscope was saturated or silent.
   private(set) var blindUntil = -Double.infinity
   private var lastRate = Vector3.zero
+  /// A sample that waits for the next: without bias, as measured, and its time.
+  private var doubted: (rate: Vector3, measured: Vector3, time: Double)?
+  /// Samples that the next did not bear out.
+  private(set) var outliers = 0
   private var history = AttitudeHistory()
   private var gaps = GapModel()
   private var range: SaturationMonitor
@@ -34,6 +42,46 @@ struct Strapdown: Sendable {
   ///   - isStuck: whether the gyroscope repeats itself, so that it is hardly trusted.
   @inline(__always)
   mutating func integrate(
+    _ rate: Vector3, measured: Vector3, at time: Double, longestGap: Double, isStuck: Bool,
+    into block: inout FilterBlock
+  ) -> Outcome {
+    let (change, interval) = (rate - lastRate, time - history.newest.time)
+    if doubted != nil || (gaps.isFar(change, interval: interval) && interval < 2.5 * period) {
+      if !resolve(rate, change, measured: measured, at: time, longestGap: longestGap, &block) {
+        return .doubted
+      }
+    }
+    return advance(
+      rate, measured: measured, at: time, longestGap: longestGap, isStuck: isStuck, into: &block)
+  }
+
+  /// A single sample may be rubbish: 30 rad/s for one sample at 286 Hz turn the attitude by 6°. It is real when the next is nearer to
+  /// it than to the one before.
+  ///
+  /// - Returns: whether the new sample can go on.
+  private mutating func resolve(
+    _ rate: Vector3, _ change: Vector3, measured: Vector3, at time: Double, longestGap: Double,
+    _ block: inout FilterBlock
+  ) -> Bool {
+    guard let doubt = doubted else {
+      doubted = (rate, measured, time)
+      return false
+    }
+    doubted = nil
+    let further = rate - doubt.rate
+    if further.dot(further) < change.dot(change) {
+      _ = advance(
+        doubt.rate, measured: doubt.measured, at: doubt.time, longestGap: longestGap, isStuck: false,
+        into: &block)
+    } else {
+      outliers += 1
+      gaps.observeOutlier(doubt.rate - lastRate, interval: max(1e-4, doubt.time - history.newest.time))
+    }
+    return true
+  }
+
+  @inline(__always)
+  private mutating func advance(
     _ rate: Vector3, measured: Vector3, at time: Double, longestGap: Double, isStuck: Bool,
     into block: inout FilterBlock
   ) -> Outcome {
@@ -88,6 +136,7 @@ struct Strapdown: Sendable {
 
   private mutating func startOver(_ rate: Vector3, at time: Double, _ block: inout FilterBlock) -> Outcome {
     let isFirst = history.newest.time == -.infinity
+    doubted = nil
     lastRate = rate
     history.append(attitude, rate: rate, at: time)
     history.clear()
@@ -118,5 +167,6 @@ struct Strapdown: Sendable {
   /// Forgets the attitude and how rates change; what is known of the sensor is kept.
   mutating func restart() {
     (attitude, lastRate, history, gaps) = (.identity, .zero, AttitudeHistory(), GapModel())
+    doubted = nil
   }
 }

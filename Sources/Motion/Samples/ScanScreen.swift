@@ -15,10 +15,14 @@ public struct ScanDoubts: OptionSet, Hashable, Sendable {
   public static let magnetometer = ScanDoubts(rawValue: 4)
   /// The magnetometer's value is the one before, held.
   public static let heldField = ScanDoubts(rawValue: 8)
+  /// The first scan after time went back: a clock was set, or one stamp far ahead was nonsense. What was known of the device still
+  /// holds, but what was stamped is not comparable.
+  public static let timeWentBack = ScanDoubts(rawValue: 16)
 }
 
 /// The one place where scans are judged: what is not finite, out of order, beyond any sensor's range or stuck is taken
-/// out and counted. Each sensor bears witness for the others.
+/// out and counted. Each sensor bears witness for the others. Samples of a batch that share one stamp are spread over the time since
+/// the batch before.
 public struct ScanScreen: Hashable, Sendable {
   /// m/s²: shock sensors end at 500 g.
   private var accelerometer = SensorScreen(plausible: 5000)
@@ -26,6 +30,10 @@ public struct ScanScreen: Hashable, Sendable {
   private var gyroscope = SensorScreen(plausible: 200)
   /// µT: a magnet on the housing reaches 0.1 T.
   private var magnetometer = SensorScreen(plausible: 100_000)
+  /// Of the scans with each sensor as their first.
+  private var gyroscopeBatches = BatchClock()
+  private var accelerometerBatches = BatchClock()
+  private var magnetometerBatches = BatchClock()
   private var lastTurn: Timestamp?
   /// Low-passed force, over about 0.3 s.
   private var smoothForce: Vector3?
@@ -49,13 +57,8 @@ public struct ScanScreen: Hashable, Sendable {
     }
   }
 
-  /// Whether a sensor's time has gone back for good, so that everything must begin anew.
-  public var hasTimeGoneBack: Bool {
-    accelerometer.hasTimeGoneBack || gyroscope.hasTimeGoneBack || magnetometer.hasTimeGoneBack
-  }
-
   /// Forgets what time it was; the counts go on.
-  public mutating func startAnew() {
+  private mutating func startAnew() {
     accelerometer.startAnew()
     gyroscope.startAnew()
     magnetometer.startAnew()
@@ -63,8 +66,32 @@ public struct ScanScreen: Hashable, Sendable {
     (smoothForce, lastForceTime) = (nil, nil)
   }
 
-  /// Takes out of a scan what is no measurement. What is left may be empty.
+  /// Takes out of a scan what is no measurement, and stamps it with its own time where it shares a batch's. What is left may be
+  /// empty.
   public mutating func admit(_ scan: inout InertialScan) -> ScanDoubts {
+    spread(&scan)
+    let whole = scan
+    let doubts = judge(&scan)
+    guard accelerometer.hasTimeGoneBack || gyroscope.hasTimeGoneBack || magnetometer.hasTimeGoneBack else {
+      return doubts
+    }
+    startAnew()
+    scan = whole
+    return judge(&scan).union(.timeWentBack)
+  }
+
+  private mutating func spread(_ scan: inout InertialScan) {
+    if scan.contains(.gyroscope) {
+      scan.timestamp = gyroscopeBatches.time(of: scan.timestamp)
+    } else if scan.contains(.accelerometer) {
+      scan.timestamp = accelerometerBatches.time(of: scan.timestamp)
+    } else if scan.contains(.magnetometer) {
+      scan.timestamp = magnetometerBatches.time(of: scan.timestamp)
+    }
+  }
+
+  @inline(__always)
+  private mutating func judge(_ scan: inout InertialScan) -> ScanDoubts {
     let time = scan.timestamp
     var doubts: ScanDoubts = []
     if let rate = scan.rotationRate {
@@ -162,6 +189,12 @@ struct SensorScreen: Hashable, Sendable {
   private var missedChange = 0.0
   private var refusedSince: Timestamp?
   private var lastRefused: Timestamp?
+  /// Of those, in order.
+  private var refusedInOrder = 0
+  /// s, typical between samples.
+  private var period = 0.0
+  /// The last sample before the newest hole in the stamps.
+  private var holeStart: Timestamp?
 
   /// A value must stand this long (s), this often, through this much change (rad) to be called stuck.
   private static let stuckTime = 1.0
@@ -169,8 +202,9 @@ struct SensorScreen: Hashable, Sendable {
   private static let stuckChange = 0.6
   /// s for which a value must stand while others change to be doubtful.
   private static let doubtfulTime = 2.0
-  /// Seconds of samples out of order; less may be a block that came late.
-  private static let patience = 2.0
+  /// Samples out of order, in order among themselves, after which time went back. Where they would fill a hole they may be a block
+  /// that came late, and have so many seconds.
+  private static let patience = (count: 5, inHole: 2.0)
 
   init(plausible: Double) { self.plausible = plausible }
 
@@ -183,9 +217,7 @@ struct SensorScreen: Hashable, Sendable {
         return false
       }
       health.outOfOrder += 1
-      if refusedSince == nil || lastRefused.map({ timestamp <= $0 }) ?? true { refusedSince = timestamp }
-      lastRefused = timestamp
-      hasTimeGoneBack = refusedSince.map { timestamp.seconds(since: $0) >= Self.patience } ?? false
+      if timestamp < lastSeen { judgeOrder(timestamp) }
       return false
     }
     // A comparison with NaN is false.
@@ -193,8 +225,13 @@ struct SensorScreen: Hashable, Sendable {
       if value.isFinite { health.implausible += 1 } else { health.notFinite += 1 }
       return false
     }
+    if let lastSeen {
+      let interval = timestamp.seconds(since: lastSeen)
+      if period > 0, interval > 3 * period { holeStart = lastSeen }
+      period += (period > 0 ? 0.02 : 1) * (min(interval, period > 0 ? 3 * period : 1) - period)
+    }
     lastSeen = timestamp
-    refusedSince = nil
+    (refusedSince, refusedInOrder) = (nil, 0)
     if value == lastValue {
       repetitions += 1
     } else {
@@ -215,6 +252,18 @@ struct SensorScreen: Hashable, Sendable {
     if repetitions > 0 { health.repeated += 1 }
     health.lastSample = timestamp
     return true
+  }
+
+  /// A sample that is older than one before.
+  private mutating func judgeOrder(_ timestamp: Timestamp) {
+    if refusedSince == nil || lastRefused.map({ timestamp <= $0 }) ?? true {
+      (refusedSince, refusedInOrder) = (timestamp, 0)
+    }
+    refusedInOrder += 1
+    lastRefused = timestamp
+    guard let refusedSince, refusedInOrder >= Self.patience.count else { return }
+    let fillsHole = holeStart.map { refusedSince > $0 } ?? false
+    hasTimeGoneBack = !fillsHole || timestamp.seconds(since: refusedSince) >= Self.patience.inHole
   }
 
   /// Another sensor saw the device turn so that this one's direction must have changed by `angle` rad.

@@ -3,8 +3,8 @@
 usage: peers.py INPUT FOLDER PERIOD
 
 INPUT holds float64 rows: time (s), rate (rad/s), specific force (m/s²), field (µT), 1 where the field is new. Each
-algorithm's attitudes (device to east-north-up, scalar first, float64) go to FOLDER/NAME.f64; the output has one
-line "NAME,nanoseconds per sample" each. vqf has a fixed sample period, as its batch interface is made; a field that
+algorithm's attitudes (device to east-north-up, scalar first, float64) go to FOLDER/NAME.f64; where no field is new, only vqf
+runs, without a magnetometer. The output has one line "NAME,nanoseconds per sample" each. vqf has a fixed sample period, as its batch interface is made; a field that
 is not new is held for both.
 """
 
@@ -58,10 +58,16 @@ def main():
     rates, forces, fields = (np.ascontiguousarray(rows[:, k : k + 3]) for k in (1, 4, 7))
     held = np.maximum.accumulate(np.where(rows[:, 10] > 0.5, np.arange(len(rows)), 0))
     fields = np.ascontiguousarray(fields[held])
-    for name, (result, seconds) in {
-        "vqf": run_vqf(period, rates, forces, fields),
-        "imufusion": run_imufusion(times, rates, forces, fields),
-    }.items():
+    if rows[:, 10].any():
+        results = {
+            "vqf": run_vqf(period, rates, forces, fields),
+            "imufusion": run_imufusion(times, rates, forces, fields),
+        }
+    else:
+        start = time.perf_counter()
+        result = vqf.VQF(period).updateBatch(rates, forces)["quat6D"]
+        results = {"vqf": (result, time.perf_counter() - start)}
+    for name, (result, seconds) in results.items():
         np.ascontiguousarray(result, dtype=np.float64).tofile(f"{folder}/{name}.f64")
         print(f"{name},{seconds / len(rows) * 1e9:.0f}")
 

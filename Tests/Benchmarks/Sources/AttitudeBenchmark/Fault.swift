@@ -1,3 +1,4 @@
+import Foundation
 import Spatial
 
 /// What is done to a trial before it is given to the algorithms.
@@ -26,6 +27,17 @@ enum Fault: String, CaseIterable {
   case clip
   /// A hard iron of 10 µT in a random direction; errors count from 30 s after movement begins.
   case iron
+  /// A magnet of 3 to 30 µT in a random direction is brought to the device within a second, a third into the movement, and taken
+  /// away after another third.
+  case magnet
+  /// One sample of the gyroscope in 10,000 at 30 rad/s, in a random direction.
+  case glitch
+  /// The clock is set back by half a second, once, a third into the movement.
+  case stepback
+  /// Eight samples share the stamp of the last.
+  case batch
+  /// As clip, but values at the limit vary by 0.2 %.
+  case plateau
 
   func apply(to trial: inout Trial, seed: String) {
     var random = SeededRandom(trial.name + "/" + rawValue + seed)
@@ -36,7 +48,7 @@ enum Fault: String, CaseIterable {
     case .drop100: Self.drop(0.01, inBurstsOf: 100, from: &trial, &random)
     case .jitter:
       for i in 0..<trial.count {
-        trial.times[i] += Double.random(in: -0.3...0.3, using: &random) / Trial.rate
+        trial.times[i] += Double.random(in: -0.3...0.3, using: &random) / trial.rate
       }
     case .bias:
       var bias = Vector3(repeating: 3 * Double.pi / 180)
@@ -49,17 +61,38 @@ enum Fault: String, CaseIterable {
       trial.filter((0..<trial.count).map { $0 >= start })
     case .clock:
       for i in 0..<trial.count { trial.times[i] *= 1.02 }
-    case .clip:
-      let one = Vector3(repeating: 1)
-      let (rate, force) = (500 * Double.pi / 180 * one, 2 * 9.806_65 * one)
+    case .clip, .plateau:
       for i in 0..<trial.count {
-        trial.rates[i].clamp(lowerBound: -rate, upperBound: rate)
-        trial.forces[i].clamp(lowerBound: -force, upperBound: force)
+        for k in 0..<3 {
+          let width = self == .plateau ? Double.random(in: 0.999...1.001, using: &random) : 1
+          let (rate, force) = (500 * Double.pi / 180 * width, 2 * 9.806_65 * width)
+          trial.rates[i][k] = max(-rate, min(rate, trial.rates[i][k]))
+          trial.forces[i][k] = max(-force, min(force, trial.forces[i][k]))
+        }
       }
+    case .glitch:
+      for i in 0..<trial.count where Int.random(in: 0..<10_000, using: &random) == 0 {
+        trial.rates[i] = 30 * Self.direction(&random)
+      }
+    case .stepback:
+      let step = trial.movementStart + (trial.count - trial.movementStart) / 3
+      for i in step..<trial.count { trial.times[i] -= 0.5 }
+    case .batch:
+      let times = trial.times
+      for i in 0..<trial.count { trial.times[i] = times[min(trial.count - 1, i / 8 * 8 + 7)] }
     case .iron:
       let iron = 10 * Self.direction(&random)
       for i in 0..<trial.count { trial.fields[i] += iron }
-      trial.scoredFrom = trial.movementStart + Int(30 * Trial.rate)
+      trial.scoredFrom = trial.movementStart + Int(30 * trial.rate)
+    case .magnet:
+      let magnet = 3 * pow(10, Double.random(in: 0...1, using: &random)) * Self.direction(&random)
+      let start = trial.movementStart
+      let third = (trial.count - start) / 3
+      for i in (start + third)..<trial.count {
+        let come = min(1, Double(i - start - third) / trial.rate)
+        let gone = max(0, min(1, Double(i - start - 2 * third) / trial.rate))
+        trial.fields[i] += (come - gone) * magnet
+      }
     }
   }
 
@@ -70,7 +103,7 @@ enum Fault: String, CaseIterable {
     var keep = [Bool](repeating: true, count: trial.count)
     let bursts = Int((fraction * Double(trial.count) / Double(length)).rounded())
     for _ in 0..<bursts {
-      let start = Int.random(in: Int(Trial.rate)..<(trial.count - length), using: &random)
+      let start = Int.random(in: Int(trial.rate)..<(trial.count - length), using: &random)
       for i in start..<(start + length) { keep[i] = false }
     }
     trial.filter(keep)

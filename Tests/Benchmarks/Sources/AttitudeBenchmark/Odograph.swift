@@ -24,6 +24,28 @@ enum Odograph {
     return Score(estimates, trial, nanoseconds: elapsed / .nanoseconds(1) / Double(max(1, trial.count)))
   }
 
+  /// Shares of the moving samples, ten a second, whose error is inside two of the deviations that the filter states of its inclination
+  /// and of its heading.
+  static func insideTwoDeviations(_ trial: Trial) -> (inclination: Double, heading: Double) {
+    var (screen, filter) = (ScanScreen(), AttitudeFilter())
+    var (inclination, heading, count) = (0.0, 0.0, 0.0)
+    for i in 0..<trial.count {
+      var scan = InertialScan(
+        timestamp: Timestamp(seconds: trial.times[i] + 1), specificForce: trial.forces[i],
+        rotationRate: trial.rates[i], magneticField: trial.hasField[i] ? trial.fields[i] : nil)
+      let doubts = screen.admit(&scan)
+      filter.process(scan, doubts: doubts)
+      guard i % max(1, Int(trial.rate / 10)) == 0, i >= trial.scoredFrom, let reference = trial.references[i],
+        reference.isMoving, let attitude = filter.quaternion9D
+      else { continue }
+      let (state, error) = (filter.state, Score.Error(attitude, reference.attitude))
+      count += 1
+      if error.inclination <= 2 * state.inclinationDeviation { inclination += 1 }
+      if error.heading <= 2 * (state.headingDeviation ?? 0) { heading += 1 }
+    }
+    return (inclination / max(1, count), heading / max(1, count))
+  }
+
   /// Nanoseconds a scan of the whole way in a vehicle: blocks of ten scans through `MotionManager`, which screens them,
   /// puts them in order, fuses them and separates gravity.
   static func timeOfManager(_ trial: Trial) -> Double {

@@ -20,7 +20,7 @@ enum Peers {
       .appendingPathComponent("Peers/peers.py")
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["python3", script.path, input.path, folder.path, String(1 / Trial.rate)]
+    process.arguments = ["python3", script.path, input.path, folder.path, String(1 / trial.rate)]
     let output = Pipe()
     process.standardOutput = output
     try process.run()

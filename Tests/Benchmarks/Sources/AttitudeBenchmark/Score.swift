@@ -9,21 +9,32 @@ struct Score {
   /// Time for one sample of all sensors.
   var nanoseconds = 0.0
 
-  /// Scores estimates (nil counts as unknown: identity) against a trial: the error quaternion in the earth frame is
-  /// e = estimate * reference^-1; total = 2 acos|w|, heading = 2 atan|z / w|, inclination = 2 acos sqrt(w² + z²).
+  /// The error quaternion in the earth frame is e = estimate * reference^-1; total = 2 acos|w|, heading = 2 atan|z / w|,
+  /// inclination = 2 acos sqrt(w² + z²). Radians.
+  struct Error {
+    var total: Double
+    var heading: Double
+    var inclination: Double
+
+    init(_ estimate: Quaternion, _ reference: Quaternion) {
+      let e = estimate * reference.conjugate
+      let n = e.norm
+      let (w, z) = (e.w / n, e.z / n)
+      total = 2 * acos(min(1, abs(w)))
+      heading = 2 * atan(abs(z / w))
+      inclination = 2 * acos(min(1, (w * w + z * z).squareRoot()))
+    }
+  }
+
+  /// Scores estimates (nil counts as unknown: identity) against a trial.
   init(_ estimates: [Quaternion?], _ trial: Trial, nanoseconds: Double) {
     var count = 0.0
     for i in trial.scoredFrom..<trial.count {
       guard let reference = trial.references[i], reference.isMoving else { continue }
-      let e = (estimates[i] ?? .identity) * reference.attitude.conjugate
-      let n = e.norm
-      let (w, z) = (e.w / n, e.z / n)
-      let total = 2 * acos(min(1, abs(w)))
-      let heading = 2 * atan(abs(z / w))
-      let inclination = 2 * acos(min(1, (w * w + z * z).squareRoot()))
-      self.total += total * total
-      self.heading += heading * heading
-      self.inclination += inclination * inclination
+      let error = Error(estimates[i] ?? .identity, reference.attitude)
+      total += error.total * error.total
+      heading += error.heading * error.heading
+      inclination += error.inclination * error.inclination
       count += 1
     }
     let degrees = 180 / Double.pi

@@ -24,8 +24,8 @@ struct Trial {
   /// The sample from which errors count.
   var scoredFrom = 0
 
-  /// Hz, of all BROAD recordings.
-  static let rate = 2000.0 / 7
+  /// Hz; that of all BROAD recordings until it is decimated.
+  private(set) var rate = 2000.0 / 7
 
   /// Reads 14 little-endian float32 per sample: acceleration, rate, field, reference quaternion, movement flag.
   init(contentsOf url: URL) throws {
@@ -40,7 +40,7 @@ struct Trial {
           return Double(Float(bitPattern: UInt32(littleEndian: bits)))
         }
         func vector(_ k: Int) -> Vector3 { Vector3(value(k), value(k + 1), value(k + 2)) }
-        times.append(Double(i) / Self.rate)
+        times.append(Double(i) / rate)
         forces.append(vector(0))
         rates.append(vector(3))
         fields.append(vector(6))
@@ -64,6 +64,12 @@ struct Trial {
 
   /// The first sample with the movement flag, 0 when there is none.
   var movementStart: Int { references.firstIndex { $0?.isMoving ?? false } ?? 0 }
+
+  /// Keeps one sample of so many, as a sensor read more slowly does.
+  mutating func decimate(by factor: Int) {
+    filter((0..<count).map { $0 % factor == 0 })
+    rate /= Double(factor)
+  }
 
   /// Only the samples of which `keep` says true.
   mutating func filter(_ keep: [Bool]) {

@@ -1,6 +1,7 @@
 import Foundation
 
-// attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--peers] [--manager] [--rounds N]
+// attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--every N] [--peers] [--manager]
+//   [--deviations] [--rounds N]
 
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data((message + "\n").utf8))
@@ -8,7 +9,8 @@ func fail(_ message: String) -> Never {
 }
 
 let usage = """
-  usage: attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--peers] [--manager] [--rounds N]
+  usage: attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--every N] [--peers] [--manager] [--deviations]
+         [--rounds N]
   faults: \(Fault.allCases.map(\.rawValue).joined(separator: " "))
   """
 
@@ -16,7 +18,11 @@ var folder: String?
 var faults = [Fault.none]
 var withPeers = false
 var withManager = false
+// Instead of errors, the shares inside two of the stated deviations.
+var withDeviations = false
 var seed = ""
+// One sample of so many is kept.
+var every = 1
 // Programs take turns, and of each the quickest round counts: the machine's clock rate changes by half from second to
 // second.
 var rounds = 1
@@ -25,9 +31,13 @@ while let argument = arguments.popFirst() {
   switch argument {
   case "--peers": withPeers = true
   case "--manager": withManager = true
+  case "--deviations": withDeviations = true
   case "--seed":
     guard let text = arguments.popFirst() else { fail(usage) }
     seed = text
+  case "--every":
+    guard let count = arguments.popFirst().flatMap({ Int($0) }), count > 0 else { fail(usage) }
+    every = count
   case "--rounds":
     guard let count = arguments.popFirst().flatMap({ Int($0) }), count > 0 else { fail(usage) }
     rounds = count
@@ -50,6 +60,25 @@ guard let folder else { fail(usage) }
 do {
   let trials = try Trial.all(in: folder)
   guard !trials.isEmpty else { fail("no .f32 trials in \(folder)") }
+  if withDeviations {
+    print("trial,fault,inclination_inside,heading_inside")
+    for fault in faults {
+      var (inclination, heading) = (0.0, 0.0)
+      for original in trials {
+        var trial = original
+        if every > 1 { trial.decimate(by: every) }
+        fault.apply(to: &trial, seed: seed)
+        let inside = Odograph.insideTwoDeviations(trial)
+        inclination += inside.inclination / Double(trials.count)
+        heading += inside.heading / Double(trials.count)
+        print(
+          String(
+            format: "%@,%@,%.3f,%.3f", trial.name, fault.rawValue, inside.inclination, inside.heading))
+      }
+      print(String(format: "mean,%@,%.3f,%.3f", fault.rawValue, inclination, heading))
+    }
+    exit(0)
+  }
   print("trial,fault,algorithm,total_deg,heading_deg,inclination_deg,ns_per_sample")
   for fault in faults {
     var scores: [(algorithm: String, scores: [Score])] = []
@@ -63,6 +92,7 @@ do {
     }
     for original in trials {
       var trial = original
+      if every > 1 { trial.decimate(by: every) }
       fault.apply(to: &trial, seed: seed)
       var results: [(algorithm: String, score: Score)] = []
       for _ in 0..<rounds {

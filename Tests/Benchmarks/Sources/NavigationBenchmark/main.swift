@@ -1,7 +1,7 @@
 import Foundation
 
 // navigation-benchmark DATA [--speed] [--smooth] [--mount random:SEED] [--offset MS] [--bias DEGREES] [--rate HZ]
-//   [--each] [--faults SEEDS] [--attitude SEEDS]
+//   [--each] [--faults SEEDS] [--attitude SEEDS] [--tilt]
 
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data((message + "\n").utf8))
@@ -10,7 +10,7 @@ func fail(_ message: String) -> Never {
 
 let usage = """
   usage: navigation-benchmark DATA [--speed] [--smooth] [--mount random:SEED] [--offset MS] [--bias DEGREES]
-         [--rate HZ] [--each] [--faults SEEDS] [--attitude SEEDS]
+         [--rate HZ] [--each] [--faults SEEDS] [--attitude SEEDS] [--tilt]
   DATA is a folder with imu.csv and gnss.csv, and truth.csv and speed.csv if there are, or a folder of such folders.
     t,ax,ay,az,gx,gy,gz                                 imu*.csv: s, m/s², rad/s, each file a drive of its own
     t,lat,lon,height,fix,sats,sdn,sde,sdu,vn,ve,vu      gnss.csv: degrees, m, m/s
@@ -27,12 +27,15 @@ let usage = """
               and how long the filter took driving for standing, in place of the table of outages
   --attitude  print tilt, heading and, from so many random mountings, the mounting after five minutes of driving, in place
               of the table of outages
+  --tilt      print the tilt while driving by navigation, by the attitude filter with and without its acceleration, and by VQF,
+              in place of the table of outages
   """
 
 var folder: String?
 var usesSpeed = false
 var smooth = false
 var each = false
+var tilt = false
 var seed: UInt64?
 var (faults, attitudes) = (Int?.none, Int?.none)
 var (offset, bias, rate) = (0.0, 0.0, Double.infinity)
@@ -57,6 +60,7 @@ while let argument = arguments.popFirst() {
   case "--speed": usesSpeed = true
   case "--smooth": smooth = true
   case "--each": each = true
+  case "--tilt": tilt = true
   case "--mount":
     guard let text = arguments.popFirst(), text.hasPrefix("random:"), let value = UInt64(text.dropFirst(7))
     else {
@@ -80,10 +84,11 @@ do {
   guard !recordings.isEmpty else {
     fail("no drives in \(folder): a drive is a folder with imu.csv and gnss.csv")
   }
-  if faults != nil || attitudes != nil {
+  if faults != nil || attitudes != nil || tilt {
     let chosen = recordings.filter { !usesSpeed || !$0.speeds.isEmpty }
     if let faults { Faults.print(chosen, seeds: faults, usesSpeed: usesSpeed) }
     if let attitudes { Accuracy.print(chosen, seeds: attitudes, usesSpeed: usesSpeed) }
+    if tilt { try Tilt.print(chosen, usesSpeed: usesSpeed) }
     exit(0)
   }
   print(Outages.header)

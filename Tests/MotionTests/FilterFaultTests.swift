@@ -1,0 +1,167 @@
+import Motion
+import Spatial
+import TestSupport
+import Testing
+
+/// What sensors and their drivers do wrong, each time against the same motion without it. In comments: what the error was before.
+@Suite struct FilterFaultTests {
+  private static let seeds: [UInt64] = [1, 2, 3]
+
+  private static func error(_ samples: [FilterSimulation.Sample], from: Double = 0) -> Double {
+    var filter = ScreenedFilter()
+    return FilterAccuracyTests.error(&filter, samples, from: from)
+  }
+
+  /// One sample in 2,000 at 30 rad/s (before: 100° and more).
+  @Test(arguments: seeds) func singleSamplesOfRubbishAreLeftOut(seed: UInt64) {
+    var random = SplitMix(seed: seed)
+    var samples = FilterSimulation(seed: seed).samples(60)
+    var count = 0
+    for i in samples.indices where Int.random(in: 0..<2000, using: &random) == 0 {
+      samples[i].rate = Vector3(30, -20, 25)
+      count += 1
+    }
+    var filter = ScreenedFilter()
+    #expect(FilterAccuracyTests.error(&filter, samples) < 1.5, "seed \(seed)")
+    #expect(count > 2 && filter.counters.outliers == count, "seed \(seed)")
+  }
+
+  /// A blow is no rubbish: its second sample bears the first out.
+  @Test func aBlowIsIntegrated() {
+    var filter = ScreenedFilter()
+    func run(_ rates: [Double], from: Int) {
+      for (i, rate) in rates.enumerated() {
+        let time = Timestamp(nanoseconds: Int64(from + i) * 5_000_000)
+        filter.update(gyroscope: Vector3(0, 0, rate), at: time)
+        filter.update(accelerometer: Vector3(0, 0, 9.81), at: time)
+      }
+    }
+    run(Array(repeating: 0, count: 200), from: 0)
+    let before = filter.quaternion6D
+    run([20, 20, 20, 20, 0, 0, 0, 0], from: 200)
+    let turned = (filter.quaternion6D * before.conjugate).angle
+    #expect(abs(turned - 20 * 4 * 0.005) < 0.01)
+    #expect(filter.counters.outliers == 0)
+  }
+
+  /// A clock set back by half a second (before: 22°).
+  @Test(arguments: seeds) func aClockThatIsSetBackCostsNothing(seed: UInt64) {
+    var samples = FilterSimulation(seed: seed).samples(60)
+    for i in (samples.count / 2)..<samples.count {
+      samples[i].time = samples[i].time.advanced(bySeconds: -0.5)
+    }
+    #expect(Self.error(samples) < 1.5, "seed \(seed)")
+  }
+
+  /// Eight samples with the stamp of the last (before: seven of them refused, up to five times the error).
+  @Test(arguments: seeds) func samplesWithOneStampAreSpread(seed: UInt64) {
+    var samples = FilterSimulation(seed: seed).samples(60)
+    let times = samples.map(\.time)
+    for i in samples.indices { samples[i].time = times[min(samples.count - 1, i / 8 * 8 + 7)] }
+    var filter = ScreenedFilter()
+    #expect(FilterAccuracyTests.error(&filter, samples) < 1.5, "seed \(seed)")
+    #expect(filter.count(\.outOfOrder) < 3 * 3 * 8, "seed \(seed)")
+  }
+
+  /// Values at the limit of the range vary by 0.2 % (before: never recognized).
+  @Test(arguments: seeds) func anUnevenLimitIsRecognized(seed: UInt64) {
+    var random = SplitMix(seed: seed)
+    var simulation = FilterSimulation(seed: seed)
+    simulation.rotation = 3
+    var samples = simulation.samples(60)
+    var clipped = 0
+    for i in samples.indices {
+      for axis in 0..<3 where abs(samples[i].rate[axis]) > 7 {
+        samples[i].rate[axis] =
+          (samples[i].rate[axis] > 0 ? 7 : -7) * Double.random(in: 0.999...1.001, using: &random)
+        clipped += 1
+      }
+    }
+    #expect(clipped > 200)
+    var filter = ScreenedFilter()
+    #expect(FilterAccuracyTests.error(&filter, samples) < 8, "seed \(seed)")
+    #expect(filter.counters.saturated > clipped / 2, "seed \(seed)")
+  }
+
+  /// Fast rotation within the range is not taken for its end.
+  @Test(arguments: seeds) func peaksAreNoLimits(seed: UInt64) {
+    var simulation = FilterSimulation(seed: seed)
+    simulation.rotation = 3
+    var filter = ScreenedFilter()
+    _ = FilterAccuracyTests.error(&filter, simulation.samples(60))
+    #expect(filter.counters.saturated == 0, "seed \(seed)")
+  }
+
+  /// A gyroscope read slowly is not filtered more slowly: the attitude is carried forward by 5 ms (before: by the period, 25 ms).
+  @Test func theLatencyDoesNotGrowWithThePeriod() {
+    var filter = ScreenedFilter()
+    var rate = 0.0
+    for i in 0..<80 {
+      let time = Timestamp(nanoseconds: Int64(i) * 25_000_000)
+      rate = 2 + FilterSimulation.sine(6 * 0.025 * Double(i))
+      filter.update(gyroscope: Vector3(0, 0, rate), at: time)
+      filter.update(accelerometer: Vector3(0, 0, 9.81), at: time)
+    }
+    // A last sample of half the rate tells how far the attitude is carried.
+    let before = filter.quaternion6D
+    filter.update(gyroscope: Vector3(0, 0, rate / 2), at: Timestamp(nanoseconds: 80 * 25_000_000))
+    let turned = (filter.quaternion6D * before.conjugate).angle
+    #expect(abs(turned - rate * (0.75 * 0.025 - 0.5 * 0.005)) < 0.003)
+  }
+
+  // MARK: Magnets
+
+  /// A magnet that is brought and taken away (before: up to 20° for a minute and more).
+  @Test(arguments: seeds) func aMagnetThatComesAndGoes(seed: UInt64) {
+    var samples = FilterSimulation(seed: seed).samples(120)
+    for i in samples.indices {
+      let t = Double(i) / 200
+      let part = max(0, min(1, t - 40)) - max(0, min(1, t - 80))
+      samples[i].field += part * Vector3(3, -4, 6)
+    }
+    #expect(Self.error(samples, from: 60) < 3, "seed \(seed)")
+  }
+
+  /// An uneven room is no iron: its field differs by 1.2 µT from place to place (before: 0.9 to 1.3 µT of iron imagined).
+  @Test(arguments: seeds) func anUnevenRoomIsNoIron(seed: UInt64) {
+    var random = SplitMix(seed: seed)
+    var samples = FilterSimulation(seed: seed).samples(60)
+    var room = Vector3.zero
+    for i in samples.indices {
+      let keep = samples[i].isMoving ? 1 - 1.0 / 200 : 1
+      let step = samples[i].isMoving || i == 0 ? (1 - keep * keep).squareRoot() : 0
+      for axis in 0..<3 {
+        room[axis] =
+          keep * room[axis] + (i == 0 ? 1 : step) * 1.2 * (Double.random(in: -1.73...1.73, using: &random))
+      }
+      samples[i].field += samples[i].truth.conjugate.rotate(room)
+    }
+    var filter = ScreenedFilter()
+    _ = FilterAccuracyTests.error(&filter, samples)
+    #expect(filter.state.hardIron.length < 0.6, "seed \(seed)")
+  }
+
+  // MARK: Stated deviations
+
+  @Test(arguments: seeds) func errorsAreInsideTwoStatedDeviations(seed: UInt64) {
+    var filter = ScreenedFilter()
+    var (inclination, heading, bias, count) = (0.0, 0.0, 0.0, 0.0)
+    let simulation = FilterSimulation(seed: seed)
+    for (i, sample) in simulation.samples(60).enumerated() {
+      filter.update(gyroscope: sample.rate, at: sample.time)
+      filter.update(accelerometer: sample.force, at: sample.time)
+      filter.update(magnetometer: sample.field, at: sample.time)
+      guard i % 20 == 0, sample.isMoving, let attitude = filter.quaternion9D else { continue }
+      let (state, e) = (filter.state, attitude * sample.truth.conjugate)
+      let tilt = 2 * (e.x * e.x + e.y * e.y).squareRoot()
+      count += 1
+      if tilt <= 2 * state.inclinationDeviation { inclination += 1 }
+      if 2 * abs(e.z) <= 2 * (state.headingDeviation ?? 0) { heading += 1 }
+      let off = state.gyroscopeBias - simulation.gyroscopeBias
+      if off.length <= 2 * state.gyroscopeBiasDeviation.length { bias += 1 }
+    }
+    #expect(inclination / count >= 0.93, "seed \(seed)")
+    #expect(heading / count >= 0.93, "seed \(seed)")
+    #expect(bias / count >= 0.93, "seed \(seed)")
+  }
+}

@@ -1,0 +1,183 @@
+import Motion
+import Sensors
+import Spatial
+import TestSupport
+import Testing
+
+/// The vertical where the motion model of a hand does not hold: unseen turns, engines, vehicles.
+@Suite struct FilterTiltTests {
+  private static let seeds: [UInt64] = [1, 2, 3]
+
+  /// A vehicle on a plane, at 100 Hz without a magnetometer: accelerations along its y axis by time.
+  private struct Drive {
+    var noise = 0.05
+    var vibration = 0.0
+    /// rad/s
+    var bias = Vector3(0.004, -0.003, 0.002)
+    var filter = ScreenedFilter()
+    private(set) var time = 0.0
+    private var angle = 0.0
+    private var random: SplitMix
+
+    init(seed: UInt64) { random = SplitMix(seed: seed) }
+
+    mutating func normal(_ deviation: Double) -> Vector3 {
+      func one(_ random: inout SplitMix) -> Double {
+        (0..<12).reduce(-6) { sum, _ in sum + Double.random(in: 0..<1, using: &random) }
+      }
+      return deviation * Vector3(one(&random), one(&random), one(&random))
+    }
+
+    /// - Parameters:
+    ///   - acceleration: m/s² forward, by s since the start.
+    ///   - turn: rad/s to the left.
+    ///   - deviation: of the acceleration that the filter is told, m/s²; nil tells it none.
+    mutating func go(
+      _ seconds: Double, turn: Double = 0, tilt: Quaternion = .identity, aided deviation: Double? = nil,
+      _ acceleration: (Double) -> Double = { _ in 0 }
+    ) {
+      for _ in 0..<Int(seconds * 100) {
+        time += 0.01
+        angle += 0.01 * turn
+        let stamp = Timestamp(seconds: 10 + time)
+        let forward = Vector3(0, acceleration(time), 0)
+        let shake = vibration * FilterSimulation.sine(2 * .pi * 23.7 * time)
+        filter.process(
+          .init(
+            timestamp: stamp,
+            specificForce: tilt.conjugate.rotate(forward + Vector3(0, 0, 9.806_65)) + normal(noise),
+            rotationRate: tilt.conjugate.rotate(Vector3(0, 0, turn)) + bias + normal(0.002)
+              + Vector3(shake, 0.5 * shake, 0.3 * shake)))
+        if let deviation {
+          filter.process(
+            KnownAcceleration(timestamp: stamp, deviceFrame: forward, deviation: deviation))
+        }
+      }
+    }
+
+    /// Degrees between up as the filter has it and as it is.
+    func tiltError(_ tilt: Quaternion = .identity) -> Double {
+      let up = Vector3(0, 0, 1)
+      return Quaternion.shortest(
+        from: filter.quaternion6D.conjugate.rotate(up), to: tilt.conjugate.rotate(up)
+      ).angle * 180 / .pi
+    }
+
+    var biasError: Double { (filter.gyroscopeBias - bias).length * 180 / .pi }
+  }
+
+  /// 30° that no sensor saw are found at rest within 10 s (before: 25 to 30° were left after 30 s).
+  @Test(arguments: seeds, [0.0, 0.05]) func anUnseenTiltIsFoundAtRest(seed: UInt64, vibration: Double) {
+    var drive = Drive(seed: seed)
+    drive.vibration = vibration
+    drive.go(30)
+    #expect(drive.tiltError() < 1)
+    let tilt = Quaternion(angle: .pi / 6, axis: Vector3(0.8, 0.6, 0))
+    drive.go(10, tilt: tilt)
+    #expect(drive.tiltError(tilt) < 1, "seed \(seed)")
+  }
+
+  /// A train that gains speed as smoothly as if it stood is not taken for a tilt at once.
+  @Test func aSmoothTrainIsNoTilt() {
+    var drive = Drive(seed: 4)
+    drive.go(60)
+    drive.go(10) { _ in 1.2 }
+    #expect(drive.tiltError() < 3)
+  }
+
+  /// An engine that makes the samples of a block scatter by 2.2 °/s (before: never rest).
+  @Test(arguments: seeds) func anIdlingEngineIsRest(seed: UInt64) {
+    var drive = Drive(seed: seed)
+    drive.vibration = 2.2 * 1.414 * .pi / 180
+    drive.noise = 0.12
+    drive.go(36)
+    #expect(drive.filter.flags.isAtRest, "seed \(seed)")
+    #expect(drive.biasError < 0.1, "seed \(seed)")
+  }
+
+  /// On the road the engine runs too: a slow bend is not taken for bias.
+  @Test(arguments: seeds) func aSlowBendIsNoBias(seed: UInt64) {
+    var drive = Drive(seed: seed)
+    drive.vibration = 2.2 * 1.414 * .pi / 180
+    drive.go(36)
+    // The road makes the means of blocks scatter by 0.2 m/s²: one sine in 0.7 s does.
+    drive.go(40, turn: 0.8 * .pi / 180) { 0.3 * FilterSimulation.sine(9 * $0) }
+    #expect(!drive.filter.flags.isAtRest, "seed \(seed)")
+    #expect(drive.biasError < 0.15, "seed \(seed)")
+  }
+
+  /// Nor a turntable that turns slowly for twenty seconds, once the bias has been seen.
+  @Test(arguments: seeds) func aSlowTurnIsNoBias(seed: UInt64) {
+    var drive = Drive(seed: seed)
+    drive.go(20)
+    drive.go(20, turn: 0.7 * .pi / 180)
+    #expect(drive.biasError < 0.15, "seed \(seed)")
+  }
+
+  /// Ten minutes of a drive without a stop do not move the bias without end (before: by up to 3.3 °/s on a real drive).
+  @Test(arguments: seeds) func theBiasDoesNotRunAway(seed: UInt64) {
+    var drive = Drive(seed: seed)
+    drive.go(20)
+    drive.noise = 0.3
+    drive.go(600, turn: 0.05) { 2 * FilterSimulation.sine(0.2 * $0) + FilterSimulation.sine(0.031 * $0) }
+    #expect(drive.biasError < 0.9, "seed \(seed)")
+    #expect(drive.biasError < 2 * drive.filter.state.gyroscopeBiasDeviation.length * 180 / .pi + 0.6)
+  }
+
+  /// A start while the vehicle gains speed: what lasts reopens the tilt.
+  @Test(arguments: seeds) func aStartWhileDrivingIsPutRight(seed: UInt64) {
+    var drive = Drive(seed: seed)
+    drive.noise = 0.3
+    drive.go(8) { _ in 2 }
+    #expect(drive.tiltError() > 5)
+    drive.go(25)
+    #expect(drive.tiltError() < 2, "seed \(seed)")
+  }
+
+  // MARK: Known accelerations
+
+  @Test(arguments: seeds) func aKnownAccelerationIsNotTakenForGravity(seed: UInt64) {
+    func run(aided: Bool) -> Double {
+      var drive = Drive(seed: seed)
+      drive.go(10)
+      drive.noise = 0.3
+      var worst = 0.0
+      for _ in 0..<60 {
+        drive.go(2, turn: 0.02, aided: aided ? 0.05 : nil) { 2 * FilterSimulation.sine(0.25 * $0) }
+        worst = max(worst, drive.tiltError())
+      }
+      return worst
+    }
+    #expect(run(aided: true) < 0.7, "seed \(seed)")
+    #expect(run(aided: false) > 2, "seed \(seed)")
+  }
+
+  /// It holds for half a second, and one that is no number or old is left out.
+  @Test func aKnownAccelerationEnds() {
+    var drive = Drive(seed: 5)
+    drive.go(10)
+    func tell(_ vector: Vector3, after seconds: Double = 0, deviation: Double = 0.05) {
+      drive.filter.process(
+        KnownAcceleration(
+          timestamp: Timestamp(seconds: 10 + drive.time + seconds), deviceFrame: vector, deviation: deviation)
+      )
+    }
+    tell(Vector3(0, .nan, 0))
+    tell(Vector3(0, 5, 0), deviation: .infinity)
+    tell(Vector3(0, 5, 0), after: -30)
+    drive.go(5)
+    #expect(drive.tiltError() < 0.5)
+    // Wrong, and never followed by another: it does no harm for long.
+    tell(Vector3(0, 5, 0))
+    drive.go(20)
+    #expect(drive.tiltError() < 1)
+  }
+
+  @Test func aKnownAccelerationInTheEarthFrameIsTurned() {
+    let attitude = Quaternion(angle: 1, axis: Vector3(0, 0, 1))
+    let known = KnownAcceleration(
+      timestamp: Timestamp(seconds: 1), eastNorthUp: Vector3(1, 2, 3), attitude: attitude, deviation: 0.1)
+    #expect((attitude.rotate(known.vector) - Vector3(1, 2, 3)).length < 1e-12)
+    #expect(known.deviation == 0.1)
+  }
+}
