@@ -148,12 +148,11 @@ set +m
 step "integration tests"
 run_tests integration debug --filter '^IntegrationTests\.' --skip "$(suites SensorRigTests "${longest[@]}")" ||
   failed=1
+step "sensor rig"
+run_tests rig debug --filter SensorRigTests || failed=1
 wait "$beside" || failed=1
 beside=
 cat "$results/beside"
-
-step "sensor rig"
-run_tests rig debug --filter SensorRigTests || failed=1
 
 if [ -n "$full" ]; then
   step "installation"
