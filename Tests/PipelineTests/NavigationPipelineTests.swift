@@ -154,6 +154,37 @@ import Testing
     #expect(altitudes.count > 40 && altitudes.allSatisfy { abs($0 - SyntheticDrive.altitude) < 5 })
   }
 
+  /// On a loaded machine reports come up to half a second late, each by another time. They say themselves of when they are.
+  @Test func reportsThatComeLateDoNotMoveTheVehicle() throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive(length: 200).samples(&generator)
+    // A recording's time is the receiver's, whenever it comes.
+    var pipeline = try pipeline("input.mode=hardware")
+    var messages: [VehicleMessage] = []
+    var onTheWay: [PositionFix] = []
+    var block: [InertialScan] = []
+    for sample in samples {
+      let time = sample.truth.time
+      if var fix = sample.fix, time == time.rounded() {
+        fix.time = Self.start.advanced(bySeconds: time)
+        fix.timestamp = fix.timestamp.advanced(bySeconds: 0.05 + 0.5 * generator.nextUniform())
+        onTheWay.append(fix)
+      }
+      while let first = onTheWay.first, first.timestamp <= sample.scan.timestamp {
+        onTheWay.removeFirst()
+        pipeline.process(.position([first])) { messages.append($0) }
+      }
+      block.append(sample.scan)
+      guard block.count == 25 else { continue }
+      pipeline.process(.inertial(block)) { messages.append($0) }
+      block.removeAll()
+    }
+    let fused = locations(messages).filter { $0.location.positionSource == .fused }
+    #expect(fused.count > 80)
+    let errors = fused.dropFirst(20).map { error($0, samples) }
+    #expect(errors.allSatisfy { $0 < 2 }, "\(errors)")
+  }
+
   /// Without a magnetometer, heading and attitude against north are there once the vehicle is aligned, and services say so.
   @Test func sixAxesHaveAHeading() throws {
     var generator = SeededGenerator.announced()
