@@ -9,15 +9,27 @@ final class NavigatedVehicle {
   private let rig: RigFixture
   private let broker: BrokerFixture
   private let directory: TemporaryDirectory
+  /// In memory: what must survive a kill is kept there each second, beside the control socket.
+  private let memory = "/dev/shm/odograph-rig-\(UUID().uuidString)"
 
   init() throws {
     directory = try TemporaryDirectory()
+    try FileManager.default.createDirectory(atPath: memory, withIntermediateDirectories: false)
     rig = try RigFixture(create: "sensors=accel,gyro", lifetime: 7200)
     broker = try BrokerFixture()
   }
 
+  deinit {
+    do {
+      try FileManager.default.removeItem(atPath: memory)
+    } catch {
+      print("\(memory) was not removed: \(error)")
+    }
+  }
+
   /// Drives; nothing here waits for a speed of the machine but the recording itself, which plays in real time.
-  func drive(_ drive: PlayedDrive, tunnels: [Range<Int>]) async throws -> NavigationRun {
+  /// - Parameter killed: the second at which the agent is killed (SIGKILL) and started again; nil for a quiet life.
+  func drive(_ drive: PlayedDrive, tunnels: [Range<Int>], killed: Int? = nil) async throws -> NavigationRun {
     let receiver = try LiveReceiver(at: drive.epochs[0], language: .ubx)
     defer { receiver.stop() }
     // Before the recording there is nothing to hear: the device lies otherwise there.
@@ -36,8 +48,12 @@ final class NavigatedVehicle {
     receiver.play(drive.epochs(tunnels: tunnels), from: second)
     try rig.play(drive.csv, at: Double(second))
     try await Self.sleep(until: Double(second))
-    let agent = try ChildProcess(
-      BuiltProduct.path("odographd"), ["run"] + settings(receiver).flatMap { ["--set", $0] })
+    var agent = try start(receiver)
+    if let killed {
+      try await Self.sleep(until: Double(second + killed))
+      agent.kill()
+      agent = try start(receiver)
+    }
     try await Self.sleep(until: Double(second) + drive.duration)
     guard agent.terminate() == 0 else {
       throw NavigatedVehicleError(text: "odographd did not end as it should: \(agent.output)")
@@ -53,12 +69,18 @@ final class NavigatedVehicle {
       drive: drive, tunnels: tunnels, start: Double(second), messages: try messages(), log: agent.output)
   }
 
+  private func start(_ receiver: LiveReceiver) throws -> ChildProcess {
+    try ChildProcess(
+      BuiltProduct.path("odographd"), ["run"] + settings(receiver).flatMap { ["--set", $0] })
+  }
+
   private func settings(_ receiver: LiveReceiver) -> [String] {
     [
       "vehicle.id=rig", "iio.contexts=\(rig.uri)", "iio.barometer=off", "iio.magnetometer=off",
       "location.reporting=distance", "location.pauses_automatically=false", "attitude.enabled=true",
       "status.interval=10", "gpsd.port=\(receiver.port)", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)",
       "mqtt.link=always", "store.path=\(directory.file("outbox.sqlite"))",
+      "control.socket=\(memory)/control.socket",
     ]
   }
 

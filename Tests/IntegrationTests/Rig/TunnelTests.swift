@@ -35,6 +35,20 @@ extension SensorRigTests {
     Self.expectNavigation(try await NavigatedVehicle().drive(drive, tunnels: Self.tunnels))
   }
 
+  /// What the agent knew is there again after a kill in the middle of a tunnel, and it goes on without a receiver.
+  @Test(.timeLimit(.minutes(15)), .needs(.gpsd))
+  func aDriveWithTheAgentKilledInATunnel() async throws {
+    let tunnels = Shared.isFullRun ? Self.tunnels : [85..<115]
+    let killed = Shared.isFullRun ? 275 : 92
+    let run = try await NavigatedVehicle().drive(
+      .synthetic(seconds: Self.seconds + 10), tunnels: tunnels, killed: killed)
+    Self.expectNavigation(run)
+    let tunnel = try #require(tunnels.first { $0.contains(killed) })
+    #expect(
+      run.inside(tunnel).contains { $0.time > Double(killed) + 1 && $0.source == .inertial },
+      "\(run)\n\(run.log)")
+  }
+
   /// What was told in the tunnels holds, each is corrected once it is over, and the way out of it is no jump.
   private static func expectNavigation(_ run: NavigationRun) {
     print("tunnels in the rig, \(run)")
