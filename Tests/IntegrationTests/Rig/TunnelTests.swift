@@ -7,21 +7,24 @@ import Testing
 /// Drives through tunnels: recorded sensors through the guest's kernel, positions through a real gpsd, the agent beside the
 /// sensors, a real broker. How the device lies in the vehicle is not known to the agent.
 ///
-/// One short tunnel by default, two minutes for each drive. `ODOGRAPH_FULL=1 swift test --filter SensorRigTests/aDrive`, or
-/// Deploy/test.sh --full, drives for nine minutes each through three: half a minute, a minute, and half a minute again.
+/// By default one drive of two minutes with one short tunnel, in which the agent is killed.
+/// `ODOGRAPH_FULL=1 swift test --filter SensorRigTests/aDrive`, or Deploy/test.sh --full, drives for eight minutes each through
+/// three: half a minute, a minute, and half a minute again.
 extension SensorRigTests {
   private static var tunnels: [Range<Int>] {
     Shared.isFullRun ? [150..<180, 250..<310, 400..<430] : [85..<105]
   }
   private static var seconds: Double { Shared.isFullRun ? 480 : 130 }
 
-  @Test(.timeLimit(.minutes(15)), .needs(.gpsd))
+  @Test(.timeLimit(.minutes(15)), .needs(.gpsd), .enabled(if: Shared.isFullRun))
   func aDriveOfOurOwnThroughTunnels() async throws {
     let run = try await NavigatedVehicle().drive(.synthetic(seconds: Self.seconds), tunnels: Self.tunnels)
     Self.expectNavigation(run)
   }
 
-  @Test(.timeLimit(.minutes(15)), .needs(.gpsd), .needs(.recordings("gnss-imu-drive")))
+  @Test(
+    .timeLimit(.minutes(15)), .needs(.gpsd), .needs(.recordings("gnss-imu-drive")),
+    .enabled(if: Shared.isFullRun))
   func aDriveWithALowCostSensorThroughTunnels() async throws {
     let drive = try PlayedDrive.recorded("gnss-imu-drive", from: 30, seconds: Self.seconds)
     Self.expectNavigation(try await NavigatedVehicle().drive(drive, tunnels: Self.tunnels))
