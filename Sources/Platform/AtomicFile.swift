@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 
 /// Small files that are read and replaced as a whole: a reader finds the old contents or the new ones, never a mixture.
@@ -73,12 +72,6 @@ public enum AtomicFile {
       bytes += chunk
     }
     throw SystemError(operation: "read", object: path, code: EFBIG)
-  }
-
-  /// Whether a file's folder is in memory, so that writing it often wears nothing and a loss of power takes it; false for a folder
-  /// that is not there.
-  public static func isInMemory(_ path: String) -> Bool {
-    unsafe odograph_is_in_memory(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".") != 0
   }
 
   /// When the file was last written, in nanoseconds since 1970; nil when that cannot be told.
