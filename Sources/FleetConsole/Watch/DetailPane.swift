@@ -73,8 +73,7 @@ extension DetailPane {
     [
       ("position", position), ("predicted", predicted), ("updates", updates), ("movement", plain(movement)),
       ("attitude", plain(attitude)), ("height", plain(height)), ("compass", compass),
-      ("bus", bus), ("energy", plain(power)),
-      ("storage", plain(storage)),
+      ("bus", bus), ("navigation", navigation), ("energy", plain(power)), ("storage", plain(storage)),
       ("queue", plain(queue)), ("regions", plain(regions)),
     ]
   }
@@ -100,6 +99,7 @@ extension DetailPane {
     if let accuracy = location.horizontalAccuracy {
       parts.append("±\(QuantityText.fixed(accuracy, decimals: accuracy < 10 ? 1 : 0) ?? "–") m")
     }
+    if location.positionSource == .inertial { parts.append("carried on without a receiver") }
     if let altitude = location.altitude {
       parts.append("alt \(QuantityText.fixed(altitude, decimals: 0) ?? "–") m")
     }
@@ -132,73 +132,9 @@ extension DetailPane {
     }
   }
 
-  private var compass: [StyledText] {
-    guard record.state != .offline, let compass = record.compass else { return [] }
-    var parts: [StyledText] = []
-    if let field = compass.magneticField {
-      parts.append(StyledText("\(QuantityText.fixed(field.length, decimals: 1) ?? "–") µT"))
-    }
-    if let level = compass.calibration { parts.append(StyledText("calibration \(level.name)")) }
-    guard compass.isCalibrationWanted else { return parts }
-    let wanted = "calibration wanted" + (compass.instruction.map { ": \($0)" } ?? "")
-    return parts + [StyledText(wanted, style: TextStyle(.yellow))]
-  }
-
-  private var movement: [String] {
-    guard let location = record.location?.message.location, !record.isLocationStale else { return [] }
-    var parts: [String] = []
-    if let speed = location.speed { parts.append(QuantityText.speed(speed)) }
-    if let course = location.course { parts.append("course \(QuantityText.direction(course))") }
-    if let heading { parts.append("heading \(QuantityText.direction(heading))") }
-    return parts
-  }
-
-  /// The signals of the vehicle's own bus, by the ends of their paths.
-  private var bus: [StyledText] {
-    guard let received = record.signals else { return [] }
-    let isPast = received.isRetained || record.state == .offline
-    return received.message.signals.prefix(12).map { signal in
-      let name = signal.path.split(separator: ".").suffix(2).joined(separator: ".")
-      let value =
-        switch signal.value {
-        case .number(let number): QuantityText.fixed(number, decimals: abs(number) < 100 ? 1 : 0) ?? "–"
-        case .flag(let flag): flag ? "yes" : "no"
-        case .text(let text): text
-        }
-      return StyledText("\(name) \(value)", style: isPast ? .dim : .plain)
-    }
-  }
-
-  private var attitude: [String] {
-    guard let attitude = record.attitude, record.state != .offline, !attitude.isRetained else { return [] }
-    func degrees(_ radians: Double) -> String {
-      (QuantityText.fixed(radians.degrees, decimals: 1) ?? "–") + "°"
-    }
-    guard let tilt = attitude.message.tilt else { return [] }
-    return ["roll \(degrees(tilt.roll))", "pitch \(degrees(tilt.pitch))"]
-      + (attitude.message.angles.map { ["yaw \(degrees($0.yaw))"] } ?? [])
-  }
-
-  /// By the newer of both messages that can tell it: a garage has no sky, and so no location.
-  private var height: [String] {
-    let (altitude, location) = (record.altitude?.message, record.location?.message)
-    let isLocationNewer = location.map { $0.time > (altitude?.time ?? $0.time) } ?? false
-    var parts: [String] = []
-    if let floor = isLocationNewer ? location?.location.floor : altitude?.floor ?? location?.location.floor {
-      let percent = QuantityText.fixed(floor.confidence * 100, decimals: 0) ?? "–"
-      parts.append("level \(floor.level) (\(percent) %), counted from where the sky was lost")
-    }
-    if let altitude, let meters = altitude.altitude, let accuracy = altitude.accuracy {
-      let digits = (QuantityText.fixed(meters, decimals: 1), QuantityText.fixed(accuracy, decimals: 1))
-      parts.append("alt \(digits.0 ?? "–") ±\(digits.1 ?? "–") m")
-    }
-    if let altitude { parts.append("\(QuantityText.fixed(altitude.pressure / 100, decimals: 1) ?? "–") hPa") }
-    return parts
-  }
-
   // MARK: What the status says of the vehicle's computer; whatever it says that is known here is shown.
 
-  private var status: JSONValue? { try? JSONValue(parsing: record.statusPayload) }
+  var status: JSONValue? { try? JSONValue(parsing: record.statusPayload) }
 
   private var power: [String] {
     guard let status else { return [] }

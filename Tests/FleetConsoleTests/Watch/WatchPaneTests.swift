@@ -160,6 +160,27 @@ import Testing
     #expect(!text.contains("\u{1b}[2J"))
   }
 
+  /// How far navigation has come, and what a position comes from.
+  @Test func detailsTellOfNavigation() {
+    func text(_ navigation: String) -> String {
+      var roster = fleet()
+      roster.receive(
+        "status",
+        #"{"time":"\#(wireTime(44))","state":"online","navigation":\#(navigation),"epoch":"a","seq":91}"#,
+        at: 44,
+        vehicle: "van-1")
+      return screen(100, 30, [.down, .enter], roster: roster).joined(separator: "\n")
+    }
+    let aligned = text(
+      #"{"state":"aligned","positionSource":"inertial","sinceFix":42,"heading":91.5,"headingAccuracy":0.4,"mountingAccuracy":0.3}"#
+    )
+    for part in ["navigation ", "aligned", "mounting ±0.3°", "±0.4°", "no receiver for 42 s"] {
+      #expect(aligned.contains(part), "\(part) in\n\(aligned)")
+    }
+    let waiting = text(#"{"state":"waiting","reason":"the vehicle has not moved"}"#)
+    #expect(waiting.contains("waiting") && waiting.contains("the vehicle has not moved"))
+  }
+
   /// What failed and what would help, until a location comes; a calibration that is wanted, with its instruction.
   @Test func detailsTellFailuresPausesAndTheCompass() {
     var roster = fleet()
