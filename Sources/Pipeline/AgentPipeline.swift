@@ -162,7 +162,10 @@ package struct AgentPipeline: Sendable {
 
   /// What to preserve of navigation; nil before it knows how the device sits in the vehicle. A place that may not be told as it
   /// is, is not preserved.
-  package var navigationToKeep: KeptNavigation? { navigation?.kept?.shown(configuration.privacy) }
+  package var navigationToKeep: KeptNavigation? { navigation?.kept.map(shown) }
+
+  /// What may be kept of it: without the place where that may not be told as it is.
+  package func shown(_ kept: KeptNavigation) -> KeptNavigation { kept.shown(configuration.privacy) }
 
   /// Tells attitudes relative to this moment, too, from now on.
   /// - Returns: the attitude and its frame; nil when none is known, and nothing has changed.

@@ -80,7 +80,8 @@ import Testing
       _ = play(&first, samples.prefix { $0.truth.time < killed }, outage: 200) { store.keep($0, at: $1) }
       // Another process, the same start of the machine; nothing was said at the end of the first.
       let back = killed + 1
-      let kept = self.store(disk, memory).load(
+      var next = self.store(disk, memory)
+      let kept = next.load(
         at: Timestamp(seconds: Self.zero + back), now: Self.start.advanced(bySeconds: back))
       #expect(abs(try #require(kept?.timestamp).seconds - Self.zero - killed) < 1.1)
       var second = try pipeline(from: back, kept: kept)
@@ -153,13 +154,14 @@ import Testing
       calibration.moment = .init(timeline: "another", timestamp: Timestamp(seconds: 1))
       try Data(calibration.text.utf8).write(to: URL(filePath: disk))
       let now = Timestamp(seconds: 5000)
-      let soon = store(disk, memory).load(at: now, now: Self.start.advanced(bySeconds: 30))
-      let late = store(disk, memory).load(at: now, now: Self.start.advanced(bySeconds: 3600))
+      var store = store(disk, memory)
+      let soon = store.load(at: now, now: Self.start.advanced(bySeconds: 30))
+      let late = store.load(at: now, now: Self.start.advanced(bySeconds: 3600))
       #expect(soon?.calibration == calibration && late?.calibration == calibration)
       #expect(soon?.timestamp == (isStopped ? now.advanced(bySeconds: -NavigationStore.leastAge) : nil))
       #expect(late?.timestamp == (isStopped ? now.advanced(bySeconds: -3600) : nil))
       // A clock that is not set yet says nothing.
-      let unset = store(disk, memory).load(at: now, now: UTCTime(nanoseconds: 0))
+      let unset = store.load(at: now, now: UTCTime(nanoseconds: 0))
       #expect(unset?.timestamp == soon?.timestamp)
     }
   }
@@ -184,8 +186,32 @@ import Testing
         #expect(kept.lastState == nil && kept.moment == nil && kept.made != nil)
         #expect(!text.contains("coordinate") && !text.contains("\(Int(SyntheticDrive.origin.latitude))."))
       }
-      let loaded = self.store(disk, memory).load(at: Timestamp(seconds: 1000), now: Self.start)
+      var next = self.store(disk, memory)
+      let loaded = next.load(at: Timestamp(seconds: 1000), now: Self.start)
       #expect(loaded != nil && loaded?.timestamp == nil)
+    }
+  }
+
+  /// A zone that is made around the place forgets it at once, before anything is aligned.
+  @Test func aNewZoneForgetsThePlace() throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive(length: 200, mounting: generator.nextRotation()).samples(&generator)
+    try withFolders { disk, memory in
+      var first = store(disk, memory)
+      var open = try pipeline()
+      _ = play(&open, samples)
+      first.save(open, at: samples[samples.count - 1].scan.timestamp)
+      #expect(try String(contentsOfFile: disk, encoding: .utf8).contains("coordinate"))
+      let (latitude, longitude) = (SyntheticDrive.origin.latitude, SyntheticDrive.origin.longitude)
+      var second = store(disk, memory)
+      let loaded = second.load(at: Timestamp(seconds: 1000), now: Self.start)
+      var hidden = try pipeline(["privacy.zones=\(latitude) \(longitude) 100000 withhold"])
+      _ = play(&hidden, samples.prefix(1)) { second.keep($0, at: $1) }
+      #expect(loaded?.calibration.lastState != nil)
+      for path in [disk, memory] {
+        #expect(try !String(contentsOfFile: path, encoding: .utf8).contains("coordinate"))
+      }
+      #expect(try NavigationCalibration(text: String(contentsOfFile: disk, encoding: .utf8)).isValid)
     }
   }
 }

@@ -21,6 +21,8 @@ struct NavigationStore: Sendable {
   private var stoppedSince: Timestamp?
   /// Whether it is on the disk that the vehicle stands.
   private var hasSavedStop = false
+  /// What is on the disk, as far as it has a place.
+  private var placed: NavigationCalibration?
 
   /// Seconds between two writings in memory, between two on the disk, and of a stop before that is written.
   static let look = 1.0
@@ -46,10 +48,12 @@ struct NavigationStore: Sendable {
   /// - Parameters:
   ///   - timestamp: now, on the device's time line.
   ///   - now: civil time, as far as the machine knows.
-  func load(at timestamp: Timestamp, now: UTCTime) -> KeptNavigation? {
+  mutating func load(at timestamp: Timestamp, now: UTCTime) -> KeptNavigation? {
     let found = [memory, disk].compactMap { file in
       file?.load(now: now, made: \.made, NavigationCalibration.init(text:))
     }
+    placed = found.last { $0.lastState != nil }
+    hasSavedStop = placed?.lastState?.isStopped == true
     // What was kept last of this start of the machine, where there is something of it.
     let own = found.filter { $0.moment?.timeline == timeline }
       .max { ($0.moment?.timestamp ?? timestamp) < ($1.moment?.timestamp ?? timestamp) }
@@ -68,6 +72,7 @@ struct NavigationStore: Sendable {
   mutating func keep(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
     if let nextLook, timestamp < nextLook { return }
     nextLook = timestamp.advanced(bySeconds: Self.look)
+    forgetHidden(pipeline, at: timestamp)
     guard let kept = pipeline.navigationToKeep else { return }
     stoppedSince = kept.isStopped ? stoppedSince ?? timestamp : nil
     let isStanding = stoppedSince.map { timestamp.seconds(since: $0) >= Self.stopDelay } ?? false
@@ -81,7 +86,7 @@ struct NavigationStore: Sendable {
     guard isDue else { return }
     hasSavedStop = kept.isStopped
     nextSave = timestamp.advanced(bySeconds: Self.pace)
-    _ = disk.save(text)
+    save(text, of: kept)
   }
 
   /// The last moment of a clean stop.
@@ -89,7 +94,22 @@ struct NavigationStore: Sendable {
     guard let kept = pipeline.navigationToKeep else { return }
     let text = text(kept, pipeline, at: timestamp)
     _ = memory?.save(text, isDurable: false)
-    _ = disk.save(text)
+    save(text, of: kept)
+  }
+
+  private mutating func save(_ text: String, of kept: KeptNavigation) {
+    if disk.save(text) { placed = kept.calibration.lastState == nil ? nil : kept.calibration }
+  }
+
+  /// A zone may have been made since around what is on the disk.
+  private mutating func forgetHidden(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
+    guard let placed else { return }
+    let shown = pipeline.shown(KeptNavigation(calibration: placed, timestamp: timestamp))
+    guard shown.calibration.lastState == nil else { return }
+    var hidden = shown.calibration
+    hidden.moment = nil
+    _ = memory?.save(hidden.text, isDurable: false)
+    if disk.save(hidden.text) { self.placed = nil }
   }
 
   private func text(

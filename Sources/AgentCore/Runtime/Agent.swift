@@ -66,7 +66,7 @@ package final class Agent: Sendable {
     var calibration =
       configuration.input == .hardware
       ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
-    let navigation = navigationStore()
+    var navigation = navigationStore()
     let now = UTCTime(nanoseconds: SystemClock.realtime)
     var initial = AgentPipeline(
       configuration: configuration.pipeline, start: timestamp, time: time,
