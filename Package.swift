@@ -126,7 +126,7 @@ let package = Package(
     .target(
       name: "FleetConsole",
       dependencies: [
-        "Bytes", "CLinux", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Spatial",
+        "Bytes", "CLinux", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial",
         "Telemetry", "TOML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "DequeModule", package: "swift-collections"),

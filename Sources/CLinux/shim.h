@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/timex.h>
@@ -38,11 +39,13 @@ static inline int odograph_clock_is_unsynchronized(void) {
   return result < 0 || (state.status & STA_UNSYNC) != 0;
 }
 
-// Whether a folder is in memory; no where it cannot be told. Swift's Glibc module has no statfs(2).
+// Whether a folder is in memory and only this user writes into it; no where it cannot be told. Swift's Glibc module has no statfs(2).
 static inline int odograph_is_in_memory(const char *path) {
-  struct statfs status;
-  if (statfs(path, &status) != 0) return 0;
-  return status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
+  struct statfs system;
+  struct stat folder;
+  if (statfs(path, &system) != 0 || stat(path, &folder) != 0) return 0;
+  if (folder.st_uid != geteuid() || (folder.st_mode & 022) != 0) return 0;
+  return system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
 }
 
 // ptrace(2) takes variable arguments. These stop one thread of another process, and let it go on.

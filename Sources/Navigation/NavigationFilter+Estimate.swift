@@ -34,6 +34,9 @@ extension NavigationFilter {
       acceleration: filter.acceleration, positionLatency: filterState.positionLatency)
   }
 
+  /// Whether nothing that the receiver has said of late contradicts the position, and whether it has confirmed one that was kept.
+  public var isConfirmed: Bool { receiver.refusedInARow == 0 && !resumption.isUnconfirmed }
+
   /// The position `seconds` before or after the newest sample, by the velocity.
   public func coordinate(after seconds: Double) -> Coordinate? {
     guard state == .aligned, let frame else { return nil }

@@ -295,6 +295,7 @@ public struct NavigationFilter: Sendable {
   /// Goes back to the start, keeping what was learned of the sensors.
   mutating func giveUp(_ reason: NavigationState.Reason) {
     if state == .aligned { counters.realignments += 1 }
+    if reason == .contradicted { counters.contradictions += 1 }
     state = .waiting(reason)
     rest.reset()
     stops.interrupt()
@@ -308,9 +309,10 @@ public struct NavigationFilter: Sendable {
   private mutating func interrupt(at time: Double) {
     var pending: Timestamp?
     if case .pending(let keptAt) = resumption { pending = keptAt }
-    // Of a clock that was set nobody knows how long it was.
-    if time > now, let known = calibration, let origin {
-      (kept, pending) = (known, origin.advanced(bySeconds: now))
+    if let known = calibration {
+      kept = known
+      // Of a clock that was set back nobody knows how long it was.
+      if time > now { pending = origin?.advanced(bySeconds: now) }
     }
     (now, sampledSince) = (time, time)
     window.reset()

@@ -148,6 +148,8 @@ public struct NavigationCounters: Hashable, Sendable {
   /// Alignments, and how often one was given up.
   public var alignments = 0
   public var realignments = 0
+  /// Times that the motion or the receiver contradicted what was taken for known.
+  public var contradictions = 0
   /// Starts from a kept place without a receiver, and how many of them the first fixes contradicted.
   public var resumptions = 0
   public var contradictedResumptions = 0

@@ -31,12 +31,13 @@ extension AgentPipeline {
     var needs = PowerNeeds(location: locationNeeds, errorBound: location.errorBound)
     needs.secondsUnwatched = location.secondsUnwatched
     needs.carried = navigation?.carried(at: now)
-    if let lastSeen {
-      needs.distanceToBoundary = regions.distanceToNearestBoundary(from: lastSeen.coordinate)
+    // Where something carries the position on, edges come near without a fix.
+    if let place = needs.carried == nil ? lastSeen : lastPlace ?? lastSeen {
+      needs.distanceToBoundary = regions.distanceToNearestBoundary(from: place.coordinate)
       let mobility = Mobility(configuration.location.activity)
-      let speed = lastSeen.speed ?? mobility.topSpeed
+      let speed = place.speed ?? mobility.topSpeed
       needs.boundaryAccuracy = regions.desiredAccuracy(
-        near: lastSeen.coordinate,
+        near: place.coordinate,
         within: mobility.metersCovered(in: PowerPlanner.approachTime, startingAt: speed))
     }
     needs.watchesMotion = configuration.location.pausesAutomatically

@@ -19,6 +19,8 @@ package struct AgentPipeline: Sendable {
   var altitude: AltitudeReports
   /// The newest of the receiver's positions that was believed, as it came, told or not.
   var lastSeen: Location?
+  /// The newest position of any source, as exact as it is known.
+  var lastPlace: Location?
   var power: PowerControl
   var motion: MotionReports
   /// Nil where the vehicle's bus is not read.
@@ -79,11 +81,12 @@ package struct AgentPipeline: Sendable {
     (next.lastStatus, next.statusCount, next.lastLevel) = (lastStatus, statusCount, lastLevel)
     (next.regions, next.regionSource, next.regionReporter) = (regions, regionSource, regionReporter)
     next.rawRates = rawRates
-    (next.power, next.lastSeen) = (power, lastSeen)
+    (next.power, next.lastSeen, next.lastPlace) = (power, lastSeen, lastPlace)
     next.location.adopt(location)
     if !hasOtherLocations { next.location = location }
     next.navigation = navigation?.reconfigured(new) ?? next.navigation
     next.motion = motion.reconfigured(new)
+    if next.navigation == nil { next.motion.mount(nil) }
     next.vehicle = vehicle?.reconfigured(new) ?? next.vehicle
     next.altitude = altitude.reconfigured(new)
     // What has been told of rest is told again where nobody knows it yet.
@@ -165,7 +168,9 @@ package struct AgentPipeline: Sendable {
   package var navigationToKeep: KeptNavigation? { navigation?.kept.map(shown) }
 
   /// What may be kept of it: without the place where that may not be told as it is.
-  package func shown(_ kept: KeptNavigation) -> KeptNavigation { kept.shown(configuration.privacy) }
+  package func shown(_ kept: KeptNavigation) -> KeptNavigation {
+    kept.shown(configuration.privacy, isReduced: configuration.location.desiredAccuracy == .reduced)
+  }
 
   /// Tells attitudes relative to this moment, too, from now on.
   /// - Returns: the attitude and its frame; nil when none is known, and nothing has changed.
@@ -226,7 +231,9 @@ package struct AgentPipeline: Sendable {
   package mutating func advance(to timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
     now = max(now, timestamp)
     // An expired deadline changes the plan.
-    if let due = location.nextDeadline, due <= timestamp { power.needsChanged() }
+    for due in [location.nextDeadline, navigation?.nextDeadline] {
+      if let due, due <= timestamp { power.needsChanged() }
+    }
     tell(navigation?.advance(to: timestamp) ?? [], into: send)
     location.advance(to: timestamp, timeBase, into: send)
     if let deadline = regions.nextDeadline, timestamp >= deadline {
@@ -359,6 +366,7 @@ package struct AgentPipeline: Sendable {
   private mutating func tell(_ locations: [Location], into send: (VehicleMessage) -> Void) {
     for location in locations.map({ altitude.improved($0) }) {
       self.location.process(location, timeBase, into: send)
+      lastPlace = location
       power.needsChanged()
       motion.observe(location, time: timeBase.utc(of: location))
       if let shown = configuration.privacy.shown(location) {
@@ -370,12 +378,18 @@ package struct AgentPipeline: Sendable {
   }
 
   private mutating func process(_ block: [InertialScan], into send: (VehicleMessage) -> Void) {
-    let scans = motion.process(block, timeBase, into: send)
-    if let wasAligned = navigation?.isAligned {
-      let places = navigation?.process(scans, timeBase) ?? []
-      tell(places, into: send)
+    let (scans, ordered) = motion.admit(block)
+    let wasAligned = navigation?.isAligned
+    // First, so that what it knows of the motion is there when gravity is looked for; it is told after the events.
+    let places = navigation?.process(ordered, timeBase) ?? []
+    motion.process(scans, navigation?.drainAccelerations() ?? [], timeBase, into: send)
+    tell(places, into: send)
+    if let wasAligned {
       if let way = navigation?.drainCorrection(timeBase) { location.correct(way, timeBase, into: send) }
-      if navigation?.isAligned != wasAligned { status.setNeedsUpdate() }
+      if navigation?.isAligned != wasAligned {
+        status.setNeedsUpdate()
+        power.needsChanged()
+      }
       motion.mount(navigation?.mounting)
     }
     motion.publish(

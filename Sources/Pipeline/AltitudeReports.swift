@@ -80,11 +80,12 @@ struct AltitudeReports: Sendable {
 
   /// A location with what the barometer knows better, and with the level.
   mutating func improved(_ location: Location) -> Location {
+    isShown = !isReduced && privacy.shown(location) == location
     if location.positionSource == .inertial, let speed = location.speed {
       altimeter.observe(speed: speed, at: location.timestamp)
     }
     guard settings.isEnabled, let data = altimeter.absoluteAltitudeData,
-      altimeter.isHeld || abs(location.timestamp.seconds(since: data.timestamp)) <= Self.freshness
+      altimeter.isAtRest || abs(location.timestamp.seconds(since: data.timestamp)) <= Self.freshness
     else { return location }
     var location = location
     location.floor = altimeter.floor

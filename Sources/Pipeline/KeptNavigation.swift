@@ -17,10 +17,10 @@ package struct KeptNavigation: Sendable {
   package var isStopped: Bool { calibration.lastState?.isStopped == true }
 
   /// Without the place, where that may not be told as it is.
-  func shown(_ privacy: PrivacyPolicy) -> KeptNavigation {
+  func shown(_ privacy: PrivacyPolicy, isReduced: Bool) -> KeptNavigation {
     guard let timestamp, let place = calibration.lastState?.coordinate else { return self }
     let shown = privacy.shown(Location(timestamp: timestamp, coordinate: place))
-    guard shown?.coordinate != place else { return self }
+    guard isReduced || shown?.coordinate != place else { return self }
     var hidden = self
     (hidden.calibration.lastState, hidden.timestamp) = (nil, nil)
     return hidden

@@ -70,15 +70,28 @@ struct MotionReports: Sendable {
     heading.process(location)
   }
 
-  /// Takes scans; hands out the events that follow from them, in order. Call `publish` afterwards.
-  /// - Returns: what is sound, in order of time across devices: of this block and those before as far as no other device can
-  ///   have anything older.
-  mutating func process(_ block: [InertialScan], _ timeBase: TimeBase, into send: Send) -> [InertialScan] {
+  /// Takes scans. Call `process` with what navigation makes of them, and then `publish`.
+  /// - Returns: what is sound of them; and that in order of time across devices, of this block and those before as far as no
+  ///   other device can have anything older.
+  mutating func admit(_ block: [InertialScan]) -> (scans: [InertialScan], ordered: [InertialScan]) {
     var scans: [InertialScan] = []
     scans.reserveCapacity(block.count)
     var ordered: [InertialScan] = []
     ordered.reserveCapacity(2 * block.count)
-    manager.process(block, { scans.append($0) }, ordered: { ordered.append($0) })
+    manager.admit(block, { scans.append($0) }, ordered: { ordered.append($0) })
+    if let first = block.first, start == nil { start = first.timestamp }
+    return (scans, ordered)
+  }
+
+  /// Fuses what was admitted, and hands out the events that follow, in order.
+  /// - Parameters:
+  ///   - scans: that were sound.
+  ///   - accelerations: of the device in its own axes at times of the scans, as far as navigation knows them.
+  mutating func process(
+    _ scans: [InertialScan], _ accelerations: [KnownAcceleration], _ timeBase: TimeBase, into send: Send
+  ) {
+    for acceleration in accelerations { manager.update(acceleration: acceleration) }
+    manager.fuse()
     let gravity = manager.deviceMotion.map {
       MotionEvents.Gravity(vehicle: $0.gravity, leveling: manager.vehicleRotation)
     }
@@ -91,8 +104,6 @@ struct MotionReports: Sendable {
       }
       level(scan)
     }
-    if let first = block.first, start == nil { start = first.timestamp }
-    return ordered
   }
 
   /// Hands out what is due after a block of scans.
@@ -104,14 +115,6 @@ struct MotionReports: Sendable {
       attitude: vehicle.map { Attitude(quaternion: $0.attitude) },
       at: vehicle?.timestamp ?? Timestamp(nanoseconds: 0))
     isNavigated = vehicle != nil
-    if let vehicle {
-      // With the accelerometer's bias, so that what is left is gravity alone.
-      manager.update(
-        acceleration: KnownAcceleration(
-          timestamp: vehicle.timestamp,
-          deviceFrame: vehicle.attitude.conjugate.rotate(vehicle.acceleration) + vehicle.accelerometerBias,
-          deviation: standardGravity * vehicle.tiltDeviation.radians))
-    }
     // The filter's clock is the gyroscope's; a device that turns out to have none goes by its accelerometer.
     let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
     guard let last = block.last(where: { $0.contains(clock) }),

@@ -1,3 +1,4 @@
+internal import Motion
 internal import Navigation
 internal import Positioning
 internal import Sensors
@@ -20,6 +21,8 @@ struct VehicleNavigation: Sendable {
   private(set) var newestScan: Timestamp?
   /// What the wheels said and the scans have not reached yet, in order.
   private var speeds: [WheelSpeed] = []
+  /// Of the device in its own axes, as far as they are known, of the scans since they were drained.
+  private var accelerations: [KnownAcceleration] = []
   /// Of the newest location handed on.
   private var newestLocation: Timestamp?
   private var isReceiverOn = true
@@ -28,6 +31,9 @@ struct VehicleNavigation: Sendable {
   /// How the device sits in the vehicle, from its axes to right, forward, up; nil until that is known, and again when it is
   /// contradicted.
   private(set) var mounting: Quaternion?
+  private var knownContradictions = 0
+  /// Up to when time has passed.
+  private var advanced = Timestamp(nanoseconds: .min)
   /// Whether locations without a receiver were told in the outage that is under way or was the last.
   private var hasToldInertial = false
   /// Seconds that scans may come after a location of their time.
@@ -38,10 +44,10 @@ struct VehicleNavigation: Sendable {
   private static let growthMargin = 1.5
   /// Degrees of deviation up to which a mounting is good enough to tell by.
   private static let mountingDeviation = 2.0
-  /// Seconds of latency up to which the filter can wait for scans.
-  static let longestLatency = 3.0
   /// Seconds that scans come late beyond what they were asked for.
   private static let slack = 1.5
+  /// Seconds between two accelerations that are handed on: they are low-passed over 0.15 s.
+  private static let accelerationInterval = 0.05
   /// Seconds between two locations without a receiver.
   private static let interval = 1.0
   /// Seconds that a receiver which has slept for minutes may take to a fix: most take two, few ten.
@@ -113,6 +119,7 @@ struct VehicleNavigation: Sendable {
       filter.process(scan)
       guard scan.contains(.gyroscope) else { continue }
       newestScan = scan.timestamp
+      noteAcceleration(at: scan.timestamp)
       if let first = awaited.first, first.timestamp <= scan.timestamp {
         told += reached(scan.timestamp, timeBase)
       } else if isOverdue(scan.timestamp), let estimate = filter.estimate, isCarriedOn(estimate) {
@@ -124,12 +131,34 @@ struct VehicleNavigation: Sendable {
     return told
   }
 
+  /// Keeps the acceleration that the attitude filter must not take for gravity.
+  private mutating func noteAcceleration(at timestamp: Timestamp) {
+    if let last = accelerations.last, timestamp.seconds(since: last.timestamp) < Self.accelerationInterval {
+      return
+    }
+    guard isAligned, let estimate = filter.estimate else { return }
+    // With the accelerometer's bias, so that what is left is gravity alone.
+    accelerations.append(
+      KnownAcceleration(
+        timestamp: estimate.timestamp,
+        deviceFrame: estimate.attitude.conjugate.rotate(estimate.acceleration) + estimate.accelerometerBias,
+        deviation: standardGravity * estimate.tiltDeviation.radians))
+  }
+
+  /// What has come since the last call, in order, each once.
+  mutating func drainAccelerations() -> [KnownAcceleration] {
+    defer { accelerations.removeAll(keepingCapacity: true) }
+    return accelerations
+  }
+
   /// What was found holds on where navigation has to wait: the device does not come loose when the sky is lost.
   private mutating func findMounting() {
-    if let estimate = filter.estimate {
-      if estimate.mountingDeviation.max() <= Self.mountingDeviation { mounting = estimate.mounting }
-    } else if filter.state == .waiting(.contradicted) {
-      mounting = nil
+    // A place that was contradicted says nothing of the mounting.
+    let contradictions = filter.counters.contradictions - filter.counters.contradictedResumptions
+    if contradictions != knownContradictions { mounting = nil }
+    knownContradictions = contradictions
+    if let estimate = filter.estimate, estimate.mountingDeviation.max() <= Self.mountingDeviation {
+      mounting = estimate.mounting
     }
   }
 
@@ -137,11 +166,24 @@ struct VehicleNavigation: Sendable {
   mutating func process(_ pressure: PressureData) { filter.process(pressure) }
 
   /// When `advance` has something to do, if nothing comes before.
-  var nextDeadline: Timestamp? { awaited.first?.timestamp.advanced(bySeconds: patience) }
+  var nextDeadline: Timestamp? {
+    [awaited.first?.timestamp.advanced(bySeconds: patience), silence].compactMap { $0 }.min()
+  }
+
+  /// When the scans have stayed away for so long that nothing carries the position on any more while the receiver sleeps.
+  private var silence: Timestamp? {
+    guard !isReceiverOn, isAligned, let silence = newestScan?.advanced(bySeconds: patience),
+      silence > advanced
+    else { return nil }
+    return silence
+  }
 
   /// Lets time pass: what has waited for too long is told as it came.
   mutating func advance(to timestamp: Timestamp) -> [Location] {
-    guard let nextDeadline, nextDeadline <= timestamp else { return [] }
+    advanced = max(advanced, timestamp)
+    guard let first = awaited.first, first.timestamp.advanced(bySeconds: patience) <= timestamp else {
+      return []
+    }
     return handOn(drain())
   }
 
@@ -175,7 +217,8 @@ struct VehicleNavigation: Sendable {
 
   /// How the position goes on without the receiver; nil where it does not.
   func carried(at now: Timestamp) -> CarriedPosition? {
-    guard let estimate = estimate(at: now) else { return nil }
+    // What is contradicted, not confirmed or still to be corrected needs the receiver.
+    guard !hasToldInertial, filter.isConfirmed, let estimate = estimate(at: now) else { return nil }
     return CarriedPosition(
       timestamp: estimate.timestamp, radius: estimate.radius68,
       growth: Self.growthMargin * estimate.velocityDeviation)
@@ -270,9 +313,12 @@ struct VehicleNavigation: Sendable {
 }
 
 extension PipelineConfiguration {
+  /// Seconds that samples may come late and still be of use to navigation.
+  package static let longestNavigationLatency = 3.0
+
   /// Whether motion and position are made one.
   package var isNavigating: Bool {
     navigation.isEnabled && location.isEnabled && location.policy != .significant
-      && location.activity == .automotive && inertialLatency <= VehicleNavigation.longestLatency
+      && location.activity == .automotive && inertialLatency <= Self.longestNavigationLatency
   }
 }

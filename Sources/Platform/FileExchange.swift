@@ -13,8 +13,8 @@ extension AtomicFile {
     try synchronize(folderOf: other)
   }
 
-  /// Whether a file's folder is in memory, so that writing it often wears nothing and a loss of power takes it; false for a folder
-  /// that is not there.
+  /// Whether a file's folder is in memory, so that writing it often wears nothing and a loss of power takes it, and belongs to this
+  /// user alone; false for a folder that is not there.
   public static func isInMemory(_ path: String) -> Bool {
     unsafe odograph_is_in_memory(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".") != 0
   }

@@ -16,7 +16,9 @@ import Testing
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let frame = LocalFrame(origin: SyntheticDrive.origin, altitude: SyntheticDrive.altitude)
 
-  private func pipeline(_ settings: String...) throws -> AgentPipeline {
+  private func pipeline(_ settings: String...) throws -> AgentPipeline { try pipeline(settings) }
+
+  private func pipeline(_ settings: [String]) throws -> AgentPipeline {
     let configuration = try AgentConfiguration(
       layers: [
         ConfigurationLayer(
@@ -252,6 +254,42 @@ import Testing
       guard case .impact(let side, _, _) = blow.event else { continue }
       #expect(side == .left && blow.axes == .vehicle, "\(blow.time)")
     }
+  }
+
+  /// The attitude filter does not take bends and braking for gravity where navigation knows them, though samples come in blocks of
+  /// half a second: the tilt in a frame without north, which is the filter's own.
+  @Test func gravityIsFoundWhileDriving() throws {
+    var generator = SeededGenerator.announced()
+    var drive = SyntheticDrive(length: 240)
+    drive.mounting = .identity
+    let samples = drive.samples(&generator)
+    func worstTilts(_ settings: String...) throws -> [Double] {
+      var pipeline = try self.pipeline(
+        ["attitude.enabled=true", "attitude.frame=xArbitraryZVertical", "iio.latency=0.5"] + settings)
+      var tilts: [Double] = []
+      var block: [InertialScan] = []
+      for sample in samples {
+        let time = sample.truth.time
+        if var fix = sample.fix, time == time.rounded() {
+          fix.time = Self.start.advanced(bySeconds: time)
+          pipeline.process(.position([fix])) { _ in }
+        }
+        block.append(sample.scan)
+        guard block.count == 25 else { continue }
+        pipeline.process(.inertial(block)) {
+          guard time > 120, case .attitude(let message) = $0, let gravity = message.gravity else { return }
+          tilts.append(acos(min(1, max(-1, -(gravity.normalized?.z ?? -1)))).degrees)
+        }
+        block.removeAll(keepingCapacity: true)
+      }
+      return tilts.sorted()
+    }
+    // The road is level, and so is the device.
+    let (alone, aided) = (try worstTilts("navigation.enabled=false"), try worstTilts())
+    func share95(_ tilts: [Double]) -> Double { tilts[tilts.count * 19 / 20] }
+    print("tilt at 95 %: alone \(share95(alone))°, aided \(share95(aided))°")
+    #expect(alone.count > 100 && aided.count > 100)
+    #expect(share95(aided) < 1 && share95(aided) < 0.6 * share95(alone))
   }
 
   /// Switched off, on foot, or without inertial sensors, the receiver's positions are told as they come and say nothing new.

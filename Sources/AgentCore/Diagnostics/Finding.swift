@@ -1,4 +1,5 @@
 internal import JSON
+internal import Pipeline
 internal import Telemetry
 
 /// One line of `odographd check`.
@@ -46,12 +47,31 @@ package struct Finding: Hashable, Sendable {
 }
 
 extension ConfigurationLayers {
-  /// A warning for each key that is written down, and that `location.reporting` leaves without effect.
+  /// A warning for each key that is written down and that others leave without effect.
   func findings() -> [Finding] {
     guard let reader = try? ConfigurationReader(layers: written, file: fileName, folders: folders),
       let reporting = try? reader.text("location.reporting")
     else { return [] }
+    return idle(reader, reporting) + lateForNavigation(reader, reporting)
+  }
+
+  /// A vehicle is not navigated by samples that come too late.
+  private func lateForNavigation(_ reader: ConfigurationReader, _ reporting: String) -> [Finding] {
+    let longest = PipelineConfiguration.longestNavigationLatency
+    guard let latency: Double = try? reader.number("iio.latency"), latency > longest,
+      let isEnabled = try? reader.flag("navigation.enabled"), isEnabled, reporting != "significant",
+      let activity = try? reader.text("location.activity"), activity == "automotive"
+    else { return [] }
     return [
+      Finding(
+        .warning, "navigation.enabled", "does nothing while samples may wait \(latency) s (iio.latency)",
+        remedy: "set iio.latency to \(longest) at most, or navigation.enabled = false")
+    ]
+  }
+
+  /// Those that `location.reporting` leaves without effect.
+  private func idle(_ reader: ConfigurationReader, _ reporting: String) -> [Finding] {
+    [
       ("location.distance_filter", "distance"), ("location.error_bound", "bounded"),
       ("location.delay_bound", "bounded"),
     ].compactMap { key, user in

@@ -21,6 +21,8 @@ struct NavigationStore: Sendable {
   private var stoppedSince: Timestamp?
   /// Whether it is on the disk that the vehicle stands.
   private var hasSavedStop = false
+  /// Not before this is a disk that failed tried again.
+  private var retry: Timestamp?
   /// What is on the disk, as far as it has a place.
   private var placed: NavigationCalibration?
 
@@ -79,12 +81,13 @@ struct NavigationStore: Sendable {
     let due = nextSave ?? timestamp.advanced(bySeconds: Self.pace)
     nextSave = due
     // A stop that is over must not be found after a loss of power.
-    let isDue = timestamp >= due || isStanding && !hasSavedStop || !kept.isStopped && hasSavedStop
+    let hasChanged = isStanding && !hasSavedStop || !kept.isStopped && hasSavedStop
+    let isDue = timestamp >= due || hasChanged && timestamp >= (retry ?? timestamp)
+    if isDue { retry = timestamp.advanced(bySeconds: Self.stopDelay) }
     guard memory != nil || isDue else { return }
     let text = text(kept, pipeline, at: timestamp)
     _ = memory?.save(text, isDurable: false)
     guard isDue else { return }
-    hasSavedStop = kept.isStopped
     nextSave = timestamp.advanced(bySeconds: Self.pace)
     save(text, of: kept)
   }
@@ -98,7 +101,9 @@ struct NavigationStore: Sendable {
   }
 
   private mutating func save(_ text: String, of kept: KeptNavigation) {
-    if disk.save(text) { placed = kept.calibration.lastState == nil ? nil : kept.calibration }
+    guard disk.save(text) else { return }
+    placed = kept.calibration.lastState == nil ? nil : kept.calibration
+    hasSavedStop = kept.isStopped
   }
 
   /// A zone may have been made since around what is on the disk.

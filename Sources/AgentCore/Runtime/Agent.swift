@@ -130,7 +130,7 @@ package final class Agent: Sendable {
       ])
     let outcome = Locked<(any Error)?>(nil)
     let worker = try DedicatedThread.startWatched(
-      name: "pipeline", stackSize: 1 << 20, call: { inbox.push(.tick) },
+      name: "pipeline", stackSize: 8 << 20, call: { inbox.push(.tick) },
       { [surroundings, log] heartbeat in
         do {
           var loop = try AgentLoop(
@@ -161,11 +161,10 @@ package final class Agent: Sendable {
     geteuid() == 0 ? "" : ", or XDG_RUNTIME_DIR to a folder of yours"
   }
 
-  /// Where it is kept how the device sits in the vehicle and where that is; nil where nothing is navigated or may be kept.
+  /// Where it is kept how the device sits in the vehicle and where that is; nil where nothing may be kept. Switched off, a place
+  /// from before must not outlive a new privacy zone.
   private func navigationStore() -> NavigationStore? {
-    guard configuration.input == .hardware, configuration.pipeline.isNavigating,
-      let path = configuration.calibrationPath
-    else { return nil }
+    guard configuration.input == .hardware, let path = configuration.calibrationPath else { return nil }
     // Of several agents on one machine, those that print have no socket, either.
     let hasSocket = output == .broker || configuration.operation.controlSocket != nil
     let name = socket.hasSuffix(".socket") ? String(socket.dropLast(7)) : socket

@@ -3,6 +3,7 @@ internal import Glibc
 internal import JSON
 internal import Motion
 internal import Positioning
+internal import Sensors
 internal import Spatial
 internal import Telemetry
 
@@ -84,7 +85,7 @@ extension DetailPane {
     let (altitude, location) = (record.altitude?.message, record.location?.message)
     let isLocationNewer = location.map { $0.time > (altitude?.time ?? $0.time) } ?? false
     var parts: [String] = []
-    if let floor = isLocationNewer ? location?.location.floor : altitude?.floor ?? location?.location.floor {
+    if let floor = isLocationNewer || altitude == nil ? location?.location.floor : altitude?.floor {
       let percent = QuantityText.fixed(floor.confidence * 100, decimals: 0) ?? "–"
       parts.append("level \(floor.level) (\(percent) %), counted from where the sky was lost")
     }

@@ -3,6 +3,7 @@ internal import Glibc
 internal import JSON
 internal import Motion
 internal import Positioning
+internal import Sensors
 internal import Spatial
 internal import Telemetry
 
@@ -73,7 +74,7 @@ extension DetailPane {
     [
       ("position", position), ("predicted", predicted), ("updates", updates), ("movement", plain(movement)),
       ("attitude", plain(attitude)), ("height", plain(height)), ("compass", compass),
-      ("bus", bus), ("navigation", navigation), ("energy", plain(power)), ("storage", plain(storage)),
+      ("bus", bus), ("inertial", navigation), ("energy", plain(power)), ("storage", plain(storage)),
       ("queue", plain(queue)), ("regions", plain(regions)),
     ]
   }

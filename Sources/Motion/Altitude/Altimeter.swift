@@ -66,8 +66,8 @@ public struct Altimeter: Sendable {
     if !isReceiverOn { floors.observeReceiverOff(isHeld: filter.isHeld) }
   }
 
-  /// Whether the height is that of the newest pressure for as long as the vehicle rests, so that the barometer may be off.
-  public var isHeld: Bool { filter.isHeld }
+  /// Whether the vehicle rests, so that the height stays that of the newest pressure and the barometer may be off.
+  public var isAtRest: Bool { filter.isAtRest }
 
   /// Nil before the first pressure.
   public var altitudeData: AltitudeData? {

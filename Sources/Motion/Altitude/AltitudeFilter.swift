@@ -28,7 +28,7 @@ public struct AltitudeFilter: Sendable {
   private var speed: (value: Double, time: Double)?
   private var refusedSince: Double?
   private var refusedCount = 0
-  private var isAtRest = false
+  private(set) var isAtRest = false
   /// The first level after a rest is that of the rest: meanwhile the barometer may have been off.
   private var holds = false
   /// s of the newest altitude of the receiver that was believed.

@@ -31,6 +31,8 @@ public struct MotionManager: Sendable {
   private var separator = GravitySeparator()
   private var merger = ScanMerger()
   private var joiner = ScanJoiner()
+  /// Those whose turn to be fused has come.
+  private var due: [ScanMerger.Element] = []
   /// The newest sound scan of each sensor.
   private var accelerometer: InertialScan?
   private var gyro: InertialScan?
@@ -82,12 +84,16 @@ public struct MotionManager: Sendable {
     _ block: [InertialScan], _ body: (InertialScan) -> Void = { _ in },
     ordered: (InertialScan) -> Void = { _ in }
   ) {
-    admit(block, body)
-    fuse(ordered: ordered)
+    admit(block, body, ordered: ordered)
+    fuse()
   }
 
-  /// The same without the fusion.
-  mutating func admit(_ block: [InertialScan], _ body: (InertialScan) -> Void) {
+  /// The same without the fusion, which follows with `fuse`: for who makes something of the scans that the fusion can use, as a
+  /// navigation filter does (`update(acceleration:)`).
+  public mutating func admit(
+    _ block: [InertialScan], _ body: (InertialScan) -> Void = { _ in },
+    ordered: (InertialScan) -> Void = { _ in }
+  ) {
     for var scan in block {
       let doubts = screen.admit(&scan)
       if doubts.contains(.timeWentBack) { forgetTime() }
@@ -106,14 +112,20 @@ public struct MotionManager: Sendable {
       body(scan)
     }
     merger.endBlock()
-  }
-
-  /// Gives the filter the scans whose turn has come, and hands over the motion after each of the gyroscope's, the other
-  /// sensors' of the same time included.
-  mutating func fuse(_ body: ((DeviceMotion) -> Void)? = nil, ordered: (InertialScan) -> Void = { _ in }) {
-    var isNew = false
     while let next = merger.next() {
       joiner.process(next.scan, ordered)
+      due.append(next)
+    }
+  }
+
+  /// Fuses the scans whose turn has come.
+  public mutating func fuse() { fuse(nil) }
+
+  /// The same, and hands over the motion after each scan of the gyroscope, the other sensors' of the same time included.
+  mutating func fuse(_ body: ((DeviceMotion) -> Void)?) {
+    defer { due.removeAll(keepingCapacity: true) }
+    var isNew = false
+    for next in due {
       if next.scan.rotationRate != nil {
         if isNew, let body { handOver(to: body) }
         fusedRate = next.scan

@@ -46,8 +46,14 @@ struct OBDRequester: Sendable {
   private static let patience = 30.0
   /// Requests without an answer after which a parameter is asked for rarely, s.
   private static let (mostMisses, rareInterval) = (3, 60.0)
-  /// V: above them an alternator or a converter charges.
+  /// V: above them an alternator or a converter charges a battery of 12 V; one of 24 V has twice as much.
   static let chargingVoltage = 13.2
+  private static let doubleBattery = 18.0
+
+  private static func isCharging(_ voltage: Double) -> Bool {
+    voltage >= (voltage > doubleBattery ? 2 * chargingVoltage : chargingVoltage)
+  }
+
   /// rpm: below them an engine is being started.
   static let idleSpeed = 300.0
 
@@ -65,7 +71,7 @@ struct OBDRequester: Sendable {
   /// - Returns: what is to be sent now.
   mutating func advance(to now: Timestamp, isBusAwake: Bool, voltage: Double?) -> CANFrame? {
     settle(at: now)
-    let isCharging = (voltage ?? 0) >= Self.chargingVoltage
+    let isCharging = voltage.map(Self.isCharging) ?? false
     if isCharging { lastRunning = now }
     let runs = lastRunning.map { now.seconds(since: $0) <= Self.patience } ?? false
     let next: Phase = runs ? .asking : isBusAwake ? .probing : .asleep
@@ -106,7 +112,7 @@ struct OBDRequester: Sendable {
     case .value(let parameter, let value):
       switch parameter.identifier {
       case OBDParameter.engineSpeed where value >= Self.idleSpeed: lastRunning = time
-      case OBDParameter.voltage where value >= Self.chargingVoltage: lastRunning = time
+      case OBDParameter.voltage where Self.isCharging(value): lastRunning = time
       default: if parameter.path == VehicleSignal.speed, value > 0 { lastRunning = time }
       }
       if let index = items.firstIndex(where: { $0.parameter.identifier == parameter.identifier }) {

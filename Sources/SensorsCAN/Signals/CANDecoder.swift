@@ -81,7 +81,9 @@ public struct CANDecoder: Sendable {
     }
     return (parameters[identifier.group] ?? []).compactMap { parameter in
       guard let value = parameter.value(in: frame.data) else { return nil }
-      guard thinning.isBest(parameter, hasValue: value != nil, at: time) else { return nil }
+      guard thinning.isBest(parameter, from: identifier.source, hasValue: value != nil, at: time) else {
+        return nil
+      }
       return VehicleReading(
         timestamp: time, path: parameter.path, value: value.map { .number($0) }, resolution: parameter.factor)
     }
@@ -120,7 +122,7 @@ public struct CANDecoder: Sendable {
 /// Lets through what is worth a hand-over: a number ten times a second, anything else when it changes and once a second.
 struct ReadingThinning: Sendable {
   private var last: [String: VehicleReading] = [:]
-  private var best: [String: (rank: Int, time: Timestamp)] = [:]
+  private var best: [String: (rank: Int, source: UInt8, time: Timestamp)] = [:]
 
   /// s, a little below a tenth, so that what comes ten times a second passes.
   private static let interval = 0.095
@@ -137,14 +139,17 @@ struct ReadingThinning: Sendable {
     return true
   }
 
-  /// Whether no better group tells the same.
-  mutating func isBest(_ parameter: J1939Parameter, hasValue: Bool, at time: Timestamp) -> Bool {
-    if let known = best[parameter.path], known.rank < parameter.rank,
-      time.seconds(since: known.time) <= Self.patience
+  /// Whether no better group, and no other control unit, tells the same.
+  mutating func isBest(
+    _ parameter: J1939Parameter, from source: UInt8, hasValue: Bool, at time: Timestamp
+  ) -> Bool {
+    if let known = best[parameter.path], time.seconds(since: known.time) <= Self.patience,
+      known.rank < parameter.rank || known.rank == parameter.rank && known.source != source
     {
       return false
     }
-    if hasValue { best[parameter.path] = (parameter.rank, time) }
-    return hasValue || best[parameter.path]?.rank == parameter.rank
+    if hasValue { best[parameter.path] = (parameter.rank, source, time) }
+    let known = best[parameter.path]
+    return hasValue || known?.rank == parameter.rank && known?.source == source
   }
 }

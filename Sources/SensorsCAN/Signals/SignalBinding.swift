@@ -71,7 +71,8 @@ struct SignalBinding: Sendable {
 
   private func value(_ raw: DBCSignal.RawValue) -> VehicleReading.Value? {
     let label = raw.integer.flatMap { signal.labels[$0] }
-    if let label, Self.saysNothing(label) { return nil }
+    let isNumber = if case .number? = form { true } else { false }
+    if let label, Self.saysNothing(label, isNumber: isNumber) { return nil }
     let physical = signal.physical(raw)
     switch form {
     case .flag: return .flag(raw.number != 0)
@@ -97,12 +98,12 @@ struct SignalBinding: Sendable {
   }
 
   /// What makers call a value that is none.
-  private static func saysNothing(_ label: String) -> Bool {
+  /// - Parameter isNumber: where a fault is no value; among states it is one.
+  private static func saysNothing(_ label: String, isNumber: Bool) -> Bool {
     let text = label.lowercased().filter { $0.isLetter }
-    return [
-      "sna", "notavailable", "signalnotavailable", "invalid", "error", "fault", "initvalue", "undefined",
-    ]
-    .contains { text == $0 } || text.hasPrefix("notavailable") || text.hasPrefix("invalid")
+    if isNumber, ["error", "fault", "undefined"].contains(text) { return true }
+    return ["sna", "signalnotavailable", "initvalue"].contains(text) || text.hasPrefix("notavailable")
+      || text.hasPrefix("invalid")
   }
 }
 
@@ -115,6 +116,8 @@ enum SystemState {
   static func name(_ label: String?, _ number: Double) -> String {
     guard let label else { return number == 0 ? off : on }
     let words = label.uppercased().split { !$0.isLetter }
+    // As in "key on, engine off".
+    if words.contains(where: { $0 == on }) { return on }
     for name in names where words.contains(where: { $0 == name }) { return name }
     if words.contains(where: { $0.hasPrefix("ACC") }) { return accessory }
     if words.contains(where: { $0 == "RUN" || $0.hasPrefix("IGN") }) { return on }

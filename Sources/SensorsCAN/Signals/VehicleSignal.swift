@@ -52,7 +52,9 @@ public struct VehicleSignal: Hashable, Sendable {
   /// Whether a text can be a path: `Vehicle.` and names of letters and digits between points.
   public static func isPath(_ text: String) -> Bool {
     let names = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard names.count >= 2, names[0] == "Vehicle", text.utf8.count <= 200 else { return false }
+    // Positions go the way that privacy looks after.
+    guard names.count >= 2, names[0] == "Vehicle", names[1] != "CurrentLocation", text.utf8.count <= 200
+    else { return false }
     return names.allSatisfy { name in
       !name.isEmpty
         && name.utf8.allSatisfy { byte in

@@ -141,7 +141,8 @@ struct CANWorker: ~Copyable {
     let decoding = decoder.decode(frame, at: time)
     if requester != nil {
       if let answer = decoding.answer { requester?.observe(answer, at: time) }
-      if let reply = decoding.reply { try send(reply) }
+      // Of what others ask for, they say themselves how it shall come.
+      if let reply = decoding.reply, requester?.isWaiting == true { try send(reply) }
       let isAnswer = plan.bus.configuration.diagnostics?.answers.admits(frame.identifier) ?? false
       surroundings.observe(isAnswer: isAnswer, at: time)
       if !isAnswer, decoding.readings.contains(where: Self.showsRunning) {

@@ -75,6 +75,12 @@ import Testing
     let bound = try warnings("", "location.reporting=distance", "location.error_bound=50")
     #expect(bound.count == 1 && bound.allSatisfy { $0.contains("location.error_bound") })
     #expect(try warnings(filter, "location.reporting=significant").count == 1)
+    let late = try warnings("", "iio.latency=5")
+    #expect(
+      late.count == 1 && late.allSatisfy { $0.contains("navigation.enabled") && $0.contains("iio.latency") })
+    for setting in ["navigation.enabled=false", "location.activity=pedestrian"] {
+      #expect(try warnings("", "iio.latency=5", setting).isEmpty)
+    }
   }
 
   /// Looking for sensors needs no name of a vehicle, which a newcomer does not have yet.
