@@ -115,6 +115,7 @@ import Testing
   /// The recorded drives: what the receiver and all sensors need for an accuracy and a distance, with and without navigation.
   @Test(
     .needs(.recordings("gnss-imu-drive")), .needs(.recordings("kingston-2008")),
+    .enabled(if: Shared.isFullRun, "two drives of an hour; ODOGRAPH_FULL=1 runs it"),
     arguments: ["gnss-imu-drive", "kingston-2008"])
   func recordedDrivesAreCheaper(_ folder: String) throws {
     let moments = try recorded("data/" + folder)
