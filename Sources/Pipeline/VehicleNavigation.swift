@@ -172,7 +172,8 @@ struct VehicleNavigation: Sendable {
 
   /// When the scans have stayed away for so long that nothing carries the position on any more while the receiver sleeps.
   private var silence: Timestamp? {
-    guard !isReceiverOn, isAligned, let silence = newestScan?.advanced(bySeconds: patience),
+    // A moment later, so that they are missed then.
+    guard !isReceiverOn, isAligned, let silence = newestScan?.advanced(bySeconds: patience + 0.001),
       silence > advanced
     else { return nil }
     return silence

@@ -112,6 +112,35 @@ import Testing
     #expect(isHonest.count * 10 >= with.told.count * 9, "\(isHonest.count) of \(with.told.count)")
   }
 
+  /// Nothing carries a position on when the scans stay away: the receiver is woken without another event.
+  @Test func silentSensorsWakeTheReceiver() throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive(length: 240, mounting: generator.nextRotation()).samples(&generator)
+    let configuration = try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(
+          assignments: ["vehicle.id=v", "input.mode=simulation", "location.desired_accuracy=hundredMeters"])
+      ], file: nil)
+    var pipeline = AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(seconds: 100), time: Self.start, version: "1")
+    var last = Timestamp(seconds: 100)
+    for moment in moments(samples) {
+      if pipeline.demands[.positioning]?.isOn == true, var fix = moment.fix {
+        fix.time = Self.start.advanced(bySeconds: moment.time)
+        pipeline.process(.position([fix])) { _ in }
+      }
+      pipeline.process(.inertial([moment.scan])) { _ in }
+      last = moment.scan.timestamp
+      // Well into a sleep on the way.
+      if moment.time > 150, pipeline.demands[.positioning]?.isOn == false, pipeline.isCarried { break }
+    }
+    #expect(pipeline.demands[.positioning]?.isOn == false)
+    while let deadline = pipeline.nextDeadline, deadline < last.advanced(bySeconds: 5) {
+      pipeline.advance(to: deadline) { _ in }
+    }
+    #expect(pipeline.demands[.positioning]?.isOn == true)
+  }
+
   /// The recorded drives: what the receiver and all sensors need for an accuracy and a distance, with and without navigation.
   @Test(
     .needs(.recordings("gnss-imu-drive")), .needs(.recordings("kingston-2008")),
@@ -219,6 +248,10 @@ import Testing
     // A 95 % radius is a promise of so much.
     #expect(broken * 20 <= promised, "\(broken) of \(promised)")
   }
+}
+
+extension AgentPipeline {
+  fileprivate var isCarried: Bool { navigation?.carried(at: now) != nil }
 }
 
 extension Array {
