@@ -16,7 +16,7 @@ extension SensorRigTests {
   }
   private static var seconds: Double { Shared.isFullRun ? 480 : 130 }
 
-  @Test(.timeLimit(.minutes(15)), .needs(.gpsd), .enabled(if: Shared.isFullRun))
+  @Test(.timeLimit(.minutes(15)), .needs(.gpsd), .enabled(if: Shared.isFullRun, "ODOGRAPH_FULL=1 runs it"))
   func aDriveOfOurOwnThroughTunnels() async throws {
     let run = try await NavigatedVehicle().drive(.synthetic(seconds: Self.seconds), tunnels: Self.tunnels)
     Self.expectNavigation(run)
@@ -24,7 +24,7 @@ extension SensorRigTests {
 
   @Test(
     .timeLimit(.minutes(15)), .needs(.gpsd), .needs(.recordings("gnss-imu-drive")),
-    .enabled(if: Shared.isFullRun))
+    .enabled(if: Shared.isFullRun, "ODOGRAPH_FULL=1 runs it"))
   func aDriveWithALowCostSensorThroughTunnels() async throws {
     let drive = try PlayedDrive.recorded("gnss-imu-drive", from: 30, seconds: Self.seconds)
     Self.expectNavigation(try await NavigatedVehicle().drive(drive, tunnels: Self.tunnels))
@@ -32,7 +32,7 @@ extension SensorRigTests {
 
   @Test(
     .timeLimit(.minutes(15)), .needs(.gpsd), .needs(.recordings("kingston-2008")),
-    .enabled(if: Shared.isFullRun))
+    .enabled(if: Shared.isFullRun, "ODOGRAPH_FULL=1 runs it"))
   func aDriveThroughACityAndTunnels() async throws {
     let drive = try PlayedDrive.recorded("kingston-2008", from: 1200, seconds: Self.seconds)
     Self.expectNavigation(try await NavigatedVehicle().drive(drive, tunnels: Self.tunnels))
