@@ -106,11 +106,12 @@ import Testing
     let (watcher, recorder) = try await watch(broker)
     let agent = try AgentProcess(settings(link.port))
     func statuses() -> [Message] { recorder.wire.filter { $0.kind == "status" } }
-    try await eventually { statuses().last?.state == "online" && statuses().last?.sessionStart != nil }
+    // What was made before there was a session comes first, and says when the agent began: the session's
+    // own word is the second.
+    try await eventually { statuses().count { $0.state == "online" && $0.sessionStart != nil } >= 2 }
     link.setOpen(false)
     try await eventually { statuses().contains { $0.payload["will"] as? Bool == true } }
     let will = try #require(statuses().last { $0.payload["will"] as? Bool == true })
-    // What was made before there was a session comes first, and says when the agent began.
     let first = try #require(statuses().last { $0.state == "online" }?.sessionStart)
     #expect(will.state == "offline" && will.sessionStart == first)
     link.setOpen(true)
