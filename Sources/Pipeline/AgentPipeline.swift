@@ -139,6 +139,7 @@ package struct AgentPipeline: Sendable {
     case .vehicle(let readings):
       vehicle?.process(readings)
       for speed in vehicle?.wheelSpeeds(readings) ?? [] { navigation?.process(speed) }
+    case .radio: break
     case .status(let change):
       motion.observe(change)
       status.observe(change)

@@ -27,7 +27,7 @@ struct PowerControl: Sendable {
     switch event {
     case .position: hasNews = true
     case .status(let status): ledger.observe(status)
-    case .inertial, .barometer, .vehicle: break
+    case .inertial, .barometer, .vehicle, .radio: break
     }
   }
 

@@ -101,7 +101,7 @@ package struct RawSamples: Sendable {
         for scan in block { recordings[index].process(scan, utc) }
       case .barometer(let block):
         for data in block { recordings[index].append(.barometer, [data.pressure], data.timestamp, utc) }
-      case .position, .vehicle, .status: break
+      case .position, .vehicle, .radio, .status: break
       }
     }
   }

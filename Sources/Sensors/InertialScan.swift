@@ -80,7 +80,7 @@ public struct InertialScan: Hashable, Sendable {
     case .gyroscope: contents & 2 != 0
     case .magnetometer: contents & 4 != 0
     case .thermometer: contents & 8 != 0
-    case .barometer, .positioning: false
+    case .barometer, .positioning, .wifi, .cellular: false
     }
   }
 
@@ -92,7 +92,7 @@ public struct InertialScan: Hashable, Sendable {
     case .gyroscope: rotationRate = nil
     case .magnetometer: magneticField = nil
     case .thermometer: temperature = nil
-    case .barometer, .positioning: break
+    case .barometer, .positioning, .wifi, .cellular: break
     }
   }
 }

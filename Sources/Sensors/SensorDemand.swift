@@ -133,6 +133,9 @@ public struct DemandFilter: Sendable {
     case .position(let block):
       let rest = block.filter { admits(.positioning, at: $0.timestamp) }
       return rest.isEmpty && gates[.positioning] != nil ? nil : .position(rest)
+    case .radio(let block):
+      let rest = block.compactMap { admit($0) }
+      return rest.isEmpty && !block.isEmpty ? nil : .radio(rest)
     case .vehicle, .status: return event
     }
   }
@@ -143,6 +146,14 @@ public struct DemandFilter: Sendable {
       scan.remove(kind)
     }
     return scan.isEmpty ? nil : scan
+  }
+
+  private mutating func admit(_ scan: RadioScan) -> RadioScan? {
+    var scan = scan
+    for kind in [SensorKind.wifi, .cellular] where scan.contains(kind) && !admits(kind, at: scan.timestamp) {
+      scan.sightings.removeAll { $0.beacon.technology.isCell == (kind == .cellular) }
+    }
+    return scan.sightings.isEmpty ? nil : scan
   }
 
   /// Without a demand for its kind everything passes.

@@ -55,6 +55,8 @@ public enum SensorEvent: Sendable, Hashable {
   case position([PositionFix])
   /// What the vehicle's own bus tells. No demand is made of it: a bus is only listened to.
   case vehicle([VehicleReading])
+  /// What a radio heard of the transmitters around.
+  case radio([RadioScan])
   case status(SourceStatus)
 
   /// The time of the newest sample; nil for an empty block.
@@ -64,6 +66,7 @@ public enum SensorEvent: Sendable, Hashable {
     case .barometer(let block): block.last?.timestamp
     case .position(let block): block.last?.timestamp
     case .vehicle(let block): block.last?.timestamp
+    case .radio(let block): block.last?.timestamp
     case .status(let status): status.timestamp
     }
   }
@@ -74,6 +77,7 @@ public enum SensorEvent: Sendable, Hashable {
     case .inertial(let block): block.reduce(0) { $1.contains(kind) ? $0 + 1 : $0 }
     case .barometer(let block): kind == .barometer ? block.count : 0
     case .position(let block): kind == .positioning ? block.count : 0
+    case .radio(let block): block.count { $0.contains(kind) }
     case .vehicle, .status: 0
     }
   }
@@ -92,6 +96,7 @@ public enum SensorEvent: Sendable, Hashable {
     case .barometer(let block): return .barometer(shift(block, \.timestamp))
     case .position(let block): return .position(shift(block, \.timestamp))
     case .vehicle(let block): return .vehicle(shift(block, \.timestamp))
+    case .radio(let block): return .radio(shift(block, \.timestamp))
     case .status(var status):
       status.timestamp.nanoseconds &+= nanoseconds
       return .status(status)
@@ -140,6 +145,10 @@ public enum SensorKind: String, Hashable, Sendable, CaseIterable, Comparable {
   case thermometer
   /// A satellite receiver.
   case positioning
+  /// Scans for the access points around.
+  case wifi
+  /// The cells that a modem hears.
+  case cellular
 
   /// The kinds that an `InertialScan` holds.
   public static let inertial: [SensorKind] = [.gyroscope, .accelerometer, .magnetometer, .thermometer]

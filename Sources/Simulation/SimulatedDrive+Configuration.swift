@@ -32,6 +32,7 @@ extension SimulatedDrive {
       case .barometer: barometer
       case .thermometer: thermometer
       case .positioning: positioning
+      case .wifi, .cellular: 0
       }
     }
   }

@@ -129,7 +129,7 @@ public struct SimulatedDrive: SensorRecording {
     switch kind {
     case .accelerometer: if rate != accelerometer.rate { accelerometer.rate = rate }
     case .gyroscope: if rate != gyroscope.rate { gyroscope.rate = rate }
-    case .magnetometer, .barometer, .thermometer, .positioning: break
+    case .magnetometer, .barometer, .thermometer, .positioning, .wifi, .cellular: break
     }
   }
 
@@ -188,6 +188,10 @@ public struct SimulatedDrive: SensorRecording {
               wakes: block.wakes && time == block.first,
               utc: configuration.startTime?.advanced(bySeconds: Double(time) * 1e-9)))
         })
+    // No radios are simulated, and so no channel is theirs.
+    case .wifi, .cellular:
+      channels[index].advance()
+      return .radio([])
     }
   }
 
@@ -212,7 +216,7 @@ public struct SimulatedDrive: SensorRecording {
           case .gyroscope: scan.rotationRate = gyroscope.rotation(motion, elapsed: elapsed)
           case .magnetometer: scan.magneticField = magnetometer.sample(motion)
           case .thermometer: scan.temperature = thermometer.sample(after: Double(time) * 1e-9)
-          case .barometer, .positioning: break
+          case .barometer, .positioning, .wifi, .cellular: break
           }
         }
         return scan

@@ -46,7 +46,7 @@ extension SensorEvent {
     case .inertial(let block): block.filter { $0.contains(kind) }.map(\.timestamp)
     case .barometer(let block): kind == .barometer ? block.map(\.timestamp) : []
     case .position(let block): kind == .positioning ? block.map(\.timestamp) : []
-    case .vehicle, .status: []
+    case .vehicle, .radio, .status: []
     }
   }
 }

@@ -131,7 +131,7 @@ public struct MotionCalibration: Hashable, Sendable {
     case .accelerometer:
       guard level != nil else { return false }
       level = nil
-    case .barometer, .thermometer, .positioning: return false
+    case .barometer, .thermometer, .positioning, .wifi, .cellular: return false
     }
     return true
   }

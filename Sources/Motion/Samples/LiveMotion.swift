@@ -82,7 +82,7 @@ public final class LiveMotion: Sendable {
         }
         (state.accelerometer, state.gyro, state.magnetometer) = (accelerometer, gyro, magnetometer)
       case .status(let status): state.manager.observe(status)
-      case .barometer, .position, .vehicle: break
+      case .barometer, .position, .vehicle, .radio: break
       }
       // Motion is told sample by sample only where somebody listens.
       guard !state.deviceMotion.isEmpty else { return state.manager.fuse() }

@@ -53,7 +53,7 @@ public struct ScanScreen: Hashable, Sendable {
     case .accelerometer: accelerometer.health
     case .gyroscope: gyroscope.health
     case .magnetometer: magnetometer.health
-    case .barometer, .thermometer, .positioning: nil
+    case .barometer, .thermometer, .positioning, .wifi, .cellular: nil
     }
   }
 

@@ -78,7 +78,7 @@ struct LocationServices: Sendable {
       return (locations, outputs)
     case .inertial(let block): return ([], block.flatMap { observeRest($0) })
     case .status(let status): return ([], observe(status))
-    case .barometer, .vehicle: return ([], [])
+    case .barometer, .vehicle, .radio: return ([], [])
     }
   }
 

@@ -104,7 +104,7 @@ struct ScanBlock {
     case .magnetometer: scans[last].magneticField = mounted(value)
     case .thermometer: scans[last].temperature = value.x
     case .barometer: pressures.append(PressureData(timestamp: scans[last].timestamp, pressure: value.x))
-    case .positioning: break
+    case .positioning, .wifi, .cellular: break
     }
   }
 

@@ -153,7 +153,7 @@ extension SensorKind {
     case .magnetometer: [["magn_x", "magn_y", "magn_z"]]
     case .barometer: [["pressure"], ["pressure0"]]
     case .thermometer: [["temp"], ["temp0"], ["temp_object"], ["temp_ambient"]]
-    case .positioning: []
+    case .positioning, .wifi, .cellular: []
     }
   }
 
@@ -164,7 +164,7 @@ extension SensorKind {
     case .magnetometer: 100
     case .barometer: 1000
     case .thermometer: 0.001
-    case .accelerometer, .gyroscope, .positioning: 1
+    case .accelerometer, .gyroscope, .positioning, .wifi, .cellular: 1
     }
   }
 

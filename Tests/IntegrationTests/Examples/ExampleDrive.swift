@@ -31,7 +31,7 @@ struct ExampleDrive {
       switch event {
       case .inertial(let scans): for scan in scans { add(scan) }
       case .position(let fixes): for fix in fixes { add(fix) }
-      case .barometer, .vehicle, .status: break
+      case .barometer, .vehicle, .radio, .status: break
       }
     }
     for (_, scan) in scans.sorted(by: { $0.key < $1.key }) { write(scan) }
