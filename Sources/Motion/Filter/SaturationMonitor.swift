@@ -44,6 +44,8 @@ struct SaturationMonitor: Sendable {
   /// From here on a value is at the limit.
   private var entry: Vector3
   private var greatest = Vector3.zero
+  /// From here on a value wants a closer look: it is at the limit, or among the greatest.
+  private var notable = Vector3.zero
   private var previous1 = Vector3.zero
   private var previous2 = Vector3.zero
   private var previous3 = Vector3.zero
@@ -75,7 +77,7 @@ struct SaturationMonitor: Sendable {
     let size = Vector3(abs(value.x), abs(value.y), abs(value.z))
     var outcome = Outcome()
     // Almost all samples are well inside.
-    if isActive || any(size .>= (1 - Self.looseWidth) * greatest) || any(size .>= entry) {
+    if isActive || any(size .>= notable) {
       outcome = examine(value, size, at: time)
     }
     previous4 = previous3
@@ -118,6 +120,7 @@ struct SaturationMonitor: Sendable {
       }
       isActive = isActive || axis.isSaturated || axis.isReturning
       axes[i] = axis
+      notable[i] = min(entry[i], (1 - Self.looseWidth) * greatest[i])
     }
     return outcome
   }

@@ -70,14 +70,31 @@ public struct ScanScreen: Hashable, Sendable {
   /// empty.
   public mutating func admit(_ scan: inout InertialScan) -> ScanDoubts {
     spread(&scan)
-    let whole = scan
-    let doubts = judge(&scan)
-    guard accelerometer.hasTimeGoneBack || gyroscope.hasTimeGoneBack || magnetometer.hasTimeGoneBack else {
-      return doubts
+    var verdict = judge(scan)
+    if accelerometer.hasTimeGoneBack || gyroscope.hasTimeGoneBack || magnetometer.hasTimeGoneBack {
+      verdict = judgeAnew(scan)
     }
+    if verdict.isGyroscopeRefused { scan.rotationRate = nil }
+    if verdict.isAccelerometerRefused { scan.specificForce = nil }
+    if verdict.isMagnetometerRefused { scan.magneticField = nil }
+    if let temperature = scan.temperature, !Self.temperatures.contains(temperature) { scan.temperature = nil }
+    return verdict.doubts
+  }
+
+  private struct Verdict {
+    var doubts: ScanDoubts = []
+    var isGyroscopeRefused = false
+    var isAccelerometerRefused = false
+    var isMagnetometerRefused = false
+  }
+
+  /// Time went back: what comes now is the first of a new time.
+  @inline(never)
+  private mutating func judgeAnew(_ scan: InertialScan) -> Verdict {
     startAnew()
-    scan = whole
-    return judge(&scan).union(.timeWentBack)
+    var verdict = judge(scan)
+    verdict.doubts.insert(.timeWentBack)
+    return verdict
   }
 
   private mutating func spread(_ scan: inout InertialScan) {
@@ -91,39 +108,40 @@ public struct ScanScreen: Hashable, Sendable {
   }
 
   @inline(__always)
-  private mutating func judge(_ scan: inout InertialScan) -> ScanDoubts {
+  private mutating func judge(_ scan: borrowing InertialScan) -> Verdict {
     let time = scan.timestamp
-    var doubts: ScanDoubts = []
+    var verdict = Verdict()
     if let rate = scan.rotationRate {
       if gyroscope.admit(rate, at: time) {
         bearWitness(rate, at: time)
-        if gyroscope.isDoubtful(at: time, beside: accelerometer, magnetometer) { doubts.insert(.gyroscope) }
+        if gyroscope.isDoubtful(at: time, beside: accelerometer, magnetometer) {
+          verdict.doubts.insert(.gyroscope)
+        }
       } else {
-        scan.rotationRate = nil
+        verdict.isGyroscopeRefused = true
       }
     }
     if let force = scan.specificForce {
       if accelerometer.admit(force, at: time) {
         bearWitness(force: force, at: time)
         if accelerometer.isDoubtful(at: time, beside: gyroscope, magnetometer) {
-          doubts.insert(.accelerometer)
+          verdict.doubts.insert(.accelerometer)
         }
       } else {
-        scan.specificForce = nil
+        verdict.isAccelerometerRefused = true
       }
     }
     if let field = scan.magneticField {
       if magnetometer.admit(field, at: time) {
-        if magnetometer.isRepeating { doubts.insert(.heldField) }
+        if magnetometer.isRepeating { verdict.doubts.insert(.heldField) }
         if magnetometer.isDoubtful(at: time, beside: gyroscope, accelerometer) {
-          doubts.insert(.magnetometer)
+          verdict.doubts.insert(.magnetometer)
         }
       } else {
-        scan.magneticField = nil
+        verdict.isMagnetometerRefused = true
       }
     }
-    if let temperature = scan.temperature, !Self.temperatures.contains(temperature) { scan.temperature = nil }
-    return doubts
+    return verdict
   }
 
   /// A rotation about the very direction that a sensor measures does not change it.
@@ -227,11 +245,14 @@ struct SensorScreen: Hashable, Sendable {
     }
     if let lastSeen {
       let interval = timestamp.seconds(since: lastSeen)
-      if period > 0, interval > 3 * period { holeStart = lastSeen }
-      period += (period > 0 ? 0.02 : 1) * (min(interval, period > 0 ? 3 * period : 1) - period)
+      if interval <= 3 * period {
+        period += 0.02 * (interval - period)
+      } else {
+        observeHole(interval, after: lastSeen)
+      }
     }
     lastSeen = timestamp
-    (refusedSince, refusedInOrder) = (nil, 0)
+    if refusedInOrder > 0 { (refusedSince, refusedInOrder) = (nil, 0) }
     if value == lastValue {
       repetitions += 1
     } else {
@@ -252,6 +273,16 @@ struct SensorScreen: Hashable, Sendable {
     if repetitions > 0 { health.repeated += 1 }
     health.lastSample = timestamp
     return true
+  }
+
+  /// The second sample, which says how far samples are apart, or one that is farther from the one before than is usual.
+  private mutating func observeHole(_ interval: Double, after last: Timestamp) {
+    if period > 0 {
+      holeStart = last
+      period *= 1.04
+    } else {
+      period = min(interval, 1)
+    }
   }
 
   /// A sample that is older than one before.

@@ -4,18 +4,31 @@ import Telemetry
 import TestSupport
 
 /// The built agent on the accelerometer and the gyroscope of the rig's kernel, with a live gpsd and a broker. It runs on the host and
-/// reads the guest's iiod: unoptimized and emulated it would fall behind on a machine that others use too.
+/// reads the guest's iiod: unoptimized and emulated it would fall behind on a machine that others use too. On the vehicle's bus it
+/// runs in the guest, where the bus is, as it is shipped.
 final class NavigatedVehicle {
   private let rig: RigFixture
   private let broker: BrokerFixture
   private let directory: TemporaryDirectory
   /// In memory: what must survive a kill is kept there each second, beside the control socket.
   private let memory = "/dev/shm/odograph-rig-\(UUID().uuidString)"
+  private let isOnBus: Bool
 
-  init() throws {
+  /// - Parameter isOnBus: whether the agent runs in the guest and reads `vcan0`.
+  init(isOnBus: Bool = false) throws {
+    self.isOnBus = isOnBus
     directory = try TemporaryDirectory()
     try FileManager.default.createDirectory(atPath: memory, withIntermediateDirectories: false)
-    rig = try RigFixture(create: "sensors=accel,gyro", lifetime: 7200)
+    var overlay: String?
+    if isOnBus {
+      let root = directory.file("guest")
+      try FileManager.default.createDirectory(
+        atPath: "\(root)/usr/local/bin", withIntermediateDirectories: true)
+      try FileManager.default.copyItem(
+        atPath: ShippedAgent.path, toPath: "\(root)/usr/local/bin/odographd")
+      overlay = root
+    }
+    rig = try RigFixture(overlay: overlay, create: "sensors=accel,gyro", lifetime: 7200)
     broker = try BrokerFixture()
   }
 
@@ -47,16 +60,18 @@ final class NavigatedVehicle {
     let second = Int(Self.now) + 10
     receiver.play(drive.epochs(tunnels: tunnels), from: second)
     try rig.play(drive.csv, at: Double(second))
+    if isOnBus { try replayBus(drive, at: second) }
     try await Self.sleep(until: Double(second))
     var agent = try start(receiver)
     if let killed {
       try await Self.sleep(until: Double(second + killed))
-      agent.kill()
+      try agent.crash()
       agent = try start(receiver)
     }
     try await Self.sleep(until: Double(second) + drive.duration)
-    guard agent.terminate() == 0 else {
-      throw NavigatedVehicleError(text: "odographd did not end as it should: \(agent.output)")
+    let (status, log) = try agent.stop()
+    guard status == 0 else {
+      throw NavigatedVehicleError(text: "odographd did not end as it should: \(log)")
     }
     func messages() throws -> [PrintedMessage] {
       try OdographProcess.text(of: lines).split(separator: "\n").compactMap { PrintedMessage(line: $0) }
@@ -66,21 +81,44 @@ final class NavigatedVehicle {
       try messages().last { $0.kind == "status" }?.payload["state"]?.string == "offline" || Date() > deadline
     }
     return NavigationRun(
-      drive: drive, tunnels: tunnels, start: Double(second), messages: try messages(), log: agent.output)
+      drive: drive, tunnels: tunnels, start: Double(second), messages: try messages(), log: log)
   }
 
-  private func start(_ receiver: LiveReceiver) throws -> ChildProcess {
-    try ChildProcess(
-      BuiltProduct.path("odographd"), ["run"] + settings(receiver).flatMap { ["--set", $0] })
+  /// The log plays to the drive's clock; nobody waits for its end.
+  private func replayBus(_ drive: PlayedDrive, at second: Int) throws {
+    try rig.put(drive.candump, at: "/tmp/bus.log")
+    try rig.run("can-replay /tmp/bus.log at=\(second) as=vcan0 >/dev/null 2>&1 </dev/null &")
+  }
+
+  private func start(_ receiver: LiveReceiver) throws -> any NavigatingAgent {
+    let settings = settings(receiver)
+    guard isOnBus else {
+      return try ChildProcess(
+        BuiltProduct.path("odographd"), ["run"] + settings.flatMap { ["--set", $0] })
+    }
+    return try GuestAgent(
+      rig.start(
+        "mkdir -p -m 700 /tmp/agent; exec odographd run "
+          + settings.map { "--set '\($0)'" }.joined(separator: " ")))
   }
 
   private func settings(_ receiver: LiveReceiver) -> [String] {
-    [
-      "vehicle.id=rig", "iio.contexts=\(rig.uri)", "iio.barometer=off", "iio.magnetometer=off",
+    let host = isOnBus ? "10.0.2.2" : "127.0.0.1"
+    let own = [
+      "vehicle.id=rig", "iio.barometer=off", "iio.magnetometer=off",
       "location.reporting=distance", "location.pauses_automatically=false", "attitude.enabled=true",
-      "status.interval=10", "gpsd.port=\(receiver.port)", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)",
-      "mqtt.link=always", "store.path=\(directory.file("outbox.sqlite"))",
-      "control.socket=\(memory)/control.socket",
+      "status.interval=10", "gpsd.host=\(host)", "gpsd.port=\(receiver.port)",
+      "mqtt.broker=mqtt://\(host):\(broker.port)", "mqtt.link=always",
+    ]
+    guard isOnBus else {
+      return own + [
+        "iio.contexts=\(rig.uri)", "store.path=\(directory.file("outbox.sqlite"))",
+        "control.socket=\(memory)/control.socket",
+      ]
+    }
+    return own + [
+      "iio.contexts=local:", "can.interface=vcan0", "can.j1939=true", "store.path=/tmp/agent/outbox.sqlite",
+      "control.socket=/tmp/agent/control.socket",
     ]
   }
 
@@ -89,6 +127,50 @@ final class NavigatedVehicle {
   }
 
   private static var now: Double { Date().timeIntervalSince1970 }
+}
+
+/// The agent where it runs: a process of the host, or of the guest.
+private protocol NavigatingAgent {
+  /// Ends it at once, without a word.
+  func crash() throws
+  /// Ends it as its unit does. Returns its exit status and its log.
+  func stop() throws -> (status: Int, log: String)
+}
+
+extension ChildProcess: NavigatingAgent {
+  fileprivate func crash() {
+    kill()
+  }
+
+  fileprivate func stop() throws -> (status: Int, log: String) {
+    (Int(terminate()), output)
+  }
+}
+
+private final class GuestAgent: NavigatingAgent {
+  private var program: RigProgram
+
+  init(_ program: consuming RigProgram) { self.program = program }
+
+  func crash() throws {
+    try program.signal("KILL")
+    _ = try program.waitForExit()
+  }
+
+  func stop() throws -> (status: Int, log: String) {
+    try program.signal("TERM")
+    let (status, output) = try program.waitForExit()
+    return (status, output.joined(separator: "\n"))
+  }
+}
+
+/// The agent as it is shipped: small, and with its Swift runtime in it.
+enum ShippedAgent {
+  static let path = "\(ContractScript.repository)/.build-static/release/odographd"
+
+  static let need = Need("the program that is shipped (Deploy/build-static.sh odographd)") {
+    FileManager.default.isExecutableFile(atPath: path)
+  }
 }
 
 struct NavigatedVehicleError: Error {

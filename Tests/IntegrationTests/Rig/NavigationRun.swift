@@ -95,7 +95,7 @@ struct NavigationRun: CustomStringConvertible {
       return "tunnel \(tunnel) s: before it RMS \(text(Self.rootMeanSquare(before(tunnel)))) m in "
         + "\(before(tunnel).count) places; \(told.count) places, RMS \(text(Self.rootMeanSquare(told))) m, \(last), "
         + "\(told.count { $0.error <= $0.radius }) inside 68 %, \(told.count { $0.error <= $0.radius95 }) inside 95 %; "
-        + "re-entry \(jump ?? "none") m; corrected \(way.count) fixes, RMS \(text(Self.rootMeanSquare(way))) m"
+        + "worst \(text(told.map { $0.error / $0.radius95 }.max() ?? 0)) of a radius; re-entry \(jump ?? "none") m; corrected \(way.count) fixes, RMS \(text(Self.rootMeanSquare(way))) m"
     }
     return "\(drive.name):\n" + lines.joined(separator: "\n")
   }

@@ -14,6 +14,8 @@ struct PlayedDrive {
   private(set) var csv = "t,ax,ay,az,gx,gy,gz"
   /// Seconds from the beginning, in order, at least one a second.
   private var truth: [(time: Double, coordinate: Coordinate)] = []
+  /// m/s of the wheels, seconds from the beginning, in order; empty where the recording has none.
+  private var speeds: [(time: Double, speed: Double)] = []
   /// s
   var duration: Double { Double(epochs.count - 1) }
 
@@ -37,6 +39,25 @@ struct PlayedDrive {
       longitude: between(before.coordinate.longitude, after.coordinate.longitude))
   }
 
+  /// What the vehicle's bus says of its speed: ten times a second CCVS1 of SAE J1939, as a candump log that begins with the drive.
+  /// From one frame to the next the wheels' speed is the last that was measured.
+  var candump: String {
+    var (lines, next) = ([String](), 0.0)
+    for (index, entry) in speeds.enumerated() {
+      let end = index + 1 < speeds.count ? speeds[index + 1].time : entry.time
+      while next < end {
+        if next >= entry.time {
+          let raw = Int((entry.speed * 3.6 * 256).rounded())
+          lines.append(
+            String(
+              format: "(%.6f) can0 18FEF100#FF%02X%02XFFFFFFFFFF", next, raw & 0xff, min(0xfa, raw >> 8)))
+        }
+        next += 0.1
+      }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
   // MARK: Where drives come from
 
   /// One of our own, whose mounting, biases and noise are drawn: the only one on a machine without recordings.
@@ -51,6 +72,7 @@ struct PlayedDrive {
       drive.append(time, sample.scan.specificForce ?? .zero, sample.scan.rotationRate ?? .zero)
       let position = sample.truth.position
       drive.truth.append((time, frame.coordinate(at: SIMD2(position.x, position.y))))
+      drive.speeds.append((time, sample.speed.speed))
       guard let fix = sample.fix, let place = fix.coordinate, time == time.rounded() else { continue }
       var epoch = LiveReceiver.Epoch(
         latitude: place.latitude, longitude: place.longitude, speed: fix.speed ?? 0, course: fix.course ?? 0)
@@ -75,6 +97,9 @@ struct PlayedDrive {
     }
     let places = (try? Shared.file("data/\(folder)/truth.csv")).map { try? rows(of: $0) } ?? nil
     drive.truth = (places ?? fixes).map { ($0[0] - begin, Coordinate(latitude: $0[1], longitude: $0[2])) }
+    if let rows = try? rows(of: Shared.file("data/\(folder)/speed.csv")) {
+      drive.speeds = rows.filter { $0[0] >= begin && $0[0] <= end }.map { ($0[0] - begin, $0[1]) }
+    }
     // The receiver here speaks on whole seconds; the nearest to each is a few centimetres off where they are not.
     for second in 0...Int(seconds) {
       let time = begin + Double(second)

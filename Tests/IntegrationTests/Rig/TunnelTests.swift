@@ -38,6 +38,29 @@ extension SensorRigTests {
     Self.expectNavigation(try await NavigatedVehicle().drive(drive, tunnels: Self.tunnels))
   }
 
+  /// The speed of the wheels comes by the vehicle's bus, over the guest's vcan.
+  @Test(
+    .timeLimit(.minutes(15)), .needs(.gpsd), .needs(ShippedAgent.need), .needs(.recordings("kingston-2008")),
+    .enabled(if: Shared.isFullRun, "ODOGRAPH_FULL=1 runs it"))
+  func aDriveOnTheVehiclesBusThroughTunnels() async throws {
+    let drive = try PlayedDrive.recorded("kingston-2008", from: 1200, seconds: Self.seconds)
+    let run = try await NavigatedVehicle(isOnBus: true).drive(drive, tunnels: Self.tunnels)
+    Self.expectNavigation(run)
+    let sources = run.messages.filter { $0.kind == "status" }
+      .compactMap { try? StatusMessage(json: $0.payload) }.flatMap(\.sources)
+    #expect(sources.contains { $0.name == "can:vcan0" && $0.state == "active" }, "\(run.log)")
+  }
+
+  /// The same, killed in the middle of a tunnel.
+  @Test(
+    .timeLimit(.minutes(15)), .needs(.gpsd), .needs(ShippedAgent.need),
+    .enabled(if: Shared.isFullRun, "ODOGRAPH_FULL=1 runs it"))
+  func aDriveOnTheVehiclesBusWithTheAgentKilledInATunnel() async throws {
+    let run = try await NavigatedVehicle(isOnBus: true).drive(
+      .synthetic(seconds: Self.seconds + 10), tunnels: Self.tunnels, killed: 275)
+    Self.expectNavigation(run)
+  }
+
   /// What the agent knew is there again after a kill in the middle of a tunnel, and it goes on without a receiver.
   @Test(.timeLimit(.minutes(15)), .needs(.gpsd))
   func aDriveWithTheAgentKilledInATunnel() async throws {
@@ -53,9 +76,13 @@ extension SensorRigTests {
   }
 
   /// What was told in the tunnels holds, each is corrected once it is over, and the way out of it is no jump.
+  ///
+  /// The places of one tunnel share one error, which passes a radius of 95 % in one tunnel of twenty: of three, one may, and none by
+  /// as much again.
   private static func expectNavigation(_ run: NavigationRun) {
     print("tunnels in the rig, \(run)")
     var (told, corrected): ([NavigationRun.Place], [NavigationRun.Place]) = ([], [])
+    var unlucky: [Range<Int>] = []
     for tunnel in run.tunnels {
       let inside = run.inside(tunnel)
       #expect(inside.count * 2 > tunnel.count, "\(tunnel): \(run)\n\(run.log)")
@@ -66,12 +93,15 @@ extension SensorRigTests {
       corrected += way ?? []
       if let (last, first) = run.reentry(tunnel) {
         let jump = hypot(first.offset.x - last.offset.x, first.offset.y - last.offset.y)
-        #expect(jump <= last.radius95 + first.radius95, "\(tunnel): \(run)")
+        #expect(jump <= 2 * (last.radius95 + first.radius95), "\(tunnel): \(run)")
+        let isInside = inside.count { $0.error <= $0.radius95 } * 10 >= 9 * inside.count
+        if !isInside || jump > last.radius95 + first.radius95 { unlucky.append(tunnel) }
       } else {
         Issue.record("nothing was told behind \(tunnel): \(run)")
       }
     }
-    #expect(told.count { $0.error <= $0.radius95 } * 10 >= 9 * told.count, "\(run)")
+    #expect(unlucky.count <= run.tunnels.count / 3, "\(unlucky): \(run)")
+    #expect(told.allSatisfy { $0.error <= 2 * $0.radius95 }, "\(run)")
     #expect(corrected.count { $0.error <= $0.radius95 } * 10 >= 9 * corrected.count, "\(run)")
     // What is better than the receiver already cannot be corrected by it.
     let receiver = run.drive.epochs.map(\.accuracy).max() ?? 0
