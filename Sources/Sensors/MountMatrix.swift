@@ -11,6 +11,15 @@ public struct MountMatrix: Hashable, Sendable, CustomStringConvertible {
   /// Whether the sensor's axes are the device's.
   public var isIdentity: Bool { rows == .identity }
 
+  /// Whether each axis of the device is one of the sensor's, or its opposite.
+  public var keepsAxes: Bool {
+    [[rows.m11, rows.m12, rows.m13], [rows.m21, rows.m22, rows.m23], [rows.m31, rows.m32, rows.m33]]
+      .allSatisfy {
+        let sizes = $0.map(abs).sorted()
+        return sizes[1] < 1e-6 && abs(sizes[2] - 1) < 1e-6
+      }
+  }
+
   public static var identity: MountMatrix { MountMatrix(valid: .identity) }
 
   /// Nil for what is no mounting: a number that is not finite, or rows that do not span space (some firmware

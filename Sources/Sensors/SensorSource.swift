@@ -124,15 +124,20 @@ public struct SourceStatus: Sendable, Hashable {
   public var state: State
   /// What the hardware is, by a name that stays the same across restarts, as in "lsm6dsox"; nil when it does not say.
   public var device: String?
+  /// The largest value that an axis of the sensor can have, in the unit of its samples (m/s², rad/s); without the kinds whose
+  /// driver does not say it.
+  public var ranges: [SensorKind: Double]
 
   public init(
-    timestamp: Timestamp, source: String, kinds: Set<SensorKind>, state: State, device: String? = nil
+    timestamp: Timestamp, source: String, kinds: Set<SensorKind>, state: State, device: String? = nil,
+    ranges: [SensorKind: Double] = [:]
   ) {
     self.timestamp = timestamp
     self.source = source
     self.kinds = kinds
     self.state = state
     self.device = device
+    self.ranges = ranges
   }
 }
 

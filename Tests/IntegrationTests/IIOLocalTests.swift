@@ -283,8 +283,11 @@ import Testing
     #expect(accelerometer.frequencies == .list([12.5, 50, 100, 200]) && accelerometer.frequency == 50)
     #expect(accelerometer.isBuffered && accelerometer.mountSource == .device)
     #expect(imu.sensor(.thermometer)?.isBuffered == false)
+    // (32767 + 5) · 0.001197101 m/s², 32767 · 0.001 rad/s; a magnetometer's is of no use.
+    #expect(abs((accelerometer.range ?? 0) - 39.2314) < 1e-3)
+    #expect(abs((imu.sensor(.gyroscope)?.range ?? 0) - 32.767) < 1e-6)
     let magnetometer = try #require(inventory.devices.first { $0.name == "testmag" }?.sensor(.magnetometer))
-    #expect(magnetometer.mountSource == .configuration && !magnetometer.isBuffered)
+    #expect(magnetometer.mountSource == .configuration && !magnetometer.isBuffered && magnetometer.range == nil)
     #expect(abs((magnetometer.scale ?? 0) - 0.15) < 1e-12)
   }
 }

@@ -1,7 +1,9 @@
-import Motion
+import Sensors
 import Spatial
 import TestSupport
 import Testing
+
+@testable import Motion
 
 /// What sensors and their drivers do wrong, each time against the same motion without it. In comments: what the error was before.
 @Suite struct FilterFaultTests {
@@ -81,6 +83,54 @@ import Testing
     var filter = ScreenedFilter()
     #expect(FilterAccuracyTests.error(&filter, samples) < 8, "seed \(seed)")
     #expect(filter.counters.saturated > clipped / 2, "seed \(seed)")
+  }
+
+  /// A driver that says where the range ends makes a single sample there count (before: three had to be equal), and is overruled
+  /// by samples beyond it.
+  @Test func theEndOfTheRangeIsToldByTheDriver() {
+    func flags(told range: Double?, peak: Double) -> [Bool] {
+      var monitor = SaturationMonitor(range: nil, smallestLimit: 1.7, greatestExcess: 1)
+      if let range { monitor.expect(range) }
+      return (0..<400).map { i in
+        // Peaks of which two samples at the most are cut off at 8.
+        let rate = min(peak, 8.2 * FilterSimulation.sine(0.06 * Double(i)))
+        return monitor.observe(Vector3(rate, 0.1 * rate, 0), at: 0.01 * Double(i)).isSaturated
+      }
+    }
+    let told = flags(told: 8, peak: 8)
+    #expect(told.contains(true))
+    #expect(
+      told.firstIndex(of: true)
+        == flags(told: nil, peak: 1000).indices.first {
+          min(8, 8.2 * FilterSimulation.sine(0.06 * Double($0))) >= 0.997 * 8
+        })
+    // Beyond what was told, that was wrong, and nothing is cut off from then on.
+    let wrong = flags(told: 6, peak: 1000)
+    #expect(wrong.count { $0 } < 3)
+    #expect(!flags(told: 30, peak: 1000).contains(true))
+  }
+
+  /// Ranges reach the filter with the source's word of itself: peaks of which one or two samples are cut off count as such.
+  @Test func aSourceTellsItsRanges() throws {
+    func yaw(told range: Double?) throws -> Double {
+      var manager = MotionManager(frame: .xArbitraryZVertical)
+      var status = SourceStatus(
+        timestamp: Timestamp(nanoseconds: 0), source: "chip", kinds: [.gyroscope], state: .active(rates: [:]))
+      if let range { status.ranges[.gyroscope] = range }
+      manager.observe(status)
+      for i in 0..<1000 {
+        let swing = i < 300 ? 0 : 4.6 * max(0, FilterSimulation.sine(0.6 * Double(i)))
+        let rate = swing * 0.9 + (i < 300 ? 0 : 0.3)
+        var scan = InertialScan(timestamp: Timestamp(nanoseconds: Int64(i) * 10_000_000))
+        scan.rotationRate = Vector3(0, 0, min(4, rate))
+        scan.specificForce = Vector3(0, 0, 9.81)
+        manager.process([scan])
+      }
+      return try #require(manager.deviceMotion?.attitude).yaw
+    }
+    let (told, untold, wide) = (try yaw(told: 4), try yaw(told: nil), try yaw(told: 30))
+    #expect(abs(told - untold) > 0.05)
+    #expect(wide == untold)
   }
 
   /// Fast rotation within the range is not taken for its end.

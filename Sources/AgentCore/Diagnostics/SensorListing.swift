@@ -103,6 +103,7 @@ package struct SensorListing {
           json.field("buffered", sensor.isBuffered)
           json.field("frequency", sensor.frequency, decimals: 3)
           json.field("offers", "\(sensor.frequencies)")
+          json.field("range", sensor.range, decimals: 2)
           json.field("mount", sensor.mountSource.rawValue)
           json.closeObject()
         }
@@ -145,6 +146,10 @@ package struct SensorListing {
     var parts = ["\(sensor.kind.rawValue)\(padding)\(sensor.isBuffered ? "buffered" : "polled")"]
     if let frequency = sensor.frequency { parts.append("\(frequency) Hz") }
     parts.append("offers \(sensor.frequencies)")
+    if let range = sensor.range {
+      let unit = sensor.kind == .gyroscope ? "rad/s" : "m/s²"
+      parts.append("range ±\((range * 10).rounded() / 10) \(unit)")
+    }
     parts.append("mount \(sensor.mountSource.rawValue)")
     return parts.joined(separator: ", ")
   }

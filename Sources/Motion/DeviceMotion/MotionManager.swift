@@ -24,6 +24,8 @@ public struct MotionManager: Sendable {
   /// °C of the inertial sensors, and the bias that was expected there.
   private var temperature: Double?
   private var expectedBias: MotionCalibration.GyroBias?
+  /// What the sensors have said of their ends.
+  private var ranges: [SensorKind: Double] = [:]
   /// Hardware turned out to be other than that of the calibration.
   private var hasForeignCalibration = false
 
@@ -393,6 +395,7 @@ public struct MotionManager: Sendable {
     guard isForeign else { return }
     hasForeignCalibration = true
     filter = AttitudeFilter(calibration: kept)
+    filter.use(ranges: ranges)
     expectedBias = kept.gyroBias(at: nil)
     temperature = nil
   }
@@ -400,6 +403,10 @@ public struct MotionManager: Sendable {
   /// Learns of a source's state: which sensors there are, and how fast they really run.
   public mutating func observe(_ status: SourceStatus) {
     if let device = status.device { bind(status.kinds, to: device) }
+    if !status.ranges.isEmpty {
+      ranges.merge(status.ranges) { $1 }
+      filter.use(ranges: status.ranges)
+    }
     use.observe(status)
   }
 }

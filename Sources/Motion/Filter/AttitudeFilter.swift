@@ -108,6 +108,12 @@ public struct AttitudeFilter: Sendable {
       at: acceleration.timestamp.seconds(since: origin))
   }
 
+  /// Takes what drivers say of the largest value of an axis, m/s² and rad/s. It counts until the samples show another.
+  public mutating func use(ranges: [SensorKind: Double]) {
+    if let range = ranges[.accelerometer] { accelerometerRange.expect(range) }
+    if let range = ranges[.gyroscope] { strapdown.expect(range: range) }
+  }
+
   /// Seconds since the first scan.
   @inline(__always)
   private mutating func seconds(_ time: Timestamp) -> Double {

@@ -65,6 +65,16 @@ struct SaturationMonitor: Sendable {
     axes = InlineArray(repeating: Axis())
   }
 
+  /// Takes what the driver says of the end of the range: the first sample there counts, where otherwise three have to show it. Samples
+  /// beyond it, or that end before it, overrule it.
+  mutating func expect(_ range: Double) {
+    guard !isConfigured, range.isFinite, range > smallestLimit else { return }
+    for i in 0..<3 where limit[i] == .infinity && greatest[i] < range {
+      setLimit(i, range, width: Self.looseWidth)
+      notable[i] = min(entry[i], notable[i])
+    }
+  }
+
   private static let exactWidth = 1e-4
   private static let looseWidth = 0.003
   /// How steeply, in spreads of three samples at a loose limit, the signal must have run into it. At the peak of a sine it is at
@@ -141,7 +151,7 @@ struct SaturationMonitor: Sendable {
     }
     let (low, high) = (min(value, previous1[i], previous2[i]), max(value, previous1[i], previous2[i]))
     // An exact limit repeats itself sooner or later, and is not to be mistaken for a loose one.
-    guard limit[i] == .infinity, value != previous1[i], previous1[i] != previous2[i],
+    guard limit[i] > (1 + 2 * Self.looseWidth) * size, value != previous1[i], previous1[i] != previous2[i],
       high - low < Self.looseWidth * size,
       steepness > Self.looseSteepness * max(high - low, 0.001 * size)
     else { return }

@@ -158,6 +158,9 @@ struct Strapdown: Sendable {
     attitude.times(Quaternion(smallRotation: seconds * lastRate))
   }
 
+  /// Takes what the driver says of the largest rate of an axis, rad/s.
+  mutating func expect(range: Double) { self.range.expect(range) }
+
   /// Turns the almost inertial frame.
   mutating func turn(by rotation: Quaternion) {
     attitude = (rotation * attitude).normalized

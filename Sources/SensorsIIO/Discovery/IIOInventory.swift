@@ -17,6 +17,9 @@ public struct IIOInventory: Hashable, Sendable {
     /// What a raw step of the first channel is worth, in the unit of the sample type (m/s², rad/s, µT, Pa, °C); nil
     /// where the driver gives finished values.
     public var scale: Double?
+    /// What an axis of an accelerometer (m/s²) or gyroscope (rad/s) reads at the end of its converter; nil for other kinds, and where
+    /// the driver does not say it. Some chips end earlier.
+    public var range: Double?
     public var frequencies: SamplingFrequencies
     /// Hz that the hardware is set to; nil where the driver does not say.
     public var frequency: Double?
@@ -50,6 +53,14 @@ public struct IIOInventory: Hashable, Sendable {
   package struct Assignment: Hashable, Sendable {
     package var device: Device
     package var kinds: Set<SensorKind>
+
+    /// By kind, in the axes of the samples: where the sensor lies askew in the device, an axis of theirs has no end of its own.
+    package var ranges: [SensorKind: Double] {
+      kinds.reduce(into: [:]) { ranges, kind in
+        guard let sensor = device.sensor(kind), sensor.mountMatrix.keepsAxes else { return }
+        ranges[kind] = sensor.range
+      }
+    }
   }
 
   public var uri: String

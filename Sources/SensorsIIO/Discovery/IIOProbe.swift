@@ -99,16 +99,47 @@ extension IIOInventory.Sensor {
     self.kind = kind
     self.channels = channels
     let first = channels[0]
-    let (scale, isBuffered) = try device.withChannel(first) {
-      channel throws(IIOError) -> (Double?, Bool) in
-      (try channel.number("scale").map { $0 * kind.unitFactor }, channel.isScanElement)
+    (scale, range, isBuffered) = try device.withChannel(first) {
+      channel throws(IIOError) -> (Double?, Double?, Bool) in
+      (
+        try channel.number("scale").map { $0 * kind.unitFactor }, try channel.range(of: kind),
+        channel.isScanElement
+      )
     }
-    self.scale = scale
-    self.isBuffered = isBuffered
     let offered = try device.rateAttribute("sampling_frequency_available", channel: first)
     frequencies = offered.map { SamplingFrequencies(parsing: $0) } ?? .unknown
     frequency = Double(try device.rateAttribute("sampling_frequency", channel: first) ?? "")
     (mountMatrix, mountSource) = try device.mounting(of: kind, channel: first, configuration: configuration)
+  }
+}
+
+extension Channel {
+  /// What an axis reads at the end of its converter: by `raw_available` where the driver has it (Documentation/ABI/testing/sysfs-bus-iio),
+  /// else by the bits of a sample. Converters of inertial sensors have at most 16; more bits are made by software, and end nowhere.
+  func range(of kind: SensorKind) throws(IIOError) -> Double? {
+    let plausible: ClosedRange<Double>
+    switch kind {
+    // 1.5 to 500 g, 100 to 4000 °/s.
+    case .accelerometer: plausible = 14...5000
+    case .gyroscope: plausible = 1.7...70
+    case .magnetometer, .barometer, .thermometer, .positioning, .wifi, .cellular: return nil
+    }
+    guard let scale = try number("scale") else { return nil }
+    let offset = try number("offset") ?? 0
+    guard let raw = try lastRawValue() else { return nil }
+    let range = abs((raw + offset) * scale * kind.unitFactor)
+    return plausible.contains(range) ? range : nil
+  }
+
+  private func lastRawValue() throws(IIOError) -> Double? {
+    if let text = try attribute("raw_available"), text.contains("[") {
+      let numbers = text.split { " \t\n,[]".contains($0) }.compactMap { Double($0) }
+      return numbers.count == 3 && numbers[2].isFinite ? numbers[2] : nil
+    }
+    guard isScanElement else { return nil }
+    let format = try scanFormat()
+    guard format.isSigned, (8...16).contains(format.bits) else { return nil }
+    return Double(1 << (format.bits - 1) - 1)
   }
 }
 

@@ -105,7 +105,7 @@ final class Supervisor: Sendable {
       let report: @Sendable (SourceStatus.State) -> Void = { [reporter, wake] state in
         reporter.report(
           state, source: source, kinds: assignment.kinds,
-          device: assignment.device.name ?? assignment.device.label)
+          device: assignment.device.name ?? assignment.device.label, ranges: assignment.ranges)
         if case .active = state { wake.signal() }
       }
       reporter.regroup(assignment.kinds)
@@ -170,7 +170,8 @@ final class StatusReporter: Sendable {
 
   /// Passes the state on unless the kinds are in it already. Two reasons for being unavailable are one state.
   func report(
-    _ state: SourceStatus.State, source: String, kinds: Set<SensorKind>, device: String? = nil
+    _ state: SourceStatus.State, source: String, kinds: Set<SensorKind>, device: String? = nil,
+    ranges: [SensorKind: Double] = [:]
   ) {
     guard !kinds.isEmpty else { return }
     let isNews = last.withLock { last in
@@ -183,7 +184,7 @@ final class StatusReporter: Sendable {
       .status(
         SourceStatus(
           timestamp: Timestamp(nanoseconds: SystemClock.boottime), source: source, kinds: kinds, state: state,
-          device: device)))
+          device: device, ranges: ranges)))
   }
 
   /// Which of the kinds are not known to be unavailable yet.

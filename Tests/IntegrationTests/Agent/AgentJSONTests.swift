@@ -96,6 +96,6 @@ import Testing
     let device = try #require(context["devices"]?.array?.first)
     #expect(members(device).subtracting(["name", "label"]) == ["id", "sensors"])
     let sensor = try #require(device["sensors"]?.array?.first)
-    #expect(members(sensor).subtracting(["frequency"]) == ["kind", "buffered", "offers", "mount"])
+    #expect(members(sensor).subtracting(["frequency", "range"]) == ["kind", "buffered", "offers", "mount"])
   }
 }
