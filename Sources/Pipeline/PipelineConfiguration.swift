@@ -178,6 +178,9 @@ extension PipelineConfiguration {
 
   /// What is made of the signals of the vehicle's bus.
   package struct Vehicle: Sendable, Hashable {
+    /// Signals that are told of one vehicle at most.
+    package static let mostSignals = 256
+
     /// Seconds between `vehicle` messages where no state changes.
     package var interval: Double
     /// The path of the speed that navigation takes, in km/h; nil takes none.

@@ -18,7 +18,7 @@ struct VehicleReports: Sendable {
   /// Seconds between two messages, however often a state changes.
   private static let shortestInterval = 1.0
   /// Signals that are kept; a configuration names fewer.
-  private static let mostSignals = 256
+  private static let mostSignals = PipelineConfiguration.Vehicle.mostSignals
   /// Seconds that an answer to an OBD-II request is late.
   private static let diagnosticLatency = 0.3
   /// m/s, one deviation, of a speed in whole km/h with an error of scale of some per cent.

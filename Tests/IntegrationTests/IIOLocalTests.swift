@@ -287,7 +287,8 @@ import Testing
     #expect(abs((accelerometer.range ?? 0) - 39.2314) < 1e-3)
     #expect(abs((imu.sensor(.gyroscope)?.range ?? 0) - 32.767) < 1e-6)
     let magnetometer = try #require(inventory.devices.first { $0.name == "testmag" }?.sensor(.magnetometer))
-    #expect(magnetometer.mountSource == .configuration && !magnetometer.isBuffered && magnetometer.range == nil)
+    #expect(
+      magnetometer.mountSource == .configuration && !magnetometer.isBuffered && magnetometer.range == nil)
     #expect(abs((magnetometer.scale ?? 0) - 0.15) < 1e-12)
   }
 }

@@ -80,6 +80,15 @@ import Testing
     #expect(value("Speed", [0x13]) == nil)
   }
 
+  /// A signal that hangs on another multiplexor than its message's, or on several of its values, is not taken for one of a single value.
+  @Test(arguments: [("Page 1-1", false), ("Page 1-1, 3-4", true), ("Page 2-2", true), ("Other 1-1", true)])
+  func extendedMultiplexingIsSeen(values: String, isExtended: Bool) throws {
+    let database = try read(
+      Self.file + "\nSG_MUL_VAL_ 500 Odometer \(values);\nSG_MUL_VAL_ 500 Nothing Page 1-1;")
+    #expect(database.messages[0].signals[3].multiplexing == (isExtended ? .extended : .multiplexed(1)))
+    #expect(database.messages[0].signals[4].multiplexing == .multiplexed(2))
+  }
+
   @Test func aFileInWindowsLettersIsRead() throws {
     let text = Self.file.utf8.map { $0 }
     // U+00B0 is C2 B0 in UTF-8, B0 alone in Windows-1252.

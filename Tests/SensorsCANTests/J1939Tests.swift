@@ -18,6 +18,24 @@ import Testing
 
   private func time(_ seconds: Double) -> Timestamp { Timestamp(seconds: seconds) }
 
+  /// Files name the null address as the sender of what anybody may send.
+  @Test func aMessageOfTheNullAddressIsAnybodys() throws {
+    let file = """
+      BO_ 2566844926 CCVS: 8 E
+       SG_ Speed : 8|16@1+ (0.00390625,0) [0|250] "km/h" E
+      """
+    for (isJ1939, isRead) in [(true, true), (false, false)] {
+      var decoder = try CANDecoder(
+        CANConfiguration(
+          database: "v.dbc", signals: [CANConfiguration.Signal(path: "Vehicle.Speed", source: "Speed")],
+          isJ1939: isJ1939), database: try DBCDatabase(parsing: Array(file.utf8), name: "v.dbc"))
+      let truck = frame(0x0CFE_F131, [0xFF, 0x00, 0x32, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF])
+      let readings = decoder.process(truck, at: time(1))
+      #expect(readings.map(\.value) == (isRead ? [.number(50)] : []))
+      #expect(decoder.filters.contains { $0.admits(truck.identifier) } == isRead)
+    }
+  }
+
   @Test(
     arguments: [
       // Priority 6, CCVS1 from 00; priority 0, EEC1 to all from 00; PDU1 to 17 from FE.

@@ -167,6 +167,15 @@ import Testing
     #expect(decoder.nextDeadline == nil)
   }
 
+  /// Control units that are asked once in forty seconds are not switched off in between.
+  @Test func silenceBetweenRequestsIsNoOff() throws {
+    var decoder = try decoder(Self.derived + ["Vehicle.Speed = Engine.Speed"])
+    decoder.observe(requestInterval: 40)
+    #expect(read(&decoder, [0, 0, 0, 0, 0, 0, 0, 0])["Vehicle.LowVoltageSystemState"] == .text("ACC"))
+    #expect(decoder.advance(to: Timestamp(seconds: 49)).isEmpty)
+    #expect(decoder.advance(to: Timestamp(seconds: 51)).contains { $0.value == .text("OFF") })
+  }
+
   @Test func whatTheFileSaysIsNotMade() throws {
     var decoder = try decoder(["Vehicle.LowVoltageSystemState = Ignition", "Vehicle.Speed = Engine.Speed"])
     #expect(read(&decoder, [0xE8, 0x03, 0, 0, 0, 0, 0, 0])["Vehicle.LowVoltageSystemState"] == .text("OFF"))

@@ -45,6 +45,12 @@ extension AgentConfiguration.CAN {
       }
       signals.signals.append(signal)
     }
+    guard signals.signals.count <= PipelineConfiguration.Vehicle.mostSignals else {
+      throw reader.problem(
+        "can.signals",
+        "names \(signals.signals.count) signals; at most \(PipelineConfiguration.Vehicle.mostSignals) are told of one vehicle"
+      )
+    }
     voltageFile = reader.optionalText("can.voltage_path")
     if voltageFile != nil, signals.diagnostics == nil {
       throw reader.problem(

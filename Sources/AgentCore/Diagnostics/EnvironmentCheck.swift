@@ -225,7 +225,7 @@ package struct EnvironmentCheck {
         ]
       }
       let told = bus.configuration.signals.map(\.path).filter { decoder.paths.contains($0) }
-      return [Finding(.ok, subject, "\(traffic); can tell \(told.joined(separator: ", "))")]
+      return [Finding(.ok, subject, "\(traffic); can tell \(told.joined(separator: ", "))")] + speed(told)
     } catch {
       let isSetting = error.place != bus.interface
       return [
@@ -234,6 +234,17 @@ package struct EnvironmentCheck {
           remedy: isSetting ? error.remedy : "\(error.remedy); or leave can.interface out")
       ]
     }
+  }
+
+  /// Navigation goes by one of the signals that are told, and without it through a tunnel as on a vehicle without a bus.
+  private func speed(_ told: [String]) -> [Finding] {
+    guard let path = configuration.pipeline.vehicle?.speedPath, !told.contains(path) else { return [] }
+    return [
+      Finding(
+        .warning, "can.speed",
+        "navigation hears no speed of the wheels: \(path) is not among what can be told",
+        remedy: "name it in can.signals, or set can.speed = \"none\"")
+    ]
   }
 
   /// The queue's folder must take files, and so must that of remote management, without which the agent does not start either.

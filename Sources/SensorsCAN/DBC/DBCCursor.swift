@@ -83,6 +83,13 @@ struct DBCCursor {
     return text
   }
 
+  /// The words up to the end of the statement.
+  mutating func words() -> [String] {
+    var words: [String] = []
+    while let token = next(), !token.isMark(";") { if let word = token.word { words.append(word) } }
+    return words
+  }
+
   /// A message's identifier; nil for what is none.
   mutating func identifier() -> UInt32? {
     guard let number = index < tokens.count ? tokens[index].word.flatMap({ UInt32($0) }) : nil else {

@@ -1,4 +1,4 @@
-/// Reads what of a DBC file says where signals lie: `BO_`, `SG_`, `VAL_` and `SIG_VALTYPE_`. The rest (nodes, comments,
+/// Reads what of a DBC file says where signals lie: `BO_`, `SG_`, `VAL_`, `SIG_VALTYPE_` and `SG_MUL_VAL_`. The rest (nodes, comments,
 /// attributes) is passed over.
 struct DBCReader {
   /// Bytes of a file, and what may stand in it: far beyond what any vehicle has.
@@ -49,6 +49,7 @@ struct DBCReader {
     case "SG_": try takeSignal(&cursor)
     case "VAL_": try takeLabels(&cursor)
     case "SIG_VALTYPE_": try takeFormat(&cursor)
+    case "SG_MUL_VAL_": try takeMultiplexing(&cursor)
     default: return
     }
   }
@@ -119,6 +120,19 @@ struct DBCReader {
         "signal \(place.name) is floating point of \(length) bits", "give it 32 (1) or 64 bits (2)")
     }
     database.messages[place.message].signals[place.signal].format = .float
+  }
+
+  /// Extended multiplexing: a signal may hang on another multiplexor than the message's, or on several of its values, and would then be
+  /// read of frames that do not carry it.
+  private mutating func takeMultiplexing(_ cursor: inout DBCCursor) throws(CANError) {
+    guard let place = try place(&cursor) else { return }
+    let multiplexor = try cursor.name("the multiplexor of \(place.name)")
+    let values = cursor.words()
+    let message = database.messages[place.message]
+    guard case .multiplexed(let value) = message.signals[place.signal].multiplexing,
+      multiplexor != message.multiplexor?.name || values != ["\(value)-\(value)"]
+    else { return }
+    database.messages[place.message].signals[place.signal].multiplexing = .extended
   }
 
   /// The signal that a statement is about; nil for one that is not there, of which some tools' files tell.

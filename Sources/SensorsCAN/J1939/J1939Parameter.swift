@@ -78,6 +78,12 @@ struct J1939Identifier: Hashable, Sendable {
     destination = format < 240 && specific != 255 ? specific : nil
   }
 
+  /// Nobody has the null address FE: a file that names it as the sender means anybody. Nil for other senders.
+  static func groupOfAnySender(_ identifier: CANFrame.Identifier) -> UInt32? {
+    guard let parts = J1939Identifier(identifier), parts.source == 0xFE else { return nil }
+    return parts.group
+  }
+
   /// Lets frames of a group through, whoever sends them with whatever priority.
   static func filter(group: UInt32) -> CANFilter {
     let isToOne = (group >> 8) & 0xFF < 240

@@ -91,6 +91,9 @@ struct OBDRequester: Sendable {
     }
   }
 
+  /// s between two requests now; 0 while many are sent, or none.
+  var requestInterval: Double { phase == .probing ? probeInterval : 0 }
+
   /// Whether an answer is on its way.
   var isWaiting: Bool { outstanding != nil }
 

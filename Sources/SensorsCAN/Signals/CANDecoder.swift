@@ -10,6 +10,8 @@ public struct CANDecoder: Sendable {
   public let paths: Set<String>
 
   private let bindings: [CANFrame.Identifier: [SignalBinding]]
+  /// Of J1939, by parameter group, whoever sends it.
+  private let groupBindings: [UInt32: [SignalBinding]]
   private let parameters: [UInt32: [J1939Parameter]]
   private var broadcast = J1939Broadcast(groups: [J1939Parameter.identification])
   private let diagnostics: OBDAddressing?
@@ -25,7 +27,8 @@ public struct CANDecoder: Sendable {
   /// - Throws: `CANError` for a signal that the file does not have, or that nothing serves.
   public init(_ configuration: CANConfiguration, database: DBCDatabase?) throws(CANError) {
     let plan = try SignalPlan(configuration, database: database)
-    (bindings, parameters, diagnostics) = (plan.bindings, plan.parameters, plan.diagnostics)
+    (bindings, groupBindings) = (plan.bindings, plan.groupBindings)
+    (parameters, diagnostics) = (plan.parameters, plan.diagnostics)
     (filters, diagnosticPaths, paths, wanted) = (plan.filters, plan.diagnosticPaths, plan.served, plan.wanted)
     derived = DerivedSignals(plan.derived)
   }
@@ -51,6 +54,9 @@ public struct CANDecoder: Sendable {
   /// When `advance` has something to do, if nothing comes before.
   public var nextDeadline: Timestamp? { derived.nextDeadline }
 
+  /// Learns how often control units are asked now, s, which say nothing in between; 0 where others speak.
+  mutating func observe(requestInterval: Double) { derived.requestInterval = requestInterval }
+
   /// What the OBD-II requests are to ask for; nil where none is to be sent.
   var requester: OBDRequester? { diagnostics.map { OBDRequester($0, paths: diagnosticPaths) } }
 
@@ -58,6 +64,9 @@ public struct CANDecoder: Sendable {
     guard frame.kind == .data else { return Decoding() }
     var decoding = Decoding(readings: advance(to: time))
     var read = (bindings[frame.identifier] ?? []).compactMap { $0.reading(in: frame.data, at: time) }
+    if !groupBindings.isEmpty, let identifier = J1939Identifier(frame.identifier) {
+      read += (groupBindings[identifier.group] ?? []).compactMap { $0.reading(in: frame.data, at: time) }
+    }
     read += group(frame, at: time)
     if let diagnostics, diagnostics.answers.admits(frame.identifier) {
       read += answer(frame, diagnostics, at: time, &decoding)

@@ -5,7 +5,7 @@ internal import Spatial
 ///
 /// `Vehicle.LowVoltageSystemState` is ON while the engine runs or the vehicle moves, and stays so while the bus is heard, because an
 /// engine that stops at a light does not switch anything off; ACC on a bus that is heard without either; OFF after ten seconds
-/// of silence.
+/// of silence, where silence is longer than the time between two requests.
 struct DerivedSignals: Sendable {
   static let paths: Set<String> = [
     VehicleSignal.isMoving, VehicleSignal.isRunning, VehicleSignal.systemState,
@@ -15,6 +15,8 @@ struct DerivedSignals: Sendable {
   private var told: [String: VehicleReading.Value] = [:]
   private var lastHeard: Timestamp?
   private var wasOn = false
+  /// s between two requests to control units that speak only when they are asked.
+  var requestInterval = 0.0
 
   /// s without a word of any control unit after which nothing is on.
   private static let silence = 10.0
@@ -25,7 +27,9 @@ struct DerivedSignals: Sendable {
     self.wanted = wanted
   }
 
-  var nextDeadline: Timestamp? { wanted.isEmpty ? nil : lastHeard?.advanced(bySeconds: Self.silence) }
+  var nextDeadline: Timestamp? {
+    wanted.isEmpty ? nil : lastHeard?.advanced(bySeconds: Self.silence + requestInterval)
+  }
 
   /// Takes what a control unit said.
   mutating func observe(_ reading: VehicleReading) -> [VehicleReading] {

@@ -1,6 +1,8 @@
 /// Who serves which wanted signal: what the configuration names in the DBC file, else J1939, else OBD-II, else other signals.
 struct SignalPlan {
   var bindings: [CANFrame.Identifier: [SignalBinding]] = [:]
+  /// Of messages that anybody may send.
+  var groupBindings: [UInt32: [SignalBinding]] = [:]
   var parameters: [UInt32: [J1939Parameter]] = [:]
   var diagnostics: OBDAddressing?
   var diagnosticPaths: Set<String> = []
@@ -28,7 +30,11 @@ struct SignalPlan {
           place: "can.signals", problem: "\(signal.path) is named twice", remedy: "name each path once")
       }
       let binding = try SignalBinding(signal, source: source, in: database, file: file)
-      bindings[binding.message.identifier, default: []].append(binding)
+      if configuration.isJ1939, let group = J1939Identifier.groupOfAnySender(binding.message.identifier) {
+        groupBindings[group, default: []].append(binding)
+      } else {
+        bindings[binding.message.identifier, default: []].append(binding)
+      }
     }
     derived = wanted.intersection(DerivedSignals.paths).subtracting(served)
     // What others are made of is read whether it is told or not.
@@ -41,6 +47,7 @@ struct SignalPlan {
     }
     try checkServed(configuration)
     filters += bindings.keys.sorted { $0.rawValue < $1.rawValue }.map { CANFilter($0) }
+    filters += groupBindings.keys.sorted().map { J1939Identifier.filter(group: $0) }
   }
 
   private mutating func addGroups(_ needed: Set<String>) {

@@ -47,7 +47,9 @@ struct CANSocket: ~Copyable {
       )
     }
     let everything = [UInt32](repeating: 0, count: 2)
-    let values = filters?.flatMap(\.kernelValues) ?? everything
+    // The kernel takes no more (CAN_RAW_FILTER_MAX): who wants so much hears all.
+    let isFewEnough = filters.map { $0.count <= 512 } ?? false
+    let values = isFewEnough ? filters?.flatMap(\.kernelValues) ?? everything : everything
     var code = unsafe odograph_can_prepare(
       descriptor, values, Int32(values.count / 2), CANBusError.wanted)
     if code == 0 { code = odograph_can_bind(descriptor, index) }

@@ -163,6 +163,7 @@ struct CANWorker: ~Copyable {
     surroundings.look(at: now)
     let (isAwake, voltage) = (surroundings.isBusAwake(at: now), surroundings.voltage)
     let frame = requester?.advance(to: now, isBusAwake: isAwake, voltage: voltage)
+    decoder.observe(requestInterval: requester?.requestInterval ?? 0)
     if let frame { try send(frame) }
   }
 
