@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/timex.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -153,6 +154,9 @@ static const char *set_time(const char *arguments) {
     long long ns = atoll(arguments);
     struct timespec time = {ns / 1000000000, ns % 1000000000};
     if (ns <= 0 || clock_settime(CLOCK_REALTIME, &time) != 0) return "cannot set the clock";
+    // Who set it keeps it right: the kernel is to say so, as with a daemon that does.
+    struct timex state = {.modes = ADJ_STATUS | ADJ_MAXERROR | ADJ_ESTERROR, .maxerror = 10000, .esterror = 10000};
+    if (adjtimex(&state) < 0) return "cannot mark the clock as set";
     hub_clocks_changed();
     return NULL;
 }
