@@ -25,7 +25,7 @@ struct WiFiScanner: Sendable {
     switch code {
     case 0, EBUSY:
       isOurs = code == 0
-      guard try waitForEnd(socket, index, wait) else { return nil }
+      guard try waitForEnd(socket, index, wait, isOurs: isOurs) else { return nil }
     case EPERM, EACCES: notice = forbidden
     default: throw refusal(code)
     }
@@ -78,15 +78,18 @@ struct WiFiScanner: Sendable {
     }
   }
 
-  /// Waits until a scan of the interface has ended; no when that was abandoned.
+  /// Waits until a scan of the interface has ended; no when that was abandoned. A radio may be busy with something else than a
+  /// scan, and then tells what it knows.
   private func waitForEnd(
-    _ socket: borrowing ScanSocket, _ index: UInt32, _ wait: ScanWait
+    _ socket: borrowing ScanSocket, _ index: UInt32, _ wait: ScanWait, isOurs: Bool
   ) throws(RadioError) -> Bool {
     let end = SystemClock.monotonic + Self.timeLimit
     while true {
       switch wait.wait(for: socket.descriptor, until: end) {
       case .abandoned: return false
-      case .timedOut: throw silent
+      case .timedOut:
+        guard isOurs else { return true }
+        throw silent
       case .ready:
         let messages = socket.receive(now: now)
         // One that was ended early has heard something, too.
