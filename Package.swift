@@ -17,6 +17,7 @@ let package = Package(
     .library(name: "SensorsIIO", targets: ["SensorsIIO"]),
     .library(name: "SensorsGPSD", targets: ["SensorsGPSD"]),
     .library(name: "SensorsCAN", targets: ["SensorsCAN"]),
+    .library(name: "SensorsRadio", targets: ["SensorsRadio"]),
     .library(name: "Motion", targets: ["Motion"]),
     .library(name: "Navigation", targets: ["Navigation"]),
     .library(name: "Positioning", targets: ["Positioning"]),
@@ -38,8 +39,11 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     .systemLibrary(
       name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+    .systemLibrary(
+      name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
     // What a build says of itself; Deploy/build-static.sh knows it, a plain build is a development version.
     .target(
@@ -66,6 +70,7 @@ let package = Package(
       dependencies: ["Bytes", "CGPS", "JSON", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(
       name: "SensorsCAN", dependencies: ["Bytes", "CLinux", "Platform", "Recordings", "Sensors", "Spatial"]),
+    .target(name: "SensorsRadio", dependencies: ["CNetlink", "CSystemd", "Platform", "Sensors", "Spatial"]),
     .target(name: "Motion", dependencies: ["Bytes", "Platform", "Sensors", "Spatial"]),
     .target(name: "Navigation", dependencies: ["Bytes", "Motion", "Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Bytes", "Motion", "Platform", "Sensors", "Spatial"]),
@@ -74,7 +79,7 @@ let package = Package(
       name: "LiveSensors",
       dependencies: [
         "Motion", "Platform", "Positioning", "Recordings", "Sensors", "SensorsCAN", "SensorsGPSD",
-        "SensorsIIO",
+        "SensorsIIO", "SensorsRadio",
         "Simulation",
         "Spatial",
       ]),
@@ -99,7 +104,8 @@ let package = Package(
         "Bytes", "CStandardError", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation", "Pipeline",
         "Platform", "Positioning",
         "Recordings", "Sensors", "SensorsCAN",
-        "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TOML",
+        "SensorsGPSD", "SensorsIIO", "SensorsRadio", "Simulation", "Spatial", "StoreAndForward", "Telemetry",
+        "TOML",
         .product(name: "Logging", package: "swift-log"),
       ],
       // A link to Config/presets, so that the files there are the settings themselves.
@@ -183,6 +189,9 @@ let package = Package(
       name: "SensorsCANTests",
       dependencies: ["Platform", "Recordings", "Sensors", "SensorsCAN", "Spatial", "TestSupport"]),
     .testTarget(
+      name: "SensorsRadioTests",
+      dependencies: ["Platform", "Sensors", "SensorsRadio", "Simulation", "Spatial", "TestSupport"]),
+    .testTarget(
       name: "SensorsIIOTests",
       dependencies: ["Sensors", "SensorsIIO", "Simulation", "Spatial", "TestSupport"]),
     // The C library's allocator, counted.
@@ -260,6 +269,9 @@ let package = Package(
       name: "DeliveryChild",
       dependencies: ["CStandardError", "MQTT", "Platform", "StoreAndForward", "Telemetry"],
       path: "Tests/DeliveryChild"),
+    // A radio for tests to ask where it is.
+    .executableTarget(
+      name: "RadioChild", dependencies: ["Platform", "Sensors", "SensorsRadio"], path: "Tests/RadioChild"),
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
@@ -273,7 +285,8 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "DeliveryChild", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Recordings",
+        "DeliveryChild", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning", "RadioChild",
+        "Recordings",
         "Sensors",
         "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "Telemetry", "TestSupport", "odograph",
         "odographd",
@@ -306,7 +319,8 @@ for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML
 let modulesTouchingC: Set<String> = [
   "Bytes", "CommandHelp", "Fleet", "FleetConsole", "FleetControl", "FleetStore", "JSON", "MQTT", "Platform",
   "Recordings",
-  "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SQLite", "StoreAndForward", "Telemetry", "TOML", "XML",
+  "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",
+  "XML",
 ]
 for target in package.targets where target.type != .system {
   var settings = target.swiftSettings ?? []

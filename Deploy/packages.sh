@@ -2,7 +2,7 @@
 # Installs what is missing of the Debian packages that are named; sourced by the other scripts.
 
 build_packages=(pkg-config libiio-dev libgps-dev libmosquitto-dev libsqlite3-dev libexpat1-dev
-  libpq-dev libtomlplusplus-dev)
+  libpq-dev libtomlplusplus-dev libnl-genl-3-dev libsystemd-dev)
 run_packages=(mosquitto mosquitto-clients)
 test_packages=(libjansson-dev openssl faketime gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps
   iproute2 util-linux gpsbabel postgresql-15 postgresql-15-postgis-3 python3-jsonschema python3-gpxpy python3-paho-mqtt python3-prometheus-client python3-yaml)
@@ -16,6 +16,8 @@ mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Test
 test_packages+=(jq mandoc nodejs sqlite3)
 # What reads Parquet is not in Debian, and comes from PyPI.
 test_packages+=(python3-venv)
+# A bus of its own, and what answers on it as ModemManager does.
+test_packages+=(dbus python3-dbus python3-gi)
 # Shells in which the completions are tried.
 test_packages+=(zsh fish)
 

@@ -39,6 +39,21 @@ systemd-analyze verify --man=no --recursive-errors=no --root="$work/root" odogra
 if [ -s "$work/verify" ]; then cat "$work/verify" >&2; fail "systemd remarks on it"; fi
 echo "ok  systemd-analyze verify has no remarks"
 
+# The drop-in of radio.wifi gives one capability and nothing else.
+cp -r "$work/root" "$work/radio"
+mkdir "$work/radio/etc/systemd/system/odographd.service.d"
+cp Deploy/systemd/radio.conf "$work/radio/etc/systemd/system/odographd.service.d"
+systemd-analyze verify --man=no --recursive-errors=no --root="$work/radio" odographd.service >"$work/verify" 2>&1 ||
+  { cat "$work/verify" >&2; fail "systemd does not take it with radio.conf"; }
+if [ -s "$work/verify" ]; then cat "$work/verify" >&2; fail "systemd remarks on it with radio.conf"; fi
+# exposed ROOT: what the unit's exposure is made of.
+exposed() {
+  systemd-analyze security --offline=true --no-pager --root="$work/$1" odographd.service | awk '$1 == "✗" { print $2 }' | sort
+}
+more=$(comm -13 <(exposed root) <(exposed radio) | tr '\n' ' ')
+[ "$more" = "AmbientCapabilities= CapabilityBoundingSet=~CAP_NET_ADMIN PrivateUsers= " ] || fail "radio.conf exposes $more"
+echo "ok  radio.conf gives CAP_NET_ADMIN and nothing else"
+
 # The waits before the first, second ... start, as told to a sleep that does not.
 mkdir "$work/bin"
 # shellcheck disable=SC2016 # the script's own

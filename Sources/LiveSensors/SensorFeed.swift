@@ -4,6 +4,7 @@ package import Sensors
 internal import SensorsCAN
 internal import SensorsGPSD
 internal import SensorsIIO
+internal import SensorsRadio
 internal import Simulation
 package import Spatial
 
@@ -40,9 +41,11 @@ extension SensorFeed {
     if let gpsd = hardware.gpsd { sources.append(try GPSDSource(gpsd, device: hardware.receiver)) }
     for context in hardware.iio { sources.append(try IIOSource(context)) }
     if let can = hardware.can { sources.append(try refusal { try CANSource(can) }) }
+    for radio in hardware.radios { sources.append(try RadioSource(radio)) }
     guard !sources.isEmpty else {
       throw SensorInputError(
-        place: "hardware", problem: "neither gpsd nor iio nor a CAN bus is named; name one of them")
+        place: "hardware",
+        problem: "neither gpsd nor iio nor a CAN bus nor a radio is named; name one of them")
     }
     return sources
   }

@@ -1,6 +1,7 @@
 public import SensorsCAN
 public import SensorsGPSD
 public import SensorsIIO
+public import SensorsRadio
 public import Simulation
 public import Spatial
 
@@ -22,15 +23,18 @@ public enum SensorInput: Sendable, Hashable {
     public var iio: [IIOConfiguration]
     /// The vehicle's own bus; nil reads none.
     public var can: CANBus?
+    /// Radios that are asked what they hear; none when nothing scans.
+    public var radios: [Radio]
 
     public init(
       gpsd: GPSDAddress? = GPSDAddress(), receiver: String? = nil,
-      iio: [IIOConfiguration] = [IIOConfiguration()], can: CANBus? = nil
+      iio: [IIOConfiguration] = [IIOConfiguration()], can: CANBus? = nil, radios: [Radio] = []
     ) {
       self.gpsd = gpsd
       self.receiver = receiver
       self.iio = iio
       self.can = can
+      self.radios = radios
     }
   }
 

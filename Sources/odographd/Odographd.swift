@@ -189,7 +189,8 @@ extension Odographd {
 
     @Flag(
       help:
-        "Print one JSON object: gpsd with its receivers, iio with devices and sensors, can with interfaces.")
+        "Print one JSON object: gpsd with its receivers, iio with devices and sensors, can and wifi with interfaces, modems."
+    )
     var json = false
 
     func run() throws {

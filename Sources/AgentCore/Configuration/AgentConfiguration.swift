@@ -18,6 +18,8 @@ package struct AgentConfiguration: Sendable, Hashable {
   package var iio: IIO
   /// Nil reads no bus of the vehicle.
   package var can: CAN?
+  /// What is heard of the transmitters around.
+  package var radio: Radio
   /// What a vehicle must have: without one of these the agent does not start.
   package var requiredSensors: Set<SensorKind>
   /// What is decided by the pipeline.
@@ -60,6 +62,7 @@ extension AgentConfiguration {
     gpsd = try GPSD(reader)
     iio = try IIO(reader)
     can = try CAN(reader)
+    radio = try Radio(reader)
     requiredSensors = try reader.choices("sensors.required")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     store = try Store(reader)

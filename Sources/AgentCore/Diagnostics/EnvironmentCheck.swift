@@ -114,7 +114,9 @@ package struct EnvironmentCheck {
         return [Finding(.problem, "replay", "\(error)")]
       }
     case .hardware:
-      let findings = (configuration.gpsd.map(gpsd) ?? []) + iio() + (configuration.can?.bus.map(can) ?? [])
+      let findings =
+        (configuration.gpsd.map(gpsd) ?? []) + iio() + (configuration.can?.bus.map(can) ?? [])
+        + RadioCheck(configuration.radio).findings()
       return findings.isEmpty
         ? [Finding(.problem, "input", "gpsd and iio are both off", remedy: "enable one, or set input.mode")]
         : findings

@@ -3,6 +3,7 @@ internal import Sensors
 internal import SensorsCAN
 internal import SensorsGPSD
 internal import SensorsIIO
+internal import SensorsRadio
 
 /// What `odographd sensors` prints: every sensor that was found, with what it offers.
 package struct SensorListing {
@@ -15,6 +16,7 @@ package struct SensorListing {
   package func lines() -> [String] {
     let lines =
       (configuration.gpsd.map { receivers($0.address) } ?? []) + configuration.iio.flatMap(devices) + buses()
+      + RadioListing(configuration.radio).lines()
     return lines.isEmpty ? ["gpsd and iio are both off in the configuration"] : lines
   }
 
@@ -55,8 +57,9 @@ package struct SensorListing {
     }
   }
 
-  /// What `odographd sensors --json` prints: one object, `gpsd` (left out where it is off), `iio`, an array of contexts, and
-  /// `can`, an array of interfaces with what was heard on each in a second.
+  /// What `odographd sensors --json` prints: one object, `gpsd` (left out where it is off), `iio`, an array of contexts,
+  /// `can`, an array of interfaces with what was heard on each in a second, `wifi`, an array of wireless interfaces, and `modems`,
+  /// an array (an object with the `problem` where radio.modem is set and ModemManager does not tell).
   /// What cannot be reached has `problem` in place of what it offers. Members may be added; those that are there keep their
   /// names and senses.
   package func json() -> [UInt8] {
@@ -70,6 +73,7 @@ package struct SensorListing {
       json.openArray()
       writeBuses(to: &json)
       json.closeArray()
+      RadioListing(configuration.radio).write(to: &json)
     }
   }
 

@@ -4,6 +4,7 @@ internal import Motion
 internal import Sensors
 internal import SensorsGPSD
 internal import SensorsIIO
+internal import SensorsRadio
 
 /// Holds what a vehicle must have against what is there, before the agent starts.
 struct RequiredSensors {
@@ -51,6 +52,12 @@ struct RequiredSensors {
         if let inventory = try? IIOProbe.inventory(context) {
           kinds.formUnion(inventory.kinds.intersection(context.kinds))
         }
+      }
+      if let wifi = configuration.radio.wifi, WirelessInterface.all().contains(where: { $0.name == wifi }) {
+        kinds.insert(.wifi)
+      }
+      if configuration.radio.isModemAsked, let modems = try? Modem.all(), !modems.isEmpty {
+        kinds.insert(.cellular)
       }
       return kinds
     }

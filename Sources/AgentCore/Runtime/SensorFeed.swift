@@ -9,11 +9,12 @@ extension SensorFeed {
   init(_ configuration: AgentConfiguration) throws {
     let input = configuration.sensorInput
     if case .hardware(let hardware) = input, hardware.gpsd == nil, hardware.iio.isEmpty,
-      hardware.can == nil
+      hardware.can == nil, hardware.radios.isEmpty
     {
       throw ConfigurationError(
         .conflict, place: "configuration",
-        problem: "gpsd and iio are both off; enable one, set can.interface, or set input.mode"
+        problem:
+          "gpsd and iio are both off; enable one, set can.interface, radio.wifi or radio.modem, or set input.mode"
       )
     }
     do {
@@ -30,7 +31,8 @@ extension AgentConfiguration {
     switch input {
     case .hardware:
       .hardware(
-        SensorInput.Hardware(gpsd: gpsd?.address, receiver: gpsd?.device, iio: iio, can: can?.bus))
+        SensorInput.Hardware(
+          gpsd: gpsd?.address, receiver: gpsd?.device, iio: iio, can: can?.bus, radios: radio.radios))
     case .replay(let replay):
       .recording(
         SensorInput.Recording(

@@ -51,6 +51,9 @@ extension ConfigurationKey {
     ConfigurationKey("can.speed", .text, default: .text("Vehicle.Speed")),
     ConfigurationKey("can.interval", .number(1...86_400), default: .number(10)),
 
+    ConfigurationKey("radio.wifi", .text, default: .text("")),
+    ConfigurationKey("radio.modem", .flag, default: .flag(false)),
+
     ConfigurationKey("replay.position", .text),
     ConfigurationKey("replay.can", .text),
     ConfigurationKey("replay.sensors", .text),
@@ -125,6 +128,10 @@ extension ConfigurationKey {
     ConfigurationKey("energy.gyroscope_mw", .number(0...100_000), default: .number(0.7)),
     ConfigurationKey("energy.magnetometer_mw", .number(0...100_000), default: .number(1.8)),
     ConfigurationKey("energy.barometer_mw", .number(0...100_000), default: .number(0.006)),
+    ConfigurationKey("energy.wifi_mw", .number(0...100_000), default: .number(278)),
+    ConfigurationKey("energy.wifi_scan", .number(0...60), default: .number(4.2)),
+    ConfigurationKey("energy.cellular_mw", .number(0...100_000), default: .number(120)),
+    ConfigurationKey("energy.cellular_scan", .number(0...60), default: .number(1)),
     ConfigurationKey("energy.sensor_linger", .number(0...3600), default: .number(0)),
     ConfigurationKey("energy.processor_mw", .number(0...1_000_000), default: .number(300)),
     ConfigurationKey("energy.wakeup_mj", .number(0...1000), default: .number(0.05)),

@@ -45,7 +45,8 @@ extension SensorRigTests {
           abs(booked - measured) <= max(0.05 * measured, hops), "\(name): \(booked) s, rig \(measured) s")
       }
     }
-    for kind in EnergyComponent.allCases where kind != .barometer && kind != .radio && kind != .processor {
+    for kind in EnergyComponent.allCases
+    where ![.barometer, .radio, .processor, .wifi, .cellular].contains(kind) {
       let booked = parked.booked(kind) + driving.booked(kind)
       let measured = parked.measured(kind) + driving.measured(kind)
       #expect(abs(booked - measured) <= 0.05 * measured, "\(kind): \(booked) s, rig \(measured) s")

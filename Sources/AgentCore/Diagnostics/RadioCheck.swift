@@ -1,0 +1,90 @@
+internal import Glibc
+internal import Platform
+internal import SensorsRadio
+
+/// The part of `odographd check` about radios: whether what is configured is there and may be asked. Nothing is scanned.
+struct RadioCheck {
+  /// Where the unit of the package and its drop-ins are.
+  static let unit = "/lib/systemd/system/odographd.service"
+  static let dropIns = "/etc/systemd/system/odographd.service.d"
+
+  private let radio: AgentConfiguration.Radio
+
+  init(_ radio: AgentConfiguration.Radio) {
+    self.radio = radio
+  }
+
+  func findings() -> [Finding] { (radio.wifi.map(wifi) ?? []) + (radio.isModemAsked ? modem() : []) }
+
+  private func wifi(_ interface: String) -> [Finding] {
+    let subject = "wifi \(interface)"
+    do throws(RadioError) {
+      let known = "\(try WirelessInterface.known(to: interface)) access points known"
+      guard WirelessInterface.mayScan else {
+        return [
+          Finding(
+            .warning, subject, "\(known), and this user may not scan for more (CAP_NET_ADMIN)",
+            remedy: "run the agent by its unit with the drop-in \(Self.remedy)")
+        ]
+      }
+      guard !Self.isUnitWithoutRight() else {
+        return [
+          Finding(
+            .warning, subject, "\(known), and the unit may not scan for more (CAP_NET_ADMIN)",
+            remedy: "add the drop-in \(Self.remedy)")
+        ]
+      }
+      return [Finding(.ok, subject, known)]
+    } catch {
+      return [
+        Finding(.problem, subject, error.problem, remedy: "\(error.remedy); or leave radio.wifi out")
+      ]
+    }
+  }
+
+  private static let remedy = "/usr/share/odographd/radio.conf in \(dropIns), then systemctl daemon-reload"
+
+  /// Whether the package's unit is installed, and nothing gives it the right to scan.
+  static func isUnitWithoutRight(unit: String = unit, dropIns: String = dropIns) -> Bool {
+    guard access(unit, F_OK) == 0 else { return false }
+    return !([unit] + files(in: dropIns)).contains { path in
+      guard let bytes = try? AtomicFile.contents(of: path, limit: 65_536) else { return false }
+      return String(decoding: bytes, as: UTF8.self).split(separator: "\n").contains {
+        $0.hasPrefix("AmbientCapabilities=") && $0.contains("CAP_NET_ADMIN")
+      }
+    }
+  }
+
+  private static func files(in folder: String) -> [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var files: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name.hasSuffix(".conf") { files.append("\(folder)/\(name)") }
+    }
+    return files
+  }
+
+  private func modem() -> [Finding] {
+    do throws(RadioError) {
+      let probe = try CellProbe.run()
+      guard probe.hasServingCell else {
+        return [
+          Finding(
+            .warning, "modem", "no cell serves it",
+            remedy: "see mmcli -m any: is there a SIM, and is it registered?")
+        ]
+      }
+      let others = "\(probe.count - 1) around it with an identity"
+      guard let advice = probe.advice else {
+        return [Finding(.ok, "modem", "the cell that serves it, \(others)")]
+      }
+      return [Finding(.warning, "modem", advice.problem, remedy: advice.remedy)]
+    } catch {
+      return [Finding(.problem, "modem", error.problem, remedy: error.remedy)]
+    }
+  }
+}

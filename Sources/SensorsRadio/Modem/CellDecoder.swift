@@ -1,0 +1,100 @@
+internal import Sensors
+
+/// Makes sightings of what ModemManager says of cells (its D-Bus interface, 1.20).
+enum CellDecoder {
+  /// Cells that a scan tells at the most.
+  static let limit = 64
+
+  /// Speed of light, m/µs; the time of a timing advance is there and back.
+  private static let metresPerMicrosecond = 299.792458 / 2
+
+  /// What `Modem.GetCellInfo` returns: an array of dictionaries. Cells without an identity in the world are left out, as most
+  /// neighbours are, which are known to the network by channel and scrambling alone.
+  static func sightings(_ cells: DBusValue, unit: Modem.TimingAdvance) -> [BeaconSighting] {
+    var sightings: [BeaconSighting] = []
+    for cell in cells.list where sightings.count < limit {
+      guard let sighting = sighting(cell, unit: unit),
+        !sightings.contains(where: { $0.beacon == sighting.beacon })
+      else { continue }
+      sightings.append(sighting)
+    }
+    return sightings
+  }
+
+  private static func sighting(_ cell: DBusValue, unit: Modem.TimingAdvance) -> BeaconSighting? {
+    // MMCellType.
+    let technology: Beacon.Technology
+    switch cell["cell-type"]?.unsigned {
+    case 2: technology = .gsm
+    case 3: technology = .umts
+    case 5: technology = .lte
+    case 6: technology = .nr
+    default: return nil
+    }
+    guard let network = cell["operator-id"]?.text.flatMap({ Operator($0) }),
+      let number = cell["ci"]?.text.flatMap({ UInt64($0, radix: 16) }), number > 0
+    else { return nil }
+    let area = cell["lac"]?.text.flatMap { UInt64($0, radix: 16) } ?? 0
+    guard
+      let beacon = Beacon(
+        technology, country: network.country, network: network.code, area: area, cell: number)
+    else { return nil }
+    return BeaconSighting(
+      beacon: beacon, signal: signal(cell, technology), distance: distance(cell, technology, unit),
+      isServing: cell["serving"]?.flag ?? false)
+  }
+
+  /// dBm: RSRP of LTE and NR, RSCP of UMTS, the level of GSM in steps of 1 dB above -110 dBm.
+  private static func signal(_ cell: DBusValue, _ technology: Beacon.Technology) -> Double? {
+    let signal: Double? =
+      switch technology {
+      case .lte, .nr: cell["rsrp"]?.number
+      case .umts: cell["rscp"]?.number
+      case .gsm: cell["rx-level"]?.unsigned.flatMap { $0 <= 63 ? Double($0) - 110 : nil }
+      case .wifi: nil
+      }
+    // Beyond that, modems mean "unknown".
+    return signal.flatMap { (-160 ... -20).contains($0) ? $0 : nil }
+  }
+
+  /// Metres. NR's step depends on a numerology that is not told.
+  private static func distance(
+    _ cell: DBusValue, _ technology: Beacon.Technology, _ unit: Modem.TimingAdvance
+  ) -> Double? {
+    guard cell["serving"]?.flag ?? false, let advance = cell["timing-advance"]?.unsigned else { return nil }
+    switch (technology, unit) {
+    // A bit of GSM's 270,833 bit/s, 0 ... 63 of them.
+    case (.gsm, _): return advance <= 63 ? Double(advance) * 48 / 13 * metresPerMicrosecond : nil
+    // 16 Ts of 1 / 30.72 MHz, 0 ... 1282 of them: 667.7 µs.
+    case (.lte, .steps): return advance <= 1282 ? Double(advance) * 16 / 30.72 * metresPerMicrosecond : nil
+    case (.lte, .microseconds): return advance <= 667 ? Double(advance) * metresPerMicrosecond : nil
+    default: return nil
+    }
+  }
+
+  /// What `Modem.Location.GetLocation` returns: a dictionary of sources, of which 3GPP's is "MCC,MNC,LAC,CI,TAC", the last three
+  /// hexadecimal. Nil where the modem is on no cell that has an identity.
+  static func servingCell(_ location: DBusValue, technology: Beacon.Technology?) -> BeaconSighting? {
+    guard let technology, let text = location[.unsigned(Modem.LocationSource.cell)]?.text else { return nil }
+    let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+    guard parts.count >= 4, let country = UInt64(parts[0]), let network = UInt64(parts[1]),
+      let area = UInt64(parts[2], radix: 16), let number = UInt64(parts[3], radix: 16), number > 0
+    else { return nil }
+    return Beacon(technology, country: country, network: network, area: area, cell: number).map {
+      BeaconSighting(beacon: $0, signal: nil, isServing: true)
+    }
+  }
+}
+
+/// A network as "26201" or "310260": three digits of the country, two or three of the network.
+private struct Operator {
+  var country: UInt64
+  var code: UInt64
+
+  init?(_ text: String) {
+    guard (5...6).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      let country = UInt64(text.prefix(3)), let code = UInt64(text.dropFirst(3))
+    else { return nil }
+    (self.country, self.code) = (country, code)
+  }
+}

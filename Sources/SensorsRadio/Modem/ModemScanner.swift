@@ -1,0 +1,132 @@
+internal import Platform
+internal import Sensors
+internal import Spatial
+
+/// Asks ModemManager which cells its modem hears.
+struct ModemScanner: Sendable {
+  /// Of the bus; nil for the system's.
+  var address: String?
+
+  private static let service = "org.freedesktop.ModemManager1"
+  private static let modem = service + ".Modem"
+  private static let location = modem + ".Location"
+  private static let objects = DBusConnection.Method(
+    service: service, path: "/org/freedesktop/ModemManager1",
+    interface: "org.freedesktop.DBus.ObjectManager", name: "GetManagedObjects")
+  /// Seconds for a call that ModemManager answers by itself, and for one that the modem answers.
+  private static let (ownTime, modemTime) = (10.0, 30.0)
+
+  /// What is heard; nil when it was abandoned.
+  /// - Throws: `RadioError` with what helps.
+  func scan(_ wait: ScanWait) throws(RadioError) -> ScanResult? {
+    let answer: Cells?
+    do throws(DBusConnection.Failure) {
+      let bus = try DBusConnection(address: address)
+      let modems = Modem.all(in: try bus.call(Self.objects, seconds: Self.ownTime, wait))
+      let modem = modems.first(where: \.isEnabled) ?? modems.first
+      answer = if let modem { try Self.cells(of: modem, bus, wait) } else { nil }
+    } catch {
+      if error == .abandoned { return nil }
+      throw Self.explanation(error)
+    }
+    guard let answer else {
+      throw RadioError(
+        place: "modem", problem: "ModemManager knows no modem",
+        remedy: "plug one in, and see it with mmcli -L; or set radio.modem = false")
+    }
+    let scan = RadioScan(
+      timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: answer.sightings, kind: .cellular)
+    return ScanResult(scan: scan, advice: answer.isServingCellAlone ? Self.neighboursForbidden : nil)
+  }
+
+  /// - Throws: `RadioError` with what helps.
+  func modems(_ wait: ScanWait) throws(RadioError) -> [Modem] {
+    do throws(DBusConnection.Failure) {
+      let bus = try DBusConnection(address: address)
+      return Modem.all(in: try bus.call(Self.objects, seconds: Self.ownTime, wait))
+    } catch { throw Self.explanation(error) }
+  }
+
+  private struct Cells {
+    var sightings: [BeaconSighting] = []
+    /// Whether others may not be asked for.
+    var isServingCellAlone = false
+  }
+
+  /// Serving cell and neighbours; where the modem or its rules do not let them be asked for, the serving cell alone.
+  private static func cells(
+    of modem: Modem, _ bus: borrowing DBusConnection, _ wait: ScanWait
+  ) throws(DBusConnection.Failure) -> Cells {
+    var cells = Cells()
+    do throws(DBusConnection.Failure) {
+      let answer = try bus.call(method("GetCellInfo", modem, self.modem), seconds: modemTime, wait)
+      cells.sightings = CellDecoder.sightings(answer, unit: modem.timingAdvance)
+    } catch {
+      // ModemManager before 1.20 has no such method, many modems do not answer it, and its rules may forbid it.
+      guard case .refused = error, !error.isAbsent else { throw error }
+      cells.isServingCellAlone = error.isForbidden
+    }
+    guard !cells.sightings.contains(where: \.isServing), modem.canLocate else { return cells }
+    do throws(DBusConnection.Failure) {
+      guard let serving = try servingCell(of: modem, bus, wait) else { return cells }
+      cells.sightings.removeAll { $0.beacon == serving.beacon }
+      cells.sightings.append(serving)
+    } catch {
+      guard case .refused = error, !cells.sightings.isEmpty else { throw error }
+    }
+    return cells
+  }
+
+  private static func servingCell(
+    of modem: Modem, _ bus: borrowing DBusConnection, _ wait: ScanWait
+  ) throws(DBusConnection.Failure) -> BeaconSighting? {
+    if modem.locationSources & Modem.LocationSource.cell == 0 {
+      let sources = UInt32(truncatingIfNeeded: modem.locationSources | Modem.LocationSource.cell)
+      _ = try bus.call(
+        method("Setup", modem, location), [.unsigned(sources), .flag(modem.signalsLocation)],
+        seconds: modemTime, wait)
+    }
+    let answer = try bus.call(method("GetLocation", modem, location), seconds: modemTime, wait)
+    return CellDecoder.servingCell(answer, technology: modem.technology)
+  }
+
+  private static func method(_ name: String, _ modem: Modem, _ interface: String) -> DBusConnection.Method {
+    DBusConnection.Method(service: service, path: modem.path, interface: interface, name: name)
+  }
+}
+
+extension ModemScanner {
+  static let neighboursForbidden = RadioError(
+    place: "modem", problem: "ModemManager lets this user ask for the serving cell alone",
+    remedy: "for its neighbours, let it control the modem: install -m 644 /usr/share/odographd/modem.rules "
+      + "/etc/polkit-1/rules.d/61-odographd.rules")
+
+  static func explanation(_ failure: DBusConnection.Failure) -> RadioError {
+    let (problem, remedy): (String, String) =
+      switch failure {
+      case .refused where failure.isAbsent:
+        (
+          "ModemManager does not run",
+          "apt-get install modemmanager, and systemctl start ModemManager; or set radio.modem = false"
+        )
+      case .refused where failure.isForbidden:
+        (
+          "ModemManager does not let this user ask for cells",
+          "let it by the package's rules: systemctl reload dbus, and systemctl restart polkit"
+        )
+      case .refused(let name, let message):
+        (
+          "the modem does not tell its cell: \(message.isEmpty ? name : message)",
+          "see mmcli -m any, and switch it on: mmcli -m any -e"
+        )
+      case .silent: ("ModemManager does not answer", "systemctl restart ModemManager")
+      case .abandoned: ("was not asked to the end", "ask again")
+      case .broken(let code):
+        (
+          "the system's D-Bus cannot be spoken to: \(SystemError.message(for: code))",
+          "start it (systemctl start dbus), or set radio.modem = false"
+        )
+      }
+    return RadioError(place: "modem", problem: problem, remedy: remedy)
+  }
+}

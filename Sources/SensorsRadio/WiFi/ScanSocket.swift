@@ -1,0 +1,99 @@
+internal import CNetlink
+internal import Glibc
+internal import Platform
+internal import Spatial
+
+/// A socket of nl80211, for one scan: it asks, and hears how scans end.
+@safe struct ScanSocket: ~Copyable {
+  /// The kernel's name of the family and of its group of messages about scans.
+  private static let (familyName, groupName) = ("nl80211", "scan")
+
+  let descriptor: Int32
+  private let socket: OpaquePointer
+  private let family: Int32
+  private let place: String
+
+  /// - Parameter place: the interface, for errors.
+  /// - Throws: `RadioError` with what helps: a kernel without Wi-Fi, a unit that forbids netlink.
+  init(place: String) throws(RadioError) {
+    guard let socket = unsafe nl_socket_alloc() else {
+      throw RadioError(
+        place: place, problem: "no memory for a socket", remedy: "give the machine more memory")
+    }
+    var family: Int32 = 0
+    do throws(RadioError) {
+      family = try unsafe Self.connect(socket, place)
+    } catch {
+      unsafe nl_socket_free(socket)
+      throw error
+    }
+    unsafe self.socket = socket
+    self.family = family
+    self.place = place
+    descriptor = unsafe nl_socket_get_fd(socket)
+  }
+
+  deinit { unsafe nl_socket_free(socket) }
+
+  private static func connect(_ socket: OpaquePointer, _ place: String) throws(RadioError) -> Int32 {
+    let code = unsafe genl_connect(socket)
+    guard code >= 0 else {
+      throw RadioError(
+        place: place, problem: "no netlink socket: \(message(code))",
+        remedy: "let the unit open AF_NETLINK sockets (RestrictAddressFamilies=AF_NETLINK)")
+    }
+    let family = unsafe genl_ctrl_resolve(socket, familyName)
+    let group = unsafe genl_ctrl_resolve_grp(socket, familyName, groupName)
+    guard family >= 0, group >= 0, unsafe nl_socket_add_membership(socket, group) >= 0 else {
+      throw RadioError(
+        place: place, problem: "this kernel has no Wi-Fi (nl80211)",
+        remedy: "load the radio's driver, or leave radio.wifi out")
+    }
+    unsafe nl_socket_disable_seq_check(socket)
+    unsafe nl_socket_set_nonblocking(socket)
+    return family
+  }
+
+  private static func message(_ code: Int32) -> String { unsafe String(cString: nl_geterror(code)) }
+
+  /// Asks the interface for a passive scan: no network is named, so that no probe is sent.
+  func triggerScan(interface: UInt32) throws(RadioError) {
+    try send(UInt8(NL80211_CMD_TRIGGER_SCAN.rawValue), flags: NLM_F_ACK, interface)
+  }
+
+  /// Asks for what scans have found, ours and others'.
+  func requestResults(interface: UInt32) throws(RadioError) {
+    try send(UInt8(NL80211_CMD_GET_SCAN.rawValue), flags: NLM_F_DUMP, interface)
+  }
+
+  private func send(_ command: UInt8, flags: Int32, _ interface: UInt32) throws(RadioError) {
+    let message = unsafe nlmsg_alloc()
+    defer { unsafe nlmsg_free(message) }
+    guard let message = unsafe message,
+      unsafe genlmsg_put(message, UInt32(NL_AUTO_PORT), UInt32(NL_AUTO_SEQ), family, 0, flags, command, 0)
+        != nil,
+      unsafe nla_put_u32(message, Int32(NL80211_ATTR_IFINDEX.rawValue), interface) >= 0
+    else {
+      throw RadioError(
+        place: place, problem: "no memory for a message", remedy: "give the machine more memory")
+    }
+    let code = unsafe nl_send_auto(socket, message)
+    guard code >= 0 else {
+      throw RadioError(
+        place: place, problem: "the kernel takes no message: \(Self.message(code))",
+        remedy: "restart the agent")
+    }
+  }
+
+  /// What the next datagram says; empty where none is there or it was lost.
+  func receive(now: Timestamp) -> [ScanMessage] {
+    var sender = sockaddr_nl()
+    var buffer: UnsafeMutablePointer<UInt8>?
+    let count = unsafe nl_recv(socket, &sender, &buffer, nil)
+    defer { unsafe free(buffer) }
+    // Only the kernel has port 0.
+    guard count > 0, sender.nl_pid == 0, let bytes = unsafe buffer else { return [] }
+    let datagram = unsafe Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
+    return ScanMessage.decode(datagram, family: UInt16(truncatingIfNeeded: family), now: now)
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Scans through the kernel's nl80211 in the rig's guest: virtual radios on one medium, with access points by hostapd.
+extension SensorRigTests {
+  private static func guestWithRadios(_ overlay: TemporaryDirectory) throws -> RigFixture {
+    let folder = overlay.file("usr/local/bin")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    for program in ["odographd", "RadioChild"] {
+      try FileManager.default.copyItem(atPath: BuiltProduct.path(program), toPath: "\(folder)/\(program)")
+    }
+    // By its path: the guest's shell has an applet of that name that knows less.
+    try FileManager.default.copyItem(atPath: "/usr/bin/setpriv", toPath: folder + "/setpriv")
+    let rig = try RigFixture(overlay: overlay.path)
+    let started = try rig.run("wifi-ctl start 6")
+    try #require(started.status == 0, "\(started.output)")
+    return rig
+  }
+
+  private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.map { String(format: "%02x", $0) }.joined()
+  }
+
+  /// Access points on five radios; the sixth, wlan5, listens.
+  private static func openAccessPoints(_ rig: RigFixture) throws {
+    let arbitrary = hexadecimal((0..<32).map { UInt8(truncatingIfNeeded: $0 * 37 + 201) })
+    for (number, (channel, name)) in [
+      (1, hexadecimal("shop".utf8)), (6, hexadecimal("hidden".utf8) + " hidden"),
+      (11, hexadecimal("home_nomap".utf8)), (3, arbitrary), (9, hexadecimal("my_optout_net".utf8)),
+    ].enumerated() {
+      let opened = try rig.run("wifi-ctl ap wlan\(number) 00:16:3e:00:00:0\(number) \(channel) \(name)")
+      try #require(opened.status == 0, "\(opened.output)")
+    }
+  }
+
+  /// From the demand to the beacons: what may be told with its strength, again after the interval; without a right what
+  /// others' scans have found; and once, what is wrong, with the remedy.
+  @Test(.timeLimit(.minutes(8))) func accessPointsAreHeardThroughTheKernel() async throws {
+    let overlay = try TemporaryDirectory()
+    let rig = try Self.guestWithRadios(overlay)
+    try Self.openAccessPoints(rig)
+    let down = try rig.run("RadioChild wifi:wlan5 600 1").output
+    #expect(down == ["unavailable wlan5: is down; bring it up: ip link set wlan5 up", "end"], "\(down)")
+    try rig.run("ip link set wlan5 up")
+
+    let heard = try rig.run("RadioChild wifi:wlan5 15 32").output
+    let scans = heard.filter { $0.hasPrefix("scan of ") }
+    #expect((2...3).contains(scans.count) && scans.allSatisfy { $0.hasPrefix("scan of 2 in ") }, "\(heard)")
+    #expect(heard.first == "active" && !heard.contains { $0.contains("unavailable") }, "\(heard)")
+    let seconds = try #require(scans.first?.split(separator: " ").dropLast().last.flatMap { Double($0) })
+    #expect((0.5...20).contains(seconds), "\(scans)")
+    let sightings = heard.filter { $0.hasPrefix("heard ") }.map { $0.split(separator: " ") }
+    #expect(Set(sightings.map { $0[1] }) == ["163e000000", "163e000003"], "\(heard)")
+    for sighting in sightings {
+      let (signal, age) = (Double(sighting[2]) ?? 0, Double(sighting[4]) ?? -1)
+      #expect((-100 ... -10).contains(signal) && (0...20).contains(age), "\(sighting)")
+    }
+
+    let listing = try rig.run(
+      "odographd sensors --set vehicle.id=v --set gpsd.enabled=false --set iio.enabled=false"
+    ).output
+    #expect(
+      listing.contains { $0.hasPrefix("wifi wlan5: up, 2 access points known; name it in radio.wifi") },
+      "\(listing)")
+
+    // What others have found, without a right; the remedy once.
+    let settings =
+      "--set vehicle.id=v --set gpsd.enabled=false --set iio.enabled=false --set radio.wifi=wlan5"
+    let user =
+      "/usr/local/bin/setpriv --reuid 900 --regid 900 --clear-groups --no-new-privs --bounding-set=-all"
+    let forbidden = try rig.run("RadioChild wifi:wlan5 600 1 >/dev/null; \(user) RadioChild wifi:wlan5 5 8")
+      .output
+    #expect(
+      forbidden.count {
+        $0.contains("may not scan, and uses what scans of others find; give the unit CAP_NET_ADMIN")
+      } == 1)
+    #expect(forbidden.contains("scan of 2 in 0.0 s"), "\(forbidden)")
+    let check = try rig.run("\(user) odographd check \(settings)").output
+    #expect(
+      check.contains {
+        $0.contains("warning  wifi wlan5: ") && $0.contains("CAP_NET_ADMIN") && $0.contains("radio.conf")
+      }, "\(check)")
+    let asRoot = try rig.run("odographd check \(settings)").output
+    #expect(
+      asRoot.contains { $0.hasPrefix("ok       wifi wlan5: ") && $0.hasSuffix(" access points known") },
+      "\(asRoot)")
+
+    try rig.run("wifi-ctl block wlan5")
+    let blocked = try rig.run("RadioChild wifi:wlan5 600 1").output
+    #expect(
+      blocked.first == "unavailable wlan5: is switched off by rfkill; switch it on: rfkill unblock wifi",
+      "\(blocked)")
+    try rig.run("wifi-ctl unblock wlan5; ip link set wlan5 up")
+
+    // The radio goes while somebody listens.
+    let gone = try rig.run("(sleep 8; wifi-ctl stop) & RadioChild wifi:wlan5 5 30").output
+    #expect(
+      gone.filter { $0.contains("unavailable") } == [
+        "unavailable wlan5: there is no such interface; plug the radio in or load its driver, or name another in radio.wifi "
+          + "(odographd sensors lists them)"
+      ], "\(gone)")
+    #expect(gone.contains { $0.hasPrefix("scan of 2 ") }, "\(gone)")
+  }
+}

@@ -1,0 +1,169 @@
+import Platform
+import Sensors
+import Spatial
+import TestSupport
+import Testing
+
+@testable import SensorsRadio
+
+/// When a source asks its radio, and what it says of it.
+@Suite(.timeLimit(.minutes(2))) struct RadioSourceTests {
+  /// A radio that answers as it is told to, and counts.
+  private final class FakeRadio: Sendable {
+    let state = Locked((count: 0, failure: RadioError?.none, notice: RadioError?.none))
+
+    func scan(_ wait: ScanWait) throws(RadioError) -> ScanResult? {
+      let (failure, notice) = state.withLock { state in
+        state.count += 1
+        return (state.failure, state.notice)
+      }
+      if let failure { throw failure }
+      let scan = RadioScan(
+        timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: [], kind: .wifi, duration: 1)
+      return ScanResult(scan: scan, notice: notice)
+    }
+
+    var count: Int { state.withLock { $0.count } }
+  }
+
+  private static let error = RadioError(place: "wlan0", problem: "is down", remedy: "bring it up")
+
+  private func source(_ radio: FakeRadio) throws -> RadioSource {
+    try RadioSource(name: "wifi:wlan0", kind: .wifi) { wait throws(RadioError) in try radio.scan(wait) }
+  }
+
+  private func scans(_ recorder: EventRecorder) -> Int {
+    recorder.events.reduce(0) { $0 + $1.count(of: .wifi) }
+  }
+
+  @Test func nothingIsAskedBeforeItIsDemanded() throws {
+    let (radio, recorder) = (FakeRadio(), EventRecorder())
+    let source = try source(radio)
+    try source.start { recorder.receive($0) }
+    source.setDemand(.rate(hertz: 1, latency: .zero), for: .cellular)
+    source.setDemand(.rate(hertz: 1.0 / 300, latency: .zero), for: .wifi)
+    #expect(waitUntil { scans(recorder) == 1 })
+    #expect(recorder.statuses.map(\.state) == [.active(rates: [.wifi: 1.0 / 300])])
+    source.setDemand(.off, for: .wifi)
+    #expect(waitUntil { recorder.statuses.last?.state == .idle })
+    source.stop()
+    #expect(
+      radio.count == 1 && recorder.statuses.allSatisfy { $0.source == "wifi:wlan0" && $0.kinds == [.wifi] })
+  }
+
+  @Test func aFailureIsToldOnce() throws {
+    let (radio, recorder) = (FakeRadio(), EventRecorder())
+    radio.state.withLock { $0.failure = Self.error }
+    let source = try source(radio)
+    defer { source.stop() }
+    try source.start { recorder.receive($0) }
+    source.setDemand(.rate(hertz: 1, latency: .zero), for: .wifi)
+    #expect(waitUntil { !recorder.statuses.isEmpty })
+    for _ in 0..<20 { source.setDemand(.rate(hertz: 1, latency: .zero), for: .wifi) }
+    #expect(recorder.statuses.map(\.state) == [.unavailable(reason: "wlan0: is down; bring it up")])
+    #expect(radio.count == 1)
+  }
+
+  /// What others' scans have found comes all the same.
+  @Test func aRadioThatMayNotBeAskedStillTells() throws {
+    let (radio, recorder) = (FakeRadio(), EventRecorder())
+    radio.state.withLock { $0.notice = Self.error }
+    let source = try source(radio)
+    defer { source.stop() }
+    try source.start { recorder.receive($0) }
+    source.setDemand(.rate(hertz: 1, latency: .zero), for: .wifi)
+    #expect(waitUntil { scans(recorder) == 1 })
+    #expect(recorder.statuses.map(\.state) == [.unavailable(reason: "\(Self.error)")])
+  }
+
+  /// A scan that waits for its radio ends with the demand, and with the source.
+  @Test func aScanIsAbandonedWithItsDemand() async throws {
+    let outcomes = Locked<[ScanWait.Outcome]>([])
+    let silence = try EventDescriptor()
+    let source = try RadioSource(name: "modem", kind: .cellular) { wait throws(RadioError) in
+      let outcome = wait.wait(for: silence.descriptor, until: SystemClock.monotonic + 600_000_000_000)
+      outcomes.withLock { $0.append(outcome) }
+      return nil
+    }
+    let recorder = EventRecorder()
+    try source.start { recorder.receive($0) }
+    source.setDemand(.rate(hertz: 1, latency: .zero), for: .cellular)
+    try await Task.sleep(for: .milliseconds(50))
+    source.setDemand(.off, for: .cellular)
+    #expect(waitUntil { outcomes.withLock { !$0.isEmpty } })
+    source.setDemand(.rate(hertz: 1, latency: .zero), for: .cellular)
+    source.stop()
+    #expect(outcomes.withLock { $0.allSatisfy { $0 == .abandoned } } && recorder.events.isEmpty)
+  }
+
+  @Test func anInterfaceThatIsNotThereIsSaidWithTheRemedy() throws {
+    let recorder = EventRecorder()
+    let source = try RadioSource(.wifi(interface: "nowhere0"))
+    defer { source.stop() }
+    try source.start { recorder.receive($0) }
+    source.setDemand(.rate(hertz: 1, latency: .zero), for: .wifi)
+    #expect(waitUntil { !recorder.statuses.isEmpty })
+    guard case .unavailable(let reason)? = recorder.statuses.first?.state else {
+      Issue.record("\(recorder.statuses)")
+      return
+    }
+    #expect(reason.hasPrefix("nowhere0: there is no such interface; ") && reason.contains("radio.wifi"))
+    #expect(throws: RadioError.self) { try WirelessInterface.known(to: "lo") }
+  }
+}
+
+@Suite struct ScanScheduleTests {
+  private func time(_ seconds: Double) -> Timestamp { Timestamp(seconds: seconds) }
+  private func rate(_ hertz: Double) -> SensorDemand { .rate(hertz: hertz, latency: .zero) }
+
+  @Test func aDemandIsAScanAtOnceAndThenOneEachInterval() {
+    var schedule = ScanSchedule()
+    #expect(schedule.due == nil)
+    schedule.setDemand(rate(0.01), at: time(7))
+    #expect(schedule.due == time(7))
+    schedule.begin(at: time(8))
+    schedule.succeed()
+    #expect(schedule.due == time(108))
+    schedule.setDemand(rate(0.1), at: time(50))
+    #expect(schedule.due == time(18))
+    schedule.setDemand(.off, at: time(51))
+    #expect(schedule.due == nil)
+    // Anew: at once, but never two within five seconds.
+    schedule.setDemand(rate(0.01), at: time(60))
+    #expect(schedule.due == time(60))
+    schedule.begin(at: time(60))
+    schedule.setDemand(.off, at: time(61))
+    schedule.setDemand(rate(0.01), at: time(62))
+    #expect(schedule.due == time(65))
+  }
+
+  @Test func demandsAreBounded() {
+    var schedule = ScanSchedule()
+    for (demand, interval): (SensorDemand, Double?) in [
+      (rate(100), 5), (rate(.infinity), 5), (rate(0), nil), (rate(-1), nil), (rate(.nan), nil),
+      (rate(1e-300), 31_536_000), (.dutyCycle(on: .seconds(5), period: .seconds(600)), 600),
+      (.dutyCycle(on: .zero, period: .seconds(600)), nil), (.off, nil),
+    ] {
+      schedule.setDemand(demand, at: time(0))
+      #expect(schedule.interval == interval, "\(demand)")
+    }
+  }
+
+  @Test func failuresAreTriedAgainMoreAndMoreSeldom() {
+    var (schedule, generator) = (ScanSchedule(), SystemRandomNumberGenerator())
+    var (now, longest) = (time(0), 0.0)
+    schedule.setDemand(rate(1), at: now)
+    for _ in 0..<20 {
+      schedule.begin(at: now)
+      schedule.fail(at: now, using: &generator)
+      let wait = schedule.due?.seconds(since: now) ?? 0
+      #expect((10...600).contains(wait))
+      longest = max(longest, wait)
+      now = schedule.due ?? now
+    }
+    #expect(longest > 60)
+    schedule.begin(at: now)
+    schedule.succeed()
+    #expect(schedule.due == now.advanced(bySeconds: 5))
+  }
+}

@@ -1,0 +1,129 @@
+import Sensors
+import Simulation
+import Spatial
+import TestSupport
+import Testing
+
+@testable import SensorsRadio
+
+/// Messages of nl80211 as the kernel sends them, and as it does not.
+@Suite struct ScanMessageTests {
+  private static let now = Timestamp(seconds: 1000)
+
+  private func decode(_ datagram: [UInt8]) -> [ScanMessage] {
+    ScanMessage.decode(datagram, family: NetlinkMaker.family, now: Self.now)
+  }
+
+  private func sightings(_ datagram: [UInt8]) -> [BeaconSighting] {
+    decode(datagram).compactMap { if case .heard(let sighting) = $0 { sighting } else { nil } }
+  }
+
+  @Test func anAccessPointIsToldWithSignalAndAge() throws {
+    let sighting = try #require(sightings(NetlinkMaker.accessPoint()).first)
+    #expect(sighting.beacon.address == 0x0016_3E01_0203)
+    #expect(
+      sighting.signal == -61.5 && sighting.age == 0.4 && !sighting.isServing && sighting.distance == nil)
+    // The kernel's own time, where the driver gives it, counts more than its milliseconds.
+    let stamped = NetlinkMaker.accessPoint(
+      more: NetlinkMaker.attribute(15, NetlinkMaker.bytes(UInt64(988_000_000_000))))
+    #expect(sightings(stamped).first?.age == 12)
+    let early = NetlinkMaker.accessPoint(
+      more: NetlinkMaker.attribute(15, NetlinkMaker.bytes(UInt64(1_001_000_000_000))))
+    #expect(sightings(early).first?.age == 0)
+  }
+
+  @Test func whatIsOldOrNotOnesOwnIsLeftOut() {
+    #expect(sightings(NetlinkMaker.accessPoint(age: 60_001)).isEmpty)
+    for address: [UInt8] in [
+      [2, 0, 0, 0, 0, 1], [1, 0, 0x5E, 0, 0, 1], [0, 0, 0, 0, 0, 0], [0, 0x16, 0x3E, 1, 2], [],
+      [0, 0x16, 0x3E, 1, 2, 3, 4],
+    ] {
+      #expect(sightings(NetlinkMaker.accessPoint(address)).isEmpty, "\(address)")
+    }
+    #expect(sightings(NetlinkMaker.accessPoint(signal: 9000)).first?.signal == nil)
+    #expect(sightings(NetlinkMaker.accessPoint(signal: 9000)).count == 1)
+  }
+
+  @Test func namesThatSayNoAreObeyed() {
+    func isTold(_ elements: [UInt8], beacon: [UInt8]? = nil) -> Bool {
+      !sightings(NetlinkMaker.accessPoint(elements: elements, beaconElements: beacon)).isEmpty
+    }
+    let name = { (text: String) in NetlinkMaker.name(text) }
+    #expect(
+      isTold(name("shop")) && isTold(name("nomap")) && isTold(name("_nomap_shop")) && isTold(name("_noma")))
+    #expect(!isTold(name("shop_nomap")) && !isTold(name("_NoMap")) && !isTold(name("a_optout_b")))
+    #expect(!isTold(name("")) && !isTold(NetlinkMaker.name([0, 0, 0])))
+    #expect(isTold(NetlinkMaker.name((0..<32).map { UInt8(truncatingIfNeeded: $0 * 37 + 201) })))
+    // No name at all, one of 33 bytes, and one that is cut short.
+    #expect(!isTold([]) && !isTold([1, 2, 0x82, 0x84]))
+    #expect(!isTold(NetlinkMaker.name([UInt8](repeating: 65, count: 33))) && !isTold([0, 10, 65, 66]))
+    // A name that only answers to probes have is hidden in the beacon.
+    #expect(!isTold(name("shop"), beacon: name("")) && !isTold(name("shop"), beacon: name("x_nomap")))
+    #expect(isTold([1, 1, 0x82] + name("shop"), beacon: name("shop")))
+  }
+
+  @Test func theEndOfScansAndRefusalsAreTold() {
+    let end = NetlinkMaker.event(command: 34, interface: 4) + NetlinkMaker.event(command: 35, interface: 5)
+    #expect(decode(end) == [.finished(interface: 4), .aborted(interface: 5)])
+    func answer(_ code: Int32) -> [UInt8] { NetlinkMaker.message(type: 2, NetlinkMaker.bytes(code)) }
+    #expect(decode(answer(0) + answer(-16)) == [.answer(code: 0), .answer(code: 16)])
+    #expect(decode(answer(.min)) == [.answer(code: .max)])
+    #expect(decode(NetlinkMaker.message(type: 3, NetlinkMaker.bytes(Int32(0)))) == [.end(code: 0)])
+    #expect(decode(NetlinkMaker.message(type: 3, [])) == [.end(code: 0)])
+    // Of another family, and of another command.
+    #expect(decode(NetlinkMaker.message(type: 27, [34, 1, 0, 0])).isEmpty)
+    #expect(decode(NetlinkMaker.event(command: 33, interface: 4)).isEmpty)
+  }
+
+  /// However many there are: the strongest, each once, the later of two.
+  @Test func aCrowdIsBounded() {
+    var strongest = StrongestBeacons()
+    for number in 0..<1_000_000 {
+      guard let beacon = Beacon(accessPoint: 0x0016_3E00_0000 | UInt64(number)) else { continue }
+      strongest.insert(BeaconSighting(beacon: beacon, signal: -90 + Double(number % 70_001) / 1000, age: 1))
+    }
+    let told = strongest.strongest
+    #expect(told.count == StrongestBeacons.limit && Set(told.map(\.beacon)).count == told.count)
+    #expect(told.allSatisfy { ($0.signal ?? -100) > -20.02 })
+    guard let beacon = told.first?.beacon else { return }
+    strongest.insert(BeaconSighting(beacon: beacon, signal: -30, age: 2))
+    #expect(strongest.strongest.first?.signal != -30)
+    strongest.insert(BeaconSighting(beacon: beacon, signal: -1, age: 0))
+    #expect(strongest.strongest.first?.signal == -1)
+  }
+
+  /// Damaged at any place, nothing is read that is not there, and what is told keeps its bounds.
+  @Test func damageIsNeverBelieved() {
+    var generator = SeededGenerator.announced()
+    let whole =
+      (0..<6).flatMap { number in
+        NetlinkMaker.accessPoint(
+          [0, 0x16, 0x3E, 0, 0, UInt8(number)], elements: NetlinkMaker.name("shop \(number)"),
+          beaconElements: NetlinkMaker.name("shop \(number)"),
+          more: NetlinkMaker.attribute(15, NetlinkMaker.bytes(UInt64(999_000_000_000))))
+      } + NetlinkMaker.message(type: 3, NetlinkMaker.bytes(Int32(0)))
+    #expect(decode(whole).count == 7)
+    for _ in 0..<20_000 {
+      var datagram = whole
+      for _ in 0..<Int.random(in: 1...8, using: &generator) {
+        datagram[Int.random(in: datagram.indices, using: &generator)] = UInt8.random(
+          in: 0 ... .max, using: &generator)
+      }
+      if Bool.random(using: &generator) {
+        datagram.removeLast(Int.random(in: 0...datagram.count, using: &generator))
+      }
+      for sighting in sightings(datagram) {
+        #expect(sighting.beacon.address != nil && (0...ScanMessage.longestAge).contains(sighting.age))
+        #expect(sighting.signal.map { (-150...30).contains($0) } ?? true)
+      }
+    }
+    for _ in 0..<20_000 {
+      let noise = (0..<Int.random(in: 0...200, using: &generator)).map { _ in
+        UInt8.random(in: 0 ... .max, using: &generator)
+      }
+      #expect(decode(noise).count <= 12)
+      _ = BeaconSighting(accessPoint: noise[...], now: Self.now)
+      _ = NetworkName(noise[...])
+    }
+  }
+}
