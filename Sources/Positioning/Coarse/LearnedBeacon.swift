@@ -1,6 +1,6 @@
 internal import Bytes
-public import Sensors
-public import Spatial
+internal import Sensors
+internal import Spatial
 
 /// What is known of a transmitter by its sightings, and what the learner must remember to go on.
 public struct LearnedBeacon: Hashable, Sendable {
@@ -110,7 +110,7 @@ extension FixedWidthInteger {
   fileprivate init(clamped value: Double) {
     let (least, most) = (Double(Self.min), Double(Self.max))
     // The greatest of 64 bits is none of a double's numbers, but no more than 32 are asked for here.
-    self = value.isNaN ? 0 : Self(min(max(value.rounded(), least), most))
+    self = value.isNaN ? 0 : Self(Swift.min(Swift.max(value.rounded(), least), most))
   }
 
   fileprivate init(little bytes: ArraySlice<UInt8>) {
