@@ -78,7 +78,8 @@ let package = Package(
         "Simulation",
         "Spatial",
       ]),
-    .target(name: "Telemetry", dependencies: ["JSON", "Motion", "Positioning", "Spatial"]),
+    .target(
+      name: "Telemetry", dependencies: ["Bytes", "JSON", "Motion", "Positioning", "Sensors", "Spatial"]),
     // Pure: from inputs to messages. It links nothing that does I/O; Deploy/pure.sh fails when it does.
     .target(
       name: "Pipeline",
@@ -99,7 +100,8 @@ let package = Package(
         "Bytes", "CStandardError", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation", "Pipeline",
         "Platform", "Positioning",
         "Recordings", "Sensors", "SensorsCAN",
-        "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "StoreAndForward", "Telemetry", "TOML",
+        "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "SQLite", "StoreAndForward", "Telemetry",
+        "TOML",
         .product(name: "Logging", package: "swift-log"),
       ],
       // A link to Config/presets, so that the files there are the settings themselves.
@@ -210,7 +212,8 @@ let package = Package(
     .testTarget(
       name: "TelemetryTests",
       dependencies: [
-        "JSON", "Motion", "Positioning", "Recordings", "Sensors", "Spatial", "Telemetry", "TestSupport",
+        "Bytes", "JSON", "Motion", "Positioning", "Recordings", "Sensors", "Spatial", "Telemetry",
+        "TestSupport",
       ]),
     .testTarget(
       name: "PipelineTests",
