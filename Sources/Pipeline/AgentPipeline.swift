@@ -173,6 +173,9 @@ package struct AgentPipeline: Sendable {
     kept.shown(configuration.privacy, isReduced: configuration.location.desiredAccuracy == .reduced)
   }
 
+  /// Where positions are nobody's business.
+  package var privacyZones: [PrivacyPolicy.Zone] { configuration.privacy.zones }
+
   /// Tells attitudes relative to this moment, too, from now on.
   /// - Returns: the attitude and its frame; nil when none is known, and nothing has changed.
   package mutating func zeroAttitude() -> AttitudeMessage? {
