@@ -48,7 +48,7 @@ struct Beacons: ParsableCommand {
         heard 24,000 transmitters of a cell are told. Runs until it is interrupted; start it anew with a new map.
 
         Examples:
-          odograph beacons build fleet.sqlite -o map.csv
+          odograph beacons build --vehicles 2 fleet.sqlite -o map.csv
           odograph beacons serve map.csv --fleet demo
           odograph beacons serve map.csv --broker mqtts://ann@broker.example
 
