@@ -65,10 +65,16 @@ final class BeaconFile {
     for bucket in 0..<Self.bucketCount { count += try entries(bucket).count / Self.entrySize }
   }
 
-  /// What is known of a beacon; nil for nothing.
-  func entry(of beacon: Beacon) throws(SQLiteError) -> Entry? {
-    let entries = try entries(Self.bucket(beacon))
-    return Self.offset(of: beacon, in: entries).flatMap { Self.entry(entries, at: $0) }
+  /// What is known of beacons. Locks are taken once for all of them: one by one that takes longer than reading.
+  func entries(of beacons: some Sequence<Beacon>) throws(SQLiteError) -> [Beacon: Entry] {
+    try database.transaction(.deferred) { () throws(SQLiteError) in
+      var found: [Beacon: Entry] = [:]
+      for beacon in beacons {
+        let entries = try self.entries(Self.bucket(beacon))
+        if let place = Self.offset(of: beacon, in: entries) { found[beacon] = Self.entry(entries, at: place) }
+      }
+      return found
+    }
   }
 
   /// Writes what has changed, nil for what is to be dropped, as one transaction.

@@ -55,7 +55,8 @@ package final class BeaconStore: BeaconMap {
   /// One read of the file for each beacon. What of it is not used says `LearnedBeacon.mapped`.
   package func lookUp(_ beacons: [Beacon]) -> [MappedBeacon] {
     state.withLock { state in
-      beacons.compactMap { entry(of: $0, &state)?.beacon.mapped }
+      let known = entries(of: beacons, &state)
+      return beacons.compactMap { known[$0]?.beacon.mapped }
     }
   }
 
@@ -69,8 +70,7 @@ package final class BeaconStore: BeaconMap {
     let heard = RadioScan(
       timestamp: scan.timestamp, sightings: Array(strongest.prefix(Self.mostSightings)))
     state.withLock { state in
-      var known: [Beacon: LearnedBeacon] = [:]
-      for sighting in heard.sightings { known[sighting.beacon] = entry(of: sighting.beacon, &state)?.beacon }
+      let known = entries(of: heard.sightings.map(\.beacon), &state).mapValues(\.beacon)
       let changes = BeaconLearner.learn(heard, at: place, accuracy: accuracy, day: day, known: known)
       for (beacon, change) in changes {
         guard state.pending.count < Self.mostPending else { break }
@@ -82,8 +82,9 @@ package final class BeaconStore: BeaconMap {
   /// Takes the fleet's word for beacons that were never heard here: own evidence goes before it.
   func accept(_ piece: [MappedBeacon]) {
     state.withLock { state in
+      let known = entries(of: piece.map(\.beacon), &state)
       for beacon in piece where beacon.isSound {
-        if let known = entry(of: beacon.beacon, &state), !known.isShared { continue }
+        if let own = known[beacon.beacon], !own.isShared { continue }
         var told = beacon
         if let day = state.day { told.lastSeen = min(told.lastSeen, day) }
         state.pending.updateValue(
@@ -143,10 +144,15 @@ package final class BeaconStore: BeaconMap {
 
   // MARK: What is known
 
-  private func entry(of beacon: Beacon, _ state: inout State) -> BeaconFile.Entry? {
-    if let waiting = state.pending[beacon] { return waiting }
-    guard isThere(state) else { return nil }
-    return withFile(&state) { file throws(SQLiteError) in try file.entry(of: beacon) } ?? nil
+  private func entries(of beacons: [Beacon], _ state: inout State) -> [Beacon: BeaconFile.Entry] {
+    let pending = state.pending
+    let others = beacons.filter { pending[$0] == nil }
+    var known: [Beacon: BeaconFile.Entry] = [:]
+    if !others.isEmpty, isThere(state) {
+      known = withFile(&state) { file throws(SQLiteError) in try file.entries(of: others) } ?? [:]
+    }
+    for beacon in beacons { if let waiting = pending[beacon] { known[beacon] = waiting } }
+    return known
   }
 
   /// A file that nobody has made yet is not made by a question.
