@@ -27,7 +27,8 @@ struct PowerControl: Sendable {
     switch event {
     case .position: hasNews = true
     case .status(let status): ledger.observe(status)
-    case .inertial, .barometer, .vehicle, .radio: break
+    case .radio(let scans): ledger.observe(scans)
+    case .inertial, .barometer, .vehicle: break
     }
   }
 

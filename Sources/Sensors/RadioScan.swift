@@ -8,15 +8,24 @@ public struct RadioScan: Hashable, Sendable {
   public var timestamp: Timestamp
   /// In no order; no beacon twice.
   public var sightings: [BeaconSighting]
+  /// Which radio was asked, also where it heard nothing; nil where only the sightings tell.
+  public var kind: SensorKind?
+  /// Seconds for which the radio worked for it: 0 when it was not asked for its sake, nil when that is not known.
+  public var duration: Double?
 
-  public init(timestamp: Timestamp, sightings: [BeaconSighting]) {
+  public init(
+    timestamp: Timestamp, sightings: [BeaconSighting], kind: SensorKind? = nil, duration: Double? = nil
+  ) {
     self.timestamp = timestamp
     self.sightings = sightings
+    self.kind = kind
+    self.duration = duration
   }
 
   /// Whether a kind of sensor has a part in it.
-  func contains(_ kind: SensorKind) -> Bool {
-    sightings.contains { $0.beacon.technology.isCell ? kind == .cellular : kind == .wifi }
+  package func contains(_ kind: SensorKind) -> Bool {
+    self.kind == kind
+      || sightings.contains { $0.beacon.technology.isCell ? kind == .cellular : kind == .wifi }
   }
 }
 

@@ -70,6 +70,7 @@ extension AgentConfiguration {
     pipeline = try PipelineConfiguration(reader, isRecording: recorder != nil, isVirtual: input != .hardware)
     if can != nil { pipeline.vehicle = try PipelineConfiguration.Vehicle(reader) }
     beacons = try Beacons(reader, beside: store)
+    pipeline.coarse.isLearning = beacons.learns || beacons.shares
     regions = try Regions(reader)
     logLevel = try reader.text("log.level")
     operation = try Operation(reader)

@@ -103,6 +103,8 @@ extension EnergyFigures {
     for component in EnergyComponent.allCases {
       power[component] = try reader.number("energy.\(component.rawValue)_mw") * 1e-3
     }
+    scanDuration[.wifi] = try reader.number("energy.wifi_scan")
+    scanDuration[.cellular] = try reader.number("energy.cellular_scan")
     wakeup = try reader.number("energy.wakeup_mj") * 1e-3
     burst = try reader.number("energy.radio_burst_mj") * 1e-3
     byte = try reader.number("energy.radio_byte_uj") * 1e-6

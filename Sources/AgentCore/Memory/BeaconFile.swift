@@ -185,7 +185,7 @@ final class BeaconFile {
     reading.reset()
     let entries = Array(bytes.dropFirst(Self.checksumSize))
     guard bytes.count >= Self.checksumSize, entries.count.isMultiple(of: Self.entrySize),
-      UInt32(little: bytes, at: 0) == CRC32.checksum(entries)
+      UInt32(little: bytes, at: 0) == FNV1a.hash32(entries)
     else {
       throw SQLiteError(
         code: .corrupt, message: "row \(bucket) has another checksum", sql: "read", file: path)
@@ -196,7 +196,7 @@ final class BeaconFile {
   private func write(_ bucket: UInt64, _ entries: [UInt8], before: Int) throws(SQLiteError) {
     writes += 1
     var bytes: [UInt8] = []
-    bytes.append(little: CRC32.checksum(entries))
+    bytes.append(little: FNV1a.hash32(entries))
     writing.bind(1, Int64(bucket))
     writing.bind(2, blob: bytes + entries)
     try writing.run()
@@ -222,9 +222,17 @@ final class BeaconFile {
   }
 
   private static func offset(of beacon: Beacon, in entries: [UInt8]) -> Int? {
-    stride(from: 0, to: entries.count, by: entrySize).first {
-      UInt64(little: entries, at: $0) == beacon.rawValue
+    var identity: [UInt8] = []
+    identity.append(little: beacon.rawValue)
+    var place = 0
+    while place < entries.count {
+      // The low byte comes first, and is another one for nearly all.
+      if entries[place] == identity[0], entries[place..<place + identity.count].elementsEqual(identity) {
+        return place
+      }
+      place += entrySize
     }
+    return nil
   }
 
   private static func removeLeast(_ entries: inout [UInt8]) {

@@ -73,7 +73,7 @@ package final class Agent: Sendable {
       configuration: configuration.pipeline, start: timestamp, time: time,
       isClockSynchronized: SystemClock.isSynchronized, version: version,
       calibration: calibration?.load(now: now),
-      navigation: navigation?.load(at: timestamp, now: now))
+      navigation: navigation?.load(at: timestamp, now: now), beaconMap: beacons?.store)
     initial.observe(deniedNodes: DevicePermissions().denied(for: configuration))
     if let regions = start?.regions {
       regions.watch(in: &initial.regions, log: log)

@@ -9,6 +9,8 @@ struct BeaconEvidence {
   let centre: SIMD2<Double>
   /// Per axis, m².
   let variance: Double
+  /// Of it, what the map does not know better: it is the same for all that were learned at the same places.
+  let mapVariance: Double
   /// Metres from the centre and their variance; nil where only the signal tells.
   let ring: (distance: Double, variance: Double)?
   /// The density of a beacon that is elsewhere, with its probability; and the probability that it is not.
@@ -34,7 +36,8 @@ struct BeaconEvidence {
     let reach = max(place.reach, place.beacon.technology.leastReach)
     let near = reach * PathLoss.ratio(sighting)
     let way = speed * sighting.age
-    let drift = reach * reach / Double(place.sightings) + way * way
+    mapVariance = reach * reach / Double(place.sightings)
+    let drift = mapVariance + way * way
     if let distance = sighting.distance, distance.isFinite, (0...100_000).contains(distance) {
       let grain = Self.grain(place.beacon.technology)
       let offset = Self.mastOffset * reach

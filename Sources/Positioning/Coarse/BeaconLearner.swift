@@ -17,7 +17,7 @@ public struct BeaconLearner: Sendable {
   /// Sightings at another place from which on the old one is not told any more, and those by which it has moved.
   static let (doubt, moved) = (2, 5)
   /// Moves by which it travels; and the sightings and days at one place that a traveller needs to be believed again.
-  private static let (travels, settled) = (3, (sightings: 20, days: 21))
+  private static let (travels, settled) = (2, (sightings: 20, days: 21))
   /// Sightings that count: what is older fades.
   private static let memory = 60.0
   /// Days in which what is known loses half of its weight.

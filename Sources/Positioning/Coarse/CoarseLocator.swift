@@ -11,8 +11,10 @@ internal import Spatial
 /// N. Laird, D. Rubin, 1977), and many that agree outvote some that do not.
 ///
 /// - Where beacons contradict each other, so that several places explain them, the radius holds as many of these as its share.
-/// - Errors of beacons that are heard together go together, because walls and the street are the same for all: twenty are not
-///   better than one by the root of twenty.
+/// - Errors of beacons that are heard together go together, because walls and the street are the same for all, and so were the few
+///   places where they were learned: twenty are not better than one by the root of twenty.
+/// - Access points that are heard and not known say that nobody has learned here. Those that are known then are heard from afar, or
+///   are those that have moved here: the radius grows with their share, and a few known among many others are no position.
 /// - A single beacon gives its reach, a cell alone its circle, one with a timing advance the circle through its ring.
 ///
 /// Pure: the same scan and map give the same position.
@@ -24,10 +26,21 @@ public struct CoarseLocator: Sendable {
 
   /// Per axis, of radii at 68 and at 95 %.
   static let (radial68, radial95) = (1.510, 2.448)
-  /// The correlation of the errors of beacons that are heard together.
-  private static let correlation = 0.06
+  /// The correlation of the errors of beacons that are heard together, beside that of the map.
+  private static let correlation = 0.02
+  /// Of a map's own variance: what beacons that are heard together have in common of it.
+  private static let mapCorrelation = 0.5
+  /// Of what is heard where the map was learned: what is known of it. In a map of one drive, the same at the least; where nothing was
+  /// learned, those that have moved or travel.
+  private static let (knownShare, leastKnownShare, strayShare) = (0.8, 0.3, 0.02)
+  /// Reaches by which places are off that are partly unknown, and mostly.
+  private static let (near, far) = (3.0, 6.0)
+  /// The share of a map's entries that is usually wrong.
+  private static let usuallyWrong = 0.15
   /// Beacons whose places the search begins at; places that are searched from; and its steps at most.
   private static let (seeds, searches, steps) = (24, 4, 15)
+  /// Metres: a beacon that does not agree and is nearer may be right.
+  private static let neighbourhood = 1000.0
   /// Metres between two steps that end it.
   private static let convergence = 0.5
   /// As many beacons as the scatter that is expected counts as.
@@ -57,12 +70,12 @@ public struct CoarseLocator: Sendable {
       known.prefix(2 * RadioScan.mostUseful).lazy.filter(\.isSound).map { ($0.beacon, $0) },
       uniquingKeysWith: { first, _ in first })
     let heard = sightings.compactMap { sighting in places[sighting.beacon].map { (sighting, $0) } }
-    guard let first = heard.first else { return nil }
+    guard let first = heard.first, let unlearned = Self.unlearned(sightings, heard) else { return nil }
     // Where most are, so that the flat frame is exact there.
     let frame = LocalFrame(origin: first.1.coordinate)
     let speed = speed.isFinite ? max(0, speed) : Self.usualSpeed
     let evidence = heard.map { BeaconEvidence($0, $1, in: frame, speed: speed, day: day) }
-    let modes = Self.modes(evidence)
+    let modes = Self.modes(evidence, unlearned)
     guard let best = modes.first, let radii = Self.radii(modes) else { return nil }
     let coordinate = frame.coordinate(at: best.place)
     guard coordinate.isValid, radii.at68.isFinite, radii.at95.isFinite, radii.at68 <= Self.worstAccuracy
@@ -70,6 +83,25 @@ public struct CoarseLocator: Sendable {
     return CoarsePosition(
       timestamp: timestamp, coordinate: coordinate, horizontalAccuracy: radii.at68, radius95: radii.at95,
       beacons: max(1, Int(best.supporters.rounded())))
+  }
+
+  /// Metres, one deviation: how far from here the places are at which the beacons were learned; nil where that is not here.
+  private static func unlearned(
+    _ sightings: [BeaconSighting], _ heard: [(BeaconSighting, MappedBeacon)]
+  ) -> Double? {
+    let points = heard.filter { !$0.0.beacon.technology.isCell }
+    let count = sightings.count { !$0.beacon.technology.isCell }
+    // A cell is known where it is known.
+    guard !points.isEmpty, count > 0 else { return heard.isEmpty ? nil : 0 }
+    let unknown = Double(count - points.count)
+    let odds =
+      Double(points.count) * log(leastKnownShare / strayShare)
+      + unknown * log((1 - leastKnownShare) / (1 - strayShare))
+    guard odds > 0 else { return nil }
+    let share = max(0, 1 - Double(points.count) / (Double(count) * knownShare))
+    let reach = points.reduce(0) { $0 + $1.1.reach } / Double(points.count)
+    let odd = share / (1 - share)
+    return reach * share * odd * (near + far * odd)
   }
 
   /// A place that explains the evidence.
@@ -85,9 +117,11 @@ public struct CoarseLocator: Sendable {
   }
 
   /// The places that explain the evidence, the likeliest first.
-  private static func modes(_ evidence: [BeaconEvidence]) -> [Mode] {
+  private static func modes(_ evidence: [BeaconEvidence], _ unlearned: Double) -> [Mode] {
     if evidence.count == 1, let only = evidence.first {
-      return [lone(only)]
+      var mode = lone(only)
+      mode.deviation = (mode.deviation * mode.deviation + unlearned * unlearned).squareRoot()
+      return [mode]
     }
     // The frame's origin is the strongest of them.
     let starts = evidence.prefix(seeds).map { start in
@@ -99,7 +133,7 @@ public struct CoarseLocator: Sendable {
       // A start within what was found leads there again.
       if modes.contains(where: { distance($0.place, start.place) < 3 * $0.deviation }) { continue }
       tried.append(start.place)
-      guard let mode = climb(from: start.place, evidence) else { continue }
+      guard let mode = climb(from: start.place, evidence, unlearned) else { continue }
       if !modes.contains(where: { distance($0.place, mode.place) < 0.5 * ($0.deviation + mode.deviation) }) {
         modes.append(mode)
       }
@@ -122,7 +156,9 @@ public struct CoarseLocator: Sendable {
   }
 
   /// Expectation-maximization from a start.
-  private static func climb(from start: SIMD2<Double>, _ evidence: [BeaconEvidence]) -> Mode? {
+  private static func climb(
+    from start: SIMD2<Double>, _ evidence: [BeaconEvidence], _ unlearned: Double
+  ) -> Mode? {
     var place = start
     for _ in 0..<steps {
       var (matrix, vector) = (SIMD3<Double>(), SIMD2<Double>())
@@ -142,12 +178,14 @@ public struct CoarseLocator: Sendable {
       place = next
       if step < convergence { break }
     }
-    return mode(at: place, evidence)
+    return mode(at: place, evidence, unlearned)
   }
 
-  private static func mode(at place: SIMD2<Double>, _ evidence: [BeaconEvidence]) -> Mode? {
+  private static func mode(
+    at place: SIMD2<Double>, _ evidence: [BeaconEvidence], _ unlearned: Double
+  ) -> Mode? {
     var (matrix, supporters, squares, weights, weightSquares) = (SIMD3<Double>(), 0.0, 0.0, 0.0, 0.0)
-    var logLikelihood = 0.0
+    var (logLikelihood, mapVariance, strays) = (0.0, 0.0, 0.0)
     for beacon in evidence {
       let member = beacon.membership(at: place)
       matrix += member * beacon.information(at: place).matrix
@@ -156,6 +194,9 @@ public struct CoarseLocator: Sendable {
       let weight = member / beacon.variance
       weights += weight
       weightSquares += weight * weight
+      mapVariance += weight * beacon.mapVariance
+      let away = distance(place, beacon.centre)
+      if away < neighbourhood { strays += (1 - member) * away * away }
       logLikelihood += beacon.logLikelihood(at: place)
     }
     let determinant = matrix.x * matrix.z - matrix.y * matrix.y
@@ -164,7 +205,11 @@ public struct CoarseLocator: Sendable {
     let variance = (matrix.x + matrix.z) / (2 * determinant)
     let independent = weights * weights / weightSquares
     let scatter = max(1, (squares + 2 * scatterPrior) / (2 * max(0, supporters - 1) + 2 * scatterPrior))
-    let deviation = (variance * (1 + correlation * (independent - 1)) * scatter).squareRoot()
+    // Near ones that do not agree, and are more than have moved, may be right.
+    let count = Double(evidence.count)
+    let excess = max(0, 1 - supporters / count - usuallyWrong) / max(1 - supporters / count, 1e-9)
+    let own = variance * (1 + correlation * (independent - 1)) * scatter + excess * strays / (2 * count)
+    let deviation = (own + mapCorrelation * mapVariance / weights + unlearned * unlearned).squareRoot()
     return Mode(
       place: place, deviation: deviation, logMass: logLikelihood - log(determinant) / 2,
       supporters: supporters)

@@ -12,6 +12,8 @@ public struct EnergyLedger: Sendable {
   public var radio = EnergyAccount(bytes: 0)
 
   private let figures: EnergyFigures
+  /// Of Wi-Fi and cells; nothing of what has never scanned.
+  private var scans: [EnergyComponent: EnergyAccount] = [:]
   private var meters: [EnergyComponent: OnTimeMeter] = [:]
   private var demanded: Set<SensorKind> = []
   private var missing: [String: Set<SensorKind>] = [:]
@@ -19,7 +21,8 @@ public struct EnergyLedger: Sendable {
 
   public init(figures: EnergyFigures) {
     self.figures = figures
-    for component in EnergyComponent.allCases where component != .processor && component != .radio {
+    for component in EnergyComponent.allCases
+    where ![.processor, .radio, .wifi, .cellular].contains(component) {
       meters[component] = OnTimeMeter(linger: component == .receiver ? 0 : figures.sensorLinger)
     }
   }
@@ -42,6 +45,20 @@ public struct EnergyLedger: Sendable {
     settle(at: status.timestamp)
   }
 
+  /// Books scans: each is a start, of as many seconds as its source says, or as the figures say where it does not. One that
+  /// cost nothing, because the radio was asked for others' sake, is none.
+  public mutating func observe(_ block: [RadioScan]) {
+    for scan in block {
+      for (kind, component) in [(SensorKind.wifi, EnergyComponent.wifi), (.cellular, .cellular)]
+      where scan.contains(kind) {
+        let seconds = scan.duration ?? figures.scanDuration[component] ?? 0
+        guard seconds > 0 || scan.duration == nil else { continue }
+        scans[component, default: EnergyAccount()].seconds += seconds
+        scans[component, default: EnergyAccount()].starts += 1
+      }
+    }
+  }
+
   private mutating func settle(at time: Timestamp) {
     let absent = missing.values.reduce(into: Set<SensorKind>()) { $0.formUnion($1) }
     for kind in SensorKind.allCases {
@@ -51,13 +68,17 @@ public struct EnergyLedger: Sendable {
     }
   }
 
-  /// What each part used until `time`.
+  /// What each part used until `time`. Wi-Fi and cells are named only once they have scanned.
   public func accounts(at time: Timestamp) -> [EnergyComponent: EnergyAccount] {
     var accounts: [EnergyComponent: EnergyAccount] = [:]
     for (component, meter) in meters {
       let seconds = meter.total(at: time)
       accounts[component] = EnergyAccount(
         seconds: seconds, starts: meter.starts, joules: seconds * power(component))
+    }
+    for (component, account) in scans {
+      accounts[component] = account
+      accounts[component]?.joules = account.seconds * power(component)
     }
     var (processor, radio) = (processor, radio)
     processor.joules = processor.seconds * power(.processor) + Double(processor.starts) * figures.wakeup
@@ -125,6 +146,8 @@ public struct OnTimeMeter: Hashable, Sendable {
 public struct EnergyFigures: Hashable, Sendable {
   /// Watts while on.
   public var power: [EnergyComponent: Double]
+  /// Seconds for which Wi-Fi or the modem works for a scan that does not say it.
+  public var scanDuration: [EnergyComponent: Double]
   /// Joules for each time that the processor leaves its sleep.
   public var wakeup: Double
   /// Joules for each time that the radio leaves its sleep, beside the time that it then stays on.
@@ -135,10 +158,11 @@ public struct EnergyFigures: Hashable, Sendable {
   public var sensorLinger: Double
 
   public init(
-    power: [EnergyComponent: Double] = [:], wakeup: Double = 0, burst: Double = 0, byte: Double = 0,
-    sensorLinger: Double = 0
+    power: [EnergyComponent: Double] = [:], scanDuration: [EnergyComponent: Double] = [:],
+    wakeup: Double = 0, burst: Double = 0, byte: Double = 0, sensorLinger: Double = 0
   ) {
     self.power = power
+    self.scanDuration = scanDuration
     self.wakeup = wakeup
     self.burst = burst
     self.byte = byte
@@ -156,6 +180,10 @@ public enum EnergyComponent: String, Hashable, Sendable, CaseIterable, Comparabl
   case processor
   /// The modem, or whatever carries messages.
   case radio
+  /// Scans for access points.
+  case wifi
+  /// Questions to the modem for its cells, beside what it does as the radio.
+  case cellular
 
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
@@ -164,7 +192,7 @@ public enum EnergyComponent: String, Hashable, Sendable, CaseIterable, Comparabl
 public struct EnergyAccount: Hashable, Sendable {
   /// Seconds on; of the processor, seconds at work.
   public var seconds = 0.0
-  /// How often it came on; of the processor, how often it was woken; of the radio, bursts.
+  /// How often it came on; of the processor, how often it was woken; of the radio, bursts; of Wi-Fi and cells, scans.
   public var starts = 0
   /// Bytes sent and received; nil for what carries none.
   public var bytes: Int?

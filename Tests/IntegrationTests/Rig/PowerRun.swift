@@ -82,7 +82,7 @@ struct PowerRun: CustomStringConvertible {
     case .accelerometer: whole.powered["accel"] ?? 0
     case .gyroscope: whole.powered["gyro"] ?? 0
     case .magnetometer: whole.powered["magn"] ?? 0
-    case .barometer, .processor, .radio: 0
+    case .barometer, .processor, .radio, .wifi, .cellular: 0
     }
   }
 

@@ -4,7 +4,7 @@ import Foundation
 @main
 struct CoarseBenchmark {
   private static let usage =
-    "usage: coarse-benchmark DATA [--seeds 1,2,3] [--blocks 10,30,60] [--beacons N] [--sensitivity]"
+    "usage: coarse-benchmark DATA [--seeds 1,2,3] [--blocks 5,10,30] [--beacons N] [--sensitivity]"
 
   static func main() {
     do {
@@ -22,7 +22,7 @@ struct CoarseBenchmark {
 
   private static func run(_ words: [String]) throws {
     var (folder, seeds, blocks, isSensitivity): (String?, [UInt64], [Double], Bool) = (
-      nil, [1, 2, 3], [10, 30, 60], false
+      nil, [1, 2, 3], [5, 10, 30], false
     )
     var model = CityModel()
     var rest = words.makeIterator()
