@@ -83,7 +83,8 @@ let package = Package(
         "Simulation",
         "Spatial",
       ]),
-    .target(name: "Telemetry", dependencies: ["JSON", "Motion", "Positioning", "Spatial"]),
+    .target(
+      name: "Telemetry", dependencies: ["Bytes", "JSON", "Motion", "Positioning", "Sensors", "Spatial"]),
     // Pure: from inputs to messages. It links nothing that does I/O; Deploy/pure.sh fails when it does.
     .target(
       name: "Pipeline",
@@ -104,7 +105,8 @@ let package = Package(
         "Bytes", "CStandardError", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation", "Pipeline",
         "Platform", "Positioning",
         "Recordings", "Sensors", "SensorsCAN",
-        "SensorsGPSD", "SensorsIIO", "SensorsRadio", "Simulation", "Spatial", "StoreAndForward", "Telemetry",
+        "SensorsGPSD", "SensorsIIO", "SensorsRadio", "Simulation", "Spatial", "SQLite", "StoreAndForward",
+        "Telemetry",
         "TOML",
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -219,7 +221,8 @@ let package = Package(
     .testTarget(
       name: "TelemetryTests",
       dependencies: [
-        "JSON", "Motion", "Positioning", "Recordings", "Sensors", "Spatial", "Telemetry", "TestSupport",
+        "Bytes", "JSON", "Motion", "Positioning", "Recordings", "Sensors", "Spatial", "Telemetry",
+        "TestSupport",
       ]),
     .testTarget(
       name: "PipelineTests",

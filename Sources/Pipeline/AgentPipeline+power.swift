@@ -27,12 +27,13 @@ extension AgentPipeline {
   package func energy(at time: Timestamp) -> [EnergyComponent: EnergyAccount] { power.accounts(at: time) }
 
   /// What the consumers wait for.
-  private var powerNeeds: PowerNeeds {
+  var powerNeeds: PowerNeeds {
     var needs = PowerNeeds(location: locationNeeds, errorBound: location.errorBound)
     needs.secondsUnwatched = location.secondsUnwatched
     needs.carried = navigation?.carried(at: now)
-    // Where something carries the position on, edges come near without a fix.
-    if let place = needs.carried == nil ? lastSeen : lastPlace ?? lastSeen {
+    // Where something carries the position on, or radios tell it, edges come near without a fix.
+    let isByReceiver = needs.carried == nil && lastPlace?.positionSource != .coarse
+    if let place = isByReceiver ? lastSeen : lastPlace ?? lastSeen {
       needs.distanceToBoundary = regions.distanceToNearestBoundary(from: place.coordinate)
       let mobility = Mobility(configuration.location.activity)
       let speed = place.speed ?? mobility.topSpeed
@@ -74,6 +75,7 @@ extension AgentPipeline {
         needs[keyPath: demands][kind] = wanted
       }
     }
+    needs.coarse = coarse.supply(needs, fix: lastSeen, isAtRest: isAtRest, at: now)
     return needs
   }
 

@@ -25,8 +25,10 @@ package struct AgentPipeline: Sendable {
   var motion: MotionReports
   /// Nil where the vehicle's bus is not read.
   var vehicle: VehicleReports?
-  /// As it was told to those who plan by it.
-  private var activity: StationaryDetector.State?
+  /// What radios hear and what it tells.
+  var coarse: CoarseReports
+  /// As it was told to those who plan by it, and since when.
+  private(set) var activity: StationaryDetector.State?
   private var status: StatusReporter
   /// What the motion side had to work with when it was last asked what it can tell.
   private var knownCapability: Capability?
@@ -49,10 +51,12 @@ package struct AgentPipeline: Sendable {
   ///   - version: of the program, for `status`.
   ///   - calibration: of the motion sensors, from an earlier run.
   ///   - kept: what navigation has kept of an earlier run.
+  ///   - beaconMap: what knows where transmitters stand; nil where nothing does.
   package init(
     configuration: PipelineConfiguration, start: Timestamp, time: UTCTime,
     isClockSynchronized: Bool = true, version: String,
-    calibration: MotionCalibration? = nil, navigation kept: KeptNavigation? = nil
+    calibration: MotionCalibration? = nil, navigation kept: KeptNavigation? = nil,
+    beaconMap: (any BeaconMap)? = nil
   ) {
     self.configuration = configuration
     now = start
@@ -62,6 +66,7 @@ package struct AgentPipeline: Sendable {
     location = LocationReports(configuration, start: start)
     navigation = VehicleNavigation(configuration, kept: kept)
     altitude = AltitudeReports(configuration)
+    coarse = CoarseReports(configuration, map: beaconMap)
     motion = MotionReports(configuration, calibration: calibration)
     vehicle = VehicleReports(configuration)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
@@ -89,6 +94,7 @@ package struct AgentPipeline: Sendable {
     if next.navigation == nil { next.motion.mount(nil) }
     next.vehicle = vehicle?.reconfigured(new) ?? next.vehicle
     next.altitude = altitude.reconfigured(new)
+    next.coarse = coarse.reconfigured(new)
     // What has been told of rest is told again where nobody knows it yet.
     if !hasOtherLocations { next.activity = activity }
     self = next
@@ -139,7 +145,7 @@ package struct AgentPipeline: Sendable {
     case .vehicle(let readings):
       vehicle?.process(readings)
       for speed in vehicle?.wheelSpeeds(readings) ?? [] { navigation?.process(speed) }
-    case .radio: break
+    case .radio(let scans): for scan in scans { process(scan, into: send) }
     case .status(let change):
       motion.observe(change)
       status.observe(change)
@@ -172,6 +178,9 @@ package struct AgentPipeline: Sendable {
   package func shown(_ kept: KeptNavigation) -> KeptNavigation {
     kept.shown(configuration.privacy, isReduced: configuration.location.desiredAccuracy == .reduced)
   }
+
+  /// Where positions are nobody's business.
+  package var privacyZones: [PrivacyPolicy.Zone] { configuration.privacy.zones }
 
   /// Tells attitudes relative to this moment, too, from now on.
   /// - Returns: the attitude and its frame; nil when none is known, and nothing has changed.
@@ -347,6 +356,7 @@ package struct AgentPipeline: Sendable {
     var shown = environment
     shown.counters.merge(location.counters) { $1 }
     shown.counters.merge(motion.manager.refusals) { $1 }
+    if coarse.contradictedFixes > 0 { shown.counters["fixes.contradicted"] = coarse.contradictedFixes }
     return shown
   }
 
@@ -363,9 +373,28 @@ package struct AgentPipeline: Sendable {
     tell(navigation?.process(timeBase.withoutDelay(fix), locations) ?? locations, into: send)
   }
 
+  /// Scans beside good fixes since the last call, for who learns from them where transmitters stand.
+  package mutating func drainLearnable() -> [LearnableScan] { coarse.drainLearnable() }
+
+  private mutating func process(_ scan: RadioScan, into send: (VehicleMessage) -> Void) {
+    let (privacy, isReduced) = (
+      configuration.privacy, configuration.location.desiredAccuracy == .reduced
+    )
+    let known = CoarseReports.Surroundings(
+      fix: lastSeen, place: lastPlace, isAtRest: motion.activity.map { $0 == .stationary },
+      restSince: motion.activitySince,
+      isShown: { !isReduced && privacy.shown($0) == $0 }, needs: powerNeeds,
+      time: timeBase.utc(at: scan.timestamp))
+    let wasContradicted = coarse.isContradicted
+    if let place = coarse.process(scan, known) { tell([place], into: send) }
+    if coarse.isContradicted != wasContradicted { status.setNeedsUpdate() }
+    power.needsChanged()
+  }
+
   /// Hands a place on to all that go by it.
   private mutating func tell(_ locations: [Location], into send: (VehicleMessage) -> Void) {
-    for location in locations.map({ altitude.improved($0) }) {
+    for var location in locations.map({ altitude.improved($0) }) {
+      location.contradictsBeacons = coarse.isContradicted && location.positionSource != .coarse
       self.location.process(location, timeBase, into: send)
       lastPlace = location
       power.needsChanged()

@@ -91,7 +91,7 @@ struct AltitudeReports: Sendable {
     location.floor = altimeter.floor
     switch location.positionSource {
     // Navigation takes the pressure itself, and has more to hold it against.
-    case .fused: break
+    case .fused, .coarse: break
     case .inertial: if location.altitude != nil { location.altitudeSource = .barometric }
     case .gnss, nil:
       guard data.accuracy < location.verticalAccuracy ?? .infinity else { break }

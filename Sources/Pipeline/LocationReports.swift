@@ -216,6 +216,7 @@ struct LocationReports: Sendable {
   /// Whether a bound may be promised of a position that is carried on without a receiver: else it counts as not seen, and the
   /// reporter withdraws the bound in time.
   private func isWithinBound(_ location: Location) -> Bool {
+    if location.positionSource == .coarse { return false }
     guard location.positionSource == .inertial, let errorBound, let radius = location.horizontalAccuracy
     else {
       return true
@@ -237,7 +238,9 @@ struct LocationReports: Sendable {
     for event in happened {
       switch event {
       case .location(let location):
-        if tracks != nil {
+        if location.positionSource == .coarse {
+          publish(location, timeBase, into: send)
+        } else if tracks != nil {
           publish([location], timeBase, into: send)
         } else if bounded == nil {
           publish(location, timeBase, into: send)

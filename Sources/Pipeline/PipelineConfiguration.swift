@@ -1,5 +1,6 @@
 package import Motion
 package import Positioning
+package import Sensors
 package import Spatial
 
 /// What the pipeline decides by: the settings that need no I/O to be obeyed.
@@ -12,6 +13,7 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var navigation: Navigation
   /// Nil where the vehicle's bus is not read.
   package var vehicle: Vehicle?
+  package var coarse: Coarse
   /// Where positions are withheld or blurred.
   package var privacy: PrivacyPolicy
   /// Seconds between `status` messages when nothing changes.
@@ -26,7 +28,7 @@ package struct PipelineConfiguration: Sendable, Hashable {
 
   package init(
     location: Location, heading: Heading, attitude: Attitude, altitude: Altitude, motion: Motion,
-    navigation: Navigation, vehicle: Vehicle? = nil,
+    navigation: Navigation, vehicle: Vehicle? = nil, coarse: Coarse = Coarse(),
     privacy: PrivacyPolicy, statusInterval: Double, inertial: Inertial, isRecording: Bool,
     energy: EnergyFigures, isVirtual: Bool
   ) {
@@ -37,6 +39,7 @@ package struct PipelineConfiguration: Sendable, Hashable {
     self.motion = motion
     self.navigation = navigation
     self.vehicle = vehicle
+    self.coarse = coarse
     self.privacy = privacy
     self.statusInterval = statusInterval
     self.inertial = inertial
@@ -189,6 +192,19 @@ extension PipelineConfiguration {
     package init(interval: Double, speedPath: String?) {
       self.interval = interval
       self.speedPath = speedPath
+    }
+  }
+
+  /// What is made of what radios hear.
+  package struct Coarse: Sendable, Hashable {
+    /// Of `wifi` and `cellular` those that may be asked; empty where no position comes from them.
+    package var radios: Set<SensorKind>
+    /// Whether scans beside good fixes are handed out to be learned from, and asked for.
+    package var isLearning: Bool
+
+    package init(radios: Set<SensorKind> = [], isLearning: Bool = false) {
+      self.radios = radios
+      self.isLearning = isLearning
     }
   }
 

@@ -8,6 +8,8 @@ package struct RemoteRequest: Hashable, Sendable {
     case command(String)
     /// A `cmd` of the OwnTracks format.
     case ownTracks
+    /// A piece of the fleet's map of beacons.
+    case beacons
   }
 
   package var subject: Subject
@@ -34,19 +36,30 @@ package struct RemoteTopics: Sendable {
   package let ownTracks: OwnTracksTopics?
   /// Topic filters where answers may go besides the vehicle's own topics for them.
   package let responses: [String]
+  /// Whether settings, regions and commands are listened to.
+  package let isManaged: Bool
+  /// Whether the fleet's map of beacons is.
+  package let receivesBeacons: Bool
 
-  package init(topics: TopicScheme, ownTracks: OwnTracksTopics?, responses: [String] = []) {
+  package init(
+    topics: TopicScheme, ownTracks: OwnTracksTopics?, responses: [String] = [], isManaged: Bool = true,
+    receivesBeacons: Bool = false
+  ) {
     self.topics = topics
+    self.isManaged = isManaged
+    self.receivesBeacons = receivesBeacons
     self.ownTracks = ownTracks
     self.responses = responses
   }
 
   package var filters: [String] {
-    [
+    let beacons = receivesBeacons ? [topics.topic(path: TopicScheme.beaconsPiece)] : []
+    guard isManaged else { return beacons }
+    return [
       topics.topic(path: TopicScheme.configDesired), topics.topic(path: TopicScheme.regionsDesired),
       // One level: our own answers lie below.
       topics.topic(path: TopicScheme.command + "/+"),
-    ] + (ownTracks.map { [$0.command] } ?? [])
+    ] + (ownTracks.map { [$0.command] } ?? []) + beacons
   }
 
   /// Whether a topic is `command/{name}/response` of this vehicle, or below that.
@@ -59,10 +72,12 @@ package struct RemoteTopics: Sendable {
 
   /// What a topic is about; nil for one that was not subscribed to.
   package func subject(of topic: String) -> RemoteRequest.Subject? {
-    if topic == ownTracks?.command { return .ownTracks }
+    if isManaged, topic == ownTracks?.command { return .ownTracks }
     let base = topics.topic(path: "")
     guard topic.hasPrefix(base) else { return nil }
     let path = topic.dropFirst(base.count)
+    if receivesBeacons, path == TopicScheme.beaconsPiece { return .beacons }
+    guard isManaged else { return nil }
     switch path {
     case TopicScheme.configDesired: return .configuration
     case TopicScheme.regionsDesired: return .regions

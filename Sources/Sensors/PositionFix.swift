@@ -68,6 +68,8 @@ public enum PositionSource: String, Hashable, Sendable, CaseIterable {
   case fused
   /// Inertial sensors, and wheels where there are some; the receiver is silent or refused.
   case inertial
+  /// Transmitters whose places are known: access points and cells. Good to tens of metres, or to kilometres.
+  case coarse
 }
 
 /// How a receiver found its position.

@@ -9,6 +9,7 @@ public enum MessageKind: String, Hashable, Sendable, CaseIterable {
   case motion
   case region
   case vehicle
+  case scan
   case locationEvent = "location/event"
 }
 
@@ -50,6 +51,9 @@ extension TopicScheme {
   public static let regionsDesired = "regions/desired"
   public static let regionsReported = "regions/reported"
   public static let regionsState = "regions/state"
+  /// Which parts of the fleet's map of beacons are wanted, and the pieces of it.
+  public static let beaconsWanted = "beacons/wanted"
+  public static let beaconsPiece = "beacons/piece"
   /// Commands are one level below.
   public static let command = "command"
 
@@ -68,10 +72,10 @@ extension TopicScheme {
 }
 
 extension TopicScheme {
-  /// Whether a path below a vehicle is one that it listens to: settings or regions that are wanted of it, or a command, but
+  /// Whether a path below a vehicle is one that it listens to: settings or regions that are wanted of it, a piece of a map, or a command, but
   /// not the answer to one. Who publishes it again has a live vehicle obey it.
   public static func isOrder(path: some StringProtocol) -> Bool {
-    if path == configDesired || path == regionsDesired { return true }
+    if path == configDesired || path == regionsDesired || path == beaconsPiece { return true }
     let levels = path.split(separator: "/", omittingEmptySubsequences: false)
     return levels.count == 2 && levels[0] == command && !levels[1].isEmpty
   }

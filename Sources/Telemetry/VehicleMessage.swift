@@ -14,10 +14,12 @@ public enum VehicleMessage: Hashable, Sendable {
   case region(RegionMessage)
   case locationEvent(LocationEventMessage)
   case vehicle(VehicleSignals)
+  case scan(ScanMessage)
   case commandResponse(CommandResponseMessage)
   case configReported(ConfigReportedMessage)
   case regionsReported(RegionsReportedMessage)
   case regionsState(RegionsStateMessage)
+  case beaconsWanted(BeaconsWantedMessage)
 }
 
 /// The queue in which a message waits for the broker. Lanes come before one another in this order, and within a lane the
@@ -29,6 +31,7 @@ public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
   case state = 1
   /// Where it went, tracks and single locations: each one, after the others.
   case tracks = 2
+  /// Scans of radios, for a map that nobody waits for.
   case other = 3
 
   public static func < (a: DeliveryLane, b: DeliveryLane) -> Bool { a.rawValue < b.rawValue }
@@ -63,10 +66,9 @@ extension VehicleMessage {
   /// Whether it answers what was asked or wanted from afar, which has one format.
   var isAnswer: Bool {
     switch self {
-    case .commandResponse, .configReported, .regionsReported: true
+    case .commandResponse, .configReported, .regionsReported, .beaconsWanted: true
     case .status, .location, .track, .heading, .attitude, .altitude, .motion, .region, .locationEvent,
-      .vehicle,
-      .regionsState:
+      .vehicle, .scan, .regionsState:
       false
     }
   }
@@ -84,10 +86,12 @@ extension VehicleMessage {
     case .region: MessageKind.region.rawValue
     case .locationEvent: MessageKind.locationEvent.rawValue
     case .vehicle: MessageKind.vehicle.rawValue
+    case .scan: MessageKind.scan.rawValue
     case .commandResponse(let message): TopicScheme.responsePath(command: message.command)
     case .configReported: TopicScheme.configReported
     case .regionsReported: TopicScheme.regionsReported
     case .regionsState: TopicScheme.regionsState
+    case .beaconsWanted: TopicScheme.beaconsWanted
     }
   }
 
@@ -95,8 +99,10 @@ extension VehicleMessage {
   public var lane: DeliveryLane? {
     switch self {
     case .motion, .region, .locationEvent: .events
-    case .status, .altitude, .vehicle, .configReported, .regionsReported, .regionsState: .state
+    case .status, .altitude, .vehicle, .configReported, .regionsReported, .regionsState, .beaconsWanted:
+      .state
     case .location, .track: .tracks
+    case .scan: .other
     case .heading, .attitude, .commandResponse: nil
     }
   }
@@ -112,8 +118,10 @@ extension VehicleMessage {
   /// Whether the broker keeps it as the last known of its topic.
   public var isRetained: Bool {
     switch self {
-    case .status, .location, .altitude, .vehicle, .configReported, .regionsReported, .regionsState: true
-    case .track, .heading, .attitude, .motion, .region, .locationEvent, .commandResponse: false
+    case .status, .location, .altitude, .vehicle, .configReported, .regionsReported, .regionsState,
+      .beaconsWanted:
+      true
+    case .track, .heading, .attitude, .motion, .region, .locationEvent, .scan, .commandResponse: false
     }
   }
 
@@ -159,6 +167,7 @@ extension VehicleMessage {
     case .vehicle(var message):
       message.identity = identity
       return message.payload
+    case .scan(let message): return message.payload
     case .commandResponse(let message): return message.payload
     case .configReported(var message):
       message.identity = identity
@@ -167,6 +176,9 @@ extension VehicleMessage {
       message.identity = identity
       return message.payload
     case .regionsState(var message):
+      message.identity = identity
+      return message.payload
+    case .beaconsWanted(var message):
       message.identity = identity
       return message.payload
     }
@@ -181,6 +193,7 @@ extension VehicleMessage {
     case TopicScheme.configReported: return .configReported(try ConfigReportedMessage(json: json))
     case TopicScheme.regionsReported: return .regionsReported(try RegionsReportedMessage(json: json))
     case TopicScheme.regionsState: return .regionsState(try RegionsStateMessage(json: json))
+    case TopicScheme.beaconsWanted: return .beaconsWanted(try BeaconsWantedMessage(json: json))
     case _ where TopicScheme.isResponse(path: path):
       return .commandResponse(try CommandResponseMessage(json: json))
     default: break
@@ -196,6 +209,7 @@ extension VehicleMessage {
     case .region: return .region(try RegionMessage(json: json))
     case .locationEvent: return .locationEvent(try LocationEventMessage(json: json))
     case .vehicle: return .vehicle(try VehicleSignals(json: json))
+    case .scan: return .scan(try ScanMessage(json: json))
     case nil: return nil
     }
   }
@@ -205,7 +219,8 @@ extension VehicleMessage {
     try decode(path: path, json: JSONValue(parsing: payload))
   }
 
-  /// Its number among all that the vehicle ever sent, as it was read; nil before it has one, and for what is sent now.
+  /// Its number among all that the vehicle ever sent, as it was read; nil before it has one, and for what is sent now and for scans,
+  /// which have none.
   public var identity: MessageIdentity? {
     switch self {
     case .status(let message): message.identity
@@ -219,7 +234,8 @@ extension VehicleMessage {
     case .configReported(let message): message.identity
     case .regionsReported(let message): message.identity
     case .regionsState(let message): message.identity
-    case .heading, .attitude, .commandResponse: nil
+    case .beaconsWanted(let message): message.identity
+    case .heading, .attitude, .scan, .commandResponse: nil
     }
   }
 
@@ -236,10 +252,12 @@ extension VehicleMessage {
     case .region(let message): message.time
     case .locationEvent(let message): message.time
     case .vehicle(let message): message.time
+    case .scan(let message): message.scans.first?.time
     case .commandResponse(let message): message.time
     case .configReported(let message): message.time
     case .regionsReported(let message): message.time
     case .regionsState(let message): message.time
+    case .beaconsWanted(let message): message.time
     }
   }
 }

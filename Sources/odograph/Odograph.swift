@@ -26,7 +26,7 @@ struct Odograph: ParsableCommand {
     version: BuildInformation.current.description,
     subcommands: [
       Watch.self, Tail.self, Stats.self, Record.self, Check.self, Command.self, Config.self, Regions.self,
-      History.self, Samples.self, Forget.self, Simulate.self, Export.self, Replay.self,
+      Beacons.self, History.self, Samples.self, Forget.self, Simulate.self, Export.self, Replay.self,
     ])
 
   static func main() { CommandProgram.main(Self.self) }

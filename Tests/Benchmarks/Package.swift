@@ -12,6 +12,14 @@ let package = Package(
         .product(name: "Spatial", package: "odograph"),
       ],
       path: "Sources/AttitudeBenchmark"),
+    .executableTarget(
+      name: "coarse-benchmark",
+      dependencies: [
+        .product(name: "Positioning", package: "odograph"), .product(name: "Recordings", package: "odograph"),
+        .product(name: "Sensors", package: "odograph"), .product(name: "Simulation", package: "odograph"),
+        .product(name: "Spatial", package: "odograph"),
+      ],
+      path: "Sources/CoarseBenchmark"),
     .target(name: "CPeers", path: "Sources/CPeers", linkerSettings: [.linkedLibrary("mosquitto")]),
     .target(name: "Support", path: "Sources/Support"),
     .executableTarget(

@@ -94,6 +94,7 @@ class World:
             shim.write_text(
                 f"#!/bin/bash\nlimit={LIMIT} stopped=124\n"
                 f'for word in {ENDLESS}; do [ "$1" = "$word" ] && limit={PATIENCE} stopped=0; done\n'
+                f'[ "$1 $2" = "beacons serve" ] && limit={PATIENCE} stopped=0\n'
                 # A drive whose length is given ends by itself.
                 f'[ -n "$ODOGRAPH_SIMULATION_DURATION" ] && limit={LIMIT} stopped=124\n'
                 # These ask the vehicle that listens; others run beside it.

@@ -61,11 +61,13 @@ import Testing
 
   private static let told = [
     "status", "location", "location/event", "track", "heading", "attitude", "altitude", "motion",
-    "region", "vehicle",
+    "region", "vehicle", "scan", "beacons/wanted",
     "regions/reported",
     "config/reported", "command/locate/response",
   ]
-  private static let asked = ["config/desired", "regions/desired", "command/locate", "command/track"]
+  private static let asked = [
+    "config/desired", "regions/desired", "beacons/piece", "command/locate", "command/track",
+  ]
 
   @Test(.timeLimit(.minutes(6))) func aVehicleWritesItsOwnTopicsAndNothingElse() async throws {
     let own = Self.told.map { "odograph/v1/acme/van-1/\($0)" }

@@ -1,5 +1,6 @@
 import Motion
 import Positioning
+import Sensors
 import Spatial
 import Telemetry
 import Testing
@@ -66,6 +67,17 @@ import Testing
               ])), "vehicle", .state, true
         ),
         (
+          .scan(
+            ScanMessage(
+              scans: [
+                ScanMessage.Scan(
+                  time: time, coordinate: location.coordinate, accuracy: 5,
+                  sightings: [1, 2].compactMap { Beacon(accessPoint: $0) }.map {
+                    BeaconSighting(beacon: $0, signal: -60)
+                  })
+              ].compactMap { $0 })), "scan", .other, false
+        ),
+        (
           .commandResponse(CommandResponseMessage(command: "locate", id: "4", time: time, state: .done)),
           "command/locate/response", nil, false
         ),
@@ -83,6 +95,15 @@ import Testing
               regions: [RegionStatus(identifier: "depot", state: .inside, since: time, desiredAccuracy: 10)])),
           "regions/state", .state, true
         ),
+        (
+          .beaconsWanted(
+            BeaconsWantedMessage(
+              time: time,
+              cells: ["u281", "u284"].compactMap { Geohash($0) }.map {
+                .init($0, version: $0.text == "u281" ? "0123456789abcdef" : nil)
+              }, refused: [.init(cell: "9q8y", reason: "cell 9q8y was not asked for")])),
+          "beacons/wanted", .state, true
+        ),
       ]
     }()
 
@@ -91,7 +112,8 @@ import Testing
     #expect(message.path == path && message.lane == lane && message.isRetained == retained)
     #expect((message.qos == 0) == (path == "heading" || path == "attitude"))
     #expect((message.expiry == nil) == (message.qos == 1))
-    let identity = lane == nil ? nil : Self.identity
+    // Scans are not numbered.
+    let identity = lane == nil || path == "scan" ? nil : Self.identity
     let decoded = try VehicleMessage.decode(path: path, payload: message.encode(identity: identity))
     let read = try #require(decoded)
     #expect(read.identity == identity)
@@ -103,7 +125,7 @@ import Testing
   @Test func everyKindHasAMessage() {
     let paths = Set(Self.messages.map(\.path))
     for kind in MessageKind.allCases { #expect(paths.contains(kind.rawValue), "\(kind)") }
-    #expect(Self.messages.count { $0.message.kind == nil } == 4)
+    #expect(Self.messages.count { $0.message.kind == nil } == 5)
   }
 
   @Test(arguments: ["", "config/desired", "regions/desired", "command/locate", "locations", "status/x"])
@@ -136,7 +158,7 @@ import Testing
       case "location", "track": #expect(topics == ["owntracks/f/v"])
       case "region": #expect(topics == ["owntracks/f/v/event"])
       case "status", "heading", "attitude", "altitude", "motion", "location/event", "vehicle",
-        "regions/state":
+        "scan", "regions/state":
         #expect(topics.isEmpty)
       default: #expect(topics == ["odograph/v1/f/v/\(path)"])
       }

@@ -30,6 +30,7 @@ package struct AgentConfiguration: Sendable, Hashable {
   package var calibrationPath: String?
   /// Nil records nothing.
   package var recorder: Recorder?
+  package var beacons: Beacons
   package var regions: Regions
   package var logLevel: String
   package var operation: Operation
@@ -71,6 +72,8 @@ extension AgentConfiguration {
     recorder = try Recorder(reader, beside: store)
     pipeline = try PipelineConfiguration(reader, isRecording: recorder != nil, isVirtual: input != .hardware)
     if can != nil { pipeline.vehicle = try PipelineConfiguration.Vehicle(reader) }
+    beacons = try Beacons(reader, beside: store)
+    pipeline.coarse.isLearning = beacons.learns || beacons.shares
     regions = try Regions(reader)
     logLevel = try reader.text("log.level")
     operation = try Operation(reader)

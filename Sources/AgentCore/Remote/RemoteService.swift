@@ -166,6 +166,8 @@ final class RemoteService {
     case .regions: processRegions(request, &pipeline)
     // A retained command is one that somebody gave long ago.
     case .command where request.isRetained, .ownTracks where request.isRetained: break
+    // Not remote management: the loop has handed it to whoever keeps the map.
+    case .beacons: break
     case .command(let name): process(command: name, request, &pipeline, memory)
     case .ownTracks: carryOut(processOwnTracks(request, &pipeline), &pipeline)
     }

@@ -23,7 +23,7 @@ struct RemoteStart: Sendable {
     folder = RemoteFolder(path: configuration.remote.path)
     self.topics = RemoteTopics(
       topics: topics, ownTracks: configuration.profiles.ownTracks?.topics,
-      responses: configuration.remote.responses)
+      responses: configuration.remote.responses, receivesBeacons: configuration.beacons.receives)
     // Usually within the store's, which is made for the store only after this.
     try StateFolder.make(StateFolder.of(configuration.store.path), key: "store.path")
     try folder.make()

@@ -67,12 +67,13 @@ package final class Agent: Sendable {
       configuration.input == .hardware
       ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
     var navigation = navigationStore()
+    let beacons = beaconPlan()
     let now = UTCTime(nanoseconds: SystemClock.realtime)
     var initial = AgentPipeline(
       configuration: configuration.pipeline, start: timestamp, time: time,
       isClockSynchronized: SystemClock.isSynchronized, version: version,
       calibration: calibration?.load(now: now),
-      navigation: navigation?.load(at: timestamp, now: now))
+      navigation: navigation?.load(at: timestamp, now: now), beaconMap: beacons?.store)
     initial.observe(deniedNodes: DevicePermissions().denied(for: configuration))
     if let regions = start?.regions {
       regions.watch(in: &initial.regions, log: log)
@@ -88,7 +89,8 @@ package final class Agent: Sendable {
       case .print: PrintDelivery(formats: formats)
       case .broker:
         try BrokerDelivery(
-          configuration: configuration, formats: formats, log: log, remote: start?.topics, inbox: inbox)
+          configuration: configuration, formats: formats, log: log,
+          remote: start?.topics ?? beaconTopics(topics), inbox: inbox)
       }
     // Where the store is elsewhere, nothing else makes the folder; what keeps it from being made is said when it is written.
     if output == .broker {
@@ -114,6 +116,7 @@ package final class Agent: Sendable {
     }
     surroundings.memory = MotionMemory.Plan(
       configuration, calibration: calibration, navigation: navigation)
+    surroundings.beacons = beacons
     surroundings.snapshots = duties.snapshots
     if let start, let link = delivery as? any RemoteLink {
       surroundings.remote = RemoteService.Plan(
@@ -170,6 +173,25 @@ package final class Agent: Sendable {
     let name = socket.hasSuffix(".socket") ? String(socket.dropLast(7)) : socket
     return NavigationStore(
       path: path + ".navigation", memory: hasSocket ? name + ".navigation" : nil, log: log)
+  }
+
+  /// What is made of the transmitters around; nil where that is nothing. A recording tells nothing of what this machine hears.
+  private func beaconPlan() -> BeaconMemory.Plan? {
+    let settings = configuration.beacons
+    let learns = settings.learns && configuration.input == .hardware
+    let talks = output == .broker && (settings.shares || settings.receives)
+    guard learns || talks else { return nil }
+    let store = BeaconStore(
+      .init(path: settings.path, limit: settings.limit, forgetAfter: settings.forgetAfter), log: log)
+    return BeaconMemory.Plan(
+      store: store, learns: learns, shares: talks && settings.shares, receives: talks && settings.receives,
+      log: log)
+  }
+
+  /// What is listened to where nothing is managed remotely.
+  private func beaconTopics(_ topics: TopicScheme) -> RemoteTopics? {
+    guard configuration.beacons.receives else { return nil }
+    return RemoteTopics(topics: topics, ownTracks: nil, isManaged: false, receivesBeacons: true)
   }
 
   private var socket: String { configuration.operation.controlSocket ?? AgentFolders.system.socket }

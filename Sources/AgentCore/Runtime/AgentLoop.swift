@@ -21,6 +21,8 @@ struct AgentLoop: ~Copyable {
     var regionStates: RegionStateFile?
     /// What is preserved of the motion sensors.
     var memory = MotionMemory.Plan()
+    /// Nil where nothing is made of the transmitters around.
+    var beacons: BeaconMemory.Plan?
     /// Nil is not managed remotely.
     var remote: RemoteService.Plan?
     /// The machine's clock; nil where the time line is not the machine's.
@@ -34,6 +36,7 @@ struct AgentLoop: ~Copyable {
   private let inbox: AgentInbox
   private let delivery: any MessageDelivery
   private var memory: MotionMemory
+  private var beacons: BeaconMemory?
   private let remote: RemoteService?
   private let surroundings: Surroundings
   private let log: Logger
@@ -62,6 +65,7 @@ struct AgentLoop: ~Copyable {
     self.surroundings = surroundings
     self.log = log
     memory = try MotionMemory(surroundings.memory, log: log)
+    beacons = surroundings.beacons.map(BeaconMemory.init)
     remote = surroundings.remote.map(RemoteService.init)
   }
 
@@ -97,6 +101,8 @@ struct AgentLoop: ~Copyable {
     if !input.isSensor { advance(to: feed.now) }
     switch input {
     case .sensor(let event): process(event)
+    case .request(let request) where request.subject == .beacons:
+      beacons?.accept(request.payload, at: feed.now)
     case .request(let request): remote?.process(request, &pipeline, memory)
     case .link(let change):
       remote?.observe(change, &pipeline)
@@ -117,6 +123,7 @@ struct AgentLoop: ~Copyable {
       pipeline.planPower(at: feed.now)
     }
     if feed.isLive { feed.setDemands(pipeline.drainDemands()) }
+    messages += beacons?.process(&pipeline, at: feed.now) ?? []
     delivery.observe(isAtRest: pipeline.isAtRest, at: feed.now)
     remote?.answerPending(&pipeline)
     messages += remote?.drain() ?? []
@@ -146,6 +153,7 @@ struct AgentLoop: ~Copyable {
   private mutating func finish() throws {
     let now = feed.now
     memory.close(pipeline, at: now)
+    messages += beacons?.close() ?? []
     pipeline.finish { messages.append($0) }
     try handOver()
     updateEnvironment()

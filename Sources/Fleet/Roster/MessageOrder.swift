@@ -75,6 +75,7 @@ struct MessageStamps: Hashable, Sendable {
   private var track: MessageStamp?
   private var locationEvent: MessageStamp?
   private var vehicle: MessageStamp?
+  private var scan: MessageStamp?
 
   // Not a dictionary: this is looked up for every message.
   subscript(kind: MessageKind) -> MessageStamp? {
@@ -90,6 +91,7 @@ struct MessageStamps: Hashable, Sendable {
       case .region: region
       case .locationEvent: locationEvent
       case .vehicle: vehicle
+      case .scan: scan
       }
     }
     set {
@@ -104,6 +106,7 @@ struct MessageStamps: Hashable, Sendable {
       case .region: region = newValue
       case .locationEvent: locationEvent = newValue
       case .vehicle: vehicle = newValue
+      case .scan: scan = newValue
       }
     }
   }

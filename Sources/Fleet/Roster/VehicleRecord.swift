@@ -267,7 +267,8 @@ extension VehicleRecord {
       let crossing = VehicleEvent(message)
       event = received(crossing)
       recordCrossing(crossing)
-    case .track, .commandResponse, .configReported, .regionsReported, .regionsState: break
+    case .track, .scan, .commandResponse, .configReported, .regionsReported, .regionsState, .beaconsWanted:
+      break
     }
   }
 

@@ -101,6 +101,8 @@ extension DetailPane {
       parts.append("±\(QuantityText.fixed(accuracy, decimals: accuracy < 10 ? 1 : 0) ?? "–") m")
     }
     if location.positionSource == .inertial { parts.append("carried on without a receiver") }
+    if location.positionSource == .coarse { parts.append("by radios around") }
+    if location.contradictsBeacons { parts.append("contradicts the radios around") }
     if let altitude = location.altitude {
       parts.append("alt \(QuantityText.fixed(altitude, decimals: 0) ?? "–") m")
     }

@@ -1,15 +1,15 @@
 internal import DequeModule
-internal import Fleet
+package import Fleet
 internal import FleetConsole
 internal import Glibc
-internal import MQTT
+package import MQTT
 internal import Platform
 internal import Spatial
 
 /// A connection for a command that asks and waits for answers: subscribes, publishes, and hands what happens to the
 /// command's own thread, one event after the other.
-final class FleetExchange: Sendable {
-  enum Event: Sendable {
+package final class FleetExchange: Sendable {
+  package enum Event: Sendable {
     case message(MQTTMessage)
     /// The broker has taken a message over, or said why it will not.
     case published(UInt64, MQTTReasonCode?)
@@ -44,7 +44,7 @@ final class FleetExchange: Sendable {
   ///     (mosquitto: 500 and 1000 messages, under 3.1.1 20 and 1000), and drops the rest without a word; at QoS 0 the
   ///     connection's own pace counts.
   /// - Throws: `FleetError` when options or filters are wrong.
-  init(_ broker: MQTTConfiguration, filters: [String] = [], kept: [String] = []) throws(FleetError) {
+  package init(_ broker: MQTTConfiguration, filters: [String] = [], kept: [String] = []) throws(FleetError) {
     self.filters = filters + kept
     mark = RetainedReading.mark(behind: kept)
     let subscriptions =
@@ -87,7 +87,7 @@ final class FleetExchange: Sendable {
 
   /// Connects, and waits until every subscription is granted. Messages that come meanwhile wait for `next`.
   /// - Throws: `FleetError` when the broker cannot be reached, refuses, or does not answer in time.
-  func open(seconds: Double = 30) throws(FleetError) {
+  package func open(seconds: Double = 30) throws(FleetError) {
     try start()
     var waiting = Set(filters)
     var kept: [Event] = []
@@ -124,7 +124,7 @@ final class FleetExchange: Sendable {
 
   /// Sends a message; `published` tells its token's fate.
   @discardableResult
-  func publish(_ message: MQTTMessage) -> UInt64 {
+  package func publish(_ message: MQTTMessage) -> UInt64 {
     let token = requests.append(message)
     session.wakeUp()
     return token
@@ -132,7 +132,7 @@ final class FleetExchange: Sendable {
 
   /// The next event; nil when there is none until a time, in monotonic nanoseconds.
   /// - Throws: `FleetError` when more has come than could wait for this command.
-  func next(until deadline: Int64) throws(FleetError) -> Event? {
+  package func next(until deadline: Int64) throws(FleetError) -> Event? {
     while true {
       if let event = try state.withLock({ state throws(FleetError) in try state.events.next() }) {
         return event
@@ -198,7 +198,7 @@ final class FleetExchange: Sendable {
   }
 
   /// Leaves the broker.
-  func close() { session.stop(drain: 2) }
+  package func close() { session.stop(drain: 2) }
 }
 
 extension FleetError {

@@ -7,7 +7,7 @@ internal import Platform
 internal import Telemetry
 
 /// Which vehicles a command is for.
-struct VehicleTargets: Hashable, Sendable {
+package struct VehicleTargets: Hashable, Sendable {
   package var root = FleetSelection().root
   /// None stands for all.
   package var fleets: [String]
@@ -132,7 +132,7 @@ struct ChangedVehicleArguments: ParsableArguments {
 
 extension VehicleArguments {
   /// Whom to tell something.
-  func targets(_ broker: BrokerArguments, share: Double? = nil) -> VehicleTargets {
+  package func targets(_ broker: BrokerArguments, share: Double? = nil) -> VehicleTargets {
     VehicleTargets(root: broker.topicRoot, fleets: broker.fleets(fleet), vehicles: vehicle, share: share)
   }
 }

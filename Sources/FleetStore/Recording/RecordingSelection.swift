@@ -51,6 +51,8 @@ package struct RecordingSelection: Sendable {
   /// None stands for all.
   package var fleets: [String] = []
   package var vehicles: [String] = []
+  /// Of messages only those of these kinds; none does not restrict.
+  var kinds: [String] = []
   /// By the vehicle's clock; from then on, and before that.
   package var from: UTCTime?
   package var to: UTCTime?
@@ -60,7 +62,9 @@ package struct RecordingSelection: Sendable {
   package init() {}
 
   /// Whether nothing restricts it.
-  var isAll: Bool { fleets.isEmpty && vehicles.isEmpty && from == nil && to == nil && areas.isEmpty }
+  var isAll: Bool {
+    fleets.isEmpty && vehicles.isEmpty && kinds.isEmpty && from == nil && to == nil && areas.isEmpty
+  }
 
   /// - Throws: `FleetError` for a time that cannot be read, or a span that ends before it begins.
   package mutating func setTimes(from: String?, to: String?) throws(FleetError) {
@@ -121,7 +125,7 @@ extension RecordingSelection {
       condition.values.append(value)
       return parameter(condition.values.count, value)
     }
-    for (column, names) in [("fleet", fleets), ("vehicle", vehicles)] where !names.isEmpty {
+    for (column, names) in [("fleet", fleets), ("vehicle", vehicles), ("kind", kinds)] where !names.isEmpty {
       condition.sql += " AND \(column) IN (\(names.map { bind(.text($0)) }.joined(separator: ", ")))"
     }
     if let from { condition.sql += " AND \(time) >= \(bind(.time(from)))" }

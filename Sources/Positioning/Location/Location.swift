@@ -32,6 +32,8 @@ public struct Location: Hashable, Sendable {
   public var positionSource: PositionSource?
   /// What `altitude` comes from; nil where no barometer has a part in it.
   public var altitudeSource: AltitudeSource?
+  /// Whether it lies where several beacons say that the device is not: the receiver is deceived, or the map is wrong.
+  public var contradictsBeacons = false
   /// The level of a garage; nil under the sky, without a barometer and where it is not known.
   public var floor: Floor?
 

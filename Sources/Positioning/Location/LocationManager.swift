@@ -96,8 +96,10 @@ public struct LocationManager: Sendable {
     let shown = shown ?? fresh
     let told = desiredAccuracy == .reduced ? shown.reduced : shown
     (exact, location) = (fresh, told)
-    if fresh.positionSource != .inertial { seen = fresh }
-    (failure, blindSince) = (nil, nil)
+    let isCoarse = fresh.positionSource == .coarse
+    if fresh.positionSource != .inertial, !isCoarse { seen = fresh }
+    // Of a receiver that finds nothing, radios are no cure.
+    if !isCoarse { (failure, blindSince) = (nil, nil) }
     events += answerRequests(with: told, of: fresh.horizontalAccuracy)
     if isMonitoringSignificantChanges {
       if metersLeft(of: SignificantChangeMonitor.distance, from: significantOrigin) <= 0 {
@@ -109,7 +111,9 @@ public struct LocationManager: Sendable {
       }
     }
     // Whether the device moves is asked of the exact location.
-    let change = isUpdating && pausesLocationUpdatesAutomatically ? pause.process(fresh) : nil
+    let isPausing = isUpdating && pausesLocationUpdatesAutomatically
+    // A radius of hundreds of metres says nothing of rest.
+    let change = isPausing && !isCoarse ? pause.process(fresh) : nil
     events += consequences(of: change)
     if isUpdating, !isPaused { events += update(told) }
     return events + expire { $0 <= fresh.timestamp }
@@ -191,7 +195,8 @@ public struct LocationManager: Sendable {
 
   private mutating func update(_ location: Location) -> [LocationEvent] {
     if let violation = deferralViolation { return endDeferral(violation) + filter(location) }
-    guard deferral != nil else { return filter(location) }
+    // A batch is of fixes.
+    guard deferral != nil, location.positionSource != .coarse else { return filter(location) }
     // In place: a copy of the batch for every fix would be the square of its length.
     let isOver = deferral?.process(location) ?? false
     return isOver ? endDeferral(nil) : []
@@ -200,7 +205,7 @@ public struct LocationManager: Sendable {
   private mutating func filter(_ location: Location) -> [LocationEvent] {
     if distanceToTell ?? 0 <= 0 { origin = exact?.coordinate }
     if let distanceFilter, let lastTold,
-      lastTold.coordinate.distance(to: location.coordinate) < distanceFilter
+      lastTold.coordinate.distance(to: location.coordinate) < location.leastWay(distanceFilter)
     {
       filteredCount += 1
       return []
@@ -219,6 +224,13 @@ public struct LocationManager: Sendable {
       (lastTold, origin) = (location, exact?.coordinate)
       return batch + [.paused(batch.isEmpty ? place : nil)]
     }
+  }
+}
+
+extension Location {
+  /// Metres that the device must have come for a distance to be passed: a coarse position may be off by its radius.
+  func leastWay(_ distance: Double) -> Double {
+    positionSource == .coarse ? max(distance, horizontalAccuracy ?? distance) : distance
   }
 }
 

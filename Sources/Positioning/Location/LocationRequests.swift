@@ -47,7 +47,7 @@ public struct SignificantChangeMonitor: Sendable {
   public mutating func process(_ candidate: Location) -> Location? {
     if let location {
       guard candidate.timestamp.seconds(since: location.timestamp) >= Self.interval,
-        location.coordinate.distance(to: candidate.coordinate) >= Self.distance
+        location.coordinate.distance(to: candidate.coordinate) >= candidate.leastWay(Self.distance)
       else { return nil }
     }
     location = candidate

@@ -16,6 +16,10 @@ public struct PowerNeeds: Hashable, Sendable {
   public var boundaryAccuracy: Double?
   /// How the position is carried on while the receiver sleeps; nil where nothing does that.
   public var carried: CarriedPosition?
+  /// What radios can tell of the position; nil where there are none.
+  public var coarse: CoarseSupply?
+  /// Whether the figures of `location` are of a position by radios.
+  var isSeenByRadios = false
   /// What the consumers of the inertial sensors need while the device moves. Kinds that are not named are off.
   public var inertial: [SensorKind: SensorDemand]
   /// What is needed at rest, too.

@@ -16,6 +16,8 @@ public import Spatial
 ///   would be the desired accuracy.
 /// - Rest is believed when the accelerometer saw it and a fix taken since does not contradict. Its end wakes everything
 ///   at once.
+/// - Where a kilometre or more is accurate enough and radios know the place, they are asked shortly before the receiver would have to be
+///   woken, if that is cheaper; a position of theirs counts as a fix. Where they know nothing, the receiver is woken as without them.
 /// - While fixes are only collected (deferred updates) they may wait in gpsd's socket, and the processor sleeps.
 /// - At accuracies finer than a hundred metres the receiver sleeps at rest only when the location side has paused itself,
 ///   and the inertial sensors stay as they are wanted: whoever asked for more wants to be told at rest, too.
@@ -53,6 +55,12 @@ public struct PowerPlanner: Sendable {
   private static let hardestBraking = 10.0
   /// Seconds between two fixes that are held against each other.
   private static let comparable = 3.0
+  /// Seconds between positions by radios where the receiver has not found the sky since the start.
+  private static let blindScans = 30.0
+  /// Seconds after which radios are asked where the receiver that was woken finds nothing.
+  private static let searchPatience = 15.0
+  /// Seconds: a sleep as they are on the way.
+  private static let briefSleep = 30.0
   /// Seconds kept as a reserve when the receiver is woken.
   private static let reserve = 0.3
 
@@ -68,6 +76,7 @@ public struct PowerPlanner: Sendable {
   private var receiver = Receiver.off
   private var rest: (isAtRest: Bool, since: Timestamp)?
   private var pausedUntil: Timestamp?
+  private var radios = RadioPlan()
   /// The fixes seen last: the newest, and whether the one before it bears it out.
   private var newest: (seen: Timestamp, speed: Double?)?
   private var isBorneOut = true
@@ -99,8 +108,14 @@ public struct PowerPlanner: Sendable {
     var demands = inertialDemands(for: needs)
     let isNews = needs.location.timestamp != newest?.seen
     if isNews { compareFixes(needs.location) }
-    decideReceiver(needs, isNews: isNews, at: time)
+    let seen = needs.withCoarsePosition(isAtRest: rest?.isAtRest == true)
+    radios.update(needs.coarse, due: radiosDue(seen, at: time), at: time)
+    decideReceiver(seen, isNews: isNews, at: time)
     demands[.positioning] = isReceiverOn ? Self.receiverDemand(latency: needs.latency) : .off
+    if radios.asked != nil {
+      for kind in needs.coarse?.radios ?? [] { demands[kind] = Self.radioDemand }
+    }
+    nextDeadline = [nextDeadline, radios.nextDeadline].compactMap { $0 }.min()
     return demands
   }
 
@@ -113,6 +128,42 @@ public struct PowerPlanner: Sendable {
 
   private static func receiverDemand(latency: Double) -> SensorDemand {
     .rate(hertz: 1, latency: .seconds(latency))
+  }
+
+  // MARK: Radios
+
+  /// A scan at once; the demand ends with it.
+  private static let radioDemand = SensorDemand.rate(
+    hertz: 1 / RadioPlan.longest, latency: .seconds(1))
+
+  /// When radios have to be asked so that the receiver need not be woken; nil for not before something happens.
+  /// - Parameter needs: with the newest position of any kind.
+  private func radiosDue(_ needs: PowerNeeds, at time: Timestamp) -> Timestamp? {
+    guard let coarse = needs.coarse, needs.isPositionWanted else { return nil }
+    if coarse.isLearning { return time }
+    // The first position after a start.
+    if needs.location.timestamp == nil {
+      guard !needs.takesCoarsePositions, let answered = coarse.answered else { return time }
+      return answered.advanced(bySeconds: Self.blindScans)
+    }
+    guard needs.takesCoarsePositions else { return nil }
+    switch receiver {
+    case .off: return nil
+    case .awake(let since, _):
+      // It has been looking for the sky for longer than it should.
+      return since.advanced(bySeconds: Self.searchPatience)
+    case .asleep(let since, let atRest):
+      guard isWorthAsking(coarse, atRest: atRest) else { return nil }
+      if atRest, rest?.isAtRest != true { return time }
+      return wakeTime(needs, slept: time.seconds(since: since))?.advanced(bySeconds: -RadioPlan.lead(coarse))
+    }
+  }
+
+  /// Whether radios cost less than the fix that they spare. Where the receiver finds none, everything does.
+  private func isWorthAsking(_ coarse: CoarseSupply, atRest: Bool) -> Bool {
+    let sleep = atRest ? Self.longestSleep : Self.briefSleep
+    let seconds = fixTime.seconds(afterSleeping: sleep) + Self.reserve
+    return pausedUntil != nil || coarse.receiverPower == 0 || coarse.joules <= coarse.receiverPower * seconds
   }
 
   // MARK: Inertial sensors
@@ -142,9 +193,15 @@ public struct PowerPlanner: Sendable {
       considerSleep(needs, isNews: isNews, awakeSince: since, slept: slept, at: time)
     case .asleep(let since, let atRest):
       let slept = time.seconds(since: since)
-      let hasSetOff = atRest && rest?.isAtRest != true
+      let isSeenSince =
+        needs.isSeenByRadios && rest.map { needs.location.timestamp ?? $0.since > $0.since } ?? false
+      let hasSetOff = atRest && rest?.isAtRest != true && !isSeenSince
       let due = wakeTime(needs, slept: slept)
-      if hasSetOff || due.map({ $0 <= time }) ?? false {
+      let isDue = hasSetOff || due.map { $0 <= time } ?? false
+      if isDue, radios.isAwaited(needs.coarse, at: time) {
+        // Until it has set off where radios say it is, it is at rest.
+        receiver = .asleep(since: since, atRest: atRest)
+      } else if isDue {
         wake(at: time, slept: slept)
       } else {
         receiver = .asleep(since: since, atRest: isRestConfirmed(needs))
@@ -180,7 +237,7 @@ public struct PowerPlanner: Sendable {
   ) {
     let seen = needs.location.timestamp
     if let seen, seen >= since, isGoodEnough(needs) {
-      if slept.isFinite {
+      if slept.isFinite, !needs.isSeenByRadios {
         fixTime.observe(seconds: seen.seconds(since: since), afterSleeping: slept)
         receiver = .awake(since: since, slept: .infinity)
       }
@@ -207,7 +264,7 @@ public struct PowerPlanner: Sendable {
 
   /// When the receiver must be woken so that the next fix comes in time; nil for not before something happens.
   private func wakeTime(_ needs: PowerNeeds, slept: Double) -> Timestamp? {
-    if let pausedUntil { return pausedUntil }
+    if let pausedUntil, !needs.isSeenByRadios { return pausedUntil }
     guard let seen = needs.location.timestamp else { return Timestamp(nanoseconds: .min) }
     if isRestConfirmed(needs) {
       return needs.location.isPaused ? nil : seen.advanced(bySeconds: Self.longestSleep)
@@ -257,6 +314,7 @@ public struct PowerPlanner: Sendable {
   }
 
   private func isGoodEnough(_ needs: PowerNeeds) -> Bool {
+    if needs.isSeenByRadios { return true }
     guard isBorneOut else { return false }
     if let speed = needs.location.speed, speed > mobility.topSpeed { return false }
     return 2 * (needs.location.horizontalAccuracy ?? Self.horizontalAccuracy) <= max(needs.tolerance, 20) / 2

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Sensors
 public import Spatial
 
 /// Where a position is nobody's business, and how exact it may be elsewhere. What goes through it may be stored and told.
@@ -35,11 +36,21 @@ public struct PrivacyPolicy: Hashable, Sendable {
 
   /// The location as it may be known; nil where it is withheld.
   public func shown(_ location: Location) -> Location? {
-    switch shown(location.coordinate) {
+    // What may be inside of a zone is.
+    let radius = location.horizontalAccuracy ?? Self.address
+    let margin = location.positionSource == .coarse && radius <= Self.address ? radius : 0
+    switch shown(location.coordinate, margin: margin) {
     case .exact: return location
     case .withheld: return nil
     case .blurred(let cell): return location.blurred(to: cell)
     }
+  }
+
+  /// Metres: a coarser position tells no address.
+  private static let address = 500.0
+
+  private func isNear(_ zone: Zone, _ point: SurfacePoint, _ margin: Double) -> Bool {
+    margin > 0 && zone.area.signedDistance(from: point) > -margin
   }
 
   private enum Shown: Equatable {
@@ -48,10 +59,10 @@ public struct PrivacyPolicy: Hashable, Sendable {
     case blurred(GridCell)
   }
 
-  private func shown(_ coordinate: Coordinate) -> Shown {
+  private func shown(_ coordinate: Coordinate, margin: Double) -> Shown {
     var size = accuracy ?? 0
     let point = SurfacePoint(coordinate)
-    for zone in zones where zone.area.contains(point) {
+    for zone in zones where zone.area.contains(point) || isNear(zone, point, margin) {
       if zone.treatment == .withhold { return .withheld }
       size = max(size, zone.area.width)
     }
@@ -95,6 +106,12 @@ extension Location {
   func blurred(to cell: GridCell) -> Location {
     var blurred = Location(timestamp: timestamp, coordinate: cell.middle)
     (blurred.time, blurred.source, blurred.horizontalAccuracy) = (time, source, cell.accuracy)
+    // It may not be in that cell at all.
+    if positionSource == .coarse {
+      (blurred.positionSource, blurred.horizontalAccuracy) = (
+        .coarse, cell.accuracy + (horizontalAccuracy ?? 0)
+      )
+    }
     return blurred
   }
 }

@@ -79,6 +79,7 @@ public struct LocationMessage: Hashable, Sendable {
       json.field("courseAccuracy", location.courseAccuracy, decimals: 2)
       json.field("source", location.source)
       json.field("positionSource", location.positionSource?.rawValue)
+      if location.contradictsBeacons { json.field("contradictsBeacons", true) }
       json.field("altitudeSource", location.altitudeSource?.rawValue)
       location.floor?.write(to: &json)
       if let prediction {
@@ -116,6 +117,7 @@ public struct LocationMessage: Hashable, Sendable {
     location.courseAccuracy = try json.optional("courseAccuracy", in: 0...360)
     location.source = json["source"]?.string
     location.positionSource = json["positionSource"]?.string.flatMap(PositionSource.init)
+    location.contradictsBeacons = json["contradictsBeacons"]?.bool ?? false
     location.altitudeSource = json["altitudeSource"]?.string.flatMap(AltitudeSource.init)
     location.floor = Floor(json: json)
     self.location = location

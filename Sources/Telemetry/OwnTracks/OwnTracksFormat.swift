@@ -28,9 +28,8 @@ public struct OwnTracksFormat: Sendable {
     case .track(let message): return message.isCorrection ? [] : message.fixes.map(point)
     case .region(let message): return transition(message)
     case .status(let message): return status(message)
-    case .heading, .attitude, .altitude, .motion, .locationEvent, .vehicle, .commandResponse,
-      .configReported,
-      .regionsReported, .regionsState:
+    case .heading, .attitude, .altitude, .motion, .locationEvent, .vehicle, .scan, .commandResponse,
+      .configReported, .regionsReported, .regionsState, .beaconsWanted:
       return []
     }
   }

@@ -82,6 +82,12 @@ extension ConfigurationKey {
 
     ConfigurationKey("navigation.enabled", .flag, default: .flag(true)),
 
+    ConfigurationKey("beacons.learn", .flag, default: .flag(true)),
+    ConfigurationKey("beacons.limit", .integer(100...200_000), default: .integer(20_000)),
+    ConfigurationKey("beacons.forget_after", .integer(1...3650), default: .integer(180)),
+    ConfigurationKey("beacons.share", .flag, default: .flag(false)),
+    ConfigurationKey("beacons.receive", .flag, default: .flag(false)),
+
     ConfigurationKey("privacy.zones", .texts, default: .texts([])),
     ConfigurationKey("privacy.path", .text),
     ConfigurationKey("privacy.accuracy", .number(0...1_000_000), default: .number(0)),

@@ -17,7 +17,9 @@ import Testing
 
   /// Table: what was said to vehicles, below roots that were known to the recorder and others.
   @Test func ordersAreTold() {
-    for path in ["config/desired", "regions/desired", "command/locate", "command/track", "cmd"] {
+    for path in [
+      "config/desired", "regions/desired", "beacons/piece", "command/locate", "command/track", "cmd",
+    ] {
       #expect(stored("odograph/v1/f/v/\(path)", path).isOrder, "\(path)")
       #expect(stored("acme/f/v/\(path)", nil).isOrder, "\(path)")
     }

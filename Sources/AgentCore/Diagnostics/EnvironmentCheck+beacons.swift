@@ -1,0 +1,21 @@
+extension AgentConfiguration.Beacons {
+  /// What of the transmitters around leaves the vehicle: nothing unless it was switched on.
+  var findings: [Finding] {
+    guard shares || receives else {
+      return learns
+        ? [Finding(.ok, "beacons", "learned where there is a radio; nothing of them leaves the vehicle")] : []
+    }
+    var leaving: [String] = []
+    if shares {
+      leaving.append(
+        "scan (beacons.share): time, place and accuracy of good fixes with the addresses and signals heard there, outside of privacy zones"
+      )
+    }
+    if receives {
+      leaving.append(
+        "beacons/wanted (beacons.receive): the cells of some 20 by 30 km around the location that may be told"
+      )
+    }
+    return [Finding(.ok, "beacons", "leaves the vehicle: " + leaving.joined(separator: "; "))]
+  }
+}

@@ -1,0 +1,244 @@
+internal import Bytes
+internal import Positioning
+internal import SQLite
+internal import Sensors
+internal import Spatial
+
+/// The file of a `BeaconStore`.
+///
+/// A row for each beacon would cost 20 bytes beside its 34, and leave a third of each page empty. So beacons lie in `bucketCount` rows by a hash
+/// of their identity: 20,000 of them take less than 1 MB, one is found by reading one row of some 350 bytes, and a scan of twenty changes
+/// twenty pages. Each row begins with its checksum: what SQLite reads without complaint may be damaged all the same.
+final class BeaconFile {
+  struct Entry: Hashable {
+    var beacon: LearnedBeacon
+    /// Whether it is the fleet's word, and was not heard here yet.
+    var isShared = false
+
+    /// What is worth keeping: days, the higher the longer. Each sighting, of 60, is worth a day, and the fleet's word less than one's own.
+    var worth: Int {
+      beacon.place.lastSeen + min(beacon.place.sightings, 60) - (isShared ? 60 : 0)
+    }
+  }
+
+  static let bucketCount: UInt64 = 2048
+  private static let entrySize = LearnedBeacon.byteCount + 1
+  private static let checksumSize = 4
+  /// Cells of the fleet's map whose versions are remembered.
+  private static let mostCells = 64
+
+  private static let steps = [
+    """
+    CREATE TABLE buckets (number INTEGER PRIMARY KEY, beacons BLOB NOT NULL);
+    CREATE TABLE cells (cell TEXT PRIMARY KEY, version TEXT NOT NULL, day INTEGER NOT NULL) WITHOUT ROWID;
+    """
+  ]
+
+  private let path: String
+  private let database: Database
+  private var reading: Statement
+  private var writing: Statement
+  /// Beacons in the file.
+  private(set) var count = 0
+  /// Rows read and written since it was opened.
+  private(set) var (reads, writes) = (0, 0)
+
+  /// Opens the file, or makes it.
+  /// - Throws: `SQLiteError`, of which `isDamage` says that the file is to be set aside.
+  init(path: String) throws(SQLiteError) {
+    self.path = path
+    database = try Database(path: path, access: .create)
+    // What is forgotten is overwritten. A journal that is emptied costs less room than a log, and the writes are few.
+    try database.execute(
+      """
+      PRAGMA secure_delete = ON; PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;
+      PRAGMA cache_size = -128; PRAGMA temp_store = MEMORY;
+      """)
+    guard try database.migrate(Self.steps) else {
+      throw SQLiteError(code: .notADatabase, message: "it is of a newer version", sql: "open", file: path)
+    }
+    guard try database.text("PRAGMA quick_check(1)") == "ok" else {
+      throw SQLiteError(code: .corrupt, message: "its pages do not fit together", sql: "open", file: path)
+    }
+    reading = try database.prepare("SELECT beacons FROM buckets WHERE number = ?1")
+    writing = try database.prepare("INSERT OR REPLACE INTO buckets (number, beacons) VALUES (?1, ?2)")
+    for bucket in 0..<Self.bucketCount { count += try entries(bucket).count / Self.entrySize }
+  }
+
+  /// What is known of beacons. Locks are taken once for all of them: one by one that takes longer than reading.
+  func entries(of beacons: some Sequence<Beacon>) throws(SQLiteError) -> [Beacon: Entry] {
+    try database.transaction(.deferred) { () throws(SQLiteError) in
+      var found: [Beacon: Entry] = [:]
+      for beacon in beacons {
+        let entries = try self.entries(Self.bucket(beacon))
+        if let place = Self.offset(of: beacon, in: entries) { found[beacon] = Self.entry(entries, at: place) }
+      }
+      return found
+    }
+  }
+
+  /// Writes what has changed, nil for what is to be dropped, as one transaction.
+  /// - Parameter most: entries of a bucket, so that addresses that are made for one bucket cannot fill it for ever.
+  func apply(_ changes: [Beacon: Entry?], most: Int) throws(SQLiteError) {
+    let buckets = Dictionary(grouping: changes.keys) { Self.bucket($0) }
+    try changing { () throws(SQLiteError) in
+      for (bucket, beacons) in buckets.sorted(by: { $0.key < $1.key }) {
+        var entries = try self.entries(bucket)
+        let before = entries.count
+        for beacon in beacons {
+          let place = Self.offset(of: beacon, in: entries)
+          switch (changes[beacon] ?? nil, place) {
+          case (let entry?, let place?):
+            entries.replaceSubrange(place..<place + Self.entrySize, with: Self.bytes(entry))
+          case (let entry?, nil): entries += Self.bytes(entry)
+          case (nil, let place?): entries.removeSubrange(place..<place + Self.entrySize)
+          case (nil, nil): break
+          }
+        }
+        while entries.count > most * Self.entrySize { Self.removeLeast(&entries) }
+        try write(bucket, entries, before: before)
+      }
+    }
+  }
+
+  /// Drops entries, as one transaction.
+  /// - Returns: how many.
+  @discardableResult
+  func removeAll(where isUnwanted: (Entry) -> Bool) throws(SQLiteError) -> Int {
+    let before = count
+    try changing { () throws(SQLiteError) in
+      for bucket in 0..<Self.bucketCount {
+        let entries = try self.entries(bucket)
+        var kept: [UInt8] = []
+        for place in stride(from: 0, to: entries.count, by: Self.entrySize) {
+          guard let entry = Self.entry(entries, at: place), !isUnwanted(entry) else { continue }
+          kept += entries[place..<place + Self.entrySize]
+        }
+        if kept.count < entries.count { try write(bucket, kept, before: entries.count) }
+      }
+    }
+    return before - count
+  }
+
+  /// Forgets what was not heard for long, and of more than fit what is worth the least.
+  /// - Parameters:
+  ///   - day: the first that counts, days since 1970.
+  ///   - limit: beacons at most; a twentieth less is left, so that this is not needed again soon.
+  func forget(before day: Int, limit: Int) throws(SQLiteError) {
+    try removeAll { $0.beacon.place.lastSeen < day }
+    guard count > limit else { return }
+    var byWorth: [Int: Int] = [:]
+    for bucket in 0..<Self.bucketCount {
+      let entries = try entries(bucket)
+      for place in stride(from: 0, to: entries.count, by: Self.entrySize) {
+        byWorth[Self.entry(entries, at: place)?.worth ?? .min, default: 0] += 1
+      }
+    }
+    var surplus = count - (limit - limit / 20)
+    var rest: [Int: Int] = [:]
+    for (worth, count) in byWorth.sorted(by: { $0.key < $1.key }) where surplus > 0 {
+      rest[worth] = min(count, surplus)
+      surplus -= count
+    }
+    try removeAll { entry in
+      guard let left = rest[entry.worth], left > 0 else { return false }
+      rest[entry.worth] = left - 1
+      return true
+    }
+  }
+
+  // MARK: Cells of the fleet's map
+
+  /// The versions of cells that are there as a whole.
+  func versions() throws(SQLiteError) -> [String: String] {
+    var statement = try database.prepare("SELECT cell, version FROM cells", isPersistent: false)
+    var versions: [String: String] = [:]
+    while try statement.step() { versions[statement.text(0) ?? ""] = statement.text(1) }
+    return versions
+  }
+
+  func setVersion(_ version: String, of cell: String, day: Int) throws(SQLiteError) {
+    var statement = try database.prepare(
+      "INSERT OR REPLACE INTO cells VALUES (?1, ?2, ?3)", isPersistent: false)
+    statement.bind(1, cell)
+    statement.bind(2, version)
+    statement.bind(3, Int64(day))
+    try statement.run()
+    try database.execute(
+      """
+      DELETE FROM cells WHERE cell NOT IN (SELECT cell FROM cells ORDER BY day DESC, cell LIMIT \(Self.mostCells))
+      """)
+  }
+
+  // MARK: Buckets
+
+  /// The high bits of a product spread what makers number one after the other.
+  private static func bucket(_ beacon: Beacon) -> UInt64 {
+    (beacon.rawValue &* 0x9e37_79b9_7f4a_7c15) >> 53
+  }
+
+  private func entries(_ bucket: UInt64) throws(SQLiteError) -> [UInt8] {
+    reads += 1
+    reading.bind(1, Int64(bucket))
+    guard try reading.step() else { return [] }
+    let bytes = reading.bytes(0)
+    reading.reset()
+    let entries = Array(bytes.dropFirst(Self.checksumSize))
+    guard bytes.count >= Self.checksumSize, entries.count.isMultiple(of: Self.entrySize),
+      UInt32(little: bytes, at: 0) == FNV1a.hash32(entries)
+    else {
+      throw SQLiteError(
+        code: .corrupt, message: "row \(bucket) has another checksum", sql: "read", file: path)
+    }
+    return entries
+  }
+
+  private func write(_ bucket: UInt64, _ entries: [UInt8], before: Int) throws(SQLiteError) {
+    writes += 1
+    var bytes: [UInt8] = []
+    bytes.append(little: FNV1a.hash32(entries))
+    writing.bind(1, Int64(bucket))
+    writing.bind(2, blob: bytes + entries)
+    try writing.run()
+    count += (entries.count - before) / Self.entrySize
+  }
+
+  private func changing(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+    let before = count
+    do throws(SQLiteError) { try database.transaction { () throws(SQLiteError) in try body() } } catch {
+      count = before
+      throw error
+    }
+  }
+
+  // MARK: Entries
+
+  private static func bytes(_ entry: Entry) -> [UInt8] { entry.beacon.bytes + [entry.isShared ? 1 : 0] }
+
+  private static func entry(_ entries: [UInt8], at place: Int) -> Entry? {
+    LearnedBeacon(bytes: Array(entries[place..<place + LearnedBeacon.byteCount])).map {
+      Entry(beacon: $0, isShared: entries[place + LearnedBeacon.byteCount] != 0)
+    }
+  }
+
+  private static func offset(of beacon: Beacon, in entries: [UInt8]) -> Int? {
+    var identity: [UInt8] = []
+    identity.append(little: beacon.rawValue)
+    var place = 0
+    while place < entries.count {
+      // The low byte comes first, and is another one for nearly all.
+      if entries[place] == identity[0], entries[place..<place + identity.count].elementsEqual(identity) {
+        return place
+      }
+      place += entrySize
+    }
+    return nil
+  }
+
+  private static func removeLeast(_ entries: inout [UInt8]) {
+    let least = stride(from: 0, to: entries.count, by: entrySize).min {
+      (entry(entries, at: $0)?.worth ?? .min) < (entry(entries, at: $1)?.worth ?? .min)
+    }
+    if let least { entries.removeSubrange(least..<least + entrySize) }
+  }
+}

@@ -1,0 +1,84 @@
+internal import JSON
+internal import Logging
+internal import Pipeline
+internal import Positioning
+internal import Spatial
+internal import Telemetry
+
+/// What the agent makes of scans beside good fixes, and of the fleet's map of beacons: learns, shares, receives. Used by the pipeline's
+/// thread alone.
+struct BeaconMemory: Sendable {
+  /// What is remembered and told.
+  struct Plan: Sendable {
+    var store: BeaconStore
+    var learns = true
+    var shares = false
+    var receives = false
+    var log: Logger
+  }
+
+  private let plan: Plan
+  private var batch = ScanBatch()
+  /// Nil where the fleet's map is not received.
+  private var wanted: WantedBeacons?
+
+  init(_ plan: Plan) {
+    self.plan = plan
+    wanted = plan.receives ? WantedBeacons(versions: plan.store.versions()) : nil
+  }
+
+  /// Call it after the pipeline has processed an event.
+  /// - Returns: what is to be told.
+  mutating func process(_ pipeline: inout AgentPipeline, at now: Timestamp) -> [VehicleMessage] {
+    for scan in pipeline.drainLearnable() { learn(scan, at: now) }
+    let offset = pipeline.utcOffset(at: now)
+    plan.store.advance(
+      to: now, day: offset.map { UTCTime(nanoseconds: now.nanoseconds &+ $0).day },
+      zones: pipeline.privacyZones)
+    var messages: [VehicleMessage] = []
+    if let scan = batch.due(at: now) { messages.append(.scan(scan)) }
+    // The place that may be told: what is withheld or blurred by privacy is so here, too.
+    let place = wanted == nil ? nil : pipeline.lastKnown?.location.coordinate
+    if let message = wanted?.due(at: now, place: place, time: pipeline.utc(at: now)) {
+      messages.append(.beaconsWanted(message))
+    }
+    return messages
+  }
+
+  private mutating func learn(_ scan: LearnableScan, at now: Timestamp) {
+    if plan.learns {
+      plan.store.learn(
+        scan.scan, at: scan.coordinate, accuracy: scan.accuracy, day: scan.time.day)
+    }
+    if plan.shares { batch.append(scan, at: now) }
+  }
+
+  /// A piece of the fleet's map has come.
+  mutating func accept(_ payload: [UInt8], at now: Timestamp) {
+    do throws(JSONError) {
+      guard let (piece, isLast) = try wanted?.accept(payload, at: now) else { return }
+      plan.store.accept(piece.beacons)
+      if isLast { plan.store.setVersion(piece.version, of: piece.cell.text) }
+      plan.log.info(
+        .beaconsReceived, "piece of the fleet's map of beacons received",
+        metadata: [
+          "cell": "\(piece.cell)", "part": "\(piece.part)/\(piece.count)",
+          "beacons": "\(piece.beacons.count)",
+        ])
+    } catch {
+      plan.log.warning(
+        .beaconsRefused, "piece of the fleet's map of beacons refused", metadata: ["reason": "\(error)"])
+    }
+  }
+
+  /// The last moment of a clean stop.
+  mutating func close() -> [VehicleMessage] {
+    plan.store.close()
+    return batch.drain().map { [.scan($0)] } ?? []
+  }
+}
+
+extension UTCTime {
+  /// Days since 1970.
+  fileprivate var day: Int { Int((Double(nanoseconds) / 86_400e9).rounded(.down)) }
+}

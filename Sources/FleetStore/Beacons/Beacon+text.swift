@@ -1,0 +1,36 @@
+internal import Sensors
+
+extension Beacon {
+  /// `b8:27:eb:00:12:34` of an access point; `lte-262-1-26385410` of a cell: technology, country, network and number, of GSM with the area before it.
+  var text: String {
+    if let address {
+      return stride(from: 40, through: 0, by: -8).map { shift in
+        let digits = String(address >> UInt64(shift) & 0xff, radix: 16)
+        return digits.utf8.count == 1 ? "0" + digits : digits
+      }.joined(separator: ":")
+    }
+    let (country, network) = (rawValue >> 50 & 0x3ff, rawValue >> 40 & 0x3ff)
+    let number = rawValue & (1 << 40 - 1)
+    let cell = technology == .gsm ? "\(number >> 16)-\(number & 0xffff)" : "\(number)"
+    return "\(technology)-\(country)-\(network)-\(cell)"
+  }
+
+  /// - Parameter text: as `text` has it; nil comes of another, and of numbers that are no transmitter's.
+  init?(text: some StringProtocol) {
+    let octets = text.split(separator: ":", omittingEmptySubsequences: false)
+    if octets.count == 6 {
+      let values = octets.compactMap { $0.utf8.count == 2 ? UInt64($0, radix: 16) : nil }
+      guard values.count == 6 else { return nil }
+      self.init(accessPoint: values.reduce(0) { $0 << 8 | $1 })
+      return
+    }
+    let words = text.split(separator: "-", omittingEmptySubsequences: false)
+    let numbers = words.dropFirst().compactMap { UInt64($0) }
+    guard let technology = Technology.allCases.first(where: { "\($0)" == words[0] }),
+      numbers.count == words.count - 1, numbers.count == (technology == .gsm ? 4 : 3)
+    else { return nil }
+    self.init(
+      technology, country: numbers[0], network: numbers[1], area: technology == .gsm ? numbers[2] : 0,
+      cell: numbers[numbers.count - 1])
+  }
+}

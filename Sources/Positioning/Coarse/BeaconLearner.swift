@@ -1,0 +1,141 @@
+internal import Glibc
+public import Sensors
+public import Spatial
+
+/// Learns from scans beside good fixes where transmitters stand.
+///
+/// The place of a transmitter is the mean of the places where it was heard, each with the inverse of its variance as its weight:
+/// a strong signal says that it is near. Its reach is how far from there it was heard. The newest sightings count as much as all
+/// before some dozens of them, and what is half a year older counts half, so that a place follows the transmitter.
+///
+/// - Who is heard farther from there than any transmitter reaches was carried off. Heard a few times in succession at one other
+///   place, it has moved for good, and all before is forgotten; heard at ever other places, it travels, and no map tells it.
+/// - One that travels is believed again when nothing else was seen of it for weeks than one place.
+///
+/// Pure: what is known goes in, what has changed comes out; who keeps it, and for how long, is not decided here.
+public struct BeaconLearner: Sendable {
+  /// Sightings at another place from which on the old one is not told any more, and those by which it has moved.
+  static let (doubt, moved) = (2, 5)
+  /// Moves by which it travels; and the sightings and days at one place that a traveller needs to be believed again.
+  private static let (travels, settled) = (2, (sightings: 20, days: 21))
+  /// Sightings that count: what is older fades.
+  private static let memory = 60.0
+  /// Days in which what is known loses half of its weight.
+  private static let halfLife = 180.0
+  /// Sightings as which the usual reach of its kind counts.
+  private static let prior = 3.0
+  /// m/s by which a vehicle may have gone on since a transmitter was heard, and the seconds after which it is too long ago.
+  private static let (speed, longestAge) = (15.0, 5.0)
+  /// Metres at 68 %, of places worth learning at.
+  private static let worstAccuracy = 50.0
+  /// Per axis, of a radius at 68 %.
+  private static let radial68 = 1.510
+
+  /// What one scan beside a good fix changes in what is known of its beacons: nil for a beacon whose entry is to be dropped,
+  /// because nothing of it can be true.
+  /// - Parameters:
+  ///   - scan: of which the 128 strongest sightings are used.
+  ///   - place: where it was heard.
+  ///   - accuracy: metres at 68 % of that place.
+  ///   - day: days since 1970.
+  ///   - known: what is known of the scan's beacons, as far as something is.
+  /// - Returns: only what has changed; nothing for a place that is not known well enough to learn.
+  public static func learn(
+    _ scan: RadioScan, at place: Coordinate, accuracy: Double, day: Int, known: [Beacon: LearnedBeacon]
+  ) -> [Beacon: LearnedBeacon?] {
+    guard place.isValid, accuracy > 0, accuracy <= worstAccuracy, (0...65_535).contains(day) else {
+      return [:]
+    }
+    var changes: [Beacon: LearnedBeacon?] = [:]
+    for sighting in scan.useful where sighting.age <= longestAge {
+      let technology = sighting.beacon.technology
+      let near = technology.usualReach * PathLoss.ratio(sighting)
+      let error = accuracy / radial68
+      let way = speed * sighting.age
+      let variance = near * near + error * error + way * way
+      guard let before = known[sighting.beacon] else {
+        changes[sighting.beacon] = fresh(sighting.beacon, at: place, variance: variance, day: day)
+        continue
+      }
+      guard before.place.isSound, before.place.beacon == sighting.beacon else {
+        changes.updateValue(nil, forKey: sighting.beacon)
+        continue
+      }
+      changes[sighting.beacon] = learned(before, at: place, variance: variance, day: day)
+    }
+    return changes
+  }
+
+  private static func fresh(
+    _ beacon: Beacon, at place: Coordinate, variance: Double, day: Int
+  ) -> LearnedBeacon {
+    LearnedBeacon(
+      place: MappedBeacon(
+        beacon: beacon, coordinate: place, reach: beacon.technology.usualReach, sightings: 1, lastSeen: day),
+      centreDeviation: variance.squareRoot())
+  }
+
+  private static func learned(
+    _ before: LearnedBeacon, at place: Coordinate, variance: Double, day: Int
+  ) -> LearnedBeacon {
+    var beacon = before
+    let technology = before.place.beacon.technology
+    let farthest = min(technology.farthest, max(5 * before.place.reach, technology.farthest / 2))
+    let distance = before.place.coordinate.distance(to: place)
+    if before.isTravelling || distance > farthest {
+      return elsewhere(before, at: place, variance: variance, day: day)
+    }
+    let age = Double(max(0, day - before.place.lastSeen))
+    let frame = LocalFrame(origin: before.place.coordinate)
+    let offset = frame.offset(of: place)
+    // The weight of what is known, at most that of as many sightings as are remembered.
+    let faded = exp2(-age / halfLife) / (before.centreDeviation * before.centreDeviation)
+    let old = min(faded, memory / variance)
+    let step = offset / (1 + old * variance)
+    beacon.centreDeviation = (1 / (old + 1 / variance)).squareRoot()
+    let count = min(Double(before.place.sightings), memory) * exp2(-age / halfLife) + prior
+    // B. Welford's recurrence, of both axes' mean.
+    let spread = (offset * (offset - step)).sum() / 2
+    let reach = (before.place.reach * before.place.reach * count + spread) / (count + 1)
+    beacon.place.reach = max(technology.leastReach, reach.squareRoot())
+    let centre = frame.coordinate(at: step)
+    if centre.isValid { beacon.place.coordinate = centre }
+    beacon.place.sightings = min(65_535, before.place.sightings + 1)
+    beacon.place.lastSeen = max(before.place.lastSeen, day)
+    beacon.other = nil
+    // On another day, because a phone in a bus is heard a while at each place.
+    if day > before.place.lastSeen { beacon.moves = max(0, before.moves - 1) }
+    return beacon
+  }
+
+  /// It was heard where it cannot be heard from where it is known to be.
+  private static func elsewhere(
+    _ before: LearnedBeacon, at place: Coordinate, variance: Double, day: Int
+  ) -> LearnedBeacon {
+    var beacon = before
+    let technology = before.place.beacon.technology
+    beacon.place.lastSeen = max(before.place.lastSeen, day)
+    guard var other = before.other, other.coordinate.distance(to: place) <= technology.farthest else {
+      beacon.other = LearnedBeacon.OtherPlace(coordinate: place, sightings: 1, since: day)
+      beacon.moves = min(travels, before.moves + 1)
+      beacon.isTravelling = before.isTravelling || beacon.moves >= travels
+      return beacon
+    }
+    let frame = LocalFrame(origin: other.coordinate)
+    other.sightings = min(255, other.sightings + 1)
+    let middle = frame.coordinate(at: frame.offset(of: place) / Double(other.sightings))
+    if middle.isValid { other.coordinate = middle }
+    beacon.other = other
+    let isSettled =
+      before.isTravelling
+      ? other.sightings >= settled.sightings && day - other.since >= settled.days
+      : other.sightings >= moved
+    guard isSettled else { return beacon }
+    var anew = fresh(before.place.beacon, at: other.coordinate, variance: variance, day: day)
+    anew.place.sightings = other.sightings
+    anew.centreDeviation = (variance / Double(other.sightings)).squareRoot()
+    // A move is remembered until it has stayed.
+    anew.moves = before.isTravelling ? 0 : before.moves
+    return anew
+  }
+}

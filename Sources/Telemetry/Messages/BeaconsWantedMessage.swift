@@ -1,0 +1,98 @@
+public import JSON
+public import Spatial
+
+/// Payload of `beacons/wanted`: of which parts of the earth the vehicle wants the fleet's map of beacons, and what it has of them.
+public struct BeaconsWantedMessage: Hashable, Sendable {
+  public struct Cell: Hashable, Sendable {
+    public var cell: Geohash
+    /// The version that the vehicle has all pieces of; nil for none.
+    public var version: String?
+
+    public init(_ cell: Geohash, version: String?) {
+      self.cell = cell
+      self.version = version
+    }
+  }
+
+  /// A piece that was not taken.
+  public struct Refusal: Hashable, Sendable {
+    /// The piece's, as it was said; empty when it said none.
+    public var cell: String
+    public var reason: String
+
+    public init(cell: String, reason: String) {
+      self.cell = cell
+      self.reason = reason
+    }
+  }
+
+  public var identity: MessageIdentity?
+  public var time: UTCTime
+  /// At most `largestCount`.
+  public var cells: [Cell]
+  /// Since the message before, the newest of them.
+  public var refused: [Refusal] = []
+
+  public static let largestCount = 16
+
+  public init(identity: MessageIdentity? = nil, time: UTCTime, cells: [Cell], refused: [Refusal] = []) {
+    self.identity = identity
+    self.time = time
+    self.cells = Array(cells.prefix(Self.largestCount))
+    self.refused = Array(refused.suffix(Self.largestCount))
+  }
+
+  public var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.field("time", time.rfc3339)
+      json.key("cells")
+      json.openArray()
+      for cell in cells {
+        json.openObject()
+        json.field("cell", cell.cell.text)
+        json.field("version", cell.version)
+        json.closeObject()
+      }
+      json.closeArray()
+      if !refused.isEmpty {
+        json.key("refused")
+        json.openArray()
+        for refusal in refused {
+          json.openObject()
+          json.field("cell", refusal.cell)
+          json.field("reason", refusal.reason)
+          json.closeObject()
+        }
+        json.closeArray()
+      }
+      json.write(identity)
+    }
+  }
+
+  /// - Throws: `JSONError` naming the key that is missing or wrong.
+  public init(json: JSONValue) throws(JSONError) {
+    time = try json.requiredTime("time")
+    guard let elements = json["cells"]?.array, elements.count <= Self.largestCount else {
+      throw JSONError("key \"cells\": missing, or not an array of at most \(Self.largestCount)")
+    }
+    cells = []
+    for element in elements {
+      guard let text = element["cell"]?.string, text.utf8.count == BeaconPiece.cellLength,
+        let cell = Geohash(text)
+      else {
+        throw JSONError("key \"cells\": a cell is no geohash of \(BeaconPiece.cellLength) characters")
+      }
+      let version = element["version"]?.string
+      guard version.map(BeaconPiece.isVersion) ?? true else {
+        throw JSONError("key \"cells\": the version of \(text) is not 16 hexadecimal digits")
+      }
+      cells.append(Cell(cell, version: version))
+    }
+    refused = (json["refused"]?.array ?? []).prefix(Self.largestCount).map {
+      Refusal(
+        cell: String(($0["cell"]?.string ?? "").prefix(12)),
+        reason: String(($0["reason"]?.string ?? "").prefix(256)))
+    }
+    identity = json.identity
+  }
+}

@@ -1,0 +1,62 @@
+internal import ArgumentParser
+internal import FleetStore
+
+struct Beacons: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Makes the fleet's map of beacons, and serves it to vehicles.",
+    discussion: """
+      Beacons are access points and cells of mobile networks, by which vehicles know roughly where they are without a \
+      receiver. Vehicles with beacons.share = true tell what they hear beside good fixes; odograph record keeps it, \
+      build makes a map of it, and serve tells the parts of it to vehicles that ask for them (beacons.receive = true).
+
+      Examples:
+        odograph beacons build fleet.sqlite -o map.csv
+        odograph beacons serve map.csv --fleet demo
+
+      Exit codes: 0 done; 64 usage, or a file that cannot be read; 69 broker unavailable, or refuses; 74 the output \
+      cannot be written; 130 Ctrl-C; 143 SIGTERM.
+      """,
+    subcommands: [Build.self, Serve.self])
+
+  struct Build: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Makes a map of the scans in a recording.",
+      discussion: """
+        A transmitter stands where more than half of the vehicles that have heard it say so: what one vehicle makes up is \
+        outvoted where two others have been. What travels is left out. The map is CSV, a line for each transmitter: \
+        address or cell, degrees, metres of reach, how often it was heard, by how many vehicles, and the day of the last \
+        time as days since 1970. It names no vehicle.
+
+        Examples:
+          odograph beacons build fleet.sqlite -o map.csv
+          odograph beacons build fleet.sqlite --vehicles 2 --from 2026-06-01 > map.csv
+
+        Exit codes: 0 done; 64 usage, or the recording cannot be read; 74 the output cannot be written; 130 Ctrl-C; \
+        143 SIGTERM.
+        """)
+    @OptionGroup var options: BeaconsBuildOptions
+
+    func run() throws { try perform(BeaconsCommand.build, options) }
+  }
+
+  struct Serve: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Answers vehicles that ask for parts of a map.",
+      discussion: """
+        A vehicle with beacons.receive = true tells in beacons/wanted which cells of some 20 by 30 km are around it, and \
+        gets what it does not have of their map in pieces of at most 64 KiB on its own topic beacons/piece. The most \
+        heard 24,000 transmitters of a cell are told. Runs until it is interrupted; start it anew with a new map.
+
+        Examples:
+          odograph beacons build --vehicles 2 fleet.sqlite -o map.csv
+          odograph beacons serve map.csv --fleet demo
+          odograph beacons serve map.csv --broker mqtts://ann@broker.example
+
+        Exit codes: 0 the time was over; 64 usage, or the map cannot be read; 69 broker unavailable, or refuses; \
+        130 Ctrl-C; 143 SIGTERM.
+        """)
+    @OptionGroup var options: BeaconsServeOptions
+
+    func run() throws { try perform(BeaconsCommand.serve, options) }
+  }
+}

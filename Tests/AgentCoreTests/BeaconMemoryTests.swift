@@ -1,0 +1,121 @@
+import Foundation
+import Logging
+import Positioning
+import Sensors
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// From a radio's scans beside a receiver's fixes to the vehicle's map, and to what is told of it.
+@Suite struct BeaconMemoryTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+  private static let frame = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))
+
+  private let directory: TemporaryDirectory
+  private let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private func store() -> BeaconStore { BeaconStore(.init(path: directory.file("beacons.sqlite")), log: log) }
+
+  private static func beacon(_ number: Int) throws -> Beacon {
+    try #require(Beacon(accessPoint: 0x0011_2200_0000 + UInt64(number)))
+  }
+
+  /// Drives to the east at 10 m/s for so many seconds, hears five access points each 100 m, and gives what is told.
+  private func drive(_ plan: BeaconMemory.Plan, _ settings: [String] = [], seconds: Int) throws
+    -> [VehicleMessage]
+  {
+    let configuration = try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(
+          assignments: [
+            "vehicle.id=v", "location.reporting=distance", "heading.enabled=false", "attitude.enabled=false",
+            "navigation.enabled=false",
+          ] + settings)
+      ], file: nil)
+    var settings = configuration.pipeline
+    settings.coarse.radios = [.wifi]
+    var pipeline = AgentPipeline(
+      configuration: settings, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1",
+      beaconMap: plan.store)
+    var memory = BeaconMemory(plan)
+    var told: [VehicleMessage] = []
+    for second in 1...seconds {
+      let (time, east) = (Double(second), 10 * Double(second))
+      var fix = PositionFix(
+        timestamp: Timestamp(seconds: time), time: Self.start.advanced(bySeconds: time),
+        mode: .threeDimensional, coordinate: Self.frame.coordinate(at: SIMD2(east, 0)))
+      (fix.speed, fix.course, fix.horizontalDilution) = (10, 90, 1)
+      pipeline.process(.position([fix])) { _ in }
+      if second.isMultiple(of: 10) {
+        let sightings = try (0..<5).map {
+          BeaconSighting(beacon: try Self.beacon(second / 10 * 5 + $0), signal: -70)
+        }
+        pipeline.process(
+          .radio([RadioScan(timestamp: Timestamp(seconds: time + 0.5), sightings: sightings, kind: .wifi)])
+        ) { _ in }
+      }
+      told += memory.process(&pipeline, at: Timestamp(seconds: time + 0.5))
+    }
+    return told + memory.close()
+  }
+
+  private func scans(_ messages: [VehicleMessage]) -> [ScanMessage.Scan] {
+    messages.flatMap { message -> [ScanMessage.Scan] in
+      if case .scan(let message) = message { message.scans } else { [] }
+    }
+  }
+
+  @Test func whatADriveHearsIsOnTheMapAndNobodyIsTold() throws {
+    let told = try drive(.init(store: store(), log: log), seconds: 300)
+    #expect(told.isEmpty)
+    let found = store().lookUp(try (5..<155).map(Self.beacon))
+    #expect(found.count == 150)
+    for number in [5, 80, 154] {
+      let place = try #require(found.first { $0.beacon == (try? Self.beacon(number)) }).coordinate
+      #expect(place.distance(to: Self.frame.coordinate(at: SIMD2(100 * Double(number / 5), 0))) < 10)
+    }
+  }
+
+  @Test func whatIsSharedIsWhatIsLearned() throws {
+    var plan = BeaconMemory.Plan(store: store(), log: log)
+    (plan.learns, plan.shares) = (false, true)
+    let told = try drive(plan, ["beacons.learn=false", "beacons.share=true"], seconds: 300)
+    let scans = scans(told)
+    #expect(scans.count == 30 && told.count == 4)
+    for (index, scan) in scans.enumerated() {
+      let truth = Self.frame.coordinate(at: SIMD2(100 * Double(index + 1), 0))
+      #expect(scan.coordinate.distance(to: truth) < 10 && scan.sightings.count == 5)
+    }
+    #expect(!FileManager.default.fileExists(atPath: directory.file("beacons.sqlite")))
+  }
+
+  /// Neither the map nor what is told has anything of a privacy zone.
+  @Test func nothingOfAZoneIsLearnedOrShared() throws {
+    var plan = BeaconMemory.Plan(store: store(), log: log)
+    plan.shares = true
+    let told = try drive(
+      plan, ["beacons.share=true", "privacy.zones=48 11 1500"], seconds: 300)
+    let scans = scans(told)
+    let home = Coordinate(latitude: 48, longitude: 11)
+    #expect(!scans.isEmpty && scans.allSatisfy { $0.coordinate.distance(to: home) > 1490 })
+    #expect(store().lookUp(try (5..<75).map(Self.beacon)).isEmpty)
+    #expect(!store().lookUp(try (80..<155).map(Self.beacon)).isEmpty)
+  }
+
+  @Test func whatIsSwitchedOffIsNotAskedFor() throws {
+    func isLearning(_ settings: String...) throws -> Bool {
+      try AgentConfiguration(
+        layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil
+      ).pipeline.coarse.isLearning
+    }
+    #expect(try isLearning())
+    #expect(try !isLearning("beacons.learn=false"))
+    #expect(try isLearning("beacons.learn=false", "beacons.share=true"))
+  }
+}

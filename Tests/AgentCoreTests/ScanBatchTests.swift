@@ -1,0 +1,43 @@
+import Pipeline
+import Sensors
+import Spatial
+import Telemetry
+import Testing
+
+@testable import AgentCore
+
+/// When collected scans are told.
+@Suite struct ScanBatchTests {
+  private func scan(accuracy: Double = 5, beacons: Int = 3) -> LearnableScan {
+    LearnableScan(
+      scan: RadioScan(
+        timestamp: Timestamp(seconds: 0),
+        sightings: (0..<beacons).compactMap { Beacon(accessPoint: UInt64($0 + 1)) }.map {
+          BeaconSighting(beacon: $0, signal: -60)
+        }),
+      coordinate: Coordinate(latitude: 48, longitude: 11), accuracy: accuracy,
+      time: UTCTime(nanoseconds: 1_795_248_930_000_000_000))
+  }
+
+  @Test func eightAreAMessageAndTheRestIsToldInHalfAnHourOrAtTheEnd() {
+    var batch = ScanBatch()
+    #expect(batch.due(at: Timestamp(seconds: 0)) == nil && batch.drain() == nil)
+    for number in 0..<8 {
+      #expect(batch.due(at: Timestamp(seconds: Double(number))) == nil)
+      batch.append(scan(), at: Timestamp(seconds: Double(number)))
+    }
+    #expect(batch.due(at: Timestamp(seconds: 8))?.scans.count == 8)
+    batch.append(scan(), at: Timestamp(seconds: 10))
+    #expect(batch.due(at: Timestamp(seconds: 1809)) == nil)
+    #expect(batch.due(at: Timestamp(seconds: 1810))?.scans.count == 1)
+    batch.append(scan(), at: Timestamp(seconds: 2000))
+    #expect(batch.drain()?.scans.count == 1 && batch.drain() == nil)
+  }
+
+  @Test func whatCannotBeToldIsLeftOut() {
+    var batch = ScanBatch()
+    batch.append(scan(accuracy: 40), at: Timestamp(seconds: 0))
+    batch.append(scan(beacons: 0), at: Timestamp(seconds: 0))
+    #expect(batch.drain() == nil)
+  }
+}

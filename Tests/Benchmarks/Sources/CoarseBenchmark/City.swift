@@ -1,0 +1,136 @@
+import Foundation
+import Positioning
+import Sensors
+import Simulation
+import Spatial
+
+/// What the simulated city is made of.
+struct CityModel {
+  var beacons = 20_000
+  /// Metres: the median distance at which a beacon is as weak as the radio can hear.
+  var range = 100.0
+  /// dB: of what stands between, constant at a place.
+  var shadowing = 6.0
+  /// Shares that move between learning and use, and that are never long at one place.
+  var (moved, travelling) = (0.10, 0.03)
+}
+
+/// Access points around a drive, and what a radio hears of them. Nothing of it knows how positions are found: exponents of path loss
+/// and ranges differ from beacon to beacon, and walls shadow places for good.
+struct City {
+  private struct AccessPoint {
+    var beacon: Beacon
+    var place: SIMD2<Double>
+    /// Where it stands when the map is used.
+    var laterPlace: SIMD2<Double>
+    /// Metres, and of path loss.
+    var (range, exponent): (Double, Double)
+    var isTravelling: Bool
+  }
+
+  /// dBm of the weakest frame that is received; dB of what changes from scan to scan.
+  private static let (sensitivity, fading) = (-90.0, 3.0)
+  /// Metres beyond the drive's box, and of a cell of the index and of a shadow.
+  private static let (margin, cell, shadow) = (250.0, 400.0, 25.0)
+  /// Seconds that a traveller is at one place, and that a scan takes.
+  private static let (stay, scanTime) = (60.0, 3.0)
+  /// Of the frames of a beacon in range.
+  private static let received = 0.9
+
+  let areaInSquareKilometres: Double
+  private let model: CityModel
+  private let seed: UInt64
+  private let (low, high): (SIMD2<Double>, SIMD2<Double>)
+  private var points: [AccessPoint] = []
+  private var index: [SIMD2<Int32>: [Int]] = [:]
+  private var laterIndex: [SIMD2<Int32>: [Int]] = [:]
+  private var travellers: [Int] = []
+
+  init(around drive: Drive, _ model: CityModel, seed: UInt64) {
+    self.model = model
+    self.seed = seed
+    let margin = SIMD2(repeating: Self.margin)
+    low = drive.points.reduce(SIMD2(repeating: .infinity)) { pointwiseMin($0, $1.place) } - margin
+    high = drive.points.reduce(SIMD2(repeating: -.infinity)) { pointwiseMax($0, $1.place) } + margin
+    areaInSquareKilometres = (high - low).x * (high - low).y / 1e6
+    var random = SeededGenerator(seed: seed, stream: 1)
+    for number in 0..<model.beacons {
+      guard let beacon = Beacon(accessPoint: 0x0011_0000_0000 + UInt64(number)) else { continue }
+      let place = Self.anywhere(low, high, &random)
+      let fate = random.nextUniform()
+      let isTravelling = fate < model.travelling
+      let hasMoved = fate >= model.travelling && fate < model.travelling + model.moved
+      points.append(
+        AccessPoint(
+          beacon: beacon, place: place, laterPlace: hasMoved ? Self.anywhere(low, high, &random) : place,
+          range: model.range * exp(0.3 * random.nextNormal()), exponent: 2.7 + 0.8 * random.nextUniform(),
+          isTravelling: isTravelling))
+      if isTravelling {
+        travellers.append(number)
+      } else {
+        index[Self.cell(of: place), default: []].append(number)
+        laterIndex[Self.cell(of: points[number].laterPlace), default: []].append(number)
+      }
+    }
+  }
+
+  private static func anywhere(
+    _ low: SIMD2<Double>, _ high: SIMD2<Double>, _ random: inout SeededGenerator
+  ) -> SIMD2<Double> {
+    low + (high - low) * SIMD2(random.nextUniform(), random.nextUniform())
+  }
+
+  private static func cell(of place: SIMD2<Double>) -> SIMD2<Int32> {
+    SIMD2(Int32((place.x / cell).rounded(.down)), Int32((place.y / cell).rounded(.down)))
+  }
+
+  /// A scan that ends at a moment of a drive.
+  /// - Parameter isLater: whether what moves between learning and use has moved.
+  func scan(at time: Double, of drive: Drive, isLater: Bool, _ random: inout SeededGenerator) -> RadioScan {
+    let middle = Self.cell(of: drive.place(at: time))
+    var near = travellers
+    for east in -2...2 {
+      for north in -2...2 {
+        near += (isLater ? laterIndex : index)[middle &+ SIMD2(Int32(east), Int32(north))] ?? []
+      }
+    }
+    var sightings: [BeaconSighting] = []
+    for number in near {
+      let age = Self.scanTime * random.nextUniform()
+      let (fading, luck) = (Self.fading * random.nextNormal(), random.nextUniform())
+      guard luck < Self.received else { continue }
+      let vehicle = drive.place(at: time - age)
+      let point = points[number]
+      let place = self.place(of: number, at: time, isLater: isLater, vehicle: vehicle)
+      let offset = vehicle - place
+      let distance = max(3, (offset * offset).sum().squareRoot())
+      let loss = 10 * point.exponent * log10(distance / point.range)
+      let signal = Self.sensitivity - loss + model.shadowing * shadow(number, at: vehicle) + fading
+      if signal >= Self.sensitivity {
+        sightings.append(BeaconSighting(beacon: point.beacon, signal: min(-30, signal.rounded()), age: age))
+      }
+    }
+    return RadioScan(timestamp: Timestamp(seconds: time), sightings: sightings)
+  }
+
+  /// The first traveller is aboard.
+  private func place(
+    of number: Int, at time: Double, isLater: Bool, vehicle: SIMD2<Double>
+  ) -> SIMD2<Double> {
+    guard points[number].isTravelling else {
+      return isLater ? points[number].laterPlace : points[number].place
+    }
+    if number == travellers.first { return vehicle + SIMD2(4, 0) }
+    let stay = UInt64(time / Self.stay) &+ (isLater ? 1 << 32 : 0)
+    var random = SeededGenerator(seed: seed ^ UInt64(number) << 20, stream: stay)
+    return Self.anywhere(low, high, &random)
+  }
+
+  /// Normally distributed, the same whenever the vehicle is there.
+  private func shadow(_ number: Int, at place: SIMD2<Double>) -> Double {
+    let (east, north) = (Int64((place.x / Self.shadow).rounded()), Int64((place.y / Self.shadow).rounded()))
+    let here = UInt64(bitPattern: east &* 1_000_003 &+ north)
+    var random = SeededGenerator(seed: seed &+ UInt64(number) &* 0x9E37_79B9, stream: here)
+    return random.nextNormal()
+  }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Positioning
+import Sensors
+import Simulation
+import Spatial
+
+/// A map learned on one part of a drive and used on the other.
+struct Experiment {
+  var drive: Drive
+  var split: Split
+  var model: CityModel
+  var seed: UInt64
+
+  enum Split: Hashable {
+    /// Learned on blocks of so many seconds, used on those between.
+    case blocks(Double)
+    /// Learned on the first half of the time.
+    case halves
+
+    var name: String {
+      switch self {
+      case .blocks(let seconds): "blocks-\(Int(seconds))"
+      case .halves: "halves"
+      }
+    }
+  }
+
+  struct Score {
+    /// Metres, and whether they are inside of the radii that were stated.
+    var errors: [(error: Double, in68: Bool, in95: Bool)] = []
+
+    mutating func add(_ error: Double, _ radius68: Double?, _ radius95: Double) {
+      errors.append((error, radius68.map { error <= $0 } ?? false, error <= radius95))
+    }
+
+    func percentile(_ share: Double) -> Double {
+      let sorted = errors.map(\.error).sorted()
+      return sorted.isEmpty ? .nan : sorted[Int((Double(sorted.count - 1) * share).rounded())]
+    }
+
+    func share(_ inside: KeyPath<(error: Double, in68: Bool, in95: Bool), Bool>) -> Double {
+      Double(errors.count { $0[keyPath: inside] }) / Double(max(1, errors.count))
+    }
+  }
+
+  struct Result {
+    var (locator, tracked, centroid) = (Score(), Score(), Score())
+    /// Scans that were used, sightings in them, and beacons of the map.
+    var (scans, sightings, mapped) = (0, 0, 0)
+    var nanosecondsPerPosition = 0.0
+    var density = 0.0
+  }
+
+  /// Seconds between scans, m between two that are learned from; m and m at 68 % of the fix; the days.
+  private static let (interval, spacing, fixError, fixAccuracy) = (5.0, 10.0, 4.0, 6.0)
+  private static let (learned, used) = (20_000, 20_030)
+
+  func run() -> Result {
+    let city = City(around: drive, model, seed: seed)
+    var random = SeededGenerator(seed: seed, stream: 2)
+    var table = BeaconTable()
+    var last: SIMD2<Double>?
+    for time in stride(from: Self.interval, to: drive.duration, by: Self.interval) where isLearned(time) {
+      let place = drive.place(at: time)
+      if let last, ((place - last) * (place - last)).sum() < Self.spacing * Self.spacing { continue }
+      last = place
+      let scan = city.scan(at: time, of: drive, isLater: false, &random)
+      let fix = place + Self.fixError * SIMD2(random.nextNormal(), random.nextNormal())
+      table.learn(
+        scan, at: drive.frame.coordinate(at: fix), accuracy: Self.fixAccuracy, day: Self.learned)
+    }
+    return use(table, city, &random)
+  }
+
+  private func isLearned(_ time: Double) -> Bool {
+    switch split {
+    case .blocks(let seconds): Int(time / seconds) % 2 == 0
+    case .halves: time < drive.duration / 2
+    }
+  }
+
+  private func use(_ table: BeaconTable, _ city: City, _ random: inout SeededGenerator) -> Result {
+    var result = Result()
+    result.mapped = table.learned.values.count { $0.mapped != nil }
+    result.density = Double(model.beacons) / city.areaInSquareKilometres
+    let locator = CoarseLocator()
+    var tracker = CoarseTracker(mobility: .vehicle)
+    var nanoseconds: Int64 = 0
+    for time in stride(from: Self.interval, to: drive.duration, by: Self.interval) where !isLearned(time) {
+      let scan = city.scan(at: time, of: drive, isLater: true, &random)
+      let truth = drive.frame.coordinate(at: drive.place(at: time))
+      result.scans += 1
+      result.sightings += scan.sightings.count
+      let begin = monotonicNanoseconds()
+      let found = locator.position(of: scan, by: table, day: Self.used)
+      nanoseconds += monotonicNanoseconds() - begin
+      if let found {
+        result.locator.add(
+          found.coordinate.distance(to: truth), found.horizontalAccuracy, found.radius95)
+        let smooth = tracker.process(found, isAtRest: false)
+        result.tracked.add(
+          smooth.coordinate.distance(to: truth), smooth.horizontalAccuracy, smooth.radius95)
+      }
+      if let (place, radius) = Centroid.position(of: scan, by: table) {
+        result.centroid.add(place.distance(to: truth), nil, radius)
+      }
+    }
+    result.nanosecondsPerPosition = Double(nanoseconds) / Double(max(1, result.scans))
+    return result
+  }
+
+  private func monotonicNanoseconds() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import Sensors
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+/// The fleet's map from one end to the other, through a real broker: two vehicles' scans are recorded and made a map, and a third gets
+/// it.
+@Suite(.serialized) struct FleetBeaconsTests {
+  private let broker: BrokerFixture
+  private let directory: TemporaryDirectory
+
+  init() throws {
+    broker = try BrokerFixture()
+    directory = try TemporaryDirectory()
+  }
+
+  private var url: String { "mqtt://127.0.0.1:\(broker.port)" }
+
+  /// A vehicle that wants the map of where it is.
+  private func vehicle(_ settings: [String: String] = [:]) throws -> AgentProcess {
+    try AgentProcess(
+      [
+        "mqtt.broker": url, "input.mode": "simulation", "beacons.receive": "true", "iio.rate": "20",
+      ].merging(settings) { $1 }, directory: directory)
+  }
+
+  private func wanted(_ controller: Operator) -> [[String: Any]] {
+    controller.received(Operator.vehicle + "beacons/wanted").map(\.json)
+  }
+
+  private func versions(_ message: [String: Any]?) -> [String: String] {
+    let cells = message?["cells"] as? [[String: Any]] ?? []
+    return Dictionary(
+      cells.compactMap { cell in
+        (cell["cell"] as? String).map { ($0, cell["version"] as? String ?? "") }
+      }
+    ) { first, _ in first }
+  }
+
+  /// What a vehicle tells that was in the middle of a cell.
+  private func scans(in cell: Geohash, of numbers: Range<UInt64>, turn: Int) throws -> String {
+    let middle = Coordinate(
+      latitude: (cell.southWest.latitude + cell.northEast.latitude) / 2,
+      longitude: (cell.southWest.longitude + cell.northEast.longitude) / 2)
+    let now = UTCTime(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9))
+    let scan = try #require(
+      ScanMessage.Scan(
+        time: now.advanced(bySeconds: Double(-turn)), coordinate: middle, accuracy: 5,
+        sightings: numbers.compactMap { Beacon(accessPoint: $0) }.map {
+          BeaconSighting(beacon: $0, signal: -64)
+        }))
+    return String(decoding: ScanMessage(scans: [scan]).payload, as: UTF8.self)
+  }
+
+  @Test(.timeLimit(.minutes(8))) func whatTwoVehiclesHeardAThirdKnows() async throws {
+    let controller = try Operator(broker)
+    let agent = try vehicle()
+    #expect(waitUntil(atMost: 60) { !wanted(controller).isEmpty }, "\(agent.log)")
+    let asked = versions(wanted(controller).first)
+    #expect((1...4).contains(asked.count) && asked.values.allSatisfy(\.isEmpty))
+    let cell = try #require(asked.keys.sorted().first.flatMap { Geohash($0) })
+
+    // Two others drive there, and are recorded.
+    let store = directory.file("fleet.sqlite")
+    let record = RecordProcess(broker, into: store, ["--count", "6", "--kind", "scan"], state: directory)
+    try record.start()
+    try await broker.waitForLog("Sending SUBACK to odograph-record")
+    for turn in 0..<3 {
+      for (name, numbers) in [("one", 1..<21), ("two", 11..<31)] as [(String, Range<UInt64>)] {
+        try await publish(
+          broker, "odograph/v1/test/\(name)/scan", scans(in: cell, of: numbers, turn: turn))
+      }
+    }
+    #expect(try await record.waitForEnd() == 0, "\(record.output)")
+    let map = directory.file("map.csv")
+    let build = try await OdographProcess.run(["beacons", "build", store, "-o", map, "--vehicles", "2"])
+    #expect(build.status == 0, "\(build.output)")
+    #expect(build.output.contains("10 access points and 0 cells from 6 scans of 2 vehicles"))
+    let again = try await OdographProcess.run(["beacons", "build", store, "-o", map])
+    #expect(again.status == 64 && again.output.contains("map.csv"), "\(again.output)")
+    let whole = try await OdographProcess.run(["beacons", "build", store, "-o", map, "--force"])
+    #expect(whole.status == 0 && whole.output.contains("30 access points"), "\(whole.output)")
+
+    // The retained question is answered, and the answer is kept.
+    let output = directory.file("serve.out")
+    let serve = try OdographProcess.start(
+      ["beacons", "serve", map, "--broker", url, "--fleet", "test"], output: output)
+    #expect(
+      waitUntil(atMost: 120) { agent.log.contains("piece of the fleet's map of beacons received") },
+      "\(agent.log)")
+    #expect(waitUntil(atMost: 10) { agent.log.contains("beacons=30") }, "\(agent.log)")
+    // Within a minute it says what it has.
+    #expect(
+      waitUntil(atMost: 120) { versions(wanted(controller).last).values.allSatisfy { $0.count == 16 } },
+      "\(wanted(controller))")
+
+    // What is wrong is refused and told; a restart has what came.
+    controller.send("beacons/piece", #"{"cell":"\#(cell)","version":"x"}"#)
+    #expect(
+      waitUntil(atMost: 60) { agent.log.contains("piece of the fleet's map of beacons refused") },
+      "\(agent.log)")
+    #expect(
+      waitUntil(atMost: 120) { wanted(controller).last?["refused"] != nil }, "\(wanted(controller))")
+    agent.child.terminate()
+    #expect(agent.child.waitForExit() == 0, "\(agent.log)")
+    let known = versions(wanted(controller).last)
+    let count = wanted(controller).count
+    let next = try vehicle()
+    #expect(waitUntil(atMost: 60) { wanted(controller).count > count }, "\(next.log)")
+    #expect(versions(wanted(controller).last) == known, "\(next.log)")
+    next.child.terminate()
+    #expect(next.child.waitForExit() == 0)
+    serve.terminate()
+    #expect(serve.waitForExit() == 143)
+    let said = try OdographProcess.text(of: output)
+    #expect(
+      said.contains("serving 30 beacons in 1 cells") && said.contains("test/van: cell \(cell), 1 piece"))
+    #expect(said.contains("test/van refused a piece of cell \(cell): key \"version\""), "\(said)")
+  }
+
+  /// Where nothing is switched on, nothing is told and nothing is listened to.
+  @Test(.timeLimit(.minutes(2))) func nothingLeavesTheVehicleUnlessItIsWanted() async throws {
+    let controller = try Operator(broker)
+    let agent = try vehicle(["beacons.receive": "false", "location.reporting": "distance"])
+    #expect(waitUntil(atMost: 60) { controller.received(Operator.vehicle + "location").count >= 3 })
+    agent.child.terminate()
+    #expect(agent.child.waitForExit() == 0)
+    #expect(wanted(controller).isEmpty && controller.received(Operator.vehicle + "scan").isEmpty)
+    #expect(broker.logCount("beacons/piece") == 0 && !agent.log.contains("beacons"), "\(agent.log)")
+    #expect(!FileManager.default.fileExists(atPath: directory.file("beacons.sqlite")))
+  }
+
+  @Test func whatMakesNoSenseIsRefusedWithTheRemedy() async throws {
+    let text = try directory.write("text.csv", "a,b\n1,2\n")
+    for (arguments, expected) in [
+      (["serve", text], "odograph beacons build"), (["serve", directory.file("none")], "No such file"),
+      (["build", text], "odograph record"), (["build", text, "--vehicles", "0"], "--vehicles is 1"),
+    ] {
+      let run = try await OdographProcess.run(["beacons"] + arguments)
+      #expect(run.status == 64 && run.output.contains(expected), "\(arguments): \(run.output)")
+    }
+  }
+}

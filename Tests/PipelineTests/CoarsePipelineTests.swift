@@ -1,0 +1,255 @@
+import Positioning
+import Sensors
+import Spatial
+import Telemetry
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// What becomes of scans in the pipeline, in exact virtual time.
+@Suite struct CoarsePipelineTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+  private static let day = Int(start.nanoseconds / 86_400_000_000_000)
+  private static let frame = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))
+
+  private struct TableMap: BeaconMap {
+    var places: [Beacon: MappedBeacon] = [:]
+
+    func lookUp(_ beacons: [Beacon]) -> [MappedBeacon] { beacons.compactMap { places[$0] } }
+  }
+
+  private static func beacon(_ number: Int) throws -> Beacon {
+    try #require(Beacon(accessPoint: 0x0011_2200_0000 + UInt64(number)))
+  }
+
+  /// Five access points around each multiple of 500 m on a road to the east.
+  private static func map() throws -> TableMap {
+    var map = TableMap()
+    for number in 0..<50 {
+      let beacon = try beacon(number)
+      let offset = SIMD2(500 * Double(number / 5) + 15 * Double(number % 5 - 2), 20 * Double(number % 3 - 1))
+      map.places[beacon] = MappedBeacon(
+        beacon: beacon, coordinate: frame.coordinate(at: offset), reach: 50, sightings: 100, lastSeen: day)
+    }
+    return map
+  }
+
+  private func pipeline(
+    _ settings: String..., radios: Set<SensorKind> = [.wifi], isLearning: Bool = false, map: TableMap? = nil
+  ) throws -> AgentPipeline {
+    var configuration = try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(
+          assignments: [
+            "vehicle.id=v", "location.reporting=distance", "heading.enabled=false", "attitude.enabled=false",
+            "navigation.enabled=false",
+          ] + settings)
+      ], file: nil
+    ).pipeline
+    configuration.coarse = PipelineConfiguration.Coarse(radios: radios, isLearning: isLearning)
+    return AgentPipeline(
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1",
+      beaconMap: try map ?? Self.map())
+  }
+
+  /// What is heard at so many times 500 m to the east.
+  private func scan(_ seconds: Double, at group: Int) throws -> SensorEvent {
+    let sightings = try (5 * group..<5 * group + 5).map {
+      BeaconSighting(beacon: try Self.beacon($0), signal: -78)
+    }
+    return .radio([RadioScan(timestamp: Timestamp(seconds: seconds), sightings: sightings, kind: .wifi)])
+  }
+
+  private func fix(_ seconds: Double, _ east: Double, speed: Double = 0, north: Double = 0) -> SensorEvent {
+    var fix = PositionFix(
+      timestamp: Timestamp(seconds: seconds), time: Self.start.advanced(bySeconds: seconds),
+      mode: .threeDimensional, coordinate: Self.frame.coordinate(at: SIMD2(east, north)))
+    (fix.speed, fix.course, fix.horizontalDilution) = (speed, 90, 1)
+    return .position([fix])
+  }
+
+  private func run(_ pipeline: inout AgentPipeline, _ events: [SensorEvent]) -> [Location] {
+    var told: [Location] = []
+    for event in events {
+      pipeline.process(event) { if case .location(let message) = $0 { told.append(message.location) } }
+    }
+    return told
+  }
+
+  // MARK: The first position
+
+  /// A start in a garage: the radio is asked at once, and what it hears after four seconds is told then.
+  @Test(arguments: ["best", "hundredMeters", "kilometer", "threeKilometers", "reduced"])
+  func aStartWithoutSkyTellsAPositionWithinFiveSeconds(accuracy: String) throws {
+    var pipeline = try pipeline("location.desired_accuracy=\(accuracy)")
+    let demand = try #require(pipeline.drainDemands()?[.wifi])
+    #expect(demand.isOn)
+    let told = run(
+      &pipeline, [.position([PositionFix(timestamp: Timestamp(seconds: 1))]), try scan(4, at: 2)])
+    let first = try #require(told.first)
+    #expect(told.count == 1 && first.positionSource == .coarse)
+    #expect(first.time.map { $0.seconds(since: Self.start) < 5 } == true)
+    let truth = Self.frame.coordinate(at: SIMD2(1000, 0))
+    #expect(first.coordinate.distance(to: truth) < (accuracy == "reduced" ? 3600 : 30))
+    #expect(first.horizontalAccuracy.map { $0 > 20 } == true && first.speed == nil)
+    // The radio has answered.
+    #expect(pipeline.demands[.wifi] == .off)
+  }
+
+  @Test func withBoundsNothingIsPromisedOfIt() throws {
+    var pipeline = try pipeline("location.reporting=bounded")
+    var messages: [LocationMessage] = []
+    for event in [try scan(4, at: 2)] + (10...40).map({ fix(Double($0), 1000) }) {
+      pipeline.process(event) { if case .location(let message) = $0 { messages.append(message) } }
+    }
+    let sources = messages.map(\.location.positionSource)
+    #expect(sources.first == .coarse && messages.first?.predictor == nil)
+    #expect(messages.count > 1)
+    for message in messages.dropFirst() {
+      #expect(message.predictor != nil && message.location.positionSource != .coarse)
+    }
+  }
+
+  @Test func aTrackHoldsNone() throws {
+    var pipeline = try pipeline("location.desired_accuracy=best", "location.deferral_timeout=60")
+    var messages: [VehicleMessage] = []
+    for event in [try scan(4, at: 2)] + (10...80).map({ fix(Double($0), 1000) }) {
+      pipeline.process(event) { messages.append($0) }
+    }
+    guard case .location(let first)? = messages.first(where: { $0.kind == .location }) else {
+      Issue.record("nothing told")
+      return
+    }
+    #expect(first.location.positionSource == .coarse)
+    for case .track(let track) in messages {
+      #expect(track.fixes.allSatisfy { ($0.horizontalAccuracy ?? 0) < 10 })
+    }
+    #expect(messages.contains { $0.kind == .track })
+  }
+
+  // MARK: Never worse than a fix
+
+  @Test func aFreshFixWins() throws {
+    var pipeline = try pipeline("location.desired_accuracy=kilometer")
+    #expect(run(&pipeline, [fix(10, 1000, speed: 10)]).count == 1)
+    // After a second the vehicle is within metres of the fix, after a minute it may be a kilometre away.
+    let soon = run(&pipeline, [try scan(11, at: 2)])
+    #expect(soon.isEmpty)
+    let later = run(&pipeline, [try scan(70, at: 3)])
+    #expect(later.map(\.positionSource) == [.coarse])
+    let back = run(&pipeline, [fix(71, 1500, speed: 10)])
+    #expect(back.count == 1 && back[0].positionSource != .coarse)
+  }
+
+  @Test func whoWantsTheBestGetsNoCoarsePositionInATunnel() throws {
+    var pipeline = try pipeline("location.desired_accuracy=best")
+    _ = run(&pipeline, [fix(10, 0, speed: 10)])
+    let told = run(&pipeline, [try scan(100, at: 2)])
+    #expect(told.isEmpty)
+  }
+
+  @Test func aDistanceFilterAsksForMoreThanTheRadius() throws {
+    var pipeline = try pipeline("location.desired_accuracy=kilometer", "location.distance_filter=10")
+    let told = run(
+      &pipeline, [try scan(4, at: 2), try scan(40, at: 2), try scan(80, at: 2), try scan(120, at: 3)])
+    #expect(told.count == 2)
+  }
+
+  @Test func aSignificantChangeIsToldByRadios() throws {
+    var pipeline = try pipeline("location.reporting=significant")
+    let told = run(
+      &pipeline, [try scan(4, at: 0), try scan(100, at: 1), try scan(400, at: 2), try scan(800, at: 4)])
+    #expect(told.map(\.positionSource) == [.coarse, .coarse, .coarse])
+  }
+
+  @Test func privacyHoldsForThemToo() throws {
+    // The zone ends 20 m before the estimate: the vehicle may be inside.
+    var pipeline = try pipeline(
+      "location.desired_accuracy=kilometer", "privacy.zones=48 11 980")
+    let told = run(&pipeline, [try scan(4, at: 2)])
+    #expect(told.isEmpty)
+    let away = run(&pipeline, [try scan(400, at: 3)])
+    #expect(away.count == 1)
+  }
+
+  @Test func withoutARadioNothingIsAskedAndNothingTold() throws {
+    var pipeline = try pipeline("location.desired_accuracy=kilometer", radios: [])
+    let told = run(&pipeline, [try scan(4, at: 2)])
+    #expect(told.isEmpty && pipeline.demands[.wifi] == .off && pipeline.demands[.cellular] == .off)
+  }
+
+  // MARK: Learning
+
+  @Test func scansBesideGoodFixesAreHandedOut() throws {
+    var pipeline = try pipeline(
+      "location.desired_accuracy=best", "privacy.zones=48 11 300", isLearning: true, map: TableMap())
+    // Within the zone, beside a fix, beside it again at once, long after one.
+    _ = run(
+      &pipeline,
+      [
+        fix(10, 0, speed: 10), try scan(10.5, at: 0), fix(60, 500, speed: 10), try scan(61, at: 1),
+        fix(61.5, 505, speed: 10), try scan(61.6, at: 1), fix(100, 1000, speed: 10), try scan(103, at: 2),
+      ])
+    let learnable = pipeline.drainLearnable()
+    #expect(learnable.map(\.scan.timestamp) == [Timestamp(seconds: 61)])
+    #expect(learnable[0].accuracy <= 30 && learnable[0].time == Self.start.advanced(bySeconds: 61))
+    #expect(
+      learnable[0].coordinate.distance(to: Self.frame.coordinate(at: SIMD2(500, 0))) < 1)
+    let again = pipeline.drainLearnable()
+    #expect(again.isEmpty)
+  }
+
+  @Test func onTheWayTheRadioIsAskedWhileThereIsSomethingToLearn() throws {
+    var pipeline = try pipeline("location.desired_accuracy=best", isLearning: true, map: TableMap())
+    _ = run(&pipeline, [try scan(1, at: 0)])
+    var asked: [Double] = []
+    for second in 10...200 {
+      _ = run(&pipeline, [fix(Double(second), 10 * Double(second), speed: 10)])
+      guard pipeline.demands[.wifi]?.isOn == true else { continue }
+      asked.append(Double(second))
+      _ = run(&pipeline, [try scan(Double(second) + 0.5, at: 0)])
+    }
+    #expect((5...7).contains(asked.count), "\(asked)")
+    #expect(pipeline.drainLearnable().count == asked.count)
+  }
+
+  // MARK: Witness
+
+  @Test func aReceiverThatIsDeceivedIsTold() throws {
+    var pipeline = try pipeline("location.desired_accuracy=best", isLearning: true)
+    let sound = run(&pipeline, [fix(10, 1000), try scan(11, at: 2), fix(12, 1000)])
+    #expect(sound.allSatisfy { !$0.contradictsBeacons })
+    // The receiver is led away at a speed that a vehicle may have, while the radios stay.
+    var told: [Location] = []
+    for step in 1...60 {
+      let second = 12 + Double(step)
+      told += run(&pipeline, [fix(second, 1000, speed: 20, north: 20 * Double(step))])
+      if step % 20 == 0 { told += run(&pipeline, [try scan(second + 0.5, at: 2)]) }
+    }
+    #expect(told.first?.contradictsBeacons == false && told.last?.contradictsBeacons == true)
+    #expect(told.allSatisfy { $0.positionSource != .coarse })
+    // Nothing is learned of it: one scan was sound.
+    #expect(pipeline.drainLearnable().map(\.scan.timestamp.seconds) == [11])
+    var status: StatusMessage?
+    pipeline.requestStatus()
+    pipeline.advance(to: Timestamp(seconds: 80)) { if case .status(let message) = $0 { status = message } }
+    #expect(try #require(status).counters["fixes.contradicted"] ?? 0 >= 1)
+    // Back where the beacons are, it is believed again.
+    told = run(
+      &pipeline, (0..<6).map { fix(90 + Double($0), 1000) } + [try scan(96, at: 2), fix(97, 1000)])
+    #expect(told.last?.contradictsBeacons == false)
+  }
+
+  @Test func aSingleBeaconContradictsNobody() throws {
+    var pipeline = try pipeline("location.desired_accuracy=best")
+    _ = run(&pipeline, [fix(10, 0)])
+    for second in [10.5, 20.5, 30.5] {
+      let lone = RadioScan(
+        timestamp: Timestamp(seconds: second),
+        sightings: [BeaconSighting(beacon: try Self.beacon(45), signal: -60)], kind: .wifi)
+      let told = run(&pipeline, [.radio([lone]), fix(second + 1, 0)])
+      #expect(told.allSatisfy { !$0.contradictsBeacons })
+    }
+  }
+}

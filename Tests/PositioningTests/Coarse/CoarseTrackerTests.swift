@@ -1,0 +1,57 @@
+import Sensors
+import Simulation
+import Spatial
+import TestSupport
+import Testing
+
+@testable import Positioning
+
+@Suite struct CoarseTrackerTests {
+  private func position(_ seconds: Double, _ east: Double, _ north: Double = 0, accuracy: Double = 60)
+    -> CoarsePosition
+  {
+    CoarsePosition(
+      timestamp: Timestamp(seconds: seconds), coordinate: Place.coordinate(east, north),
+      horizontalAccuracy: accuracy, radius95: 1.7 * accuracy, beacons: 5)
+  }
+
+  @Test func atRestPositionsAreAveraged() {
+    var random = SeededGenerator.announced()
+    var tracker = CoarseTracker()
+    var last = position(0, 0)
+    var errors = (raw: 0.0, smooth: 0.0)
+    for step in 0..<100 {
+      let raw = position(300 * Double(step), 40 * random.nextNormal(), 40 * random.nextNormal())
+      last = tracker.process(raw, isAtRest: step > 0)
+      if step >= 20 {
+        errors.raw += raw.coordinate.distance(to: Place.origin)
+        errors.smooth += last.coordinate.distance(to: Place.origin)
+      }
+    }
+    #expect(errors.smooth < 0.5 * errors.raw, "seed \(random.seed): \(errors)")
+    // What the scans of one place have in common stays.
+    #expect(last.horizontalAccuracy > 40 && last.horizontalAccuracy < 60)
+  }
+
+  @Test func onTheWayThePastSaysLittle() {
+    var tracker = CoarseTracker()
+    _ = tracker.process(position(0, 0), isAtRest: false)
+    let next = tracker.process(position(60, 800), isAtRest: false)
+    #expect(next.coordinate.distance(to: Place.coordinate(800)) < 20 && next.horizontalAccuracy <= 60)
+  }
+
+  @Test func whereItCannotHaveComeIsNotBelievedAtOnce() {
+    var tracker = CoarseTracker()
+    _ = tracker.process(position(0, 0), isAtRest: false)
+    let doubted = tracker.process(position(30, 50_000), isAtRest: false)
+    // What was known, grown by the way that it may have made.
+    #expect(doubted.coordinate.distance(to: Place.origin) < 1 && doubted.radius95 > 1800)
+    let borneOut = tracker.process(position(60, 50_300), isAtRest: false)
+    #expect(borneOut.coordinate.distance(to: Place.coordinate(50_300)) < 1)
+    // After hours nothing is known of the way.
+    var late = CoarseTracker()
+    _ = late.process(position(0, 0), isAtRest: false)
+    let far = late.process(position(7200, 500_000), isAtRest: false)
+    #expect(far.coordinate.distance(to: Place.coordinate(500_000)) < 1)
+  }
+}
