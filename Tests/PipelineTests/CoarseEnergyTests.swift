@@ -12,8 +12,7 @@ import Testing
 /// What coarse positions spare, in virtual time: the receiver's energy today beside that of receiver and radios together.
 ///
 /// Assumed: the receiver (87 mW) takes 2 s from waking to a fix after less than a minute, else 6 s (what `FixTimeEstimate` begins with);
-/// a question to the modem takes 0.3 s (the longest that Quectel's manual gives AT+QENG, EC2x&EG9x&EG2x-G&EM05 AT commands, section 6)
-/// of the configured 120 mW; a Wi-Fi scan is as `energy.wifi_mw` and `energy.wifi_scan` have it. Cells stand 800 m apart.
+/// a question to the modem and a Wi-Fi scan cost what the defaults of `energy.cellular_…` and `energy.wifi_…` say. Cells stand 800 m apart.
 @Suite struct CoarseEnergyTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let frame = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))
@@ -170,12 +169,11 @@ import Testing
   }
 
   private static let week = 7 * 86_400.0
-  private static let modem = "energy.cellular_scan=0.3"
 
   @Test func aParkedWeekTakesAThird() throws {
-    let today = try run([Self.modem], radios: [], until: Self.week)
+    let today = try run([], radios: [], until: Self.week)
     for radios in [Set([SensorKind.cellular]), [.cellular, .wifi]] {
-      let coarse = try run([Self.modem], radios: radios, until: Self.week)
+      let coarse = try run([], radios: radios, until: Self.week)
       print("parked week: today \(today); with \(radios.sorted()) \(coarse)")
       #expect(coarse.total <= today.total / 3)
       #expect(coarse.worstError < 1000 && coarse.told.first == .coarse)
@@ -185,8 +183,8 @@ import Testing
   /// Two hours on the way: to work and back.
   @Test func aDayAtThreeKilometresTakesAThird() throws {
     let trips = [3600.0, 36_000]
-    let today = try run([Self.modem], radios: [], until: 86_400, trips: trips)
-    let coarse = try run([Self.modem], radios: [.cellular, .wifi], until: 86_400, trips: trips)
+    let today = try run([], radios: [], until: 86_400, trips: trips)
+    let coarse = try run([], radios: [.cellular, .wifi], until: 86_400, trips: trips)
     print(
       "day at three kilometres: today \(today); coarse \(coarse)"
     )

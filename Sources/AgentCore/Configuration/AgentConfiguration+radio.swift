@@ -1,3 +1,4 @@
+package import Sensors
 internal import SensorsRadio
 
 extension AgentConfiguration {
@@ -7,6 +8,11 @@ extension AgentConfiguration {
     package var wifi: String?
     /// Whether ModemManager is asked for cells.
     package var isModemAsked: Bool
+
+    /// What is scanned.
+    package var kinds: Set<SensorKind> {
+      Set((wifi != nil ? [SensorKind.wifi] : []) + (isModemAsked ? [.cellular] : []))
+    }
 
     package var isEmpty: Bool { wifi == nil && !isModemAsked }
   }

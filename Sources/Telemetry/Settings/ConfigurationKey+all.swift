@@ -137,7 +137,7 @@ extension ConfigurationKey {
     ConfigurationKey("energy.wifi_mw", .number(0...100_000), default: .number(278)),
     ConfigurationKey("energy.wifi_scan", .number(0...60), default: .number(4.2)),
     ConfigurationKey("energy.cellular_mw", .number(0...100_000), default: .number(120)),
-    ConfigurationKey("energy.cellular_scan", .number(0...60), default: .number(1)),
+    ConfigurationKey("energy.cellular_scan", .number(0...60), default: .number(0.3)),
     ConfigurationKey("energy.sensor_linger", .number(0...3600), default: .number(0)),
     ConfigurationKey("energy.processor_mw", .number(0...1_000_000), default: .number(300)),
     ConfigurationKey("energy.wakeup_mj", .number(0...1000), default: .number(0.05)),
