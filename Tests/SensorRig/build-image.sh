@@ -10,7 +10,7 @@ default_out=${XDG_CACHE_HOME:-$HOME/.cache}/odograph/sensor-rig
 
 fail() { echo "build-image.sh: $*" >&2; exit 1; }
 
-for tool in apt-get dpkg gcc strip cpio ldd xz flock /usr/bin/busybox /usr/sbin/iiod /usr/bin/iio_readdev /usr/sbin/hostapd; do
+for tool in apt-get dpkg gcc strip cpio ldd xz flock /usr/bin/busybox /usr/sbin/iiod /usr/bin/iio_readdev /usr/sbin/hostapd /usr/sbin/iw; do
     command -v "$tool" >/dev/null || fail "$tool is missing: install the packages in $here/packages.txt"
 done
 
@@ -63,7 +63,7 @@ build() {
     exec {lock}>"$out/lock"
     flock "$lock"
     stamp=$(find "$here/build-image.sh" "$here/guest" -type f -print0 | LC_ALL=C sort -z | xargs -0 cat | sha256sum | cut -d' ' -f1)
-    stamp+=" $(dpkg-query -W -f '${Package}=${Version} ' busybox-static iiod libiio0 hostapd libc6)"
+    stamp+=" $(dpkg-query -W -f '${Package}=${Version} ' busybox-static iiod libiio0 hostapd iw libc6)"
     if [ -s "$out/initramfs.cpio" ] && [ -s "$out/vmlinux" ] && [ "$(cat "$out/stamp" 2>/dev/null)" = "$stamp" ]; then
         exec {lock}>&-
         return
@@ -118,7 +118,7 @@ build() {
     cp "$here/guest/modules-wifi" "$root/modules/order-wifi"
     # Debugging information is two thirds of these.
     strip --strip-debug "$root"/modules/*.ko
-    cp /usr/sbin/iiod /usr/sbin/hostapd "$root/usr/sbin/"
+    cp /usr/sbin/iiod /usr/sbin/hostapd /usr/sbin/iw "$root/usr/sbin/"
     cp /usr/bin/iio_attr /usr/bin/iio_info /usr/bin/iio_readdev "$root/usr/bin/"
     install -m 755 "$here/guest/init" "$root/init"
     install -m 755 "$here/guest/iiod-ctl" "$here/guest/wifi-ctl" "$root/usr/bin/"

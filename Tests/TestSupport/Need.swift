@@ -52,7 +52,7 @@ public struct Need: Sendable {
   public static let sensorRig = packages(
     "of Tests/SensorRig/packages.txt", programs: "qemu-system-x86_64", "busybox", "cpio", "iiod",
     "iio_readdev",
-    "gcc", "candump", "isotpsend", "hostapd", "python3", "xz", "dpkg", "apt-get")
+    "gcc", "candump", "isotpsend", "hostapd", "iw", "python3", "xz", "dpkg", "apt-get")
 
   /// To mount file systems, also in a namespace that only one thread sees.
   public static let mounting = Need("the privilege to mount file systems (CAP_SYS_ADMIN)") {

@@ -57,6 +57,12 @@ extension SensorRigTests {
       #expect((-100 ... -10).contains(signal) && (0...20).contains(age), "\(sighting)")
     }
 
+    // Nothing was sent; a scan that asks for names is heard, once the one that was under way has ended.
+    #expect(try rig.run("wifi-ctl probes wlan0").output == ["0"])
+    try rig.run("for _ in $(seq 20); do iw dev wlan5 scan >/dev/null && break; sleep 1; done")
+    let probes = try rig.run("wifi-ctl probes wlan0").output
+    #expect((probes.first.flatMap { Int($0) } ?? 0) > 0, "\(probes)")
+
     let listing = try rig.run(
       "odographd sensors --set vehicle.id=v --set gpsd.enabled=false --set iio.enabled=false"
     ).output
