@@ -1,6 +1,7 @@
 import JSON
 import Motion
 import Positioning
+import Sensors
 import Spatial
 import Telemetry
 import Testing
@@ -27,6 +28,18 @@ import Testing
     #expect(back.location.coordinate == location.coordinate)
     #expect(back.location.speed == 13.25)
     #expect(back.location.altitude == nil)
+  }
+
+  @Test func aCoarsePositionAndAContradictedOneSaySo() throws {
+    var location = Location(
+      timestamp: Timestamp(nanoseconds: 0), coordinate: Coordinate(latitude: 48, longitude: 11))
+    location.positionSource = .coarse
+    let coarse = LocationMessage(identity: nil, time: time, location: location).payload
+    #expect(!String(decoding: coarse, as: UTF8.self).contains("contradictsBeacons"))
+    #expect(try LocationMessage(json: JSONValue(parsing: coarse)).location.positionSource == .coarse)
+    (location.positionSource, location.contradictsBeacons) = (.gnss, true)
+    let contradicted = LocationMessage(identity: nil, time: time, location: location).payload
+    #expect(try LocationMessage(json: JSONValue(parsing: contradicted)).location.contradictsBeacons)
   }
 
   @Test(arguments: [

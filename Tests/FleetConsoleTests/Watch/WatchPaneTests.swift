@@ -181,6 +181,20 @@ import Testing
     #expect(waiting.contains("waiting") && waiting.contains("the vehicle has not moved"))
   }
 
+  @Test func detailsTellACoarsePositionAndOneThatIsContradicted() {
+    func text(_ members: String) -> String {
+      var roster = fleet()
+      roster.receive(
+        "location",
+        #"{"time":"\#(wireTime(44))","latitude":48.1,"longitude":11.5,"horizontalAccuracy":60,\#(members),"epoch":"a","seq":92}"#,
+        at: 44, vehicle: "van-1")
+      return screen(140, 30, [.down, .enter], roster: roster).joined(separator: "\n")
+    }
+    #expect(text(#""positionSource":"coarse""#).contains("by radios around"))
+    let contradicted = text(#""positionSource":"gnss","contradictsBeacons":true"#)
+    #expect(contradicted.contains("contradicts the radios around"), "\(contradicted)")
+  }
+
   /// What failed and what would help, until a location comes; a calibration that is wanted, with its instruction.
   @Test func detailsTellFailuresPausesAndTheCompass() {
     var roster = fleet()
