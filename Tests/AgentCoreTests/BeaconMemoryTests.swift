@@ -118,4 +118,21 @@ import Testing
     #expect(try !isLearning("beacons.learn=false"))
     #expect(try isLearning("beacons.learn=false", "beacons.share=true"))
   }
+
+  /// What `check` says of what leaves the vehicle, and where nothing is heard at all; the radios that are asked are those that are named.
+  @Test(
+    arguments: [
+      ([], [], nil), (["radio.wifi=wlan0"], [.wifi], "nothing of them leaves"),
+      (["radio.modem=true", "beacons.share=true"], [.cellular], "scan (beacons.share)"),
+      (["beacons.receive=true"], [], "no radio hears any"),
+      (["radio.wifi=wlan0", "radio.modem=true", "input.mode=simulation"], [], "nothing of them leaves"),
+    ] as [([String], Set<SensorKind>, String?)])
+  func checkSaysWhatLeavesTheVehicle(settings: [String], radios: Set<SensorKind>, text: String?) throws {
+    let configuration = try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
+    #expect(configuration.pipeline.coarse.radios == radios)
+    let findings = configuration.beacons.findings(hasRadio: !configuration.radio.isEmpty)
+    #expect(findings.count == (text == nil ? 0 : 1))
+    #expect(text.map { findings.first?.message.contains($0) == true } ?? true, "\(findings)")
+  }
 }

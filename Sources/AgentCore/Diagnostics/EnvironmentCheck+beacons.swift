@@ -1,9 +1,17 @@
 extension AgentConfiguration.Beacons {
   /// What of the transmitters around leaves the vehicle: nothing unless it was switched on.
-  var findings: [Finding] {
+  /// - Parameter hasRadio: whether there is one to hear them.
+  func findings(hasRadio: Bool) -> [Finding] {
+    guard hasRadio else {
+      return shares || receives
+        ? [
+          Finding(
+            .warning, "beacons", "no radio hears any: beacons.share and beacons.receive do nothing",
+            remedy: "name one in radio.wifi, or set radio.modem")
+        ] : []
+    }
     guard shares || receives else {
-      return learns
-        ? [Finding(.ok, "beacons", "learned where there is a radio; nothing of them leaves the vehicle")] : []
+      return learns ? [Finding(.ok, "beacons", "learned; nothing of them leaves the vehicle")] : []
     }
     var leaving: [String] = []
     if shares {

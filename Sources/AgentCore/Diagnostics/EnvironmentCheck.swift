@@ -36,7 +36,7 @@ package struct EnvironmentCheck {
     ]
       + (layers?.findings() ?? []) + RegionFile.findings(configuration.regions) + clock() + location()
       + (sources ?? self.sources())
-      + sensors() + store() + configuration.beacons.findings
+      + sensors() + store() + configuration.beacons.findings(hasRadio: !configuration.radio.isEmpty)
       + broker()
   }
 

@@ -69,15 +69,17 @@ import Testing
         + ["vehicle.id=v", "gpsd.port=\(port)", "iio.contexts=ip:127.0.0.1:\(port)"].flatMap {
           ["--set", $0]
         })
-    #expect(nobody.status == 0 && members(nobody.json) == ["gpsd", "iio", "can"])
+    // `modems` is there where a system bus is.
+    #expect(nobody.status == 0)
+    #expect(members(nobody.json).subtracting(["modems"]) == ["gpsd", "iio", "can", "wifi"])
     #expect(members(nobody.json["gpsd"]) == ["address", "problem"])
     #expect(members(nobody.json["iio"]?.array?.first) == ["uri", "problem"])
     let off = try run([
       "sensors", "--json", "--set", "vehicle.id=v", "--set", "gpsd.enabled=false", "--set",
       "iio.enabled=false",
     ])
-    #expect(
-      off.status == 0 && members(off.json) == ["iio", "can"] && off.json["iio"]?.array?.isEmpty == true)
+    #expect(off.status == 0 && off.json["iio"]?.array?.isEmpty == true)
+    #expect(members(off.json).subtracting(["modems"]) == ["iio", "can", "wifi"])
   }
 
   /// Of a real server with a device.
