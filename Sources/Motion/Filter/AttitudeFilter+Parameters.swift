@@ -21,9 +21,9 @@ extension AttitudeFilter {
     public var biasPrior = 0.5 * Double.pi / 180
     /// Random walk of the bias, rad/s/√s (0.003 °/s). Small averages longer, large follows temperature faster.
     public var biasWalk = 0.003 * Double.pi / 180
-    /// What keeps the bias of an axis from being known better, rad/s, one deviation (0.05 °/s): it moves with forces and warmth. It
+    /// What keeps the bias of an axis from being known better, rad/s, one deviation (0.07 °/s): it moves with forces and warmth. It
     /// changes nothing but the stated deviation.
-    public var biasInstability = 0.05 * Double.pi / 180
+    public var biasInstability = 0.07 * Double.pi / 180
     /// Deviation of the scale that all gyroscope axes share; the rate of their clock is part of it (0.01).
     public var commonScalePrior = 0.01
     /// Deviation of the scale of each axis besides (0.003).
@@ -38,9 +38,9 @@ extension AttitudeFilter {
     /// Random walk of the hard iron, µT/√s (0.003).
     public var hardIronWalk = 0.003
 
-    /// Bias of a calibrated accelerometer, m/s² per axis, one deviation (0.07). It changes nothing but the stated deviation of the
-    /// inclination.
-    public var accelerometerDeviation = 0.07
+    /// Bias of a calibrated accelerometer, m/s² per axis, one deviation (0.1, some 10 mg). It changes nothing but the stated deviation of
+    /// the inclination.
+    public var accelerometerDeviation = 0.1
 
     // MARK: The surroundings
 
