@@ -237,6 +237,9 @@ package struct AgentPipeline: Sendable {
   /// Nanoseconds to add to a timestamp for UTC; nil while no clock was set.
   package func utcOffset(at timestamp: Timestamp) -> Int64? { timeBase.knownOffset(at: timestamp) }
 
+  /// Civil time by a clock that somebody keeps right or has set; nil while there is none.
+  package func trustedTime(at timestamp: Timestamp) -> UTCTime? { timeBase.trustedTime(at: timestamp) }
+
   /// Lets time pass without an event.
   package mutating func advance(to timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
     now = max(now, timestamp)
@@ -399,7 +402,11 @@ package struct AgentPipeline: Sendable {
       lastPlace = location
       power.needsChanged()
       motion.observe(location, time: timeBase.utc(of: location))
-      if let shown = configuration.privacy.shown(location) {
+      if var shown = configuration.privacy.shown(location) {
+        // What radios tell errs further now and then than a receiver with the same accuracy: transmitters move.
+        if shown.positionSource == .coarse {
+          shown.horizontalAccuracy = shown.horizontalAccuracy.map { 2 * $0 }
+        }
         publish(regions.process(shown), into: send)
       } else {
         regions.interrupt()

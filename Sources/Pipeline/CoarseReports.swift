@@ -41,6 +41,7 @@ struct CoarseReports: Sendable {
   private var learnable: [LearnableScan] = []
   private var learned: (at: Timestamp, place: Coordinate)?
   private var contradictions = 0
+  private var contradictedAt: Timestamp?
   /// Fixes that lay where several beacons say that the vehicle is not.
   private(set) var contradictedFixes = 0
 
@@ -57,6 +58,8 @@ struct CoarseReports: Sendable {
   private static let mostLearnable = 16
   /// Beacons that agree, scans in succession, and metres at 95 % of positions that can contradict a receiver.
   private static let (witnesses, doubts, sharpest) = (3.0, 2, 500.0)
+  /// s after which a doubt that nothing bears out is dropped.
+  private static let doubtTime = 600.0
   /// Radii at 68 % of a fix, and metres, beyond which it is contradicted.
   private static let (fixRadii, slack) = (3.0, 100.0)
 
@@ -173,6 +176,10 @@ struct CoarseReports: Sendable {
 
   /// - Returns: whether the fix is contradicted.
   private mutating func judge(_ fix: Location, _ found: CoarsePosition?) -> Bool {
+    // Where no beacons are known nothing can take the doubt back.
+    if let contradictedAt, fix.timestamp.seconds(since: contradictedAt) > Self.doubtTime {
+      (contradictions, self.contradictedAt) = (0, nil)
+    }
     guard let found, Double(found.beacons) >= Self.witnesses, found.radius95 <= Self.sharpest else {
       return false
     }
@@ -182,9 +189,10 @@ struct CoarseReports: Sendable {
       * apart
       + Self.slack
     guard fix.coordinate.distance(to: found.coordinate) > limit else {
-      contradictions = 0
+      (contradictions, contradictedAt) = (0, nil)
       return false
     }
+    contradictedAt = fix.timestamp
     contradictions = min(Self.doubts, contradictions + 1)
     if isContradicted { contradictedFixes += 1 }
     return true

@@ -100,6 +100,11 @@ package struct TimeBase: Sendable {
     utc(at: timestamp) >= Self.earliestSaneTime ? offset(at: timestamp) : nil
   }
 
+  /// Civil time by a clock that somebody keeps right or has set; nil while there is none.
+  func trustedTime(at timestamp: Timestamp) -> UTCTime? {
+    clock == .unsynchronized ? nil : utc(at: timestamp)
+  }
+
   /// Civil time by the machine's own clock; nil when that was never set, or in a recording.
   func machineTime(at timestamp: Timestamp) -> UTCTime? {
     guard let system else { return nil }

@@ -40,4 +40,12 @@ import Testing
     batch.append(scan(beacons: 0), at: Timestamp(seconds: 0))
     #expect(batch.drain() == nil)
   }
+
+  /// A kernel's list of access points is of half a minute, and a vehicle has gone on since.
+  @Test func whatWasHeardElsewhereIsLeftOut() {
+    var (batch, heard) = (ScanBatch(), scan(beacons: 6))
+    for index in 0..<6 { heard.scan.sightings[index].age = [0, 4.9, 5.1, 30, 5, 60][index] }
+    batch.append(heard, at: Timestamp(seconds: 0))
+    #expect(batch.drain()?.scans.first?.sightings.count == 3)
+  }
 }

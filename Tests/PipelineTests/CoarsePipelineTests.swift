@@ -241,6 +241,32 @@ import Testing
     #expect(told.last?.contradictsBeacons == false)
   }
 
+  /// In country without known beacons nothing can take a doubt back: it ends by itself, ten minutes after the last reason for it.
+  @Test func aDoubtEndsWhereNothingIsKnown() throws {
+    var pipeline = try pipeline("location.desired_accuracy=best", isLearning: true)
+    var told: [Location] = []
+    for step in 0...60 {
+      let second = 12 + Double(step)
+      told += run(&pipeline, [fix(second, 1000, speed: 20, north: 20 * Double(step))])
+      if step % 20 == 19 { told += run(&pipeline, [try scan(second + 0.5, at: 2)]) }
+    }
+    #expect(told.last?.contradictsBeacons == true)
+    func unknown(_ second: Double) throws -> SensorEvent {
+      .radio([
+        RadioScan(
+          timestamp: Timestamp(seconds: second),
+          sightings: try (90_001...90_006).map { BeaconSighting(beacon: try Self.beacon($0), signal: -60) },
+          kind: .wifi)
+      ])
+    }
+    told = run(&pipeline, [fix(500, 1000), try unknown(500.5), fix(501, 1000)])
+    #expect(told.last?.contradictsBeacons == true)
+    told = run(
+      &pipeline, [fix(700, 1000), try unknown(700.5), fix(701, 1015, speed: 15), fix(702, 1030, speed: 15)])
+    #expect(told.last?.contradictsBeacons == false)
+    #expect(pipeline.drainLearnable().map(\.scan.timestamp.seconds).last == 700.5)
+  }
+
   @Test func aSingleBeaconContradictsNobody() throws {
     var pipeline = try pipeline("location.desired_accuracy=best")
     _ = run(&pipeline, [fix(10, 0)])

@@ -31,10 +31,9 @@ struct BeaconMemory: Sendable {
   /// - Returns: what is to be told.
   mutating func process(_ pipeline: inout AgentPipeline, at now: Timestamp) -> [VehicleMessage] {
     for scan in pipeline.drainLearnable() { learn(scan, at: now) }
-    let offset = pipeline.utcOffset(at: now)
+    // A clock that was found years ahead must not make the map old.
     plan.store.advance(
-      to: now, day: offset.map { UTCTime(nanoseconds: now.nanoseconds &+ $0).day },
-      zones: pipeline.privacyZones)
+      to: now, day: pipeline.trustedTime(at: now)?.day, zones: pipeline.privacyZones)
     var messages: [VehicleMessage] = []
     if let scan = batch.due(at: now) { messages.append(.scan(scan)) }
     // The place that may be told: what is withheld or blurred by privacy is so here, too.

@@ -1,4 +1,5 @@
 internal import Pipeline
+internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry
@@ -17,7 +18,7 @@ struct ScanBatch: Sendable {
     guard
       let scan = ScanMessage.Scan(
         time: learnable.time, coordinate: learnable.coordinate, accuracy: learnable.accuracy,
-        sightings: learnable.scan.sightings)
+        sightings: learnable.scan.sightings.filter { $0.age <= BeaconLearner.longestAge })
     else { return }
     scans.append(scan)
     since = since ?? now

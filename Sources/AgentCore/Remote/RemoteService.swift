@@ -93,6 +93,8 @@ final class RemoteService {
     guard let known = pipeline.lastKnown, known.location.timestamp != lastNoted else { return }
     lastNoted = known.location.timestamp
     commands.observe(known, radius: pipeline.lastKnownAccuracy)
+    // The way of the vehicle is made of fixes.
+    guard known.location.positionSource != .coarse else { return }
     history?.record(
       TrackMessage.Fix(
         time: known.time, coordinate: known.location.coordinate,

@@ -178,7 +178,9 @@ package final class Agent: Sendable {
   /// What is made of the transmitters around; nil where that is nothing. A recording tells nothing of what this machine hears.
   private func beaconPlan() -> BeaconMemory.Plan? {
     let settings = configuration.beacons
-    let learns = settings.learns && configuration.input == .hardware
+    guard !configuration.radio.isEmpty else { return nil }
+    // Whoever looks at what would be sent leaves no file behind, which another user's agent could not open.
+    let learns = settings.learns && configuration.input == .hardware && output == .broker
     let talks = output == .broker && (settings.shares || settings.receives)
     guard learns || talks else { return nil }
     let store = BeaconStore(
@@ -190,7 +192,7 @@ package final class Agent: Sendable {
 
   /// What is listened to where nothing is managed remotely.
   private func beaconTopics(_ topics: TopicScheme) -> RemoteTopics? {
-    guard configuration.beacons.receives else { return nil }
+    guard configuration.beacons.receives, !configuration.radio.isEmpty else { return nil }
     return RemoteTopics(topics: topics, ownTracks: nil, isManaged: false, receivesBeacons: true)
   }
 

@@ -25,7 +25,9 @@ public struct BeaconLearner: Sendable {
   /// Sightings as which the usual reach of its kind counts.
   private static let prior = 3.0
   /// m/s by which a vehicle may have gone on since a transmitter was heard, and the seconds after which it is too long ago.
-  private static let (speed, longestAge) = (15.0, 5.0)
+  private static let speed = 15.0
+  /// s: what was heard longer ago was heard elsewhere.
+  package static let longestAge = 5.0
   /// Metres at 68 %, of places worth learning at.
   private static let worstAccuracy = 50.0
   /// Per axis, of a radius at 68 %.

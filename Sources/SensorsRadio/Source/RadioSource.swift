@@ -73,7 +73,8 @@ public final class RadioSource: SensorSource {
     thread.wake.signal()
   }
 
-  public func stop() { thread.stop() }
+  /// A bus that takes a connection and says nothing holds its thread inside the library, which nothing ends.
+  public func stop() { thread.stop(patience: 5) }
 
   private func run(_ sink: @escaping SensorSink, _ heartbeat: Heartbeat) {
     let wait = ScanWait(

@@ -22,7 +22,8 @@ import Testing
   private func vehicle(_ settings: [String: String] = [:]) throws -> AgentProcess {
     try AgentProcess(
       [
-        "mqtt.broker": url, "input.mode": "simulation", "beacons.receive": "true", "iio.rate": "20",
+        "mqtt.broker": url, "input.mode": "simulation", "radio.modem": "true", "beacons.receive": "true",
+        "iio.rate": "20",
       ].merging(settings) { $1 }, directory: directory)
   }
 
