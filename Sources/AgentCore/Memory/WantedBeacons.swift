@@ -65,7 +65,7 @@ struct WantedBeacons: Sendable {
       return (piece, isLast)
     } catch {
       let said = (try? JSONValue(parsing: Array(payload.prefix(BeaconPiece.sizeLimit))))?["cell"]?.string
-      let cell = Geohash(said ?? "")?.text ?? ""
+      let cell = Geohash(said ?? "").map { String($0.text.prefix(BeaconPiece.cellLength)) } ?? ""
       refused.append(BeaconsWantedMessage.Refusal(cell: cell, reason: error.description))
       refused = Array(refused.suffix(BeaconsWantedMessage.largestCount))
       throw error
