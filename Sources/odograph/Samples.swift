@@ -31,8 +31,8 @@ struct Samples: ParsableCommand {
       duration and rate (remote.samples_seconds, remote.samples_rate); its sensors run at the rate meanwhile.
 
       Examples:
-        odograph samples --vehicle van-1 --seconds 5 -o bumps.csv
-        odograph samples --vehicle van-1 --seconds 2 --rate 100 --sensor gyroscope
+        odograph samples --fleet delivery --vehicle van-1 --seconds 5 -o bumps.csv
+        odograph samples --fleet delivery --vehicle van-1 --rate 100 --seconds 2
 
       Exit codes: 0 all has come; 64 usage; 69 broker unavailable, or the vehicle refused or has no such sensor; 74 the output \
       cannot be written; 75 nothing came in time; 130 Ctrl-C; 143 SIGTERM.

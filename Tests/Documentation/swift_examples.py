@@ -17,9 +17,10 @@ class Compiler:
         headers = [*REPOSITORY.glob("Sources/C*/")]
         # Of modules in C the package manager writes the map itself.
         maps = sorted(build.glob("C*.build/module.modulemap"))
-        postgres = subprocess.check_output(["pkg-config", "--cflags", "libpq"], text=True).split()
+        flags = subprocess.check_output("pkg-config --cflags libpq libnl-genl-3.0".split(), text=True).split()
         libraries = subprocess.check_output(
-            "pkg-config --libs expat libgps libiio libmosquitto libpq sqlite3".split(), text=True).split()
+            "pkg-config --libs expat libgps libiio libmosquitto libnl-genl-3.0 libpq libsystemd sqlite3".split(),
+            text=True).split()
         modules = {path.name for path in (REPOSITORY / "Sources").iterdir()} - {"odograph", "odographd"}
         # Of swift-collections, what our modules link.
         modules |= {"DequeModule", "InternalCollectionsUtilities"}
@@ -30,7 +31,7 @@ class Compiler:
         self.arguments = ["-swift-version", "6", "-warnings-as-errors", "-target", target, "-I", build / "Modules",
                           *[word for header in headers for word in ("-I", header)],
                           *[word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")],
-                          *postgres, self.archive, *libraries, "-lstdc++"]
+                          *flags, self.archive, *libraries, "-lstdc++"]
 
     def fault(self, block, source, room, environment):
         """What is wrong with an example; None when it does as it says."""
