@@ -137,7 +137,7 @@ import Testing
     let directory = try TemporaryDirectory()
     let old = directory.file("old.sqlite")
     try oldRecording(old, migrations: ["1 messages", "2 identity with time"])
-      .run("INSERT INTO grdb_migrations VALUES ('4 more')")
+      .run("INSERT INTO grdb_migrations VALUES ('\(SQLiteSchema.steps.count + 1) more')")
     let new = directory.file("new.sqlite")
     let store = SQLiteStore(path: new)
     try store.open()

@@ -1,5 +1,6 @@
 import JSON
 import Positioning
+import Sensors
 import Spatial
 import Telemetry
 import Testing
@@ -35,6 +36,24 @@ import Testing
         == #"{"_type":"location","lat":48.1635068,"lon":-11.5643883,"tst":1795248930,"acc":3,"#
         + #""alt":517,"vac":4,"vel":48,"cog":0,"tid":"v1","t":"t"}"#)
     #expect(text(format.encode(.location).first).contains(#""t":"r""#))
+  }
+
+  /// A reader of the format sees the radius; one of ours that it is no fix, too.
+  @Test func aCoarsePositionIsToldFromAFix() throws {
+    var format = try format()
+    var location = Location(
+      timestamp: Timestamp(nanoseconds: 0), coordinate: Coordinate(latitude: 48, longitude: 11))
+    location.horizontalAccuracy = 420
+    location.positionSource = .coarse
+    let message = LocationMessage(identity: nil, time: Self.time, location: location)
+    let payload = text(format.encode(.location(message)).first)
+    #expect(payload.contains(#""acc":420"#) && payload.contains(#""positionSource":"coarse""#))
+    let json = try JSONValue(parsing: Array(payload.utf8))
+    guard case .location(let read) = try OwnTracksFormat.decode(json) else {
+      Issue.record("no location")
+      return
+    }
+    #expect(read.location.positionSource == .coarse)
   }
 
   /// A recorder crashes on a transition without `desc`.

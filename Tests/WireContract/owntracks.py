@@ -47,7 +47,9 @@ TYPES = {
             acc=integer(0, 10**8), alt=integer(-500, 10**5), vac=integer(0, 10**8), vel=integer(0, 2000),
             cog=integer(0, 359), batt=integer(0, 100), bs=one_of(0, 1, 2, 3), tid=TRACKER,
             t=one_of("p", "c", "C", "b", "r", "u", "t", "v"), m=one_of(1, 2), conn=one_of("w", "o", "m"),
-            inregions=texts, inrids=texts, created_at=TIME)),
+            inregions=texts, inrids=texts, created_at=TIME,
+            # A member of our own, which readers pass over.
+            positionSource=one_of("coarse"))),
     "transition": dict(
         topic="/event", qos=1, retain=False,
         # A recorder crashes on one without desc. wtst is when the region was made.

@@ -1,6 +1,7 @@
 internal import Bytes
 internal import Glibc
 internal import JSON
+internal import Sensors
 package import Spatial
 internal import Telemetry
 
@@ -17,7 +18,7 @@ package struct PayloadFields: Hashable {
   /// m/s.
   package var speed: Double?
   package var course: Double?
-  /// What happened, or the state, in the native profile's words.
+  /// What happened, or the state, in the native profile's words; `coarse` of a position that is by radios and no fix.
   package var event: String?
   /// The OwnTracks format's will.
   package var isWill = false
@@ -75,6 +76,8 @@ private struct PayloadReader: JSONMemberVisitor {
     case 5 where named("speed"): fields.speed = Self.number(value, bytes, 0...1e5)
     case 6 where named("course"): fields.course = Self.number(value, bytes, 0...360)
     case 5 where named("event") || named("state"): fields.event = Self.label(value, bytes)
+    case 14 where named("positionSource"):
+      if bytes.equals(value, "\"coarse\"") { fields.event = PositionSource.coarse.rawValue }
     case 5 where named("_type"):
       isOwnTracks = true
       fields.isWill = bytes.jsonString(value) == "lwt"

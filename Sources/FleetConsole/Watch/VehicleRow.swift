@@ -1,6 +1,7 @@
 package import Fleet
 internal import JSON
 internal import Positioning
+internal import Sensors
 internal import Spatial
 internal import Telemetry
 
@@ -95,12 +96,13 @@ struct VehicleRow: Sendable {
     return StyledText(QuantityText.age(age), style: style)
   }
 
-  /// A position that is only the last known has a tilde, with and without colours.
+  /// A position that is only the last known, or by radios and no fix, has a tilde, with and without colours.
   private var position: StyledText {
     guard let location = record.location?.message.location else { return Self.absent }
     if let predicted { return StyledText(QuantityText.position(predicted.coordinate)) }
     let text = QuantityText.position(location.coordinate)
-    return record.isLocationStale ? StyledText("~" + text, style: .dim) : StyledText(text)
+    let isCertain = !record.isLocationStale && location.positionSource != .coarse
+    return isCertain ? StyledText(text) : StyledText("~" + text, style: .dim)
   }
 
   /// How far off the position may be: the bound that the vehicle promised for now, with a tilde where the promise has lapsed
@@ -171,6 +173,8 @@ extension VehicleRecord {
         json.field("stale", isLocationStale)
         json.field("time", self.location?.message.time.rfc3339)
         json.field("horizontalAccuracy", location.horizontalAccuracy, decimals: 2)
+        json.field("positionSource", location.positionSource?.rawValue)
+        if location.contradictsBeacons { json.field("contradictsBeacons", true) }
         json.field("altitude", location.altitude, decimals: 1)
         json.field("speed", location.speed, decimals: 2)
         json.field("course", location.course, decimals: 1)

@@ -94,7 +94,8 @@ enum ExportPrecision {
   static let course = 3
 }
 
-/// Where tracks begin: at a new vehicle, and where none was heard for a while.
+/// Where tracks begin: at a new vehicle, where none was heard for a while, and before and after a position by radios, through which
+/// no line is to be drawn.
 struct TrackBreaks {
   enum Place {
     case newVehicle
@@ -104,13 +105,15 @@ struct TrackBreaks {
 
   /// Seconds.
   let gap: Double
-  private var last: (vehicle: VehicleKey, time: UTCTime)?
+  private var last: (vehicle: VehicleKey, time: UTCTime, isCoarse: Bool)?
 
   init(gap: Double) { self.gap = gap }
 
   mutating func place(of position: RecordedPosition) -> Place {
-    defer { last = (position.vehicle, position.time) }
+    let isCoarse = position.source == .coarse
+    defer { last = (position.vehicle, position.time, isCoarse) }
     guard let last, last.vehicle == position.vehicle else { return .newVehicle }
+    if isCoarse || last.isCoarse { return .newSegment }
     return position.time.seconds(since: last.time) > gap ? .newSegment : .within
   }
 }

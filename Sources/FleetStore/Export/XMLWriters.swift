@@ -40,6 +40,7 @@ struct GPXWriter: PositionWriter {
       + XMLText.element("gpxtpx:course", position.course, course)
     let extensions =
       XMLText.element("odograph:accuracy", position.accuracy, metres)
+      + (position.source == .coarse ? "<odograph:source>coarse</odograph:source>" : "")
       + (motion.isEmpty ? "" : "<gpxtpx:TrackPointExtension>\(motion)</gpxtpx:TrackPointExtension>")
     if !extensions.isEmpty { write("<extensions>\(extensions)</extensions>") }
     write("</trkpt>\n")

@@ -31,7 +31,7 @@ struct LatestPositions {
         (latitude, longitude) = (fields.latitude ?? 0, fields.longitude ?? 0)
         (altitude, accuracy, speed) = (fields.altitude, fields.accuracy, fields.speed)
         course = fields.course
-        source = .location
+        source = fields.event == RecordedPosition.Source.coarse.rawValue ? .coarse : .location
       }
     }
   }

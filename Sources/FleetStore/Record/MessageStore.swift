@@ -110,6 +110,9 @@ enum RecordingColumns {
     altitude, accuracy, speed, course
     """
 
+  /// Where the position of a `location` comes from, in SQL: `location`, or `coarse` for one that is no fix.
+  static let locationSource = "CASE WHEN event = 'coarse' THEN 'coarse' ELSE 'location' END"
+
   static let fixes = """
     received, fleet, vehicle, time, latitude, longitude, altitude, accuracy, speed, epoch, seq, place
     """

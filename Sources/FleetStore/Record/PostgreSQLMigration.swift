@@ -1,11 +1,20 @@
 /// How a recording of an older version becomes one of today's.
 ///
-/// Versions 1 and 2 were partitioned by a column `day`, which no query by time could use, or were hypertables. The old
+/// From version 3 only views change, which tell since what radios said from fixes. Versions 1 and 2 were partitioned by a column `day`, which no query by time could use, or were hypertables. The old
 /// tables are put aside, their rows copied into new ones, and they go when that is done: one transaction, so that an
 /// interruption or a full disk leaves everything as it was. It wants as much room again as the tables have.
 enum PostgreSQLMigration {
   /// A day of this many rows gets a partition of its own however long ago it was.
   private static let manyRows = 1000
+
+  /// The last version with other tables.
+  static let otherTables = 2
+
+  /// From version 3.
+  static let renewViews = """
+    \(PostgreSQLViews.positions)
+    UPDATE odograph.schema_version SET version = \(PostgreSQLSchema.version);
+    """
 
   /// Before the new tables are made. Views of others that stand on the old tables stop it, with their names.
   static let putAside = """

@@ -123,16 +123,19 @@ final class PostgreSQLStore: MessageStore {
   private func prepare() throws(PostgreSQLError) {
     // Several recorders may start at once.
     try connection?.run("SELECT pg_advisory_lock(\(PostgreSQLSchema.lock))")
+    var isRenewed = false
     if try answer("SELECT to_regclass('odograph.schema_version') IS NOT NULL") == "t" {
       let version = try answer("SELECT version FROM odograph.schema_version").flatMap(Int.init)
       guard let version, (1...PostgreSQLSchema.version).contains(version) else {
         throw PostgreSQLError(state: "odograph", message: RecordingAddress.newerVersion)
       }
-      if version < PostgreSQLSchema.version { try migrate() }
+      if version <= PostgreSQLMigration.otherTables { try migrate() }
+      isRenewed = (PostgreSQLMigration.otherTables + 1..<PostgreSQLSchema.version).contains(version)
+      if isRenewed { try connection?.run("BEGIN; \(PostgreSQLMigration.renewViews) COMMIT") }
     } else {
       try connection?.run("BEGIN; CREATE SCHEMA IF NOT EXISTS odograph; \(PostgreSQLSchema.creation) COMMIT;")
     }
-    try preparePostGIS()
+    try preparePostGIS(anew: isRenewed)
     try connection?.run("SELECT pg_advisory_unlock(\(PostgreSQLSchema.lock))")
   }
 
@@ -153,14 +156,15 @@ final class PostgreSQLStore: MessageStore {
   }
 
   /// Goes by PostGIS where the database has it now, and does without where it has not any more.
-  private func preparePostGIS() throws(PostgreSQLError) {
+  /// - Parameter isRenewed: whether its views are those of a former version.
+  private func preparePostGIS(anew isRenewed: Bool) throws(PostgreSQLError) {
     let schema = try answer(
       """
       SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
         WHERE extname = 'postgis'
       """)
     let isUsed = try answer(PostgreSQLViews.usesPostGIS) == "t"
-    if let schema, !isUsed {
+    if let schema, !isUsed || isRenewed {
       try connection?.run("BEGIN; \(PostgreSQLViews.postGIS(in: schema)) COMMIT")
     } else if schema == nil, isUsed {
       try connection?.run(PostgreSQLViews.nearWithoutPostGIS)

@@ -3,11 +3,7 @@
 enum PostgreSQLViews {
   /// Without PostGIS.
   static let creation = """
-    CREATE VIEW odograph.positions AS
-      SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, course, 'location' AS source, altitude
-        FROM odograph.messages WHERE kind = 'location' AND latitude IS NOT NULL
-      UNION ALL
-      SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, NULL, 'track', altitude FROM odograph.fixes;
+    \(positions)
     CREATE FUNCTION odograph.distance(double precision, double precision, double precision, double precision)
       RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
       SELECT 12742017.6 * asin(sqrt(least(1, sind(($3 - $1) / 2) ^ 2 + cosd($1) * cosd($3) * sind(($4 - $2) / 2) ^ 2)))
@@ -20,6 +16,18 @@ enum PostgreSQLViews {
       SELECT received, time, topic, fleet, vehicle, kind, event, retain, odograph.jsonb(payload) AS body
         FROM odograph.messages;
     \(nearWithoutPostGIS)
+    """
+
+  static let positions = """
+    CREATE OR REPLACE VIEW odograph.positions AS
+      SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, course,
+          \(RecordingColumns.locationSource) AS source, altitude
+        FROM odograph.messages WHERE kind = 'location' AND latitude IS NOT NULL
+      UNION ALL
+      SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, NULL, 'track', altitude FROM odograph.fixes;
+    COMMENT ON COLUMN odograph.messages.event IS 'what happened, or the state; coarse of a location by radios';
+    COMMENT ON VIEW odograph.positions IS
+      'source: location, said at the time; track, said afterwards; coarse, said at the time by radios, and no fix';
     """
 
   /// Reads the band of latitude out of the days that are asked for.
@@ -45,8 +53,9 @@ enum PostgreSQLViews {
         WHERE kind = 'location' AND latitude IS NOT NULL;
       CREATE INDEX IF NOT EXISTS fixes_geometry ON odograph.fixes USING gist ((\(point)));
       CREATE OR REPLACE VIEW odograph.points AS
-        SELECT fleet, vehicle, time, \(point)::\(schema).geography AS point, accuracy, 'location' AS source,
-            \(point) AS geometry, latitude, longitude, altitude, speed, course
+        SELECT fleet, vehicle, time, \(point)::\(schema).geography AS point, accuracy,
+            \(RecordingColumns.locationSource) AS source, \(point) AS geometry, latitude, longitude, altitude,
+            speed, course
           FROM odograph.messages WHERE kind = 'location' AND latitude IS NOT NULL
         UNION ALL
         SELECT fleet, vehicle, time, \(point)::\(schema).geography, accuracy, 'track',

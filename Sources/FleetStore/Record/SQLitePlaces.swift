@@ -66,11 +66,7 @@ enum SQLitePlaces {
     ALTER TABLE fixes ADD COLUMN altitude REAL;    -- metres
     ALTER TABLE fixes ADD COLUMN speed REAL;       -- m/s
     DROP VIEW positions;
-    CREATE VIEW positions AS
-      SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, course, 'location' AS source, altitude
-        FROM messages WHERE kind = 'location' AND latitude IS NOT NULL
-      UNION ALL
-      SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, NULL, 'track', altitude FROM fixes;
+    \(positions(source: "'location'"))
     -- The newest position of each vehicle, by its own clock.
     CREATE TABLE latest (
       fleet TEXT NOT NULL, vehicle TEXT NOT NULL,
@@ -101,10 +97,33 @@ enum SQLitePlaces {
       SELECT cell, cell / \(stride) / \(cells) - 90, (cell / \(stride) + 1) / \(cells) - 90,
           cell % \(stride) / \(cells) - 180, (cell % \(stride) + 1) / \(cells) - 180
         FROM (SELECT DISTINCT cell FROM visits);
+    \(positionsByPlace(source: "'location'"))
+    """
+
+  /// The step to version 4: what radios said is told from fixes.
+  static let sources = """
+    DROP VIEW positions;
+    DROP VIEW positions_by_place;
+    \(positions(source: RecordingColumns.locationSource))
+    \(positionsByPlace(source: RecordingColumns.locationSource))
+    """
+
+  private static func positions(source: String) -> String {
+    """
+    CREATE VIEW positions AS
+      SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, course, \(source) AS source, altitude
+        FROM messages WHERE kind = 'location' AND latitude IS NOT NULL
+      UNION ALL
+      SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, NULL, 'track', altitude FROM fixes;
+    """
+  }
+
+  private static func positionsByPlace(source: String) -> String {
+    """
     -- To be asked with bounds for south, north, west, east, since and until; then for the position itself.
     CREATE VIEW positions_by_place AS
       SELECT positions.fleet, positions.vehicle, positions.time, latitude, longitude, accuracy, speed, course,
-          'location' AS source, altitude, south, north, west, east, slot AS since, slot AS until
+          \(source) AS source, altitude, south, north, west, east, slot AS since, slot AS until
         FROM places CROSS JOIN visits ON visits.cell = places.id
           CROSS JOIN messages AS positions ON \(joined) AND kind = 'location' AND latitude IS NOT NULL
       UNION ALL
@@ -113,6 +132,7 @@ enum SQLitePlaces {
         FROM places CROSS JOIN visits ON visits.cell = places.id
           CROSS JOIN fixes AS positions ON \(joined);
     """
+  }
 
   private static let joined = """
     positions.vehicle = visits.vehicle AND positions.fleet = visits.fleet

@@ -8,7 +8,7 @@ enum SQLiteSchema {
   static let applicationID: Int64 = 0x6F64_6F67
 
   /// What leads from each version to the next.
-  static let steps = [messages, identityWithTime, SQLitePlaces.step]
+  static let steps = [messages, identityWithTime, SQLitePlaces.step, SQLitePlaces.sources]
 
   static func isRecording(_ database: borrowing Database) throws(SQLiteError) -> Bool {
     try database.integer("PRAGMA application_id") == applicationID

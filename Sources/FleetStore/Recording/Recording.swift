@@ -11,6 +11,8 @@ struct RecordedPosition: Hashable, Sendable {
     case location
     /// Said afterwards, as one of many.
     case track
+    /// Said at the time, by radios in reach: no fix, and often hundreds of metres off.
+    case coarse
   }
 
   var vehicle: VehicleKey

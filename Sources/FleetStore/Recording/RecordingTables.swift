@@ -115,7 +115,8 @@ extension RecordingTables {
     // Before version 3 tracks were kept without.
     let (altitude, speed) = version >= 3 ? ("altitude", "speed") : ("NULL", "NULL")
     return """
-      SELECT fleet, vehicle, \(time), latitude, longitude, altitude, accuracy, speed, course, 0, \(day)
+      SELECT fleet, vehicle, \(time), latitude, longitude, altitude, accuracy, speed, course,
+          CASE WHEN event = 'coarse' THEN 2 ELSE 0 END, \(day)
         FROM \(dialect.schema)messages WHERE \(Self.isPosition) AND \(condition)
       UNION ALL
       SELECT fleet, vehicle, \(time), latitude, longitude, \(altitude), accuracy, \(speed), NULL, 1, \(day)
@@ -144,7 +145,7 @@ extension RecordedPosition {
       vehicle: VehicleKey(fleet: fleet, vehicle: vehicle), time: UTCTime(milliseconds: time),
       coordinate: Coordinate(latitude: latitude, longitude: longitude), altitude: row.double(5),
       accuracy: row.double(6), speed: row.double(7), course: row.double(8),
-      source: row.integer(9) == 0 ? .location : .track)
+      source: row.integer(9) == 0 ? .location : row.integer(9) == 1 ? .track : .coarse)
   }
 }
 

@@ -1,5 +1,6 @@
 public import JSON
 internal import Positioning
+internal import Sensors
 internal import Spatial
 
 /// Says in the OwnTracks format what a vehicle's messages say, as far as it has words for it.
@@ -163,6 +164,7 @@ extension OwnTracksLocation {
     verticalAccuracy = location.verticalAccuracy?.rounded(toPlaces: 2)
     speed = location.speed?.rounded(toPlaces: 3)
     course = location.course?.rounded(toPlaces: 2)
+    isCoarse = location.positionSource == .coarse
   }
 }
 

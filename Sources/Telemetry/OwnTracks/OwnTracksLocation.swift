@@ -1,5 +1,6 @@
 public import JSON
 internal import Positioning
+internal import Sensors
 public import Spatial
 
 /// `_type` location of the OwnTracks format: one point.
@@ -48,6 +49,9 @@ public struct OwnTracksLocation: Hashable, Sendable {
   /// When the message was made, where that is later than the point.
   public var createdAt: UTCTime?
 
+  /// Whether it is by radios in reach, and no fix. The format has no word for it: a member of our own, which its readers pass over.
+  public var isCoarse = false
+
   private var regionNames: [String] = []
   private var regionIdentifiers: [String] = []
 
@@ -80,6 +84,7 @@ public struct OwnTracksLocation: Hashable, Sendable {
         json.field("inrids", texts: regionIdentifiers)
       }
       if let createdAt { json.field("created_at", createdAt.wholeSeconds) }
+      if isCoarse { json.field("positionSource", PositionSource.coarse.rawValue) }
     }
   }
 }
@@ -109,6 +114,7 @@ extension OwnTracksLocation {
       (name, index < identifiers.count ? identifiers[index] : name)
     }
     createdAt = try? json.ownTracksTime("created_at")
+    isCoarse = json["positionSource"]?.string == PositionSource.coarse.rawValue
   }
 
   /// The location in the native vocabulary. It has no number: the format knows none.
@@ -120,6 +126,7 @@ extension OwnTracksLocation {
     location.verticalAccuracy = verticalAccuracy
     location.speed = speed
     location.course = course
+    if isCoarse { location.positionSource = .coarse }
     return LocationMessage(identity: nil, time: time, location: location)
   }
 }

@@ -184,6 +184,18 @@ import Testing
     #expect(view.helpPage == nil)
   }
 
+  /// What radios said has the mark of what is not certain, and its name in JSON.
+  @Test func aCoarsePositionIsNotShownAsAFix() throws {
+    var roster = Roster()
+    let text = locationJSON(48.5, at: 1, epoch: "e", seq: 1).dropLast()
+    roster.receive("location", text + #","positionSource":"coarse","horizontalAccuracy":420}"#, at: 1)
+    let record = try #require(roster[VehicleKey(fleet: "demo", vehicle: "van")])
+    let json = try JSONValue(parsing: record.json(at: moment(2)))
+    #expect(json["positionSource"]?.string == "coarse" && json["horizontalAccuracy"]?.double == 420)
+    let row = VehicleRow(record: record, now: moment(2))
+    #expect(row.text(.position, width: 30).plain.hasPrefix("~48.5"))
+  }
+
   @Test func jsonTellsWhatTheColumnsTell() throws {
     let record = try #require(fleet()[VehicleKey(fleet: "demo", vehicle: "van-10")])
     let json = try JSONValue(parsing: record.json(at: moment(10)))

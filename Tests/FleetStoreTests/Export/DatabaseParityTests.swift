@@ -26,6 +26,12 @@ import Testing
       ),
       (van + "track", track.payload, false),
       (
+        van + "location",
+        Array(
+          (locationJSON(48.75, at: 4, epoch: "e", seq: 2).dropLast() + #","positionSource":"coarse"}"#).utf8),
+        false
+      ),
+      (
         "odograph/v1/demo/car/location", Array(locationJSON(-33.25, at: 2.001, epoch: "f", seq: 1).utf8),
         false
       ),
@@ -94,6 +100,10 @@ import Testing
       }
       #expect(said[0] == said[1] && said[0].count == extents[0].count)
     }
+    #expect(
+      try positions(recordings[1], .init()).filter { $0.source == .coarse }.map(\.coordinate.latitude) == [
+        48.75
+      ])
     #expect(try messages(recordings[0], .init()).contains { $0.payload == [0xFF, 0, 0x80] })
   }
 }

@@ -83,6 +83,20 @@ import Testing
     #expect(count(kml, "gx:Track") == 3)
   }
 
+  /// No line leads through what is no fix, and each form that has words says that it is none.
+  @Test func aCoarsePositionStandsAlone() throws {
+    var coarse = position(2, latitude: 48.2)
+    coarse.source = .coarse
+    let positions = [position(0), position(1), coarse, position(3), position(4)]
+    for (format, name) in [(ExportFormat.gpx, "trkseg"), (.kml, "gx:Track")] {
+      #expect(try elements(of: text(format, positions)).filter { $0 == name }.count == 3, "\(format)")
+    }
+    #expect(text(.gpx, positions).contains("<odograph:source>coarse</odograph:source>"))
+    for format in [ExportFormat.csv, .jsonl, .geojson] {
+      #expect(text(format, positions).split(separator: "\n").filter { $0.contains("coarse") }.count == 1)
+    }
+  }
+
   /// A long drive is cut into tracks that share their ends, so that what is held back is bounded.
   @Test func aLongDriveIsCutInKML() throws {
     let positions = (0..<9000).map { position(Double($0), full: false) }

@@ -6,7 +6,7 @@ import Testing
 
 /// Databases of earlier versions lose nothing.
 @Suite struct PostgreSQLMigrationTests {
-  @Test(.needs(.postgreSQL)) func versionTwoBecomesVersionThree() throws {
+  @Test(.needs(.postgreSQL)) func versionTwoBecomesTodays() throws {
     let server = try PostgreSQLFixture()
     _ = try server.query(FormerPostgreSQL.versionTwo() + FormerPostgreSQL.rows)
     _ = try server.query(
@@ -30,7 +30,7 @@ import Testing
     try store.open()
     #expect(said.count == 1 && said.allSatisfy { $0.contains("made by an older odograph") })
     #expect(try server.query("SELECT \(columns) FROM odograph.messages ORDER BY seq") == before)
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["3"]])
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["4"]])
     #expect(try server.query("SELECT count(*) FROM odograph.messages_20261121") == [["3"]])
     #expect(try server.query("SELECT count(*) FROM odograph.fixes_20261121") == [["2"]])
     #expect(
@@ -71,8 +71,37 @@ import Testing
       UPDATE odograph.schema_version SET version = 1
       """)
     try PostgreSQLStore(address: server.url).open()
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["3"]])
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["4"]])
     #expect(try server.query("SELECT count(*) FROM odograph.messages") == [["6"]])
+  }
+
+  /// From version 3 only the views are made anew, with PostGIS and without, and nothing is copied.
+  @Test(.needs(.postgreSQL)) func versionThreeGetsItsViews() throws {
+    let server = try PostgreSQLFixture()
+    try PostgreSQLStore(address: server.url).open()
+    _ = try server.query(
+      """
+      CREATE OR REPLACE VIEW odograph.positions AS
+        SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, course, 'location' AS source, altitude
+          FROM odograph.messages WHERE kind = 'location' AND latitude IS NOT NULL
+        UNION ALL
+        SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, NULL, 'track', altitude FROM odograph.fixes;
+      CREATE VIEW mine AS SELECT source FROM odograph.positions;
+      UPDATE odograph.schema_version SET version = 3
+      """)
+    var said: [String] = []
+    let store = PostgreSQLStore(address: server.url) { said.append($0) }
+    try store.open()
+    #expect(said.isEmpty)
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["4"]])
+    let rows = [RecordedRows.location(1, at: 10), RecordedRows.coarse(2, at: 20, latitude: 48.5)]
+    _ = try store.store(RecordedRows.of(rows))
+    #expect(try server.query("SELECT source FROM mine ORDER BY 1") == [["coarse"], ["location"]])
+    #expect(try server.query("SELECT latitude, source FROM odograph.latest") == [["48.5", "coarse"]])
+    #expect(
+      try server.query(
+        "SELECT source FROM odograph.near(48.5, 11.5, 500, '2026-11-21 00:00Z', '2026-11-22 00:00Z')")
+        == [["coarse"]])
   }
 
   /// `--quiet` silences that sentence, too.
@@ -82,7 +111,7 @@ import Testing
     let prepare = try ChildProcess(
       BuiltProduct.path("odograph"), ["record", server.url, "--prepare"] + (isQuiet ? ["--quiet"] : []))
     #expect(prepare.waitForExit() == 0)
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["3"]])
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["4"]])
     #expect(prepare.output.contains("made by an older odograph") == !isQuiet, "\(prepare.output)")
     #expect(!isQuiet || !prepare.output.contains("up to date"), "\(prepare.output)")
   }

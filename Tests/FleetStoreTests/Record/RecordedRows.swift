@@ -26,6 +26,12 @@ enum RecordedRows {
     location("van", seq, at: seconds, latitude: latitude, longitude: longitude)
   }
 
+  /// A location of the van by radios.
+  static func coarse(_ seq: Int, at seconds: Double, latitude: Double) -> (String, String) {
+    let fix = location(seq, at: seconds, latitude: latitude)
+    return (fix.0, fix.1.dropLast() + #","positionSource":"coarse"}"#)
+  }
+
   /// A track of the van.
   static func track(_ seq: Int, at seconds: Double, latitudes: [Double]) -> (String, String) {
     track("van", seq, at: seconds, latitudes: latitudes)

@@ -32,6 +32,26 @@ import Testing
         == [["520.5", "13.37"], ["520.5", "13.37"]])
   }
 
+  /// What radios said is in every view, and told from fixes in each; what was recorded before, too.
+  @Test func aCoarsePositionIsNoFix() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("fleet.sqlite")
+    let former = try Database(path: path, access: .create)
+    for step in SQLiteSchema.steps.prefix(3) { try former.execute(step) }
+    try former.execute("PRAGMA application_id = \(SQLiteSchema.applicationID); PRAGMA user_version = 3;")
+    let store = SQLiteStore(path: path)
+    try store.open()
+    let reader = try SQLiteReader(path)
+    _ = try store.store(Rows.of([Rows.location(1, at: 10), Rows.coarse(2, at: 20, latitude: 48.5)]))
+    let said = [["48.0", "location"], ["48.5", "coarse"]]
+    #expect(try reader.rows("SELECT latitude, source FROM positions ORDER BY time") == said)
+    #expect(
+      try reader.rows(
+        "SELECT latitude, source FROM positions_by_place WHERE north >= 48 AND south <= 49 ORDER BY time")
+        == said)
+    #expect(try reader.rows("SELECT latitude, source FROM latest") == [["48.5", "coarse"]])
+  }
+
   /// A drive costs an entry for each cell and ten minutes, not for each position; what comes again costs none.
   @Test func aDriveMakesFewPlaces() throws {
     let directory = try TemporaryDirectory()
