@@ -85,6 +85,9 @@ package struct FeedSources: Sendable {
     for kind in SensorKind.allCases { awake.setDemand(changed[kind] ?? .off, for: kind) }
   }
 
+  /// Tells receivers where they are about; what is recorded needs no help.
+  package func assist(_ aid: PositionAid) { for source in sources { source.assist(aid) } }
+
   /// Every kind of every source, because a source may find hardware later that it does not know of yet.
   private mutating func demand(_ demands: [SensorKind: SensorDemand]) {
     for kind in SensorKind.allCases {

@@ -38,7 +38,10 @@ extension SensorFeed {
 
   private static func sources(_ hardware: SensorInput.Hardware) throws -> [any SensorSource] {
     var sources: [any SensorSource] = []
-    if let gpsd = hardware.gpsd { sources.append(try GPSDSource(gpsd, device: hardware.receiver)) }
+    if let gpsd = hardware.gpsd {
+      sources.append(
+        try GPSDSource(gpsd, device: hardware.receiver, assists: hardware.assistsReceiver))
+    }
     for context in hardware.iio { sources.append(try IIOSource(context)) }
     if let can = hardware.can { sources.append(try refusal { try CANSource(can) }) }
     for radio in hardware.radios { sources.append(try RadioSource(radio)) }

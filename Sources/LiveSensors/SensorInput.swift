@@ -19,6 +19,8 @@ public enum SensorInput: Sendable, Hashable {
     public var gpsd: GPSDAddress?
     /// The path of the only receiver to hear, as gpsd knows it; nil for all.
     public var receiver: String?
+    /// Whether u-blox receivers are told where they are about.
+    public var assistsReceiver: Bool
     /// One for each libiio context; none when there are no motion sensors.
     public var iio: [IIOConfiguration]
     /// The vehicle's own bus; nil reads none.
@@ -28,8 +30,10 @@ public enum SensorInput: Sendable, Hashable {
 
     public init(
       gpsd: GPSDAddress? = GPSDAddress(), receiver: String? = nil,
-      iio: [IIOConfiguration] = [IIOConfiguration()], can: CANBus? = nil, radios: [Radio] = []
+      iio: [IIOConfiguration] = [IIOConfiguration()], can: CANBus? = nil, radios: [Radio] = [],
+      assistsReceiver: Bool = false
     ) {
+      self.assistsReceiver = assistsReceiver
       self.gpsd = gpsd
       self.receiver = receiver
       self.iio = iio

@@ -379,6 +379,13 @@ package struct AgentPipeline: Sendable {
   /// Scans beside good fixes since the last call, for who learns from them where transmitters stand.
   package mutating func drainLearnable() -> [LearnableScan] { coarse.drainLearnable() }
 
+  /// Where a receiver is about that has nothing as good itself, where that was found since the last call; nil else.
+  package mutating func drainAid() -> PositionAid? {
+    guard var aid = coarse.drainAid() else { return nil }
+    aid.time = timeBase.trustedTime(at: aid.timestamp)
+    return aid
+  }
+
   private mutating func process(_ scan: RadioScan, into send: (VehicleMessage) -> Void) {
     let (privacy, isReduced) = (
       configuration.privacy, configuration.location.desiredAccuracy == .reduced

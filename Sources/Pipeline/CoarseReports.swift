@@ -39,6 +39,7 @@ struct CoarseReports: Sendable {
   /// When cells last did not do.
   private var cellsFailed: Timestamp?
   private var learnable: [LearnableScan] = []
+  private var aid: PositionAid?
   private var learned: (at: Timestamp, place: Coordinate)?
   private var contradictions = 0
   private var contradictedAt: Timestamp?
@@ -88,6 +89,12 @@ struct CoarseReports: Sendable {
     return learnable
   }
 
+  /// Where a receiver is about that has nothing as good itself, since the last call; without a civil time.
+  mutating func drainAid() -> PositionAid? {
+    defer { aid = nil }
+    return aid
+  }
+
   // MARK: What goes in
 
   /// What is known beside a scan.
@@ -129,6 +136,14 @@ struct CoarseReports: Sendable {
     guard let found else { return nil }
     let smooth = tracker.process(found, isAtRest: isStill(known, since: position?.timestamp))
     position = smooth
+    // A receiver that was somewhere near at its last fix knows that itself.
+    let isNew =
+      known.fix.map { bound(of: $0, known, at: smooth.timestamp) > smooth.horizontalAccuracy } ?? true
+    if isNew {
+      aid = PositionAid(
+        timestamp: smooth.timestamp, coordinate: smooth.coordinate,
+        horizontalAccuracy: smooth.horizontalAccuracy)
+    }
     return told(smooth, known)
   }
 

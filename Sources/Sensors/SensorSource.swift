@@ -22,8 +22,16 @@ public protocol SensorSource: AnyObject, Sendable {
   /// Sets what is needed of one kind. May be called from any thread, before or after `start`.
   func setDemand(_ demand: SensorDemand, for kind: SensorKind)
 
+  /// Tells a receiver where it is about. May be called from any thread, before or after `start`; whoever has no receiver that takes
+  /// it does nothing.
+  func assist(_ aid: PositionAid)
+
   /// Powers the hardware down, ends the threads and returns when they have ended. No event follows.
   func stop()
+}
+
+extension SensorSource {
+  public func assist(_ aid: PositionAid) {}
 }
 
 /// Recorded or computed sensor data: it is pulled, in order of time, and so runs at life speed or as fast as

@@ -44,6 +44,14 @@ struct GPSDSession: ~Copyable {
     try socket.send("?DEVICES;\n")
   }
 
+  /// Passes bytes on to a receiver as they are. gpsd does that for every client unless it was started with `-b`; its manual does not
+  /// name it (gpsd 3.22, gpsd.c, `handle_request`).
+  func pass(_ bytes: [UInt8], to path: String) throws(GPSDError) {
+    let digits = Array("0123456789abcdef")
+    let text = String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+    try socket.send("?DEVICE={\"path\":\"\(Self.escaped(path))\",\"hexdata\":\"\(text)\"};\n")
+  }
+
   /// The next report; lines that are none are passed over.
   /// - Throws: `connectionLost`, or `protocolViolation` for a line without end.
   mutating func nextReport(deadline: Int64?, wake: EventDescriptor) throws(GPSDError) -> Outcome {

@@ -20,15 +20,26 @@ public final class GPSDSource: SensorSource {
   private let address: GPSDAddress
   private let device: String?
   private let thread: ServiceThread
-  private let demand = Locked(SensorDemand.off)
+  private let assists: Bool
+  private let orders = Locked(Orders())
+
+  /// What others want of the thread.
+  fileprivate struct Orders {
+    var demand = SensorDemand.off
+    /// Until the thread has taken it.
+    var aid: PositionAid?
+  }
 
   /// - Parameters:
   ///   - address: where gpsd listens.
   ///   - device: the path of the only receiver to hear, as gpsd knows it ("/dev/ttyACM0"); nil for all.
+  ///   - assists: whether `assist` tells u-blox receivers that have no fix where they are about. gpsd passes that on unless it was
+  ///     started with `-b`, and does not say whether it did.
   /// - Throws: `SystemError` when the process has no file descriptor left.
-  public init(_ address: GPSDAddress = GPSDAddress(), device: String? = nil) throws {
+  public init(_ address: GPSDAddress = GPSDAddress(), device: String? = nil, assists: Bool = false) throws {
     self.address = address
     self.device = device
+    self.assists = assists
     name = address.description + (device.map { " (\($0))" } ?? "")
     thread = try ServiceThread()
   }
@@ -40,7 +51,13 @@ public final class GPSDSource: SensorSource {
 
   public func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
     guard kind == .positioning else { return }
-    self.demand.withLock { $0 = demand }
+    orders.withLock { $0.demand = demand }
+    thread.wake.signal()
+  }
+
+  public func assist(_ aid: PositionAid) {
+    guard assists else { return }
+    orders.withLock { $0.aid = aid }
     thread.wake.signal()
   }
 
@@ -51,7 +68,12 @@ public final class GPSDSource: SensorSource {
       name: name, address: address, device: device, wake: thread.wake, heartbeat: heartbeat, sink: sink)
     while !thread.isStopping {
       heartbeat.beat()
-      worker.work(demand: demand.withLock { $0 })
+      let orders = orders.withLock { orders in
+        defer { orders.aid = nil }
+        return orders
+      }
+      if let aid = orders.aid { worker.assist(aid) }
+      worker.work(demand: orders.demand)
     }
   }
 }
@@ -75,6 +97,7 @@ struct GPSDWorker: ~Copyable {
   private var assembler = GPSDFixAssembler()
   private var thinning = DemandGate()
   private var gathering = ReportGathering()
+  private var assistance: ReceiverAssistance
   /// Fixes that waited, until all that did were read.
   private var gathered: [PositionFix] = []
 
@@ -89,6 +112,7 @@ struct GPSDWorker: ~Copyable {
     self.heartbeat = heartbeat
     self.sink = sink
     watch = GPSDWatch(source: address.description, device: device)
+    assistance = ReceiverAssistance(device: device)
   }
 
   /// Brings the watch in line with the demand, then waits for reports until the demand may have changed.
@@ -110,6 +134,22 @@ struct GPSDWorker: ~Copyable {
       case .timedOut: handle(.tick)
       case .report(let report): process(report)
       }
+    }
+  }
+
+  /// Tells receivers without a fix where they are about.
+  mutating func assist(_ aid: PositionAid) {
+    assistance.update(aid)
+    assistReceivers()
+  }
+
+  private mutating func assistReceivers() {
+    guard watch.isWatching else { return }
+    do {
+      for request in assistance.requests(at: now) { try session?.pass(request.bytes, to: request.path) }
+    } catch {
+      close()
+      handle(.disconnected(reason: "\(error)"))
     }
   }
 
@@ -183,19 +223,29 @@ struct GPSDWorker: ~Copyable {
     handOver()
     session = nil
     assembler = GPSDFixAssembler()
+    assistance.reset()
   }
 
   private mutating func process(_ report: GPSDReport) {
     switch report {
     case .sky(let sky): assembler.update(sky, at: now)
-    case .device(let device) where !device.isActive: handle(.deviceClosed(path: device.path))
+    case .device(let device):
+      observe(device)
+      if !device.isActive { handle(.deviceClosed(path: device.path)) }
+    case .devices(let devices): for device in devices { observe(device) }
     case .fix(let report):
+      assistance.observe(report)
       let fix = assembler.fix(report, at: gathering.arrival(of: report.time, takenAt: now))
       handle(.reported(device: report.device))
       if thinning.admits(fix.timestamp) { gathered.append(fix) }
       if !gathering.takesOnlyWhatIsThere { handOver() }
     default: return
     }
+  }
+
+  private mutating func observe(_ device: GPSDDevice) {
+    assistance.observe(device)
+    assistReceivers()
   }
 
   private var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }

@@ -97,6 +97,26 @@ import Testing
     #expect(pipeline.demands[.wifi] == .off)
   }
 
+  /// The receiver is told what it does not know itself: at a start without sky, and far from its last fix.
+  @Test func aReceiverIsToldWhereItIsAbout() throws {
+    var pipeline = try pipeline("location.desired_accuracy=best")
+    let before = pipeline.drainAid()
+    _ = run(&pipeline, [try scan(4, at: 2)])
+    let told = pipeline.drainAid()
+    let aid = try #require(told)
+    let truth = Self.frame.coordinate(at: SIMD2(1000, 0))
+    #expect(aid.coordinate.distance(to: truth) < 30 && aid.timestamp == Timestamp(seconds: 4))
+    #expect(aid.time == Self.start.advanced(bySeconds: 4))
+    let second = pipeline.drainAid()
+    #expect(before == nil && second == nil)
+    // Beside a fresh fix there is nothing to tell; an hour later at another place there is.
+    _ = run(&pipeline, [fix(10, 1000), try scan(11, at: 2)])
+    let beside = pipeline.drainAid()
+    _ = run(&pipeline, [try scan(3600, at: 8)])
+    let later = pipeline.drainAid()
+    #expect(beside == nil && later?.time != nil)
+  }
+
   @Test func withBoundsNothingIsPromisedOfIt() throws {
     var pipeline = try pipeline("location.reporting=bounded")
     var messages: [LocationMessage] = []

@@ -46,6 +46,9 @@ public final class LiveReceiver: Sendable {
     var open: [String: Double] = [:]
     var watches: [(begin: Double, end: Double)] = []
 
+    /// The last bytes that it was sent.
+    var heard: [UInt8] = []
+
     func epoch(at second: Int) -> Epoch { epochs[min(max(0, second - start), epochs.count - 1)] }
   }
 
@@ -99,10 +102,17 @@ public final class LiveReceiver: Sendable {
           let epoch = state.withLock { $0.epoch(at: lastSent) }
           Self.send(language == .nmea ? epoch.nmea(lastSent) : epoch.ubx(lastSent), to: terminal)
         }
+        let bytes = Self.read(from: terminal)
+        if !bytes.isEmpty { state.withLock { $0.heard = ($0.heard + bytes).suffix(Self.mostHeard) } }
         usleep(10_000)
       }
     }
   }
+
+  private static let mostHeard = 65_536
+
+  /// Whether the receiver was sent these bytes in succession.
+  public func hasHeard(_ bytes: [UInt8]) -> Bool { state.withLock { !$0.heard.ranges(of: bytes).isEmpty } }
 
   deinit { stop() }
 
@@ -134,6 +144,12 @@ public final class LiveReceiver: Sendable {
 
   /// Whether somebody has watched, and nobody does now.
   public var isUnwatched: Bool { state.withLock { $0.open.isEmpty && !$0.watches.isEmpty } }
+
+  private static func read(from terminal: Int32) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = bytes.withUnsafeMutableBytes { Glibc.read(terminal, $0.baseAddress, $0.count) }
+    return Array(bytes.prefix(max(0, count)))
+  }
 
   private static func send(_ bytes: [UInt8], to terminal: Int32) {
     // Nobody has it open: it has no power and says nothing.

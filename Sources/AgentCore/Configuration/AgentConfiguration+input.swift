@@ -31,6 +31,8 @@ extension AgentConfiguration {
     package var address: GPSDAddress
     /// Only reports of this device; nil takes all.
     package var device: String?
+    /// Whether u-blox receivers are told where they are about.
+    package var assists: Bool
   }
 
   /// One per libiio context; none when IIO is off.
@@ -76,6 +78,7 @@ extension AgentConfiguration.GPSD {
     address = GPSDAddress(
       host: try reader.text("gpsd.host"), port: UInt16(clamping: try reader.integer("gpsd.port")))
     device = reader.optionalText("gpsd.device")
+    assists = try reader.flag("gpsd.assist")
   }
 }
 

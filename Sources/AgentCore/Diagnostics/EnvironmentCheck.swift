@@ -170,7 +170,14 @@ package struct EnvironmentCheck {
           Finding(.problem, "gpsd", "\(name) has no \(wanted)", remedy: "set gpsd.device to one of: \(paths)")
         ]
       }
-      return [Finding(.ok, "gpsd", "\(name) with \(probe.devices.map(\.path).joined(separator: ", "))")]
+      let found = Finding(.ok, "gpsd", "\(name) with \(probe.devices.map(\.path).joined(separator: ", "))")
+      guard gpsd.assists, configuration.radio.isEmpty else { return [found] }
+      return [
+        found,
+        Finding(
+          .warning, "gpsd", "no radio finds where the receiver is about: gpsd.assist does nothing",
+          remedy: "name one in radio.wifi, or set radio.modem"),
+      ]
     } catch {
       return [
         Finding(

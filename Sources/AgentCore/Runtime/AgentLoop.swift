@@ -123,6 +123,7 @@ struct AgentLoop: ~Copyable {
       pipeline.planPower(at: feed.now)
     }
     if feed.isLive { feed.setDemands(pipeline.drainDemands()) }
+    if let aid = pipeline.drainAid() { feed.assist(aid) }
     messages += beacons?.process(&pipeline, at: feed.now) ?? []
     delivery.observe(isAtRest: pipeline.isAtRest, at: feed.now)
     remote?.answerPending(&pipeline)

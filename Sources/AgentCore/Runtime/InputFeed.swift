@@ -50,6 +50,9 @@ struct InputFeed {
   mutating func setDemands(_ changed: [SensorKind: SensorDemand]?, full: [SensorKind: SensorDemand]? = nil) {
     sensors.setDemands(changed, full: full)
   }
+
+  /// Tells receivers where they are about.
+  func assist(_ aid: PositionAid) { sensors.assist(aid) }
 }
 
 /// The one queue through which everything reaches the pipeline's thread.

@@ -32,7 +32,8 @@ extension AgentConfiguration {
     case .hardware:
       .hardware(
         SensorInput.Hardware(
-          gpsd: gpsd?.address, receiver: gpsd?.device, iio: iio, can: can?.bus, radios: radio.radios))
+          gpsd: gpsd?.address, receiver: gpsd?.device, iio: iio, can: can?.bus, radios: radio.radios,
+          assistsReceiver: gpsd?.assists ?? false))
     case .replay(let replay):
       .recording(
         SensorInput.Recording(

@@ -31,6 +31,7 @@ extension ConfigurationKey {
     ConfigurationKey("gpsd.host", .text, default: .text("127.0.0.1")),
     ConfigurationKey("gpsd.port", .integer(1...65_535), default: .integer(2947)),
     ConfigurationKey("gpsd.device", .text),
+    ConfigurationKey("gpsd.assist", .flag, default: .flag(false)),
 
     ConfigurationKey("iio.enabled", .flag, default: .flag(true)),
     ConfigurationKey("iio.contexts", .texts, default: .texts(["local:"])),
