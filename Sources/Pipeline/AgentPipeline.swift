@@ -380,6 +380,7 @@ package struct AgentPipeline: Sendable {
   package mutating func drainLearnable() -> [LearnableScan] { coarse.drainLearnable() }
 
   private mutating func process(_ scan: RadioScan, into send: (VehicleMessage) -> Void) {
+    guard scan.isComplete else { return }
     let (privacy, isReduced) = (
       configuration.privacy, configuration.location.desiredAccuracy == .reduced
     )

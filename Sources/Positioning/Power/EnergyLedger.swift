@@ -45,8 +45,8 @@ public struct EnergyLedger: Sendable {
     settle(at: status.timestamp)
   }
 
-  /// Books scans: each is a start, of as many seconds as its source says, or as the figures say where it does not. One that
-  /// cost nothing, because the radio was asked for others' sake, is none.
+  /// Books scans, also those that were broken off: each is a start, of as many seconds as its source says, or as the figures
+  /// say where it does not. One that cost nothing, because the radio was not asked for its sake, is none.
   public mutating func observe(_ block: [RadioScan]) {
     for scan in block {
       for (kind, component) in [(SensorKind.wifi, EnergyComponent.wifi), (.cellular, .cellular)]
