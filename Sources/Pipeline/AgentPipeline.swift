@@ -70,7 +70,9 @@ package struct AgentPipeline: Sendable {
     motion = MotionReports(configuration, calibration: calibration)
     vehicle = VehicleReports(configuration)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
-    power = PowerControl(figures: configuration.energy, mobility: Mobility(configuration.location.activity))
+    power = PowerControl(
+      figures: configuration.energy, hasReceiver: configuration.hasReceiver,
+      mobility: Mobility(configuration.location.activity))
     planPower(at: start)
   }
 

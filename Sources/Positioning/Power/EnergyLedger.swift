@@ -17,10 +17,12 @@ public struct EnergyLedger: Sendable {
   private var meters: [EnergyComponent: OnTimeMeter] = [:]
   private var demanded: Set<SensorKind> = []
   private var missing: [String: Set<SensorKind>] = [:]
-  private var present: Set<SensorKind> = [.positioning]
+  private var present: Set<SensorKind>
 
-  public init(figures: EnergyFigures) {
+  /// - Parameter hasReceiver: no where no source could ever say that there is none.
+  public init(figures: EnergyFigures, hasReceiver: Bool = true) {
     self.figures = figures
+    present = hasReceiver ? [.positioning] : []
     for component in EnergyComponent.allCases
     where ![.processor, .radio, .wifi, .cellular].contains(component) {
       meters[component] = OnTimeMeter(linger: component == .receiver ? 0 : figures.sensorLinger)
