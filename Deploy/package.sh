@@ -72,7 +72,7 @@ fi
 cp Deploy/systemd/odographd.service "$source/debian/odographd.service"
 cp Deploy/udev/60-odograph.rules "$source/debian/odographd.odograph.udev"
 cp Deploy/systemd/back-off Deploy/udev/iio-access "$source/libexec"
-cp Deploy/systemd/radio.conf Deploy/modem/modem.rules "$source"
+cp Deploy/systemd/radio.conf "$source"
 cp -r Deploy/modem "$source"
 cp Config/profile.toml CHANGELOG.md Deploy/THIRD-PARTY.md "$source"
 cp Config/odograph.toml "$source/odograph.toml.reference"

@@ -8,7 +8,7 @@ test_packages=(libjansson-dev openssl faketime gpsd gpsd-tools gpsd-clients pyth
   iproute2 util-linux gpsbabel postgresql-15 postgresql-15-postgis-3 python3-jsonschema python3-gpxpy python3-paho-mqtt python3-prometheus-client python3-yaml)
 packaging_packages=(binutils debhelper dpkg-dev fakeroot)
 # The checks of packages, unit, rules and broker kit.
-packaging_test_packages=(lintian mmdebstrap mosquitto openssl python3-seccomp python3-yaml systemd udev util-linux)
+packaging_test_packages=(lintian mmdebstrap mosquitto nodejs openssl python3-seccomp python3-yaml systemd udev util-linux)
 container_packages=(buildah docker-compose mmdebstrap openssl python3-yaml)
 # One list, which the rig's own errors name too.
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")

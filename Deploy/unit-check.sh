@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
 . Deploy/packages.sh
-install_packages systemd udev util-linux >&2
+install_packages nodejs systemd udev util-linux >&2
 
 limit=1.5
 unit=Deploy/systemd/odographd.service
@@ -53,6 +53,23 @@ exposed() {
 more=$(comm -13 <(exposed root) <(exposed radio) | tr '\n' ' ')
 [ "$more" = "AmbientCapabilities= CapabilityBoundingSet=~CAP_NET_ADMIN PrivateUsers= " ] || fail "radio.conf exposes $more"
 echo "ok  radio.conf gives CAP_NET_ADMIN and nothing else"
+
+# The rules for ModemManager name the agent's user and one action each, and the package puts none where it has an effect.
+for rules in modem:Location cells:Device.Control; do
+  node - "Deploy/modem/${rules%%:*}.rules" "org.freedesktop.ModemManager1.${rules#*:}" <<'END' || fail "${rules%%:*}.rules gives another right"
+const [file, wanted] = process.argv.slice(2);
+const rules = [];
+const polkit = { Result: { YES: "yes" }, addRule: (rule) => rules.push(rule) };
+new Function("polkit", require("fs").readFileSync(file, "utf8"))(polkit);
+const manager = "org.freedesktop.ModemManager1";
+const actions = ["Location", "Device.Control", "Contacts", "Messaging", "Voice", "Firmware", "Control", "Time", "USSD"].map((name) => `${manager}.${name}`);
+const given = ["odographd", "root", "nobody"].flatMap((user) => actions.concat("org.freedesktop.login1.reboot").filter(
+  (id) => rules.some((rule) => rule({ id }, { user }) === "yes")).map((id) => `${user} ${id}`));
+process.exit(given.length === 1 && given[0] === `odographd ${wanted}` ? 0 : 1);
+END
+done
+if grep -E 'polkit-1|dbus-1' Deploy/debian/odographd.*; then fail "the package changes the rules of every machine"; fi
+echo "ok  the rules for ModemManager give one user one action each, and wait to be installed"
 
 # The waits before the first, second ... start, as told to a sleep that does not.
 mkdir "$work/bin"

@@ -70,7 +70,9 @@ package struct AgentPipeline: Sendable {
     motion = MotionReports(configuration, calibration: calibration)
     vehicle = VehicleReports(configuration)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
-    power = PowerControl(figures: configuration.energy, mobility: Mobility(configuration.location.activity))
+    power = PowerControl(
+      figures: configuration.energy, hasReceiver: configuration.hasReceiver,
+      mobility: Mobility(configuration.location.activity))
     planPower(at: start)
   }
 
@@ -387,6 +389,7 @@ package struct AgentPipeline: Sendable {
   }
 
   private mutating func process(_ scan: RadioScan, into send: (VehicleMessage) -> Void) {
+    guard scan.isComplete else { return }
     let (privacy, isReduced) = (
       configuration.privacy, configuration.location.desiredAccuracy == .reduced
     )

@@ -40,6 +40,7 @@ struct CoarseReports: Sendable {
   private var cellsFailed: Timestamp?
   private var learnable: [LearnableScan] = []
   private var aid: PositionAid?
+  private var learning: LearningSchedule
   private var learned: (at: Timestamp, place: Coordinate)?
   private var contradictions = 0
   private var contradictedAt: Timestamp?
@@ -50,9 +51,8 @@ struct CoarseReports: Sendable {
   private static let together = 10.0
   /// Seconds for which access points are asked with the cells, because these did not do.
   private static let cellsPause = 600.0
-  /// Seconds and metres between scans that are asked for to be learned from, and between those that are; m/s of a vehicle that is
-  /// on its way.
-  private static let (learningInterval, learningWay, shortestWay, moving) = (30.0, 50.0, 10.0, 2.0)
+  /// Metres between scans that are asked for to be learned from, and between those that are; m/s of a vehicle that is on its way.
+  private static let (learningWay, shortestWay, moving) = (50.0, 10.0, 2.0)
   /// Seconds between a scan and a fix beside it.
   private static let beside = 2.0
   /// Scans that wait to be learned from.
@@ -68,6 +68,7 @@ struct CoarseReports: Sendable {
     self.map = map
     settings = configuration.coarse
     figures = configuration.energy
+    learning = LearningSchedule(receiverPower: figures.power[.receiver] ?? 0)
     mobility = Mobility(configuration.location.activity)
     tracker = CoarseTracker(mobility: mobility)
   }
@@ -127,9 +128,10 @@ struct CoarseReports: Sendable {
       locator.position(
         of: joined(scan), by: map,
         speed: known.isAtRest == true ? 0 : fresh?.speed ?? CoarseLocator.usualSpeed,
-        day: Int(known.time.nanoseconds / 86_400_000_000_000))
+        day: Self.day(known.time))
     }
     for kind in kinds { newest[kind] = scan }
+    if fresh != nil, !known.needs.takesCoarsePositions { account(for: scan, kinds, known) }
     let disagrees = fresh.map { judge($0, found) } ?? false
     if let fresh, !disagrees, !isContradicted { learn(scan, fresh, known) }
     note(found, kinds, known, at: scan.timestamp)
@@ -164,6 +166,9 @@ struct CoarseReports: Sendable {
     }
     return joined
   }
+
+  /// Days since 1970.
+  private static func day(_ time: UTCTime) -> Int { Int(time.nanoseconds / 86_400_000_000_000) }
 
   private func isStill(_ known: Surroundings, since: Timestamp?) -> Bool {
     guard known.isAtRest == true, let rest = known.restSince, let since else { return false }
@@ -211,6 +216,15 @@ struct CoarseReports: Sendable {
     contradictions = min(Self.doubts, contradictions + 1)
     if isContradicted { contradictedFixes += 1 }
     return true
+  }
+
+  /// What is scanned while positions by radios would not do is scanned to be learned from.
+  private mutating func account(for scan: RadioScan, _ kinds: Set<SensorKind>, _ known: Surroundings) {
+    guard let map else { return }
+    let joules = kinds.reduce(0) { sum, kind in
+      sum + (scan.duration.map { $0 * figures.power(of: kind) } ?? figures.joules(ofScan: kind))
+    }
+    learning.observe(scan, by: map, joules: joules, day: Self.day(known.time))
   }
 
   private mutating func learn(_ scan: RadioScan, _ fix: Location, _ known: Surroundings) {
@@ -274,8 +288,8 @@ struct CoarseReports: Sendable {
     cellsFailed.map { now.seconds(since: $0) < Self.cellsPause } ?? false
   }
 
-  /// Whether a scan beside the newest fix is worth its energy: on the way, where the receiver is on anyway; and where coarse positions
-  /// will do and the map does not give them yet.
+  /// Whether a scan beside the newest fix is worth its energy: on the way, where the receiver is on anyway, as `LearningSchedule` says; and
+  /// where coarse positions will do and the map does not give them yet.
   private func isLearningDue(
     _ needs: PowerNeeds, _ fix: Location?, isAtRest: Bool, at now: Timestamp
   ) -> Bool {
@@ -286,8 +300,9 @@ struct CoarseReports: Sendable {
       needs.takesCoarsePositions
       ? settings.radios.contains(.cellular) && answered?.vain ?? 1 > 0
       : !isAtRest && fix.speed ?? 0 >= Self.moving
+        && learning.isDue(joules: settings.radios.reduce(0) { $0 + figures.joules(ofScan: $1) }, at: now)
     guard isOfUse else { return false }
-    if let last = answered?.at, now.seconds(since: last) < Self.learningInterval { return false }
+    if let last = answered?.at, now.seconds(since: last) < LearningSchedule.shortestPause { return false }
     return learned.map { $0.place.distance(to: fix.coordinate) >= Self.learningWay } ?? true
   }
 }
@@ -295,7 +310,11 @@ struct CoarseReports: Sendable {
 extension EnergyFigures {
   /// Joules; 0 for what is no radio.
   fileprivate func joules(ofScan kind: SensorKind) -> Double {
-    guard let component = EnergyComponent(rawValue: kind.rawValue) else { return 0 }
-    return (power[component] ?? 0) * (scanDuration[component] ?? 0)
+    power(of: kind) * (EnergyComponent(rawValue: kind.rawValue).flatMap { scanDuration[$0] } ?? 0)
+  }
+
+  /// Watts; 0 for what is no radio.
+  fileprivate func power(of kind: SensorKind) -> Double {
+    EnergyComponent(rawValue: kind.rawValue).flatMap { power[$0] } ?? 0
   }
 }

@@ -25,6 +25,8 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var energy: EnergyFigures
   /// Whether the time line is a recording's or a simulation's, whose only civil time is the receiver's.
   package var isVirtual: Bool
+  /// No where nothing is configured that could tell of a receiver.
+  package var hasReceiver = true
 
   package init(
     location: Location, heading: Heading, attitude: Attitude, altitude: Altitude, motion: Motion,

@@ -14,9 +14,9 @@ struct PowerControl: Sendable {
   private var hasNews = true
   private var isChanged = false
 
-  init(figures: EnergyFigures, mobility: Mobility = .vehicle) {
+  init(figures: EnergyFigures, hasReceiver: Bool, mobility: Mobility = .vehicle) {
     planner = PowerPlanner(mobility: mobility)
-    ledger = EnergyLedger(figures: figures)
+    ledger = EnergyLedger(figures: figures, hasReceiver: hasReceiver)
   }
 
   /// When `plan` has something to do, if nothing happens before.

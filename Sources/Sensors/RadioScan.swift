@@ -12,14 +12,18 @@ public struct RadioScan: Hashable, Sendable {
   public var kind: SensorKind?
   /// Seconds for which the radio worked for it: 0 when it was not asked for its sake, nil when that is not known.
   public var duration: Double?
+  /// No for a scan that was broken off because nobody wanted it any more: it tells what it cost, and nothing of what is around.
+  public var isComplete: Bool
 
   public init(
-    timestamp: Timestamp, sightings: [BeaconSighting], kind: SensorKind? = nil, duration: Double? = nil
+    timestamp: Timestamp, sightings: [BeaconSighting], kind: SensorKind? = nil, duration: Double? = nil,
+    isComplete: Bool = true
   ) {
     self.timestamp = timestamp
     self.sightings = sightings
     self.kind = kind
     self.duration = duration
+    self.isComplete = isComplete
   }
 
   /// Whether a kind of sensor has a part in it.

@@ -8,7 +8,7 @@ usage: modemmanager.py SCENE
   forbidden  who asks may not ask where it is either
   searching  a modem that no cell serves
   none       no modem
-The bus is that of DBUS_SYSTEM_BUS_ADDRESS. Prints a line "ready" when it answers.
+The bus is that of DBUS_SYSTEM_BUS_ADDRESS. Prints a line "ready" when it answers, and "GetCellInfo" each time that it is asked.
 """
 
 import sys
@@ -66,6 +66,7 @@ class Modem(dbus.service.Object):
 
     @dbus.service.method(MODEM, out_signature="aa{sv}")
     def GetCellInfo(self):
+        print("GetCellInfo", flush=True)
         if self.scene == "gsm":
             raise Refusal(SERVICE + ".Error.Core.Unsupported", "Cannot get cell info: operation not supported")
         if self.scene == "neighbours":

@@ -64,6 +64,11 @@ import Testing
     }
   }
 
+  /// A map of nothing.
+  private struct Wilderness: BeaconMap {
+    func lookUp(_ beacons: [Beacon]) -> [MappedBeacon] { [] }
+  }
+
   struct Result: CustomStringConvertible {
     var joules: [EnergyComponent: Double] = [:]
     var worstError = 0.0
@@ -85,9 +90,10 @@ import Testing
   /// - Parameters:
   ///   - trips: when they begin, s.
   ///   - hasSky: whether the receiver ever finds a fix.
+  ///   - isKnown: whether the map knows what is heard.
   private func run(
     _ settings: [String], radios: Set<SensorKind>, until end: Double, trips: [Double] = [],
-    hasSky: Bool = true
+    hasSky: Bool = true, isLearning: Bool = false, isKnown: Bool = true
   ) throws -> Result {
     let assignments =
       [
@@ -98,11 +104,12 @@ import Testing
     var configuration = try AgentConfiguration(
       layers: [ConfigurationLayer(assignments: assignments)], file: nil
     ).pipeline
-    configuration.coarse = PipelineConfiguration.Coarse(radios: radios)
+    configuration.coarse = PipelineConfiguration.Coarse(radios: radios, isLearning: isLearning)
     let town = Town()
+    let map: any BeaconMap = isKnown ? town : Wilderness()
     var pipeline = AgentPipeline(
       configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1",
-      beaconMap: radios.isEmpty ? nil : town)
+      beaconMap: radios.isEmpty ? nil : map)
     var result = Result()
     var (place, shown) = (SIMD2(0.0, 0), SIMD2<Double>?.none)
     var (onSince, offSince, search) = (Double?.none, -1e9, 6.0)
@@ -201,6 +208,27 @@ import Testing
     print("week in a garage: today \(today); coarse \(coarse)")
     #expect(coarse.total <= today.total / 3)
     #expect(!coarse.told.isEmpty && today.told.isEmpty)
+  }
+
+  /// What learning costs in two hours on the way at the accuracy of the defaults: at most the share and the reserve of
+  /// `LearningSchedule`, and where the map knows all, a scan each eight minutes. A scan each half minute took 278 J.
+  @Test func learningTakesLittleOfTheDay() throws {
+    let settings = ["location.desired_accuracy=best"]
+    func learning(isKnown: Bool) throws -> Result {
+      try run(
+        settings, radios: [.wifi], until: 7200, trips: [0, 3600], isLearning: true, isKnown: isKnown)
+    }
+    let (unknown, known) = (try learning(isKnown: false), try learning(isKnown: true))
+    let car = try AgentConfiguration(layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil)
+    let day = try SimulatedDay.use(car, drivingHours: 2).joules.values.reduce(0, +)
+    print(
+      "learning on two hours of the way: unknown country \(unknown); known \(known); a car's day \(Int(day)) J"
+    )
+    let (most, least) = (try #require(unknown.joules[.wifi]), try #require(known.joules[.wifi]))
+    let receiver = try #require(unknown.joules[.receiver])
+    #expect(most <= LearningSchedule.share * receiver + LearningSchedule.reserve + 1.2)
+    #expect(most > 60 && most <= 0.02 * day)
+    #expect((15.0...28).contains(least) && least <= 0.005 * day)
   }
 
   /// What costs more than the fix that it spares is not asked for.

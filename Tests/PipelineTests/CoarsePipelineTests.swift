@@ -117,6 +117,19 @@ import Testing
     #expect(beside == nil && later?.time != nil)
   }
 
+  /// A scan that was broken off is no answer, and is booked.
+  @Test func aBrokenOffScanAnswersNothing() throws {
+    var pipeline = try pipeline("location.desired_accuracy=kilometer")
+    let broken = RadioScan(
+      timestamp: Timestamp(seconds: 2), sightings: [], kind: .wifi, duration: 1.5, isComplete: false)
+    _ = run(&pipeline, [.radio([broken])])
+    #expect(pipeline.demands[.wifi]?.isOn == true)
+    let account = pipeline.energy(at: Timestamp(seconds: 3))[.wifi]
+    #expect(account?.starts == 1 && account?.seconds == 1.5)
+    _ = run(&pipeline, [try scan(4, at: 2)])
+    #expect(pipeline.demands[.wifi] == .off)
+  }
+
   @Test func withBoundsNothingIsPromisedOfIt() throws {
     var pipeline = try pipeline("location.reporting=bounded")
     var messages: [LocationMessage] = []

@@ -25,6 +25,10 @@ import SensorsRadio
     switch event {
     case .radio(let scans):
       for scan in scans {
+        guard scan.isComplete else {
+          print("broken off after \(scan.duration.map { "\($0)" } ?? "-") s")
+          continue
+        }
         print("scan of \(scan.sightings.count) in \(scan.duration.map { "\($0)" } ?? "-") s")
         for sighting in scan.sightings {
           let identity =

@@ -96,6 +96,24 @@ import Testing
     #expect(outcomes.withLock { $0.allSatisfy { $0 == .abandoned } } && recorder.events.isEmpty)
   }
 
+  /// What it cost is told, and nothing else: it says nothing of the radio.
+  @Test func whatABrokenOffScanCostIsHandedOver() throws {
+    let source = try RadioSource(name: "wifi:wlan0", kind: .wifi) { _ throws(RadioError) in
+      ScanResult(
+        scan: RadioScan(
+          timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: [], kind: .wifi, duration: 1.5,
+          isComplete: false))
+    }
+    defer { source.stop() }
+    let recorder = EventRecorder()
+    try source.start { recorder.receive($0) }
+    source.setDemand(.rate(hertz: 0.01, latency: .zero), for: .wifi)
+    #expect(waitUntil { scans(recorder) == 1 })
+    #expect(recorder.statuses.isEmpty)
+    guard case .radio(let scans)? = recorder.events.first else { return }
+    #expect(scans.map(\.isComplete) == [false] && scans.map(\.duration) == [1.5])
+  }
+
   @Test func anInterfaceThatIsNotThereIsSaidWithTheRemedy() throws {
     let recorder = EventRecorder()
     let source = try RadioSource(.wifi(interface: "nowhere0"))

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import TestSupport
 import Testing
 
@@ -30,10 +31,10 @@ import Testing
   }
 
   @Test func namesAreThoseOfInterfaces() {
-    #expect(["wlan0", "wlp2s0.1", "a-b_c", "fifteen-bytes-0"].allSatisfy(WirelessInterface.isName))
+    #expect(["wlan0", "wlp2s0.1", "a-b_c", "fifteen-bytes-0"].allSatisfy(NetworkInterfaces.isName))
     #expect(
       !["", ".", "..", "wlan/0", "wlan 0", "sixteen-bytes--0", "wlän0"].contains(
-        where: WirelessInterface.isName))
+        where: NetworkInterfaces.isName))
   }
 
   /// Root has it unless a container took it away; in either case it is what the kernel says.

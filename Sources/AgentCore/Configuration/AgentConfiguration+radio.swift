@@ -1,3 +1,4 @@
+internal import Platform
 package import Sensors
 internal import SensorsRadio
 
@@ -21,7 +22,7 @@ extension AgentConfiguration {
 extension AgentConfiguration.Radio {
   init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     wifi = reader.optionalText("radio.wifi")
-    if let wifi, !WirelessInterface.isName(wifi) {
+    if let wifi, !NetworkInterfaces.isName(wifi) {
       throw reader.problem(
         "radio.wifi",
         "\"\(wifi.prefix(40))\" is no name of an interface; write one that ip -brief link shows, as in \"wlan0\""

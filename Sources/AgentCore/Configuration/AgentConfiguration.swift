@@ -73,7 +73,10 @@ extension AgentConfiguration {
     pipeline = try PipelineConfiguration(reader, isRecording: recorder != nil, isVirtual: input != .hardware)
     if can != nil { pipeline.vehicle = try PipelineConfiguration.Vehicle(reader) }
     beacons = try Beacons(reader, beside: store)
-    if input == .hardware { pipeline.coarse.radios = radio.kinds }
+    if input == .hardware {
+      pipeline.coarse.radios = radio.kinds
+      pipeline.hasReceiver = gpsd != nil
+    }
     pipeline.coarse.isLearning = beacons.learns || beacons.shares
     regions = try Regions(reader)
     logLevel = try reader.text("log.level")

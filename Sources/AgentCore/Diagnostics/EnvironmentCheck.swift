@@ -340,23 +340,10 @@ struct DevicePermissions {
     guard configuration.input == .hardware, configuration.iio.contains(where: { $0.uri.hasPrefix("local:") })
     else { return [:] }
     var denied: [String: SensorKind?] = [:]
-    for name in names where name.hasPrefix("iio:device") {
+    for name in SmallFiles.names(in: folder) where name.hasPrefix("iio:device") {
       let path = "\(folder)/\(name)"
       if access(path, R_OK) != 0, errno == EACCES || errno == EPERM { denied[path] = .some(nil) }
     }
     return denied
-  }
-
-  private var names: [String] {
-    guard let directory = opendir(folder) else { return [] }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      names.append(name)
-    }
-    return names
   }
 }

@@ -1,3 +1,4 @@
+internal import Platform
 internal import Telemetry
 
 /// What the kernel tells of batteries and mains (Documentation/ABI/testing/sysfs-class-power).

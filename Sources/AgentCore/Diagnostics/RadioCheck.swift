@@ -47,25 +47,13 @@ struct RadioCheck {
   /// Whether the package's unit is installed, and nothing gives it the right to scan.
   static func isUnitWithoutRight(unit: String = unit, dropIns: String = dropIns) -> Bool {
     guard access(unit, F_OK) == 0 else { return false }
-    return !([unit] + files(in: dropIns)).contains { path in
+    let files = SmallFiles.names(in: dropIns).filter { $0.hasSuffix(".conf") }.map { "\(dropIns)/\($0)" }
+    return !([unit] + files).contains { path in
       guard let bytes = try? AtomicFile.contents(of: path, limit: 65_536) else { return false }
       return String(decoding: bytes, as: UTF8.self).split(separator: "\n").contains {
         $0.hasPrefix("AmbientCapabilities=") && $0.contains("CAP_NET_ADMIN")
       }
     }
-  }
-
-  private static func files(in folder: String) -> [String] {
-    guard let directory = opendir(folder) else { return [] }
-    defer { closedir(directory) }
-    var files: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name.hasSuffix(".conf") { files.append("\(folder)/\(name)") }
-    }
-    return files
   }
 
   private func modem() -> [Finding] {

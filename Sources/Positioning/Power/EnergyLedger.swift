@@ -17,10 +17,12 @@ public struct EnergyLedger: Sendable {
   private var meters: [EnergyComponent: OnTimeMeter] = [:]
   private var demanded: Set<SensorKind> = []
   private var missing: [String: Set<SensorKind>] = [:]
-  private var present: Set<SensorKind> = [.positioning]
+  private var present: Set<SensorKind>
 
-  public init(figures: EnergyFigures) {
+  /// - Parameter hasReceiver: no where no source could ever say that there is none.
+  public init(figures: EnergyFigures, hasReceiver: Bool = true) {
     self.figures = figures
+    present = hasReceiver ? [.positioning] : []
     for component in EnergyComponent.allCases
     where ![.processor, .radio, .wifi, .cellular].contains(component) {
       meters[component] = OnTimeMeter(linger: component == .receiver ? 0 : figures.sensorLinger)
@@ -45,8 +47,8 @@ public struct EnergyLedger: Sendable {
     settle(at: status.timestamp)
   }
 
-  /// Books scans: each is a start, of as many seconds as its source says, or as the figures say where it does not. One that
-  /// cost nothing, because the radio was asked for others' sake, is none.
+  /// Books scans, also those that were broken off: each is a start, of as many seconds as its source says, or as the figures
+  /// say where it does not. One that cost nothing, because the radio was not asked for its sake, is none.
   public mutating func observe(_ block: [RadioScan]) {
     for scan in block {
       for (kind, component) in [(SensorKind.wifi, EnergyComponent.wifi), (.cellular, .cellular)]

@@ -1,5 +1,4 @@
-internal import Glibc
-internal import Platform
+public import Platform
 
 /// A CAN interface of this machine.
 public struct CANInterface: Hashable, Sendable {
@@ -16,30 +15,10 @@ public struct CANInterface: Hashable, Sendable {
 
   /// Those that the kernel has, in order of their names; none where it has no CAN.
   /// - Parameter folder: where the kernel lists interfaces.
-  public static func all(in folder: String = "/sys/class/net") -> [CANInterface] {
-    names(in: folder).filter { text("\(folder)/\($0)/type") == hardwareType }.sorted().map { name in
-      // IFF_UP is the lowest bit.
-      let flags = text("\(folder)/\(name)/flags").flatMap { Int($0.dropFirst(2), radix: 16) }
-      return CANInterface(name: name, isUp: (flags ?? 0) & 1 != 0)
+  public static func all(in folder: String = NetworkInterfaces.folder) -> [CANInterface] {
+    SmallFiles.names(in: folder).filter { SmallFiles.text("\(folder)/\($0)/type") == hardwareType }.map {
+      CANInterface(name: $0, isUp: NetworkInterfaces.isUp($0, in: folder))
     }
-  }
-
-  private static func text(_ path: String) -> String? {
-    guard let bytes = try? AtomicFile.contents(of: path, limit: 256) else { return nil }
-    return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-  }
-
-  private static func names(in folder: String) -> [String] {
-    guard let directory = unsafe opendir(folder) else { return [] }
-    defer { unsafe closedir(directory) }
-    var names: [String] = []
-    while let entry = unsafe readdir(directory) {
-      let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names
   }
 }
 

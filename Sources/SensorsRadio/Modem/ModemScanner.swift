@@ -16,18 +16,23 @@ struct ModemScanner: Sendable {
   /// Seconds for a call that ModemManager answers by itself, and for one that the modem answers.
   private static let (ownTime, modemTime) = (10.0, 30.0)
 
-  /// What is heard; nil when it was abandoned.
+  /// What is heard; nil when it was abandoned before the modem was asked. What is abandoned later is not complete.
   /// - Throws: `RadioError` with what helps.
   func scan(_ wait: ScanWait) throws(RadioError) -> ScanResult? {
     let answer: Cells?
+    var isAsked = false
     do throws(DBusConnection.Failure) {
       let bus = try DBusConnection(address: address)
       let modems = Modem.all(in: try bus.call(Self.objects, seconds: Self.ownTime, wait))
       let modem = modems.first(where: \.isEnabled) ?? modems.first
+      isAsked = modem != nil
       answer = if let modem { try Self.cells(of: modem, bus, wait) } else { nil }
     } catch {
-      if error == .abandoned { return nil }
-      throw Self.explanation(error)
+      guard error == .abandoned else { throw Self.explanation(error) }
+      let timestamp = Timestamp(nanoseconds: SystemClock.boottime)
+      return isAsked
+        ? ScanResult(scan: RadioScan(timestamp: timestamp, sightings: [], kind: .cellular, isComplete: false))
+        : nil
     }
     guard let answer else {
       throw RadioError(
@@ -98,8 +103,10 @@ struct ModemScanner: Sendable {
 extension ModemScanner {
   static let neighboursForbidden = RadioError(
     place: "modem", problem: "ModemManager lets this user ask for the serving cell alone",
-    remedy: "for its neighbours, let it control the modem: install -m 644 /usr/share/odographd/modem.rules "
-      + "/etc/polkit-1/rules.d/61-odographd.rules")
+    remedy: "for its neighbours, let it control the modem: "
+      + "install -D -m 644 /usr/share/odographd/cells.rules /etc/polkit-1/rules.d/61-odographd.rules; "
+      + "install -D -m 644 /usr/share/odographd/cells.conf /etc/dbus-1/system.d/odographd.conf; "
+      + "systemctl reload dbus")
 
   static func explanation(_ failure: DBusConnection.Failure) -> RadioError {
     let (problem, remedy): (String, String) =
@@ -112,7 +119,7 @@ extension ModemScanner {
       case .refused where failure.isForbidden:
         (
           "ModemManager does not let this user ask for cells",
-          "let it by the package's rules: systemctl reload dbus, and systemctl restart polkit"
+          "let it: install -D -m 644 /usr/share/odographd/modem.rules /etc/polkit-1/rules.d/60-odographd.rules"
         )
       case .refused(let name, let message):
         (

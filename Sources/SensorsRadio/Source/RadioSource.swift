@@ -23,7 +23,7 @@ public enum Radio: Hashable, Sendable {
 /// a radio that is absent, forbidden or switched off: it says so once with what helps, and tries again after 10 s to 10 min.
 ///
 /// Demand: `.off` sleeps and nothing is open; a rate is a scan at once and then one each `1 / hertz` seconds, a duty cycle one each
-/// period; 5 s lie between two at least.
+/// period; 5 s lie between two at least. A scan that is no longer demanded is broken off; what it cost until then is handed over too.
 ///
 /// Wi-Fi is scanned passively: no probe leaves the antenna. That wants CAP_NET_ADMIN; without it the source says so once, and
 /// hands over what scans of others have found. Names of networks stay here, and networks whose names are hidden, or whose owner
@@ -53,7 +53,7 @@ public final class RadioSource: SensorSource {
     }
   }
 
-  /// - Parameter scan: asks the radio; nil when that was abandoned.
+  /// - Parameter scan: asks the radio; nil when that was abandoned before it cost anything.
   init(name: String, kind: SensorKind, scan: @escaping RadioWorker.Scan) throws {
     self.name = name
     self.kind = kind
@@ -129,6 +129,10 @@ struct RadioWorker: ~Copyable {
     schedule.begin(at: now)
     do throws(RadioError) {
       guard let result = try scan(wait) else { return }
+      guard result.scan.isComplete else {
+        sink(.radio([result.scan]))
+        return
+      }
       schedule.succeed()
       if let notice = result.notice {
         say(.unavailable(reason: "\(notice)"))

@@ -61,6 +61,11 @@ internal import Spatial
     try send(UInt8(NL80211_CMD_TRIGGER_SCAN.rawValue), flags: NLM_F_ACK, interface)
   }
 
+  /// Ends the scan that goes on, which then is told as aborted.
+  func abortScan(interface: UInt32) throws(RadioError) {
+    try send(UInt8(NL80211_CMD_ABORT_SCAN.rawValue), flags: 0, interface)
+  }
+
   /// Asks for what scans have found, ours and others'.
   func requestResults(interface: UInt32) throws(RadioError) {
     try send(UInt8(NL80211_CMD_GET_SCAN.rawValue), flags: NLM_F_DUMP, interface)

@@ -12,29 +12,36 @@ struct WiFiScanner: Sendable {
   /// Seconds in which the kernel answers.
   private static let answerLimit: Int64 = 5_000_000_000
 
-  /// One scan; nil when it was abandoned.
+  /// One scan; nil when it was abandoned before the radio began. One that is abandoned later is broken off, and not complete.
   /// - Throws: `RadioError` with what helps, where nothing can be heard.
   func scan(_ wait: ScanWait) throws(RadioError) -> ScanResult? {
     let index = try index
     let socket = try ScanSocket(place: interface)
+    guard wait.isWanted() else { return nil }
     let start = SystemClock.boottime
     try socket.triggerScan(interface: index)
-    guard let code = try answer(socket, wait) else { return nil }
+    let code = try answer(socket)
     var notice: RadioError?
-    var isOurs = false
+    let isOurs = code == 0
+    var isEnded = true
     switch code {
-    case 0, EBUSY:
-      isOurs = code == 0
-      guard try waitForEnd(socket, index, wait, isOurs: isOurs) else { return nil }
+    case 0, EBUSY: isEnded = try waitForEnd(socket, index, wait, isOurs: isOurs)
     case EPERM, EACCES: notice = forbidden
     default: throw refusal(code)
     }
     let duration = isOurs ? Double(SystemClock.boottime - start) * 1e-9 : 0
-    try socket.requestResults(interface: index)
-    guard let sightings = try results(socket, wait) else { return nil }
+    var heard: [BeaconSighting]?
+    if isEnded {
+      try socket.requestResults(interface: index)
+      heard = try results(socket, wait)
+    } else if isOurs {
+      // Where the kernel does not take that, the scan ends by itself.
+      try? socket.abortScan(interface: index)
+    }
+    guard isOurs || heard != nil else { return nil }
     let scan = RadioScan(
-      timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: sightings, kind: .wifi,
-      duration: duration)
+      timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: heard ?? [], kind: .wifi,
+      duration: duration, isComplete: heard != nil)
     return ScanResult(scan: scan, notice: notice)
   }
 
@@ -65,17 +72,13 @@ struct WiFiScanner: Sendable {
     }
   }
 
-  /// The kernel's answer to a request, as an `errno` value; nil when it was abandoned.
-  private func answer(_ socket: borrowing ScanSocket, _ wait: ScanWait) throws(RadioError) -> Int32? {
+  /// The kernel's answer to a request, as an `errno` value. It comes at once, and says whether a scan has begun.
+  private func answer(_ socket: borrowing ScanSocket) throws(RadioError) -> Int32 {
     let end = SystemClock.monotonic + Self.answerLimit
-    while true {
-      switch wait.wait(for: socket.descriptor, until: end) {
-      case .abandoned: return nil
-      case .timedOut: throw silent
-      case .ready:
-        for case .answer(let code) in socket.receive(now: now) { return code }
-      }
+    while waitUntilReadable([socket.descriptor], seconds: Double(end - SystemClock.monotonic) * 1e-9) != nil {
+      for case .answer(let code) in socket.receive(now: now) { return code }
     }
+    throw silent
   }
 
   /// Waits until a scan of the interface has ended; no when that was abandoned. A radio may be busy with something else than a

@@ -13,54 +13,22 @@ public struct WirelessInterface: Hashable, Sendable {
     (self.name, self.isUp, self.isBlocked) = (name, isUp, isBlocked)
   }
 
-  /// Whether a text can be the name of an interface: 1 to 15 letters, digits, points, dashes or underscores.
-  public static func isName(_ text: String) -> Bool {
-    (1...15).contains(text.utf8.count) && text != "." && text != ".."
-      && text.utf8.allSatisfy { byte in
-        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-          || [0x2D, 0x2E, 0x5F].contains(byte)
-      }
-  }
-
-  /// Where the kernel lists interfaces.
-  static let folder = "/sys/class/net"
-
   /// Those that the kernel has, in order of their names.
-  public static func all() -> [WirelessInterface] { all(in: folder) }
+  public static func all() -> [WirelessInterface] { all(in: NetworkInterfaces.folder) }
 
   static func all(in folder: String) -> [WirelessInterface] {
-    names(in: folder).sorted().compactMap { WirelessInterface($0, in: folder) }
+    SmallFiles.names(in: folder).compactMap { WirelessInterface($0, in: folder) }
   }
 
   /// Nil where there is no such interface, or one that is not wireless.
-  init?(_ name: String, in folder: String = Self.folder) {
-    let path = "\(folder)/\(name)"
-    guard unsafe access("\(path)/phy80211", F_OK) == 0 else { return nil }
-    // IFF_UP is the lowest bit.
-    let flags = Self.text("\(path)/flags").flatMap { Int($0.dropFirst(2), radix: 16) } ?? 0
-    let switches = Self.names(in: "\(path)/phy80211").filter { $0.hasPrefix("rfkill") }
+  init?(_ name: String, in folder: String = NetworkInterfaces.folder) {
+    let radio = "\(folder)/\(name)/phy80211"
+    guard unsafe access(radio, F_OK) == 0 else { return nil }
+    let switches = SmallFiles.names(in: radio).filter { $0.hasPrefix("rfkill") }
     let isBlocked = switches.contains { name in
-      ["soft", "hard"].contains { Self.text("\(path)/phy80211/\(name)/\($0)") == "1" }
+      ["soft", "hard"].contains { SmallFiles.text("\(radio)/\(name)/\($0)") == "1" }
     }
-    self.init(name: name, isUp: flags & 1 != 0, isBlocked: isBlocked)
-  }
-
-  private static func text(_ path: String) -> String? {
-    guard let bytes = try? AtomicFile.contents(of: path, limit: 256) else { return nil }
-    return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-  }
-
-  private static func names(in folder: String) -> [String] {
-    guard let directory = unsafe opendir(folder) else { return [] }
-    defer { unsafe closedir(directory) }
-    var names: [String] = []
-    while let entry = unsafe readdir(directory) {
-      let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names
+    self.init(name: name, isUp: NetworkInterfaces.isUp(name, in: folder), isBlocked: isBlocked)
   }
 
   /// Whether this process may make an interface scan (CAP_NET_ADMIN).

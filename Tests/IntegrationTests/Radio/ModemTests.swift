@@ -1,4 +1,7 @@
 import Foundation
+import JSON
+import Positioning
+import Telemetry
 import TestSupport
 import Testing
 
@@ -40,8 +43,38 @@ private final class ModemFixture: Sendable {
   }
 
   func odographd(_ command: String, _ more: String...) throws -> (status: Int32, lines: [String]) {
-    let settings = ["vehicle.id=v", "gpsd.enabled=false", "iio.enabled=false", "radio.modem=true"]
-    return try run("odographd", [command] + settings.flatMap { ["--set", $0] } + more)
+    try run("odographd", [command] + Self.settings + more)
+  }
+
+  private static let settings = [
+    "vehicle.id=v", "gpsd.enabled=false", "iio.enabled=false", "radio.modem=true",
+  ].flatMap { ["--set", $0] }
+
+  /// How often the modem was asked for its cells.
+  var questions: Int { manager?.output.split(separator: "\n").count { $0 == "GetCellInfo" } ?? 0 }
+
+  /// Runs the agent with a broker until the modem was asked so often, and stops it.
+  /// - Returns: what the ledger has at the end.
+  func energy(untilAsked count: Int) async throws -> [EnergyComponent: EnergyAccount]? {
+    let broker = try BrokerFixture()
+    let lines = try await BrokerLines(broker, in: directory)
+    let own = [
+      "store.path=\(directory.file("outbox.sqlite"))", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)",
+      "control.socket=none",
+    ]
+    let child = try ChildProcess(
+      BuiltProduct.path("odographd"), ["run"] + Self.settings + own.flatMap { ["--set", $0] },
+      environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(directory.file("bus"))"])
+    try await eventually { questions >= count || !child.isRunning }
+    // It takes the answer; the next question is half a minute away.
+    try await Task.sleep(for: .seconds(1))
+    child.signal(SIGTERM)
+    try await eventually { !child.isRunning }
+    #expect(child.exitStatus == 0, "\(child.output)")
+    try await lines.finish()
+    let last = lines.text.split(separator: "\n").compactMap { PrintedMessage(line: $0) }
+      .last { $0.kind == "status" }
+    return try last.flatMap { try StatusMessage(json: $0.payload) }?.energy?.accounts
   }
 }
 
@@ -103,6 +136,19 @@ extension Need {
     let check = try fixture.odographd("check").lines
     #expect(
       check.contains { $0.hasPrefix("warning  modem: no cell serves it; see mmcli -m any") }, "\(check)")
+  }
+
+  /// What the ledger books is what ModemManager was asked: at the start, and again after half a minute where no map knows the cells.
+  @Test func theLedgerHasEachQuestion() async throws {
+    let fixture = try ModemFixture("lte")
+    let accounts = try #require(try await fixture.energy(untilAsked: Shared.isFullRun ? 3 : 2))
+    let booked = try #require(accounts[.cellular])
+    print("modem: asked \(fixture.questions) times, ledger \(booked.starts) questions, \(booked.seconds) s")
+    #expect(booked.starts == fixture.questions && booked.starts >= 2)
+    // `energy.cellular_scan` of each.
+    #expect(abs(booked.seconds - 0.3 * Double(booked.starts)) < 0.01)
+    // There is none.
+    #expect(accounts[.receiver]?.seconds == 0)
   }
 
   @Test func modemsAreListed() throws {

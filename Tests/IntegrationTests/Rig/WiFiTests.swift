@@ -4,42 +4,10 @@ import Testing
 
 /// Scans through the kernel's nl80211 in the rig's guest: virtual radios on one medium, with access points by hostapd.
 extension SensorRigTests {
-  private static func guestWithRadios(_ overlay: TemporaryDirectory) throws -> RigFixture {
-    let folder = overlay.file("usr/local/bin")
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    for program in ["odographd", "RadioChild"] {
-      try FileManager.default.copyItem(atPath: BuiltProduct.path(program), toPath: "\(folder)/\(program)")
-    }
-    // By its path: the guest's shell has an applet of that name that knows less.
-    try FileManager.default.copyItem(atPath: "/usr/bin/setpriv", toPath: folder + "/setpriv")
-    let rig = try RigFixture(overlay: overlay.path)
-    let started = try rig.run("wifi-ctl start 6")
-    try #require(started.status == 0, "\(started.output)")
-    return rig
-  }
-
-  private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    bytes.map { String(format: "%02x", $0) }.joined()
-  }
-
-  /// Access points on five radios; the sixth, wlan5, listens.
-  private static func openAccessPoints(_ rig: RigFixture) throws {
-    let arbitrary = hexadecimal((0..<32).map { UInt8(truncatingIfNeeded: $0 * 37 + 201) })
-    for (number, (channel, name)) in [
-      (1, hexadecimal("shop".utf8)), (6, hexadecimal("hidden".utf8) + " hidden"),
-      (11, hexadecimal("home_nomap".utf8)), (3, arbitrary), (9, hexadecimal("my_optout_net".utf8)),
-    ].enumerated() {
-      let opened = try rig.run("wifi-ctl ap wlan\(number) 00:16:3e:00:00:0\(number) \(channel) \(name)")
-      try #require(opened.status == 0, "\(opened.output)")
-    }
-  }
-
   /// From the demand to the beacons: what may be told with its strength, again after the interval; without a right what
   /// others' scans have found; and once, what is wrong, with the remedy.
   @Test(.timeLimit(.minutes(8))) func accessPointsAreHeardThroughTheKernel() async throws {
-    let overlay = try TemporaryDirectory()
-    let rig = try Self.guestWithRadios(overlay)
-    try Self.openAccessPoints(rig)
+    let rig = try RadioGuest.rig()
     let down = try rig.run("RadioChild wifi:wlan5 600 1").output
     #expect(down == ["unavailable wlan5: is down; bring it up: ip link set wlan5 up", "end"], "\(down)")
     try rig.run("ip link set wlan5 up")
@@ -73,8 +41,7 @@ extension SensorRigTests {
     // What others have found, without a right; the remedy once.
     let settings =
       "--set vehicle.id=v --set gpsd.enabled=false --set iio.enabled=false --set radio.wifi=wlan5"
-    let user =
-      "/usr/local/bin/setpriv --reuid 900 --regid 900 --clear-groups --no-new-privs --bounding-set=-all"
+    let user = RadioGuest.user()
     let forbidden = try rig.run("RadioChild wifi:wlan5 600 1 >/dev/null; \(user) RadioChild wifi:wlan5 5 8")
       .output
     #expect(

@@ -80,10 +80,12 @@ import Testing
       RadioScan(
         timestamp: time(11), sightings: [BeaconSighting(beacon: cell, signal: -90)], kind: .wifi, duration: 2),
       RadioScan(timestamp: time(12), sightings: [BeaconSighting(beacon: cell, signal: -90)]),
+      // Broken off.
+      RadioScan(timestamp: time(20), sightings: [], kind: .wifi, duration: 1.3, isComplete: false),
     ])
     let accounts = ledger.accounts(at: time(30))
     let wifi = try #require(accounts[.wifi])
-    #expect(wifi.starts == 3 && abs(wifi.seconds - 11.2) < 1e-9 && abs(wifi.joules - 11.2 * 0.278) < 1e-9)
+    #expect(wifi.starts == 4 && abs(wifi.seconds - 12.5) < 1e-9 && abs(wifi.joules - 12.5 * 0.278) < 1e-9)
     let cellular = try #require(accounts[.cellular])
     #expect(cellular.starts == 2 && cellular.seconds == 3 && abs(cellular.joules - 0.36) < 1e-9)
   }

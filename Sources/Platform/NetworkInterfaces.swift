@@ -1,0 +1,21 @@
+/// The network interfaces of this machine, as the kernel lists them.
+public enum NetworkInterfaces {
+  /// One folder for each, with its attributes as files.
+  public static let folder = "/sys/class/net"
+
+  /// Whether a text can be the name of one: 1 to 15 letters, digits, points, dashes or underscores.
+  public static func isName(_ text: String) -> Bool {
+    (1...15).contains(text.utf8.count) && text != "." && text != ".."
+      && text.utf8.allSatisfy { byte in
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+          || [0x2D, 0x2E, 0x5F].contains(byte)
+      }
+  }
+
+  /// Whether one was brought up; no for one that is not there.
+  public static func isUp(_ name: String, in folder: String = folder) -> Bool {
+    let flags = SmallFiles.text("\(folder)/\(name)/flags").flatMap { Int($0.dropFirst(2), radix: 16) }
+    // IFF_UP is the lowest bit.
+    return (flags ?? 0) & 1 != 0
+  }
+}
