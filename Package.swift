@@ -33,6 +33,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "CGPS", pkgConfig: "libgps", providers: [.apt(["libgps-dev"])]),
     .systemLibrary(name: "CIIO", pkgConfig: "libiio", providers: [.apt(["libiio-dev"])]),
@@ -150,8 +151,8 @@ let package = Package(
     .target(
       name: "FleetStore",
       dependencies: [
-        "Bytes", "CPostgreSQL", "Fleet", "FleetConsole", "FleetControl", "JSON", "MQTT", "Platform",
-        "Positioning", "SQLite", "Spatial", "Telemetry",
+        "Bytes", "CCurl", "CPostgreSQL", "Fleet", "FleetConsole", "FleetControl", "JSON", "MQTT", "Platform",
+        "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(

@@ -61,7 +61,7 @@ headers=()
 for folder in Sources/C*/; do headers+=(-I "$folder"); done
 # Of modules in C the package manager writes the map itself.
 for map in "$built"/C*.build/module.modulemap; do headers+=(-Xcc "-fmodule-map-file=$map"); done
-read -ra flags < <(pkg-config --cflags libpq libnl-genl-3.0)
+read -ra flags < <(pkg-config --cflags libcurl libpq libnl-genl-3.0)
 triple=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
 toolchain=$(dirname "$(readlink -f "$(command -v swift)")")
 mkdir -p "$output/doc" "$work/archives"

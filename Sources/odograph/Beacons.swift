@@ -24,15 +24,23 @@ struct Beacons: ParsableCommand {
       discussion: """
         A transmitter stands where more than half of the vehicles that have heard it say so: what one vehicle makes up is \
         outvoted where two others have been. What travels is left out. The map is CSV, a line for each transmitter: \
-        address or cell, degrees, metres of reach, how often it was heard, by how many vehicles, and the day of the last \
-        time as days since 1970. It names no vehicle.
+        address or cell, degrees, metres of reach, how often it was heard, by how many vehicles, the day of the last \
+        time as days since 1970, and where that comes from: fleet, or the host of a service. It names no vehicle.
+
+        With --geolocate a service of others, as Mozilla's was and BeaconDB is, is asked for what is left out because \
+        too few vehicles have heard it. It is sent the fleet's key, addresses and signals of access points, two at \
+        least, and numbers and signals of cells; never names, vehicles, times or places, nor what travels. It sees \
+        from which address it is asked. What it answers is refused where it contradicts what vehicles have found, and \
+        goes into the map with the least weight, until vehicles know better. A service that refuses, fails or \
+        contradicts repeatedly is asked no more: then the map is written, and the command ends with 69.
 
         Examples:
           odograph beacons build fleet.sqlite -o map.csv
           odograph beacons build fleet.sqlite --vehicles 2 --from 2026-06-01 > map.csv
+          odograph beacons build -o m.csv --geolocate https://api.example/v1/geolocate
 
-        Exit codes: 0 done; 64 usage, or the recording cannot be read; 74 the output cannot be written; 130 Ctrl-C; \
-        143 SIGTERM.
+        Exit codes: 0 done; 64 usage, or the recording cannot be read; 69 the service refuses or is not to be \
+        trusted; 74 the output cannot be written; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: BeaconsBuildOptions
 

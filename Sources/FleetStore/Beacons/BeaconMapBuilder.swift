@@ -32,6 +32,8 @@ struct BeaconMapBuilder {
   private var known: [Beacon: [Int: LearnedBeacon]] = [:]
   private var vehicles: [VehicleKey: Int] = [:]
   private(set) var counts = Counts()
+  /// Transmitters of the last map that stand nowhere.
+  private(set) var disputed: Set<Beacon> = []
 
   /// Seconds by which a scan may be ahead of its arrival, and behind.
   private static let (ahead, behind) = (86_400.0, 400 * 86_400.0)
@@ -43,7 +45,7 @@ struct BeaconMapBuilder {
     counts.vehicles = vehicles.count
     for scan in message.scans {
       counts.scans += 1
-      guard (-Self.behind...Self.ahead).contains(scan.time.seconds(since: received)) else {
+      guard Self.isDated(scan, received: received) else {
         counts.misdated += 1
         continue
       }
@@ -58,14 +60,21 @@ struct BeaconMapBuilder {
     }
   }
 
+  /// Whether a scan tells of a time at which it can have been made.
+  static func isDated(_ scan: ScanMessage.Scan, received: UTCTime) -> Bool {
+    (-behind...ahead).contains(scan.time.seconds(since: received))
+  }
+
   /// The map, in the order of identities.
   mutating func map(_ requirements: Requirements) -> [FleetBeacon] {
     (counts.heard, counts.disputed, counts.rare) = (0, 0, 0)
+    disputed = []
     var map: [FleetBeacon] = []
     for (beacon, words) in known.sorted(by: { $0.key < $1.key }) where !words.isEmpty {
       counts.heard += 1
       guard let agreed = Self.agreement(on: beacon, Array(words.values)) else {
         counts.disputed += 1
+        disputed.insert(beacon)
         continue
       }
       guard agreed.vehicles >= requirements.vehicles, agreed.place.sightings >= requirements.sightings else {

@@ -26,6 +26,7 @@ package struct BeaconsBuildOptions: ParsableArguments {
   var sightings = 2
   @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
   var isQuiet = false
+  @OptionGroup(title: "Outside service") var geolocate: GeolocateArguments
 
   package init() {}
 }
@@ -56,6 +57,7 @@ package enum BeaconsCommand {
     }
     var selection = try options.part.selection()
     selection.kinds = [MessageKind.scan.rawValue]
+    let service = try options.geolocate.service(beside: options.output)
     let monitor = WorkMonitor(try CommandWaiter(), isQuiet: options.isQuiet)
     let recording = try RecordingAddress.open(options.part.place) { monitor.goesOn() }
     var output = try OutputFile(
@@ -76,12 +78,27 @@ package enum BeaconsCommand {
     }
     monitor.clear()
     if let ending = monitor.ending { return try ending.status() }
-    let map = builder.map(.init(vehicles: options.vehicles, sightings: options.sightings))
+    var map = builder.map(.init(vehicles: options.vehicles, sightings: options.sightings))
+    var lookup: GeolocateResult?
+    if let service {
+      let found = try geolocate(service, map, builder, recording, selection, monitor)
+      if let ending = monitor.ending { return try ending.status() }
+      map = (map + found.beacons).sorted { $0.place.beacon < $1.place.beacon }
+      lookup = found
+    }
     var text = FleetMapFile.head + "\n"
     for beacon in map { text += FleetMapFile.line(beacon) + "\n" }
     guard try output.write(Array(text.utf8), goesOn: { monitor.goesOn() }) else { return .done }
     try output.finish()
-    if !options.isQuiet { StandardError.say(summary(map, builder.counts, unreadable: unreadable)) }
+    if !options.isQuiet {
+      StandardError.say(summary(map.filter { $0.service == nil }, builder.counts, unreadable: unreadable))
+      if let lookup { StandardError.say(lookup.summary) }
+    }
+    if let service, let fault = lookup?.fault {
+      throw FleetError(
+        operation: "go on asking", object: service.address.host,
+        cause: "\(fault); the map is written with what came before", exit: .unavailable)
+    }
     return .done
   }
 

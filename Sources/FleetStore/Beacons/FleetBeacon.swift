@@ -7,13 +7,19 @@ internal import Spatial
 /// A transmitter as the fleet's map has it.
 struct FleetBeacon: Hashable, Sendable {
   var place: MappedBeacon
-  /// Vehicles that agree on it.
+  /// Vehicles that agree on it; 0 where a service has told it.
   var vehicles: Int
+  /// The host of the service that has told it; nil where the fleet has found it.
+  var service: String?
 }
 
 /// The fleet's map in a file: CSV, a line for each transmitter.
 enum FleetMapFile {
-  static let head = "beacon,latitude,longitude,reach,sightings,vehicles,last_seen"
+  static let head = earlierHead + ",source"
+  /// Of maps in which all was the fleet's own.
+  private static let earlierHead = "beacon,latitude,longitude,reach,sightings,vehicles,last_seen"
+  /// What `source` says of the fleet's own.
+  private static let own = "fleet"
 
   /// Bytes: some ten million lines.
   private static let largest = 1 << 30
@@ -22,7 +28,7 @@ enum FleetMapFile {
   static func line(_ beacon: FleetBeacon) -> String {
     let place = beacon.place
     return
-      "\(place.beacon.text),\(fixed(place.coordinate.latitude, 6)),\(fixed(place.coordinate.longitude, 6)),\(Int(place.reach.rounded(.up))),\(place.sightings),\(beacon.vehicles),\(place.lastSeen)"
+      "\(place.beacon.text),\(fixed(place.coordinate.latitude, 6)),\(fixed(place.coordinate.longitude, 6)),\(Int(place.reach.rounded(.up))),\(place.sightings),\(beacon.vehicles),\(place.lastSeen),\(beacon.service ?? own)"
   }
 
   /// Reads a map.
@@ -39,7 +45,7 @@ enum FleetMapFile {
       number += 1
       let text = String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
       if number == 1 {
-        guard text == head else {
+        guard text == head || text == earlierHead else {
           throw .usage(
             "read", path, "its first line is not \"\(head)\"; name a file of odograph beacons build")
         }
@@ -56,14 +62,21 @@ enum FleetMapFile {
 
   private static func beacon(_ line: String) -> FleetBeacon? {
     let words = line.split(separator: ",", omittingEmptySubsequences: false)
-    guard words.count == 7, let beacon = Beacon(text: words[0]), let latitude = Double(words[1]),
+    guard words.count == 7 || words.count == 8, let beacon = Beacon(text: words[0]),
+      let latitude = Double(words[1]),
       let longitude = Double(words[2]), let reach = Double(words[3]), let sightings = Int(words[4]),
-      let vehicles = Int(words[5]), vehicles > 0, let day = Int(words[6])
+      let vehicles = Int(words[5]), let day = Int(words[6])
+    else { return nil }
+    let source = words.count == 8 ? words[7] : own[...]
+    let service = source == own ? nil : String(source)
+    // A service has no vehicles, and the fleet's own some; a name is one of a host.
+    guard service == nil ? vehicles > 0 : vehicles == 0,
+      (1...260).contains(source.utf8.count), source.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
     else { return nil }
     let place = MappedBeacon(
       beacon: beacon, coordinate: Coordinate(latitude: latitude, longitude: longitude), reach: reach,
       sightings: sightings, lastSeen: day)
-    return place.isSound ? FleetBeacon(place: place, vehicles: vehicles) : nil
+    return place.isSound ? FleetBeacon(place: place, vehicles: vehicles, service: service) : nil
   }
 
   /// A decimal number without an exponent.

@@ -1,0 +1,76 @@
+internal import Fleet
+internal import FleetConsole
+internal import JSON
+internal import Platform
+internal import Sensors
+internal import Telemetry
+
+/// What a service has given, and what is said of it.
+struct GeolocateResult {
+  var beacons: [FleetBeacon]
+  var summary: String
+  /// Why it is not to be asked again before somebody has looked.
+  var fault: String?
+}
+
+extension BeaconsCommand {
+  /// Questions of one run: some 60 MB.
+  private static let mostQuestions = 20_000
+
+  /// Asks a service for the transmitters of a recording that the map does not have.
+  /// - Parameters:
+  ///   - map: made of the same part of the recording by the builder.
+  ///   - monitor: whose `ending` tells whether the command is to end before all is asked.
+  static func geolocate(
+    _ service: GeolocateService, _ map: [FleetBeacon], _ builder: BeaconMapBuilder,
+    _ recording: any Recording,
+    _ selection: RecordingSelection, _ monitor: WorkMonitor
+  ) throws(FleetError) -> GeolocateResult {
+    let day = Int(SystemClock.realtime / 86_400_000_000_000)
+    var run = try GeolocateRun(
+      service: service.address.host, cache: try GeolocateCache(path: service.cache, day: day), map: map,
+      limits: service.limits, day: day)
+    let questions = try questions(
+      recording, selection, monitor, isTold: { !builder.disputed.contains($0) },
+      isUnknown: { run.isUnknown($0) })
+    guard let client = GeolocateClient(service.address, goesOn: { monitor.goesOn() }) else {
+      throw FleetError(
+        operation: "ask", object: service.address.host, cause: "libcurl cannot be used", exit: .unavailable)
+    }
+    monitor.awaited = service.address.host
+    for (index, question) in questions.enumerated() {
+      let goesOn = try run.process(
+        question, ask: client.ask, now: { Double(SystemClock.monotonic) * 1e-9 },
+        waits: { monitor.waits(seconds: $0) })
+      guard goesOn else { break }
+      monitor.show { "\(index + 1) of \(questions.count) places" }
+    }
+    monitor.clear()
+    let found = run.found
+    return GeolocateResult(beacons: found, summary: run.summary(found.count), fault: run.fault)
+  }
+
+  /// The questions to ask, each for a transmitter that those before are not for, in the recording's order.
+  private static func questions(
+    _ recording: any Recording, _ selection: RecordingSelection, _ monitor: WorkMonitor,
+    isTold: (Beacon) -> Bool, isUnknown: (Beacon) -> Bool
+  ) throws(FleetError) -> [GeolocateQuestion] {
+    var questions: [GeolocateQuestion] = []
+    var covered: Set<Beacon> = []
+    try recording.readMessages(selection) { message throws(FleetError) in
+      guard message.vehicle != nil, let json = try? JSONValue(parsing: message.payload),
+        let scans = try? ScanMessage(json: json)
+      else { return true }
+      for scan in scans.scans where BeaconMapBuilder.isDated(scan, received: message.received) {
+        guard
+          let question = GeolocateQuestion(
+            scan, isTold: isTold, isUnknown: { isUnknown($0) && !covered.contains($0) })
+        else { continue }
+        covered.formUnion(question.unknown)
+        questions.append(question)
+      }
+      return monitor.goesOn() && questions.count < mostQuestions
+    }
+    return questions
+  }
+}

@@ -1,0 +1,93 @@
+internal import Fleet
+internal import Platform
+
+/// Where a service is asked, `https://HOST/v1/geolocate`, and with which key. Neither has a default: nothing is asked of nobody.
+struct GeolocateAddress: Hashable, Sendable {
+  /// Without the key.
+  let url: String
+  /// With its port, where one is given: what the map says of where an entry comes from.
+  let host: String
+  /// nil for a service that wants none.
+  let key: String?
+
+  /// - Parameters:
+  ///   - url: with https; with http only of this machine, because the key and what is heard would be seen on the way.
+  ///   - keyFile: a file with the key in its first line.
+  /// - Throws: `FleetError` naming what is wrong; the key is in no message.
+  init(_ url: String, keyFile: String?) throws(FleetError) {
+    func wrong(_ cause: String) -> FleetError { .usage("ask", "\"\(url.prefix(100))\"", cause) }
+    guard let end = url.firstRange(of: "://") else {
+      throw wrong("it is no address; one begins with https://")
+    }
+    let (scheme, rest) = (url[..<end.lowerBound].lowercased(), url[end.upperBound...])
+    guard !url.contains(where: { "?#".contains($0) }) else {
+      // It may hold a key: it is not said again.
+      throw .usage(
+        "ask", "the address",
+        "a key in it is seen by every user of this machine; put it in a file (--geolocate-key)")
+    }
+    guard url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+      throw wrong("there is a character in it that no address has")
+    }
+    let authority = rest.prefix { $0 != "/" }
+    guard !authority.contains("@") else {
+      throw .usage(
+        "ask", "the address",
+        "a user and a password have no place in it; a key is put in a file (--geolocate-key)")
+    }
+    let host = Self.host(authority)
+    guard !host.isEmpty else { throw wrong("there is no host in it") }
+    guard host.allSatisfy({ $0.isLetter || $0.isNumber || ".-:[]".contains($0) }) else {
+      throw wrong("\"\(host.prefix(60))\" is no host name")
+    }
+    guard scheme == "https" || scheme == "http" && Self.isLoopback(host) else {
+      throw wrong("what is heard and the key would be seen on the way; use https")
+    }
+    guard rest.count > authority.count + 1 else {
+      throw wrong("there is no path in it; services answer at one like /v1/geolocate")
+    }
+    (self.url, self.host) = (url, authority.lowercased())
+    key = try keyFile.map { path throws(FleetError) in try Self.key(in: path) }
+  }
+
+  private static func host(_ authority: Substring) -> String {
+    if authority.first == "[" {
+      let rest = authority.drop { $0 != "]" }.dropFirst()
+      return rest.isEmpty || rest.first == ":" ? String(authority.prefix { $0 != "]" }) + "]" : ""
+    }
+    return String(authority.prefix { $0 != ":" })
+  }
+
+  private static func isLoopback(_ host: String) -> Bool {
+    let octets = host.split(separator: ".", omittingEmptySubsequences: false)
+    return host.lowercased() == "localhost" || host == "[::1]"
+      || octets.count == 4 && octets[0] == "127" && octets.allSatisfy { UInt8($0) != nil }
+  }
+
+  private static func key(in path: String) throws(FleetError) -> String {
+    let bytes: [UInt8]
+    do throws(SystemError) { bytes = try AtomicFile.contents(of: path, limit: 4096) } catch {
+      throw .usage("read the key in", path, SystemError.message(for: error.code))
+    }
+    let line = bytes.prefix { $0 != 0x0a && $0 != 0x0d }
+    guard !line.isEmpty, line.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+      throw .usage(
+        "read the key in", path, "its first line is no key: visible characters of ASCII, without spaces")
+    }
+    return String(decoding: line, as: UTF8.self)
+  }
+
+  /// What is sent to, the key in it.
+  var request: String { key.map { "\(url)?key=\(Self.escaped($0))" } ?? url }
+
+  /// RFC 3986, section 2.
+  private static func escaped(_ key: String) -> String {
+    key.utf8.map { byte in
+      let isPlain =
+        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+        || "-._~".utf8.contains(byte)
+      if isPlain { return String(decoding: [byte], as: UTF8.self) }
+      return "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+    }.joined()
+  }
+}

@@ -1,0 +1,57 @@
+internal import ArgumentParser
+internal import Fleet
+
+/// The options by which an outside service is asked for what the fleet's map does not have. Without the first, nothing is.
+struct GeolocateArguments: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Ask this service for what too few vehicles have heard: https://HOST/v1/geolocate (default: none).",
+      valueName: "url"))
+  var geolocate: String?
+  @Option(
+    help: ArgumentHelp("A file with the service's key in its first line.", valueName: "file"),
+    completion: .file())
+  var geolocateKey: String?
+  @Option(
+    help: ArgumentHelp(
+      "Where answers are kept: 90 days, that there is none 30 (default: the map's name with .geolocate.sqlite).",
+      valueName: "file"), completion: .file())
+  var geolocateCache: String?
+  @Option(help: ArgumentHelp("Questions a day at most; one a second.", valueName: "count"))
+  var geolocateDaily = 1000
+
+}
+
+/// A service that is to be asked.
+struct GeolocateService {
+  var address: GeolocateAddress
+  var cache: String
+  var limits: GeolocatePace.Limits
+}
+
+extension GeolocateArguments {
+  /// - Parameter output: the map's file.
+  /// - Returns: nil where none is named.
+  /// - Throws: `FleetError` naming the option that is wrong or missing.
+  func service(beside output: String?) throws(FleetError) -> GeolocateService? {
+    guard let url = geolocate else {
+      guard geolocateKey == nil, geolocateCache == nil else {
+        throw .usage("use", "--geolocate-key and --geolocate-cache", "no service is named; add --geolocate")
+      }
+      return nil
+    }
+    guard (1...1_000_000).contains(geolocateDaily) else {
+      throw .usage("use", "--geolocate-daily \(geolocateDaily)", "it is 1 to 1000000")
+    }
+    let file = output.flatMap { $0 == "-" ? nil : $0 + ".geolocate.sqlite" }
+    guard let cache = geolocateCache ?? file else {
+      throw .usage(
+        "ask", url.prefix { $0 != "?" }.prefix(100) + " without a file for its answers",
+        "name one with --geolocate-cache, or the map's with --output")
+    }
+    var limits = GeolocatePace.Limits()
+    limits.daily = geolocateDaily
+    return GeolocateService(
+      address: try GeolocateAddress(url, keyFile: geolocateKey), cache: cache, limits: limits)
+  }
+}

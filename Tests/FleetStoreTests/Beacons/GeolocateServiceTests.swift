@@ -1,0 +1,168 @@
+import Fleet
+import JSON
+import Positioning
+import Sensors
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import FleetStore
+
+/// A real client and a real server: whatever is answered is bounded, told, and changes nothing that is known.
+@Suite(.timeLimit(.minutes(2))) struct GeolocateServiceTests {
+  private typealias Scene = GeolocateScene
+
+  private let directory: TemporaryDirectory
+  private let service: GeolocateFixture
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    service = try GeolocateFixture()
+  }
+
+  private func address(_ scene: String) throws -> GeolocateAddress {
+    let key = try directory.write("key", "fleet-key\n")
+    return try GeolocateAddress("http://127.0.0.1:\(service.port)/\(scene)/v1/geolocate", keyFile: key)
+  }
+
+  private func requests() throws -> [JSONValue] {
+    try service.requests().map { try JSONValue(parsing: Array($0.utf8)) }
+  }
+
+  /// Asks so many questions, of three unknown access points each, beside a map of one other.
+  private func run(
+    _ scene: String, _ count: Int = 6, cache name: String? = nil, address: GeolocateAddress? = nil,
+    goesOn: @escaping () -> Bool = { true }
+  ) throws -> (found: [FleetBeacon], counts: GeolocateRun.Counts, said: String, fault: String?) {
+    let address = try address ?? self.address(scene)
+    var limits = GeolocatePace.Limits()
+    (limits.interval, limits.backoff, limits.longest) = (0.001, 0.001, 0.01)
+    let client = try #require(
+      GeolocateClient(address, .init(connect: 2000, total: 600), goesOn: goesOn))
+    var run = try GeolocateRun(
+      service: address.host,
+      cache: try GeolocateCache(path: directory.file(name ?? scene + ".sqlite"), day: Scene.day),
+      map: [Scene.entry(try #require(Beacon(accessPoint: 1)))], limits: limits, day: Scene.day)
+    for number in 0..<UInt64(count) {
+      let question = try #require(try Scene.question(Scene.beacons(number * 3..<number * 3 + 3)))
+      // Time that is waited for goes by at once.
+      var now = 0.0
+      func wait(_ seconds: Double) -> Bool {
+        now += seconds
+        return false
+      }
+      let goesOn = try run.process(question, ask: client.ask, now: { now }, waits: wait)
+      if !goesOn { break }
+    }
+    let found = run.found
+    return (found, run.counts, run.summary(found.count), run.fault)
+  }
+
+  @Test func whatItKnowsIsTakenKeptAndAskedForOnce() throws {
+    let first = try run("good", 2)
+    #expect(first.counts == .init(asked: 2, answered: 2) && first.fault == nil, "\(first.said)")
+    #expect(first.found.map(\.place.beacon) == Scene.beacons(0..<6))
+    #expect(first.found.allSatisfy { $0.vehicles == 0 && $0.service == "127.0.0.1:\(service.port)" })
+    let again = try run("good", 3)
+    #expect(again.counts == .init(asked: 1, cached: 2, answered: 3) && again.found.count == 9)
+    let unknown = try run("unknown", 2)
+    #expect(unknown.counts == .init(asked: 2, unknown: 2) && unknown.found.isEmpty && unknown.fault == nil)
+    #expect(try run("unknown", 2).counts == .init(cached: 2, unknown: 2))
+    let waits = try run("recovers", 1)
+    #expect(waits.counts == .init(asked: 3, answered: 1, failed: 2) && waits.found.count == 3)
+
+    let requests = try requests()
+    #expect(requests.count == 8)
+    for request in requests {
+      #expect(request["path"]?.string?.hasSuffix("/v1/geolocate?key=fleet-key") == true)
+      let headers = try #require(request["headers"])
+      #expect(headers["Content-Type"]?.string == "application/json" && headers["Accept-Encoding"] == nil)
+      #expect(headers["User-Agent"]?.string?.hasPrefix("odograph/") == true)
+      let body = try JSONValue(parsing: Array((request["body"]?.string ?? "").utf8))
+      guard case .object(let members) = body else { return #expect(Bool(false)) }
+      #expect(Set(members.keys) == ["considerIp", "fallbacks", "wifiAccessPoints"])
+    }
+  }
+
+  /// By scene, what is told of it.
+  private static let hostile: [(scene: String, said: String)] = [
+    ("nan", "makes no sense"), ("infinite", "makes no sense"), ("outside", "makes no sense"),
+    ("quoted", "not a number"), ("inaccurate", "makes no sense"), ("endless", "makes no sense"),
+    ("rough", "6 answers too rough"), ("antipodes", "5 answers contradict"), ("fallback", "guess"),
+    ("empty", "makes no sense"), ("none", "location"), ("large", "more than 65536 bytes"),
+    ("deep", "makes no sense"), ("bomb", "makes no sense"), ("html", "no JSON"), ("nowhere", "404"),
+    ("forbidden", "(403: Daily limit exceeded)"), ("invalid", "(400: Missing or invalid API key.)"),
+    ("busy", "429"), ("later", "86400 s"), ("broken", "500"), ("gone", "503"), ("teapot", "418"),
+    ("redirect", "sends elsewhere"), ("slow", "timed out"), ("hang", "timed out"),
+    ("headers_for_ever", "failed"), ("early", "failed"), ("garbage", "failed"),
+  ]
+
+  @Test(arguments: hostile.map(\.scene)) func whatIsNotToBeBelievedIsBoundedToldAndChangesNothing(
+    _ scene: String
+  ) throws {
+    let expected = try #require(Self.hostile.first { $0.scene == scene }?.said)
+    let result = try run(scene)
+    #expect(result.found.isEmpty)
+    #expect(result.said.contains(expected) && !result.said.contains("fleet-key"), "\(result.said)")
+    #expect(scene == "rough" ? result.fault == nil : result.fault != nil)
+    // It was asked where it was named, six times at most, and is asked no more.
+    let requests = try requests()
+    #expect((1...6).contains(requests.count) && requests.count == result.counts.asked)
+    #expect(requests.allSatisfy { $0["path"]?.string?.hasPrefix("/\(scene)/") ?? false })
+    // Nothing of what makes no sense is kept; what does is judged anew.
+    let isAnswer = ["rough", "antipodes"].contains(scene)
+    #expect(
+      try SQLiteReader(directory.file("\(scene).sqlite")).rows("SELECT * FROM answers").isEmpty != isAnswer)
+  }
+
+  /// What it has said well is not believed either, also when it comes from the cache.
+  @Test func whoTurnsOutToLieIsNotBelievedAtAll() throws {
+    let result = try run("turns", 9, cache: "turns.sqlite")
+    #expect(result.counts == .init(asked: 7, answered: 7, contradicted: 5) && result.found.isEmpty)
+    #expect(result.said.contains("nothing of it is taken") && result.fault != nil)
+    let again = try run("turns", 9, cache: "turns.sqlite")
+    #expect(again.counts == .init(cached: 7, answered: 7, contradicted: 5) && again.found.isEmpty)
+  }
+
+  @Test func nobodyWithoutACertificateOfTrustIsAsked() throws {
+    let authority = try CertificateAuthority()
+    let server = try GeolocateFixture(certificate: try authority.issue("service"))
+    let address = try GeolocateAddress("https://127.0.0.1:\(server.port)/good/v1/geolocate", keyFile: nil)
+    let result = try run("tls", address: address)
+    #expect(result.found.isEmpty && result.counts.asked == 1 && result.fault?.contains("certificate") == true)
+    #expect(try server.requests().isEmpty)
+    let closed = try GeolocateAddress("http://127.0.0.1:\(FreePort.next() as Int)/v1/geolocate", keyFile: nil)
+    #expect(try run("closed", address: closed).counts.asked == 3)
+  }
+
+  @Test func whoIsToEndDoesNotWaitForAnAnswer() throws {
+    let result = try run("hang") { false }
+    #expect(result.counts.asked == 1 && result.counts.failed == 0 && result.found.isEmpty)
+  }
+
+  @Test func aDaysQuestionsAreBoundedOverRunsAndForgotten() throws {
+    let path = directory.file("bound.sqlite")
+    func cache(_ day: Int) throws -> GeolocateCache { try GeolocateCache(path: path, day: day) }
+    func isKept(_ question: Int64, _ day: Int) throws -> Bool {
+      try cache(day).answer(question, of: "a") != nil
+    }
+    do {
+      let first = try cache(100)
+      for _ in 0..<3 { try first.count("a", day: 100) }
+      try first.keep(.answered(.init(coordinate: Scene.town, accuracy: 40)), of: 1, "a", day: 100)
+      try first.keep(.unknown, of: 2, "a", day: 100)
+      try first.keep(.failed("no"), of: 3, "a", day: 100)
+    }
+    #expect(try cache(100).asked("a", day: 100) == 3 && cache(100).asked("b", day: 100) == 0)
+    #expect(try cache(100).answer(1, of: "b") == nil && !isKept(3, 100))
+    #expect(try isKept(1, 130) && isKept(2, 130) && cache(101).asked("a", day: 100) == 0)
+    #expect(try !isKept(2, 131) && isKept(1, 190) && !isKept(1, 191))
+    let text = try directory.write(
+      "text", "no database, but long enough to be one: \(String(repeating: "x", count: 999))")
+    do {
+      _ = try GeolocateCache(path: text, day: 1)
+      Issue.record("a text is taken")
+    } catch { #expect(error.exit == .usage && error.description.contains("name another")) }
+  }
+}

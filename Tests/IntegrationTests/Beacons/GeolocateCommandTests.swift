@@ -1,0 +1,111 @@
+import Foundation
+import Sensors
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+/// `odograph beacons build --geolocate` as a user runs it: a recording, a real service and what it may change.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct GeolocateCommandTests {
+  private let directory: TemporaryDirectory
+  private let service: GeolocateFixture
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    service = try GeolocateFixture()
+  }
+
+  /// A recording in which one vehicle has heard ten access points in a town, and two have heard ten others.
+  private func recording() async throws -> String {
+    let broker = try BrokerFixture()
+    let store = directory.file("fleet.sqlite")
+    let record = RecordProcess(broker, into: store, ["--count", "9", "--kind", "scan"], state: directory)
+    try record.start()
+    try await broker.waitForLog("Sending SUBACK to odograph-record")
+    for turn in 0..<3 {
+      for (vehicle, numbers) in [("one", 1..<11), ("one", 21..<31), ("two", 21..<31)]
+        as [(String, Range<UInt64>)]
+      {
+        let now = UTCTime(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9))
+        let scan = try #require(
+          ScanMessage.Scan(
+            time: now.advanced(bySeconds: Double(-turn)),
+            coordinate: Coordinate(latitude: 48.1372, longitude: 11.5756), accuracy: 5,
+            sightings: numbers.compactMap { Beacon(accessPoint: $0) }.map {
+              BeaconSighting(beacon: $0, signal: -64)
+            }))
+        try await publish(
+          broker, "odograph/v1/test/\(vehicle)/scan",
+          String(decoding: ScanMessage(scans: [scan]).payload, as: UTF8.self))
+      }
+    }
+    #expect(try await record.waitForEnd() == 0, "\(record.output)")
+    return store
+  }
+
+  private func sources(_ map: String) throws -> [Substring: Int] {
+    try String(contentsOfFile: map, encoding: .utf8).split(separator: "\n").dropFirst().reduce(into: [:]) {
+      $0[$1.split(separator: ",").last ?? "", default: 0] += 1
+    }
+  }
+
+  @Test func whatTooFewHaveHeardIsAskedForOnceAndMarked() async throws {
+    let store = try await recording()
+    let map = directory.file("map.csv")
+    let key = try directory.write("key", "fleet-key\n")
+    let arguments = ["beacons", "build", store, "-o", map, "--vehicles", "2", "--force"]
+    let own = try await OdographProcess.run(arguments)
+    #expect(own.status == 0 && own.output.contains("10 heard too rarely"), "\(own.output)")
+    #expect(try sources(map) == ["fleet": 10] && service.requests().isEmpty)
+
+    let asked = arguments + ["--geolocate-key", key, "--geolocate"]
+    let first = try await OdographProcess.run(asked + [service.url("good")])
+    let host = "127.0.0.1:\(service.port)"
+    #expect(first.status == 0, "\(first.output)")
+    #expect(
+      first.output.contains("10 access points and 0 cells from 9 scans of 2 vehicles"), "\(first.output)")
+    #expect(first.output.contains("asked \(host) 1 questions, 0 were answered before; 10 transmitters of it"))
+    #expect(!first.output.contains("fleet-key"))
+    #expect(try sources(map) == ["fleet": 10, host[...]: 10])
+    let again = try await OdographProcess.run(asked + [service.url("good")])
+    #expect(again.output.contains("0 questions, 1 were answered before; 10 transmitters"), "\(again.output)")
+    #expect(try sources(map) == ["fleet": 10, host[...]: 10] && service.requests().count == 1)
+    #expect(FileManager.default.fileExists(atPath: map + ".geolocate.sqlite"))
+    // Where the fleet knows itself, it is not asked.
+    let known = try await OdographProcess.run(
+      ["beacons", "build", store, "-o", map, "--force", "--geolocate", service.url("good")])
+    #expect(
+      known.status == 0 && known.output.contains("asked \(host) 0 questions, 0 were"), "\(known.output)")
+    #expect(try sources(map) == ["fleet": 20] && service.requests().count == 1)
+
+    // The map is written all the same, and the fault is told.
+    let other = ["--geolocate-cache", directory.file("other.sqlite"), "--geolocate"]
+    for (scene, said) in [("forbidden", "check the key and its limits"), ("redirect", "sends elsewhere")] {
+      let refused = try await OdographProcess.run(arguments + other + [service.url(scene)])
+      #expect(refused.status == 69 && refused.output.contains(said), "\(refused.output)")
+      #expect(refused.output.contains("the map is written") && !refused.output.contains("fleet-key"))
+      #expect(try sources(map) == ["fleet": 10])
+    }
+  }
+
+  @Test func whatMakesNoSenseIsRefusedBeforeAnybodyIsAsked() async throws {
+    let build = ["beacons", "build", directory.file("none.sqlite")]
+    let url = service.url("good")
+    for (arguments, said) in [
+      (["--geolocate", url], "--geolocate-cache"),
+      (["--geolocate-key", "key"], "add --geolocate"),
+      (["-o", directory.file("m"), "--geolocate", "http://api.example/v1/geolocate"], "use https"),
+      (["-o", directory.file("m"), "--geolocate", url + "?key=hidden"], "--geolocate-key"),
+      (
+        ["-o", directory.file("m"), "--geolocate", url, "--geolocate-key", directory.file("none")],
+        "No such file"
+      ),
+      (["-o", directory.file("m"), "--geolocate", url, "--geolocate-daily", "0"], "1 to 1000000"),
+    ] as [([String], String)] {
+      let run = try await OdographProcess.run(build + arguments)
+      #expect(run.status == 64 && run.output.contains(said), "\(arguments): \(run.output)")
+      #expect(!run.output.contains("hidden"))
+    }
+    #expect(try service.requests().isEmpty)
+  }
+}
