@@ -224,7 +224,7 @@ struct CoarseReports: Sendable {
     let joules = kinds.reduce(0) { sum, kind in
       sum + (scan.duration.map { $0 * figures.power(of: kind) } ?? figures.joules(ofScan: kind))
     }
-    learning.observe(scan, by: map, joules: joules, day: Self.day(known.time))
+    learning.observe(scan, of: kinds, by: map, joules: joules, day: Self.day(known.time))
   }
 
   private mutating func learn(_ scan: RadioScan, _ fix: Location, _ known: Surroundings) {

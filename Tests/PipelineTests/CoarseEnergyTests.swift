@@ -211,12 +211,12 @@ import Testing
   }
 
   /// What learning costs in two hours on the way at the accuracy of the defaults: at most the share and the reserve of
-  /// `LearningSchedule`, and where the map knows all, a scan each eight minutes. A scan each half minute took 278 J.
+  /// `LearningSchedule`, and where the map knows all, a scan each eight minutes. A scan each half minute would take 280 J.
   @Test func learningTakesLittleOfTheDay() throws {
     let settings = ["location.desired_accuracy=best"]
-    func learning(isKnown: Bool) throws -> Result {
+    func learning(isKnown: Bool, _ radios: Set<SensorKind> = [.wifi]) throws -> Result {
       try run(
-        settings, radios: [.wifi], until: 7200, trips: [0, 3600], isLearning: true, isKnown: isKnown)
+        settings, radios: radios, until: 7200, trips: [0, 3600], isLearning: true, isKnown: isKnown)
     }
     let (unknown, known) = (try learning(isKnown: false), try learning(isKnown: true))
     let car = try AgentConfiguration(layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil)
@@ -229,6 +229,8 @@ import Testing
     #expect(most <= LearningSchedule.share * receiver + LearningSchedule.reserve + 1.2)
     #expect(most > 60 && most <= 0.02 * day)
     #expect((15.0...28).contains(least) && least <= 0.005 * day)
+    let both = try learning(isKnown: true, [.wifi, .cellular])
+    #expect((15.0...28).contains(try #require(both.joules[.wifi])), "\(both)")
   }
 
   /// What costs more than the fix that it spares is not asked for.

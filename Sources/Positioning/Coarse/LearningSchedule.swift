@@ -21,7 +21,8 @@ public struct LearningSchedule: Hashable, Sendable {
 
   private let income: Double
   private var savings = reserve
-  private var pause = shortestPause
+  /// Of each radio.
+  private var pauses: [SensorKind: Double] = [:]
   private var last: Timestamp?
 
   /// - Parameter receiverPower: watts; 0 where energy is not counted, and then savings never end.
@@ -33,17 +34,25 @@ public struct LearningSchedule: Hashable, Sendable {
   /// - Parameter joules: that it costs.
   public func isDue(joules: Double, at time: Timestamp) -> Bool {
     guard let last else { return true }
+    let pause = pauses.values.min() ?? Self.shortestPause
     return time.seconds(since: last) >= pause && (income == 0 || savings(at: time) >= joules)
   }
 
   /// Learns what a scan beside a fix has heard, before that is in the map.
   /// - Parameters:
+  ///   - radios: that made it. They are asked together, as soon as one of them may have news.
   ///   - joules: that it has cost.
   ///   - day: days since 1970.
-  public mutating func observe(_ scan: RadioScan, by map: any BeaconMap, joules: Double, day: Int) {
+  public mutating func observe(
+    _ scan: RadioScan, of radios: Set<SensorKind>, by map: any BeaconMap, joules: Double, day: Int
+  ) {
     savings = max(0, savings(at: scan.timestamp) - max(0, joules))
     last = scan.timestamp
-    pause = isNews(scan, map, day) ? Self.shortestPause : min(Self.longestPause, 2 * pause)
+    let isNews = isNews(scan, map, day)
+    for radio in radios {
+      let before = pauses[radio] ?? Self.shortestPause
+      pauses[radio] = isNews ? Self.shortestPause : min(Self.longestPause, 2 * before)
+    }
   }
 
   private func savings(at time: Timestamp) -> Double {

@@ -115,11 +115,15 @@ extension Need {
     #expect(
       check.contains {
         $0.hasPrefix("warning  modem: ") && $0.contains("serving cell alone; for its neighbours")
+          && $0.contains("/cells.rules ") && $0.contains("/cells.conf ")
       }, "\(check)")
   }
 
   @Test(arguments: [
-    ("forbidden", "modem: ModemManager does not let this user ask for cells; "),
+    (
+      "forbidden",
+      "modem: ModemManager does not let this user ask for cells; let it: install -D -m 644 /usr/share/odographd/modem.rules "
+    ),
     ("none", "modem: ModemManager knows no modem; plug one in"),
     (nil, "modem: ModemManager does not run; apt-get install modemmanager"),
   ]) func whatIsMissingIsSaidOnceWithTheRemedy(scene: String?, says: String) throws {

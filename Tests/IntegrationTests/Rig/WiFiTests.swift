@@ -12,7 +12,7 @@ extension SensorRigTests {
     #expect(down == ["unavailable wlan5: is down; bring it up: ip link set wlan5 up", "end"], "\(down)")
     try rig.run("ip link set wlan5 up")
 
-    let heard = try rig.run("RadioChild wifi:wlan5 15 32").output
+    let heard = try rig.run("RadioChild wifi:wlan5 12 22").output
     let scans = heard.filter { $0.hasPrefix("scan of ") }
     #expect((2...3).contains(scans.count) && scans.allSatisfy { $0.hasPrefix("scan of 2 in ") }, "\(heard)")
     #expect(heard.first == "active" && !heard.contains { $0.contains("unavailable") }, "\(heard)")
@@ -67,7 +67,7 @@ extension SensorRigTests {
     try rig.run("wifi-ctl unblock wlan5; ip link set wlan5 up")
 
     // The radio goes while somebody listens.
-    let gone = try rig.run("(sleep 8; wifi-ctl stop) & RadioChild wifi:wlan5 5 30").output
+    let gone = try rig.run("(sleep 8; wifi-ctl stop) & RadioChild wifi:wlan5 5 20").output
     #expect(
       gone.filter { $0.contains("unavailable") } == [
         "unavailable wlan5: there is no such interface; plug the radio in or load its driver, or name another in radio.wifi "

@@ -36,7 +36,7 @@ import Testing
     var pauses: [Double] = []
     while pauses.count < count {
       if schedule.isDue(joules: joules, at: Timestamp(seconds: now)) {
-        schedule.observe(try scan(now, beacons: beacons), by: map, joules: joules, day: 1000)
+        schedule.observe(try scan(now, beacons: beacons), of: [.wifi], by: map, joules: joules, day: 1000)
         pauses.append(now - last)
         last = now
       }
@@ -57,12 +57,23 @@ import Testing
   @Test func newsEndThePause() throws {
     var schedule = LearningSchedule(receiverPower: 0)
     for second in [0.0, 60, 180] {
-      schedule.observe(try scan(second), by: Map(count: 10), joules: 1, day: 1000)
+      schedule.observe(try scan(second), of: [.wifi], by: Map(count: 10), joules: 1, day: 1000)
     }
     #expect(!schedule.isDue(joules: 1, at: Timestamp(seconds: 400)))
-    schedule.observe(try scan(420), by: Map(), joules: 1, day: 1000)
+    schedule.observe(try scan(420), of: [.wifi], by: Map(), joules: 1, day: 1000)
     #expect(!schedule.isDue(joules: 1, at: Timestamp(seconds: 449)))
     #expect(schedule.isDue(joules: 1, at: Timestamp(seconds: 450)))
+  }
+
+  /// Both radios are asked at the same time: what one of them knows is no reason not to ask the other.
+  @Test func eachRadioHasItsPause() throws {
+    var schedule = LearningSchedule(receiverPower: 0)
+    for (second, map) in [(0.0, Map()), (30, Map()), (60, Map(count: 10))] {
+      schedule.observe(try scan(second), of: [.wifi], by: map, joules: 1, day: 1000)
+      schedule.observe(try scan(second), of: [.cellular], by: Map(count: 10), joules: 0.1, day: 1000)
+    }
+    #expect(!schedule.isDue(joules: 1, at: Timestamp(seconds: 119)))
+    #expect(schedule.isDue(joules: 1, at: Timestamp(seconds: 120)))
   }
 
   /// 40 J of 1.2 J each, and then a tenth of 87 mW.
@@ -73,7 +84,7 @@ import Testing
     #expect(all.suffix(100).allSatisfy { abs($0 - 1.2 / 0.0087) < 2 })
     // Never more than the reserve, however long it was not used.
     var schedule = LearningSchedule(receiverPower: 0.087)
-    schedule.observe(try scan(0), by: Map(), joules: 40, day: 1000)
+    schedule.observe(try scan(0), of: [.wifi], by: Map(), joules: 40, day: 1000)
     #expect(!schedule.isDue(joules: 1.2, at: Timestamp(seconds: 100)))
     #expect(schedule.isDue(joules: 40, at: Timestamp(seconds: 1e6)))
     #expect(!schedule.isDue(joules: 40.1, at: Timestamp(seconds: 1e6)))

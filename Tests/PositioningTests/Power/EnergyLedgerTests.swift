@@ -90,6 +90,15 @@ import Testing
     #expect(cellular.starts == 2 && cellular.seconds == 3 && abs(cellular.joules - 0.36) < 1e-9)
   }
 
+  @Test func aReceiverThatIsNotThereCostsNothing() throws {
+    for hasReceiver in [true, false] {
+      var ledger = EnergyLedger(figures: Self.figures, hasReceiver: hasReceiver)
+      ledger.record([.positioning: Self.on], at: time(0))
+      let seconds = try #require(ledger.accounts(at: time(30))[.receiver]).seconds
+      #expect(abs(seconds - (hasReceiver ? 30 : 0)) < 1e-9)
+    }
+  }
+
   @Test func whatIsMeasuredElsewhereIsPriced() throws {
     var ledger = EnergyLedger(figures: Self.figures)
     ledger.processor = .init(seconds: 2, starts: 100)
