@@ -379,6 +379,9 @@ package struct AgentPipeline: Sendable {
   /// Scans beside good fixes since the last call, for who learns from them where transmitters stand.
   package mutating func drainLearnable() -> [LearnableScan] { coarse.drainLearnable() }
 
+  /// Beacons that are not to be on maps any more, for who keeps one.
+  package mutating func drainOptedOut() -> [Beacon] { coarse.drainOptedOut() }
+
   private mutating func process(_ scan: RadioScan, into send: (VehicleMessage) -> Void) {
     let (privacy, isReduced) = (
       configuration.privacy, configuration.location.desiredAccuracy == .reduced
