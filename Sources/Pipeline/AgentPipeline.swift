@@ -388,6 +388,9 @@ package struct AgentPipeline: Sendable {
     return aid
   }
 
+  /// Beacons that are not to be on maps any more, for who keeps one.
+  package mutating func drainOptedOut() -> [Beacon] { coarse.drainOptedOut() }
+
   private mutating func process(_ scan: RadioScan, into send: (VehicleMessage) -> Void) {
     guard scan.isComplete else { return }
     let (privacy, isReduced) = (

@@ -42,6 +42,7 @@ struct CoarseReports: Sendable {
   private var aid: PositionAid?
   private var learning: LearningSchedule
   private var learned: (at: Timestamp, place: Coordinate)?
+  private var optedOut: Set<Beacon> = []
   private var contradictions = 0
   private var contradictedAt: Timestamp?
   /// Fixes that lay where several beacons say that the vehicle is not.
@@ -57,6 +58,8 @@ struct CoarseReports: Sendable {
   private static let beside = 2.0
   /// Scans that wait to be learned from.
   private static let mostLearnable = 16
+  /// Beacons that wait to be taken off maps.
+  private static let mostOptedOut = 256
   /// Beacons that agree, scans in succession, and metres at 95 % of positions that can contradict a receiver.
   private static let (witnesses, doubts, sharpest) = (3.0, 2, 500.0)
   /// s after which a doubt that nothing bears out is dropped.
@@ -96,6 +99,13 @@ struct CoarseReports: Sendable {
     return aid
   }
 
+  /// What is not to be on maps any more by what was heard since the last call.
+  mutating func drainOptedOut() -> [Beacon] {
+    guard !optedOut.isEmpty else { return [] }
+    defer { optedOut = [] }
+    return optedOut.sorted()
+  }
+
   // MARK: What goes in
 
   /// What is known beside a scan.
@@ -119,6 +129,7 @@ struct CoarseReports: Sendable {
   mutating func process(_ scan: RadioScan, _ known: Surroundings) -> Location? {
     let kinds = settings.radios.filter { scan.contains($0) }
     guard !kinds.isEmpty else { return nil }
+    for beacon in scan.optedOut where optedOut.count < Self.mostOptedOut { optedOut.insert(beacon) }
     let fresh = known.fix.flatMap {
       // At rest a fix is beside all that follows it.
       abs($0.timestamp.seconds(since: scan.timestamp)) <= Self.beside || isStill(known, since: $0.timestamp)

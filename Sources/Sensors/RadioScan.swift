@@ -8,6 +8,8 @@ public struct RadioScan: Hashable, Sendable {
   public var timestamp: Timestamp
   /// In no order; no beacon twice.
   public var sightings: [BeaconSighting]
+  /// Access points whose networks are on no map by their owner's will: hidden, or named so. Whoever has them on a map takes them off it.
+  public var optedOut: [Beacon] = []
   /// Which radio was asked, also where it heard nothing; nil where only the sightings tell.
   public var kind: SensorKind?
   /// Seconds for which the radio worked for it: 0 when it was not asked for its sake, nil when that is not known.

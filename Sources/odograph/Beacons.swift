@@ -7,16 +7,17 @@ struct Beacons: ParsableCommand {
     discussion: """
       Beacons are access points and cells of mobile networks, by which vehicles know roughly where they are without a \
       receiver. Vehicles with beacons.share = true tell what they hear beside good fixes; odograph record keeps it, \
-      build makes a map of it, and serve tells the parts of it to vehicles that ask for them (beacons.receive = true).
+      build makes a map of it, show shows what is in it, and serve tells the parts of it to vehicles that ask for them (beacons.receive = true).
 
       Examples:
         odograph beacons build fleet.sqlite -o map.csv
+        odograph beacons show map.csv
         odograph beacons serve map.csv --fleet demo
 
       Exit codes: 0 done; 64 usage, or a file that cannot be read; 69 broker unavailable, or refuses; 74 the output \
       cannot be written; 130 Ctrl-C; 143 SIGTERM.
       """,
-    subcommands: [Build.self, Serve.self])
+    subcommands: [Build.self, Show.self, Serve.self])
 
   struct Build: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -47,13 +48,34 @@ struct Beacons: ParsableCommand {
     func run() throws { try perform(BeaconsCommand.build, options) }
   }
 
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Shows what a map holds.",
+      discussion: """
+        How many transmitters there are, by technology, source, day of the last time and area of some 20 by 30 km; or \
+        one of them, or those near a place. The source is fleet, or the host of the service that has told it.
+
+        Examples:
+          odograph beacons build -o map.csv
+          odograph beacons show map.csv
+          odograph beacons show map.csv --near 48.1371,11.5754 --within 500
+          odograph beacons show map.csv --json | jq .source
+
+        Exit codes: 0 done; 64 usage, the map cannot be read, or does not have it; 74 the output cannot be written.
+        """)
+    @OptionGroup var options: BeaconsShowOptions
+
+    func run() throws { try perform(BeaconsCommand.show, options) }
+  }
+
   struct Serve: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Answers vehicles that ask for parts of a map.",
       discussion: """
         A vehicle with beacons.receive = true tells in beacons/wanted which cells of some 20 by 30 km are around it, and \
         gets what it does not have of their map in pieces of at most 64 KiB on its own topic beacons/piece. The most \
-        heard 24,000 transmitters of a cell are told. Runs until it is interrupted; start it anew with a new map.
+        heard 24,000 transmitters of a cell are told. Runs until it is interrupted; another map in the file is taken within \
+        ten seconds, and vehicles get what has changed for them.
 
         Examples:
           odograph beacons build --vehicles 2 fleet.sqlite -o map.csv

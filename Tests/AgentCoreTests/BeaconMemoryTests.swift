@@ -27,8 +27,10 @@ import Testing
   }
 
   /// Drives to the east at 10 m/s for so many seconds, hears five access points each 100 m, and gives what is told.
-  private func drive(_ plan: BeaconMemory.Plan, _ settings: [String] = [], seconds: Int) throws
-    -> [VehicleMessage]
+  private func drive(
+    _ plan: BeaconMemory.Plan, _ settings: [String] = [], seconds: Int, optedOut: [Beacon] = []
+  )
+    throws -> [VehicleMessage]
   {
     let configuration = try AgentConfiguration(
       layers: [
@@ -56,9 +58,9 @@ import Testing
         let sightings = try (0..<5).map {
           BeaconSighting(beacon: try Self.beacon(second / 10 * 5 + $0), signal: -70)
         }
-        pipeline.process(
-          .radio([RadioScan(timestamp: Timestamp(seconds: time + 0.5), sightings: sightings, kind: .wifi)])
-        ) { _ in }
+        var scan = RadioScan(timestamp: Timestamp(seconds: time + 0.5), sightings: sightings, kind: .wifi)
+        if second > 20 { scan.optedOut = optedOut }
+        pipeline.process(.radio([scan])) { _ in }
       }
       told += memory.process(&pipeline, at: Timestamp(seconds: time + 0.5))
     }
@@ -95,6 +97,17 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: directory.file("beacons.sqlite")))
   }
 
+  /// A network that says no after it was learned leaves the map and what is about to be told.
+  @Test func whatOptsOutLaterIsLearnedAndToldNoMore() throws {
+    var plan = BeaconMemory.Plan(store: store(), log: log)
+    plan.shares = true
+    let gone = Set(try [5, 6, 7].map(Self.beacon))
+    let told = try drive(plan, ["beacons.share=true"], seconds: 40, optedOut: gone.sorted())
+    let beacons = Set(scans(told).flatMap { $0.sightings.map(\.beacon) })
+    #expect(beacons.isDisjoint(with: gone) && beacons.count == 17)
+    #expect(Set(store().lookUp(try (5..<25).map(Self.beacon)).map(\.beacon)) == beacons)
+  }
+
   /// Neither the map nor what is told has anything of a privacy zone.
   @Test func nothingOfAZoneIsLearnedOrShared() throws {
     var plan = BeaconMemory.Plan(store: store(), log: log)
@@ -122,10 +135,20 @@ import Testing
   /// What `check` says of what leaves the vehicle, and where nothing is heard at all; the radios that are asked are those that are named.
   @Test(
     arguments: [
-      ([], [], nil), (["radio.wifi=wlan0"], [.wifi], "nothing of them leaves"),
+      ([], [], nil), (["radio.wifi=wlan0"], [.wifi], "no address and no cell number"),
       (["radio.modem=true", "beacons.share=true"], [.cellular], "scan (beacons.share)"),
       (["beacons.receive=true"], [], "no radio hears any"),
-      (["radio.wifi=wlan0", "radio.modem=true", "input.mode=simulation"], [], "nothing of them leaves"),
+      (
+        ["radio.wifi=wlan0", "beacons.receive=true"], [.wifi],
+        "leaves the vehicle: beacons/wanted (beacons.receive)"
+      ),
+      (
+        ["radio.wifi=wlan0", "beacons.receive=true", "beacons.share=true"], [.wifi],
+        "privacy zones; beacons/wanted"
+      ),
+      (
+        ["radio.wifi=wlan0", "radio.modem=true", "input.mode=simulation"], [], "no address and no cell number"
+      ),
     ] as [([String], Set<SensorKind>, String?)])
   func checkSaysWhatLeavesTheVehicle(settings: [String], radios: Set<SensorKind>, text: String?) throws {
     let configuration = try AgentConfiguration(

@@ -195,6 +195,99 @@ import Testing
     #expect(known(10..<20, store).count == 10)
   }
 
+  private func told(_ numbers: Range<Int>, sightings: Int = 4, at place: Coordinate = place) -> [MappedBeacon]
+  {
+    numbers.compactMap(Self.beacon).map {
+      MappedBeacon(beacon: $0, coordinate: place, reach: 90, sightings: sightings, lastSeen: Self.day)
+    }
+  }
+
+  /// Eight pieces are written with what was learned, each row once, and are used before.
+  @Test func piecesAreWrittenInTheirTurn() throws {
+    let store = store()
+    write(store, turn: 0)
+    learn(0..<100, in: store)
+    write(store, turn: 1)
+    let before = try #require(store.work)
+    for part in 0..<8 { store.accept(told(part * 2000..<part * 2000 + 2000)) }
+    store.setVersion("0123456789abcdef", of: "u281")
+    #expect(store.work?.writes == before.writes && store.versions() == ["u281": "0123456789abcdef"])
+    #expect(known(0..<16_000, store).count == 16_000)
+    #expect(known(0..<100, store).allSatisfy { $0.sightings == 1 }, "own evidence goes before")
+    write(store, turn: 1.5)
+    #expect(store.work?.writes == before.writes)
+    write(store, turn: 2)
+    let after = try #require(store.work)
+    #expect(after.writes - before.writes <= Int(BeaconFile.bucketCount) && after.beacons == 16_000)
+    #expect(known(0..<100, store).allSatisfy { $0.sightings == 1 })
+    #expect(store.drainLost().isEmpty && store.versions() == ["u281": "0123456789abcdef"])
+    // More than that does not wait for memory.
+    for part in 0..<9 { store.accept(told(part * 100..<part * 100 + 100, sightings: 9)) }
+    #expect(try #require(store.work).writes > after.writes)
+    store.close()
+    #expect(self.store().versions() == ["u281": "0123456789abcdef"])
+  }
+
+  /// A map that is larger than what is kept is not taken for whole.
+  @Test func cellsThatHadToMakeRoomAreNotWhole() throws {
+    let store = store(limit: 1000)
+    write(store, turn: 0)
+    store.accept(told(0..<800))
+    store.setVersion("0123456789abcdef", of: "u281")
+    write(store, turn: 1)
+    #expect(store.versions().count == 1 && store.drainLost().isEmpty)
+    store.accept(told(800..<1600, sightings: 200, at: Coordinate(latitude: 37.8, longitude: -122.4)))
+    store.setVersion("1123456789abcdef", of: "9q8y")
+    write(store, turn: 2)
+    #expect(store.drainLost() == ["u281"] && store.drainLost().isEmpty)
+    #expect(store.versions() == ["9q8y": "1123456789abcdef"])
+  }
+
+  /// What a service says of a place counts for less than having been there.
+  @Test func aWordOfOneSightingIsReplacedByOnesOwn() throws {
+    let store = store()
+    write(store, turn: 0)
+    let off = Coordinate(latitude: Self.place.latitude + 0.003, longitude: Self.place.longitude)
+    store.accept(told(0..<10, sightings: 1, at: off) + told(10..<20, sightings: 50, at: off))
+    write(store, turn: 1)
+    learn(0..<20, in: store)
+    for beacon in known(0..<10, store) { #expect(beacon.coordinate.distance(to: Self.place) < 1) }
+    for beacon in known(10..<20, store) { #expect(beacon.coordinate.distance(to: Self.place) > 100) }
+  }
+
+  @Test func whatIsNotToBeOnMapsIsDroppedAtOnceAndForGood() throws {
+    let store = store()
+    write(store, turn: 0)
+    learn(0..<10, in: store)
+    write(store, turn: 1)
+    store.accept(told(10..<20))
+    store.drop((5..<15).compactMap(Self.beacon) + [try #require(Beacon(accessPoint: 77))])
+    #expect(known(0..<20, store).count == 10)
+    store.close()
+    #expect(
+      known(0..<20, self.store()).map(\.beacon).sorted()
+        == ((0..<5).map { $0 } + (15..<20)).compactMap(Self.beacon))
+  }
+
+  /// A zone is searched for also in where a beacon was heard meanwhile, and what nobody can search is deleted.
+  @Test func aNewZoneFindsTheOtherPlaceAndWhatIsDamaged() throws {
+    let home = Coordinate(latitude: 48.2, longitude: 11.6)
+    let first = store()
+    learn(0..<20, in: first)
+    learn(0..<10, in: first, at: home)
+    first.close()
+    let aside = try directory.write(
+      "beacons.sqlite.damaged-2026-11-01T00-00-00.000Z", "what was learned at home")
+    let other = try directory.write("other.sqlite.damaged-2026", "another's")
+    let second = store()
+    write(second, turn: 0)
+    #expect(FileManager.default.fileExists(atPath: aside))
+    write(second, turn: 0.1, zones: [.init(area: .circle(try #require(Circle(center: home, radius: 300))))])
+    #expect(known(0..<20, second).count == 10)
+    #expect(!FileManager.default.fileExists(atPath: aside) && FileManager.default.fileExists(atPath: other))
+    #expect(recorder.lines.contains { $0.contains("damaged maps of beacons deleted") })
+  }
+
   @Test func versionsOfCellsAreKept() {
     let first = store()
     write(first, turn: 0)

@@ -92,8 +92,51 @@ import Testing
       let piece = try #require(try pieces(count, of: "u281").first)
       if (try? wanted.accept(piece.payload, at: Timestamp(seconds: Double(count)))) != nil { taken += 1 }
     }
-    #expect(taken == WantedBeacons.most)
+    #expect(taken == WantedBeacons.mostOfCell)
     let later = try #require(try pieces(200, of: "u281").first)
     #expect(try wanted.accept(later.payload, at: Timestamp(seconds: 4000)) != nil)
+  }
+
+  /// Dense country: the cells around have eight pieces each, and an hour later others.
+  @Test func allOfDenseCountryIsTakenInAnHour() throws {
+    var wanted = WantedBeacons(versions: [:])
+    for (turn, place) in [Self.place, Coordinate(latitude: 48.5, longitude: 11.575490)].enumerated() {
+      let time = Double(turn) * 900
+      let cells = try #require(due(&wanted, time, place))
+      // As many as a cell can have, of one beacon, two, three …
+      for cell in cells.keys {
+        for count in 1...BeaconPiece.largestCount {
+          let piece = try #require(try pieces(count, of: cell).first)
+          #expect(try wanted.accept(piece.payload, at: Timestamp(seconds: time + 1)) != nil)
+        }
+      }
+    }
+  }
+
+  /// A road that goes to and fro over where a cell comes near asks once.
+  @Test func aCellIsLeftFartherOutThanItIsEntered() throws {
+    // 48.164 is the northern border of u281; u284 lies beyond.
+    func place(_ metres: Double) -> Coordinate {
+      Coordinate(latitude: 48.1640625 - metres / 111_195, longitude: 11.5755)
+    }
+    var wanted = WantedBeacons(versions: [:])
+    let cells = try #require(due(&wanted, 0, place(4900)))
+    #expect(cells.keys.contains("u284"))
+    for turn in 1...20 {
+      #expect(due(&wanted, Double(turn) * 100, place(turn.isMultiple(of: 2) ? 4900 : 5200)) == nil, "\(turn)")
+    }
+    let left = try #require(due(&wanted, 3000, place(10_300)))
+    #expect(!left.keys.contains("u284") && left.keys.contains("u281"))
+  }
+
+  /// What had to make room is asked for again, but not while the vehicle is there: it would have to make room again.
+  @Test func whatMadeRoomIsAskedForWhenTheVehicleComesBack() throws {
+    var wanted = WantedBeacons(versions: ["u281": "0123456789abcdef", "9q8y": "0123456789abcdef"])
+    #expect(try #require(due(&wanted, 0))["u281"] == "0123456789abcdef")
+    wanted.forget(["u281", "9q8y", "no cell"])
+    #expect(due(&wanted, 100) == nil)
+    #expect(
+      try #require(due(&wanted, 200, Coordinate(latitude: 37.8, longitude: -122.4)))["9q8y"] == .some(nil))
+    #expect(try #require(due(&wanted, 300))["u281"] == .some(nil))
   }
 }

@@ -62,6 +62,25 @@ import Testing
     #expect(isTold([1, 1, 0x82] + name("shop"), beacon: name("shop")))
   }
 
+  /// Whoever has them on a map learns that they are not to be there; who says nothing has not said no.
+  @Test func whoSaysNoIsNamedAsSuch() throws {
+    func optedOut(_ elements: [UInt8], beacon: [UInt8]? = nil) -> [Beacon] {
+      decode(NetlinkMaker.accessPoint(elements: elements, beaconElements: beacon)).compactMap {
+        if case .optedOut(let beacon) = $0 { beacon } else { nil }
+      }
+    }
+    let beacon = try #require(Beacon(accessPoint: 0x0016_3E01_0203))
+    let name = { (text: String) in NetlinkMaker.name(text) }
+    #expect(optedOut(name("shop_nomap")) == [beacon] && optedOut(name("")) == [beacon])
+    #expect(optedOut(name("shop"), beacon: name("")) == [beacon])
+    #expect(optedOut(name("shop")).isEmpty && optedOut([]).isEmpty && optedOut([0, 10, 65, 66]).isEmpty)
+    var heard = StrongestBeacons()
+    for number in 1...1000 as ClosedRange<UInt64> {
+      heard.insert(optedOut: try #require(Beacon(accessPoint: number)))
+    }
+    #expect(heard.optedOut.count == StrongestBeacons.limit && heard.strongest.isEmpty)
+  }
+
   @Test func theEndOfScansAndRefusalsAreTold() {
     let end = NetlinkMaker.event(command: 34, interface: 4) + NetlinkMaker.event(command: 35, interface: 5)
     #expect(decode(end) == [.finished(interface: 4), .aborted(interface: 5)])

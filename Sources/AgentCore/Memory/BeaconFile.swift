@@ -3,6 +3,7 @@ internal import Positioning
 internal import SQLite
 internal import Sensors
 internal import Spatial
+internal import Telemetry
 
 /// The file of a `BeaconStore`.
 ///
@@ -22,6 +23,8 @@ final class BeaconFile {
   }
 
   static let bucketCount: UInt64 = 2048
+  /// Parts of the file, of neighbouring rows, in which much is written at once.
+  static let partCount: UInt64 = 8
   private static let entrySize = LearnedBeacon.byteCount + 1
   private static let checksumSize = 4
   /// Cells of the fleet's map whose versions are remembered.
@@ -42,6 +45,8 @@ final class BeaconFile {
   private(set) var count = 0
   /// Rows read and written since it was opened.
   private(set) var (reads, writes) = (0, 0)
+  /// Cells of the fleet's map that had to make room, as a whole or in part.
+  private var lost: Set<String> = []
 
   /// Opens the file, or makes it.
   /// - Throws: `SQLiteError`, of which `isDamage` says that the file is to be set aside.
@@ -95,9 +100,24 @@ final class BeaconFile {
           case (nil, nil): break
           }
         }
-        while entries.count > most * Self.entrySize { Self.removeLeast(&entries) }
+        while entries.count > most * Self.entrySize { lose(Self.removeLeast(&entries)) }
         try write(bucket, entries, before: before)
       }
+      try dropVersions()
+    }
+  }
+
+  /// Writes what the fleet's map tells, each row once; what was heard here goes before it.
+  /// - Parameter most: entries of a bucket.
+  func apply(_ pieces: WaitingPieces, most: Int) throws(SQLiteError) {
+    for part in 0..<Self.partCount {
+      let words = pieces.words { Self.bucket($0) / (Self.bucketCount / Self.partCount) == part }
+      let known = try entries(of: words.keys)
+      var changes: [Beacon: Entry?] = [:]
+      for (beacon, word) in words where known[beacon]?.isShared ?? true {
+        changes.updateValue(Entry(beacon: LearnedBeacon(word), isShared: true), forKey: beacon)
+      }
+      try apply(changes, most: most)
     }
   }
 
@@ -105,17 +125,28 @@ final class BeaconFile {
   /// - Returns: how many.
   @discardableResult
   func removeAll(where isUnwanted: (Entry) -> Bool) throws(SQLiteError) -> Int {
+    try remove(isUnwanted, makesRoom: false)
+  }
+
+  /// - Parameter makesRoom: whether it is missed.
+  @discardableResult
+  private func remove(_ isUnwanted: (Entry) -> Bool, makesRoom: Bool) throws(SQLiteError) -> Int {
     let before = count
     try changing { () throws(SQLiteError) in
       for bucket in 0..<Self.bucketCount {
         let entries = try self.entries(bucket)
         var kept: [UInt8] = []
         for place in stride(from: 0, to: entries.count, by: Self.entrySize) {
-          guard let entry = Self.entry(entries, at: place), !isUnwanted(entry) else { continue }
+          guard let entry = Self.entry(entries, at: place) else { continue }
+          if isUnwanted(entry) {
+            if makesRoom { lose(entry) }
+            continue
+          }
           kept += entries[place..<place + Self.entrySize]
         }
         if kept.count < entries.count { try write(bucket, kept, before: entries.count) }
       }
+      if makesRoom { try dropVersions() }
     }
     return before - count
   }
@@ -140,11 +171,12 @@ final class BeaconFile {
       rest[worth] = min(count, surplus)
       surplus -= count
     }
-    try removeAll { entry in
+    func isSurplus(_ entry: Entry) -> Bool {
       guard let left = rest[entry.worth], left > 0 else { return false }
       rest[entry.worth] = left - 1
       return true
     }
+    try remove(isSurplus, makesRoom: true)
   }
 
   // MARK: Cells of the fleet's map
@@ -157,7 +189,31 @@ final class BeaconFile {
     return versions
   }
 
+  /// Cells of which something had to make room since the last call: they are not here as a whole any more.
+  func drainLost() -> Set<String> {
+    defer { lost = [] }
+    return lost
+  }
+
+  private func lose(_ entry: Entry?) {
+    guard let entry, let cell = Geohash(entry.beacon.place.coordinate, length: BeaconPiece.cellLength) else {
+      return
+    }
+    lost.insert(cell.text)
+  }
+
+  private func dropVersions() throws(SQLiteError) {
+    guard !lost.isEmpty else { return }
+    var statement = try database.prepare("DELETE FROM cells WHERE cell = ?1", isPersistent: false)
+    for cell in lost {
+      statement.bind(1, cell)
+      try statement.run()
+    }
+  }
+
+  /// Remembers a cell as whole, unless something of it had to make room already.
   func setVersion(_ version: String, of cell: String, day: Int) throws(SQLiteError) {
+    guard !lost.contains(cell) else { return }
     var statement = try database.prepare(
       "INSERT OR REPLACE INTO cells VALUES (?1, ?2, ?3)", isPersistent: false)
     statement.bind(1, cell)
@@ -235,10 +291,13 @@ final class BeaconFile {
     return nil
   }
 
-  private static func removeLeast(_ entries: inout [UInt8]) {
+  /// - Returns: what was removed; nil for what was no entry.
+  private static func removeLeast(_ entries: inout [UInt8]) -> Entry? {
     let least = stride(from: 0, to: entries.count, by: entrySize).min {
       (entry(entries, at: $0)?.worth ?? .min) < (entry(entries, at: $1)?.worth ?? .min)
     }
-    if let least { entries.removeSubrange(least..<least + entrySize) }
+    guard let least else { return nil }
+    defer { entries.removeSubrange(least..<least + entrySize) }
+    return entry(entries, at: least)
   }
 }

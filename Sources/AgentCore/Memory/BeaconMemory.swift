@@ -31,9 +31,15 @@ struct BeaconMemory: Sendable {
   /// - Returns: what is to be told.
   mutating func process(_ pipeline: inout AgentPipeline, at now: Timestamp) -> [VehicleMessage] {
     for scan in pipeline.drainLearnable() { learn(scan, at: now) }
+    let unwanted = pipeline.drainOptedOut()
+    if !unwanted.isEmpty {
+      plan.store.drop(unwanted)
+      batch.drop(unwanted)
+    }
     // A clock that was found years ahead must not make the map old.
     plan.store.advance(
       to: now, day: pipeline.trustedTime(at: now)?.day, zones: pipeline.privacyZones)
+    wanted?.forget(plan.store.drainLost())
     var messages: [VehicleMessage] = []
     if let scan = batch.due(at: now) { messages.append(.scan(scan)) }
     // The place that may be told: what is withheld or blurred by privacy is so here, too.

@@ -8,8 +8,9 @@ internal import Spatial
 
 /// Where transmitters stand, as the vehicle has learned it and the fleet has told it: in an SQLite file, bounded and forgetting.
 ///
-/// What was learned waits in memory and is written at most once in five minutes: at most the whole file, 1 MB, and its journal as much, some
-/// 25 MB of flash in two hours of driving. A loss of power costs these minutes. A file that is damaged is set aside, and what was learned in
+/// What was learned and what the fleet told waits in memory and is written at most once in five minutes: at most the whole file, 1 MB, and its
+/// journal as much, some 25 MB of flash in two hours of driving; earlier only where more than eight pieces of the fleet's map have come. A
+/// loss of power costs these minutes. A file that is damaged is set aside, and what was learned in
 /// it is learned anew. A disk that takes nothing costs what is learned, never the agent. The file is made by the first scan that there is
 /// something to learn from.
 package final class BeaconStore: BeaconMap {
@@ -25,6 +26,7 @@ package final class BeaconStore: BeaconMap {
     var file: BeaconFile?
     /// What is not in the file yet; nil for what is to be dropped from it.
     var pending: [Beacon: BeaconFile.Entry?] = [:]
+    var pieces = WaitingPieces()
     var nextFlush: Timestamp?
     /// Days since 1970, as far as known.
     var day: Int?
@@ -70,7 +72,9 @@ package final class BeaconStore: BeaconMap {
     let heard = RadioScan(
       timestamp: scan.timestamp, sightings: Array(strongest.prefix(Self.mostSightings)))
     state.withLock { state in
-      let known = entries(of: heard.sightings.map(\.beacon), &state).mapValues(\.beacon)
+      // What was told of one sighting is no more than this one: it would only draw it away.
+      let known = entries(of: heard.sightings.map(\.beacon), &state)
+        .filter { !$0.value.isShared || $0.value.beacon.place.sightings > 1 }.mapValues(\.beacon)
       let changes = BeaconLearner.learn(heard, at: place, accuracy: accuracy, day: day, known: known)
       for (beacon, change) in changes {
         guard state.pending.count < Self.mostPending else { break }
@@ -80,33 +84,42 @@ package final class BeaconStore: BeaconMap {
   }
 
   /// Takes the fleet's word for beacons that were never heard here: own evidence goes before it.
+  /// - Parameter piece: in the order of identities.
   func accept(_ piece: [MappedBeacon]) {
     state.withLock { state in
-      let known = entries(of: piece.map(\.beacon), &state)
-      for beacon in piece where beacon.isSound {
-        if let own = known[beacon.beacon], !own.isShared { continue }
-        var told = beacon
-        if let day = state.day { told.lastSeen = min(told.lastSeen, day) }
-        state.pending.updateValue(
-          BeaconFile.Entry(beacon: LearnedBeacon(told), isShared: true), forKey: beacon.beacon)
-      }
-      flush(&state)
+      if state.pieces.isFull { flush(&state) }
+      let day = state.day ?? .max
+      state.pieces.append(
+        piece.filter(\.isSound).map { beacon in
+          var told = beacon
+          told.lastSeen = min(told.lastSeen, day)
+          return told
+        })
     }
   }
+
+  /// Drops what is not to be on maps any more, whoever had it there.
+  func drop(_ beacons: [Beacon]) {
+    state.withLock { state in
+      for beacon in entries(of: beacons, &state).keys { state.pending.updateValue(nil, forKey: beacon) }
+    }
+  }
+
+  /// Cells of the fleet's map of which something had to make room since the last call.
+  func drainLost() -> Set<String> { state.withLock { $0.file?.drainLost() ?? [] } }
 
   /// The versions of cells of the fleet's map that are here as a whole.
   func versions() -> [String: String] {
     state.withLock { state in
-      guard isThere(state) else { return [:] }
-      return withFile(&state) { file throws(SQLiteError) in try file.versions() } ?? [:]
+      guard isThere(state) else { return state.pieces.versions }
+      let known = withFile(&state) { file throws(SQLiteError) in try file.versions() } ?? [:]
+      return known.merging(state.pieces.versions) { $1 }
     }
   }
 
+  /// The pieces of a cell are here as a whole; call it after the last was accepted.
   func setVersion(_ version: String, of cell: String) {
-    state.withLock { state in
-      let day = state.day ?? 0
-      withFile(&state) { file throws(SQLiteError) in try file.setVersion(version, of: cell, day: day) }
-    }
+    state.withLock { $0.pieces.setVersion(version, of: cell) }
   }
 
   /// Writes and forgets what is due.
@@ -151,7 +164,13 @@ package final class BeaconStore: BeaconMap {
     if !others.isEmpty, isThere(state) {
       known = withFile(&state) { file throws(SQLiteError) in try file.entries(of: others) } ?? [:]
     }
-    for beacon in beacons { if let waiting = pending[beacon] { known[beacon] = waiting } }
+    for beacon in beacons {
+      if let waiting = pending[beacon] {
+        known[beacon] = waiting
+      } else if known[beacon]?.isShared ?? true, let word = state.pieces[beacon] {
+        known[beacon] = BeaconFile.Entry(beacon: LearnedBeacon(word), isShared: true)
+      }
+    }
     return known
   }
 
@@ -162,17 +181,19 @@ package final class BeaconStore: BeaconMap {
 
   private func flush(_ state: inout State) {
     let isNewDay = state.day != nil && state.day != state.prunedOn
-    guard !state.pending.isEmpty || isNewDay && isThere(state) else { return }
-    let (pending, settings) = (state.pending, settings)
+    guard !state.pending.isEmpty || !state.pieces.isEmpty || isNewDay && isThere(state) else { return }
+    let (pending, pieces, settings, day) = (state.pending, state.pieces, settings, state.day ?? 0)
     let first = isNewDay ? (state.day ?? 0) - settings.forgetAfter : 0
     let most = 4 * settings.limit / Int(BeaconFile.bucketCount) + 64
     let isWritten = withFile(&state) { file throws(SQLiteError) in
+      if !pieces.isEmpty { try file.apply(pieces, most: most) }
       if !pending.isEmpty { try file.apply(pending, most: most) }
+      for (cell, version) in pieces.versions { try file.setVersion(version, of: cell, day: day) }
       if isNewDay || file.count > settings.limit { try file.forget(before: first, limit: settings.limit) }
       return true
     }
     guard isWritten == true else { return }
-    state.pending = [:]
+    (state.pending, state.pieces) = ([:], WaitingPieces())
     if isNewDay { state.prunedOn = state.day }
   }
 
@@ -181,8 +202,10 @@ package final class BeaconStore: BeaconMap {
     guard zones != state.zones else { return }
     func isHidden(_ entry: BeaconFile.Entry) -> Bool {
       guard !entry.isShared else { return false }
-      let point = SurfacePoint(entry.beacon.place.coordinate)
-      return zones.contains { $0.area.contains(point) }
+      let points = [entry.beacon.place.coordinate, entry.beacon.elsewhere].compactMap { $0 }.map {
+        SurfacePoint($0)
+      }
+      return zones.contains { zone in points.contains { zone.area.contains($0) } }
     }
     guard !zones.isEmpty else {
       state.zones = zones
@@ -191,6 +214,7 @@ package final class BeaconStore: BeaconMap {
     for (beacon, entry) in state.pending where entry.map(isHidden) ?? false {
       state.pending.updateValue(nil, forKey: beacon)
     }
+    removeAside()
     guard isThere(state) else {
       state.zones = zones
       return
@@ -234,10 +258,32 @@ package final class BeaconStore: BeaconMap {
     }
   }
 
+  /// In what is damaged nobody can look for what was learned in a zone.
+  private func removeAside() {
+    let folder = settings.path.lastIndex(of: "/").map { String(settings.path[...$0]) } ?? "./"
+    let name = settings.path.dropFirst(settings.path.contains("/") ? folder.count : 0) + Self.aside
+    guard let directory = opendir(folder) else { return }
+    defer { closedir(directory) }
+    var count = 0
+    while let entry = readdir(directory) {
+      let file = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if file.hasPrefix(name), unlink(folder + file) == 0 { count += 1 }
+    }
+    guard count > 0 else { return }
+    log.info(
+      .beaconsForgotten, "damaged maps of beacons deleted because of privacy zones",
+      metadata: ["count": "\(count)"])
+  }
+
+  /// What the name of a file that is set aside goes on with.
+  private static let aside = ".damaged-"
+
   private func setAside(_ reason: String) {
     // Colons trouble some file systems and tools.
     let date = String(UTCTime(nanoseconds: SystemClock.realtime).rfc3339.map { $0 == ":" ? "-" : $0 })
-    let aside = "\(settings.path).damaged-\(date)"
+    let aside = settings.path + Self.aside + date
     // The journal of a damaged file would be played back into the next one.
     unlink(settings.path + "-journal")
     do throws(SystemError) {

@@ -24,6 +24,17 @@ struct ScanBatch: Sendable {
     since = since ?? now
   }
 
+  /// Leaves out what is not to be on maps any more.
+  mutating func drop(_ beacons: [Beacon]) {
+    scans = scans.compactMap { scan in
+      let others = scan.sightings.filter { !beacons.contains($0.beacon) }
+      guard others.count < scan.sightings.count else { return scan }
+      return ScanMessage.Scan(
+        time: scan.time, coordinate: scan.coordinate, accuracy: scan.accuracy, sightings: others)
+    }
+    if scans.isEmpty { since = nil }
+  }
+
   /// The message that is due.
   mutating func due(at now: Timestamp) -> ScanMessage? {
     guard let since, scans.count >= Self.capacity || now.seconds(since: since) >= Self.patience else {

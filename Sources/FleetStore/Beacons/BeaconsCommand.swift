@@ -1,13 +1,10 @@
 package import ArgumentParser
 package import Fleet
 package import FleetConsole
-internal import FleetControl
 internal import JSON
-internal import MQTT
 internal import Platform
 internal import Positioning
 internal import Sensors
-internal import Spatial
 internal import Telemetry
 
 /// The options of `odograph beacons build`.
@@ -116,70 +113,5 @@ package enum BeaconsCommand {
     if counts.misdated > 0 { text += ", \(counts.misdated) scans of impossible times" }
     if unreadable > 0 { text += ", \(unreadable) messages that are no scans" }
     return text + "; the map names no vehicle and no time but the day on which each was last heard"
-  }
-
-  /// Answers vehicles that ask for parts of a map, until it is interrupted.
-  /// - Throws: `FleetError` for a map that cannot be read, and a broker that cannot be reached or refuses.
-  package static func serve(_ options: BeaconsServeOptions) throws(FleetError) -> ExitStatus {
-    let limit = try options.time.limit()
-    let map = try FleetMapFile.read(options.map)
-    var server = PieceServer(map)
-    let targets = options.vehicles.targets(options.broker)
-    let exchange = try FleetExchange(
-      options.broker.configuration(), filters: try targets.filters([TopicScheme.beaconsWanted]))
-    defer { exchange.close() }
-    try exchange.open()
-    if !options.isQuiet { StandardError.say("serving \(map.count) beacons in \(server.cellCount) cells") }
-    let deadline = limit.map { SystemClock.monotonic + Int64($0 * 1e9) } ?? .max
-    while let event = try exchange.next(until: deadline) {
-      switch event {
-      case .interrupted(let status): return status
-      case .disconnected(let reason): StandardError.say("the broker is away: \(reason)")
-      case .message(let message): answer(message, &server, exchange, targets, options)
-      case .published(_, let reason?) where reason.isError:
-        StandardError.say("the broker refuses a piece: \(reason); check its access list for this user")
-      case .published, .answered, .connected: break
-      }
-    }
-    return .done
-  }
-
-  /// Seconds for which a piece waits for a vehicle that is away.
-  private static let expiry: UInt32 = 86_400
-
-  private static func answer(
-    _ message: MQTTMessage, _ server: inout PieceServer, _ exchange: FleetExchange, _ targets: VehicleTargets,
-    _ options: BeaconsServeOptions
-  ) {
-    guard let address = TopicAddress(topic: message.topic, root: targets.root),
-      address.path == TopicScheme.beaconsWanted, !message.payload.isEmpty
-    else { return }
-    let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
-    let wanted: BeaconsWantedMessage
-    do throws(JSONError) {
-      wanted = try BeaconsWantedMessage(json: JSONValue(parsing: message.payload))
-    } catch {
-      StandardError.say("\(key): \(TopicScheme.beaconsWanted) makes no sense: \(error)")
-      return
-    }
-    for refusal in wanted.refused where !message.retain {
-      StandardError.say("\(key) refused a piece of cell \(refusal.cell): \(refusal.reason)")
-    }
-    let now = Double(SystemClock.monotonic) * 1e-9
-    for (cell, payloads) in server.answer(wanted, from: key, at: now) {
-      for payload in payloads {
-        exchange.publish(
-          MQTTMessage(
-            topic: key.topic(root: targets.root, TopicScheme.beaconsPiece), payload: payload,
-            qos: .atLeastOnce,
-            properties: MQTTMessageProperties(
-              contentType: Publication.contentType, messageExpiryInterval: expiry)))
-      }
-      if !options.isQuiet {
-        StandardError.say(
-          "\(key): cell \(cell), \(payloads.count) piece\(payloads.count == 1 ? "" : "s"), \(payloads.reduce(0) { $0 + $1.count }) bytes"
-        )
-      }
-    }
   }
 }

@@ -19,7 +19,7 @@ enum FleetMapFile {
   /// Of maps in which all was the fleet's own.
   private static let earlierHead = "beacon,latitude,longitude,reach,sightings,vehicles,last_seen"
   /// What `source` says of the fleet's own.
-  private static let own = "fleet"
+  static let own = "fleet"
 
   /// Bytes: some ten million lines.
   private static let largest = 1 << 30
@@ -80,7 +80,7 @@ enum FleetMapFile {
   }
 
   /// A decimal number without an exponent.
-  private static func fixed(_ number: Double, _ decimals: Int) -> String {
+  static func fixed(_ number: Double, _ decimals: Int) -> String {
     let scale = (0..<decimals).reduce(1.0) { scale, _ in scale * 10 }
     let units = Int((abs(number) * scale).rounded())
     let (whole, rest) = units.quotientAndRemainder(dividingBy: Int(scale))

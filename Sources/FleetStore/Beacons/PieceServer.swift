@@ -5,7 +5,7 @@ internal import Telemetry
 
 /// Decides which pieces of the fleet's map go to a vehicle that asks. A value without I/O.
 struct PieceServer {
-  private let beacons: [Geohash: [MappedBeacon]]
+  private var beacons: [Geohash: [MappedBeacon]]
   /// Of cells that were asked for.
   private var pieces: [Geohash: (version: String, payloads: [[UInt8]])] = [:]
   /// When which version of a cell was sent to a vehicle.
@@ -21,8 +21,16 @@ struct PieceServer {
   /// Answers that are remembered, and cells that are kept ready.
   private static let (mostSent, mostCells) = (200_000, 4096)
 
-  init(_ map: [FleetBeacon]) {
-    beacons = Dictionary(
+  init(_ map: [FleetBeacon]) { beacons = Self.cells(of: map) }
+
+  /// Takes another map; cells that are the same in it are not sent again.
+  mutating func renew(_ map: [FleetBeacon]) {
+    beacons = Self.cells(of: map)
+    pieces = [:]
+  }
+
+  private static func cells(of map: [FleetBeacon]) -> [Geohash: [MappedBeacon]] {
+    Dictionary(
       grouping: map.map(\.place).filter { Geohash($0.coordinate, length: BeaconPiece.cellLength) != nil }
     ) { Geohash($0.coordinate, length: BeaconPiece.cellLength) }.reduce(into: [:]) { cells, group in
       if let cell = group.key { cells[cell] = group.value }

@@ -1,6 +1,6 @@
 internal import Bytes
 internal import Sensors
-internal import Spatial
+package import Spatial
 
 /// What is known of a transmitter by its sightings, and what the learner must remember to go on.
 public struct LearnedBeacon: Hashable, Sendable {
@@ -33,6 +33,9 @@ public struct LearnedBeacon: Hashable, Sendable {
   init(place: MappedBeacon, centreDeviation: Double) {
     (self.place, self.centreDeviation) = (place, centreDeviation)
   }
+
+  /// Where else it was heard meanwhile; nil where nowhere.
+  package var elsewhere: Coordinate? { other?.coordinate }
 
   /// As a map may tell it; nil for what travels, and where it was heard elsewhere lately and not here any more.
   public var mapped: MappedBeacon? {

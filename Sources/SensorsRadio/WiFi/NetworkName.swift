@@ -32,6 +32,11 @@ enum NetworkName {
     return names.contains { $0 == .open } && names.allSatisfy { $0 == .open || $0 == .none }
   }
 
+  /// Whether its owner keeps a network off maps: one without a name has not said so.
+  static func isUnwanted(_ occasions: [ArraySlice<UInt8>]) -> Bool {
+    occasions.contains { [.hidden, .optedOut].contains(NetworkName($0)) }
+  }
+
   /// Nil where there is none, or one that is too long to be one.
   private static func name(in elements: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     var rest = elements

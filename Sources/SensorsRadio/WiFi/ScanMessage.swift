@@ -13,6 +13,8 @@ enum ScanMessage: Hashable, Sendable {
   case aborted(interface: UInt32)
   /// An access point that may be told.
   case heard(BeaconSighting)
+  /// One whose owner does not let it be on maps, or hides it.
+  case optedOut(Beacon)
 
   /// Seconds after which what was heard is of no use.
   static let longestAge = 60.0
@@ -42,6 +44,7 @@ enum ScanMessage: Hashable, Sendable {
       case NL80211_ATTR_IFINDEX.rawValue: interface = attribute.value.number()
       case NL80211_ATTR_BSS.rawValue:
         return BeaconSighting(accessPoint: attribute.value, now: now).map { .heard($0) }
+          ?? Beacon(optedOut: attribute.value).map { .optedOut($0) }
       default: continue
       }
     }
@@ -83,5 +86,24 @@ extension BeaconSighting {
     guard since <= ScanMessage.longestAge else { return nil }
     self.init(
       beacon: beacon, signal: signal.flatMap { (-150...30).contains($0) ? $0 : nil }, age: since)
+  }
+}
+
+extension Beacon {
+  /// Of an access point as nl80211 tells it, the identity, where its network is hidden or is not to be on maps; else nil.
+  init?(optedOut attributes: ArraySlice<UInt8>) {
+    var beacon: Beacon?
+    var occasions: [ArraySlice<UInt8>] = []
+    for attribute in NetlinkAttributes(attributes) {
+      let value = attribute.value
+      switch attribute.type {
+      case NL80211_BSS_BSSID.rawValue where value.count == 6:
+        beacon = Beacon(accessPoint: value.reduce(0) { $0 << 8 | UInt64($1) })
+      case NL80211_BSS_INFORMATION_ELEMENTS.rawValue, NL80211_BSS_BEACON_IES.rawValue: occasions.append(value)
+      default: continue
+      }
+    }
+    guard let beacon, NetworkName.isUnwanted(occasions) else { return nil }
+    self = beacon
   }
 }

@@ -5,6 +5,12 @@ struct StrongestBeacons: Sendable {
   /// Beacons that a scan tells at the most.
   static let limit = 128
   private var heard: [Beacon: BeaconSighting] = [:]
+  /// Those that are not to be on maps, of a crowd some.
+  private(set) var optedOut: Set<Beacon> = []
+
+  mutating func insert(optedOut beacon: Beacon) {
+    if optedOut.count < Self.limit { optedOut.insert(beacon) }
+  }
 
   /// Takes a sighting; of two of one beacon the later counts.
   mutating func insert(_ sighting: BeaconSighting) {

@@ -30,7 +30,7 @@ struct WiFiScanner: Sendable {
     default: throw refusal(code)
     }
     let duration = isOurs ? Double(SystemClock.boottime - start) * 1e-9 : 0
-    var heard: [BeaconSighting]?
+    var heard: StrongestBeacons?
     if isEnded {
       try socket.requestResults(interface: index)
       heard = try results(socket, wait)
@@ -39,9 +39,10 @@ struct WiFiScanner: Sendable {
       try? socket.abortScan(interface: index)
     }
     guard isOurs || heard != nil else { return nil }
-    let scan = RadioScan(
-      timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: heard ?? [], kind: .wifi,
+    var scan = RadioScan(
+      timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: heard?.strongest ?? [], kind: .wifi,
       duration: duration, isComplete: heard != nil)
+    scan.optedOut = heard?.optedOut.sorted() ?? []
     return ScanResult(scan: scan, notice: notice)
   }
 
@@ -53,7 +54,7 @@ struct WiFiScanner: Sendable {
     var heard = StrongestBeacons()
     let end = SystemClock.monotonic + Self.answerLimit
     while waitUntilReadable([socket.descriptor], seconds: Double(end - SystemClock.monotonic) * 1e-9) != nil {
-      if let code = Self.take(socket, &heard) { return try told(heard, code) }
+      if let code = Self.take(socket, &heard) { return try told(heard, code).strongest }
     }
     throw silent
   }
@@ -105,7 +106,7 @@ struct WiFiScanner: Sendable {
 
   private func results(
     _ socket: borrowing ScanSocket, _ wait: ScanWait
-  ) throws(RadioError) -> [BeaconSighting]? {
+  ) throws(RadioError) -> StrongestBeacons? {
     var heard = StrongestBeacons()
     let end = SystemClock.monotonic + Self.answerLimit
     while true {
@@ -123,6 +124,7 @@ struct WiFiScanner: Sendable {
     for message in socket.receive(now: Timestamp(nanoseconds: SystemClock.boottime)) {
       switch message {
       case .heard(let sighting): heard.insert(sighting)
+      case .optedOut(let beacon): heard.insert(optedOut: beacon)
       case .end(let code), .answer(let code): return code
       case .finished, .aborted: continue
       }
@@ -130,9 +132,9 @@ struct WiFiScanner: Sendable {
     return nil
   }
 
-  private func told(_ heard: StrongestBeacons, _ code: Int32) throws(RadioError) -> [BeaconSighting] {
+  private func told(_ heard: StrongestBeacons, _ code: Int32) throws(RadioError) -> StrongestBeacons {
     guard code == 0 else { throw refusal(code) }
-    return heard.strongest
+    return heard
   }
 
   private var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }

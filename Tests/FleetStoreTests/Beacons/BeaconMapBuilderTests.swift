@@ -127,7 +127,7 @@ import Testing
       FleetBeacon(
         place: MappedBeacon(
           beacon: beacon, coordinate: places[index % 2], reach: 61, sightings: 4 + index, lastSeen: 20_780),
-        vehicles: 2)
+        vehicles: index == 3 ? 0 : 2, service: index == 3 ? "api.example:8443" : nil)
     }
     let path = try directory.write(
       "map.csv", ([FleetMapFile.head] + map.map(FleetMapFile.line)).joined(separator: "\n") + "\n")
@@ -138,15 +138,20 @@ import Testing
 
   @Test func whatIsNoMapIsRefusedWithItsLine() throws {
     let good = "00:12:34:00:00:01,48.1,11.5,60,4,2,20780"
-    #expect(try failure(FleetMapFile.head + "\n" + good + "\r\n\n").isEmpty)
+    // Maps of before have no source.
+    #expect(
+      try failure("beacon,latitude,longitude,reach,sightings,vehicles,last_seen\n" + good + "\r\n\n").isEmpty)
+    #expect(try failure(FleetMapFile.head + "\n\(good),fleet\n").isEmpty)
     #expect(try failure("").contains("first line"))
     #expect(try failure("SQLite format 3\0").contains("first line"))
     for line in [
       "02:12:34:00:00:01,48.1,11.5,60,4,2,20780", "00:12:34:00:00,48.1,11.5,60,4,2,20780",
       "00:12:34:00:00:01,nan,11.5,60,4,2,20780", "00:12:34:00:00:01,98.1,11.5,60,4,2,20780",
       "00:12:34:00:00:01,48.1,11.5,inf,4,2,20780", "00:12:34:00:00:01,48.1,11.5,60,0,2,20780",
-      "00:12:34:00:00:01,48.1,11.5,60,4,0,20780", "lte-0-1-5,48.1,11.5,60,4,2,20780", "-,,,,,,", ",,,,,,",
-      "wifi-1-2-3,48.1,11.5,60,4,2,20780", "\(good),1",
+      "00:12:34:00:00:01,48.1,11.5,60,4,0,20780", "\(good),", "\(good),api.example",
+      "00:12:34:00:00:01,48.1,11.5,60,4,0,20780,fleet", "00:12:34:00:00:01,48.1,11.5,60,4,0,20780,a b",
+      "lte-0-1-5,48.1,11.5,60,4,2,20780", "-,,,,,,", ",,,,,,",
+      "wifi-1-2-3,48.1,11.5,60,4,2,20780", "\(good),fleet,1",
     ] {
       #expect(try failure("\(FleetMapFile.head)\n\(good)\n\(line)\n").contains("line 3"), "\(line)")
     }
@@ -194,5 +199,94 @@ import Testing
     #expect(server.answer(has, from: van, at: 10_000).isEmpty)
     let old = wanted([("u281", "0123456789abcdef"), ("u281", "0123456789abcdef")])
     #expect(server.answer(old, from: van, at: 20_000).count == 1)
+  }
+
+  @Test func anotherMapIsToldWhereItIsAnother() throws {
+    var server = try server(100)
+    let first = server.answer(wanted([("u281", nil)]), from: van, at: 0)
+    let has = wanted([("u281", try BeaconPiece(payload: first[0].payloads[0]).version)])
+    let map = try (1...50).map { FleetBeacon(place: try #require(entry($0)), vehicles: 1) }
+    server.renew(map)
+    let next = server.answer(has, from: van, at: 1)
+    #expect(try BeaconPiece(payload: try #require(next.first?.payloads.first)).beacons.count == 50)
+    server.renew(map)
+    #expect(server.answer(has, from: van, at: 2).isEmpty)
+  }
+
+  private func entry(_ number: Int) -> MappedBeacon? {
+    Beacon(accessPoint: UInt64(number)).map {
+      MappedBeacon(
+        beacon: $0, coordinate: Coordinate(latitude: 48.05, longitude: 11.4), reach: 60, sightings: 4,
+        lastSeen: 20_780)
+    }
+  }
+}
+
+/// Who waits for an answer.
+@Suite struct PieceRequestsTests {
+  private func wanted(_ second: Int64) -> BeaconsWantedMessage {
+    BeaconsWantedMessage(time: UTCTime(nanoseconds: second * 1_000_000_000), cells: [])
+  }
+
+  private func key(_ number: Int) -> VehicleKey { VehicleKey(fleet: "f", vehicle: "v\(number)") }
+
+  @Test func whoAsksAThousandTimesWaitsOnceWithTheNewest() {
+    var requests = PieceRequests(most: 3)
+    for second in 0..<1000 as Range<Int64> {
+      for number in 0..<3 { #expect(requests.append(wanted(second), from: key(number)) == true) }
+    }
+    #expect(requests.append(wanted(0), from: key(3)) == false)
+    #expect(requests.count == 3)
+    for number in 0..<3 {
+      let next = requests.next()
+      #expect(next?.vehicle == key(number) && next?.wanted == wanted(999))
+    }
+    #expect(requests.next() == nil)
+    requests.askAgain()
+    requests.askAgain()
+    #expect(requests.count == 3)
+    #expect(requests.next()?.vehicle == key(0))
+  }
+
+  @Test func manyHaveTheirTurnInOrder() {
+    var requests = PieceRequests()
+    for number in 0..<10_000 { _ = requests.append(wanted(0), from: key(number)) }
+    for number in 0..<10_000 { #expect(requests.next()?.vehicle == key(number)) }
+    #expect(requests.next() == nil)
+  }
+}
+
+/// What `odograph beacons show` counts.
+@Suite struct FleetMapSummaryTests {
+  @Test func transmittersAreCountedByWhatTheyAreAndWhere() throws {
+    func entry(_ beacon: Beacon?, _ latitude: Double, _ day: Int, _ service: String? = nil) throws
+      -> FleetBeacon
+    {
+      FleetBeacon(
+        place: MappedBeacon(
+          beacon: try #require(beacon), coordinate: Coordinate(latitude: latitude, longitude: 11.4),
+          reach: 60,
+          sightings: 4, lastSeen: day), vehicles: service == nil ? 1 : 0, service: service)
+    }
+    var map = try [
+      entry(Beacon(accessPoint: 1), 48.05, 20_780), entry(Beacon(accessPoint: 2), 48.05, 20_774),
+      entry(Beacon(.lte, country: 262, network: 1, cell: 5), 48.05, 20_773, "api.example"),
+    ]
+    for number in 0..<12 {
+      map.append(try entry(Beacon(accessPoint: UInt64(number + 9)), Double(number), 20_000))
+    }
+    let summary = FleetMapSummary(map, day: 20_780)
+    #expect(
+      summary.count == 15 && summary.groups.map(\.name) == ["technology", "source", "last heard", "area"])
+    #expect(summary.groups[3].counts.count == 11 && summary.groups[3].counts[0] == ("u281", 3))
+    #expect(summary.groups[3].counts[10] == ("3 others", 3))
+    let lines = summary.text.split(separator: "\n").map(String.init)
+    #expect(
+      Set(lines.map(\.count)).count == 1 && lines.contains { $0.hasPrefix("source") && $0.hasSuffix(" 14") })
+    #expect(
+      String(decoding: summary.json, as: UTF8.self).hasPrefix(
+        #"{"beacons":15,"technology":{"wifi":14,"lte":1},"source":{"fleet":14,"api.example":1},"#
+          + #""lastHeard":{"180 days or more":12,"under 7 days":2,"under 30 days":1},"area":{"u281":3,"#))
+    #expect(FleetMapSummary([], day: 0).text.contains("all"))
   }
 }

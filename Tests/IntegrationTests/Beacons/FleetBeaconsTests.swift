@@ -97,6 +97,20 @@ import Testing
       waitUntil(atMost: 120) { versions(wanted(controller).last).values.allSatisfy { $0.count == 16 } },
       "\(wanted(controller))")
 
+    // Another map in the file is served without a new start; one that is none changes nothing.
+    let fewer = try await OdographProcess.run([
+      "beacons", "build", store, "-o", map, "--vehicles", "2", "--force",
+    ])
+    #expect(fewer.status == 0, "\(fewer.output)")
+    #expect(waitUntil(atMost: 60) { agent.log.contains("beacons=10") }, "\(agent.log)")
+    let shown = try await OdographProcess.run(["beacons", "show", map])
+    #expect(shown.status == 0 && shown.output.contains("\nsource      fleet"), "\(shown.output)")
+    _ = try directory.write("map.csv", "no map")
+    #expect(
+      waitUntil(atMost: 60) {
+        (try? OdographProcess.text(of: output).contains("read before is served")) ?? false
+      })
+
     // What is wrong is refused and told; a restart has what came.
     controller.send("beacons/piece", #"{"cell":"\#(cell)","version":"x"}"#)
     #expect(
@@ -116,6 +130,7 @@ import Testing
     serve.terminate()
     #expect(serve.waitForExit() == 143)
     let said = try OdographProcess.text(of: output)
+    #expect(said.contains("the map has changed: serving 10 beacons in 1 cells"), "\(said)")
     #expect(
       said.contains("serving 30 beacons in 1 cells") && said.contains("test/van: cell \(cell), 1 piece"))
     #expect(said.contains("test/van refused a piece of cell \(cell): key \"version\""), "\(said)")
@@ -133,11 +148,45 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: directory.file("beacons.sqlite")))
   }
 
+  private func smallMap() throws -> String {
+    try directory.write(
+      "map.csv",
+      """
+      beacon,latitude,longitude,reach,sightings,vehicles,last_seen,source
+      00:12:34:00:00:01,48.137100,11.575400,61,4,2,20780,fleet
+      lte-262-1-7,-33.900000,18.400000,1200,1,0,20780,api.example
+
+      """)
+  }
+
+  @Test func aMapIsShown() async throws {
+    let map = try smallMap()
+    for (arguments, expected) in [
+      ([], "\nall                             2\n"),
+      (["--near", "-33.9,18.4"], "lte-262-1-7  -33.900000  18.400000  1200 m      1         0"),
+      (["--beacon", "00:12:34:00:00:01"], "2026-11-23  fleet\n"),
+      (["--json"], #""source":{"api.example":1,"fleet":1}"#),
+      (
+        ["--near", "48.137,11.5754", "--json"],
+        #"{"beacon":"00:12:34:00:00:01","latitude":48.1371,"longitude":11.5754,"reach":61,"sightings":4,"vehicles":2,"#
+          + #""lastSeen":"2026-11-23","source":"fleet","distance":11.1}"#
+      ),
+    ] as [([String], String)] {
+      let run = try await OdographProcess.run(["beacons", "show", map] + arguments)
+      #expect(run.status == 0 && run.output.contains(expected), "\(arguments): \(run.output)")
+    }
+  }
+
   @Test func whatMakesNoSenseIsRefusedWithTheRemedy() async throws {
     let text = try directory.write("text.csv", "a,b\n1,2\n")
+    let map = try smallMap()
     for (arguments, expected) in [
       (["serve", text], "odograph beacons build"), (["serve", directory.file("none")], "No such file"),
-      (["build", text], "odograph record"), (["build", text, "--vehicles", "0"], "--vehicles is 1"),
+      (["build", text], "odograph record"), (["show", text], "odograph beacons build"),
+      (["show", map, "--near", "91,1"], "--near 91,1"),
+      (["show", map, "--beacon", "x"], "b8:27:eb:00:12:34"),
+      (["show", map, "--beacon", "00:12:34:00:00:02"], "does not have it"),
+      (["show", map, "--within", "0"], "--within"), (["build", text, "--vehicles", "0"], "--vehicles is 1"),
     ] {
       let run = try await OdographProcess.run(["beacons"] + arguments)
       #expect(run.status == 64 && run.output.contains(expected), "\(arguments): \(run.output)")

@@ -1,0 +1,139 @@
+package import Fleet
+internal import FleetConsole
+internal import FleetControl
+internal import JSON
+internal import MQTT
+internal import Platform
+internal import Telemetry
+
+extension BeaconsCommand {
+  /// Answers vehicles that ask for parts of a map, until it is interrupted; when the file has changed, with what is in it then.
+  /// - Throws: `FleetError` for a map that cannot be read, and a broker that cannot be reached or refuses.
+  package static func serve(_ options: BeaconsServeOptions) throws(FleetError) -> ExitStatus {
+    let limit = try options.time.limit()
+    var service = try PieceService(options)
+    defer { service.exchange.close() }
+    try service.exchange.open()
+    let deadline = limit.map { SystemClock.monotonic + Int64($0 * 1e9) } ?? .max
+    while SystemClock.monotonic < deadline {
+      let look = SystemClock.monotonic + PieceService.lookInterval
+      if let event = try service.exchange.next(until: min(deadline, look)) {
+        if let status = service.process(event) { return status }
+      }
+      service.renewMap(at: SystemClock.monotonic)
+      service.answer()
+    }
+    return .done
+  }
+}
+
+/// Vehicles, a map and a broker between them.
+private struct PieceService {
+  let exchange: FleetExchange
+  private let options: BeaconsServeOptions
+  private let targets: VehicleTargets
+  private var server: PieceServer
+  private var requests = PieceRequests()
+  /// Pieces that the broker has not taken over yet.
+  private var underWay = 0
+  private var isFull = false
+  /// When the file was written whose map is served, and when it was last looked at.
+  private var written: Int64?
+  private var lastLook: Int64
+
+  /// Nanoseconds between two looks at the file.
+  static let lookInterval: Int64 = 10_000_000_000
+  /// Seconds for which a piece waits for a vehicle that is away.
+  private static let expiry: UInt32 = 86_400
+  /// Pieces that are given to the broker at once: 8 MB.
+  private static let window = 128
+
+  init(_ options: BeaconsServeOptions) throws(FleetError) {
+    self.options = options
+    // A map that is written meanwhile is read again.
+    written = AtomicFile.modificationTime(of: options.map)
+    lastLook = SystemClock.monotonic
+    let map = try FleetMapFile.read(options.map)
+    server = PieceServer(map)
+    targets = options.vehicles.targets(options.broker)
+    exchange = try FleetExchange(
+      options.broker.configuration(), filters: try targets.filters([TopicScheme.beaconsWanted]))
+    if !options.isQuiet { StandardError.say("serving \(map.count) beacons in \(server.cellCount) cells") }
+  }
+
+  /// - Returns: how the command ends, once a signal has ended it.
+  mutating func process(_ event: FleetExchange.Event) -> ExitStatus? {
+    switch event {
+    case .interrupted(let status): return status
+    case .disconnected(let reason): StandardError.say("the broker is away: \(reason)")
+    case .message(let message): take(message)
+    case .published(_, let reason):
+      underWay -= 1
+      if let reason, reason.isError {
+        StandardError.say("the broker refuses a piece: \(reason); check its access list for this user")
+      }
+    case .answered, .connected: break
+    }
+    return nil
+  }
+
+  /// Reads the map again when its file is another one; one that cannot be read changes nothing.
+  mutating func renewMap(at now: Int64) {
+    guard now - lastLook >= Self.lookInterval else { return }
+    lastLook = now
+    let modified = AtomicFile.modificationTime(of: options.map)
+    guard let modified, modified != written else { return }
+    written = modified
+    do throws(FleetError) {
+      let map = try FleetMapFile.read(options.map)
+      server.renew(map)
+      requests.askAgain()
+      if !options.isQuiet {
+        StandardError.say("the map has changed: serving \(map.count) beacons in \(server.cellCount) cells")
+      }
+    } catch { StandardError.say("\(error); what was read before is served") }
+  }
+
+  private mutating func take(_ message: MQTTMessage) {
+    guard let address = TopicAddress(topic: message.topic, root: targets.root),
+      address.path == TopicScheme.beaconsWanted, !message.payload.isEmpty
+    else { return }
+    let key = VehicleKey(fleet: address.fleet, vehicle: address.vehicle)
+    let wanted: BeaconsWantedMessage
+    do throws(JSONError) {
+      wanted = try BeaconsWantedMessage(json: JSONValue(parsing: message.payload))
+    } catch {
+      StandardError.say("\(key): \(TopicScheme.beaconsWanted) makes no sense: \(error)")
+      return
+    }
+    for refusal in wanted.refused where !message.retain {
+      StandardError.say("\(key) refused a piece of cell \(refusal.cell): \(refusal.reason)")
+    }
+    guard !requests.append(wanted, from: key), !isFull else { return }
+    isFull = true
+    StandardError.say(
+      "\(key) and others are not answered: there is no room for more vehicles; name fewer with --fleet")
+  }
+
+  /// Answers who waits, as far as the broker takes pieces over.
+  mutating func answer() {
+    while underWay < Self.window, let (vehicle, wanted) = requests.next() {
+      for (cell, payloads) in server.answer(wanted, from: vehicle, at: Double(SystemClock.monotonic) * 1e-9) {
+        for payload in payloads {
+          underWay += 1
+          exchange.publish(
+            MQTTMessage(
+              topic: vehicle.topic(root: targets.root, TopicScheme.beaconsPiece), payload: payload,
+              qos: .atLeastOnce,
+              properties: MQTTMessageProperties(
+                contentType: Publication.contentType, messageExpiryInterval: Self.expiry)))
+        }
+        if !options.isQuiet {
+          StandardError.say(
+            "\(vehicle): cell \(cell), \(payloads.count) piece\(payloads.count == 1 ? "" : "s"), \(payloads.reduce(0) { $0 + $1.count }) bytes"
+          )
+        }
+      }
+    }
+  }
+}
