@@ -19,6 +19,8 @@ public struct Odometer: Hashable, Sendable {
   public private(set) var distance = 0.0
   /// Metres of it that were closed, not measured.
   public private(set) var estimated = 0.0
+  /// Metres that the instrument panel shows beyond `distance`, as far as somebody has told.
+  public private(set) var offset = 0.0
 
   private var anchor: Anchor?
   private var standing = StandingTest()
@@ -50,7 +52,7 @@ public struct Odometer: Hashable, Sendable {
 
   /// Goes on from what was kept; the way since is closed at the first sample.
   public init(_ state: OdometerState) {
-    (distance, estimated) = (state.distance, state.estimated)
+    (distance, estimated, offset) = (state.distance, state.estimated, state.offset)
     guard state.place != nil else { return }
     anchor = Anchor(
       time: state.time, place: state.place, speed: state.velocity?.magnitude, velocity: state.velocity)
@@ -59,9 +61,16 @@ public struct Odometer: Hashable, Sendable {
   /// What to keep across a restart.
   public var state: OdometerState {
     OdometerState(
-      distance: distance, estimated: estimated, place: anchor?.place, velocity: anchor?.velocity,
+      distance: distance, estimated: estimated, offset: offset, place: anchor?.place,
+      velocity: anchor?.velocity,
       time: anchor?.time)
   }
+
+  /// Metres as the instrument panel shows them.
+  public var reading: Double { distance + offset }
+
+  /// Takes over what the instrument panel shows, in metres.
+  public mutating func set(reading: Double) { offset = reading - distance }
 
   /// Whether the vehicle stands, as far as speeds tell.
   public var isStanding: Bool { standing.isStanding }

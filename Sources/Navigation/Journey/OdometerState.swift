@@ -18,6 +18,8 @@ public struct OdometerState: Hashable, Sendable {
   /// Metres, and those of them that were closed, not measured.
   public var distance: Double
   public var estimated: Double
+  /// Metres that the instrument panel shows beyond `distance`.
+  public var offset: Double
   /// Nil where it is not known or may not be kept: then the way from there to the next place is lost.
   public var place: Place?
   /// m/s east and north; nil where it is not known.
@@ -26,22 +28,26 @@ public struct OdometerState: Hashable, Sendable {
   public var time: UTCTime?
 
   public init(
-    distance: Double = 0, estimated: Double = 0, place: Place? = nil, velocity: SIMD2<Double>? = nil,
+    distance: Double = 0, estimated: Double = 0, offset: Double = 0, place: Place? = nil,
+    velocity: SIMD2<Double>? = nil,
     time: UTCTime? = nil
   ) {
     self.distance = distance
     self.estimated = estimated
+    self.offset = offset
     self.place = place
     self.velocity = velocity
     self.time = time
   }
 
-  /// Metres that no vehicle comes to.
-  static let farthest = 1e13
+  /// Metres that no vehicle comes to: ten million kilometres.
+  public static let farthest = 1e10
 
   /// Whether its numbers can be those of an odometer.
   public var isValid: Bool {
-    (0...Self.farthest).contains(distance) && (0...distance).contains(estimated)
+    (0...Self.farthest).contains(distance)
+      && estimated >= 0 && estimated <= distance
+      && abs(offset) <= Self.farthest
       && (place.map { $0.coordinate.isValid && $0.radius.isFinite && $0.radius >= 0 } ?? true)
       && (velocity.map { $0.magnitude < 150 } ?? true)
   }

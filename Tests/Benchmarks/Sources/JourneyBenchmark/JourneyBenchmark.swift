@@ -49,6 +49,14 @@ struct JourneyBenchmark {
       report(test, "navigation", Play.navigation(test))
       report(munich, "receiver", Play.receiver(munich.locations))
       report(munich.withoutJump, "receiver, the jump taken out", Play.receiver(munich.withoutJump.locations))
+      for drive in [mountainView, kingston] {
+        let hours = (drive.fixes.last?.timestamp).flatMap { last in
+          drive.fixes.first.map { last.seconds(since: $0.timestamp) / 3600 }
+        }
+        let line =
+          "\(drive.name): \(Play.writings(drive.locations)) writings of the disk in \(hours ?? 0) h\n"
+        FileHandle.standardError.write(Data(line.utf8))
+      }
       for drive in [kingston, mountainView] {
         let standing = Array(drive.locations.prefix { $0.speed ?? 0 < 0.2 }.dropLast(5))
         for seed: UInt64 in 1...3 {

@@ -19,6 +19,27 @@ enum Play {
     return odometer
   }
 
+  /// How often a disk is written that is never to be wrong by more than three metres after a restart, at most once in three
+  /// seconds, and once in a kilometre: the rule of the agent.
+  static func writings(_ locations: [Location]) -> Int {
+    var (odometer, kept, count) = (Odometer(), OdometerState(), 0)
+    var due = Timestamp(nanoseconds: .min)
+    for location in locations {
+      var sample = OdometerSample(location)
+      // Of a log without dates the time line stands for the clock.
+      sample.time = UTCTime(nanoseconds: location.timestamp.nanoseconds)
+      odometer.process(sample)
+      var restarted = Odometer(kept)
+      restarted.process(sample)
+      let risk = abs(odometer.distance - restarted.distance)
+      guard location.timestamp >= due, count == 0 || risk > 3 || odometer.distance - kept.distance > 1000
+      else { continue }
+      (kept, count) = (odometer.state, count + 1)
+      due = location.timestamp.advanced(bySeconds: 3)
+    }
+    return count
+  }
+
   /// Of navigation once it is aligned, once a second.
   static func navigation(_ drive: Drive, wheels: [WheelSpeed] = []) -> Odometer {
     var odometer = Odometer()
