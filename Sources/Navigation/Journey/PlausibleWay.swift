@@ -9,7 +9,7 @@ internal import Spatial
 /// that is longer than the line.
 ///
 /// Root mean square of its error in per cent of the way, on every window of four drives (city, suburb, motorway; SPAN, RTK and a
-/// receiver as truth), and of the straight line's: 10 s 1 to 3 (2 to 9), 20 s 3 to 10 (5 to 19), 40 s 6 to 18 (9 to 30),
+/// receiver as truth, but for its jump), and of the straight line's: 10 s 1 to 3 (2 to 9), 20 s 3 to 10 (5 to 19), 40 s 6 to 18 (9 to 30),
 /// 80 s 9 to 27 (15 to 43); 160 s 13 to 48 (15 to 64). `journey-benchmark --gaps` prints them.
 struct PlausibleWay: Hashable, Sendable {
   /// Metres that are most plausible, and on the straight line.
