@@ -1,4 +1,5 @@
 package import Motion
+package import Navigation
 package import Positioning
 package import Sensors
 package import Spatial
@@ -16,6 +17,7 @@ package struct AgentPipeline: Sendable {
   var location: LocationReports
   /// Nil where motion and position stay apart.
   var navigation: VehicleNavigation?
+  var odometer: OdometerReports
   var altitude: AltitudeReports
   /// The newest of the receiver's positions that was believed, as it came, told or not.
   var lastSeen: Location?
@@ -51,12 +53,13 @@ package struct AgentPipeline: Sendable {
   ///   - version: of the program, for `status`.
   ///   - calibration: of the motion sensors, from an earlier run.
   ///   - kept: what navigation has kept of an earlier run.
+  ///   - odometer: what was kept of it in an earlier run.
   ///   - beaconMap: what knows where transmitters stand; nil where nothing does.
   package init(
     configuration: PipelineConfiguration, start: Timestamp, time: UTCTime,
     isClockSynchronized: Bool = true, version: String,
     calibration: MotionCalibration? = nil, navigation kept: KeptNavigation? = nil,
-    beaconMap: (any BeaconMap)? = nil
+    odometer: OdometerState? = nil, beaconMap: (any BeaconMap)? = nil
   ) {
     self.configuration = configuration
     now = start
@@ -65,6 +68,7 @@ package struct AgentPipeline: Sendable {
       isVirtual: configuration.isVirtual)
     location = LocationReports(configuration, start: start)
     navigation = VehicleNavigation(configuration, kept: kept)
+    self.odometer = OdometerReports(configuration, kept: odometer)
     altitude = AltitudeReports(configuration)
     coarse = CoarseReports(configuration, map: beaconMap)
     motion = MotionReports(configuration, calibration: calibration)
@@ -95,6 +99,7 @@ package struct AgentPipeline: Sendable {
     next.motion = motion.reconfigured(new)
     if next.navigation == nil { next.motion.mount(nil) }
     next.vehicle = vehicle?.reconfigured(new) ?? next.vehicle
+    next.odometer = odometer.reconfigured(new)
     next.altitude = altitude.reconfigured(new)
     next.coarse = coarse.reconfigured(new)
     // What has been told of rest is told again where nobody knows it yet.
@@ -146,7 +151,12 @@ package struct AgentPipeline: Sendable {
     case .position(let fixes): for fix in fixes { process(fix, into: send) }
     case .vehicle(let readings):
       vehicle?.process(readings)
-      for speed in vehicle?.wheelSpeeds(readings) ?? [] { navigation?.process(speed) }
+      let speeds = vehicle?.wheelSpeeds(readings) ?? []
+      for speed in speeds { navigation?.process(speed) }
+      let disagreement = odometer.disagreement
+      odometer.process(speeds)
+      odometer.process(readings)
+      if odometer.disagreement != disagreement { status.setNeedsUpdate() }
     case .radio(let scans): for scan in scans { process(scan, into: send) }
     case .status(let change):
       motion.observe(change)
@@ -338,6 +348,7 @@ package struct AgentPipeline: Sendable {
     message.level = level.map { StatusMessage.Level($0) }
     message.compass = motion.compass
     message.navigation = navigation?.report(at: now)
+    (message.odometer, message.odometerDisagreement) = (odometer.shown, odometer.disagreement)
   }
 
   /// Where the attitude filter stands.
@@ -411,6 +422,8 @@ package struct AgentPipeline: Sendable {
   private mutating func tell(_ locations: [Location], into send: (VehicleMessage) -> Void) {
     for var location in locations.map({ altitude.improved($0) }) {
       location.contradictsBeacons = coarse.isContradicted && location.positionSource != .coarse
+      odometer.process(location, visibility(of: location))
+      location.odometer = odometer.reading
       self.location.process(location, timeBase, into: send)
       lastPlace = location
       power.needsChanged()
@@ -425,6 +438,12 @@ package struct AgentPipeline: Sendable {
         regions.interrupt()
       }
     }
+  }
+
+  private func visibility(of location: Location) -> OdometerReports.Visibility {
+    guard let shown = configuration.privacy.shown(location) else { return .withheld }
+    let isReduced = configuration.location.desiredAccuracy == .reduced
+    return isReduced || shown.coordinate != location.coordinate ? .reduced : .exact
   }
 
   private mutating func process(_ block: [InertialScan], into send: (VehicleMessage) -> Void) {

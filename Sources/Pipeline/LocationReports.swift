@@ -290,12 +290,14 @@ struct TrackBatches: Sendable {
   /// - Parameter fixes: in order, each with its civil time.
   func message(_ fixes: [Location], time: (Location) -> UTCTime) -> TrackMessage {
     let kept = deferral.error.map { thinned(fixes, within: $0, time: time) } ?? fixes
-    return TrackMessage(
+    var message = TrackMessage(
       identity: nil,
       fixes: kept.map {
         TrackMessage.Fix(
           time: time($0), coordinate: $0.coordinate, horizontalAccuracy: $0.horizontalAccuracy)
       }, precision: Self.precision, bound: kept.count < fixes.count ? deferral.error : nil)
+    message.odometer = fixes.last?.odometer
+    return message
   }
 
   /// Readers interpolate by the times of the message, so those decide.

@@ -1,4 +1,5 @@
 package import JSON
+internal import Navigation
 package import Spatial
 package import Telemetry
 
@@ -26,12 +27,15 @@ package enum RemoteCommand: Hashable, Sendable {
   /// What the accelerometer's recorder has of a time, a piece of it.
   /// - Parameter to: nil is now.
   case history(from: UTCTime, to: UTCTime?)
+  /// Takes over what the instrument panel shows.
+  /// - Parameter reading: metres.
+  case setOdometer(reading: Double)
   /// Raw samples from now on; nil kinds are those that are there.
   case samples(seconds: Double, rate: Double, kinds: Set<SamplePiece.Kind>?)
 
   package static let names = [
     "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
-    "level", "history", "samples",
+    "level", "history", "samples", "set-odometer",
   ]
   /// Bytes of a request.
   package static let sizeLimit = 65_536
@@ -67,6 +71,11 @@ package enum RemoteCommand: Hashable, Sendable {
       self = .regionState(identifier: identifier)
     case "zero": self = .zero(isCleared: json["clear"]?.bool ?? false)
     case "level": self = .level(isCleared: json["clear"]?.bool ?? false)
+    case "set-odometer":
+      guard let reading = try json.number("odometer", in: 0...OdometerState.farthest) else {
+        throw JSONError("key \"odometer\": missing")
+      }
+      self = .setOdometer(reading: reading)
     default:
       throw JSONError(
         "there is no command \"\(name.prefix(40))\"; there are \(Self.names.joined(separator: ", "))")

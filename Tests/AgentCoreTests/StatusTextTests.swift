@@ -34,6 +34,14 @@ import Testing
     #expect(try !lines(#""uptime":1"#).contains { $0.hasPrefix("vehicle bus") })
   }
 
+  @Test func theOdometerIsShown() throws {
+    let shown = try lines(#""odometer":48213406,"odometerEstimated":1280,"odometerDisagreement":0.061"#)
+    #expect(
+      shown.contains("odometer      48213.4 km, 1.3 km of it estimated, the vehicle's own says 6.1 % less"),
+      "\(shown)")
+    #expect(try !lines(#""uptime":1"#).contains { $0.hasPrefix("odometer") })
+  }
+
   @Test func withoutThemNothingIsSaid() throws {
     let shown = try lines(#""uptime":1"#)
     #expect(shown.contains("attitude      known, in xMagneticNorthZVertical, at rest"), "\(shown)")

@@ -37,6 +37,14 @@ let package = Package(
       ],
       path: "Sources/FleetBenchmark"),
     .executableTarget(
+      name: "journey-benchmark",
+      dependencies: [
+        .product(name: "Navigation", package: "odograph"), .product(name: "Positioning", package: "odograph"),
+        .product(name: "Recordings", package: "odograph"), .product(name: "Sensors", package: "odograph"),
+        .product(name: "Simulation", package: "odograph"), .product(name: "Spatial", package: "odograph"),
+      ],
+      path: "Sources/JourneyBenchmark"),
+    .executableTarget(
       name: "navigation-benchmark",
       dependencies: [
         .product(name: "Motion", package: "odograph"), .product(name: "Navigation", package: "odograph"),

@@ -23,4 +23,11 @@ import Testing
   func andToNoOther(command: String) throws {
     #expect(try error(command, "--clear", "--yes").contains("it belongs to zero and level"))
   }
+
+  @Test func anOdometerIsSetToWhatSomebodyHasRead() throws {
+    #expect(try error("set-odometer").contains("as in --km 48213.4"))
+    #expect(try error("set-odometer", "--km", "10000001").contains("give 0 to 10000000"))
+    #expect(try error("locate", "--km", "3").contains("it belongs to set-odometer"))
+    #expect(try !error("set-odometer", "--km", "48213.4").contains("--km"))
+  }
 }

@@ -60,6 +60,8 @@ enum AgentEvent: String, CaseIterable, Sendable {
   case beaconsForgotten = "beacons.forgotten"
   case beaconsReceived = "beacons.received"
   case beaconsRefused = "beacons.refused"
+  case odometerSet = "odometer.set"
+  case odometerDisagrees = "odometer.disagrees"
   case recorderRecovered = "recorder.recovered"
   case recorderFailed = "recorder.failed"
   case controlUnavailable = "control.unavailable"

@@ -13,6 +13,7 @@ struct MotionMemory: ~Copyable {
   struct Plan: Sendable {
     var calibration: CalibrationStore?
     var navigation: NavigationStore?
+    var odometer: OdometerStore?
     var recorder: AgentConfiguration.Recorder?
     /// Whether the time line is a recording's.
     var isVirtual = false
@@ -21,10 +22,11 @@ struct MotionMemory: ~Copyable {
 
     init(
       _ configuration: AgentConfiguration, calibration: CalibrationStore?,
-      navigation: NavigationStore? = nil
+      navigation: NavigationStore? = nil, odometer: OdometerStore? = nil
     ) {
       self.calibration = calibration
       self.navigation = navigation
+      self.odometer = odometer
       recorder = configuration.recorder
       isVirtual = configuration.input != .hardware
     }
@@ -32,6 +34,7 @@ struct MotionMemory: ~Copyable {
 
   private var calibration: CalibrationStore?
   private var navigation: NavigationStore?
+  private var odometer: OdometerStore?
   private var history: AccelerometerHistory?
 
   /// - Throws: `ConfigurationError` when the recorder's file cannot be had.
@@ -43,6 +46,7 @@ struct MotionMemory: ~Copyable {
     }
     calibration = plan.calibration
     navigation = plan.navigation
+    odometer = plan.odometer
   }
 
   /// Call it after the pipeline has processed the event.
@@ -51,6 +55,13 @@ struct MotionMemory: ~Copyable {
     history?.record(event, utcOffset: pipeline.utcOffset(at: timestamp))
     calibration?.keep(pipeline, at: timestamp)
     navigation?.keep(pipeline, at: timestamp)
+  }
+
+  /// Keeps what is due of the odometer, before anything that was told of it leaves.
+  /// - Parameter isSet: whether somebody has just set it.
+  mutating func keepOdometer(_ pipeline: inout AgentPipeline, at timestamp: Timestamp, isSet: Bool = false) {
+    guard let outcome = odometer?.keep(pipeline, at: timestamp, isSet: isSet) else { return }
+    pipeline.observe(odometerKept: outcome.state)
   }
 
   /// A piece of what the accelerometer's recorder has of a time; nil where nothing is recorded.
@@ -64,6 +75,7 @@ struct MotionMemory: ~Copyable {
     history?.close()
     calibration?.save(pipeline, at: timestamp)
     navigation?.save(pipeline, at: timestamp)
+    odometer?.save(pipeline, at: timestamp)
   }
 }
 

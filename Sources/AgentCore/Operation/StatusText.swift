@@ -21,6 +21,7 @@ enum StatusText {
       lines.append(row("NOTE", "the pipeline is busy: what follows is \(duration(age)) old"))
     }
     lines += clock(status) + sources(status) + sensors(document) + motion(document) + navigation(status)
+    lines += odometer(status)
     lines += bus(document) + location(document)
     lines += queue(status) + broker(document) + energy(status)
     if let last = document["problems"]?.array?.last {
@@ -95,6 +96,18 @@ enum StatusText {
     }
     if let accuracy = report.mountingAccuracy { parts.append("mounting ±\(rounded(accuracy, 10))°") }
     return [row("navigation", parts.joined(separator: ", "))]
+  }
+
+  private static func odometer(_ status: JSONValue?) -> [String] {
+    guard let metres = status?["odometer"]?.double else { return [] }
+    var parts = ["\(rounded(metres / 1000, 10)) km"]
+    if let estimated = status?["odometerEstimated"]?.double {
+      parts.append("\(rounded(estimated / 1000, 10)) km of it estimated")
+    }
+    if let share = status?["odometerDisagreement"]?.double {
+      parts.append("the vehicle's own says \(rounded(abs(100 * share), 10)) % \(share > 0 ? "less" : "more")")
+    }
+    return [row("odometer", parts.joined(separator: ", "))]
   }
 
   /// What the vehicle's bus tells; nothing where it is not read.

@@ -213,6 +213,7 @@ final class RemoteService {
         pipeline.startLeveling()
       case .history(let from, let to):
         sendHistory(from, to ?? pipeline.civilTime, sender, memory)
+      case .setOdometer(let reading): setOdometer(sender, reading, &pipeline)
       case .samples(let seconds, let rate, let kinds):
         beginSamples(seconds, rate, kinds, sender, &pipeline)
       }
@@ -278,6 +279,22 @@ final class RemoteService {
       return answer(sender, .failed, "no attitude is known; see services in status")
     }
     answer(sender, .done, result: .object(["zero": json]))
+  }
+
+  private func setOdometer(
+    _ sender: PendingCommands.Sender, _ reading: Double, _ pipeline: inout AgentPipeline
+  ) {
+    guard let before = pipeline.setOdometer(reading: reading) else {
+      return answer(sender, .failed, "this vehicle has no odometer, as locations are off (location.enabled)")
+    }
+    plan.log.notice(
+      .odometerSet, "odometer set",
+      metadata: ["metres": "\(Int(reading))", "before": "\(Int(before))"])
+    answer(
+      sender, .done,
+      result: .object([
+        "odometer": .integer(Int64(reading)), "before": .integer(Int64(before)),
+      ]))
   }
 
   // MARK: Answers

@@ -67,13 +67,15 @@ package final class Agent: Sendable {
       configuration.input == .hardware
       ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
     var navigation = navigationStore()
+    var odometer = odometerStore()
     let beacons = beaconPlan()
     let now = UTCTime(nanoseconds: SystemClock.realtime)
     var initial = AgentPipeline(
       configuration: configuration.pipeline, start: timestamp, time: time,
       isClockSynchronized: SystemClock.isSynchronized, version: version,
       calibration: calibration?.load(now: now),
-      navigation: navigation?.load(at: timestamp, now: now), beaconMap: beacons?.store)
+      navigation: navigation?.load(at: timestamp, now: now), odometer: odometer?.load(now: now),
+      beaconMap: beacons?.store)
     initial.observe(deniedNodes: DevicePermissions().denied(for: configuration))
     if let regions = start?.regions {
       regions.watch(in: &initial.regions, log: log)
@@ -115,7 +117,7 @@ package final class Agent: Sendable {
       }
     }
     surroundings.memory = MotionMemory.Plan(
-      configuration, calibration: calibration, navigation: navigation)
+      configuration, calibration: calibration, navigation: navigation, odometer: odometer)
     surroundings.beacons = beacons
     surroundings.snapshots = duties.snapshots
     if let start, let link = delivery as? any RemoteLink {
@@ -173,6 +175,14 @@ package final class Agent: Sendable {
     let name = socket.hasSuffix(".socket") ? String(socket.dropLast(7)) : socket
     return NavigationStore(
       path: path + ".navigation", memory: hasSocket ? name + ".navigation" : nil, log: log)
+  }
+
+  /// Where the odometer is kept; nil where it is none of this machine's: in a recording, and where messages are only looked at.
+  private func odometerStore() -> OdometerStore? {
+    guard configuration.input == .hardware, output == .broker else { return nil }
+    let name = socket.hasSuffix(".socket") ? String(socket.dropLast(7)) : socket
+    return OdometerStore(
+      path: configuration.regions.statePath + ".odometer", memory: name + ".odometer", log: log)
   }
 
   /// What is made of the transmitters around; nil where that is nothing. A recording tells nothing of what this machine hears.

@@ -44,6 +44,8 @@ struct AgentLoop: ~Copyable {
   private var messages: [VehicleMessage] = []
   /// What was logged of the clock, and how often time has gone back.
   private var clock: (source: StatusMessage.Clock, step: Double?, regressions: Int)
+  /// Whether it was logged that the vehicle's own odometer disagrees.
+  private var odometerDisagrees = false
   /// When the machine's clock is looked at next.
   private var clockDue = Timestamp(nanoseconds: 0)
 
@@ -103,7 +105,11 @@ struct AgentLoop: ~Copyable {
     case .sensor(let event): process(event)
     case .request(let request) where request.subject == .beacons:
       beacons?.accept(request.payload, at: feed.now)
-    case .request(let request): remote?.process(request, &pipeline, memory)
+    case .request(let request):
+      let count = pipeline.odometerSetCount
+      remote?.process(request, &pipeline, memory)
+      // The answer leaves after that.
+      if pipeline.odometerSetCount != count { memory.keepOdometer(&pipeline, at: feed.now, isSet: true) }
     case .link(let change):
       remote?.observe(change, &pipeline)
       if case .connected(let sessionStart) = change { pipeline.beginSession(at: sessionStart) }
@@ -142,6 +148,8 @@ struct AgentLoop: ~Copyable {
     guard let event = feed.admit(event) else { return }
     pipeline.process(event) { messages.append($0) }
     memory.process(event, pipeline)
+    if let timestamp = event.timestamp { memory.keepOdometer(&pipeline, at: timestamp) }
+    reportOdometer()
     remote?.observe(event, &pipeline)
   }
 
@@ -209,6 +217,16 @@ struct AgentLoop: ~Copyable {
     }
     if pipeline.timeRegressions != clock.regressions { delivery.beginEpoch() }
     clock = (pipeline.clock, pipeline.lastClockStep, pipeline.timeRegressions)
+  }
+
+  /// Logs that the vehicle's own odometer disagrees, once.
+  private mutating func reportOdometer() {
+    let disagreement = pipeline.odometerDisagreement
+    defer { odometerDisagrees = disagreement != nil }
+    guard let disagreement, !odometerDisagrees else { return }
+    log.warning(
+      .odometerDisagrees, "the vehicle's odometer disagrees with the way that was measured",
+      metadata: ["percent": "\((1000 * disagreement).rounded() / 10)"])
   }
 
   private mutating func handOver() throws {

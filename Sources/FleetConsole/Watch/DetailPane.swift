@@ -106,9 +106,18 @@ extension DetailPane {
     if let altitude = location.altitude {
       parts.append("alt \(QuantityText.fixed(altitude, decimals: 0) ?? "–") m")
     }
+    if let odometer = location.odometer {
+      let estimated =
+        odometer.estimated >= 100 ? ", \(Self.kilometres(odometer.estimated)) of it estimated" : ""
+      parts.append("odometer \(Self.kilometres(odometer.distance))\(estimated)")
+    }
     if record.isLocationStale { parts.append("last known") }
     parts.append(QuantityText.age(received.age(at: now, time: received.message.time)))
     return parts.map { StyledText($0, style: record.isLocationStale ? .dim : .plain) }
+  }
+
+  private static func kilometres(_ metres: Double) -> String {
+    "\(QuantityText.fixed(metres / 1000, decimals: 1) ?? "–") km"
   }
 
   private var predicted: [StyledText] {

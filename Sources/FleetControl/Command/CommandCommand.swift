@@ -28,6 +28,11 @@ package struct CommandOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Of region-state: which region (default: all).", valueName: "name"))
   package var region: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Of set-odometer: what the instrument panel of the one vehicle shows.", valueName: "kilometers"))
+  package var km: Double?
+
   @Flag(help: "Of zero: tell attitudes in their frame only. Of level: take the device for level.")
   package var clear = false
 
@@ -50,7 +55,7 @@ package struct CommandOptions: ParsableArguments {
   /// The commands of the contract.
   package static let names = [
     "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
-    "level",
+    "level", "set-odometer",
   ]
 }
 
@@ -74,6 +79,10 @@ package enum CommandCommand {
     defer { exchange.close() }
     let retained = try exchange.retained()
     let vehicles = try targets.resolve(retained)
+    if options.name == "set-odometer", vehicles.count > 1 {
+      throw .usage(
+        "send", "set-odometer", "\(vehicles.count) vehicles would show the same; name one: --vehicle")
+    }
     var asked: [String: VehicleKey] = [:]
     var requests = VehicleRequests(exchange, vehicles, retained: retained, root: targets.root) { key in
       let id = String(UInt64.random(in: 0 ... .max), radix: 16)
@@ -143,6 +152,17 @@ package enum CommandCommand {
         throw .usage("use", "--clear", "it belongs to zero and level")
       }
       members["clear"] = .bool(true)
+    }
+    if let kilometers = options.km {
+      guard options.name == "set-odometer" else {
+        throw .usage("use", "--km", "it belongs to set-odometer")
+      }
+      guard (0...10_000_000).contains(kilometers) else {
+        throw .usage("use", "--km \(kilometers)", "give 0 to 10000000")
+      }
+      members["odometer"] = .number(1000 * kilometers)
+    } else if options.name == "set-odometer" {
+      throw .usage("send", "set-odometer", "say what the instrument panel shows, as in --km 48213.4")
     }
     for (name, text) in [("from", options.from), ("to", options.to)] {
       guard let text else { continue }

@@ -36,6 +36,8 @@ public struct Location: Hashable, Sendable {
   public var contradictsBeacons = false
   /// The level of a garage; nil under the sky, without a barometer and where it is not known.
   public var floor: Floor?
+  /// How far the vehicle had come by then; nil where nothing counts it.
+  public var odometer: OdometerReading?
 
   public init(timestamp: Timestamp, coordinate: Coordinate) {
     self.timestamp = timestamp

@@ -45,7 +45,7 @@ public struct HomeAssistantDiscovery: Sendable {
         json.field("value_template", entity.template)
         json.field("device_class", entity.deviceClass)
         json.field("unit_of_measurement", entity.unit)
-        if entity.unit != nil { json.field("state_class", "measurement") }
+        if entity.unit != nil { json.field("state_class", entity.stateClass) }
         json.field("icon", entity.icon)
       }
       json.field("availability_topic", topics.topic(.status))
@@ -78,6 +78,7 @@ extension HomeAssistantDiscovery {
     var deviceClass: String?
     var unit: String?
     var icon: String?
+    var stateClass = "measurement"
 
     static let all = [
       Entity(
@@ -89,6 +90,10 @@ extension HomeAssistantDiscovery {
       Entity(
         component: "sensor", key: "course", name: "Course", kind: .location,
         template: "{{ value_json.course | default(none) }}", unit: "°", icon: "mdi:navigation"),
+      Entity(
+        component: "sensor", key: "odometer", name: "Odometer", kind: .location,
+        template: "{{ value_json.odometer | default(none) }}", deviceClass: "distance", unit: "m",
+        icon: "mdi:counter", stateClass: "total_increasing"),
       Entity(
         component: "sensor", key: "heading", name: "Heading", kind: .heading,
         template: "{{ value_json.trueHeading | default(value_json.magneticHeading) }}", unit: "°",

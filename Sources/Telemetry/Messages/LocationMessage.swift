@@ -82,6 +82,7 @@ public struct LocationMessage: Hashable, Sendable {
       if location.contradictsBeacons { json.field("contradictsBeacons", true) }
       json.field("altitudeSource", location.altitudeSource?.rawValue)
       location.floor?.write(to: &json)
+      location.odometer?.write(to: &json)
       if let prediction {
         json.field("predict") { json in
           json.field("velocityEast", prediction.velocity.x, decimals: 3)
@@ -120,6 +121,7 @@ public struct LocationMessage: Hashable, Sendable {
     location.contradictsBeacons = json["contradictsBeacons"]?.bool ?? false
     location.altitudeSource = json["altitudeSource"]?.string.flatMap(AltitudeSource.init)
     location.floor = Floor(json: json)
+    location.odometer = OdometerReading(json: json)
     self.location = location
     identity = json.identity
     guard let predict = json["predict"] else { return }

@@ -1,5 +1,6 @@
 public import JSON
 public import Motion
+public import Positioning
 public import Spatial
 
 /// Payload of `status`: whether the agent is there, and what it knows of itself.
@@ -106,6 +107,11 @@ public struct StatusMessage: Hashable, Sendable {
   public var compass: CompassReport?
   /// How far navigation has come; nil where there is nothing to navigate by.
   public var navigation: NavigationReport?
+  /// How far the vehicle has come; nil where nothing counts it.
+  public var odometer: OdometerReading?
+  /// By what share of the vehicle's own way more is measured than its own odometer says, as in 0.06; nil where both agree within
+  /// 4 %, and where it tells none.
+  public var odometerDisagreement: Double?
 
   public init(state: State, time: UTCTime, sessionStart: UTCTime, isWill: Bool = false) {
     self.state = state
@@ -145,6 +151,8 @@ public struct StatusMessage: Hashable, Sendable {
       if let level { json.field("level") { level.write(to: &$0) } }
       if let compass { json.field("compass") { compass.write(to: &$0) } }
       if let navigation { json.field("navigation") { navigation.write(to: &$0) } }
+      odometer?.write(to: &json)
+      json.field("odometerDisagreement", odometerDisagreement, decimals: 3)
       if !counters.isEmpty {
         json.field("counters") { json in
           for (name, count) in counters.sorted(by: { $0.key < $1.key }) {
@@ -217,6 +225,8 @@ public struct StatusMessage: Hashable, Sendable {
     level = Level(json: json["level"])
     compass = json["compass"].map { CompassReport(json: $0) }
     navigation = NavigationReport(json: json["navigation"])
+    odometer = OdometerReading(json: json)
+    odometerDisagreement = json["odometerDisagreement"]?.double
     counters = [:]
     if case .object(let counts)? = json["counters"] {
       counters = counts.compactMapValues { $0.integer.map { Int($0) } }

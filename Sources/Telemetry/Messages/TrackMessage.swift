@@ -1,4 +1,5 @@
 public import JSON
+public import Positioning
 public import Spatial
 
 /// Payload of `track`: a deferred batch of fixes in order, lossless to its precision or within a stated error.
@@ -44,6 +45,8 @@ public struct TrackMessage: Hashable, Sendable {
   public var bound: Double?
   /// Whether it corrects locations of the same times that were told while the receiver was silent, now that it is back.
   public var isCorrection = false
+  /// At the last fix; nil where nothing counts it.
+  public var odometer: OdometerReading?
 
   /// Fixes whose coordinate is not valid are left out.
   public init(identity: MessageIdentity?, fixes: [Fix], precision: Int = 7, bound: Double? = nil) {
@@ -81,6 +84,7 @@ public struct TrackMessage: Hashable, Sendable {
       json.field("precision", precision)
       json.field("bound", bound, decimals: 3)
       if isCorrection { json.field("correction", true) }
+      odometer?.write(to: &json)
       json.field("points", String(decoding: points.text, as: UTF8.self))
       json.field("times", String(decoding: times.text, as: UTF8.self))
       if fixes.contains(where: { $0.horizontalAccuracy != nil }) {
@@ -103,6 +107,7 @@ public struct TrackMessage: Hashable, Sendable {
     precision = Int(try json.required("precision", in: 1...8))
     bound = try json.optional("bound", in: 0...1e8)
     isCorrection = json["correction"]?.bool ?? false
+    odometer = OdometerReading(json: json)
     identity = json.identity
     let degrees = try Self.numbers(json, "points", count: 2 * count, stride: 2)
     let steps = try Self.numbers(json, "times", count: count)

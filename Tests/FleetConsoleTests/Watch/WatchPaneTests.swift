@@ -85,6 +85,16 @@ import Testing
       "\(shown)")
   }
 
+  @Test func theOdometerIsShownWithThePosition() throws {
+    var roster = fleet()
+    roster.receive(
+      "location",
+      #"{"time":"\#(wireTime(44))","latitude":48.1,"longitude":11.5,"odometer":48213406,"odometerEstimated":1280,"epoch":"a","seq":90}"#,
+      at: 44, vehicle: "van-1")
+    let shown = screen(120, 30, [.enter], roster: roster)
+    #expect(shown.contains { $0.contains("odometer 48213.4 km, 1.3 km of it estimated") }, "\(shown)")
+  }
+
   private func regionLine(_ roster: Roster) -> String? {
     screen(100, 30, [.enter], roster: roster).first { $0.contains("regions  ") }
       .map { String($0.drop { $0 != "r" }.split(separator: "╳")[0]) }

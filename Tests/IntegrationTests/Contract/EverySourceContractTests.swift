@@ -55,11 +55,12 @@ import Testing
     // Without a response topic, an answer comes below the command.
     let arguments = [
       "track": #"{"id":"t","from":"2020-01-01T00:00:00Z"}"#, "level": #"{"id":"l","clear":true}"#,
+      "set-odometer": #"{"id":"o","odometer":48213400}"#,
     ]
     let commands = [
       "locate", "status", "track", "level", "history", "region-state", "zero", "reset-regions",
       "forget-regions",
-      "samples", "reload", "dance",
+      "samples", "reload", "set-odometer", "dance",
     ]
     for name in commands {
       try await publish(

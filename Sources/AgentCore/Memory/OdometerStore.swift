@@ -1,0 +1,113 @@
+internal import Logging
+internal import Navigation
+internal import Pipeline
+internal import Platform
+internal import Spatial
+
+/// Keeps the odometer, so that neither a kill nor a loss of power costs metres.
+///
+/// A restart closes the way from the kept place to the first one that it learns. How well it would do that is known all the time: what is
+/// on the disk is written anew when it would be wrong by three metres. On a straight road that is once in a kilometre, in a town every few
+/// seconds, at rest never. In memory, beside the control socket, where writing wears nothing, it is kept with each place.
+///
+/// A second file has the metres of the last stop, without the place, for the day on which the first is damaged.
+struct OdometerStore: Sendable {
+  private var disk: LearnedFile
+  private var copy: LearnedFile
+  /// Nil where there is no folder in memory.
+  private var memory: LearnedFile?
+  /// What is on the disk, in memory and in the copy.
+  private var onDisk, inMemory, copied: OdometerState?
+  /// What this run has begun with, until it has gone on from there.
+  private var loaded: OdometerState?
+  private var nextSave: Timestamp?
+  private var standingSince: Timestamp?
+
+  /// Metres by which a restart may miscount, and that the kept place may be behind.
+  static let (greatestRisk, longestWay) = (3.0, 1000.0)
+  /// s between two writings on the disk, and of a stop before that is written.
+  static let (pace, stopDelay) = (3.0, 10.0)
+
+  /// - Parameters:
+  ///   - path: on the disk.
+  ///   - memory: beside the control socket; it is used where that is in memory.
+  init(path: String, memory: String?, log: Logger) {
+    disk = LearnedFile(path: path, log: log)
+    copy = LearnedFile(path: path + ".copy", log: log)
+    self.memory =
+      memory.flatMap { AtomicFile.isInMemory($0) ? LearnedFile(path: $0, log: log) : nil }
+  }
+
+  /// What was kept; nil when there is nothing that can be used.
+  /// - Parameter now: civil time, as far as the machine knows.
+  mutating func load(now: UTCTime) -> OdometerState? {
+    func read(_ file: LearnedFile?) -> OdometerState? {
+      file?.load(now: now, made: \.time, OdometerState.init(text:))
+    }
+    (onDisk, copied, inMemory) = (read(disk), read(copy), read(memory))
+    // It never goes back, so the farthest is the newest; of equals, the one in memory has the newest place.
+    let newest = [inMemory, onDisk, copied].compactMap { $0 }.max { $0.distance < $1.distance }
+    // Whatever else there was is written anew.
+    if newest != onDisk { onDisk = nil }
+    loaded = newest
+    return newest
+  }
+
+  /// What became of a writing on the disk.
+  struct Outcome {
+    /// Nil where the disk did not take it.
+    var state: OdometerState?
+  }
+
+  /// Keeps what is due.
+  /// - Parameter isSet: whether somebody has just set it, which is kept at once.
+  /// - Returns: nil where nothing was to be written on the disk.
+  mutating func keep(
+    _ pipeline: borrowing AgentPipeline, at timestamp: Timestamp, isSet: Bool = false
+  ) -> Outcome? {
+    guard let state = pipeline.odometerToKeep else { return nil }
+    if state != inMemory, memory != nil {
+      _ = memory?.save(state.text, isDurable: false)
+      inMemory = state
+    }
+    // What was found at the restart must be there before it is told.
+    let isFirst = loaded.map { $0 != state } ?? false
+    if isSet || isFirst { return save(state, at: timestamp) }
+    guard timestamp >= nextSave ?? timestamp else { return nil }
+    guard let onDisk else { return save(state, at: timestamp) }
+    let isStanding = state.distance == onDisk.distance
+    standingSince = isStanding ? standingSince ?? timestamp : nil
+    if let standingSince, timestamp.seconds(since: standingSince) >= Self.stopDelay { saveCopy(state) }
+    let isRisky = (pipeline.odometerRisk ?? .infinity) > Self.greatestRisk
+    let isFar =
+      state.distance - onDisk.distance > Self.longestWay
+      || abs(state.offset - onDisk.offset) > Self.greatestRisk
+    let hasStopped = !isStanding && state.velocity == .zero
+    // A privacy zone may have been made around what is on the disk.
+    let isHidden = state.place == nil && onDisk.place != nil
+    return isRisky || isFar || hasStopped || isHidden ? save(state, at: timestamp) : nil
+  }
+
+  /// The last moment of a clean stop.
+  mutating func save(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
+    guard let state = pipeline.odometerToKeep else { return }
+    if memory != nil { _ = memory?.save(state.text, isDurable: false) }
+    _ = save(state, at: timestamp)
+    saveCopy(state)
+  }
+
+  private mutating func save(_ state: OdometerState, at timestamp: Timestamp) -> Outcome {
+    nextSave = timestamp.advanced(bySeconds: Self.pace)
+    if loaded != state { loaded = nil }
+    guard disk.save(state.text) else { return Outcome(state: nil) }
+    onDisk = state
+    return Outcome(state: state)
+  }
+
+  private mutating func saveCopy(_ state: OdometerState) {
+    guard state.distance != copied?.distance || state.offset != copied?.offset else { return }
+    var bare = state
+    (bare.place, bare.velocity) = (nil, nil)
+    if copy.save(bare.text) { copied = bare }
+  }
+}

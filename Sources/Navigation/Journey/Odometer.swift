@@ -1,0 +1,180 @@
+internal import Glibc
+internal import Spatial
+
+/// How far the vehicle has come: the integral of its speed, never a sum of positions.
+///
+/// - Speeds are navigation's where it is aligned, else the receiver's, else the wheels' by the scale that the satellites have
+///   taught (`WheelDistance`).
+/// - A vehicle that stands adds nothing (`StandingTest`), and a position that jumps adds nothing, as positions are not added up.
+/// - What nobody has watched, because nothing measured or the agent did not run, is closed by the most plausible way between the
+///   places before and after (`PlausibleWay`) and counted in `estimated`, too. Between two moments at rest it is closed only where the
+///   places differ by more than their errors.
+/// - A receiver that tells no speed leaves only places: then all of the way is estimated, with a corner cut wherever two places that
+///   differ beyond their errors are connected.
+/// - Where speeds are differences of positions, as some receivers make them, the sum is as good as those positions.
+///
+/// A value type without I/O: time comes with the samples.
+public struct Odometer: Hashable, Sendable {
+  /// Metres since the odometer was new; never goes back.
+  public private(set) var distance = 0.0
+  /// Metres of it that were closed, not measured.
+  public private(set) var estimated = 0.0
+  /// Metres that the instrument panel shows beyond `distance`, as far as somebody has told.
+  public private(set) var offset = 0.0
+
+  private var anchor: Anchor?
+  private var standing = StandingTest()
+  private var wheels = WheelDistance()
+
+  /// The moment up to which the way is counted.
+  fileprivate struct Anchor: Hashable, Sendable {
+    /// Nil where it comes from before a restart.
+    var timestamp: Timestamp?
+    var time: UTCTime?
+    /// Nil where only the wheels know how far it has come since.
+    var place: OdometerState.Place?
+    var speed: Double?
+    var velocity: SIMD2<Double>?
+  }
+
+  /// s between two speeds whose mean is the speed in between. A receiver that leaves out an epoch or two is no gap.
+  private static let longestStep = 5.0
+  /// m/s at both ends below which a gap is a rest unless the places say otherwise.
+  private static let restingSpeed = 1.0
+  /// Radii of 68 % of a difference of two places that an error may have: one in 30,000 has more.
+  private static let confidence = 3.0
+  /// Metres at 68 % for a place that nobody says the accuracy of.
+  fileprivate static let unknownAccuracy = 15.0
+  /// s for which speeds alone close a gap between places that are not both known.
+  private static let longestWithoutPlaces = 10.0
+
+  public init() {}
+
+  /// Goes on from what was kept; the way since is closed at the first sample.
+  public init(_ state: OdometerState) {
+    (distance, estimated, offset) = (state.distance, state.estimated, state.offset)
+    guard state.place != nil else { return }
+    anchor = Anchor(
+      time: state.time, place: state.place, speed: state.velocity?.magnitude, velocity: state.velocity)
+  }
+
+  /// What to keep across a restart.
+  public var state: OdometerState {
+    OdometerState(
+      distance: distance, estimated: estimated, offset: offset, place: anchor?.place,
+      velocity: anchor?.velocity,
+      time: anchor?.time)
+  }
+
+  /// Metres as the instrument panel shows them.
+  public var reading: Double { distance + offset }
+
+  /// Takes over what the instrument panel shows, in metres.
+  public mutating func set(reading: Double) { offset = reading - distance }
+
+  /// Whether the vehicle stands, as far as speeds tell.
+  public var isStanding: Bool { standing.isStanding }
+
+  /// Takes how the vehicle moves. Samples come in order of time; one that does not, or is no vehicle's, is passed over.
+  public mutating func process(_ sample: OdometerSample) {
+    guard sample.isSound else { return }
+    guard let before = anchor else { return begin(sample) }
+    guard let timestamp = before.timestamp else {
+      return close(before, sample, seconds: seconds(before, sample))
+    }
+    let step = sample.timestamp.seconds(since: timestamp)
+    guard step > 0 else { return }
+    guard step <= Self.longestStep else { return close(before, sample, seconds: step) }
+    // A report without a speed among others, as of a jump, is waited over.
+    guard let speed = sample.speed else { return }
+    let isStopped = sample.isStopped || wheels.areStanding(at: sample.timestamp, receiver: speed)
+    let next = Anchor(sample, isStopped: isStopped)
+    let motion = StandingTest.Motion(speed: next.speed ?? 0, velocity: next.velocity)
+    let earlier =
+      before.speed.map { StandingTest.Motion(speed: $0, velocity: before.velocity) } ?? motion
+    let way = standing.process(earlier, motion, seconds: step, isStopped: isStopped)
+    if sample.isReceiverInUse, !standing.isStanding, before.place != nil {
+      wheels.learn(way: way, seconds: step)
+    }
+    distance += way
+    advance(to: next)
+  }
+
+  /// Takes the speed of the wheels. It counts while neither navigation nor a receiver tells one.
+  public mutating func process(_ speed: WheelSpeed) {
+    wheels.process(speed)
+    guard let last = wheels.last, let since = anchor?.timestamp else { return }
+    let step = last.timestamp.seconds(since: since)
+    guard step > Self.longestStep, let way = wheels.distance(seconds: step) else { return }
+    distance += way
+    let scaled = wheels.scale * last.speed
+    standing.interrupt(isMoving: scaled > 0)
+    // At rest the place is still that of before.
+    let place = way == 0 ? anchor?.place : nil
+    advance(
+      to: Anchor(
+        timestamp: last.timestamp, time: nil, place: place, speed: scaled,
+        velocity: scaled == 0 ? .zero : nil))
+  }
+
+  private mutating func begin(_ sample: OdometerSample) {
+    advance(to: Anchor(sample, isStopped: sample.isStopped))
+    standing.interrupt(isMoving: (sample.speed ?? 0) > Self.restingSpeed)
+  }
+
+  private mutating func advance(to next: Anchor) {
+    anchor = next
+    wheels.restart()
+  }
+
+  private func seconds(_ before: Anchor, _ sample: OdometerSample) -> Double? {
+    guard let time = before.time, let now = sample.time, case let step = now.seconds(since: time), step > 0
+    else { return nil }
+    return step
+  }
+
+  // MARK: Gaps
+
+  private mutating func close(_ before: Anchor, _ sample: OdometerSample, seconds: Double?) {
+    var next = Anchor(sample, isStopped: sample.isStopped)
+    let isMoving = max(before.speed ?? 0, next.speed ?? 0) > Self.restingSpeed
+    if let first = before.place, let second = next.place {
+      let chord = LocalFrame(origin: first.coordinate).offset(of: second.coordinate)
+      let error = Self.confidence * hypot(first.radius, second.radius)
+      if isMoving || chord.magnitude > error {
+        add(
+          estimated: PlausibleWay(
+            chord: chord, before: before.velocity, after: next.velocity, seconds: seconds
+          ).length)
+      } else {
+        // So that a way which is told in steps within the errors is seen in the end.
+        next.place = first
+      }
+    } else if let seconds, let speed = before.speed, let now = next.speed, isMoving {
+      add(estimated: (speed + now) / 2 * min(seconds, Self.longestWithoutPlaces))
+    }
+    advance(to: next)
+    standing.interrupt(isMoving: isMoving && (next.speed ?? 0) > Self.restingSpeed)
+  }
+
+  private mutating func add(estimated way: Double) {
+    distance += way
+    estimated += way
+  }
+}
+
+extension Odometer.Anchor {
+  fileprivate init(_ sample: OdometerSample, isStopped: Bool) {
+    timestamp = sample.timestamp
+    time = sample.time
+    place = OdometerState.Place(
+      coordinate: sample.coordinate, radius: sample.accuracy ?? Odometer.unknownAccuracy)
+    speed = isStopped ? 0 : sample.speed
+    velocity =
+      if isStopped || sample.speed == 0 {
+        .zero
+      } else if let speed = sample.speed, let course = sample.course {
+        speed * SIMD2(sin(course * .pi / 180), cos(course * .pi / 180))
+      } else { nil }
+  }
+}

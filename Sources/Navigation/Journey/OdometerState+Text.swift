@@ -1,0 +1,70 @@
+internal import Bytes
+internal import Spatial
+
+/// Why a stored odometer was not taken.
+public struct OdometerStateError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// With the line and the remedy.
+  public var description: String
+}
+
+// A text of lines "key value ...", so that a person can read it: a version, what is known, and a checksum over all before it.
+// Keys of a later minor version are skipped.
+extension OdometerState {
+  private static let firstLine = "odograph-odometer 1"
+
+  /// UTF-8 text; numbers keep every digit.
+  public var text: String {
+    var lines = [Self.firstLine, "distance \(distance)", "estimated \(estimated)", "offset \(offset)"]
+    if let place {
+      lines.append("place \(place.coordinate.latitude) \(place.coordinate.longitude) \(place.radius)")
+    }
+    if let velocity { lines.append("velocity \(velocity.x) \(velocity.y)") }
+    if let time { lines.append("time \(time.nanoseconds)") }
+    let body = lines.joined(separator: "\n") + "\n"
+    return body + "crc \(String(CRC32.checksum(body.utf8), radix: 16))\n"
+  }
+
+  /// Reads what `text` wrote. What comes back is valid (`isValid`).
+  /// - Throws: `OdometerStateError` naming the line.
+  public init(text: String) throws(OdometerStateError) {
+    func failure(_ line: Int, _ problem: String) -> OdometerStateError {
+      OdometerStateError(description: "line \(line): \(problem); remove the file to start from zero")
+    }
+    // Lines are split by bytes: in a `Character` a carriage return would hide the line feed.
+    let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      .map { Substring($0) }
+    guard lines.first == Self.firstLine[...] else { throw failure(1, "not an odometer of this version") }
+    guard lines.count > 2, lines.last == "", let last = lines.dropLast().last, last.hasPrefix("crc "),
+      UInt32(last.dropFirst(4), radix: 16)
+        == CRC32.checksum((lines.dropLast(2).joined(separator: "\n") + "\n").utf8)
+    else { throw failure(lines.count, "the checksum does not match, the file is damaged") }
+    var numbers: [Substring: [Double]] = [:]
+    var time: UTCTime?
+    for (index, line) in lines.enumerated().dropFirst().dropLast(2) {
+      let words = line.split(separator: " ")
+      guard let key = words.first else { continue }
+      if key == "time" {
+        guard words.count == 2, let nanoseconds = Int64(words[1]) else {
+          throw failure(index + 1, "not a time")
+        }
+        time = UTCTime(nanoseconds: nanoseconds)
+        continue
+      }
+      let count = ["distance": 1, "estimated": 1, "offset": 1, "place": 3, "velocity": 2][key]
+      guard let count else { continue }
+      let values = words.dropFirst().compactMap { Double($0) }
+      guard values.count == count, numbers.updateValue(values, forKey: key) == nil else {
+        throw failure(index + 1, "\(key) has other than \(count) numbers, or is there twice")
+      }
+    }
+    guard let distance = numbers["distance"], let estimated = numbers["estimated"],
+      let offset = numbers["offset"]
+    else { throw failure(2, "distance, estimated or offset is missing") }
+    self.init(
+      distance: distance[0], estimated: estimated[0], offset: offset[0],
+      place: numbers["place"].map {
+        Place(coordinate: Coordinate(latitude: $0[0], longitude: $0[1]), radius: $0[2])
+      }, velocity: numbers["velocity"].map { SIMD2($0[0], $0[1]) }, time: time)
+    guard isValid else { throw failure(2, "numbers that no vehicle has") }
+  }
+}

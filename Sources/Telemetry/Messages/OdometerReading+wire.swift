@@ -1,0 +1,24 @@
+internal import JSON
+internal import Positioning
+
+// `odometer` and `odometerEstimated`, whole metres rounded down, so that what is told next is never less.
+extension OdometerReading {
+  /// Metres beyond which nothing is told or read.
+  private static let farthest = 1e11
+
+  /// Nil where there is none, or none that can be.
+  init?(json: JSONValue) {
+    guard let distance = json["odometer"]?.double, (0...Self.farthest).contains(distance) else { return nil }
+    self.init(
+      distance: distance, estimated: min(max(json["odometerEstimated"]?.double ?? 0, 0), Self.farthest))
+  }
+
+  func write(to json: inout JSONWriter) {
+    json.field("odometer", Self.metres(distance))
+    if estimated >= 1 { json.field("odometerEstimated", Self.metres(estimated)) }
+  }
+
+  private static func metres(_ value: Double) -> Int64 {
+    value.isFinite ? Int64(min(max(value, 0), farthest).rounded(.down)) : 0
+  }
+}

@@ -1,0 +1,269 @@
+import Foundation
+import Logging
+import Navigation
+import Positioning
+import Sensors
+import Simulation
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// The odometer through kills and losses of power, and what keeping it costs.
+@Suite struct OdometerStoreTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+
+  /// A folder that stands for the disk, and one in memory. Both are in memory: what a loss of power takes, a test takes away.
+  private func withFolders(_ body: (_ disk: String, _ memory: String) throws -> Void) throws {
+    let name = "odograph-\(UUID().uuidString)"
+    let folders = ["-disk", "-memory"].map { URL(filePath: "/dev/shm/" + name + $0) }
+    for folder in folders {
+      try FileManager.default.createDirectory(
+        at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+    defer { for folder in folders { try? FileManager.default.removeItem(at: folder) } }
+    try body(folders[0].path + "/regions.state.odometer", folders[1].path + "/control.odometer")
+  }
+
+  private func store(_ disk: String, _ memory: String? = nil) -> OdometerStore {
+    OdometerStore(path: disk, memory: memory, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+  }
+
+  private func pipeline(_ settings: [String] = [], kept: OdometerState? = nil, at time: Double = 0) throws
+    -> AgentPipeline
+  {
+    let configuration = try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(
+          assignments: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
+      ], file: nil)
+    return AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(seconds: 100 + time),
+      time: Self.start.advanced(bySeconds: time), version: "1", odometer: kept)
+  }
+
+  /// Where the vehicle is at a whole second: bends of 30 to 200 m, 0 to 14 m/s, stops.
+  private struct Way {
+    private(set) var states: [(place: SIMD2<Double>, speed: Double, heading: Double, distance: Double)] = []
+
+    init(seconds: Int) {
+      var random = SeededGenerator(seed: 5)
+      var (place, speed, heading, distance) = (SIMD2(0.0, 0), 0.0, 0.3, 0.0)
+      var (wanted, turn) = (12.0, 0.0)
+      for second in 0..<seconds {
+        if second % 20 == 0 {
+          wanted = random.nextUniform() < 0.15 ? 0 : 4 + 10 * random.nextUniform()
+          turn = random.nextUniform() < 0.4 ? 0.2 * (random.nextUniform() - 0.5) : 0
+        }
+        states.append((place, speed, heading, distance))
+        for _ in 0..<20 {
+          speed += max(-2.5, min(1.5, wanted - speed)) / 20
+          heading += (speed > 2 ? turn : 0) / 20
+          place += speed / 20 * SIMD2(sin(heading), cos(heading))
+          distance += speed / 20
+        }
+      }
+    }
+
+    func event(_ second: Int, _ random: inout SeededGenerator) -> SensorEvent {
+      let state = states[second]
+      let noise = 0.5 * SIMD2(random.nextNormal(), random.nextNormal())
+      var fix = PositionFix(
+        timestamp: Timestamp(seconds: 100 + Double(second)),
+        time: OdometerStoreTests.start.advanced(bySeconds: Double(second)), mode: .threeDimensional,
+        coordinate: LocalFrame(origin: Coordinate(latitude: 48, longitude: 11)).coordinate(
+          at: state.place + noise))
+      fix.speed = max(0, state.speed + 0.03 * random.nextNormal())
+      fix.course = normalizedDegrees(state.heading.degrees)
+      fix.horizontalError = 2
+      return .position([fix])
+    }
+  }
+
+  /// What one run of the agent with kills leaves.
+  private struct Run {
+    var odometer = 0.0
+    var estimated = 0.0
+    var told: [Int] = []
+    var writes = 0
+    /// Metres by which each restart was wrong.
+    var errors: [Double] = []
+  }
+
+  /// Drives with a kill at each of the given seconds. The agent is back after some seconds.
+  /// - Parameter isPowerCut: whether what is in memory is lost, too, and what was written and not synchronized.
+  private func drive(_ way: Way, kills: Set<Int>, isPowerCut: Bool) throws -> Run {
+    var run = Run()
+    try withFolders { disk, memory in
+      var random = SeededGenerator(seed: 9)
+      var store = self.store(disk, memory)
+      var pipeline = try self.pipeline()
+      var second = 0
+      while second < way.states.count {
+        let event = way.event(second, &random)
+        let timestamp = Timestamp(seconds: 100 + Double(second))
+        pipeline.process(event) {
+          if case .location(let message) = $0, let metres = message.location.odometer?.distance {
+            run.told.append(Int(metres))
+          }
+        }
+        if let outcome = store.keep(pipeline, at: timestamp) {
+          run.writes += 1
+          #expect(outcome.state != nil)
+          pipeline.observe(odometerKept: outcome.state)
+        }
+        guard kills.contains(second) else {
+          second += 1
+          continue
+        }
+        let before = try #require(pipeline.odometerToKeep)
+        if isPowerCut { try? FileManager.default.removeItem(atPath: memory) }
+        // A file that was being replaced: the name still leads to what was synchronized.
+        try Data("torn".utf8).write(to: URL(filePath: disk + ".new"))
+        let away = 2 + Int(4 * random.nextUniform())
+        second += away
+        guard second < way.states.count else { break }
+        store = self.store(disk, memory)
+        let kept = store.load(now: Self.start.advanced(bySeconds: Double(second)))
+        pipeline = try self.pipeline(kept: kept, at: Double(second))
+        // The first place after it closes the gap.
+        var copy = pipeline
+        var other = random
+        copy.process(way.event(second, &other)) { _ in }
+        let after = try #require(copy.odometerToKeep)
+        let driven = way.states[second].distance - way.states[second - away].distance
+        run.errors.append(after.distance - before.distance - driven)
+      }
+      let last = try #require(pipeline.odometerToKeep)
+      (run.odometer, run.estimated) = (last.distance, last.estimated)
+    }
+    return run
+  }
+
+  /// At most ten metres are lost or counted twice at each of 200 kills, and nothing that is told goes back.
+  @Test(arguments: [false, true]) func twoHundredKillsLoseNothing(isPowerCut: Bool) throws {
+    let way = Way(seconds: 4000)
+    var random = SeededGenerator(seed: 21)
+    var kills: Set<Int> = []
+    while kills.count < 200 {
+      kills.insert(20 * Int(198 * random.nextUniform()) + 5 + Int(10 * random.nextUniform()))
+    }
+    let truth = try #require(way.states.last).distance
+    let run = try drive(way, kills: kills, isPowerCut: isPowerCut)
+    #expect(run.errors.count > 150)
+    #expect((run.errors.map(abs).max() ?? 0) <= 10, "\(run.errors.map(abs).max() ?? 0)")
+    #expect(abs(run.odometer - truth) < 0.01 * truth, "\(run.odometer) of \(truth) m")
+    #expect(zip(run.told, run.told.dropFirst()).allSatisfy { $0 <= $1 })
+    #expect(run.estimated > 0 && run.estimated < run.odometer)
+  }
+
+  /// Without a kill all is measured, and in a town the disk is written once in some seconds at most.
+  @Test func keepingItWearsLittle() throws {
+    let way = Way(seconds: 3600)
+    let run = try drive(way, kills: [], isPowerCut: false)
+    let truth = try #require(way.states.last).distance
+    #expect(abs(run.odometer - truth) < 0.003 * truth)
+    #expect(run.estimated == 0)
+    #expect(run.writes > 20 && run.writes < 900, "\(run.writes) writings an hour")
+  }
+
+  /// At rest nothing is written on the disk but once.
+  @Test func aParkedVehicleWritesNothing() throws {
+    try withFolders { disk, _ in
+      var store = self.store(disk)
+      var pipeline = try self.pipeline()
+      var writes = 0
+      for second in 0..<3600 {
+        var fix = PositionFix(
+          timestamp: Timestamp(seconds: 100 + Double(second)), mode: .threeDimensional,
+          coordinate: Coordinate(latitude: 48, longitude: 11))
+        (fix.speed, fix.horizontalError) = (0.02, 5)
+        pipeline.process(.position([fix])) { _ in }
+        if let outcome = store.keep(pipeline, at: fix.timestamp) {
+          writes += 1
+          pipeline.observe(odometerKept: outcome.state)
+        }
+      }
+      #expect(writes == 1)
+    }
+  }
+
+  /// A damaged file is set aside, and the metres of the last stop are there all the same.
+  @Test func aDamagedFileCostsOnlyTheWaySinceTheLastStop() throws {
+    try withFolders { disk, _ in
+      let kept = OdometerState(distance: 5000, estimated: 10, offset: 80_000_000)
+      var store = self.store(disk)
+      let pipeline = try self.pipeline(kept: kept)
+      store.save(pipeline, at: Timestamp(seconds: 100))
+      try Data("odograph-odometer 1\ndistance 7\n".utf8).write(to: URL(filePath: disk))
+      store = self.store(disk)
+      let found = store.load(now: Self.start)
+      #expect(found?.distance == 5000 && found?.offset == 80_000_000)
+      let names = try FileManager.default.contentsOfDirectory(
+        atPath: URL(filePath: disk).deletingLastPathComponent().path)
+      #expect(names.contains { $0.contains(".damaged-") })
+      // It is written anew at the first chance.
+      let outcome = store.keep(pipeline, at: Timestamp(seconds: 101))
+      #expect(outcome?.state?.distance == 5000)
+    }
+  }
+
+  /// A disk that takes nothing costs what is kept, not what is told.
+  @Test func aDiskThatFailsIsNoObstacle() throws {
+    var store = self.store("/proc/none/odometer")
+    var pipeline = try self.pipeline()
+    var random = SeededGenerator(seed: 2)
+    let way = Way(seconds: 300)
+    for second in 0..<300 {
+      pipeline.process(way.event(second, &random)) { _ in }
+      if let outcome = store.keep(pipeline, at: Timestamp(seconds: 100 + Double(second))) {
+        #expect(outcome.state == nil)
+        pipeline.observe(odometerKept: outcome.state)
+      }
+    }
+    let told = try #require(pipeline.report(.online, at: Timestamp(seconds: 400)).odometer)
+    let kept = try #require(pipeline.odometerToKeep)
+    #expect(abs(told.distance - kept.distance) < 1e-6)
+  }
+
+  /// What somebody sets is kept at once.
+  @Test func aReadingThatWasSetIsKeptAtOnce() throws {
+    try withFolders { disk, _ in
+      var store = self.store(disk)
+      var pipeline = try self.pipeline(kept: OdometerState(distance: 1000))
+      let first = store.keep(pipeline, at: Timestamp(seconds: 100))
+      #expect(first?.state != nil)
+      let before = pipeline.setOdometer(reading: 48_213_400)
+      #expect(before == 1000)
+      let outcome = store.keep(pipeline, at: Timestamp(seconds: 100), isSet: true)
+      #expect(outcome?.state?.offset == 48_212_400)
+      #expect(pipeline.report(.online, at: Timestamp(seconds: 101)).odometer?.distance == 48_213_400)
+      var next = self.store(disk)
+      let kept = next.load(now: Self.start)
+      #expect(kept.map { $0.distance + $0.offset } == 48_213_400)
+    }
+  }
+
+  /// A place in a privacy zone is not kept, and one that was kept before the zone was made goes.
+  @Test func aPlaceThatNobodyMayKnowIsNotKept() throws {
+    try withFolders { disk, _ in
+      let kept = OdometerState(
+        distance: 1000, place: .init(coordinate: Coordinate(latitude: 48, longitude: 11), radius: 3))
+      var store = self.store(disk)
+      var pipeline = try self.pipeline(kept: kept)
+      store.save(pipeline, at: Timestamp(seconds: 100))
+      let text = try String(contentsOfFile: disk, encoding: .utf8)
+      #expect(text.contains("place"))
+      pipeline = try self.pipeline(["location.desired_accuracy=reduced"], kept: kept)
+      let outcome = store.keep(pipeline, at: Timestamp(seconds: 110))
+      #expect(outcome?.state != nil && outcome?.state?.place == nil)
+      for file in [disk, disk + ".copy"] {
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(!text.contains("place"))
+      }
+    }
+  }
+}

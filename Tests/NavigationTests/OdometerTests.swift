@@ -1,0 +1,254 @@
+import Glibc
+import Navigation
+import Sensors
+import Simulation
+import Spatial
+import Testing
+
+/// The way that an odometer makes of speeds, and of the places around gaps.
+@Suite struct OdometerTests {
+  private static let origin = Coordinate(latitude: 48, longitude: 11)
+
+  private func sample(
+    _ time: Double, north: Double = 0, east: Double = 0, speed: Double?, course: Double? = 0,
+    accuracy: Double? = 3, isStopped: Bool = false
+  ) -> OdometerSample {
+    OdometerSample(
+      timestamp: Timestamp(seconds: 1000 + time), time: UTCTime(nanoseconds: Int64(1e18 + time * 1e9)),
+      coordinate: LocalFrame(origin: Self.origin).coordinate(at: SIMD2(east, north)), accuracy: accuracy,
+      speed: speed, course: course, isStopped: isStopped)
+  }
+
+  private func wheel(_ time: Double, _ speed: Double) -> WheelSpeed {
+    WheelSpeed(timestamp: Timestamp(seconds: 1000 + time), speed: speed)
+  }
+
+  /// Straight to the north at a speed, once a second.
+  private func drive(
+    _ odometer: inout Odometer, from start: Int, to end: Int, speed: Double, course: Double? = 0
+  ) {
+    for time in start...end {
+      odometer.process(
+        sample(Double(time), north: speed * Double(time - start), speed: speed, course: course))
+    }
+  }
+
+  @Test func aSteadyDriveIsItsSpeedTimesItsTime() {
+    var odometer = Odometer()
+    drive(&odometer, from: 0, to: 1000, speed: 20)
+    #expect(abs(odometer.distance - 20_000) < 5)
+    #expect(odometer.estimated == 0)
+    #expect(!odometer.isStanding)
+  }
+
+  /// A start is seen late and counted all the same.
+  @Test(arguments: [0.3, 0.6, 1.2]) func aVehicleThatCreepsIsCounted(speed: Double) {
+    for course in [0.0, nil] {
+      var odometer = Odometer()
+      for time in 0...60 { odometer.process(sample(Double(time), speed: 0.02, course: course)) }
+      drive(&odometer, from: 61, to: 181, speed: speed, course: course)
+      #expect(abs(odometer.distance / (120 * speed) - 1) < 0.1, "course \(course ?? -1)")
+    }
+  }
+
+  /// Noise of good and of bad receivers, white and filtered, through a day. The first seconds of a bad one may pass for a start.
+  @Test(arguments: [(0.02, 0.8), (0.05, 0.8), (0.1, 0), (0.1, 0.8)])
+  func aParkedDayAddsNothing(deviation: Double, correlation: Double) {
+    var random = SeededGenerator(seed: 7)
+    var (odometer, velocity) = (Odometer(), SIMD2(0.0, 0))
+    let fresh = (1 - correlation * correlation).squareRoot() * deviation
+    for time in 0..<86_400 {
+      velocity = correlation * velocity + fresh * SIMD2(random.nextNormal(), random.nextNormal())
+      odometer.process(
+        sample(
+          Double(time), north: 3 * random.nextNormal(), east: 3 * random.nextNormal(),
+          speed: hypot(velocity.x, velocity.y),
+          course: normalizedDegrees(atan2(velocity.x, velocity.y).degrees)))
+    }
+    #expect(odometer.distance <= 1)
+    #expect(odometer.isStanding)
+  }
+
+  @Test func aVehicleThatIsKnownToStandAddsNothing() {
+    var odometer = Odometer()
+    drive(&odometer, from: 0, to: 10, speed: 10)
+    let before = odometer.distance
+    for time in 11...600 {
+      odometer.process(sample(Double(time), north: 100, speed: 0.4, isStopped: true))
+    }
+    // The second in which it comes to rest counts half.
+    #expect(abs(odometer.distance - before - 5) < 0.1)
+  }
+
+  @Test func aJumpOfThePlaceAddsNothing() {
+    var (odometer, jumped) = (Odometer(), Odometer())
+    for time in 0...200 {
+      let north = 10 * Double(time)
+      odometer.process(sample(Double(time), north: north, speed: 10))
+      // The report of the jump has no speed that can be believed.
+      jumped.process(
+        sample(Double(time), north: time < 100 ? north : north + 456, speed: time == 100 ? nil : 10))
+    }
+    #expect(abs(jumped.distance - odometer.distance) < 0.01)
+    #expect(jumped.estimated == 0)
+  }
+
+  // MARK: Gaps
+
+  /// At least the straight line, at most the speeds times the time, and told apart.
+  @Test func aGapIsClosedByThePlausibleWay() {
+    var odometer = Odometer()
+    drive(&odometer, from: 0, to: 100, speed: 10)
+    let before = odometer.distance
+    // 40 s later it drives to the east, 200 m north and 200 m east of there.
+    odometer.process(sample(140, north: 1200, east: 200, speed: 10, course: 90))
+    let way = odometer.distance - before
+    #expect(way >= 200 * 2.0.squareRoot() && way <= 400)
+    #expect(abs(odometer.estimated - way) < 1e-9)
+    // A quarter of a circle would be 314 m.
+    #expect(abs(way - 314) < 15)
+  }
+
+  @Test func aGapOnAStraightRoadIsItsLength() {
+    var odometer = Odometer()
+    drive(&odometer, from: 0, to: 100, speed: 20)
+    let before = odometer.distance
+    odometer.process(sample(160, north: 2000 + 60 * 20, speed: 20))
+    #expect(abs(odometer.distance - before - 1200) < 1)
+  }
+
+  /// A receiver that sleeps beside a parked vehicle finds another place each time.
+  @Test func wanderingPlacesAroundARestAddNothing() {
+    var random = SeededGenerator(seed: 3)
+    var odometer = Odometer()
+    for wake in 0..<288 {
+      for second in 0..<5 {
+        odometer.process(
+          sample(
+            Double(300 * wake + second), north: 2 * random.nextNormal(), east: 2 * random.nextNormal(),
+            speed: 0.03, course: 90 * Double(second)))
+      }
+    }
+    #expect(odometer.distance == 0)
+  }
+
+  /// Towed by night: seen once it is beyond the errors, however small the steps.
+  @Test func aWayWithinTheErrorsIsSeenInTheEnd() {
+    var odometer = Odometer()
+    for wake in 0...30 { odometer.process(sample(Double(300 * wake), north: 5 * Double(wake), speed: 0)) }
+    #expect(odometer.distance > 130 && odometer.distance < 151)
+    #expect(odometer.estimated == odometer.distance)
+  }
+
+  /// Where no speed is told, all of the way is an estimate.
+  @Test func placesAloneAreAnEstimate() {
+    var odometer = Odometer()
+    for time in 0...600 { odometer.process(sample(Double(time), north: 10 * Double(time), speed: nil)) }
+    #expect(odometer.distance > 5900 && odometer.distance <= 6000.1)
+    #expect(odometer.estimated == odometer.distance)
+    for time in 601...1200 { odometer.process(sample(Double(time), north: 6000, speed: nil)) }
+    #expect(odometer.distance <= 6010)
+  }
+
+  // MARK: Wheels
+
+  /// Wheels that read 2 % low are set right by the satellites, and carry the way through a tunnel.
+  @Test func wheelsBridgeATunnel() {
+    var odometer = Odometer()
+    for time in 0...400 {
+      odometer.process(wheel(Double(time), 0.98 * 15))
+      if time <= 200 || time > 380 {
+        odometer.process(sample(Double(time) + 0.01, north: 15 * Double(time), speed: 15))
+      }
+      if time == 300 { #expect(abs(odometer.distance - 4500) < 90) }
+    }
+    #expect(abs(odometer.distance - 6000) < 20)
+    #expect(odometer.estimated == 0)
+  }
+
+  /// Wheels that stand end the noise; those that contradict the receiver, as of a vehicle that is towed, do not.
+  @Test func wheelsThatStandAreBelieved() {
+    var (parked, towed) = (Odometer(), Odometer())
+    for time in 0...300 {
+      parked.process(wheel(Double(time), 0))
+      towed.process(wheel(Double(time), 0))
+      parked.process(sample(Double(time) + 0.1, speed: 0.9))
+      towed.process(sample(Double(time) + 0.1, north: 10 * Double(time), speed: 10))
+    }
+    #expect(parked.distance < 1)
+    #expect(abs(towed.distance - 3000) < 10)
+  }
+
+  // MARK: Restarts
+
+  @Test func aRestartClosesTheWayUntilTheFirstPlace() {
+    var first = Odometer()
+    drive(&first, from: 0, to: 100, speed: 10)
+    var second = Odometer(first.state)
+    #expect(second.distance == first.distance)
+    // The device's time line is another now.
+    var sample = sample(130, north: 1300, speed: 10)
+    sample.timestamp = Timestamp(seconds: 5)
+    second.process(sample)
+    #expect(abs(second.distance - first.distance - 300) < 1)
+    #expect(abs(second.estimated - 300) < 1)
+    // Without a clock the straight line is all that is known.
+    var third = Odometer(first.state)
+    sample.time = nil
+    third.process(sample)
+    #expect(abs(third.distance - first.distance - 300) < 1)
+  }
+
+  @Test func aParkedVehicleStartsWhereItWas() {
+    var first = Odometer()
+    drive(&first, from: 0, to: 100, speed: 10)
+    for time in 101...110 { first.process(sample(Double(time), north: 1000, speed: 0)) }
+    var second = Odometer(first.state)
+    second.process(sample(40_000, north: 1006, speed: 0))
+    #expect(second.distance == first.distance)
+    // Carried off in the meantime: the least that it was.
+    var third = Odometer(first.state)
+    third.process(sample(40_000, north: 6000, speed: 0))
+    #expect(abs(third.distance - first.distance - 5000) < 10)
+  }
+
+  // MARK: Bad input
+
+  @Test func whatNoVehicleSaysIsPassedOver() {
+    var odometer = Odometer()
+    drive(&odometer, from: 0, to: 10, speed: 10)
+    let before = odometer
+    for speed in [Double.nan, .infinity, -1, 1e6] { odometer.process(sample(11, speed: speed)) }
+    odometer.process(sample(5, speed: 10))
+    odometer.process(sample(11, north: .nan, speed: 10))
+    odometer.process(sample(11, speed: 10, accuracy: .nan))
+    odometer.process(sample(11, speed: 10, course: .infinity))
+    odometer.process(wheel(11, .nan))
+    #expect(odometer == before)
+  }
+
+  /// Whatever comes, it goes forward by finite steps, and no part is more than the whole.
+  @Test func anyInputKeepsItSound() {
+    var random = SeededGenerator(seed: 11)
+    var (odometer, last, time) = (Odometer(), 0.0, 0.0)
+    for _ in 0..<20_000 {
+      time += random.nextUniform() < 0.05 ? 200 * random.nextUniform() : random.nextUniform() - 0.1
+      if random.nextUniform() < 0.3 {
+        odometer.process(wheel(time, 30 * random.nextUniform()))
+      } else {
+        odometer.process(
+          sample(
+            time, north: 1e4 * random.nextNormal(), east: 1e4 * random.nextNormal(),
+            speed: random.nextUniform() < 0.2 ? nil : 40 * random.nextUniform(),
+            course: random.nextUniform() < 0.2 ? nil : 360 * random.nextUniform(),
+            accuracy: random.nextUniform() < 0.2 ? nil : 50 * random.nextUniform(),
+            isStopped: random.nextUniform() < 0.1))
+      }
+      #expect(odometer.distance >= last && odometer.distance.isFinite)
+      #expect(odometer.estimated <= odometer.distance && odometer.estimated >= 0)
+      last = odometer.distance
+      if random.nextUniform() < 0.01 { odometer = Odometer(odometer.state) }
+    }
+    #expect(odometer.state.isValid)
+  }
+}
