@@ -56,14 +56,21 @@ public struct BeaconLearner: Sendable {
       let way = speed * sighting.age
       let variance = near * near + error * error + way * way
       guard let before = known[sighting.beacon] else {
-        changes[sighting.beacon] = fresh(sighting.beacon, at: place, variance: variance, day: day)
+        var anew = fresh(sighting.beacon, at: place, variance: variance, day: day)
+        anew.place.strongest = sighting.soundSignal
+        changes[sighting.beacon] = anew
         continue
       }
       guard before.place.isSound, before.place.beacon == sighting.beacon else {
         changes.updateValue(nil, forKey: sighting.beacon)
         continue
       }
-      changes[sighting.beacon] = learned(before, at: place, variance: variance, day: day)
+      var after = learned(before, at: place, variance: variance, day: day)
+      // What is heard elsewhere says nothing of here.
+      if after.other == nil {
+        after.place.strongest = [after.place.strongest, sighting.soundSignal].compactMap(\.self).max()
+      }
+      changes[sighting.beacon] = after
     }
     return changes
   }

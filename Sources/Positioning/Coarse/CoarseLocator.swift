@@ -13,8 +13,8 @@ internal import Spatial
 /// - Where beacons contradict each other, so that several places explain them, the radius holds as many of these as its share.
 /// - Errors of beacons that are heard together go together, because walls and the street are the same for all, and so were the few
 ///   places where they were learned: twenty are not better than one by the root of twenty.
-/// - Access points that are heard and not known say that nobody has learned here. Those that are known then are heard from afar, or
-///   are those that have moved here: the radius grows with their share, and a few known among many others are no position.
+/// - Where few of the access points that are heard are known, or all were heard weakly where they were learned, that was another street:
+///   the radius holds the way to it (`LearnedGround`). A few known among many others have moved here, and are no position.
 /// - A single beacon gives its reach, a cell alone its circle, one with a timing advance the circle through its ring.
 ///
 /// Pure: the same scan and map give the same position.
@@ -30,11 +30,8 @@ public struct CoarseLocator: Sendable {
   private static let correlation = 0.02
   /// Of a map's own variance: what beacons that are heard together have in common of it.
   private static let mapCorrelation = 0.5
-  /// Of what is heard where the map was learned: what is known of it. In a map of one drive, the same at the least; where nothing was
-  /// learned, those that have moved or travel.
-  private static let (knownShare, leastKnownShare, strayShare) = (0.8, 0.3, 0.02)
-  /// Reaches by which places are off that are partly unknown, and mostly.
-  private static let (near, far) = (3.0, 6.0)
+  /// As many beacons as the typical distance of beacons, where nothing is known of it, counts as.
+  private static let scalePrior = 3.0
   /// The share of a map's entries that is usually wrong.
   private static let usuallyWrong = 0.15
   /// Beacons whose places the search begins at; places that are searched from; and its steps at most.
@@ -70,13 +67,16 @@ public struct CoarseLocator: Sendable {
       known.prefix(2 * RadioScan.mostUseful).lazy.filter(\.isSound).map { ($0.beacon, $0) },
       uniquingKeysWith: { first, _ in first })
     let heard = sightings.compactMap { sighting in places[sighting.beacon].map { (sighting, $0) } }
-    guard let first = heard.first, let unlearned = Self.unlearned(sightings, heard) else { return nil }
+    guard let first = heard.first else { return nil }
     // Where most are, so that the flat frame is exact there.
     let frame = LocalFrame(origin: first.1.coordinate)
     let speed = speed.isFinite ? max(0, speed) : Self.usualSpeed
     let evidence = heard.map { BeaconEvidence($0, $1, in: frame, speed: speed, day: day) }
-    let modes = Self.modes(evidence, unlearned)
-    guard let best = modes.first, let radii = Self.radii(modes) else { return nil }
+    let modes = Self.modes(evidence)
+    guard let best = modes.first else { return nil }
+    let ground = Self.ground(sightings, heard, evidence, at: best.place)
+    let hasCell = heard.contains { $0.0.beacon.technology.isCell }
+    guard hasCell || ground?.isNear ?? false, let radii = Self.radii(modes, ground) else { return nil }
     let coordinate = frame.coordinate(at: best.place)
     guard coordinate.isValid, radii.at68.isFinite, radii.at95.isFinite, radii.at68 <= Self.worstAccuracy
     else { return nil }
@@ -85,23 +85,34 @@ public struct CoarseLocator: Sendable {
       beacons: max(1, Int(best.supporters.rounded())))
   }
 
-  /// Metres, one deviation: how far from here the places are at which the beacons were learned; nil where that is not here.
-  private static func unlearned(
-    _ sightings: [BeaconSighting], _ heard: [(BeaconSighting, MappedBeacon)]
-  ) -> Double? {
-    let points = heard.filter { !$0.0.beacon.technology.isCell }
-    let count = sightings.count { !$0.beacon.technology.isCell }
-    // A cell is known where it is known.
-    guard !points.isEmpty, count > 0 else { return heard.isEmpty ? nil : 0 }
-    let unknown = Double(count - points.count)
-    let odds =
-      Double(points.count) * log(leastKnownShare / strayShare)
-      + unknown * log((1 - leastKnownShare) / (1 - strayShare))
-    guard odds > 0 else { return nil }
-    let share = max(0, 1 - Double(points.count) / (Double(count) * knownShare))
-    let reach = points.reduce(0) { $0 + $1.1.reach } / Double(points.count)
-    let odd = share / (1 - share)
-    return reach * share * odd * (near + far * odd)
+  /// How far from a place the beacons were learned; nil where none of them is an access point: a
+  /// cell is known where it is known.
+  private static func ground(
+    _ sightings: [BeaconSighting], _ heard: [(BeaconSighting, MappedBeacon)], _ evidence: [BeaconEvidence],
+    at place: SIMD2<Double>
+  ) -> LearnedGround? {
+    let points = sightings.filter { !$0.beacon.technology.isCell }
+    guard !points.isEmpty else { return nil }
+    var known: [Beacon: (away: Double, strongest: Double?)] = [:]
+    var (squares, members) = (0.0, 0.0)
+    for ((sighting, entry), beacon) in zip(heard, evidence) where !sighting.beacon.technology.isCell {
+      let (member, away) = (beacon.membership(at: place), distance(place, beacon.centre))
+      squares += member * away * away
+      members += member
+      if member > 0.5 { known[sighting.beacon] = (away, entry.strongest) }
+    }
+    guard !known.isEmpty else { return nil }
+    let usual = 2 * Beacon.Technology.wifi.usualReach * Beacon.Technology.wifi.usualReach
+    let scale = ((squares + scalePrior * usual) / (members + scalePrior)).squareRoot()
+    // Not the very nearest, because a place of a single sighting is a matter of luck.
+    let distances = known.values.map(\.away).sorted()
+    // One that is known elsewhere has moved, which says nothing of here.
+    let moved = Set(heard.map(\.1.beacon)).subtracting(known.keys)
+    return LearnedGround(
+      points.filter { !moved.contains($0.beacon) }.map {
+        LearnedGround.Witness(signal: $0.soundSignal, known: known[$0.beacon])
+      }, scale: scale,
+      nearest: distances[distances.count / 10])
   }
 
   /// A place that explains the evidence.
@@ -117,11 +128,9 @@ public struct CoarseLocator: Sendable {
   }
 
   /// The places that explain the evidence, the likeliest first.
-  private static func modes(_ evidence: [BeaconEvidence], _ unlearned: Double) -> [Mode] {
+  private static func modes(_ evidence: [BeaconEvidence]) -> [Mode] {
     if evidence.count == 1, let only = evidence.first {
-      var mode = lone(only)
-      mode.deviation = (mode.deviation * mode.deviation + unlearned * unlearned).squareRoot()
-      return [mode]
+      return [lone(only)]
     }
     // The frame's origin is the strongest of them.
     let starts = evidence.prefix(seeds).map { start in
@@ -133,7 +142,7 @@ public struct CoarseLocator: Sendable {
       // A start within what was found leads there again.
       if modes.contains(where: { distance($0.place, start.place) < 3 * $0.deviation }) { continue }
       tried.append(start.place)
-      guard let mode = climb(from: start.place, evidence, unlearned) else { continue }
+      guard let mode = climb(from: start.place, evidence) else { continue }
       if !modes.contains(where: { distance($0.place, mode.place) < 0.5 * ($0.deviation + mode.deviation) }) {
         modes.append(mode)
       }
@@ -157,7 +166,7 @@ public struct CoarseLocator: Sendable {
 
   /// Expectation-maximization from a start.
   private static func climb(
-    from start: SIMD2<Double>, _ evidence: [BeaconEvidence], _ unlearned: Double
+    from start: SIMD2<Double>, _ evidence: [BeaconEvidence]
   ) -> Mode? {
     var place = start
     for _ in 0..<steps {
@@ -178,11 +187,11 @@ public struct CoarseLocator: Sendable {
       place = next
       if step < convergence { break }
     }
-    return mode(at: place, evidence, unlearned)
+    return mode(at: place, evidence)
   }
 
   private static func mode(
-    at place: SIMD2<Double>, _ evidence: [BeaconEvidence], _ unlearned: Double
+    at place: SIMD2<Double>, _ evidence: [BeaconEvidence]
   ) -> Mode? {
     var (matrix, supporters, squares, weights, weightSquares) = (SIMD3<Double>(), 0.0, 0.0, 0.0, 0.0)
     var (logLikelihood, mapVariance, strays) = (0.0, 0.0, 0.0)
@@ -209,27 +218,28 @@ public struct CoarseLocator: Sendable {
     let count = Double(evidence.count)
     let excess = max(0, 1 - supporters / count - usuallyWrong) / max(1 - supporters / count, 1e-9)
     let own = variance * (1 + correlation * (independent - 1)) * scatter + excess * strays / (2 * count)
-    let deviation = (own + mapCorrelation * mapVariance / weights + unlearned * unlearned).squareRoot()
+    let deviation = (own + mapCorrelation * mapVariance / weights).squareRoot()
     return Mode(
       place: place, deviation: deviation, logMass: logLikelihood - log(determinant) / 2,
       supporters: supporters)
   }
 
   /// The radii around the first mode that hold their shares of all; nil for none.
-  private static func radii(_ modes: [Mode]) -> (at68: Double, at95: Double)? {
+  private static func radii(_ modes: [Mode], _ ground: LearnedGround?) -> (at68: Double, at95: Double)? {
     guard let best = modes.first else { return nil }
     let masses = modes.map { exp($0.logMass - best.logMass) }
     let total = masses.reduce(0, +)
     guard total.isFinite, total > 0 else { return nil }
-    func radius(_ share: Double, _ factor: Double, _ oneSided: Double) -> Double {
+    func radius(_ share: Double, _ factor: Double, deviations: Double) -> Double {
       var (held, radius) = (0.0, 0.0)
+      let off = ground?.distance(at: share, deviations: deviations) ?? 0
       for (mode, mass) in zip(modes, masses) where held < share {
-        let own = mode.inner > 0 ? mode.inner + oneSided * mode.deviation : factor * mode.deviation
-        radius = max(radius, distance(mode.place, best.place) + own)
+        let own = mode.inner > 0 ? mode.inner + deviations * mode.deviation : factor * mode.deviation
+        radius = max(radius, distance(mode.place, best.place) + (own * own + off * off).squareRoot())
         held += mass / total
       }
       return radius
     }
-    return (radius(0.68, radial68, 0.47), radius(0.95, radial95, 1.645))
+    return (radius(0.68, radial68, deviations: 0.468), radius(0.95, radial95, deviations: 1.645))
   }
 }

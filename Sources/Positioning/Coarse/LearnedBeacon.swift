@@ -50,7 +50,11 @@ extension LearnedBeacon {
   /// How many bytes `bytes` are.
   public static let byteCount = 34
 
-  private static let version: UInt8 = 1 << 4
+  /// In the high bits. Version 1 has no strongest signal, and its 16 bits are all of the number of sightings.
+  private static let (version, firstVersion): (UInt8, UInt8) = (2 << 4, 1 << 4)
+  /// Of 16 bits, ten are the number of sightings, which says no more beyond some dozens, and six the strongest signal: dB above the
+  /// weakest that is told, or 0 for none.
+  private static let (mostSightings, weakest, loudest) = (1023, -95.0, 63.0)
   private static let travelling: UInt8 = 1
   private static let elsewhere: UInt8 = 2
   /// Of a coordinate in 32 and in 24 bits.
@@ -68,7 +72,8 @@ extension LearnedBeacon {
     bytes.append(little: Int32(clamped: place.coordinate.latitude * Self.fine))
     bytes.append(little: Int32(clamped: place.coordinate.longitude * Self.fine))
     bytes.append(little: UInt16(clamped: place.reach))
-    bytes.append(little: UInt16(clamped: Double(place.sightings)))
+    let strength = place.strongest.map { UInt16(clamped: min(max($0 - Self.weakest, 1), Self.loudest)) } ?? 0
+    bytes.append(little: UInt16(min(max(place.sightings, 0), Self.mostSightings)) | strength << 10)
     bytes.append(little: UInt16(clamped: Double(place.lastSeen)))
     bytes.append(little: UInt16(clamped: centreDeviation * 10))
     let away =
@@ -84,16 +89,20 @@ extension LearnedBeacon {
 
   /// - Parameter bytes: as `bytes` gave them; nil for what it gives for no beacon.
   public init?(bytes: [UInt8]) {
-    guard bytes.count == Self.byteCount, bytes[8] & 0xf0 == Self.version,
+    guard bytes.count == Self.byteCount, case let version = bytes[8] & 0xf0,
+      version == Self.version || version == Self.firstVersion,
       let beacon = Beacon(rawValue: UInt64(little: bytes, at: 0))
     else { return nil }
+    let count = UInt16(little: bytes, at: 19)
+    let (sightings, strength) = version == Self.firstVersion ? (count, 0) : (count & 1023, count >> 10)
     let place = MappedBeacon(
       beacon: beacon,
       coordinate: Coordinate(
         latitude: Double(Int32(little: bytes, at: 9)) / Self.fine,
         longitude: Double(Int32(little: bytes, at: 13)) / Self.fine),
-      reach: Double(UInt16(little: bytes, at: 17)), sightings: Int(UInt16(little: bytes, at: 19)),
-      lastSeen: Int(UInt16(little: bytes, at: 21)))
+      reach: Double(UInt16(little: bytes, at: 17)), sightings: Int(sightings),
+      lastSeen: Int(UInt16(little: bytes, at: 21)),
+      strongest: strength == 0 ? nil : Self.weakest + Double(strength))
     guard place.isSound else { return nil }
     self.init(place: place, centreDeviation: max(0.1, Double(UInt16(little: bytes, at: 23)) / 10))
     isTravelling = bytes[8] & Self.travelling != 0

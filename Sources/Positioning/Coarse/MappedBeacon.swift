@@ -14,13 +14,20 @@ public struct MappedBeacon: Hashable, Sendable {
   public var sightings: Int
   /// The day it was last heard, days since 1970.
   public var lastSeen: Int
+  /// dBm: the strongest signal with which it was heard beside a good fix, so how near the places are where it was learned; nil where
+  /// that is not known: a fleet's map does not tell it.
+  public var strongest: Double?
 
-  public init(beacon: Beacon, coordinate: Coordinate, reach: Double, sightings: Int, lastSeen: Int) {
+  public init(
+    beacon: Beacon, coordinate: Coordinate, reach: Double, sightings: Int, lastSeen: Int,
+    strongest: Double? = nil
+  ) {
     self.beacon = beacon
     self.coordinate = coordinate
     self.reach = reach
     self.sightings = sightings
     self.lastSeen = lastSeen
+    self.strongest = strongest
   }
 
   /// Metres that a reach may have: less is not measured in the traffic, and more is beyond the horizon of a mast.
@@ -29,6 +36,7 @@ public struct MappedBeacon: Hashable, Sendable {
   /// Whether all of it can be true. What is not, no locator uses.
   public var isSound: Bool {
     coordinate.isValid && Self.reaches.contains(reach) && (1...65_535).contains(sightings) && lastSeen >= 0
+      && strongest.map { PathLoss.signals.contains($0) } ?? true
   }
 }
 
@@ -68,15 +76,17 @@ extension Beacon.Technology {
 /// How far away a transmitter is by its signal, against how far it usually is when it is heard: log-distance path loss (T.
 /// Rappaport, "Wireless Communications", 2nd ed., section 4.9) with the exponent of streets.
 enum PathLoss {
-  private static let exponent = 3.0
+  static let exponent = 3.0
   /// dBm at which transmitters are heard in the middle of their reach.
   private static func usualSignal(_ technology: Beacon.Technology) -> Double { technology.isCell ? -95 : -78 }
   /// What is near is reflected too, and what is far may be behind a wall.
   private static let bounds = 0.35...1.5
+  /// dBm of what can be heard at all.
+  static let signals = -150.0...0
 
   /// The distance's ratio to the usual one; 1 for what does not tell its signal, or an impossible one.
   static func ratio(_ sighting: BeaconSighting) -> Double {
-    guard let signal = sighting.signal, signal.isFinite, (-150...0).contains(signal) else { return 1 }
+    guard let signal = sighting.soundSignal else { return 1 }
     let ratio = pow(10, (usualSignal(sighting.beacon.technology) - signal) / (10 * exponent))
     return min(max(ratio, bounds.lowerBound), bounds.upperBound)
   }

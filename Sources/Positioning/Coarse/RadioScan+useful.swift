@@ -26,6 +26,9 @@ extension RadioScan {
 }
 
 extension BeaconSighting {
+  /// dBm; nil where the radio does not tell, or nothing that can be true.
+  var soundSignal: Double? { signal.flatMap { PathLoss.signals.contains($0) ? $0 : nil } }
+
   /// dBm; what is not known, or impossible, is weaker than all else.
   fileprivate var comparableSignal: Double {
     signal.map { $0.isFinite ? $0 : -.infinity } ?? -.infinity

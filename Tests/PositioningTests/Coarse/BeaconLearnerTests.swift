@@ -127,8 +127,40 @@ import Testing
       if let (a, b) = read.other.flatMap({ a in learned.other.map { (a, $0) } }) {
         #expect(a.coordinate.distance(to: b.coordinate) < 3)
       }
+      #expect(read.place.strongest.map { 1...63 ~= $0 + 95 } ?? true)
+      #expect(
+        abs((read.place.strongest ?? 0) - (learned.place.strongest ?? 0)) <= 0.5, "seed \(random.seed)")
       #expect(read.bytes == bytes)
     }
+  }
+
+  @Test func theStrongestSignalIsThatOfThePlace() throws {
+    var known: [Beacon: LearnedBeacon] = [:]
+    for signal in [nil, -80, -66, .nan, 20, -71] as [Double?] { learn(&known, at: 0, signal: signal) }
+    #expect(known[beacon]?.mapped?.strongest == -66)
+    // What is heard elsewhere says nothing of here; what has moved begins anew.
+    learn(&known, at: 9000, signal: -40)
+    #expect(known[beacon]?.place.strongest == -66)
+    for _ in 0..<4 { learn(&known, at: 9000, signal: -75) }
+    #expect(try #require(known[beacon]?.mapped).coordinate.distance(to: Place.coordinate(9000)) < 30)
+    #expect(known[beacon]?.mapped?.strongest == -75)
+  }
+
+  /// Files of before have no strongest signal, and more room for the number of sightings.
+  @Test func bytesOfTheFirstVersionAreRead() throws {
+    var learned = LearnedBeacon(Radio.mapped(beacon, 0, sightings: 700))
+    learned.place.strongest = nil
+    var bytes = learned.bytes
+    #expect(bytes[8] >> 4 == 2)
+    bytes[8] = bytes[8] & 0x0f | 0x10
+    bytes.replaceSubrange(19..<21, with: [0x34, 0x12])
+    let read = try #require(LearnedBeacon(bytes: bytes))
+    #expect(read.place.sightings == 0x1234 && read.place.strongest == nil)
+    // Written again it is of the new version.
+    let again = try #require(LearnedBeacon(bytes: read.bytes))
+    #expect(again.place.sightings == 1023 && again.place.coordinate == read.place.coordinate)
+    bytes[8] = bytes[8] & 0x0f | 0x30
+    #expect(LearnedBeacon(bytes: bytes) == nil)
   }
 
   @Test func noBytesAndNoSightingsMakeItFail() {
@@ -138,7 +170,7 @@ import Testing
       var bytes = (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
       if bytes.count > 8 {
         bytes[7] = bytes[7] & 0x0f | 0x10
-        bytes[8] = bytes[8] & 0x0f | 0x10
+        bytes[8] = bytes[8] & 0x0f | (random.next() % 2 == 0 ? 0x10 : 0x20)
       }
       guard let read = LearnedBeacon(bytes: bytes) else { continue }
       #expect(read.place.isSound && read.bytes.count == LearnedBeacon.byteCount, "seed \(random.seed)")

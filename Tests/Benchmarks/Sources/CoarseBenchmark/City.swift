@@ -74,6 +74,19 @@ struct City {
     }
   }
 
+  /// What a map would say that knows of some beacons exactly where they stand when it is used; how far each is heard it does not know.
+  func exactMap(of beacons: Set<Beacon>, in frame: LocalFrame, day: Int) -> BeaconTable {
+    var table = BeaconTable()
+    for point in points where !point.isTravelling && beacons.contains(point.beacon) {
+      table.learned[point.beacon] = LearnedBeacon(
+        MappedBeacon(
+          beacon: point.beacon, coordinate: frame.coordinate(at: point.laterPlace), reach: 60,
+          sightings: 1000,
+          lastSeen: day))
+    }
+    return table
+  }
+
   private static func anywhere(
     _ low: SIMD2<Double>, _ high: SIMD2<Double>, _ random: inout SeededGenerator
   ) -> SIMD2<Double> {

@@ -4,7 +4,7 @@ import Foundation
 @main
 struct CoarseBenchmark {
   private static let usage =
-    "usage: coarse-benchmark DATA [--seeds 1,2,3] [--blocks 5,10,30] [--beacons N] [--sensitivity]"
+    "usage: coarse-benchmark DATA [--seeds 1,2,3] [--blocks 5,10,30,60] [--beacons N] [--sensitivity]"
 
   static func main() {
     do {
@@ -22,7 +22,7 @@ struct CoarseBenchmark {
 
   private static func run(_ words: [String]) throws {
     var (folder, seeds, blocks, isSensitivity): (String?, [UInt64], [Double], Bool) = (
-      nil, [1, 2, 3], [5, 10, 30], false
+      nil, [1, 2, 3], [5, 10, 30, 60], false
     )
     var model = CityModel()
     var rest = words.makeIterator()
@@ -40,15 +40,14 @@ struct CoarseBenchmark {
     let drives = try Drive.all(in: folder)
     print(
       "drive,split,seed,beacons,per_km2,range_m,shadowing_db,scans,heard_per_scan,mapped,algorithm,positions,"
-        + "median_m,p95_m,worst_m,inside_68,inside_95,us_per_scan")
+        + "median_m,p95_m,worst_m,inside_68,inside_95,us_per_scan,far_scans,far_positions,map_bytes")
     for drive in drives {
       for seed in seeds {
-        if isSensitivity {
-          for model in variants(of: model) {
-            report(Experiment(drive: drive, split: .blocks(blocks[0]), model: model, seed: seed))
-          }
-        } else {
-          for split in blocks.map({ Experiment.Split.blocks($0) }) + [.halves] {
+        let splits = isSensitivity ? [blocks[0]] : blocks
+        for model in isSensitivity ? variants(of: model) : [model] {
+          for split in splits.map({ Experiment.Split.blocks($0) }) + [.halves]
+            + (isSensitivity ? [] : [.back])
+          {
             report(Experiment(drive: drive, split: split, model: model, seed: seed))
           }
         }
@@ -73,6 +72,7 @@ struct CoarseBenchmark {
     let result = experiment.run()
     let scores = [
       ("locator", result.locator), ("tracked", result.tracked), ("centroid", result.centroid),
+      ("exact", result.exact),
     ]
     for (name, score) in scores {
       let columns =
@@ -91,7 +91,11 @@ struct CoarseBenchmark {
           name == "centroid" ? "" : String(format: "%.3f", score.share(\.in68)),
           String(format: "%.3f", score.share(\.in95)),
         ]
-        + [name == "locator" ? String(format: "%.1f", result.nanosecondsPerPosition / 1000) : ""]
+        + (name == "locator"
+          ? [
+            String(format: "%.1f", result.nanosecondsPerPosition / 1000), "\(result.fringe.scans)",
+            "\(result.fringe.positions)", "\(result.mapped * LearnedBeacon.byteCount)",
+          ] : ["", "", "", ""])
       print(columns.joined(separator: ","))
     }
   }

@@ -62,6 +62,19 @@ struct Drive {
     }
   }
 
+  /// The same way back, so many metres to the right of where it went.
+  func returning(beside metres: Double) -> Drive {
+    var drive = self
+    let end = duration
+    drive.points = points.indices.reversed().map { index in
+      let way = points[max(0, index - 1)].place - points[min(points.count - 1, index + 1)].place
+      let length = (way * way).sum().squareRoot()
+      let right = length > 0.1 ? SIMD2(way.y, -way.x) / length : SIMD2(0, 0)
+      return (end - points[index].time, points[index].place + metres * right)
+    }
+    return drive
+  }
+
   var duration: Double { points.last?.time ?? 0 }
 
   /// Metres in the drive's frame.

@@ -16,11 +16,14 @@ struct Experiment {
     case blocks(Double)
     /// Learned on the first half of the time.
     case halves
+    /// Learned on the whole drive, used on the way back, on the other side of the street.
+    case back
 
     var name: String {
       switch self {
       case .blocks(let seconds): "blocks-\(Int(seconds))"
       case .halves: "halves"
+      case .back: "back"
       }
     }
   }
@@ -44,7 +47,9 @@ struct Experiment {
   }
 
   struct Result {
-    var (locator, tracked, centroid) = (Score(), Score(), Score())
+    var (locator, tracked, centroid, exact) = (Score(), Score(), Score(), Score())
+    /// Scans far from all that was learned, and how many of them have a position.
+    var fringe = (scans: 0, positions: 0)
     /// Scans that were used, sightings in them, and beacons of the map.
     var (scans, sightings, mapped) = (0, 0, 0)
     var nanosecondsPerPosition = 0.0
@@ -54,46 +59,64 @@ struct Experiment {
   /// Seconds between scans, m between two that are learned from; m and m at 68 % of the fix; the days.
   private static let (interval, spacing, fixError, fixAccuracy) = (5.0, 10.0, 4.0, 6.0)
   private static let (learned, used) = (20_000, 20_030)
+  /// Metres from what was learned that are far; and between the two sides of a street.
+  private static let (far, street) = (100.0, 8.0)
 
   func run() -> Result {
     let city = City(around: drive, model, seed: seed)
     var random = SeededGenerator(seed: seed, stream: 2)
     var table = BeaconTable()
     var last: SIMD2<Double>?
+    var learnedPlaces: [SIMD2<Double>] = []
     for time in stride(from: Self.interval, to: drive.duration, by: Self.interval) where isLearned(time) {
       let place = drive.place(at: time)
       if let last, ((place - last) * (place - last)).sum() < Self.spacing * Self.spacing { continue }
       last = place
+      learnedPlaces.append(place)
       let scan = city.scan(at: time, of: drive, isLater: false, &random)
       let fix = place + Self.fixError * SIMD2(random.nextNormal(), random.nextNormal())
       table.learn(
         scan, at: drive.frame.coordinate(at: fix), accuracy: Self.fixAccuracy, day: Self.learned)
     }
-    return use(table, city, &random)
+    return use(table, city, learnedPlaces, &random)
   }
 
   private func isLearned(_ time: Double) -> Bool {
     switch split {
     case .blocks(let seconds): Int(time / seconds) % 2 == 0
     case .halves: time < drive.duration / 2
+    case .back: true
     }
   }
 
-  private func use(_ table: BeaconTable, _ city: City, _ random: inout SeededGenerator) -> Result {
+  private func use(
+    _ table: BeaconTable, _ city: City, _ learnedPlaces: [SIMD2<Double>], _ random: inout SeededGenerator
+  ) -> Result {
+    let drive = split == .back ? drive.returning(beside: Self.street) : drive
+    let exactMap = city.exactMap(of: Set(table.learned.keys), in: drive.frame, day: Self.used)
     var result = Result()
     result.mapped = table.learned.values.count { $0.mapped != nil }
     result.density = Double(model.beacons) / city.areaInSquareKilometres
     let locator = CoarseLocator()
     var tracker = CoarseTracker(mobility: .vehicle)
     var nanoseconds: Int64 = 0
-    for time in stride(from: Self.interval, to: drive.duration, by: Self.interval) where !isLearned(time) {
+    for time in stride(from: Self.interval, to: drive.duration, by: Self.interval)
+    where split == .back || !isLearned(time) {
       let scan = city.scan(at: time, of: drive, isLater: true, &random)
-      let truth = drive.frame.coordinate(at: drive.place(at: time))
+      let here = drive.place(at: time)
+      let truth = drive.frame.coordinate(at: here)
       result.scans += 1
       result.sightings += scan.sightings.count
-      let begin = monotonicNanoseconds()
+      let begin = processorNanoseconds()
       let found = locator.position(of: scan, by: table, day: Self.used)
-      nanoseconds += monotonicNanoseconds() - begin
+      nanoseconds += processorNanoseconds() - begin
+      if learnedPlaces.allSatisfy({ (($0 - here) * ($0 - here)).sum() > Self.far * Self.far }) {
+        result.fringe.scans += 1
+        result.fringe.positions += found == nil ? 0 : 1
+      }
+      if let exact = locator.position(of: scan, by: exactMap, day: Self.used) {
+        result.exact.add(exact.coordinate.distance(to: truth), exact.horizontalAccuracy, exact.radius95)
+      }
       if let found {
         result.locator.add(
           found.coordinate.distance(to: truth), found.horizontalAccuracy, found.radius95)
@@ -109,9 +132,9 @@ struct Experiment {
     return result
   }
 
-  private func monotonicNanoseconds() -> Int64 {
+  private func processorNanoseconds() -> Int64 {
     var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 }
