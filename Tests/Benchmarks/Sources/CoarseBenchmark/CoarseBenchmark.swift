@@ -1,4 +1,5 @@
 import Foundation
+import Positioning
 
 /// Positions by beacons in a simulated city along recorded drives, beside those of the weighted centroid; a CSV row for each.
 @main
