@@ -22,8 +22,11 @@ extension AgentPipeline {
   package mutating func observe(odometerKept state: OdometerState?) { odometer.observe(kept: state) }
 
   /// Takes over what the instrument panel shows, in metres.
-  /// - Returns: the reading before; nil where there is no odometer, as locations are switched off.
+  /// - Returns: the reading before, as far as others may know it; nil where they may not, and where there is no odometer.
   package mutating func setOdometer(reading: Double) -> Double? { odometer.set(reading: reading) }
+
+  /// Whether there is an odometer: not where locations are switched off.
+  package var hasOdometer: Bool { odometer.isEnabled }
 
   /// How often somebody has set the odometer.
   package var odometerSetCount: Int { odometer.setCount }

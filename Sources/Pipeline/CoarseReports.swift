@@ -81,6 +81,7 @@ struct CoarseReports: Sendable {
     guard Mobility(new.location.activity) == mobility else { return CoarseReports(new, map: map) }
     var next = self
     (next.settings, next.figures) = (new.coarse, new.energy)
+    next.learning.update(receiverPower: new.energy.power[.receiver] ?? 0)
     return next
   }
 

@@ -22,9 +22,12 @@ struct OdometerReports: Sendable {
   private var told: Double?
   /// The newest reading from where the vehicle may be seen.
   private(set) var shown: OdometerReading?
+  /// Of the newest place; nil before the first, and where that of an earlier run was not kept.
+  private var visibility: Visibility?
   /// How often somebody has set it.
   private(set) var setCount = 0
-  private let isEnabled: Bool
+  /// Whether there is an odometer: where locations are on.
+  let isEnabled: Bool
 
   /// What the vehicle's bus calls its odometer.
   private static let path = "Vehicle.TraveledDistance"
@@ -42,14 +45,21 @@ struct OdometerReports: Sendable {
     self.kept = kept
     guard isEnabled, let kept else { return }
     told = kept.distance + kept.offset
-    if configuration.location.desiredAccuracy != .reduced { shown = reading }
+    // What was kept without its place was kept where nobody may know the way.
+    guard let place = kept.place?.coordinate, configuration.location.desiredAccuracy != .reduced,
+      configuration.privacy.shown(Location(timestamp: Timestamp(nanoseconds: 0), coordinate: place))?
+        .coordinate
+        == place
+    else { return }
+    (shown, visibility) = (reading, .exact)
   }
 
   /// Goes on under another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> OdometerReports {
     var next = OdometerReports(new, kept: kept)
     (next.odometer, next.vehicle, next.restarted, next.hasKept) = (odometer, vehicle, restarted, hasKept)
-    (next.newest, next.told, next.shown, next.setCount) = (newest, told, shown, setCount)
+    (next.newest, next.told, next.setCount, next.visibility) = (newest, told, setCount, visibility)
+    next.shown = next.isEnabled ? shown : nil
     return next
   }
 
@@ -68,16 +78,22 @@ struct OdometerReports: Sendable {
     newest = sample
     observeKept()
     advance()
+    self.visibility = visibility
     switch visibility {
     case .exact: shown = reading
     case .reduced:
+      // What was told before, exactly, is not taken back.
       shown = reading.map {
         OdometerReading(
-          distance: Self.reducedStep * ($0.distance / Self.reducedStep).rounded(.down),
-          estimated: Self.reducedStep * ($0.estimated / Self.reducedStep).rounded(.down))
+          distance: max(shown?.distance ?? 0, Self.whole($0.distance)),
+          estimated: max(shown?.estimated ?? 0, Self.whole($0.estimated)))
       }
     case .withheld: break
     }
+  }
+
+  private static func whole(_ metres: Double) -> Double {
+    reducedStep * (metres / reducedStep).rounded(.down)
   }
 
   /// How much of a place others may know.
@@ -103,16 +119,16 @@ struct OdometerReports: Sendable {
       vehicle.process(
         metres: 1000 * kilometres, step: reading.resolution.map { 1000 * $0 } ?? Self.unknownStep, &odometer)
       // Another instrument, or the first word of this one: no step that it makes is a way.
-      if abs(odometer.reading - before) > Self.unknownStep { told = nil }
+      if abs(odometer.reading - before) > Self.unknownStep { (told, shown) = (nil, nil) }
     }
     advance()
   }
 
   /// Takes over what the instrument panel shows, in metres.
-  /// - Returns: the reading before; nil where there is no odometer.
+  /// - Returns: the reading before, as far as others may know it; nil where they may not.
   mutating func set(reading: Double) -> Double? {
     guard isEnabled else { return nil }
-    let before = odometer.reading
+    let before = visibility == .exact ? odometer.reading : shown?.distance
     odometer.set(reading: reading)
     kept?.offset = odometer.offset
     told = nil
@@ -122,7 +138,7 @@ struct OdometerReports: Sendable {
     return before
   }
 
-  /// What messages carry; nil where there is no odometer, and before the first place.
+  /// What messages carry; nil where there is no odometer, and before the first place or word of somebody.
   var reading: OdometerReading? {
     told.map { OdometerReading(distance: $0, estimated: odometer.estimated) }
   }
@@ -158,7 +174,7 @@ struct OdometerReports: Sendable {
   }
 
   private mutating func advance() {
-    guard isEnabled, newest != nil || kept != nil else { return }
+    guard isEnabled, newest != nil || kept != nil || setCount > 0 else { return }
     let distance =
       kept.map { kept in
         // What is found at a restart is on the disk before it is told.

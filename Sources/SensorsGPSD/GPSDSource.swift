@@ -230,22 +230,18 @@ struct GPSDWorker: ~Copyable {
     switch report {
     case .sky(let sky): assembler.update(sky, at: now)
     case .device(let device):
-      observe(device)
+      assistance.observe(device)
       if !device.isActive { handle(.deviceClosed(path: device.path)) }
-    case .devices(let devices): for device in devices { observe(device) }
+    case .devices(let devices): for device in devices { assistance.observe(device) }
     case .fix(let report):
       assistance.observe(report)
+      assistReceivers()
       let fix = assembler.fix(report, at: gathering.arrival(of: report.time, takenAt: now))
       handle(.reported(device: report.device))
       if thinning.admits(fix.timestamp) { gathered.append(fix) }
       if !gathering.takesOnlyWhatIsThere { handOver() }
     default: return
     }
-  }
-
-  private mutating func observe(_ device: GPSDDevice) {
-    assistance.observe(device)
-    assistReceivers()
   }
 
   private var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }

@@ -5,11 +5,12 @@ internal import Spatial
 ///
 /// Only receivers whose protocol has a message for it, only while they have no fix, and with nothing that is old.
 struct ReceiverAssistance: Sendable {
-  /// Seconds for which an aid is worth telling, and between two of them: a receiver begins its search anew with each.
-  private static let (freshness, interval) = (60.0, 60.0)
+  /// Seconds for which an aid is worth telling, and between two of them: a receiver may begin its search anew with each.
+  private static let (freshness, interval) = (60.0, 600.0)
 
   private struct Receiver {
-    var hasFix = false
+    /// Nil until it has reported.
+    var hasFix: Bool?
     var told: Timestamp?
   }
 
@@ -49,7 +50,7 @@ struct ReceiverAssistance: Sendable {
   mutating func requests(at now: Timestamp) -> [(path: String, bytes: [UInt8])] {
     guard let aid, (0...Self.freshness).contains(now.seconds(since: aid.timestamp)) else { return [] }
     var requests: [(path: String, bytes: [UInt8])] = []
-    for (path, receiver) in receivers.sorted(by: { $0.key < $1.key }) where !receiver.hasFix {
+    for (path, receiver) in receivers.sorted(by: { $0.key < $1.key }) where receiver.hasFix == false {
       if let told = receiver.told, now.seconds(since: told) < Self.interval { continue }
       receivers[path]?.told = now
       let frames = UBloxAssistance.frames(aid, age: now.seconds(since: aid.timestamp))

@@ -75,7 +75,7 @@ struct Beacons: ParsableCommand {
         A vehicle with beacons.receive = true tells in beacons/wanted which cells of some 20 by 30 km are around it, and \
         gets what it does not have of their map in pieces of at most 64 KiB on its own topic beacons/piece. The most \
         heard 24,000 transmitters of a cell are told. Runs until it is interrupted; another map in the file is taken within \
-        ten seconds, and vehicles get what has changed for them.
+        ten seconds, and vehicles get the cells that have changed, each as a whole.
 
         Examples:
           odograph beacons build --vehicles 2 fleet.sqlite -o map.csv

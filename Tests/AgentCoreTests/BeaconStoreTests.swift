@@ -240,7 +240,7 @@ import Testing
     store.setVersion("1123456789abcdef", of: "9q8y")
     write(store, turn: 2)
     #expect(store.drainLost() == ["u281"] && store.drainLost().isEmpty)
-    #expect(store.versions() == ["9q8y": "1123456789abcdef"])
+    #expect(store.versions() == ["9q8y": "1123456789abcdef", "u281": "-0123456789abcdef"])
   }
 
   /// What a service says of a place counts for less than having been there.

@@ -117,7 +117,12 @@ import Testing
     #expect(pipeline.report(.online, at: Timestamp(seconds: 100)).odometer?.distance == 12)
     var off = try self.pipeline(["location.enabled=false"])
     let none = off.setOdometer(reading: 12)
-    #expect(none == nil)
+    #expect(none == nil && !off.hasOdometer && pipeline.hasOdometer)
+    // In a hall, before the first fix.
+    var indoors = try self.pipeline()
+    _ = indoors.setOdometer(reading: 48_213_400)
+    #expect(indoors.report(.online, at: Timestamp(seconds: 0)).odometer?.distance == 48_213_400)
+    #expect(indoors.odometerToKeep.map { $0.distance + $0.offset } == 48_213_400)
     #expect(
       try RemoteCommand(
         name: "set-odometer", arguments: JSONValue(parsing: Array(#"{"odometer":48213400}"#.utf8)))

@@ -19,9 +19,9 @@ import Testing
     GPSDDevice(path: path, driver: driver, isActive: isActive)
   }
 
-  private func fix(mode: Int) -> GPSDFix {
+  private func fix(mode: Int, path: String = path) -> GPSDFix {
     var fix = GPSDFix()
-    (fix.device, fix.mode) = (Self.path, mode)
+    (fix.device, fix.mode) = (path, mode)
     return fix
   }
 
@@ -40,63 +40,42 @@ import Testing
 
   /// Table: what gpsd said, and how many frames follow an aid of second 10 at second 20.
   @Test func onlyWhoUnderstandsItAndHasNoFixIsTold() {
-    func count(_ seen: (inout ReceiverAssistance) -> Void, only: String? = nil, at seconds: Double = 20)
-      -> Int
-    {
+    func count(
+      _ devices: [GPSDDevice], _ fixes: [GPSDFix], only: String? = nil, at seconds: Double = 20,
+      _ more: (inout ReceiverAssistance) -> Void = { _ in }
+    ) -> Int {
       var assistance = ReceiverAssistance(device: only)
       assistance.update(aid(at: 10))
-      seen(&assistance)
+      for device in devices { assistance.observe(device) }
+      for fix in fixes { assistance.observe(fix) }
+      more(&assistance)
       return assistance.requests(at: Timestamp(seconds: seconds)).count
     }
-    #expect(count { $0.observe(device()) } == 1)
-    #expect(count { _ in } == 0)
-    #expect(count { $0.observe(device("NMEA0183")) } == 0)
-    #expect(count { $0.observe(device(nil)) } == 0)
-    #expect(count({ $0.observe(device()) }, only: "/dev/ttyS1") == 0)
-    #expect(
-      count {
-        $0.observe(device())
-        $0.observe(fix(mode: 3))
-      } == 0)
-    #expect(
-      count {
-        $0.observe(device())
-        $0.observe(fix(mode: 3))
-        $0.observe(fix(mode: 1))
-      } == 1)
-    #expect(
-      count {
-        $0.observe(device())
-        $0.observe(device(isActive: false))
-      } == 0)
-    #expect(
-      count {
-        $0.observe(device())
-        $0.reset()
-      } == 0)
-    #expect(
-      count {
-        $0.observe(device())
-        $0.observe(device(path: "/dev/ttyACM1"))
-      } == 2)
-    // What is old tells nothing, nor does what lies ahead.
-    #expect(count({ $0.observe(device()) }, at: 71) == 0 && count({ $0.observe(device()) }, at: 9) == 0)
-    #expect(
-      count {
-        $0.observe(device())
-        $0.update(aid(at: 15, accuracy: .nan))
-      } == 1)
+    let (other, lost) = ("/dev/ttyACM1", fix(mode: 1))
+    #expect(count([device()], [lost]) == 1)
+    // Nobody knows yet.
+    #expect(count([device()], []) == 0 && count([], [lost]) == 0)
+    #expect(count([device("NMEA0183")], [lost]) == 0 && count([device(nil)], [lost]) == 0)
+    #expect(count([device()], [lost], only: "/dev/ttyS1") == 0)
+    #expect(count([device()], [fix(mode: 3)]) == 0 && count([device()], [fix(mode: 3), lost]) == 1)
+    #expect(count([device(), device(isActive: false)], [lost]) == 0)
+    #expect(count([device()], [lost]) { $0.reset() } == 0)
+    #expect(count([device(), device(path: other)], [lost, fix(mode: 1, path: other)]) == 2)
+    // What is old tells nothing, nor does what lies ahead, nor what is no place.
+    #expect(count([device()], [lost], at: 71) == 0 && count([device()], [lost], at: 9) == 0)
+    #expect(count([device()], [lost]) { $0.update(aid(at: 15, accuracy: .nan)) } == 1)
   }
 
   /// A receiver begins its search anew each time.
-  @Test func itIsToldOnceAMinute() {
+  @Test func itIsToldOnceInTenMinutes() {
     var assistance = ReceiverAssistance(device: nil)
     assistance.observe(device())
+    assistance.observe(fix(mode: 1))
     var told: [Int] = []
-    for second in 0..<200 {
+    for second in 0..<1300 {
       assistance.update(aid(at: Double(second)))
       if !assistance.requests(at: Timestamp(seconds: Double(second))).isEmpty { told.append(second) }
     }
-    #expect(told == [0, 60, 120, 180])
+    #expect(told == [0, 600, 1200])
   }
 }

@@ -103,7 +103,7 @@ final class BeaconFile {
         while entries.count > most * Self.entrySize { lose(Self.removeLeast(&entries)) }
         try write(bucket, entries, before: before)
       }
-      try dropVersions()
+      try markLost()
     }
   }
 
@@ -146,7 +146,7 @@ final class BeaconFile {
         }
         if kept.count < entries.count { try write(bucket, kept, before: entries.count) }
       }
-      if makesRoom { try dropVersions() }
+      if makesRoom { try markLost() }
     }
     return before - count
   }
@@ -181,7 +181,10 @@ final class BeaconFile {
 
   // MARK: Cells of the fleet's map
 
-  /// The versions of cells that are there as a whole.
+  /// What stands before the version of a cell of which something had to make room.
+  static let partial = "-"
+
+  /// The versions of cells, with `partial` of those that are there no more as a whole.
   func versions() throws(SQLiteError) -> [String: String] {
     var statement = try database.prepare("SELECT cell, version FROM cells", isPersistent: false)
     var versions: [String: String] = [:]
@@ -202,18 +205,20 @@ final class BeaconFile {
     lost.insert(cell.text)
   }
 
-  private func dropVersions() throws(SQLiteError) {
+  private func markLost() throws(SQLiteError) {
     guard !lost.isEmpty else { return }
-    var statement = try database.prepare("DELETE FROM cells WHERE cell = ?1", isPersistent: false)
+    var statement = try database.prepare(
+      "UPDATE cells SET version = '\(Self.partial)' || version WHERE cell = ?1 AND version NOT LIKE '\(Self.partial)%'",
+      isPersistent: false)
     for cell in lost {
       statement.bind(1, cell)
       try statement.run()
     }
   }
 
-  /// Remembers a cell as whole, unless something of it had to make room already.
+  /// Remembers that a cell was taken, and as whole unless something of it had to make room already.
   func setVersion(_ version: String, of cell: String, day: Int) throws(SQLiteError) {
-    guard !lost.contains(cell) else { return }
+    let version = lost.contains(cell) ? Self.partial + version : version
     var statement = try database.prepare(
       "INSERT OR REPLACE INTO cells VALUES (?1, ?2, ?3)", isPersistent: false)
     statement.bind(1, cell)

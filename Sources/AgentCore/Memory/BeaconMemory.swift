@@ -39,6 +39,7 @@ struct BeaconMemory: Sendable {
     // A clock that was found years ahead must not make the map old.
     plan.store.advance(
       to: now, day: pipeline.trustedTime(at: now)?.day, zones: pipeline.privacyZones)
+    if plan.store.drainIsAnew() { wanted?.forgetAll() }
     wanted?.forget(plan.store.drainLost())
     var messages: [VehicleMessage] = []
     if let scan = batch.due(at: now) { messages.append(.scan(scan)) }

@@ -28,6 +28,8 @@ package final class BeaconStore: BeaconMap {
     var pending: [Beacon: BeaconFile.Entry?] = [:]
     var pieces = WaitingPieces()
     var nextFlush: Timestamp?
+    /// Whether a damaged file was set aside, and nobody was told yet.
+    var isAnew = false
     /// Days since 1970, as far as known.
     var day: Int?
     var prunedOn: Int?
@@ -108,7 +110,15 @@ package final class BeaconStore: BeaconMap {
   /// Cells of the fleet's map of which something had to make room since the last call.
   func drainLost() -> Set<String> { state.withLock { $0.file?.drainLost() ?? [] } }
 
-  /// The versions of cells of the fleet's map that are here as a whole.
+  /// Whether all that was known was lost since the last call.
+  func drainIsAnew() -> Bool {
+    state.withLock { state in
+      defer { state.isAnew = false }
+      return state.isAnew
+    }
+  }
+
+  /// The versions of cells of the fleet's map, as `BeaconFile` has them.
   func versions() -> [String: String] {
     state.withLock { state in
       guard isThere(state) else { return state.pieces.versions }
@@ -244,7 +254,7 @@ package final class BeaconStore: BeaconMap {
       return result
     } catch {
       if error.isDamage {
-        state.file = nil
+        (state.file, state.isAnew) = (nil, true)
         setAside(error.description)
         state.isWaiting = access(settings.path, F_OK) == 0
       } else {

@@ -27,11 +27,17 @@ struct OdometerStore: Sendable {
   static let (greatestRisk, longestWay) = (3.0, 1000.0)
   /// s between two writings on the disk, and of a stop before that is written.
   static let (pace, stopDelay) = (3.0, 10.0)
+  /// s between two writings where the place may not be kept, so that only the metres are: a loss of power costs the way of as many.
+  static let hiddenPace = 30.0
+
+  private let keepsPlace: Bool
 
   /// - Parameters:
   ///   - path: on the disk.
   ///   - memory: beside the control socket; it is used where that is in memory.
-  init(path: String, memory: String?, log: Logger) {
+  ///   - keepsPlace: no where nothing of where the vehicle is is to be kept.
+  init(path: String, memory: String?, keepsPlace: Bool = true, log: Logger) {
+    self.keepsPlace = keepsPlace
     disk = LearnedFile(path: path, log: log)
     copy = LearnedFile(path: path + ".copy", log: log)
     self.memory =
@@ -65,7 +71,7 @@ struct OdometerStore: Sendable {
   mutating func keep(
     _ pipeline: borrowing AgentPipeline, at timestamp: Timestamp, isSet: Bool = false
   ) -> Outcome? {
-    guard let state = pipeline.odometerToKeep else { return nil }
+    guard let state = state(of: pipeline) else { return nil }
     if state != inMemory, memory != nil {
       _ = memory?.save(state.text, isDurable: false)
       inMemory = state
@@ -90,14 +96,20 @@ struct OdometerStore: Sendable {
 
   /// The last moment of a clean stop.
   mutating func save(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
-    guard let state = pipeline.odometerToKeep else { return }
+    guard let state = state(of: pipeline) else { return }
     if memory != nil { _ = memory?.save(state.text, isDurable: false) }
     _ = save(state, at: timestamp)
     saveCopy(state)
   }
 
+  private func state(of pipeline: borrowing AgentPipeline) -> OdometerState? {
+    guard var state = pipeline.odometerToKeep else { return nil }
+    if !keepsPlace { (state.place, state.velocity) = (nil, nil) }
+    return state
+  }
+
   private mutating func save(_ state: OdometerState, at timestamp: Timestamp) -> Outcome {
-    nextSave = timestamp.advanced(bySeconds: Self.pace)
+    nextSave = timestamp.advanced(bySeconds: state.place == nil ? Self.hiddenPace : Self.pace)
     if loaded != state { loaded = nil }
     guard disk.save(state.text) else { return Outcome(state: nil) }
     onDisk = state

@@ -8,6 +8,9 @@ struct WaitingPieces: Sendable {
   /// Of cells that are here as a whole with them.
   private(set) var versions: [String: String] = [:]
 
+  /// Whether a piece was lost, and nobody knows any more which cell is whole.
+  private var isSpoiled = false
+
   /// Pieces that wait at most, some 150 kB each.
   static let most = 8
 
@@ -17,11 +20,16 @@ struct WaitingPieces: Sendable {
   /// - Parameter piece: in the order of identities, none twice.
   mutating func append(_ piece: [MappedBeacon]) {
     // A disk that takes nothing costs the oldest.
-    if isFull { pieces.removeFirst() }
+    if isFull {
+      pieces.removeFirst()
+      (versions, isSpoiled) = ([:], true)
+    }
     pieces.append(piece)
   }
 
-  mutating func setVersion(_ version: String, of cell: String) { versions[cell] = version }
+  mutating func setVersion(_ version: String, of cell: String) {
+    if !isSpoiled { versions[cell] = version }
+  }
 
   /// The newest word on a beacon.
   subscript(beacon: Beacon) -> MappedBeacon? {

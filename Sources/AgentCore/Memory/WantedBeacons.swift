@@ -25,12 +25,19 @@ struct WantedBeacons: Sendable {
   /// Pieces that are taken an hour of one cell, which is twice all of it, and of all together: on a motorway through dense country.
   static let (mostOfCell, most) = (2 * BeaconPiece.largestCount, 16 * BeaconPiece.largestCount)
 
-  /// - Parameter versions: by cells, of those that are here as a whole.
+  /// - Parameter versions: by cells, with `BeaconFile.partial` of those of which something had to make room.
   init(versions: [String: String]) {
     for (text, version) in versions {
-      if let cell = Geohash(text), BeaconPiece.isVersion(version) { self.versions[cell] = version }
+      let isPartial = version.hasPrefix(BeaconFile.partial)
+      let version = isPartial ? String(version.dropFirst(BeaconFile.partial.count)) : version
+      guard let cell = Geohash(text), BeaconPiece.isVersion(version) else { continue }
+      self.versions[cell] = version
+      if isPartial { lost.insert(cell) }
     }
   }
+
+  /// Nothing of the fleet's map is here any more.
+  mutating func forgetAll() { (versions, partial, lost) = ([:], [:], []) }
 
   /// What is to be told now; nil for nothing.
   /// - Parameter place: where the vehicle may say that it is; nil where it may not, or does not know.

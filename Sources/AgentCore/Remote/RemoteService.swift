@@ -30,6 +30,8 @@ final class RemoteService {
   /// What was set remotely is watched instead of the configuration's regions; nil when nothing was.
   var regions: RemoteRegions?
   private var lastNoted: Timestamp?
+  /// The last command that set the odometer, and what it was answered.
+  private var lastSet: (id: String, result: JSONValue)?
   /// The connection's settings in force.
   private var connection: AgentConfiguration.MQTT
   /// To be delivered, and to those who wait for an answer after that.
@@ -284,17 +286,22 @@ final class RemoteService {
   private func setOdometer(
     _ sender: PendingCommands.Sender, _ reading: Double, _ pipeline: inout AgentPipeline
   ) {
-    guard let before = pipeline.setOdometer(reading: reading) else {
+    guard pipeline.hasOdometer else {
       return answer(sender, .failed, "this vehicle has no odometer, as locations are off (location.enabled)")
     }
+    // A broker delivers a command again whose receipt was lost: the way since is not to be thrown away.
+    if let id = sender.id, let last = lastSet, last.id == id {
+      return answer(sender, .done, result: last.result)
+    }
+    let before = pipeline.setOdometer(reading: reading)
     plan.log.notice(
       .odometerSet, "odometer set",
-      metadata: ["metres": "\(Int(reading))", "before": "\(Int(before))"])
-    answer(
-      sender, .done,
-      result: .object([
-        "odometer": .integer(Int64(reading)), "before": .integer(Int64(before)),
-      ]))
+      metadata: ["metres": "\(Int(reading))", "before": "\(before.map { "\(Int($0))" } ?? "not told")"])
+    var members = ["odometer": JSONValue.integer(Int64(reading))]
+    if let before { members["before"] = .integer(Int64(before)) }
+    let result = JSONValue.object(members)
+    lastSet = sender.id.map { ($0, result) }
+    answer(sender, .done, result: result)
   }
 
   // MARK: Answers

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Glibc
 internal import LiveSensors
 package import Logging
@@ -181,8 +182,11 @@ package final class Agent: Sendable {
   private func odometerStore() -> OdometerStore? {
     guard configuration.input == .hardware, output == .broker else { return nil }
     let name = socket.hasSuffix(".socket") ? String(socket.dropLast(7)) : socket
+    // Of several agents on one machine each has a store of its own, and so an odometer of its own.
+    let own = String(FNV1a.hash64(Array(configuration.store.path.utf8)), radix: 16)
     return OdometerStore(
-      path: configuration.regions.statePath + ".odometer", memory: name + ".odometer", log: log)
+      path: configuration.store.path + ".odometer", memory: "\(name)-\(own).odometer",
+      keepsPlace: configuration.calibrationPath != nil, log: log)
   }
 
   /// What is made of the transmitters around; nil where that is nothing. A recording tells nothing of what this machine hears.

@@ -10,11 +10,8 @@ enum PostgreSQLMigration {
   /// The last version with other tables.
   static let otherTables = 2
 
-  /// From version 3.
-  static let renewViews = """
-    \(PostgreSQLViews.positions)
-    UPDATE odograph.schema_version SET version = \(PostgreSQLSchema.version);
-    """
+  /// From version 3, once its views are renewed.
+  static let isRenewed = "UPDATE odograph.schema_version SET version = \(PostgreSQLSchema.version)"
 
   /// Before the new tables are made. Views of others that stand on the old tables stop it, with their names.
   static let putAside = """

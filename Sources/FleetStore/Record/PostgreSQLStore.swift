@@ -131,11 +131,12 @@ final class PostgreSQLStore: MessageStore {
       }
       if version <= PostgreSQLMigration.otherTables { try migrate() }
       isRenewed = (PostgreSQLMigration.otherTables + 1..<PostgreSQLSchema.version).contains(version)
-      if isRenewed { try connection?.run("BEGIN; \(PostgreSQLMigration.renewViews) COMMIT") }
+      if isRenewed { try connection?.run("BEGIN; \(PostgreSQLViews.positions) COMMIT") }
     } else {
       try connection?.run("BEGIN; CREATE SCHEMA IF NOT EXISTS odograph; \(PostgreSQLSchema.creation) COMMIT;")
     }
     try preparePostGIS(anew: isRenewed)
+    if isRenewed { try connection?.run(PostgreSQLMigration.isRenewed) }
     try connection?.run("SELECT pg_advisory_unlock(\(PostgreSQLSchema.lock))")
   }
 

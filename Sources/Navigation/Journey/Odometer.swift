@@ -102,9 +102,17 @@ public struct Odometer: Hashable, Sendable {
 
   /// Takes the speed of the wheels. It counts while neither navigation nor a receiver tells one.
   public mutating func process(_ speed: WheelSpeed) {
+    let previous = wheels.last
     wheels.process(speed)
     guard let last = wheels.last, let since = anchor?.timestamp else { return }
     let step = last.timestamp.seconds(since: since)
+    // A bus that slept at rest: its silence is no way, and neither stretches nor vetoes what comes after it.
+    if let previous, previous.speed == 0, step > Self.longestStep,
+      last.timestamp.seconds(since: previous.timestamp) > Self.longestStep, var next = anchor
+    {
+      next.timestamp = last.timestamp
+      return advance(to: next)
+    }
     guard step > Self.longestStep, let way = wheels.distance(seconds: step) else { return }
     distance += way
     let scaled = wheels.scale * last.speed
@@ -141,7 +149,11 @@ public struct Odometer: Hashable, Sendable {
     if let first = before.place, let second = next.place {
       let chord = LocalFrame(origin: first.coordinate).offset(of: second.coordinate)
       let error = Self.confidence * hypot(first.radius, second.radius)
-      if isMoving || chord.magnitude > error {
+      // Nobody comes so far in the time: one of the places is wrong.
+      let isPossible = seconds.map { chord.magnitude <= OdometerSample.fastest * $0 + error } ?? true
+      if !isPossible {
+        // The way goes on from the new place.
+      } else if isMoving || chord.magnitude > error {
         add(
           estimated: PlausibleWay(
             chord: chord, before: before.velocity, after: next.velocity, seconds: seconds

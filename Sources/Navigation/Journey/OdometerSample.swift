@@ -38,5 +38,5 @@ public struct OdometerSample: Hashable, Sendable {
   }
 
   /// m/s.
-  private static let fastest = 150.0
+  static let fastest = 150.0
 }

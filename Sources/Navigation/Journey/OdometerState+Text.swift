@@ -28,7 +28,10 @@ extension OdometerState {
   /// - Throws: `OdometerStateError` naming the line.
   public init(text: String) throws(OdometerStateError) {
     func failure(_ line: Int, _ problem: String) -> OdometerStateError {
-      OdometerStateError(description: "line \(line): \(problem); remove the file to start from zero")
+      OdometerStateError(
+        description:
+          "line \(line): \(problem); remove it, its .copy and the file of its name beside the control socket to start from zero"
+      )
     }
     // Lines are split by bytes: in a `Character` a carriage return would hide the line feed.
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

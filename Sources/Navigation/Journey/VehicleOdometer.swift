@@ -10,6 +10,9 @@ public struct VehicleOdometer: Hashable, Sendable {
   /// Where the comparison under way began.
   private var start: Start?
 
+  /// Metres by the vehicle that are far from what is known, until it says them again.
+  private var doubted: Double?
+
   private struct Start: Hashable, Sendable {
     /// Metres by the vehicle, and as measured here.
     var vehicle, own: Double
@@ -20,6 +23,8 @@ public struct VehicleOdometer: Hashable, Sendable {
   private static let tolerance = 0.04
   /// Metres that a vehicle does not go between two messages: its instruments were replaced, or told nonsense.
   private static let longestStep = 100_000.0
+  /// Metres off which one word is not enough: units that start, and some that answer for others, tell nonsense once.
+  private static let farthest = 1000.0
 
   public init() {}
 
@@ -30,6 +35,12 @@ public struct VehicleOdometer: Hashable, Sendable {
   public mutating func process(metres: Double, step: Double, _ odometer: inout Odometer) {
     guard metres >= 0, metres <= OdometerState.farthest, step > 0, step <= Self.longestStep else { return }
     if odometer.reading < metres || odometer.reading > metres + step {
+      let off = max(metres - odometer.reading, odometer.reading - metres - step)
+      if off > Self.farthest, doubted.map({ abs(metres - $0) > step + Self.farthest }) ?? true {
+        doubted = metres
+        return
+      }
+      doubted = nil
       // The first time anywhere within the step; later at the end of it that was passed.
       let reading =
         start == nil ? metres + step / 2 : min(max(odometer.reading, metres), metres + step)

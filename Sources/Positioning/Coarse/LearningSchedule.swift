@@ -19,7 +19,7 @@ public struct LearningSchedule: Hashable, Sendable {
   /// Of the transmitters heard, the share that is known where nothing is to be learned: there are always some that come and go.
   private static let familiar = 0.7
 
-  private let income: Double
+  private var income: Double
   private var savings = reserve
   /// Of each radio.
   private var pauses: [SensorKind: Double] = [:]
@@ -29,6 +29,9 @@ public struct LearningSchedule: Hashable, Sendable {
   public init(receiverPower: Double) {
     income = Self.share * max(0, receiverPower)
   }
+
+  /// Goes on with another figure.
+  public mutating func update(receiverPower: Double) { income = Self.share * max(0, receiverPower) }
 
   /// Whether a scan may be asked for.
   /// - Parameter joules: that it costs.

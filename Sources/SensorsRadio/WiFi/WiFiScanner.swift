@@ -42,7 +42,9 @@ struct WiFiScanner: Sendable {
     var scan = RadioScan(
       timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: heard?.strongest ?? [], kind: .wifi,
       duration: duration, isComplete: heard != nil)
-    scan.optedOut = heard?.optedOut.sorted() ?? []
+    // Somebody else may say so under its address: what is heard open, too, stays.
+    let open = Set(scan.sightings.map(\.beacon))
+    scan.optedOut = heard.map { $0.optedOut.subtracting(open).sorted() } ?? []
     return ScanResult(scan: scan, notice: notice)
   }
 

@@ -156,6 +156,13 @@ enum GeolocateScene {
     #expect(pace.ended == nil && !pace.isDistrusted)
     pace.contradict()
     #expect(pace.isDistrusted && pace.ended?.contains("contradict") == true)
+    // A few among many that agree are households that moved.
+    pace = GeolocatePace(.init(), asked: 0)
+    for _ in 0..<90 { pace.agree() }
+    for _ in 0..<10 { pace.contradict() }
+    #expect(!pace.isDistrusted && pace.ended == nil)
+    pace.contradict()
+    #expect(pace.isDistrusted)
   }
 }
 

@@ -9,6 +9,8 @@ struct GeolocateAddress: Hashable, Sendable {
   let host: String
   /// nil for a service that wants none.
   let key: String?
+  /// Whether it is this machine.
+  let isLocal: Bool
 
   /// - Parameters:
   ///   - url: with https; with http only of this machine, because the key and what is heard would be seen on the way.
@@ -40,7 +42,11 @@ struct GeolocateAddress: Hashable, Sendable {
     guard host.allSatisfy({ $0.isLetter || $0.isNumber || ".-:[]".contains($0) }) else {
       throw wrong("\"\(host.prefix(60))\" is no host name")
     }
-    guard scheme == "https" || scheme == "http" && Self.isLoopback(host) else {
+    guard authority.lowercased() != FleetMapFile.own else {
+      throw wrong("a map says that name of what vehicles have found; name the host in full")
+    }
+    isLocal = Self.isLoopback(host)
+    guard scheme == "https" || scheme == "http" && isLocal else {
       throw wrong("what is heard and the key would be seen on the way; use https")
     }
     guard rest.count > authority.count + 1 else {

@@ -64,11 +64,14 @@ internal import Platform
   /// - Returns: whether all of it was taken: what cannot be bounded is not asked.
   private func prepare(_ body: String) -> Bool {
     unsafe curl_easy_reset(handle)
-    let texts: [(CURLoption, String)] = [
-      (CURLOPT_URL, address.request), (CURLOPT_PROTOCOLS_STR, "http,https"),
-      (CURLOPT_USERAGENT, "odograph/\(BuildInformation.current.version)"),
-      (CURLOPT_NOPROXY, "localhost,127.0.0.1,::1"), (CURLOPT_COPYPOSTFIELDS, body),
-    ]
+    let texts: [(CURLoption, String)] =
+      [
+        (CURLOPT_URL, address.request), (CURLOPT_PROTOCOLS_STR, "http,https"),
+        (CURLOPT_USERAGENT, "odograph/\(BuildInformation.current.version)"),
+        (CURLOPT_COPYPOSTFIELDS, body),
+      ]
+      // What is asked of this machine goes through nobody; else the environment says (http_proxy, no_proxy).
+      + (address.isLocal ? [(CURLOPT_PROXY, "")] : [])
     let numbers: [(CURLoption, Int)] = [
       (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_CONNECTTIMEOUT_MS, limits.connect),
       (CURLOPT_TIMEOUT_MS, limits.total), (CURLOPT_MAXFILESIZE, limits.size), (CURLOPT_SSL_VERIFYPEER, 1),
@@ -146,15 +149,26 @@ internal import Platform
     case 300...399:
       return .refused(
         "it sends elsewhere (\(status)), which nobody has named; name that address, if it is right")
+    // It does not take this question, and will not take it later either.
+    case 400 where json?["error"] != nil && !isOfTheKey(json): return .unknown
     case 400, 401, 403:
       return .refused(
-        "it does not let this fleet in (\(status)\(Self.reason(json))); check the key and its limits")
+        "it does not let this fleet in (\(status)\(reason(json))); check the key and its limits")
     default: return .failed("it answers with status \(status)")
     }
   }
 
-  /// What it says of why, bounded.
-  private static func reason(_ json: JSONValue?) -> String {
-    (json?["error"]?["message"]?.string).map { ": \($0.prefix(100))" } ?? ""
+  /// Whether an error is one of who asks, and not of what: Ichnaea has one status for both.
+  private func isOfTheKey(_ json: JSONValue?) -> Bool {
+    let reasons = json?["error"]?["errors"]?.array?.compactMap { $0["reason"]?.string } ?? []
+    let message = json?["error"]?["message"]?.string ?? ""
+    return (reasons + [message]).contains { $0.lowercased().contains("key") }
+  }
+
+  /// What it says of why, bounded, and without the key, which it may repeat.
+  private func reason(_ json: JSONValue?) -> String {
+    guard var message = json?["error"]?["message"]?.string else { return "" }
+    if let key = address.key { message = message.replacing(key, with: "…") }
+    return ": \(message.prefix(100))"
   }
 }

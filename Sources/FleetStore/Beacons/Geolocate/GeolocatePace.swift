@@ -11,10 +11,13 @@ struct GeolocatePace {
     /// Seconds after which a busy service is asked again, doubled each time; and at most.
     var backoff = 2.0
     var longest = 300.0
-    /// Times that it may be busy in succession, fail in succession, and contradict what is known at all.
+    /// Times that it may be busy in succession, and fail in succession.
     var busy = 5
     var failures = 3
+    /// Times from which on it may not contradict what is known, and the share of its answers that may do so at all: households move, and
+    /// vehicles can be wrong.
     var contradictions = 5
+    var contradicted = 0.1
   }
 
   enum Step: Hashable, Sendable {
@@ -28,11 +31,14 @@ struct GeolocatePace {
   private let limits: Limits
   private(set) var asked: Int
   private var next = -Double.infinity
-  private var (busy, failures, contradictions) = (0, 0, 0)
+  private var (busy, failures, contradictions, agreements) = (0, 0, 0, 0)
   /// Why no question is asked any more, other than that enough were.
   private(set) var ended: String?
   /// Whether it has said so often what the fleet knows better that nothing else of it is believed either.
-  var isDistrusted: Bool { contradictions >= limits.contradictions }
+  var isDistrusted: Bool {
+    contradictions >= limits.contradictions
+      && Double(contradictions) > limits.contradicted * Double(contradictions + agreements)
+  }
 
   /// - Parameter asked: questions of this day before.
   init(_ limits: Limits, asked: Int) { (self.limits, self.asked) = (limits, asked) }
@@ -69,11 +75,15 @@ struct GeolocatePace {
     }
   }
 
+  /// An answer agrees with what is known.
+  mutating func agree() { agreements += 1 }
+
   /// An answer contradicts what is known.
   mutating func contradict() {
     contradictions += 1
     if isDistrusted {
-      ended = "\(contradictions) answers contradict what vehicles have found; nothing of it is taken"
+      ended =
+        "\(contradictions) of \(contradictions + agreements) answers contradict what vehicles have found; nothing of it is taken"
     }
   }
 }

@@ -101,12 +101,16 @@ struct GeolocateRun: ~Copyable {
     case .answered(let answer):
       counts.answered += 1
       switch evidence.judge(answer, of: question) {
-      case .rough: counts.rough += 1
+      case .rough:
+        counts.rough += 1
+        pace.agree()
       case .contradicted:
         counts.contradicted += 1
         pace.contradict()
         stopped = stopped ?? pace.ended
-      case .taken(let entries): for entry in entries { add(entry) }
+      case .taken(let entries):
+        pace.agree()
+        for entry in entries { add(entry) }
       }
     }
   }
