@@ -8,7 +8,8 @@
 #   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; without it, tests are skipped
 #
 # What waits (the tests that talk to daemons) and what computes (all others, the documentation, the static build) go on side
-# by side, with the longest of the former behind the latter; the sensor rig has the machine for itself. The modules that do
+# by side, with the longest of the former behind the latter, and those that only wait for time to pass beside both; the sensor rig
+# has the machine for itself. The modules that do
 # nothing but compute are built and tested optimized, as they are shipped. At the end stands which tests were skipped and
 # why, and as the last line how many passed, failed and were skipped; it fails where what was skipped needs no more than the
 # packages that this script installs.
@@ -30,11 +31,13 @@ step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
 results=$(mktemp -d)
 beside=
+waiter=
 # shellcheck disable=SC2317 # reached through the trap
 finish() {
   local status=$?
   trap - EXIT
   if [ -n "$beside" ]; then kill -- "-$beside" 2>/dev/null || true; fi
+  if [ -n "$waiter" ]; then kill -- "-$waiter" 2>/dev/null || true; fi
   step "done"
   python3 Deploy/test-results.py summary "$results" || status=1
   rm -rf "$results"
@@ -100,6 +103,8 @@ computing=(
 longest=(
   AccuracyThroughGPSDTests DocumentationTests GPSDReplayTests OwnTracksDayTests ParkedReceiverTests WireContractTests
 )
+# Those that wait for minutes to pass, and use seconds of the processor.
+waiting=(FleetBeaconsTests WatchdogTests)
 suites() { local IFS='|'; echo "^IntegrationTests\\.($*)/"; }
 some_of() { local IFS='|'; echo "^($*)\\."; }
 documentation() {
@@ -144,10 +149,16 @@ failed=
 set -m
 go_on_beside >"$results/beside" 2>&1 &
 beside=$!
+run_tests waiting debug --filter "$(suites "${waiting[@]}")" >"$results/waits" 2>&1 &
+waiter=$!
 set +m
 step "integration tests"
-run_tests integration debug --filter '^IntegrationTests\.' --skip "$(suites SensorRigTests "${longest[@]}")" ||
+run_tests integration debug --filter '^IntegrationTests\.' --skip "$(suites SensorRigTests "${longest[@]}" "${waiting[@]}")" ||
   failed=1
+wait "$waiter" || failed=1
+waiter=
+step "integration tests that wait"
+cat "$results/waits"
 step "sensor rig"
 run_tests rig debug --filter SensorRigTests || failed=1
 wait "$beside" || failed=1
