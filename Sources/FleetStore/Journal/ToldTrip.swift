@@ -9,6 +9,8 @@ struct ToldTrip: Hashable, Sendable {
   var trip: TripMessage
   /// The message as it came, with what this version does not know of it.
   var payload: [UInt8]
+  /// What happened on it; none where that was not asked for.
+  var drivingEvents: [ToldDrivingEvent] = []
 
   /// nil where the payload is no trip.
   init?(vehicle: VehicleKey, payload: [UInt8]) {

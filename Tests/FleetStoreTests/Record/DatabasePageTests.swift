@@ -1,5 +1,6 @@
 import FleetFixtures
 import Foundation
+import Telemetry
 import TestSupport
 import Testing
 
