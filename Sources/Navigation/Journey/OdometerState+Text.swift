@@ -32,7 +32,8 @@ extension OdometerState {
       )
     }
     guard let lines = CheckedLines.lines(of: text) else {
-      throw failure(text.utf8.count { $0 == UInt8(ascii: "\n") } + 1, "the checksum does not match, the file is damaged")
+      throw failure(
+        text.utf8.count { $0 == UInt8(ascii: "\n") } + 1, "the checksum does not match, the file is damaged")
     }
     guard lines.first == Self.firstLine[...] else { throw failure(1, "not an odometer of this version") }
     var numbers: [Substring: [Double]] = [:]

@@ -75,7 +75,8 @@ public struct TripRecord: Hashable, Sendable {
 
   public init(
     series: UInt64, number: Int, revision: Int, phase: Phase, kind: Kind, start: TripPoint, end: TripPoint,
-    moving: Double, standing: Double, idling: Double? = nil, greatestSpeed: Double? = nil, fuel: Double? = nil,
+    moving: Double, standing: Double, idling: Double? = nil, greatestSpeed: Double? = nil,
+    fuel: Double? = nil,
     electricity: Double? = nil, counts: [String: Int] = [:], driver: String? = nil, purpose: String? = nil,
     track: TripTrack = TripTrack()
   ) {

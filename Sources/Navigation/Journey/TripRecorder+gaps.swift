@@ -9,8 +9,10 @@ internal import Spatial
 extension TripRecorder {
   /// m/s of a way that nobody has watched: the mean of vehicles in towns, 20 to 35 km/h with their stops.
   private static let townSpeed = 8.0
-  /// m/s: a walk; a queue in a tunnel is faster.
-  private static let slowestQueue = 1.0
+  /// m/s: queues go some 5 km/h, and seldom less than a third of it.
+  private static let slowestQueue = 0.5
+  /// m/s: the mean of the first metres of a slow start.
+  private static let slowestStart = 2.0
   /// Metres that a receiver may need for its first place: two minutes in a town.
   private static let nearWay = 2000.0
   /// m/s: a greater way in a step was closed between two places, whatever else was watched in between.
@@ -38,7 +40,9 @@ extension TripRecorder {
     let way = max(0, sample.distance - before.distance)
     let isMoving = (sample.speed ?? 0) > Self.clearSpeed && sample.isResting != true
     let driving = min(way / Self.townSpeed, seconds ?? .infinity)
-    if state.trip != nil, goOn(sample, way: way, driving: driving, seconds: seconds, isMoving: isMoving) { return }
+    if state.trip != nil, goOn(sample, way: way, driving: driving, seconds: seconds, isMoving: isMoving) {
+      return
+    }
     guard way >= (isMoving ? Self.resumeWay : Self.leastWay) else {
       look(back: sample, isMoving: isMoving)
       return
@@ -55,6 +59,10 @@ extension TripRecorder {
     _ sample: TripSample, way: Double, driving: Double, seconds: Double?, isMoving: Bool
   ) -> Bool {
     guard var trip = state.trip else { return false }
+    if !trip.hasMoved, way > Self.fastest * (trip.elapsed + (seconds ?? .infinity)) + Self.leastWay {
+      reportBefore(trip, sample)
+      return true
+    }
     let wasStanding = isStanding(trip)
     let wasQueueing = !wasStanding && isMoving && way > Self.slowestQueue * (seconds ?? 0)
     let isCarried = trip.kind == .carried && isOff
@@ -62,6 +70,16 @@ extension TripRecorder {
     let isShort = (wasStanding ? trip.standingFor : 0) + rest < longestStop
     if way < Self.leastWay, wasStanding {
       trip.elapsed += seconds ?? 0
+      if let stirred, !sample.isLocated, trip.hasMoved,
+        case let moved = sample.timestamp.seconds(since: stirred.timestamp), moved > Self.falseStart
+      {
+        // In a tunnel: only the accelerometer has seen that it moved on.
+        trip.moving += moved
+        trip.extend(to: sample.point)
+        self.stirred = nil
+        state.trip = trip
+        return true
+      }
       state.trip = trip
       guard trip.standingFor >= longestStop else { return true }
       finish()
@@ -105,7 +123,7 @@ extension TripRecorder {
     _ sample: TripSample, way: Double, seconds: Double?, after before: TripPoint
   ) {
     // From rest to the speed of now at a constant acceleration, and no slower than through a town.
-    let mean = min(max((sample.speed ?? 0) / 2, 2 * Self.slowestQueue), Self.townSpeed)
+    let mean = min(max((sample.speed ?? 0) / 2, Self.slowestStart), Self.townSpeed)
     let took = min(way / mean, seconds ?? .infinity)
     let since = stirred.map { sample.timestamp.seconds(since: $0.timestamp) } ?? took
     var start = before
@@ -131,6 +149,22 @@ extension TripRecorder {
     state.trip?.track = TripTrack()
     promote(sample, as: isOff ? .carried : .unobserved)
     if !isOff { finish() }
+  }
+
+  /// The ignition went on before it was known how far the vehicle had come until then.
+  private mutating func reportBefore(_ trip: OpenTrip, _ sample: TripSample) {
+    var moment = sample
+    moment.timestamp = sample.timestamp.advanced(bySeconds: -trip.elapsed)
+    moment.time = sample.time?.advanced(bySeconds: -trip.elapsed)
+    let (known, before) = (ignition.believed, state.boundary ?? trip.start)
+    state.trip = nil
+    ignition.believed = ignition.before
+    report(moment, driving: 0, seconds: nil, after: before)
+    finish()
+    ignition.believed = known
+    var start = trip.start
+    (start.coordinate, start.accuracy) = (sample.coordinate, sample.accuracy)
+    open(.driven, at: start, elapsed: trip.elapsed, origin: sample.distance)
   }
 
   private mutating func goOnMoving(_ sample: TripSample, moving: Double) {

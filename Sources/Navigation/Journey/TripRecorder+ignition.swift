@@ -6,11 +6,13 @@ extension TripRecorder {
   mutating func observeIgnition(_ sample: TripSample) {
     guard sample.ignition != ignition.told else { return }
     ignition.told = sample.ignition
-    let since = max(watched ?? sample.timestamp, min(sample.ignitionSince ?? sample.timestamp, sample.timestamp))
+    milestones += 1
+    let since = max(
+      watched ?? sample.timestamp, min(sample.ignitionSince ?? sample.timestamp, sample.timestamp))
     if sample.ignition != nil { state.trip?.knowsIgnition = true }
     switch sample.ignition {
     case true?:
-      ignition.believed = true
+      (ignition.before, ignition.believed) = (ignition.believed, true)
       switchOn(sample, at: since)
     case false?:
       // A bus that falls silent in motion is lost.
@@ -26,7 +28,8 @@ extension TripRecorder {
     if state.trip?.kind == .carried { finish() }
     guard state.trip == nil else { return }
     var start = state.seen ?? sample.point
-    start.time = sample.time.map { $0.advanced(bySeconds: timestamp.seconds(since: sample.timestamp)) } ?? start.time
+    start.time =
+      sample.time.map { $0.advanced(bySeconds: timestamp.seconds(since: sample.timestamp)) } ?? start.time
     (start.distance, start.estimated) = (sample.distance, sample.estimated)
     open(.driven, at: start, elapsed: 0, origin: sample.distance)
     watched = sample.timestamp

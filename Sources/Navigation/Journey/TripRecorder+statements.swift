@@ -10,7 +10,9 @@ extension TripRecorder {
     if var trip = state.trip {
       trip.observe(sample.time)
       if step <= Self.longestStep {
-        if let rate = sample.fuelRate, rate.isFinite, rate >= 0 { trip.fuel = (trip.fuel ?? 0) + rate * step / 3600 }
+        if let rate = sample.fuelRate, rate.isFinite, rate >= 0 {
+          trip.fuel = (trip.fuel ?? 0) + rate * step / 3600
+        }
         if let power = sample.power, power.isFinite {
           trip.electricity = (trip.electricity ?? 0) + power * step / 3.6e6
         }
@@ -19,7 +21,7 @@ extension TripRecorder {
     }
     advance(to: sample.timestamp)
     guard let interval = settings.interval, let trip = state.trip, trip.number != nil,
-      trip.elapsed - trip.toldElapsed >= interval, trip.endElapsed > trip.toldElapsed
+      trip.elapsed - trip.toldElapsed >= interval, trip.standingFor == 0
     else { return }
     tell(.underway)
   }
@@ -63,6 +65,7 @@ extension TripRecorder {
     state.unconfirmed.append(record)
     if state.unconfirmed.count > TripState.mostUnconfirmed { state.unconfirmed.removeFirst() }
     statements.append(record)
+    milestones += 1
   }
 
   /// The odometer is new, or another one: what was told of trips stands, and the next begin to count here.

@@ -27,6 +27,8 @@ public struct TripRecorder: Hashable, Sendable {
 
   public internal(set) var state: TripState
   public var settings: Settings
+  /// Grows with what should not be lost with the power: statements, stops, the ignition.
+  public internal(set) var milestones = 0
   /// Statements that have not been fetched.
   var statements: [TripRecord] = []
 
@@ -48,6 +50,8 @@ public struct TripRecorder: Hashable, Sendable {
     /// As it is told, and as it is believed.
     var told: Bool?
     var believed: Bool?
+    /// As it was believed before it went on.
+    var before: Bool?
   }
 
   /// Metres from which motion is a trip: less is moving a car in its yard.
@@ -134,7 +138,8 @@ public struct TripRecorder: Hashable, Sendable {
 
   /// When `advance` ends a trip, if nothing comes before.
   public var nextDeadline: Timestamp? {
-    guard let trip = state.trip, let watched, isStanding(trip) else { return nil }
+    // What stirs in a tunnel may have moved on.
+    guard let trip = state.trip, let watched, isStanding(trip), stirred == nil else { return nil }
     return watched.advanced(bySeconds: longestStop - trip.standingFor)
   }
 
@@ -206,7 +211,9 @@ public struct TripRecorder: Hashable, Sendable {
 
   private mutating func stand(_ sample: TripSample, step: Double) {
     guard var trip = state.trip else { return }
+    stirred = nil
     if ignition.believed == true { trip.pendingIdling += step }
+    if trip.standingFor >= Self.falseStart, trip.standingFor - step < Self.falseStart { milestones += 1 }
     if trip.stir != nil, (sample.speed ?? 0) < Self.risingSpeed { trip.stir = nil }
     state.trip = trip
     // What nobody would call a start, as a receiver's noise.
@@ -220,7 +227,9 @@ public struct TripRecorder: Hashable, Sendable {
   /// It has gone far enough to be a trip.
   /// - Parameter kind: nil looks what the vehicle moves by.
   mutating func promote(_ sample: TripSample, as kind: TripRecord.Kind? = nil) {
-    guard var trip = state.trip, trip.number == nil, sample.distance - trip.origin >= Self.leastWay else { return }
+    guard var trip = state.trip, trip.number == nil, sample.distance - trip.origin >= Self.leastWay else {
+      return
+    }
     let isOnWheelsThatStand = sample.wheelSpeed == 0 && (sample.speed ?? 0) > Self.clearSpeed
     trip.kind = kind ?? (isOff || isOnWheelsThatStand ? .carried : .driven)
     state.count += 1
@@ -233,7 +242,8 @@ public struct TripRecorder: Hashable, Sendable {
   /// It stood with the ignition off, and moves.
   private mutating func splitCarried(_ sample: TripSample) {
     guard let trip = state.trip else { return }
-    let (start, seconds) = trip.stir.map { ($0, trip.elapsed - trip.stirElapsed) } ?? (trip.end, trip.standingFor)
+    let (start, seconds) =
+      trip.stir.map { ($0, trip.elapsed - trip.stirElapsed) } ?? (trip.end, trip.standingFor)
     finish()
     open(.carried, at: start, elapsed: seconds, origin: start.distance)
     state.trip?.hasMoved = true
@@ -269,7 +279,8 @@ public struct TripRecorder: Hashable, Sendable {
     guard sample.isLocated else { return }
     if let speed = sample.speed, speed > Self.risingSpeed, sample.isResting != true {
       if rise == nil {
-        rise = stirred.map { sample.timestamp.seconds(since: $0.timestamp) <= Self.longestStep ? $0 : nil } ?? nil
+        rise =
+          stirred.map { sample.timestamp.seconds(since: $0.timestamp) <= Self.longestStep ? $0 : nil } ?? nil
         rise = rise ?? Moment(timestamp: watched ?? sample.timestamp, point: before)
       }
     } else {
@@ -280,11 +291,11 @@ public struct TripRecorder: Hashable, Sendable {
 
   /// The accelerometer sees motion before any place is found.
   private mutating func observeUnwatched(_ sample: TripSample) {
-    guard sample.isResting == false, stirred == nil, state.trip == nil || isStandingLong else { return }
+    guard sample.isResting == false, stirred == nil, state.trip.map({ isStanding($0) }) ?? true else {
+      return
+    }
     var point = state.seen ?? sample.point
     point.time = sample.time ?? point.time
     stirred = Moment(timestamp: sample.timestamp, point: point)
   }
-
-  private var isStandingLong: Bool { (state.trip?.standingFor ?? 0) > Self.longestStep }
 }

@@ -34,14 +34,16 @@ extension TripState {
   /// - Throws: `TripStateError` naming the line.
   public init(text: String) throws(TripStateError) {
     func failure(_ line: Int, _ problem: String) -> TripStateError {
-      TripStateError(description: "line \(line): \(problem); remove the file to begin another series of trips")
+      TripStateError(
+        description: "line \(line): \(problem); remove the file to begin another series of trips")
     }
     guard let lines = CheckedLines.lines(of: text) else {
       throw failure(
         text.utf8.count { $0 == UInt8(ascii: "\n") } + 1, "the checksum does not match, the file is damaged")
     }
     guard lines.first == Self.firstLine[...] else { throw failure(1, "not trips of this version") }
-    guard lines.count > 1, lines[1].hasPrefix("series "), let series = UInt64(lines[1].dropFirst(7), radix: 16)
+    guard lines.count > 1, lines[1].hasPrefix("series "),
+      let series = UInt64(lines[1].dropFirst(7), radix: 16)
     else { throw failure(2, "no series") }
     self.init(series: series)
     for (index, line) in lines.enumerated().dropFirst(2) {
@@ -137,7 +139,8 @@ extension TripRecord {
     self.init(
       series: series, number: number, revision: revision, phase: phase, kind: kind, start: try words.point(),
       end: try words.point(), moving: try words.seconds(), standing: try words.seconds(),
-      idling: try words.optional(in: 0...1e12), greatestSpeed: try words.optional(in: 0...OdometerSample.fastest),
+      idling: try words.optional(in: 0...1e12),
+      greatestSpeed: try words.optional(in: 0...OdometerSample.fastest),
       fuel: try words.optional(in: 0...1e9), electricity: try words.optional(in: -1e9...1e9),
       counts: try words.counts(), driver: try words.optionalString(), purpose: try words.optionalString(),
       track: try words.track())

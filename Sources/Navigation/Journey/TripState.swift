@@ -26,6 +26,30 @@ public struct TripState: Hashable, Sendable {
 
   public init(series: UInt64) { self.series = series }
 
+  /// Takes out where the vehicle was.
+  public mutating func forgetPlaces() {
+    func bare(_ point: inout TripPoint) { (point.coordinate, point.accuracy) = (nil, nil) }
+    if var point = boundary {
+      bare(&point)
+      boundary = point
+    }
+    if var point = seen {
+      bare(&point)
+      seen = point
+    }
+    if var open = trip {
+      bare(&open.start)
+      bare(&open.end)
+      (open.track, open.stir) = (TripTrack(), nil)
+      trip = open
+    }
+    for index in unconfirmed.indices {
+      bare(&unconfirmed[index].start)
+      bare(&unconfirmed[index].end)
+      unconfirmed[index].track = TripTrack()
+    }
+  }
+
   /// Whether a trip is under way that has been told.
   public var isUnderway: Bool { trip?.number != nil }
 }

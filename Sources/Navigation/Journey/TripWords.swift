@@ -42,7 +42,8 @@ struct TripWords {
 
   mutating func write(_ counts: [String: Int]) {
     guard !counts.isEmpty else { return add(Self.nothing) }
-    add(counts.sorted { $0.key < $1.key }.map { "\(Self.escaped($0.key)):\($0.value)" }.joined(separator: ","))
+    add(
+      counts.sorted { $0.key < $1.key }.map { "\(Self.escaped($0.key)):\($0.value)" }.joined(separator: ","))
   }
 
   mutating func write(_ track: TripTrack) {
@@ -103,7 +104,9 @@ struct TripWords {
   mutating func flag() throws(Failure) -> Bool { try word() == "yes" }
 
   mutating func kind() throws(Failure) -> TripRecord.Kind {
-    guard let string = try optionalString(), let kind = TripRecord.Kind(rawValue: string) else { throw Failure() }
+    guard let string = try optionalString(), let kind = TripRecord.Kind(rawValue: string) else {
+      throw Failure()
+    }
     return kind
   }
 
