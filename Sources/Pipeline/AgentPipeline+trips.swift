@@ -1,3 +1,4 @@
+internal import Motion
 package import Navigation
 internal import Positioning
 internal import Spatial
@@ -21,6 +22,14 @@ extension AgentPipeline {
 
   /// Says what the trip under way is for, or the next one; nil takes it back.
   package mutating func setTrip(purpose: String?) { trips.set(purpose: purpose) }
+
+  /// As they are set now.
+  package var tripLabels: [String: String] {
+    var labels: [String: String] = [:]
+    labels["driver"] = trips.recorder.state.driver
+    labels["purpose"] = trips.recorder.state.purpose
+    return labels
+  }
 
   /// Takes a place on to the trips.
   mutating func observeTrips(_ location: Location) {

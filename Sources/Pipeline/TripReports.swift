@@ -1,7 +1,7 @@
-package import Navigation
+internal import Navigation
 internal import Positioning
 internal import Sensors
-package import Spatial
+internal import Spatial
 internal import Telemetry
 
 /// The trips' side of the pipeline: from places, the odometer and what the vehicle's bus and the accelerometer tell to `trip` messages.

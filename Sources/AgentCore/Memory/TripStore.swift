@@ -36,12 +36,15 @@ struct TripStore: Sendable {
 
   /// Whether something must be safe before messages leave.
   func isUrgent(_ pipeline: borrowing AgentPipeline) -> Bool {
-    pipeline.hasTrips && (kept == nil || pipeline.tripMilestones != milestones)
+    guard pipeline.hasTrips else { return false }
+    let newest = pipeline.tripMilestones
+    return kept == nil || newest != milestones
   }
 
   /// Keeps what is due.
   mutating func keep(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
-    guard isUrgent(pipeline) || timestamp >= nextSave ?? timestamp else { return }
+    let isDue = nextSave.map { timestamp >= $0 } ?? true
+    if !isDue, !isUrgent(pipeline) { return }
     save(pipeline, at: timestamp)
   }
 
