@@ -11,6 +11,9 @@ extension AgentPipeline {
   /// Grows with what of trips should be kept at once.
   package var tripMilestones: Int { trips.recorder.milestones }
 
+  /// Whether a trip is under way and the vehicle moves.
+  package var isTripMoving: Bool { trips.recorder.isMoving }
+
   /// Whether there are trips: not where they or locations are switched off.
   package var hasTrips: Bool { trips.isEnabled }
 

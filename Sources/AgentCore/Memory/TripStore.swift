@@ -8,7 +8,7 @@ internal import Spatial
 ///
 /// Before a statement about a trip leaves, it is on the disk with all that the trip has come to, after the odometer whose metres it tells; from
 /// there it is told again until the outbox has it. A stop, and the ignition, are kept at once, as batteries are switched off then; in
-/// between, trips are kept once a minute on the way. What a restart does not find in the file is counted by the odometer.
+/// between, trips are kept once a minute on the way, and at rest never. What a restart does not find in the file is counted by the odometer.
 struct TripStore: Sendable {
   private var disk: LearnedFile
   private var kept: String?
@@ -44,7 +44,8 @@ struct TripStore: Sendable {
   /// Keeps what is due.
   mutating func keep(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
     let isDue = nextSave.map { timestamp >= $0 } ?? true
-    if !isDue, !isUrgent(pipeline) { return }
+    let isMoving = pipeline.isTripMoving
+    if !isUrgent(pipeline), !isDue || !isMoving { return }
     save(pipeline, at: timestamp)
   }
 

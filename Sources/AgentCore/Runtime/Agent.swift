@@ -192,9 +192,7 @@ package final class Agent: Sendable {
 
   /// Where trips are kept; nil where the odometer is not.
   private func tripStore() -> TripStore? {
-    guard configuration.input == .hardware, output == .broker, configuration.pipeline.trips.isEnabled else {
-      return nil
-    }
+    guard configuration.input == .hardware, output == .broker else { return nil }
     return TripStore(
       path: configuration.store.path + ".trips", keepsPlaces: configuration.calibrationPath != nil, log: log)
   }

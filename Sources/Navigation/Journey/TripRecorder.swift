@@ -143,6 +143,9 @@ public struct TripRecorder: Hashable, Sendable {
     return watched.advanced(bySeconds: longestStop - trip.standingFor)
   }
 
+  /// Whether a trip is under way and the vehicle moves.
+  public var isMoving: Bool { state.trip.map { !isStanding($0) } ?? false }
+
   /// s that the stop may last now.
   var longestStop: Double {
     ignition.believed == true ? max(settings.stop, Self.longestIdle) : settings.stop
