@@ -5,10 +5,10 @@ internal import Spatial
 /// Tells when a parked vehicle is lifted, lowered or jacked up: its vertical moves away from where it was.
 ///
 /// Means of the force over 10 s are compared with a reference that was taken when it was parked. Wind pushes it to and fro for seconds
-/// at a time, so three of them in a row must have moved. The reference follows slowly, as an accelerometer's zero moves with the
+/// at a time, so the mean of three must have moved, and each of them by half of it. The reference follows slowly, as an accelerometer's zero moves with the
 /// temperature of a day, by up to a degree, which takes hours. A rate of 1 Hz is enough; the mounting need not be known.
 struct ParkedTiltMonitor: Sendable {
-  /// s of a mean, and how many in a row must have moved.
+  /// s of a mean, and how many together must have moved.
   private static let block = 10.0
   private static let blocksNeeded = 3
   /// Samples that a mean needs.
@@ -19,6 +19,8 @@ struct ParkedTiltMonitor: Sendable {
   private static let following = 1800.0
   /// Share of the limit that is enough: what was turned by the limit itself is to be found in spite of the noise.
   private static let margin = 0.8
+  /// Share of the limit that each of the three must have.
+  private static let each = 0.5
   /// Share of the limit below which it lies again as it did.
   private static let release = 0.4
   /// Degrees, one deviation, of the mean of three blocks in a gale.
@@ -37,8 +39,8 @@ struct ParkedTiltMonitor: Sendable {
   private var newest: Timestamp?
   /// m/s², device frame.
   private var reference: Vector3?
-  /// Degrees of the newest blocks in a row that have moved, and when the first of them began.
-  private var moved: [Double] = []
+  /// m/s²: of the newest blocks in a row that have moved, and when the first of them began.
+  private var moved: [Vector3] = []
   private var movedSince: Timestamp?
   /// Blocks in a row that lie as before.
   private var returned = 0
@@ -90,19 +92,26 @@ struct ParkedTiltMonitor: Sendable {
       self.reference = mean
       return nil
     }
-    let angle = atan2(reference.cross(mean).length, reference.dot(mean)).degrees
+    let angle = Self.angle(reference, mean)
     guard event == nil else { return watchReturn(angle, from: start) }
-    guard angle >= Self.margin * limit else {
-      (moved, movedSince) = ([], nil)
+    if angle < Self.margin * limit {
       reference += min(1, seconds / Self.following) * (mean - reference)
       self.reference = reference
+    }
+    guard angle >= Self.each * limit else {
+      (moved, movedSince) = ([], nil)
       return nil
     }
     if moved.isEmpty { movedSince = start }
-    moved.append(angle)
-    guard moved.count >= Self.blocksNeeded, let since = movedSince else { return nil }
-    let peak = moved.max() ?? angle
-    let average = moved.reduce(0, +) / Double(moved.count)
+    moved.append(mean)
+    if moved.count > Self.blocksNeeded {
+      moved.removeFirst()
+      movedSince = movedSince?.advanced(bySeconds: seconds)
+    }
+    guard moved.count == Self.blocksNeeded, let since = movedSince else { return nil }
+    let average = Self.angle(reference, moved.reduce(.zero, +))
+    guard average >= Self.margin * limit else { return nil }
+    let peak = moved.map { Self.angle(reference, $0) }.max() ?? angle
     let begun = DrivingEvent(
       .tilt, start: since, duration: now.seconds(since: since), peak: peak, limit: limit,
       severity: DrivingEvent.Severity(ratio: peak / (2 * limit)),
@@ -119,6 +128,11 @@ struct ParkedTiltMonitor: Sendable {
     returned = angle < Self.release * limit ? returned + 1 : 0
     guard returned >= Self.blocksNeeded else { return nil }
     return end(at: start.advanced(bySeconds: -Double(Self.blocksNeeded - 1) * Self.block))
+  }
+
+  /// Degrees.
+  private static func angle(_ a: Vector3, _ b: Vector3) -> Double {
+    atan2(a.cross(b).length, a.dot(b)).degrees
   }
 
   /// Ends what goes on: it lies as before, or is parked no more.

@@ -18,6 +18,8 @@ struct PositionContradiction: Sendable {
   private static let velocityError = 1.5
   /// m/s at which what was in dispute is forgotten.
   private static let forgetting = 3.0
+  /// s without a fix that was believed after which navigation's own radius counts threefold: what comes after an outage corrects it.
+  private static let (outage, doubt) = (12.0, 3.0)
   /// m of a fix that does not state its error.
   private static let usualError = 10.0
 
@@ -84,13 +86,14 @@ struct PositionContradiction: Sendable {
     // The estimate is of the newest scan, the fix of its own time less a latency.
     let age = estimate.timestamp.seconds(since: fix.timestamp) + estimate.positionLatency
     let moved = abs(age) * estimate.speed
-    return estimate.antennaCoordinate.distance(to: coordinate) - moved - estimate.radius95 - error
+    let own = estimate.radius95 * (estimate.sinceFix > Self.outage ? Self.doubt : 1)
+    return estimate.antennaCoordinate.distance(to: coordinate) - moved - own - error
   }
 
   private mutating func addSpeeds(_ fix: PositionFix, _ estimate: NavigationEstimate?, seconds: Double) {
     guard let speed = fix.speed, speed.isFinite else { return }
     var beyond = 0.0
-    if let estimate {
+    if let estimate, estimate.sinceFix <= Self.outage {
       let stated = fix.speedError.map { $0 / 1.96 } ?? 0.3
       let deviation = hypot(estimate.velocityDeviation, stated)
       beyond = abs(speed - estimate.speed) - Self.velocityError - 3 * deviation

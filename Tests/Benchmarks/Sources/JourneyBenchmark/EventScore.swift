@@ -42,7 +42,7 @@ enum EventScore {
         }
         var (inertial, wheels) = (Count(), Count())
         var peer = Count()
-        let differenced = EventTruth.events(EventTruth.differenced(drive, rate: 1), limits)
+        let differenced = EventTruth.events(EventTruth.differenced(drive.fixes, rate: 1), limits)
         for seed in seeds {
           let played = play(drive, limits, seed: seed, wheels: [])
           inertial += count(real, played.events, since: played.known)
@@ -64,6 +64,33 @@ enum EventScore {
     }
   }
 
+  /// Everything but manoeuvres by the limits of a car, with one mounting: what the road and the receiver did.
+  static func printOthers(_ drives: [Drive]) {
+    Swift.print("drive,event,start_s,duration_s,peak,limit,confidence,fix_error_m")
+    let kinds = Set(DrivingEvent.Kind.allCases).subtracting([.braking, .acceleration, .cornering])
+    for drive in drives {
+      let events = play(drive, DrivingEventLimits(), seed: 1, wheels: drive.speeds, kinds: kinds).events
+      for event in events where !event.isOngoing {
+        // By how much the receiver was wrong meanwhile, at the most.
+        let errors = drive.fixes.compactMap { fix -> Double? in
+          let since = fix.timestamp.seconds(since: event.start)
+          guard since > -1, since < event.duration + 1, let place = fix.coordinate,
+            let truth = drive.truth.min(by: {
+              abs($0.timestamp.seconds(since: fix.timestamp))
+                < abs($1.timestamp.seconds(since: fix.timestamp))
+            })
+          else { return nil }
+          return truth.coordinate.distance(to: place)
+        }
+        Swift.print(
+          "\"\(drive.name)\",\(event.kind),"
+            + String(
+              format: "%.1f,%.1f,%.1f,%.1f,%.2f,%.0f", event.start.seconds, event.duration, event.peak,
+              event.limit, event.confidence, errors.max() ?? .nan))
+      }
+    }
+  }
+
   /// One limit for all manoeuvres; swerves have none in drives that have no such.
   private static func limits(_ limit: Double) -> DrivingEventLimits {
     var limits = DrivingEventLimits()
@@ -72,11 +99,12 @@ enum EventScore {
   }
 
   private static func play(
-    _ drive: Drive, _ limits: DrivingEventLimits, seed: UInt64, wheels: [WheelSpeed]
+    _ drive: Drive, _ limits: DrivingEventLimits, seed: UInt64, wheels: [WheelSpeed],
+    kinds: Set<DrivingEvent.Kind> = [.braking, .acceleration, .cornering]
   ) -> (events: [DrivingEvent], known: Timestamp?) {
     let turn = Mounting.random(seed: seed)
     var (filter, detector) = (
-      NavigationFilter(), DrivingEventDetector(limits: limits, kinds: [.braking, .acceleration, .cornering])
+      NavigationFilter(), DrivingEventDetector(limits: limits, kinds: kinds)
     )
     var (fixes, speeds) = (drive.fixes[...], wheels[...])
     var events: [DrivingEvent] = []

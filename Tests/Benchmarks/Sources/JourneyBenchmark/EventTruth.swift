@@ -47,11 +47,11 @@ enum EventTruth {
   /// What a receiver alone makes of the same drive: differences of its speeds and courses, held from report to report.
   ///
   /// - Parameter rate: reports a second that are used.
-  static func differenced(_ drive: Drive, rate: Double) -> [DrivingSample] {
+  static func differenced(_ fixes: [PositionFix], rate: Double) -> [DrivingSample] {
     var samples: [DrivingSample] = []
     var last: (timestamp: Timestamp, speed: Double, course: Double)?
     var heading = 0.0
-    for fix in drive.fixes {
+    for fix in fixes {
       guard let speed = fix.speed else { continue }
       guard let before = last else {
         last = (fix.timestamp, speed, fix.course ?? 0)

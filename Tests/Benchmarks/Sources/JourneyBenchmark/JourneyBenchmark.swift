@@ -40,7 +40,10 @@ struct JourneyBenchmark {
         name: "kingston, MEMS", folder: folder + "/kingston-2008", inertial: "imu_mems.csv")
       let test = try Drive(name: "gnss-imu-drive", folder: folder + "/gnss-imu-drive", inertial: "imu.csv")
       guard !isGaps else { return Gaps.print([mountainView, kingston, test, munich]) }
-      guard !isEvents else { return EventScore.print([test, kingston, mems]) }
+      guard !isEvents else {
+        EventScore.print([test, kingston, mems])
+        return EventScore.printOthers([test, kingston, mems])
+      }
       print(
         "drive,odometer of,truth_m,odometer_m,error_percent,estimated_m,positions_m,every_20_m,every_75_m")
       report(mountainView, "receiver", Play.receiver(mountainView.locations))

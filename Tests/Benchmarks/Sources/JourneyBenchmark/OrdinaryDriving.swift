@@ -13,11 +13,12 @@ enum OrdinaryDriving {
     Swift.print("road,hours,known_h,kind,events,per_hour")
     for road in [Road.Class.c, .d] {
       var counts: [DrivingEvent.Kind: Int] = [:]
-      var known = 0.0
+      var (known, differenced) = (0.0, 0)
       let drives = max(1, Int((hours / 2 / stretch).rounded()))
       for seed in 1...drives {
-        let (events, seconds) = try drive(road, seed: UInt64(seed))
+        let (events, others, seconds) = try drive(road, seed: UInt64(seed))
         known += seconds / 3600
+        differenced += others
         for event in events where !event.isOngoing {
           counts[event.kind, default: 0] += 1
           let line =
@@ -26,6 +27,7 @@ enum OrdinaryDriving {
         }
       }
       let total = Double(drives) * stretch
+      Swift.print("\(road),\(total),,manoeuvres by the receiver differenced,\(differenced),")
       for kind in DrivingEvent.Kind.allCases where counts[kind] != nil || kind == .braking {
         let count = counts[kind] ?? 0
         Swift.print(
@@ -35,7 +37,9 @@ enum OrdinaryDriving {
     }
   }
 
-  private static func drive(_ road: Road.Class, seed: UInt64) throws -> ([DrivingEvent], Double) {
+  private static func drive(_ road: Road.Class, seed: UInt64) throws -> (
+    events: [DrivingEvent], differenced: Int, known: Double
+  ) {
     var configuration = SimulatedDrive.Configuration()
     configuration.seed = seed
     configuration.steepestGrade = 0.08
@@ -54,6 +58,7 @@ enum OrdinaryDriving {
     let (forceDrift, rateDrift) = (random.nextNormalVector(), random.nextNormalVector())
     var (filter, detector) = (NavigationFilter(), DrivingEventDetector())
     var (events, known) = ([DrivingEvent](), 0.0)
+    var reports: [PositionFix] = []
     while let event = simulated.next() {
       switch event {
       case .inertial(let scans):
@@ -73,13 +78,20 @@ enum OrdinaryDriving {
           if detector.isMountingKnown { known += 0.01 }
         }
       case .position(let fixes):
-        for fix in fixes {
-          events += detector.process(fix, filter)
+        for var fix in fixes {
+          // The antenna rides on the same springs.
+          fix.climb = fix.climb.map { $0 + road.heave.speed }
+          fix.altitudeEllipsoidal = fix.altitudeEllipsoidal.map { $0 + road.heave.height }
+          fix.altitudeMeanSeaLevel = fix.altitudeMeanSeaLevel.map { $0 + road.heave.height }
+          let told = detector.process(fix, filter)
+          events += told
+          reports.append(fix)
           filter.process(fix)
         }
       default: break
       }
     }
-    return (events, known)
+    let differenced = EventTruth.events(EventTruth.differenced(reports, rate: 1), DrivingEventLimits())
+    return (events, differenced.count, known)
   }
 }

@@ -4,7 +4,7 @@ import Spatial
 
 /// A road after ISO 8608 under a vehicle on four springs: how the body is thrown about.
 ///
-/// Each wheel has a quarter of the body (380 kg, 40 kg unsprung, 20 kN/m, 1.5 kNs/m, tyre 190 kN/m); the tracks of both sides are independent, and the
+/// Each wheel has a quarter of the body (380 kg, 40 kg unsprung, 20 kN/m, 1.5 kNs/m, tyre 190 kN/m); the tracks of both sides differ in what is short, and the
 /// rear wheels run where the front ones did.
 struct Road {
   enum Class: String {
@@ -33,6 +33,8 @@ struct Road {
   }
 
   private static let (track, wheelbase, height) = (1.5, 2.7, 0.5)
+  /// m: bumps longer than 2 pi times it lie under both tracks.
+  private static let coherence = 1.5
   /// Hz.
   private static let rate = 1000.0
 
@@ -44,6 +46,13 @@ struct Road {
   private var step = 0
   private var rates = SIMD2(0.0, 0)
   private var held = SIMD2(0.0, 0)
+  /// m by which the left track is above their mean.
+  private var apartness = 0.0
+
+  /// m and m/s of the body beside what the vehicle does anyway.
+  var heave: (height: Double, speed: Double) {
+    (corners.reduce(0) { $0 + $1.body } / 4, corners.reduce(0) { $0 + $1.bodySpeed } / 4)
+  }
 
   init(_ kind: Class) { density = kind.density }
 
@@ -58,7 +67,11 @@ struct Road {
       // Of displacement G(n) = G(n0) (n / n0)^-2 the velocity is white: (2 pi n0)^2 G(n0) v.
       let power = pow(2 * Double.pi * 0.1, 2) * density * speed
       let deviation = (power * Self.rate / 2).squareRoot()
-      let fresh = deviation * SIMD2(random.nextNormal(), random.nextNormal())
+      // Both tracks have the half of it in common, and what is longer than a few metres altogether.
+      let common = deviation / 2.0.squareRoot() * random.nextNormal()
+      let apart = deviation / 2.0.squareRoot() * random.nextNormal() - speed / Self.coherence * apartness
+      apartness += apart * seconds
+      let fresh = SIMD2(common + apart, common - apart)
       way += speed * seconds
       held += fresh * seconds
       while way > 0.05 {

@@ -63,8 +63,8 @@ enum WindyWeek {
       for index in 0..<Int(seconds * WindyWeek.rate) {
         let time = Double(index) * step
         hourly += -hourly * step / 10_800 + (2 * step / 10_800).squareRoot() * random.nextNormal()
-        // Log-normal about 8 m/s: above 17 m/s, a gale, for a twentieth of the time.
-        let wind = min(25, 8 * exp(0.45 * hourly))
+        // Log-normal about 8 m/s: above 17 m/s, a gale, for a twentieth of the time, never a storm.
+        let wind = min(20.7, 8 * exp(0.45 * hourly))
         let memory = 100 / max(wind, 1)
         gust += -gust * step / memory + (2 * step / memory).squareRoot() * random.nextNormal()
         direction += 0.05 * (step / 600).squareRoot() * random.nextNormal()
