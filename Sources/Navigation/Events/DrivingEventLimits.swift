@@ -22,7 +22,7 @@ public struct DrivingEventLimits: Hashable, Sendable {
 
   // MARK: The road
 
-  /// m/s² of a blow up or down at 10 m/s; more is needed at more speed. Speed humps and holes reach 0.4 to 2 g at the body
+  /// m/s² of a blow up or down, up to 10 m/s; more is needed at more speed. Speed humps and holes reach 0.4 to 2 g at the body
   /// (J. Eriksson et al., "The Pothole Patrol", 2008; A. Mednis et al., "Real time pothole detection", 2011: 0.4 g), stiff
   /// trucks more.
   public var pothole: Double
@@ -65,8 +65,8 @@ public struct DrivingEventLimits: Hashable, Sendable {
     case .motorcycle: (braking, acceleration, cornering, swerve) = (4.0, 4.0, 5.0, 5.0)
     }
     switch vehicle {
-    case .car, .van, .motorcycle: (pothole, kerb, supply) = (7, 5, 11.8)
-    case .truck, .bus: (pothole, kerb, supply) = (9, 6.5, 23.6)
+    case .car, .van, .motorcycle: (pothole, kerb, supply) = (7, 6, 11.8)
+    case .truck, .bus: (pothole, kerb, supply) = (9, 8, 23.6)
     }
   }
 }

@@ -12,8 +12,8 @@ struct RoadShockDetector: Sendable {
   private static let lowestRate = 40.0
   /// m/s: what is slower is doors and loads; up to the second it may be a kerb (30 km/h).
   private static let (slowest, fastestKerb) = (1.5, 8.3)
-  /// m/s at which the limit is that of the settings; it grows with the speed as a wheel's blow does, within these factors.
-  private static let (reference, leastFactor, greatestFactor) = (10.0, 0.8, 2.0)
+  /// m/s at which the limit is that of the settings; above it grows with the speed as a wheel's blow does, within these factors.
+  private static let (reference, leastFactor, greatestFactor) = (10.0, 1.0, 2.0)
   /// Times the road's own root mean square that a blow must have. A road's shaking is all but normal (ISO 8608): 6.5 deviations
   /// come once in years.
   private static let standsOut = 6.5
