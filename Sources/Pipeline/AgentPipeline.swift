@@ -11,7 +11,7 @@ package import Telemetry
 /// the machine can, and in a test with exact answers.
 package struct AgentPipeline: Sendable {
   private(set) var configuration: PipelineConfiguration
-  private var timeBase: TimeBase
+  var timeBase: TimeBase
   /// The latest time that it has advanced to.
   private(set) var now: Timestamp
   var location: LocationReports
@@ -31,9 +31,9 @@ package struct AgentPipeline: Sendable {
   var coarse: CoarseReports
   /// As it was told to those who plan by it, and since when.
   private(set) var activity: StationaryDetector.State?
-  private var status: StatusReporter
+  var status: StatusReporter
   /// What the motion side had to work with when it was last asked what it can tell.
-  private var knownCapability: Capability?
+  var knownCapability: MotionCapability?
   /// Hz of each kind of sensor that raw samples are wanted of.
   var rawRates: [SensorKind: Double] = [:]
   /// The regions that are watched, and what is known of each.
@@ -194,35 +194,8 @@ package struct AgentPipeline: Sendable {
   /// Where positions are nobody's business.
   package var privacyZones: [PrivacyPolicy.Zone] { configuration.privacy.zones }
 
-  /// Tells attitudes relative to this moment, too, from now on.
-  /// - Returns: the attitude and its frame; nil when none is known, and nothing has changed.
-  package mutating func zeroAttitude() -> AttitudeMessage? {
-    var message = motion.setZero()
-    message?.time = timeBase.utc(at: now)
-    return message
-  }
-
-  /// Tells attitudes in their frame only.
-  package mutating func clearZero() { motion.clearZero() }
-
-  /// Measures how the device is tilted in the vehicle; `lastLevel` tells how that ended.
-  package mutating func startLeveling() {
-    motion.startLeveling(at: now)
-    finishLeveling()
-    power.needsChanged()
-    planPower(at: now)
-  }
-
-  /// Takes the device for level again.
-  package mutating func clearLevel() {
-    motion.clearLevel()
-    status.setNeedsUpdate()
-  }
-
-  /// How the device is tilted in the vehicle, where that is in force.
-  package var level: LevelCalibration? { motion.manager.level }
   /// How the last measurement of it ended, and how many have.
-  package private(set) var lastLevel: (outcome: LevelOutcome?, count: Int) = (nil, 0)
+  package internal(set) var lastLevel: (outcome: LevelOutcome?, count: Int) = (nil, 0)
 
   /// Looks at the machine's clock, whose time is not the recording's while one is played.
   package mutating func observe(_ system: SystemTime, at timestamp: Timestamp) {
@@ -315,66 +288,11 @@ package struct AgentPipeline: Sendable {
   /// How often a `status` came out.
   package private(set) var statusCount = 0
 
-  /// The last message of a clean stop.
-  package mutating func farewell(at timestamp: Timestamp) -> VehicleMessage {
-    .status(report(.offline, at: timestamp))
-  }
-
-  /// What would be published as `status` now.
-  package func report(_ state: StatusMessage.State, at timestamp: Timestamp) -> StatusMessage {
-    var message = status.message(state, at: timestamp, timeBase: timeBase, environment: shown)
-    describeServices(&message)
-    message.energy = EnergyReport(energy(at: timestamp))
-    return message
-  }
-
-  /// A frame that has come or a service that has gone is told with the next `status`, soon.
-  private mutating func observeCapabilities() {
-    let known = Capability(sensors: motion.sensors, isNavigated: motion.isNavigated)
-    guard known != knownCapability else { return }
-    knownCapability = known
-    status.observe(motion.capabilities(location.availability))
-  }
-
-  /// What there is to be had, what is not and why, and what would help.
-  private func describeServices(_ message: inout StatusMessage) {
-    let capabilities = motion.capabilities(location.availability)
-    message.authorization = location.availability.authorizationStatus.rawValue
-    message.services = location.services.merging(capabilities.services.mapValues { $0 ?? "available" }) { $1 }
-    message.services["altitude"] = altitude.reason(location.availability) ?? "available"
-    message.frames = capabilities.frames.map(\.rawValue)
-    message.degradations = capabilities.degradations
-    message.orientation = motion.orientation
-    message.level = level.map { StatusMessage.Level($0) }
-    message.compass = motion.compass
-    message.navigation = navigation?.report(at: now)
-    (message.odometer, message.odometerDisagreement) = (odometer.shown, odometer.disagreement)
-  }
-
   /// Where the attitude filter stands.
   package var motionReport: MotionReport { motion.report }
 
-  /// Makes `status` due at the next moment: a new session must overrule the will of the one before.
-  /// - Parameter sessionStart: the civil time that the new session's will carries.
-  package mutating func beginSession(at sessionStart: UTCTime?) {
-    status.sessionStart = sessionStart ?? status.sessionStart
-    status.requestNow()
-  }
-
-  /// Makes `status` due at the next moment.
-  package mutating func requestStatus() { status.requestNow() }
-
   /// Makes `regions/state` due at the next moment.
   package mutating func requestRegionStates() { regionReporter.requestNow(at: now) }
-
-  /// The environment with the counters of the pipeline's own parts.
-  private var shown: AgentEnvironment {
-    var shown = environment
-    shown.counters.merge(location.counters) { $1 }
-    shown.counters.merge(motion.manager.refusals) { $1 }
-    if coarse.contradictedFixes > 0 { shown.counters["fixes.contradicted"] = coarse.contradictedFixes }
-    return shown
-  }
 
   private mutating func process(_ fix: PositionFix, into send: (VehicleMessage) -> Void) {
     let clock = (timeBase.clock, timeBase.lastStep)
@@ -470,19 +388,6 @@ package struct AgentPipeline: Sendable {
     power.observe(activity, since: since)
     altitude.observe(isAtRest: activity.map { $0 == .stationary })
     location.observe(activity, since: since, at: last, timeBase, into: send)
-  }
-
-  /// The sensors need not do more for it any longer, and what is told is told in other axes.
-  private mutating func finishLeveling() {
-    guard let outcome = motion.drainLevel() else { return }
-    lastLevel = (outcome, lastLevel.count + 1)
-    if case .measured = outcome { status.setNeedsUpdate() }
-    power.needsChanged()
-  }
-
-  private struct Capability: Hashable, Sendable {
-    var sensors: Set<SensorKind>
-    var isNavigated: Bool
   }
 
   private func publish(_ events: [RegionEvent], into send: (VehicleMessage) -> Void) {

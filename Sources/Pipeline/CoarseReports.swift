@@ -10,14 +10,19 @@ package struct LearnableScan: Hashable, Sendable {
   /// Metres at 68 %, at most `LearnableScan.worstAccuracy`.
   package var accuracy: Double
   package var time: UTCTime
+  /// Whether beacons that are known elsewhere say that the vehicle is not there, and others have borne the receiver out lately.
+  package var isContested: Bool
 
   package static let worstAccuracy = 30.0
 
-  package init(scan: RadioScan, coordinate: Coordinate, accuracy: Double, time: UTCTime) {
+  package init(
+    scan: RadioScan, coordinate: Coordinate, accuracy: Double, time: UTCTime, isContested: Bool = false
+  ) {
     self.scan = scan
     self.coordinate = coordinate
     self.accuracy = accuracy
     self.time = time
+    self.isContested = isContested
   }
 }
 
@@ -45,6 +50,8 @@ struct CoarseReports: Sendable {
   private var optedOut: Set<Beacon> = []
   private var contradictions = 0
   private var contradictedAt: Timestamp?
+  private var vouchers: FixVouchers
+  private var dates = DateScreen()
   /// Fixes that lay where several beacons say that the vehicle is not.
   private(set) var contradictedFixes = 0
 
@@ -74,6 +81,7 @@ struct CoarseReports: Sendable {
     learning = LearningSchedule(receiverPower: figures.power[.receiver] ?? 0)
     mobility = Mobility(configuration.location.activity)
     tracker = CoarseTracker(mobility: mobility)
+    vouchers = FixVouchers(mobility: mobility)
   }
 
   /// Goes on under another configuration with what it knows.
@@ -136,16 +144,22 @@ struct CoarseReports: Sendable {
       abs($0.timestamp.seconds(since: scan.timestamp)) <= Self.beside || isStill(known, since: $0.timestamp)
         ? $0 : nil
     }
+    let heard = joined(scan)
     let found = map.flatMap { map in
       locator.position(
-        of: joined(scan), by: map,
+        of: heard, by: map,
         speed: known.isAtRest == true ? 0 : fresh?.speed ?? CoarseLocator.usualSpeed,
         day: Self.day(known.time))
     }
     for kind in kinds { newest[kind] = scan }
     if fresh != nil, !known.needs.takesCoarsePositions { account(for: scan, kinds, known) }
-    let disagrees = fresh.map { judge($0, found) } ?? false
-    if let fresh, !disagrees, !isContradicted { learn(scan, fresh, known) }
+    let disagrees = fresh.map { judge($0, found, heard) } ?? false
+    if let fresh {
+      let isContested = disagrees || isContradicted
+      if !isContested || vouchers.vouch(for: fresh, against: heard) {
+        learn(scan, fresh, known, isContested: isContested)
+      }
+    }
     note(found, kinds, known, at: scan.timestamp)
     guard let found else { return nil }
     let smooth = tracker.process(found, isAtRest: isStill(known, since: position?.timestamp))
@@ -207,7 +221,7 @@ struct CoarseReports: Sendable {
   // MARK: The receiver
 
   /// - Returns: whether the fix is contradicted.
-  private mutating func judge(_ fix: Location, _ found: CoarsePosition?) -> Bool {
+  private mutating func judge(_ fix: Location, _ found: CoarsePosition?, _ heard: RadioScan) -> Bool {
     // Where no beacons are known nothing can take the doubt back.
     if let contradictedAt, fix.timestamp.seconds(since: contradictedAt) > Self.doubtTime {
       (contradictions, self.contradictedAt) = (0, nil)
@@ -222,6 +236,7 @@ struct CoarseReports: Sendable {
       + Self.slack
     guard fix.coordinate.distance(to: found.coordinate) > limit else {
       (contradictions, contradictedAt) = (0, nil)
+      if let map { vouchers.observe(fix, by: heard, map, within: limit) }
       return false
     }
     contradictedAt = fix.timestamp
@@ -239,16 +254,21 @@ struct CoarseReports: Sendable {
     learning.observe(scan, of: kinds, by: map, joules: joules, day: Self.day(known.time))
   }
 
-  private mutating func learn(_ scan: RadioScan, _ fix: Location, _ known: Surroundings) {
+  private mutating func learn(
+    _ scan: RadioScan, _ fix: Location, _ known: Surroundings, isContested: Bool
+  ) {
     guard settings.isLearning, let accuracy = fix.horizontalAccuracy, accuracy > 0,
       accuracy <= LearnableScan.worstAccuracy, fix.positionSource != .inertial, known.isShown(fix),
-      learned.map({ $0.place.distance(to: fix.coordinate) >= Self.shortestWay }) ?? true
+      learned.map({ $0.place.distance(to: fix.coordinate) >= Self.shortestWay }) ?? true,
+      dates.process(known.time, at: scan.timestamp)
     else { return }
     learned = (scan.timestamp, fix.coordinate)
     // Whoever does not fetch them wants the newest.
     if learnable.count == Self.mostLearnable { learnable.removeFirst() }
     learnable.append(
-      LearnableScan(scan: scan, coordinate: fix.coordinate, accuracy: accuracy, time: known.time))
+      LearnableScan(
+        scan: scan, coordinate: fix.coordinate, accuracy: accuracy, time: known.time,
+        isContested: isContested))
   }
 
   // MARK: What comes out

@@ -8,6 +8,8 @@ public enum MessageKind: String, Hashable, Sendable, CaseIterable {
   case altitude
   case motion
   case region
+  case trip
+  case drivingEvent = "driving/event"
   case vehicle
   case scan
   case locationEvent = "location/event"

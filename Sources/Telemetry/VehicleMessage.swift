@@ -13,6 +13,8 @@ public enum VehicleMessage: Hashable, Sendable {
   case motion(MotionMessage)
   case region(RegionMessage)
   case locationEvent(LocationEventMessage)
+  case trip(TripMessage)
+  case drivingEvent(DrivingEventMessage)
   case vehicle(VehicleSignals)
   case scan(ScanMessage)
   case commandResponse(CommandResponseMessage)
@@ -25,7 +27,7 @@ public enum VehicleMessage: Hashable, Sendable {
 /// The queue in which a message waits for the broker. Lanes come before one another in this order, and within a lane the
 /// oldest message comes first. The raw values are on disk.
 public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
-  /// Region transitions, motion and location events: each one, and synced one by one.
+  /// Region transitions, trips, driving, motion and location events: each one, and synced one by one.
   case events = 0
   /// What is: only the newest of a topic matters.
   case state = 1
@@ -68,7 +70,7 @@ extension VehicleMessage {
     switch self {
     case .commandResponse, .configReported, .regionsReported, .beaconsWanted: true
     case .status, .location, .track, .heading, .attitude, .altitude, .motion, .region, .locationEvent,
-      .vehicle, .scan, .regionsState:
+      .trip, .drivingEvent, .vehicle, .scan, .regionsState:
       false
     }
   }
@@ -85,6 +87,8 @@ extension VehicleMessage {
     case .motion: MessageKind.motion.rawValue
     case .region: MessageKind.region.rawValue
     case .locationEvent: MessageKind.locationEvent.rawValue
+    case .trip: MessageKind.trip.rawValue
+    case .drivingEvent: MessageKind.drivingEvent.rawValue
     case .vehicle: MessageKind.vehicle.rawValue
     case .scan: MessageKind.scan.rawValue
     case .commandResponse(let message): TopicScheme.responsePath(command: message.command)
@@ -98,7 +102,7 @@ extension VehicleMessage {
   /// Where it waits until the broker has acknowledged it; nil for what is worth nothing later, which is sent now or never.
   public var lane: DeliveryLane? {
     switch self {
-    case .motion, .region, .locationEvent: .events
+    case .motion, .region, .locationEvent, .trip, .drivingEvent: .events
     case .status, .altitude, .vehicle, .configReported, .regionsReported, .regionsState, .beaconsWanted:
       .state
     case .location, .track: .tracks
@@ -121,7 +125,9 @@ extension VehicleMessage {
     case .status, .location, .altitude, .vehicle, .configReported, .regionsReported, .regionsState,
       .beaconsWanted:
       true
-    case .track, .heading, .attitude, .motion, .region, .locationEvent, .scan, .commandResponse: false
+    case .track, .heading, .attitude, .motion, .region, .locationEvent, .trip, .drivingEvent, .scan,
+      .commandResponse:
+      false
     }
   }
 
@@ -162,6 +168,12 @@ extension VehicleMessage {
       message.identity = identity
       return message.payload
     case .locationEvent(var message):
+      message.identity = identity
+      return message.payload
+    case .trip(var message):
+      message.identity = identity
+      return message.payload
+    case .drivingEvent(var message):
       message.identity = identity
       return message.payload
     case .vehicle(var message):
@@ -208,6 +220,8 @@ extension VehicleMessage {
     case .motion: return .motion(try MotionMessage(json: json))
     case .region: return .region(try RegionMessage(json: json))
     case .locationEvent: return .locationEvent(try LocationEventMessage(json: json))
+    case .trip: return .trip(try TripMessage(json: json))
+    case .drivingEvent: return .drivingEvent(try DrivingEventMessage(json: json))
     case .vehicle: return .vehicle(try VehicleSignals(json: json))
     case .scan: return .scan(try ScanMessage(json: json))
     case nil: return nil
@@ -230,6 +244,8 @@ extension VehicleMessage {
     case .motion(let message): message.identity
     case .region(let message): message.identity
     case .locationEvent(let message): message.identity
+    case .trip(let message): message.identity
+    case .drivingEvent(let message): message.identity
     case .vehicle(let message): message.identity
     case .configReported(let message): message.identity
     case .regionsReported(let message): message.identity
@@ -251,6 +267,8 @@ extension VehicleMessage {
     case .motion(let message): message.time
     case .region(let message): message.time
     case .locationEvent(let message): message.time
+    case .trip(let message): message.end.time
+    case .drivingEvent(let message): message.time
     case .vehicle(let message): message.time
     case .scan(let message): message.scans.first?.time
     case .commandResponse(let message): message.time

@@ -24,6 +24,7 @@ import Testing
       .init(name: "gpsd \"a\\b\"\nc", state: "unavailable", reason: "gone"),
       .init(name: "iio", state: "active"),
     ]
+    status.odometer = OdometerReading(distance: 48_211_033, estimated: 1204)
     status.energy = EnergyReport([
       .radio: EnergyAccount(seconds: 1, starts: 2, bytes: 300, joules: 1.5),
       .receiver: EnergyAccount(joules: 70),
@@ -55,6 +56,7 @@ import Testing
       "odograph_messages_total{outcome=\"acknowledged\"} 40", "odograph_dropped_total{reason=\"space\"} 3",
       "odograph_events_total{event=\"fixes\"} 1234", "odograph_broker_connected 1",
       "odograph_link_bytes_total 300", "odograph_energy_joules_total{component=\"radio\"} 1.5",
+      "odograph_odometer_meters 48211033", "odograph_odometer_estimated_meters 1204",
     ] {
       #expect(text.split(separator: "\n").contains(Substring(line)), "\(line) in \(text)")
     }

@@ -117,6 +117,18 @@ import Testing
     #expect(abs(odometer.distance - before - 1200) < 1)
   }
 
+  /// A receiver that woke when the vehicle was on its way already, or fell asleep before it stood: no vehicle drives back first.
+  @Test(arguments: [60.0, 90, 600], [50.0, 200, 400])
+  func aStartOrAStopThatWasSleptThroughIsTheRoad(gap: Double, metres: Double) {
+    var (woken, asleep) = (Odometer(), Odometer())
+    for time in 0...30 { woken.process(sample(Double(time), north: 0, speed: 0)) }
+    woken.process(sample(30 + gap, north: metres, speed: 14))
+    #expect(abs(woken.distance - metres) < 0.1)
+    asleep.process(sample(0, north: 0, speed: 14))
+    asleep.process(sample(gap, north: metres, speed: 0))
+    #expect(abs(asleep.distance - metres) < 0.1)
+  }
+
   /// A receiver that sleeps beside a parked vehicle finds another place each time.
   @Test func wanderingPlacesAroundARestAddNothing() {
     var random = SeededGenerator(seed: 3)

@@ -57,6 +57,34 @@ import Testing
           .locationEvent(LocationEventMessage(time: time, event: .paused)), "location/event", .events, false
         ),
         (
+          .trip(
+            TripMessage(
+              trip: JournalNumber(series: "0123456789abcdef", number: 41), revision: 4, phase: .ended,
+              kind: .driven,
+              start: .init(
+                time: time, coordinate: location.coordinate, horizontalAccuracy: 2.5, odometer: 1200.5),
+              end: .init(time: time.advanced(bySeconds: 60), odometer: 1700.5), distance: 500,
+              estimated: 12.5,
+              moving: 50, standing: 10, idling: 8.5, greatestSpeed: 13.25, meanSpeed: 10, fuel: 0.125,
+              electricity: -0.5, events: ["harshBraking": 2], driver: "anna", purpose: "delivery",
+              way: [
+                .init(time: time, coordinate: Coordinate(latitude: 48.137154, longitude: 11.575382)),
+                .init(
+                  time: time.advanced(bySeconds: 60),
+                  coordinate: Coordinate(latitude: 48.1412, longitude: 11.5791)),
+              ], bound: 5)), "trip", .events, false
+        ),
+        (
+          .drivingEvent(
+            DrivingEventMessage(
+              time: time, event: .harshBraking, journal: JournalNumber(series: "0123456789abcdef", number: 7),
+              isOngoing: true, trip: 41, coordinate: location.coordinate, horizontalAccuracy: 2.5,
+              speed: 12.5,
+              peak: 4.25, limit: 3, duration: 1.5, severity: .medium, confidence: 0.875, region: "depot")),
+          "driving/event",
+          .events, false
+        ),
+        (
           .vehicle(
             VehicleSignals(
               time: time,
@@ -157,7 +185,8 @@ import Testing
       switch path {
       case "location", "track": #expect(topics == ["owntracks/f/v"])
       case "region": #expect(topics == ["owntracks/f/v/event"])
-      case "status", "heading", "attitude", "altitude", "motion", "location/event", "vehicle",
+      case "status", "heading", "attitude", "altitude", "motion", "location/event", "trip", "driving/event",
+        "vehicle",
         "scan", "regions/state":
         #expect(topics.isEmpty)
       default: #expect(topics == ["odograph/v1/f/v/\(path)"])

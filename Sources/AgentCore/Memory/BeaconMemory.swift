@@ -54,9 +54,11 @@ struct BeaconMemory: Sendable {
   private mutating func learn(_ scan: LearnableScan, at now: Timestamp) {
     if plan.learns {
       plan.store.learn(
-        scan.scan, at: scan.coordinate, accuracy: scan.accuracy, day: scan.time.day)
+        scan.scan, at: scan.coordinate, accuracy: scan.accuracy, day: scan.time.day,
+        isContested: scan.isContested)
     }
-    if plan.shares { batch.append(scan, at: now) }
+    // A contested place is nothing to tell others before the vehicle believes it itself.
+    if plan.shares, !scan.isContested { batch.append(scan, at: now) }
   }
 
   /// A piece of the fleet's map has come.

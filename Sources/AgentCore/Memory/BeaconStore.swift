@@ -68,19 +68,32 @@ package final class BeaconStore: BeaconMap {
   /// - Parameters:
   ///   - accuracy: metres at 68 % of the place.
   ///   - day: days since 1970.
-  func learn(_ scan: RadioScan, at place: Coordinate, accuracy: Double, day: Int) {
+  ///   - isContested: whether what is known of the scan's beacons says that it was not heard there.
+  func learn(
+    _ scan: RadioScan, at place: Coordinate, accuracy: Double, day: Int, isContested: Bool = false
+  ) {
     // Of a million none but the first are looked at: no band has room for more that are true.
     let strongest = scan.sightings.prefix(4096).sorted { ($0.signal ?? -200) > ($1.signal ?? -200) }
     let heard = RadioScan(
       timestamp: scan.timestamp, sightings: Array(strongest.prefix(Self.mostSightings)))
     state.withLock { state in
+      let entries = entries(of: heard.sightings.map(\.beacon), &state)
       // What was told of one sighting is no more than this one: it would only draw it away.
-      let known = entries(of: heard.sightings.map(\.beacon), &state)
-        .filter { !$0.value.isShared || $0.value.beacon.place.sightings > 1 }.mapValues(\.beacon)
-      let changes = BeaconLearner.learn(heard, at: place, accuracy: accuracy, day: day, known: known)
+      let known = entries.filter {
+        isContested || !$0.value.isShared || $0.value.beacon.place.sightings > 1
+      }.mapValues(\.beacon)
+      let changes = BeaconLearner.learn(
+        heard, at: place, accuracy: accuracy, day: day, known: known, isContested: isContested)
       for (beacon, change) in changes {
         guard state.pending.count < Self.mostPending else { break }
-        state.pending.updateValue(change.map { BeaconFile.Entry(beacon: $0) }, forKey: beacon)
+        let entry = change.map { after in
+          // The fleet's word stays its own, to be replaced by its next, until the vehicle knows better.
+          let isShared =
+            isContested && entries[beacon]?.isShared == true
+            && after.place.coordinate == known[beacon]?.place.coordinate
+          return BeaconFile.Entry(beacon: after, isShared: isShared)
+        }
+        state.pending.updateValue(entry, forKey: beacon)
       }
     }
   }
@@ -90,6 +103,12 @@ package final class BeaconStore: BeaconMap {
   func accept(_ piece: [MappedBeacon]) {
     state.withLock { state in
       if state.pieces.isFull { flush(&state) }
+      // What was doubted of its last word is not what it says now.
+      for beacon in piece {
+        if case .some(.some(let entry)) = state.pending[beacon.beacon], entry.isShared {
+          state.pending.removeValue(forKey: beacon.beacon)
+        }
+      }
       let day = state.day ?? .max
       state.pieces.append(
         piece.filter(\.isSound).map { beacon in
@@ -211,10 +230,9 @@ package final class BeaconStore: BeaconMap {
   private func hide(_ zones: [PrivacyPolicy.Zone], _ state: inout State) {
     guard zones != state.zones else { return }
     func isHidden(_ entry: BeaconFile.Entry) -> Bool {
-      guard !entry.isShared else { return false }
-      let points = [entry.beacon.place.coordinate, entry.beacon.elsewhere].compactMap { $0 }.map {
-        SurfacePoint($0)
-      }
+      // Of the fleet's word only what was heard here meanwhile is the vehicle's.
+      let places = [entry.isShared ? nil : entry.beacon.place.coordinate, entry.beacon.elsewhere]
+      let points = places.compactMap { $0.map { SurfacePoint($0) } }
       return zones.contains { zone in points.contains { zone.area.contains($0) } }
     }
     guard !zones.isEmpty else {

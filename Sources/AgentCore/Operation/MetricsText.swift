@@ -87,6 +87,13 @@ struct MetricsText {
     gauge(
       "location_accuracy_meters", "Horizontal accuracy of the newest location.",
       snapshot.location?.location.horizontalAccuracy)
+    // Not a counter: it can be set to what the instrument panel shows.
+    gauge(
+      "odometer_meters", "What the odometer shows, where others may know.", snapshot.status.odometer?.distance
+    )
+    gauge(
+      "odometer_estimated_meters", "How much of it was closed, not measured.",
+      snapshot.status.odometer?.estimated)
   }
 
   private mutating func delivery(_ snapshot: AgentSnapshot) {

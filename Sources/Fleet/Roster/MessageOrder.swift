@@ -76,6 +76,8 @@ struct MessageStamps: Hashable, Sendable {
   private var locationEvent: MessageStamp?
   private var vehicle: MessageStamp?
   private var scan: MessageStamp?
+  private var trip: MessageStamp?
+  private var drivingEvent: MessageStamp?
 
   // Not a dictionary: this is looked up for every message.
   subscript(kind: MessageKind) -> MessageStamp? {
@@ -92,6 +94,8 @@ struct MessageStamps: Hashable, Sendable {
       case .locationEvent: locationEvent
       case .vehicle: vehicle
       case .scan: scan
+      case .trip: trip
+      case .drivingEvent: drivingEvent
       }
     }
     set {
@@ -107,6 +111,8 @@ struct MessageStamps: Hashable, Sendable {
       case .locationEvent: locationEvent = newValue
       case .vehicle: vehicle = newValue
       case .scan: scan = newValue
+      case .trip: trip = newValue
+      case .drivingEvent: drivingEvent = newValue
       }
     }
   }

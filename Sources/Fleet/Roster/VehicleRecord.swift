@@ -267,7 +267,8 @@ extension VehicleRecord {
       let crossing = VehicleEvent(message)
       event = received(crossing)
       recordCrossing(crossing)
-    case .track, .scan, .commandResponse, .configReported, .regionsReported, .regionsState, .beaconsWanted:
+    case .track, .trip, .drivingEvent, .scan, .commandResponse, .configReported, .regionsReported,
+      .regionsState, .beaconsWanted:
       break
     }
   }

@@ -11,11 +11,18 @@ public import Spatial
 /// - Who is heard farther from there than any transmitter reaches was carried off. Heard a few times in succession at one other
 ///   place, it has moved for good, and all before is forgotten; heard at ever other places, it travels, and no map tells it.
 /// - One that travels is believed again when nothing else was seen of it for weeks than one place.
+/// - Beacons that moved together, as those of an office do, all say that the receiver is wrong, which is also what they say of one that is
+///   deceived. What is heard beside a fix that they contest counts once a day for each, and on the third day at one place they have moved
+///   there. From the second day on no map tells them.
 ///
 /// Pure: what is known goes in, what has changed comes out; who keeps it, and for how long, is not decided here.
 public struct BeaconLearner: Sendable {
   /// Sightings at another place from which on the old one is not told any more, and those by which it has moved.
   static let (doubt, moved) = (2, 5)
+  /// Days of contested sightings at one place by which it has moved.
+  private static let movedDays = 3
+  /// Reaches from its place within which a beacon does not contest a fix.
+  private static let agreed = 2.0
   /// Moves by which it travels; and the sightings and days at one place that a traveller needs to be believed again.
   private static let (travels, settled) = (2, (sightings: 20, days: 21))
   /// Sightings that count: what is older fades.
@@ -41,9 +48,12 @@ public struct BeaconLearner: Sendable {
   ///   - accuracy: metres at 68 % of that place.
   ///   - day: days since 1970.
   ///   - known: what is known of the scan's beacons, as far as something is.
+  ///   - isContested: whether several of them together say that it was not heard there. Then nothing new is learned, and of what is known
+  ///     elsewhere only on which days it was heard here.
   /// - Returns: only what has changed; nothing for a place that is not known well enough to learn.
   public static func learn(
-    _ scan: RadioScan, at place: Coordinate, accuracy: Double, day: Int, known: [Beacon: LearnedBeacon]
+    _ scan: RadioScan, at place: Coordinate, accuracy: Double, day: Int, known: [Beacon: LearnedBeacon],
+    isContested: Bool = false
   ) -> [Beacon: LearnedBeacon?] {
     guard place.isValid, accuracy > 0, accuracy <= worstAccuracy, (0...65_535).contains(day) else {
       return [:]
@@ -56,6 +66,7 @@ public struct BeaconLearner: Sendable {
       let way = speed * sighting.age
       let variance = near * near + error * error + way * way
       guard let before = known[sighting.beacon] else {
+        if isContested { continue }
         var anew = fresh(sighting.beacon, at: place, variance: variance, day: day)
         anew.place.strongest = sighting.soundSignal
         changes[sighting.beacon] = anew
@@ -65,7 +76,14 @@ public struct BeaconLearner: Sendable {
         changes.updateValue(nil, forKey: sighting.beacon)
         continue
       }
-      var after = learned(before, at: place, variance: variance, day: day)
+      var after: LearnedBeacon
+      if isContested {
+        guard isElsewhere(before, from: place) else { continue }
+        after = contested(before, at: place, variance: variance, day: day)
+        if after == before { continue }
+      } else {
+        after = learned(before, at: place, variance: variance, day: day)
+      }
       // What is heard elsewhere says nothing of here.
       if after.other == nil {
         after.place.strongest = [after.place.strongest, sighting.soundSignal].compactMap(\.self).max()
@@ -91,7 +109,10 @@ public struct BeaconLearner: Sendable {
     let technology = before.place.beacon.technology
     let farthest = min(technology.farthest, max(5 * before.place.reach, technology.farthest / 2))
     let distance = before.place.coordinate.distance(to: place)
-    if before.isTravelling || distance > farthest {
+    // Who was heard there on contested days is there rather than a little off its old place.
+    let isAtOther =
+      before.other.map { $0.contestedDays > 0 && $0.coordinate.distance(to: place) < distance } ?? false
+    if before.isTravelling || distance > farthest || isAtOther {
       return elsewhere(before, at: place, variance: variance, day: day)
     }
     let age = Double(max(0, day - before.place.lastSeen))
@@ -117,28 +138,62 @@ public struct BeaconLearner: Sendable {
     return beacon
   }
 
+  /// Whether a beacon is known where it does not bear out a place. What travels says nothing of one.
+  private static func isElsewhere(_ beacon: LearnedBeacon, from place: Coordinate) -> Bool {
+    !beacon.isTravelling && beacon.place.coordinate.distance(to: place) > agreed * beacon.place.reach
+  }
+
+  /// It was heard with others that contest the place.
+  private static func contested(
+    _ before: LearnedBeacon, at place: Coordinate, variance: Double, day: Int
+  ) -> LearnedBeacon {
+    var beacon = before
+    guard let other = before.other, isSame(other, place, before.place.beacon.technology) else {
+      if let other = before.other, other.contestedDays > 0, other.since == day { return before }
+      beacon = elsewhere(before, at: place, variance: variance, day: day)
+      // A traveller is believed again by other rules.
+      if !beacon.isTravelling { beacon.other?.contestedDays = 1 }
+      return beacon
+    }
+    if other.contestedDays == 0 {
+      beacon.other?.contestedDays = 1
+      beacon.other?.since = day
+      return beacon
+    }
+    return elsewhere(before, at: place, variance: variance, day: day)
+  }
+
+  private static func isSame(
+    _ other: LearnedBeacon.OtherPlace, _ place: Coordinate, _ technology: Beacon.Technology
+  ) -> Bool { other.coordinate.distance(to: place) <= technology.farthest }
+
   /// It was heard where it cannot be heard from where it is known to be.
   private static func elsewhere(
     _ before: LearnedBeacon, at place: Coordinate, variance: Double, day: Int
   ) -> LearnedBeacon {
     var beacon = before
-    let technology = before.place.beacon.technology
     beacon.place.lastSeen = max(before.place.lastSeen, day)
-    guard var other = before.other, other.coordinate.distance(to: place) <= technology.farthest else {
+    guard var other = before.other, isSame(other, place, before.place.beacon.technology) else {
       beacon.other = LearnedBeacon.OtherPlace(coordinate: place, sightings: 1, since: day)
       beacon.moves = min(travels, before.moves + 1)
       beacon.isTravelling = before.isTravelling || beacon.moves >= travels
       return beacon
     }
+    let isContested = other.contestedDays > 0
+    if isContested {
+      // Also when nothing contests it any more, because all that would is not told.
+      guard other.since != day else { return before }
+      (other.contestedDays, other.since) = (other.contestedDays + 1, day)
+    }
     let frame = LocalFrame(origin: other.coordinate)
-    other.sightings = min(255, other.sightings + 1)
+    other.sightings = min(LearnedBeacon.OtherPlace.mostSightings, other.sightings + 1)
     let middle = frame.coordinate(at: frame.offset(of: place) / Double(other.sightings))
     if middle.isValid { other.coordinate = middle }
     beacon.other = other
     let isSettled =
       before.isTravelling
       ? other.sightings >= settled.sightings && day - other.since >= settled.days
-      : other.sightings >= moved
+      : isContested ? other.contestedDays >= movedDays : other.sightings >= moved
     guard isSettled else { return beacon }
     var anew = fresh(before.place.beacon, at: other.coordinate, variance: variance, day: day)
     anew.place.sightings = other.sightings

@@ -18,10 +18,15 @@ public struct LearnedBeacon: Hashable, Sendable {
 
   struct OtherPlace: Hashable, Sendable {
     var coordinate: Coordinate
-    /// Sightings there in succession, 1 ... 255.
+    /// Sightings there in succession, 1 ... 63.
     var sightings: Int
-    /// The day of the first, days since 1970.
+    /// Days since 1970: of the first, or of the last that was counted where they were contested.
     var since: Int
+    /// Days on which it was heard there, 0 ... 3, where several other beacons said at least once that the device was elsewhere; 0 where
+    /// nothing spoke against the place.
+    var contestedDays = 0
+
+    static let mostSightings = 63
   }
 
   /// What another's map says of it: it is believed as if it had been learned here.
@@ -50,8 +55,9 @@ extension LearnedBeacon {
   /// How many bytes `bytes` are.
   public static let byteCount = 34
 
-  /// In the high bits. Version 1 has no strongest signal, and its 16 bits are all of the number of sightings.
-  private static let (version, firstVersion): (UInt8, UInt8) = (2 << 4, 1 << 4)
+  /// In the high bits. Version 1 has no strongest signal, and its 16 bits are all of the number of sightings. Version 2 has no contested days,
+  /// and eight bits of sightings at the other place.
+  private static let (version, secondVersion, firstVersion): (UInt8, UInt8, UInt8) = (3 << 4, 2 << 4, 1 << 4)
   /// Of 16 bits, ten are the number of sightings, which says no more beyond some dozens, and six the strongest signal: dB above the
   /// weakest that is told, or 0 for none.
   private static let (mostSightings, weakest, loudest) = (1023, -95.0, 63.0)
@@ -82,7 +88,9 @@ extension LearnedBeacon {
       let number = UInt32(clamped: degrees * Self.rough)
       for shift in [0, 8, 16] { bytes.append(UInt8(truncatingIfNeeded: min(number, 0xff_ffff) >> shift)) }
     }
-    bytes.append(UInt8(clamping: away.sightings))
+    bytes.append(
+      UInt8(min(max(away.sightings, 0), OtherPlace.mostSightings)) | UInt8(min(max(away.contestedDays, 0), 3))
+        << 6)
     bytes.append(little: UInt16(clamped: Double(away.since)))
     return bytes
   }
@@ -90,7 +98,7 @@ extension LearnedBeacon {
   /// - Parameter bytes: as `bytes` gave them; nil for what it gives for no beacon.
   public init?(bytes: [UInt8]) {
     guard bytes.count == Self.byteCount, case let version = bytes[8] & 0xf0,
-      version == Self.version || version == Self.firstVersion,
+      [Self.version, Self.secondVersion, Self.firstVersion].contains(version),
       let beacon = Beacon(rawValue: UInt64(little: bytes, at: 0))
     else { return nil }
     let count = UInt16(little: bytes, at: 19)
@@ -111,9 +119,12 @@ extension LearnedBeacon {
     let (north, east) = (UInt32(little: bytes[25...27]), UInt32(little: bytes[28...30]))
     let away = Coordinate(
       latitude: Double(north) / Self.rough - 90, longitude: Double(east) / Self.rough - 180)
-    guard away.isValid, bytes[31] > 0 else { return nil }
+    let isContestable = version == Self.version
+    let heard = min(Int(isContestable ? bytes[31] & 63 : bytes[31]), OtherPlace.mostSightings)
+    guard away.isValid, heard > 0 else { return nil }
     other = OtherPlace(
-      coordinate: away, sightings: Int(bytes[31]), since: Int(UInt16(little: bytes, at: 32)))
+      coordinate: away, sightings: heard, since: Int(UInt16(little: bytes, at: 32)),
+      contestedDays: isContestable ? Int(bytes[31] >> 6) : 0)
   }
 }
 

@@ -59,34 +59,27 @@ public struct TrackMessage: Hashable, Sendable {
   /// Metres that rounding to a precision moves a point at most; thin with an epsilon that is smaller by this much.
   public static func roundingError(precision: Int) -> Double {
     // Half a unit north and half a unit east, 111.7 km a degree at most.
-    0.5 * 2.0.squareRoot() * 111_700 / scale(precision)
+    0.5 * 2.0.squareRoot() * 111_700 / WayEncoder.scale(precision)
   }
 
   /// The wire form.
   public var payload: [UInt8] {
-    let start = (fixes.first?.time.nanoseconds ?? 0).flooredMilliseconds
-    var points = PolylineEncoder()
-    var times = DeltaEncoder()
+    var way = WayEncoder(start: fixes.first?.time ?? UTCTime(nanoseconds: 0), precision: precision)
     var (accuracies, altitudes, speeds) = (DeltaEncoder(), DeltaEncoder(), DeltaEncoder())
-    var last: Int64 = 0
     for fix in fixes {
-      points.append(fix.coordinate, scale: Self.scale(precision))
-      let time = fix.time.nanoseconds.flooredMilliseconds - start
-      times.append(time - last)
-      last = time
+      way.append(fix.coordinate, at: fix.time)
       accuracies.append(Self.decimetres(fix.horizontalAccuracy))
       altitudes.append(Self.units(fix.altitude, from: Self.lowest, in: 10, most: 1e5))
       speeds.append(Self.units(fix.speed, from: 0, in: 100, most: 1e4))
     }
     return JSONWriter.object { json in
-      json.field("time", UTCTime(nanoseconds: start * 1_000_000).rfc3339)
+      json.field("time", way.start.rfc3339)
       json.field("count", fixes.count)
       json.field("precision", precision)
       json.field("bound", bound, decimals: 3)
       if isCorrection { json.field("correction", true) }
       odometer?.write(to: &json)
-      json.field("points", String(decoding: points.text, as: UTF8.self))
-      json.field("times", String(decoding: times.text, as: UTF8.self))
+      way.write(to: &json)
       if fixes.contains(where: { $0.horizontalAccuracy != nil }) {
         json.field("accuracies", String(decoding: accuracies.text, as: UTF8.self))
       }
@@ -109,46 +102,21 @@ public struct TrackMessage: Hashable, Sendable {
     isCorrection = json["correction"]?.bool ?? false
     odometer = OdometerReading(json: json)
     identity = json.identity
-    let degrees = try Self.numbers(json, "points", count: 2 * count, stride: 2)
-    let steps = try Self.numbers(json, "times", count: count)
-    let accuracies = json["accuracies"] == nil ? nil : try Self.numbers(json, "accuracies", count: count)
-    let altitudes = json["altitudes"] == nil ? nil : try Self.numbers(json, "altitudes", count: count)
-    let speeds = json["speeds"] == nil ? nil : try Self.numbers(json, "speeds", count: count)
+    var way = try WayDecoder(json: json, start: start, count: count, precision: precision)
+    let accuracies =
+      json["accuracies"] == nil ? nil : try DeltaDecoder.numbers(json, "accuracies", count: count)
+    let altitudes = json["altitudes"] == nil ? nil : try DeltaDecoder.numbers(json, "altitudes", count: count)
+    let speeds = json["speeds"] == nil ? nil : try DeltaDecoder.numbers(json, "speeds", count: count)
     fixes = []
     fixes.reserveCapacity(count)
-    var time: Int64 = 0
     for index in 0..<count {
-      let coordinate = Coordinate(
-        latitude: Double(degrees[2 * index]) / Self.scale(precision),
-        longitude: Double(degrees[2 * index + 1]) / Self.scale(precision))
-      guard coordinate.isValid else { throw JSONError("key \"points\": point \(index) is not on the earth") }
-      time &+= steps[index]
-      // A century on either side is more than any batch spans, and keeps the sum in range.
-      guard (-3_200_000_000_000...3_200_000_000_000).contains(time) else {
-        throw JSONError("key \"times\": fix \(index) is centuries away from the batch")
-      }
-      var fix = Fix(time: start.advanced(bySeconds: Double(time) / 1000), coordinate: coordinate)
+      let place = try way.next()
+      var fix = Fix(time: place.time, coordinate: place.coordinate)
       if let value = accuracies?[index], value > 0 { fix.horizontalAccuracy = Double(value - 1) / 10 }
       fix.altitude = Self.value(altitudes?[index], from: Self.lowest, in: 10, most: 1e5)
       fix.speed = Self.value(speeds?[index], from: 0, in: 100, most: 1e4)
       fixes.append(fix)
     }
-  }
-
-  private static func numbers(
-    _ json: JSONValue, _ name: String, count: Int, stride: Int = 1
-  ) throws(JSONError) -> [Int64] {
-    guard let text = json[name]?.string else { throw JSONError("key \"\(name)\": missing or not a string") }
-    var decoder = DeltaDecoder(text)
-    var numbers: [Int64] = []
-    while !decoder.isAtEnd, numbers.count < count {
-      guard let difference = decoder.difference() else { throw JSONError("key \"\(name)\": broken text") }
-      numbers.append(numbers.count < stride ? difference : numbers[numbers.count - stride] &+ difference)
-    }
-    guard decoder.isAtEnd, numbers.count == count else {
-      throw JSONError("key \"\(name)\": does not hold the \(count / stride) values that \"count\" says")
-    }
-    return numbers
   }
 
   private static func decimetres(_ metres: Double?) -> Int64 {
@@ -169,32 +137,5 @@ public struct TrackMessage: Hashable, Sendable {
     guard let units, units > 0, Double(units - 1) <= (most - lowest) * scale else { return nil }
     // Whole units, so that what was written as 520.3 is read as that.
     return (Double(units - 1) + lowest * scale) / scale
-  }
-
-  static func scale(_ precision: Int) -> Double {
-    (0..<precision).reduce(1) { scale, _ in scale * 10 }
-  }
-}
-
-/// Latitude and longitude in turn, each as its difference to the one before.
-private struct PolylineEncoder {
-  private var encoder = DeltaEncoder()
-  private var last: (latitude: Int64, longitude: Int64) = (0, 0)
-
-  var text: [UInt8] { encoder.text }
-
-  mutating func append(_ coordinate: Coordinate, scale: Double) {
-    let latitude = Int64((coordinate.latitude * scale).rounded())
-    let longitude = Int64((coordinate.longitude * scale).rounded())
-    encoder.append(difference: latitude - last.latitude)
-    encoder.append(difference: longitude - last.longitude)
-    last = (latitude, longitude)
-  }
-}
-
-extension Int64 {
-  fileprivate var flooredMilliseconds: Int64 {
-    let (quotient, rest) = quotientAndRemainder(dividingBy: 1_000_000)
-    return rest < 0 ? quotient - 1 : quotient
   }
 }

@@ -151,7 +151,7 @@ import Testing
     var learned = LearnedBeacon(Radio.mapped(beacon, 0, sightings: 700))
     learned.place.strongest = nil
     var bytes = learned.bytes
-    #expect(bytes[8] >> 4 == 2)
+    #expect(bytes[8] >> 4 == 3)
     bytes[8] = bytes[8] & 0x0f | 0x10
     bytes.replaceSubrange(19..<21, with: [0x34, 0x12])
     let read = try #require(LearnedBeacon(bytes: bytes))
@@ -159,7 +159,7 @@ import Testing
     // Written again it is of the new version.
     let again = try #require(LearnedBeacon(bytes: read.bytes))
     #expect(again.place.sightings == 1023 && again.place.coordinate == read.place.coordinate)
-    bytes[8] = bytes[8] & 0x0f | 0x30
+    bytes[8] = bytes[8] & 0x0f | 0x40
     #expect(LearnedBeacon(bytes: bytes) == nil)
   }
 
@@ -170,7 +170,7 @@ import Testing
       var bytes = (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
       if bytes.count > 8 {
         bytes[7] = bytes[7] & 0x0f | 0x10
-        bytes[8] = bytes[8] & 0x0f | (random.next() % 2 == 0 ? 0x10 : 0x20)
+        bytes[8] = bytes[8] & 0x0f | UInt8(random.next() % 3 + 1) << 4
       }
       guard let read = LearnedBeacon(bytes: bytes) else { continue }
       #expect(read.place.isSound && read.bytes.count == LearnedBeacon.byteCount, "seed \(random.seed)")
@@ -178,7 +178,7 @@ import Testing
         beacon: read.place.beacon, signal: [nil, .nan, -70, 1e300][Int(random.next() % 4)])
       let changes = BeaconLearner.learn(
         Radio.scan(0, [sighting]), at: Place.origin, accuracy: 5, day: Int(random.next() % 65_536),
-        known: [read.place.beacon: read])
+        known: [read.place.beacon: read], isContested: random.next() % 2 == 0)
       for case let change? in changes.values {
         #expect(change.place.isSound && change.bytes.count == LearnedBeacon.byteCount, "seed \(random.seed)")
       }

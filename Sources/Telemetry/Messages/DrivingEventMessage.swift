@@ -1,0 +1,150 @@
+public import JSON
+public import Spatial
+
+/// Payload of `driving/event`: how the vehicle was driven, or what was done to it, where that is worth knowing.
+///
+/// What goes on for a while and has to be known at once is told when it begins, as `ongoing`, and again with the same number when it is
+/// over. All else is told once.
+public struct DrivingEventMessage: Hashable, Sendable {
+  public enum Kind: Hashable, Sendable {
+    case harshBraking, harshAcceleration, harshCornering, swerve
+    case kerb, pothole
+    case overSpeed, idling
+    /// Moved or tilted while parked.
+    case tow, tilt
+    case supplyLow, unplugged
+    /// The receiver's position is not where sensors and wheels have come to.
+    case positionContradicted
+    /// One that this version does not know.
+    case other(String)
+
+    static let known: [Kind] = [
+      .harshBraking, .harshAcceleration, .harshCornering, .swerve, .kerb, .pothole, .overSpeed, .idling, .tow,
+      .tilt, .supplyLow, .unplugged, .positionContradicted,
+    ]
+
+    /// As it is written.
+    public var name: String {
+      switch self {
+      case .harshBraking: "harshBraking"
+      case .harshAcceleration: "harshAcceleration"
+      case .harshCornering: "harshCornering"
+      case .swerve: "swerve"
+      case .kerb: "kerb"
+      case .pothole: "pothole"
+      case .overSpeed: "overSpeed"
+      case .idling: "idling"
+      case .tow: "tow"
+      case .tilt: "tilt"
+      case .supplyLow: "supplyLow"
+      case .unplugged: "unplugged"
+      case .positionContradicted: "positionContradicted"
+      case .other(let name): name
+      }
+    }
+
+    public init(name: String) { self = Self.known.first { $0.name == name } ?? .other(name) }
+  }
+
+  public enum Severity: String, Hashable, Sendable, CaseIterable, Comparable {
+    case low, medium, high
+
+    public static func < (a: Severity, b: Severity) -> Bool { a.rank < b.rank }
+
+    private var rank: Int {
+      switch self {
+      case .low: 0
+      case .medium: 1
+      case .high: 2
+      }
+    }
+  }
+
+  public var identity: MessageIdentity?
+  /// When it began.
+  public var time: UTCTime
+  public var event: Kind
+  /// Which of the vehicle's events it is.
+  public var journal: JournalNumber
+  /// Whether it went on when this was told.
+  public var isOngoing: Bool
+  /// The number of the trip in the same series; nil outside of one.
+  public var trip: Int64?
+  /// Where it began; nil where that is not known or nobody may know.
+  public var coordinate: Coordinate?
+  /// Metres at 68 %; nil when unknown.
+  public var horizontalAccuracy: Double?
+  /// m/s when it began; nil when unknown.
+  public var speed: Double?
+  /// The greatest so far, and what it had to exceed: m/s² of what the vehicle did and of shocks, m/s of speed, radians of tilt, volts of
+  /// supplies, metres of positions; nil for what has none.
+  public var peak, limit: Double?
+  /// Seconds so far; nil where it has none.
+  public var duration: Double?
+  public var severity: Severity
+  /// The probability that it was one, 0 ... 1.
+  public var confidence: Double
+  /// The identifier of the region whose limit it was; nil for the vehicle's own.
+  public var region: String?
+
+  public init(
+    time: UTCTime, event: Kind, journal: JournalNumber, isOngoing: Bool = false, trip: Int64? = nil,
+    coordinate: Coordinate? = nil, horizontalAccuracy: Double? = nil, speed: Double? = nil,
+    peak: Double? = nil,
+    limit: Double? = nil, duration: Double? = nil, severity: Severity = .low, confidence: Double = 1,
+    region: String? = nil
+  ) {
+    (self.time, self.event, self.journal, self.isOngoing, self.trip) = (time, event, journal, isOngoing, trip)
+    (self.coordinate, self.horizontalAccuracy, self.speed) = (coordinate, horizontalAccuracy, speed)
+    (self.peak, self.limit, self.duration) = (peak, limit, duration)
+    (self.severity, self.confidence, self.region) = (severity, confidence, region)
+  }
+
+  /// The wire form. `ongoing` is left out when it is over.
+  public var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.field("time", time.rfc3339)
+      json.field("event", event.name)
+      journal.write(to: &json)
+      if isOngoing { json.field("ongoing", true) }
+      json.field("trip", trip)
+      json.field("latitude", coordinate?.latitude, decimals: 8)
+      json.field("longitude", coordinate?.longitude, decimals: 8)
+      json.field("horizontalAccuracy", horizontalAccuracy, decimals: 2)
+      json.field("speed", speed, decimals: 2)
+      json.field("peak", peak, decimals: 3)
+      json.field("limit", limit, decimals: 3)
+      json.field("duration", duration, decimals: 2)
+      json.field("severity", severity.rawValue)
+      json.field("confidence", confidence, decimals: 3)
+      json.field("region", region)
+      json.write(identity)
+    }
+  }
+
+  /// - Throws: `JSONError` naming the key that is missing or wrong.
+  public init(json: JSONValue) throws(JSONError) {
+    time = try json.requiredTime("time")
+    guard let name = json["event"]?.string, !name.isEmpty else {
+      throw JSONError("key \"event\": missing or not a string")
+    }
+    event = Kind(name: name)
+    journal = try JournalNumber(json: json)
+    isOngoing = json["ongoing"]?.bool ?? false
+    trip = json["trip"]?.integer
+    coordinate = try Coordinate(optional: json)
+    horizontalAccuracy = try json.optional("horizontalAccuracy", in: 0...1e8)
+    speed = try json.optional("speed", in: 0...1e4)
+    peak = try json.optional("peak", in: -1e9...1e9)
+    limit = try json.optional("limit", in: -1e9...1e9)
+    duration = try json.optional("duration", in: 0...1e10)
+    let word = json["severity"]?.string ?? ""
+    guard let severity = Severity(rawValue: word) else {
+      throw JSONError("key \"severity\": \"\(word.prefix(40))\" is not one of low, medium, high")
+    }
+    self.severity = severity
+    confidence = try json.optional("confidence", in: 0...1) ?? 1
+    region = json["region"]?.string
+    identity = json.identity
+  }
+}

@@ -1,0 +1,42 @@
+internal import JSON
+internal import Spatial
+
+/// Identifies a trip or a driving event among all of a vehicle, in whatever order and how often its messages come.
+public struct JournalNumber: Hashable, Sendable {
+  /// Random, made together with the file that counts, as 16 hexadecimal digits: a new file starts a new series.
+  public var series: String
+  /// From 1; trips and events count apart.
+  public var number: Int64
+
+  public init(series: String, number: Int64) {
+    self.series = series
+    self.number = number
+  }
+
+  func write(to json: inout JSONWriter) {
+    json.field("series", series)
+    json.field("number", number)
+  }
+
+  /// - Throws: `JSONError` naming the key that is missing or wrong.
+  init(json: JSONValue) throws(JSONError) {
+    guard let series = json["series"]?.string, series.utf8.count == 16,
+      series.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
+    else { throw JSONError("key \"series\": missing or not 16 hexadecimal digits") }
+    guard let number = json["number"]?.integer, number > 0 else {
+      throw JSONError("key \"number\": missing or not a positive whole number")
+    }
+    self.init(series: series, number: number)
+  }
+}
+
+extension Coordinate {
+  /// Nil where a message says none.
+  /// - Throws: `JSONError` naming the key that is out of range.
+  init?(optional json: JSONValue) throws(JSONError) {
+    guard json["latitude"] != nil || json["longitude"] != nil else { return nil }
+    self.init(
+      latitude: try json.required("latitude", in: -90...90),
+      longitude: try json.required("longitude", in: -180...180))
+  }
+}
