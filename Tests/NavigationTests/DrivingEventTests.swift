@@ -237,7 +237,7 @@ import Testing
   @Test func aSupplyThatIsTakenAwayIsTold() {
     var detector = DrivingEventDetector()
     func say(_ power: Bool?, _ seconds: Double) -> [DrivingEvent] {
-      detector.observe(hasExternalPower: power, voltage: nil, at: time(seconds))
+      detector.observe(hasExternalPower: power, at: time(seconds))
     }
     var events = say(false, 0) + say(false, 20)
     #expect(events.isEmpty, "a device that never had a supply has lost none")
@@ -255,7 +255,7 @@ import Testing
     for second in 0..<600 {
       // The starter for 4 s, then a battery that runs down and is charged again.
       let voltage = (100..<104).contains(second) ? 9.5 : (200..<400).contains(second) ? 11.2 : 12.6
-      events += detector.observe(hasExternalPower: nil, voltage: voltage, at: time(Double(second)))
+      events += detector.observe(voltage: voltage, at: time(Double(second)))
     }
     #expect(events.map(\.kind) == [.lowSupply, .lowSupply] && events.map(\.isOngoing) == [true, false])
     let event = try #require(events.last)

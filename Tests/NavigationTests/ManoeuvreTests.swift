@@ -136,17 +136,19 @@ import Testing
     var played = EventPlay(limits: limits, kinds: kinds, seed: seed)
     var truth = ManoeuvreDetector(limits: limits)
     var real: [DrivingEvent] = []
-    played.play(&drive) { drive, timestamp in
-      let state = drive.truth(at: timestamp).motion
-      let course = atan2(state.velocity.x, state.velocity.y)
-      let (east, north) = (sin(course), cos(course))
-      guard state.speed > 0.3 else { return }
-      real += truth.process(
-        DrivingSample(
-          timestamp: timestamp, forward: state.acceleration.x * east + state.acceleration.y * north,
-          right: state.acceleration.x * north - state.acceleration.y * east, speed: state.speed,
-          heading: course))
-    }
+    played.play(
+      &drive,
+      each: { drive, timestamp in
+        let state = drive.truth(at: timestamp).motion
+        let course = atan2(state.velocity.x, state.velocity.y)
+        let (east, north) = (sin(course), cos(course))
+        guard state.speed > 0.3 else { return }
+        real += truth.process(
+          DrivingSample(
+            timestamp: timestamp, forward: state.acceleration.x * east + state.acceleration.y * north,
+            right: state.acceleration.x * north - state.acceleration.y * east, speed: state.speed,
+            heading: course))
+      })
     let known = try #require(played.known, "seed \(seed)")
     #expect(played.events.allSatisfy { $0.start >= known.advanced(bySeconds: -1) }, "seed \(seed)")
     let asked = real.filter { $0.start > known.advanced(bySeconds: 2) }
@@ -199,7 +201,7 @@ struct EventPlay {
           scan.specificForce = scan.specificForce.map { turn.rotate($0) }
           scan.rotationRate = scan.rotationRate.map { turn.rotate($0) }
           navigation.process(scan)
-          events += detector.process(scan, navigation)
+          events += detector.process(scan, navigation.estimate)
           if known == nil, detector.isMountingKnown { known = scan.timestamp }
           if scan.timestamp >= due {
             due = scan.timestamp.advanced(bySeconds: 0.05)
@@ -209,7 +211,7 @@ struct EventPlay {
       case .position(let fixes):
         for var fix in fixes {
           move(&fix)
-          events += detector.process(fix, navigation)
+          events += detector.process(fix, navigation.estimate)
           navigation.process(fix)
         }
       default: break

@@ -77,6 +77,8 @@ package final class Agent: Sendable {
       calibration: calibration?.load(now: now),
       navigation: navigation?.load(at: timestamp, now: now), odometer: odometer?.load(now: now),
       beaconMap: beacons?.store)
+    // Numbers begin anew with each run, and so does what tells them apart.
+    initial.eventSeries = MessageIdentity.epoch(.random(in: .min ... .max))
     initial.observe(deniedNodes: DevicePermissions().denied(for: configuration))
     if let regions = start?.regions {
       regions.watch(in: &initial.regions, log: log)

@@ -5,11 +5,11 @@ public import Spatial
 public struct DrivingEvent: Hashable, Sendable {
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     /// Harsh slowing down.
-    case braking
+    case braking = "harshBraking"
     /// Harsh speeding up.
-    case acceleration
+    case acceleration = "harshAcceleration"
     /// Taken through a curve too fast.
-    case cornering
+    case cornering = "harshCornering"
     /// Pulled to one side and back, as around an obstacle.
     case swerve
     /// Over an edge that lifted a wheel for good, or against one from the side.
@@ -27,7 +27,7 @@ public struct DrivingEvent: Hashable, Sendable {
     /// The external supply was taken away.
     case unplugged
     /// The supply's voltage is low.
-    case lowSupply
+    case lowSupply = "supplyLow"
     /// The receiver says what inertial sensors or wheels contradict: it wanders, or somebody deceives it.
     case positionContradicted
   }

@@ -54,14 +54,17 @@ public struct DrivingEventDetector: Sendable {
 
   // MARK: Inertial sensors
 
-  /// Takes a scan after navigation has taken it; nil where there is no navigation. While the vehicle is parked one with a force is enough.
-  public mutating func process(_ scan: InertialScan, _ navigation: NavigationFilter?) -> [DrivingEvent] {
+  /// Takes a scan after navigation has taken it. While the vehicle is parked one with a force is enough.
+  /// - Parameter estimate: navigation's, which is asked for twenty times a second; nil where it knows nothing.
+  public mutating func process(
+    _ scan: InertialScan, _ estimate: @autoclosure () -> NavigationEstimate?
+  ) -> [DrivingEvent] {
     var told: [DrivingEvent] = []
     let now = scan.timestamp
     if let force = scan.specificForce, let event = tilt.process(force: force, at: now) { told.append(event) }
     if sampled.map({ now.seconds(since: $0) >= DrivingSampler.interval - 1e-6 || now < $0 }) ?? true {
       sampled = now
-      if let estimate = navigation?.estimate { told += follow(estimate) } else { interrupt() }
+      if let estimate = estimate() { told += follow(estimate) } else { interrupt() }
     }
     if let situation, let event = shocks.process(scan, situation) { told.append(event) }
     return numbered(told)
@@ -95,10 +98,10 @@ public struct DrivingEventDetector: Sendable {
   // MARK: Speeds and positions
 
   /// Takes a report of the receiver before navigation does.
-  public mutating func process(_ fix: PositionFix, _ navigation: NavigationFilter?) -> [DrivingEvent] {
+  /// - Parameter estimate: navigation's; nil where it knows nothing.
+  public mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?) -> [DrivingEvent] {
     var told: [DrivingEvent] = []
     let now = fix.timestamp
-    let estimate = navigation?.estimate
     if let event = contradiction.process(fix, estimate) { told.append(event) }
     guard fix.mode != .noFix else { return numbered(told) }
     if let speed = fix.speed {
@@ -150,16 +153,17 @@ public struct DrivingEventDetector: Sendable {
     numbered(park(at: timestamp) { $0.observe(isStanding: isStanding, at: timestamp) })
   }
 
-  /// Learns of the supply: whether there is one from outside, nil where nobody says, and the battery's V.
-  public mutating func observe(
-    hasExternalPower: Bool?, voltage: Double?, at timestamp: Timestamp
-  ) -> [DrivingEvent] {
+  /// Learns whether there is a supply from outside; nil where nobody says.
+  public mutating func observe(hasExternalPower: Bool?, at timestamp: Timestamp) -> [DrivingEvent] {
     supply.place = place
-    let events = [
-      supply.observe(hasExternalPower: hasExternalPower, at: timestamp),
-      voltage.flatMap { supply.observe(voltage: $0, at: timestamp) },
-    ]
-    return numbered(events.compactMap { $0 })
+    let event = supply.observe(hasExternalPower: hasExternalPower, at: timestamp)
+    return numbered(event.map { [$0] } ?? [])
+  }
+
+  /// Learns the V of the vehicle's battery.
+  public mutating func observe(voltage: Double, at timestamp: Timestamp) -> [DrivingEvent] {
+    supply.place = place
+    return numbered(supply.observe(voltage: voltage, at: timestamp).map { [$0] } ?? [])
   }
 
   /// Learns the limits of the regions that the vehicle is in, m/s, with their names.
@@ -201,6 +205,9 @@ public struct DrivingEventDetector: Sendable {
   }
 
   // MARK: Telling
+
+  /// Goes on counting where another has stopped, so that no number is given twice.
+  public mutating func continueNumbers(of other: DrivingEventDetector) { count = max(count, other.count) }
 
   /// Gives numbers, and leaves out what is not wanted.
   private mutating func numbered(_ events: [DrivingEvent]) -> [DrivingEvent] {

@@ -18,7 +18,7 @@ public struct DrivingEventMessage: Hashable, Sendable {
     /// One that this version does not know.
     case other(String)
 
-    static let known: [Kind] = [
+    package static let known: [Kind] = [
       .harshBraking, .harshAcceleration, .harshCornering, .swerve, .kerb, .pothole, .overSpeed, .idling, .tow,
       .tilt, .supplyLow, .unplugged, .positionContradicted,
     ]

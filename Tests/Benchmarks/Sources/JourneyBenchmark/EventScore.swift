@@ -114,7 +114,7 @@ enum EventScore {
       scan.specificForce = original.specificForce.map { turn.rotate($0) }
       scan.rotationRate = original.rotationRate.map { turn.rotate($0) }
       while let fix = fixes.first, fix.timestamp <= scan.timestamp {
-        events += detector.process(fix, filter)
+        events += detector.process(fix, filter.estimate)
         filter.process(fix)
         fixes.removeFirst()
       }
@@ -124,7 +124,7 @@ enum EventScore {
         speeds.removeFirst()
       }
       filter.process(scan)
-      events += detector.process(scan, filter)
+      events += detector.process(scan, filter.estimate)
       if known == nil, detector.isMountingKnown { known = scan.timestamp }
     }
     if let last = drive.scans.last { events += detector.advance(to: last.timestamp.advanced(bySeconds: 5)) }

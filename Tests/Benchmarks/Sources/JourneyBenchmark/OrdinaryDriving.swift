@@ -74,7 +74,7 @@ enum OrdinaryDriving {
           shaken.specificForce = turn.rotate(felt)
           shaken.rotationRate = turn.rotate(rate + body.rate + (0.01 * .pi / 180) * warm * rateDrift)
           filter.process(shaken)
-          events += detector.process(shaken, filter)
+          events += detector.process(shaken, filter.estimate)
           if detector.isMountingKnown { known += 0.01 }
         }
       case .position(let fixes):
@@ -83,7 +83,7 @@ enum OrdinaryDriving {
           fix.climb = fix.climb.map { $0 + road.heave.speed }
           fix.altitudeEllipsoidal = fix.altitudeEllipsoidal.map { $0 + road.heave.height }
           fix.altitudeMeanSeaLevel = fix.altitudeMeanSeaLevel.map { $0 + road.heave.height }
-          let told = detector.process(fix, filter)
+          let told = detector.process(fix, filter.estimate)
           events += told
           reports.append(fix)
           filter.process(fix)
