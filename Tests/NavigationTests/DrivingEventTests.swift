@@ -94,7 +94,7 @@ import Testing
   @Test func aReceiverThatDrivesWithoutTheWheelsIsContradicted() {
     var detector = DrivingEventDetector()
     var events: [DrivingEvent] = []
-    for second in 0...40 {
+    for second in 0...90 {
       let now = Double(second)
       events += detector.process(WheelSpeed(timestamp: time(now), speed: 0))
       events += detector.process(fix(now, speed: second < 10 || second > 25 ? 0 : 8, north: 8 * now), nil)
@@ -120,7 +120,7 @@ import Testing
     #expect(events.map(\.isOngoing) == [true, false] && events.map(\.number) == [1, 1])
     let over = try #require(events.last)
     #expect(over.kind == .overSpeed && over.peak == 25 && over.limit == 20 && over.severity == .medium)
-    #expect(over.start == time(10) && over.duration == 30 && over.region == nil)
+    #expect(over.start == time(10) && abs(over.duration - 30) < 1e-6 && over.region == nil)
   }
 
   @Test func overtakingAndASpeedometersErrorAreNone() {
@@ -142,7 +142,7 @@ import Testing
     }
     #expect(events.map(\.isOngoing) == [true, false])
     #expect(events.allSatisfy { $0.region == "school" && $0.limit == 8 })
-    #expect(events.last?.duration == 20)
+    #expect(abs((events.last?.duration ?? 0) - 20) < 1e-6)
   }
 
   // MARK: At rest
