@@ -88,6 +88,8 @@ public struct NavigationEstimate: Hashable, Sendable {
 extension NavigationEstimate {
   /// m/s from which a velocity has a direction.
   private static let slowest = 1.0
+  /// s over which `acceleration` is low-passed.
+  static let accelerationTime = 0.15
 
   /// m/s over ground; zero while the vehicle stands.
   public var speed: Double { isStopped ? 0 : hypot(velocity.x, velocity.y) }

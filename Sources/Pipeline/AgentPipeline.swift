@@ -28,6 +28,8 @@ package struct AgentPipeline: Sendable {
   var motion: MotionReports
   /// Nil where the vehicle's bus is not read.
   var vehicle: VehicleReports?
+  /// Nil where no driving events are wanted.
+  var drivingEvents: DrivingEventReports?
   /// What radios hear and what it tells.
   var coarse: CoarseReports
   /// As it was told to those who plan by it, and since when.
@@ -44,7 +46,10 @@ package struct AgentPipeline: Sendable {
   private var regionReporter = RegionReporter()
   /// What the pipeline cannot see. To be set before a `status` is due.
   package var environment = AgentEnvironment() {
-    didSet { power.observe(environment) }
+    didSet {
+      power.observe(environment)
+      drivingEvents?.observe(environment.device, at: now)
+    }
   }
 
   /// - Parameters:
@@ -77,6 +82,7 @@ package struct AgentPipeline: Sendable {
     coarse = CoarseReports(configuration, map: beaconMap)
     motion = MotionReports(configuration, calibration: calibration)
     vehicle = VehicleReports(configuration)
+    drivingEvents = DrivingEventReports(configuration)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
     power = PowerControl(
       figures: configuration.energy, hasReceiver: configuration.hasReceiver,
@@ -103,6 +109,7 @@ package struct AgentPipeline: Sendable {
     next.motion = motion.reconfigured(new)
     if next.navigation == nil { next.motion.mount(nil) }
     next.vehicle = vehicle?.reconfigured(new) ?? next.vehicle
+    next.drivingEvents = drivingEvents.map { $0.reconfigured(new) } ?? next.drivingEvents
     next.odometer = odometer.reconfigured(new)
     next.trips = trips.reconfigured(new)
     next.altitude = altitude.reconfigured(new)
@@ -158,6 +165,7 @@ package struct AgentPipeline: Sendable {
       vehicle?.process(readings)
       let speeds = vehicle?.wheelSpeeds(readings) ?? []
       for speed in speeds { navigation?.process(speed) }
+      drivingEvents?.process(readings, speeds)
       let disagreement = odometer.disagreement
       odometer.process(speeds)
       odometer.process(readings)
@@ -176,6 +184,7 @@ package struct AgentPipeline: Sendable {
         altitude.observe(isAtRest: nil)
         power.observe(nil, since: change.timestamp)
         activity = nil
+        drivingEvents?.observe(isStanding: nil, at: change.timestamp)
         location.observe(nil, since: change.timestamp, at: change.timestamp, timeBase, into: send)
       }
     }
@@ -250,6 +259,7 @@ package struct AgentPipeline: Sendable {
     }
     if let report = vehicle?.due(at: timestamp, timeBase) { send(.vehicle(report)) }
     advanceTrips(to: timestamp, into: send)
+    tellDrivingEvents(at: timestamp, into: send)
     motion.advanceLeveling(to: timestamp)
     finishLeveling()
     regionReporter.observe(regions, at: now)
@@ -271,6 +281,7 @@ package struct AgentPipeline: Sendable {
       status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline,
       regionReporter.nextDeadline,
       motion.levelDeadline, navigation?.nextDeadline, vehicle?.nextDeadline, trips.nextDeadline,
+      drivingEvents?.nextDeadline,
     ].compactMap { $0 }.min()
   }
 
@@ -316,7 +327,9 @@ package struct AgentPipeline: Sendable {
     // is bridged.
     lastSeen = locations.last ?? lastSeen
     power.needsChanged()
-    tell(navigation?.process(timeBase.withoutDelay(fix), locations) ?? locations, into: send)
+    let timely = timeBase.withoutDelay(fix)
+    drivingEvents?.process(timely, navigation?.estimate(at: timely.timestamp))
+    tell(navigation?.process(timely, locations) ?? locations, into: send)
   }
 
   /// Scans beside good fixes since the last call, for who learns from them where transmitters stand.
@@ -381,7 +394,7 @@ package struct AgentPipeline: Sendable {
     let (scans, ordered) = motion.admit(block)
     let wasAligned = navigation?.isAligned
     // First, so that what it knows of the motion is there when gravity is looked for; it is told after the events.
-    let places = navigation?.process(ordered, timeBase) ?? []
+    let places = navigate(ordered)
     motion.process(scans, navigation?.drainAccelerations() ?? [], timeBase, into: send)
     tell(places, into: send)
     if let wasAligned {
@@ -400,6 +413,7 @@ package struct AgentPipeline: Sendable {
     activity = motion.activity
     power.observe(activity, since: since)
     altitude.observe(isAtRest: activity.map { $0 == .stationary })
+    drivingEvents?.observe(isStanding: activity.map { $0 == .stationary }, at: last)
     location.observe(activity, since: since, at: last, timeBase, into: send)
   }
 

@@ -28,6 +28,7 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var isVirtual: Bool
   /// No where nothing is configured that could tell of a receiver.
   package var hasReceiver = true
+  package var events = Events()
 
   package init(
     location: Location, heading: Heading, attitude: Attitude, altitude: Altitude, motion: Motion,

@@ -9,6 +9,8 @@ internal import Telemetry
 /// Places come here as others may know them, so that no other is kept or told.
 struct TripReports: Sendable {
   private(set) var recorder: TripRecorder
+  /// Of the driving events of this run, what comes before their own numbers.
+  let eventBase: Int
   private let settings: PipelineConfiguration.Trips
   /// Whether trips are made: where locations are on.
   let isEnabled: Bool
@@ -48,17 +50,18 @@ struct TripReports: Sendable {
   /// Metres of a step in which distances are told where places are told in cells of kilometres.
   private static let reducedStep = 1000.0
 
-  init(_ configuration: PipelineConfiguration, kept: TripState) {
+  init(_ configuration: PipelineConfiguration, kept: TripState, eventBase: Int? = nil) {
     settings = configuration.trips
     isEnabled = configuration.location.isEnabled && settings.isEnabled
     isReduced = configuration.location.desiredAccuracy == .reduced
     recorder = TripRecorder(kept, settings: .init(stop: settings.stop, interval: settings.interval))
     unconfirmed = kept.unconfirmed
+    self.eventBase = eventBase ?? kept.events
   }
 
   /// Goes on under another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> TripReports {
-    var next = TripReports(new, kept: recorder.state)
+    var next = TripReports(new, kept: recorder.state, eventBase: eventBase)
     let settings = next.recorder.settings
     next.recorder = recorder
     next.recorder.settings = settings
@@ -111,7 +114,19 @@ struct TripReports: Sendable {
 
   var nextDeadline: Timestamp? { isEnabled ? recorder.nextDeadline : nil }
 
-  mutating func count(event name: String) { if isEnabled { recorder.count(event: name) } }
+  /// Counts a driving event in the trip under way.
+  /// - Parameter number: of this run.
+  /// - Returns: its number among all of the vehicle, and that of the trip; nil outside of one.
+  mutating func count(event name: String, number: Int, isFirst: Bool) -> (event: JournalNumber, trip: Int64?)
+  {
+    let journal = eventBase + number
+    recorder.observe(eventNumber: journal)
+    if isEnabled, isFirst { recorder.count(event: name) }
+    return (
+      JournalNumber(series: Self.name(recorder.state.series), number: Int64(journal)),
+      isEnabled ? recorder.state.tripNumber.map(Int64.init) : nil
+    )
+  }
 
   mutating func set(driver: String?) { recorder.set(driver: driver) }
 

@@ -108,8 +108,12 @@ struct VehicleNavigation: Sendable {
   }
 
   /// Takes scans that are sound, in order.
+  /// - Parameter each: sees each of them afterwards, with what is known then.
   /// - Returns: what can be told now.
-  mutating func process(_ scans: [InertialScan], _ timeBase: TimeBase) -> [Location] {
+  mutating func process(
+    _ scans: [InertialScan], _ timeBase: TimeBase,
+    each: (InertialScan, () -> NavigationEstimate?) -> Void = { _, _ in }
+  ) -> [Location] {
     var told: [Location] = []
     for scan in scans {
       while let speed = speeds.first, speed.timestamp <= scan.timestamp {
@@ -117,6 +121,7 @@ struct VehicleNavigation: Sendable {
         speeds.removeFirst()
       }
       filter.process(scan)
+      each(scan) { filter.estimate }
       guard scan.contains(.gyroscope) else { continue }
       newestScan = scan.timestamp
       noteAcceleration(at: scan.timestamp)

@@ -12,7 +12,7 @@ import Testing
     "can.interface": "can0", "can.signals": "Vehicle.Speed", "can.speed": "none",
     "iio.mount_matrix": "[\"imu = 0, 1, 0; -1, 0, 0; 0, 0, 1\"]", "replay.date": "2026-11-21",
     "radio.wifi": "wlan0", "simulation.start": "2026-11-21T08:00:00Z", "privacy.zones": "48 11 300 blur",
-    "motion.events": "shake",
+    "events.kinds": "idling", "motion.events": "shake",
     "motion.shake_axes": "vertical", "motion.impact_sides": "left", "motion.orientations": "faceUp",
     "sensors.required": "barometer", "mqtt.broker": "mqtt://broker.example", "mqtt.profile": "owntracks",
     "metrics.file": "/tmp/odograph.prom", "owntracks.tid": "v1", "remote.keys": "heading.interval",

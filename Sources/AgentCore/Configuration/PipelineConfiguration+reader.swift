@@ -1,4 +1,5 @@
 internal import Motion
+internal import Navigation
 internal import Pipeline
 internal import Positioning
 internal import Telemetry
@@ -20,6 +21,21 @@ extension PipelineConfiguration {
       privacy: try PrivacyPolicy(reader), statusInterval: try reader.number("status.interval"),
       inertial: Inertial(rate: try reader.number("iio.rate"), latency: try reader.number("iio.latency")),
       isRecording: isRecording, energy: try EnergyFigures(reader), isVirtual: isVirtual)
+    events = try Events(reader)
+  }
+}
+
+extension PipelineConfiguration.Events {
+  fileprivate init(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    var limits = DrivingEventLimits(try reader.choice("events.vehicle"))
+    limits.braking = try reader.positive("events.braking") ?? limits.braking
+    limits.acceleration = try reader.positive("events.acceleration") ?? limits.acceleration
+    limits.cornering = try reader.positive("events.cornering") ?? limits.cornering
+    limits.speed = try reader.positive("events.speed_limit").map { $0 / 3.6 }
+    limits.idling = try reader.number("events.idling")
+    limits.tilt = try reader.number("events.tilt")
+    limits.supply = try reader.positive("events.supply") ?? limits.supply
+    self.init(kinds: try reader.choices("events.kinds"), limits: limits)
   }
 }
 

@@ -58,7 +58,7 @@ struct ErrorStateFilter: Sendable {
     let motion = earthForce + earth.apparentAcceleration(velocity: state.velocity)
     state.position += (state.velocity + 0.5 * seconds * motion) * seconds
     state.velocity += motion * seconds
-    acceleration += (motion - acceleration) * min(1, seconds / 0.15)
+    acceleration += (motion - acceleration) * min(1, seconds / NavigationEstimate.accelerationTime)
     slowAcceleration += (motion - slowAcceleration) * min(1, seconds / 0.5)
     state.attitude = turned
     attitude = next

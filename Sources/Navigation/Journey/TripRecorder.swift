@@ -70,6 +70,8 @@ public struct TripRecorder: Hashable, Sendable {
   static let falseStart = 10.0
   /// s that a vehicle with the ignition on may stand in a queue.
   static let longestIdle = 3600.0
+  /// Numbers that are kept ahead.
+  private static let eventReserve = 64
   /// Names of events that are counted in one trip.
   private static let mostEvents = 32
 
@@ -94,6 +96,15 @@ public struct TripRecorder: Hashable, Sendable {
     guard state.trip != nil else { return }
     guard state.trip?.counts[name] != nil || (state.trip?.counts.count ?? 0) < Self.mostEvents else { return }
     state.trip?.counts[name, default: 0] += 1
+  }
+
+  /// A driving event has got this number: those that a restart may give out are kept ahead of it, so that none is given out twice.
+  public mutating func observe(eventNumber number: Int) {
+    guard number > state.events - Self.eventReserve / 2, number < Int(Int32.max) - Self.eventReserve else {
+      return
+    }
+    state.events = number + Self.eventReserve
+    milestones += 1
   }
 
   /// Who drives, from the trip under way on; nil is nobody who is known.

@@ -13,7 +13,7 @@ extension TripState {
 
   /// UTF-8 text; numbers keep every digit, but for those of tracks (1 cm, 1 ms).
   public var text: String {
-    var lines = [Self.firstLine, "series \(String(series, radix: 16))", "count \(count)"]
+    var lines = [Self.firstLine, "series \(String(series, radix: 16))", "count \(count)", "events \(events)"]
     func add(_ key: String, _ write: (inout TripWords) -> Void) {
       var words = TripWords()
       write(&words)
@@ -52,6 +52,7 @@ extension TripState {
       do throws(TripWords.Failure) {
         switch line[..<space] {
         case "count": count = try words.integer(in: 0...Int(Int32.max))
+        case "events": events = try words.integer(in: 0...Int(Int32.max))
         case "boundary": boundary = try words.point()
         case "seen": seen = try words.point()
         case "speed": speed = try words.number(in: 0...OdometerSample.fastest)

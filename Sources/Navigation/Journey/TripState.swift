@@ -18,6 +18,8 @@ public struct TripState: Hashable, Sendable {
   /// Of the trip under way, or of the next one.
   public internal(set) var purpose: String?
   var trip: OpenTrip?
+  /// Numbers of driving events up to this one may have been given out.
+  public internal(set) var events = 0
   /// Statements of which is not known that they are safe in the outbox, the oldest first.
   public internal(set) var unconfirmed: [TripRecord] = []
 
@@ -50,8 +52,11 @@ public struct TripState: Hashable, Sendable {
     }
   }
 
+  /// Of the trip under way; nil before it has been told.
+  public var tripNumber: Int? { trip?.number }
+
   /// Whether a trip is under way that has been told.
-  public var isUnderway: Bool { trip?.number != nil }
+  public var isUnderway: Bool { tripNumber != nil }
 }
 
 /// A trip that has not ended yet.

@@ -112,6 +112,18 @@ extension ConfigurationKey {
     ConfigurationKey("altitude.enabled", .flag, default: .flag(true)),
     ConfigurationKey("altitude.interval", .number(0...86_400), default: .number(0)),
 
+    ConfigurationKey(
+      "events.kinds", .texts, default: .texts(DrivingEventMessage.Kind.known.map(\.name))),
+    ConfigurationKey(
+      "events.vehicle", .oneOf(["car", "van", "truck", "bus", "motorcycle"]), default: .text("car")),
+    ConfigurationKey("events.braking", .number(0...20), default: .number(0)),
+    ConfigurationKey("events.acceleration", .number(0...20), default: .number(0)),
+    ConfigurationKey("events.cornering", .number(0...20), default: .number(0)),
+    ConfigurationKey("events.speed_limit", .number(0...500), default: .number(0)),
+    ConfigurationKey("events.idling", .number(10...86_400), default: .number(300)),
+    ConfigurationKey("events.tilt", .number(0.5...45), default: .number(2)),
+    ConfigurationKey("events.supply", .number(0...60), default: .number(0)),
+
     ConfigurationKey("motion.events", .texts, default: .texts(["impact", "activity"])),
     ConfigurationKey("motion.events_at_rest", .flag, default: .flag(false)),
     ConfigurationKey("motion.shake_threshold", .number(0.1...16), default: .number(shake.threshold)),

@@ -14,6 +14,8 @@ struct Drive {
   var speeds: [WheelSpeed] = []
   /// The true places, in order; empty where nobody knows them.
   var truth: [(timestamp: Timestamp, coordinate: Coordinate)] = []
+  /// m/s east and north, in order; empty where nobody knows them.
+  var trueVelocities: [(timestamp: Timestamp, velocity: SIMD2<Double>)] = []
   /// Metres by the truth's own velocities; nil where it has none.
   var trueIntegral: Double?
 
@@ -92,12 +94,15 @@ struct Drive {
     if FileManager.default.fileExists(atPath: folder + "/truth.csv") {
       let rows = try Self.rows(folder + "/truth.csv")
       truth = rows.map { (time($0), Coordinate(latitude: $0[1], longitude: $0[2])) }
+      trueVelocities = rows.map { (time($0), SIMD2($0[5], $0[4])) }
       trueIntegral = zip(rows, rows.dropFirst()).reduce(0) { sum, pair in
         let (a, b) = pair
         return sum + (hypot(a[4], a[5]) + hypot(b[4], b[5])) / 2 * (b[0] - a[0])
       }
     } else {
       truth = fixes.compactMap { fix in fix.coordinate.map { (fix.timestamp, $0) } }
+      trueVelocities = try Self.rows(folder + "/gnss.csv").filter { $0[9].isFinite && $0[10].isFinite }
+        .map { (time($0), SIMD2($0[10], $0[9])) }
     }
     if FileManager.default.fileExists(atPath: folder + "/speed.csv") {
       // A diagnostic answer is late and in whole km/h.

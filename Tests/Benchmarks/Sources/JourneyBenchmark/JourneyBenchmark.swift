@@ -8,21 +8,29 @@ import Spatial
 @main
 struct JourneyBenchmark {
   private static let usage = """
-    usage: journey-benchmark DATA [--gaps]
+    usage: journey-benchmark DATA [--gaps | --events | --ordinary HOURS | --wind DAYS]
     DATA is a folder with kingston-2008, gnss-imu-drive and tracks.
       --gaps  print, in place of the distances, the error of the most plausible way through gaps that are cut into the
               true drives, and that of the straight line, in per cent of the way
+      --events        driving events against those of the truth, with ten random mountings, beside those of differenced
+                      speeds and courses of the receiver
+      --ordinary      the same detector through hours of simulated ordinary driving on rough roads: every event is false
+      --wind          a parked vehicle in days of wind, and tilted by 2° in it
     """
 
   static func main() {
     var words = Array(CommandLine.arguments.dropFirst())
-    let isGaps = words.contains("--gaps")
-    words.removeAll { $0 == "--gaps" }
+    let (isGaps, isEvents) = (words.contains("--gaps"), words.contains("--events"))
+    words.removeAll { $0 == "--gaps" || $0 == "--events" }
+    let hours = number("--ordinary", of: &words)
+    let days = number("--wind", of: &words)
     guard let folder = words.first, words.count == 1, !folder.hasPrefix("-") else {
       FileHandle.standardError.write(Data((usage + "\n").utf8))
       exit(64)
     }
     do {
+      if let hours { return try OrdinaryDriving.print(hours: hours) }
+      if let days { return WindyWeek.print(days: days) }
       let mountainView = try Drive(
         name: "Mountain View", log: folder + "/tracks/mtv_ublox_f9k_slim2025.nmea",
         truth: folder + "/tracks/mtv_span_truth.gga")
@@ -32,6 +40,10 @@ struct JourneyBenchmark {
         name: "kingston, MEMS", folder: folder + "/kingston-2008", inertial: "imu_mems.csv")
       let test = try Drive(name: "gnss-imu-drive", folder: folder + "/gnss-imu-drive", inertial: "imu.csv")
       guard !isGaps else { return Gaps.print([mountainView, kingston, test, munich]) }
+      guard !isEvents else {
+        EventScore.print([test, kingston, mems])
+        return EventScore.printOthers([test, kingston, mems])
+      }
       print(
         "drive,odometer of,truth_m,odometer_m,error_percent,estimated_m,positions_m,every_20_m,every_75_m")
       report(mountainView, "receiver", Play.receiver(mountainView.locations))
@@ -70,6 +82,16 @@ struct JourneyBenchmark {
       FileHandle.standardError.write(Data("journey-benchmark: \(error)\n".utf8))
       exit(66)
     }
+  }
+
+  /// Takes an option with its number out of the words.
+  private static func number(_ option: String, of words: inout [String]) -> Double? {
+    guard let index = words.firstIndex(of: option), index + 1 < words.count,
+      let value = Double(words[index + 1]),
+      value > 0
+    else { return nil }
+    words.removeSubrange(index...index + 1)
+    return value
   }
 
   private static func report(_ drive: Drive, _ source: String, _ odometer: Odometer) {

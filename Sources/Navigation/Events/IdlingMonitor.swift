@@ -1,0 +1,58 @@
+internal import Spatial
+
+/// Tells when the engine runs while the vehicle stands.
+struct IdlingMonitor: Sendable {
+  /// m/s from which it drives; in a queue it creeps.
+  private static let slowest = 1.0
+  /// s of driving, or without the engine, after which it is over.
+  private static let release = 5.0
+
+  private let limit: Double
+  private var condition: LastingCondition
+  private var isEngineRunning: Bool?
+  private var isStanding: Bool?
+  private var place: Coordinate?
+  private var event: DrivingEvent?
+
+  init(limit: Double) {
+    self.limit = limit
+    condition = LastingCondition(onset: limit, release: Self.release)
+  }
+
+  /// - Parameter isRunning: nil where the vehicle does not say; then nothing is told.
+  mutating func observe(isEngineRunning isRunning: Bool?, at now: Timestamp) -> DrivingEvent? {
+    isEngineRunning = isRunning
+    return advance(to: now)
+  }
+
+  mutating func observe(speed: Double, coordinate: Coordinate?, at now: Timestamp) -> DrivingEvent? {
+    guard speed.isFinite else { return nil }
+    isStanding = speed < Self.slowest
+    if let coordinate { place = coordinate }
+    return advance(to: now)
+  }
+
+  mutating func advance(to now: Timestamp) -> DrivingEvent? {
+    guard let isEngineRunning, let isStanding else { return nil }
+    switch condition.update(isEngineRunning && isStanding, at: now) {
+    case .began(let since):
+      let begun = DrivingEvent(
+        .idling, start: since, duration: now.seconds(since: since), peak: now.seconds(since: since),
+        limit: limit, severity: .low, confidence: 1, coordinate: place, speed: 0, isOngoing: true)
+      event = begun
+      return begun
+    case .ended(let time):
+      guard var over = event else { return nil }
+      event = nil
+      over.isOngoing = false
+      over.duration = max(0, time.seconds(since: over.start))
+      over.peak = over.duration
+      // A quarter and a full hour: a litre of fuel in a car is burnt in one.
+      over.severity = over.duration >= 3600 ? .high : over.duration >= 900 ? .medium : .low
+      return over
+    case nil: return nil
+    }
+  }
+
+  var nextDeadline: Timestamp? { condition.nextDeadline }
+}

@@ -1,0 +1,45 @@
+internal import Navigation
+internal import Positioning
+internal import Sensors
+internal import Spatial
+internal import Telemetry
+
+// How the vehicle is driven, and what is done to it.
+
+extension AgentPipeline {
+  /// Hands scans to navigation, and each with what it knows then to those who look for events.
+  mutating func navigate(_ scans: [InertialScan]) -> [Location] {
+    guard var events = drivingEvents else { return navigation?.process(scans, timeBase) ?? [] }
+    // Taken out, so that it is changed in place.
+    drivingEvents = nil
+    defer { drivingEvents = events }
+    guard navigation != nil else {
+      for scan in scans { events.process(scan) { nil } }
+      return []
+    }
+    return navigation?.process(scans, timeBase) { events.process($0, $1) } ?? []
+  }
+
+  /// Lets time pass for them, and tells what there is.
+  mutating func tellDrivingEvents(at timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
+    drivingEvents?.advance(to: timestamp)
+    for event in drivingEvents?.drain() ?? [] {
+      // Told again when it is over, it is no other.
+      let isFirst = event.isOngoing || !event.kind.isLasting
+      let (journal, trip) = trips.count(
+        event: event.kind.rawValue, number: event.number, isFirst: isFirst)
+      var message = DrivingEventReports.message(event, journal, place: shownPlace(of: event), timeBase)
+      message.trip = trip
+      send(.drivingEvent(message))
+    }
+  }
+
+  /// Where it was, as far as others may know.
+  private func shownPlace(of event: DrivingEvent) -> Location? {
+    let location = configuration.location
+    guard location.isEnabled, location.desiredAccuracy != .reduced, let coordinate = event.coordinate else {
+      return nil
+    }
+    return configuration.privacy.shown(Location(timestamp: event.start, coordinate: coordinate))
+  }
+}

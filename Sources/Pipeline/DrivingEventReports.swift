@@ -1,0 +1,134 @@
+package import Navigation
+internal import Positioning
+internal import Sensors
+internal import Spatial
+internal import Telemetry
+
+/// The side of the pipeline that tells how the vehicle is driven and what is done to it: from scans, fixes, the vehicle's bus and the
+/// computer's supply to `driving/event`.
+struct DrivingEventReports: Sendable {
+  private var detector: DrivingEventDetector
+  private let settings: PipelineConfiguration.Events
+  /// What the vehicle's bus said last.
+  private var (ignition, isEngineRunning) = (Bool?.none, Bool?.none)
+  /// Not told yet, in order.
+  private var pending: [DrivingEvent] = []
+
+  /// The bus's names of what counts here.
+  private static let state = "Vehicle.LowVoltageSystemState"
+  private static let running = "Vehicle.Powertrain.CombustionEngine.IsRunning"
+  private static let revolutions = "Vehicle.Powertrain.CombustionEngine.Speed"
+  private static let voltage = "Vehicle.LowVoltageBattery.CurrentVoltage"
+  /// Revolutions a minute of an engine that runs: no starter turns one as fast.
+  private static let slowestEngine = 400.0
+
+  /// Nil where nothing is wanted.
+  init?(_ configuration: PipelineConfiguration) {
+    guard !configuration.events.kinds.isEmpty else { return nil }
+    settings = configuration.events
+    detector = DrivingEventDetector(limits: settings.limits, kinds: settings.kinds)
+  }
+
+  /// Goes on under another configuration; with other limits it begins anew, but for its numbers.
+  func reconfigured(_ new: PipelineConfiguration) -> DrivingEventReports? {
+    guard new.events != settings, var next = DrivingEventReports(new) else {
+      return new.events.kinds.isEmpty ? nil : self
+    }
+    next.detector.continueNumbers(of: detector)
+    (next.ignition, next.isEngineRunning) = (ignition, isEngineRunning)
+    next.pending = pending
+    return next
+  }
+
+  // MARK: What goes in
+
+  mutating func process(_ scan: InertialScan, _ estimate: () -> NavigationEstimate?) {
+    pending += detector.process(scan, estimate())
+  }
+
+  /// Takes a report of the receiver, before navigation does.
+  mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?) {
+    pending += detector.process(fix, estimate)
+  }
+
+  mutating func process(_ readings: [VehicleReading], _ speeds: [WheelSpeed]) {
+    for speed in speeds { pending += detector.process(speed) }
+    for reading in readings {
+      switch (reading.path, reading.value) {
+      case (Self.state, .text(let state)?):
+        // Accessories run without the ignition; of a state that is not understood nothing is known.
+        ignition =
+          ["ON", "START"].contains(state) ? true : ["OFF", "LOCK", "ACC"].contains(state) ? false : nil
+      case (Self.state, nil): ignition = nil
+      case (Self.running, .flag(let isRunning)?): isEngineRunning = isRunning
+      case (Self.revolutions, .number(let speed)?): isEngineRunning = speed >= Self.slowestEngine
+      case (Self.voltage, .number(let voltage)?):
+        pending += detector.observe(voltage: voltage, at: reading.timestamp)
+        continue
+      default: continue
+      }
+      pending += detector.observe(
+        ignition: ignition, isEngineRunning: isEngineRunning, at: reading.timestamp)
+    }
+  }
+
+  /// - Parameter isStanding: by the accelerometer; nil where it does not say.
+  mutating func observe(isStanding: Bool?, at timestamp: Timestamp) {
+    pending += detector.observe(isStanding: isStanding, at: timestamp)
+  }
+
+  mutating func observe(_ device: DeviceHealth?, at timestamp: Timestamp) {
+    guard let device else { return }
+    pending += detector.observe(hasExternalPower: device.externalPower, at: timestamp)
+  }
+
+  mutating func advance(to timestamp: Timestamp) { pending += detector.advance(to: timestamp) }
+
+  /// When `advance` has something to do, if nothing comes before.
+  var nextDeadline: Timestamp? { detector.nextDeadline }
+
+  // MARK: What comes out
+
+  /// What has not been told yet, in order, each once.
+  mutating func drain() -> [DrivingEvent] {
+    defer { pending.removeAll(keepingCapacity: true) }
+    return pending
+  }
+
+  /// - Parameter place: where it was, as far as others may know; nil for nothing.
+  static func message(
+    _ event: DrivingEvent, _ journal: JournalNumber, place: Location?, _ timeBase: TimeBase
+  ) -> DrivingEventMessage {
+    // Where the place is nobody's business or only known to a cell, the speed says too much.
+    let isExact = place != nil && place?.coordinate == event.coordinate
+    return DrivingEventMessage(
+      time: timeBase.utc(at: event.start), event: DrivingEventMessage.Kind(name: event.kind.rawValue),
+      journal: journal, isOngoing: event.isOngoing,
+      coordinate: place?.coordinate, horizontalAccuracy: place?.horizontalAccuracy,
+      speed: isExact ? event.speed : nil, peak: wire(event.peak, event.kind),
+      limit: wire(event.limit, event.kind), duration: event.duration,
+      severity: DrivingEventMessage.Severity(rawValue: event.severity.rawValue) ?? .low,
+      confidence: event.confidence, region: event.region)
+  }
+
+  /// In the unit of the message; nil where there is nothing to measure.
+  private static func wire(_ value: Double, _ kind: DrivingEvent.Kind) -> Double? {
+    switch kind {
+    case .tilt: value.radians
+    case .unplugged, .idling: nil
+    default: value
+    }
+  }
+}
+
+extension PipelineConfiguration {
+  /// Which driving events are told, and from where on something is one.
+  package struct Events: Sendable, Hashable {
+    package var kinds: Set<DrivingEvent.Kind>
+    package var limits: DrivingEventLimits
+
+    package init(kinds: Set<DrivingEvent.Kind> = [], limits: DrivingEventLimits = DrivingEventLimits()) {
+      (self.kinds, self.limits) = (kinds, limits)
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import JSON
+import Navigation
+import Sensors
+import Simulation
+import Spatial
+import Telemetry
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// What the agent tells of how it is driven: each once, with its place as far as that may be known.
+@Suite struct DrivingEventPipelineTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+
+  private func pipeline(
+    _ settings: String..., trips: TripState = TripState(series: 0x0123_4567_89ab_cdef)
+  ) throws -> AgentPipeline {
+    let configuration = try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(
+          assignments: ["vehicle.id=v", "input.mode=simulation", "status.interval=10"] + settings)
+      ],
+      file: nil)
+    return AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1",
+      trips: trips)
+  }
+
+  private func play(_ pipeline: inout AgentPipeline, seconds: Double = 300) throws -> [DrivingEventMessage] {
+    var configuration = SimulatedDrive.Configuration()
+    (configuration.seed, configuration.duration) = (3, seconds)
+    configuration.receiver.meanTimeBetweenOutages = nil
+    var drive = try SimulatedDrive(configuration)
+    var told: [DrivingEventMessage] = []
+    while let event = drive.next() {
+      pipeline.process(event) { if case .drivingEvent(let message) = $0 { told.append(message) } }
+    }
+    return told
+  }
+
+  @Test func manoeuvresAreToldOnceWithTimeAndPlace() throws {
+    var pipeline = try pipeline("events.braking=1.8", "events.acceleration=1.5", "events.cornering=1.5")
+    let told = try play(&pipeline)
+    #expect(told.count >= 5)
+    #expect(told.map(\.journal.number) == Array(1...Int64(max(1, told.count))))
+    for message in told {
+      #expect(message.journal.series == "0123456789abcdef" && !message.isOngoing)
+      #expect(message.coordinate != nil && message.speed != nil && (message.duration ?? -1) >= 0)
+      #expect((message.peak ?? 0) >= (message.limit ?? 1) && (0...1).contains(message.confidence))
+      #expect(message.time > Self.start)
+      let read = try DrivingEventMessage(json: .init(parsing: message.payload))
+      #expect(read.journal == message.journal && read.event == message.event)
+    }
+  }
+
+  /// An event names the trip in which it was, the trip counts it, and a run after a loss of power gives out other numbers.
+  @Test func tripsCountThemAndNoNumberComesTwice() throws {
+    let settings = ["events.braking=1.8", "events.acceleration=1.5", "events.cornering=1.5"]
+    var pipeline = try pipeline(settings[0], settings[1], settings[2])
+    let first = try play(&pipeline)
+    var told: TripMessage?
+    pipeline.setTrip(driver: "anna")
+    pipeline.advance(to: pipeline.now.advanced(bySeconds: 2)) { if case .trip(let trip) = $0 { told = trip } }
+    let trip = try #require(told)
+    let inside = first.filter { $0.trip != nil }
+    #expect(!inside.isEmpty && inside.allSatisfy { $0.trip == trip.trip.number })
+    // Those of the first metres have no number of a trip yet, and are counted all the same.
+    let counted = trip.events.values.reduce(0, +)
+    #expect(counted >= inside.count && counted <= first.count)
+    let record = try TripState(text: try #require(pipeline.tripsToKeep).text)
+    #expect(record.events >= first.count)
+    var next = try self.pipeline(settings[0], settings[1], settings[2], trips: record)
+    let second = try play(&next)
+    #expect(!second.isEmpty)
+    #expect(Set(first.map(\.journal)).isDisjoint(with: second.map(\.journal)))
+  }
+
+  /// The limits are the preset's.
+  @Test func aTruckHasOtherLimits() throws {
+    let truck = try pipeline("preset=truck").configuration.events.limits
+    let car = try pipeline().configuration.events.limits
+    #expect(truck.braking < car.braking && truck.supply > 20 && car.supply < 13)
+  }
+
+  @Test func anOrdinaryDriveTellsNone() throws {
+    var pipeline = try pipeline()
+    #expect(try play(&pipeline).isEmpty)
+  }
+
+  @Test func whatIsNotWantedIsNotTold() throws {
+    var pipeline = try pipeline("events.braking=1.8", "events.kinds=overSpeed")
+    #expect(try play(&pipeline).isEmpty)
+  }
+
+  @Test func placesAreShownAsThePrivacyPolicySays() throws {
+    for settings in [["privacy.zones=48.1381 11.5812 20000 withhold"], ["location.desired_accuracy=reduced"]]
+    {
+      var pipeline = try pipeline("events.braking=1.8", settings[0])
+      for message in try play(&pipeline) { #expect(message.coordinate == nil && message.speed == nil) }
+    }
+    var blurred = try pipeline("events.braking=1.8", "privacy.accuracy=1000")
+    let told = try play(&blurred)
+    #expect(!told.isEmpty)
+    for message in told { #expect(message.speed == nil && (message.horizontalAccuracy ?? 0) > 100) }
+  }
+
+  @Test func overSpeedIsToldWhenItBeginsAndWhenItIsOver() throws {
+    var pipeline = try pipeline("events.speed_limit=40", "events.kinds=overSpeed")
+    let told = try play(&pipeline)
+    #expect(told.count >= 2)
+    for (index, message) in told.enumerated() {
+      #expect(message.isOngoing == (index % 2 == 0))
+      #expect(message.journal.number == Int64(index / 2 + 1))
+    }
+  }
+
+  @Test func theBusTellsIgnitionEngineAndVoltage() throws {
+    var pipeline = try pipeline("can.interface=can0", "events.idling=60")
+    var told: [DrivingEventMessage] = []
+    func send(_ readings: [VehicleReading]) {
+      pipeline.process(.vehicle(readings)) {
+        if case .drivingEvent(let message) = $0 { told.append(message) }
+      }
+    }
+    for second in 0..<200 {
+      let now = Timestamp(seconds: Double(second))
+      send([
+        VehicleReading(
+          timestamp: now, path: "Vehicle.Powertrain.CombustionEngine.Speed", value: .number(800)),
+        VehicleReading(
+          timestamp: now, path: "Vehicle.LowVoltageBattery.CurrentVoltage",
+          value: .number(second < 100 ? 11.0 : 12.8)),
+      ])
+      var fix = PositionFix(timestamp: now, mode: .threeDimensional)
+      (fix.coordinate, fix.speed, fix.horizontalError) = (Coordinate(latitude: 48, longitude: 11), 0, 5)
+      pipeline.process(.position([fix])) { if case .drivingEvent(let message) = $0 { told.append(message) } }
+    }
+    #expect(
+      told.map(\.event) == [.supplyLow, .idling, .supplyLow]
+        || told.map(\.event) == [.idling, .supplyLow, .supplyLow])
+    #expect(told.filter { $0.event == .supplyLow }.map(\.isOngoing) == [true, false])
+  }
+}
