@@ -45,6 +45,8 @@ extension HelpText {
     guard command.subcommands.isEmpty else {
       let commands = command.subcommands.map { ($0.name, Self.brief($0.abstract, width: width - 16)) }
       let longest = commands.reduce(0) { max($0, $1.0.count) } + 4
+      // Many take the blank line's place.
+      if lines.count + commands.count + 2 + rest.count > Self.screenRows { lines.removeLast() }
       lines += ["Commands:"] + commands.map { Self.padded("  " + $0, longest) + $1 }
       return lines + [""] + rest
     }

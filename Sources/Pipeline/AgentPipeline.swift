@@ -18,6 +18,7 @@ package struct AgentPipeline: Sendable {
   /// Nil where motion and position stay apart.
   var navigation: VehicleNavigation?
   var odometer: OdometerReports
+  var trips: TripReports
   var altitude: AltitudeReports
   /// The newest of the receiver's positions that was believed, as it came, told or not.
   var lastSeen: Location?
@@ -61,12 +62,13 @@ package struct AgentPipeline: Sendable {
   ///   - calibration: of the motion sensors, from an earlier run.
   ///   - kept: what navigation has kept of an earlier run.
   ///   - odometer: what was kept of it in an earlier run.
+  ///   - trips: what was kept of them in an earlier run; nil begins a series that is named by the start.
   ///   - beaconMap: what knows where transmitters stand; nil where nothing does.
   package init(
     configuration: PipelineConfiguration, start: Timestamp, time: UTCTime,
     isClockSynchronized: Bool = true, version: String,
     calibration: MotionCalibration? = nil, navigation kept: KeptNavigation? = nil,
-    odometer: OdometerState? = nil, beaconMap: (any BeaconMap)? = nil
+    odometer: OdometerState? = nil, trips: TripState? = nil, beaconMap: (any BeaconMap)? = nil
   ) {
     self.configuration = configuration
     now = start
@@ -76,6 +78,8 @@ package struct AgentPipeline: Sendable {
     location = LocationReports(configuration, start: start)
     navigation = VehicleNavigation(configuration, kept: kept)
     self.odometer = OdometerReports(configuration, kept: odometer)
+    self.trips = TripReports(
+      configuration, kept: trips ?? TripState(series: UInt64(bitPattern: time.nanoseconds)))
     altitude = AltitudeReports(configuration)
     coarse = CoarseReports(configuration, map: beaconMap)
     motion = MotionReports(configuration, calibration: calibration)
@@ -110,6 +114,7 @@ package struct AgentPipeline: Sendable {
     next.drivingEvents = drivingEvents.map { $0.reconfigured(new) } ?? next.drivingEvents
     next.eventSeries = eventSeries
     next.odometer = odometer.reconfigured(new)
+    next.trips = trips.reconfigured(new)
     next.altitude = altitude.reconfigured(new)
     next.coarse = coarse.reconfigured(new)
     // What has been told of rest is told again where nobody knows it yet.
@@ -167,6 +172,9 @@ package struct AgentPipeline: Sendable {
       let disagreement = odometer.disagreement
       odometer.process(speeds)
       odometer.process(readings)
+      if let timestamp = event.timestamp {
+        trips.process(readings, speeds, time: timeBase.utc(at: timestamp), odometer)
+      }
       if odometer.disagreement != disagreement { status.setNeedsUpdate() }
     case .radio(let scans): for scan in scans { process(scan, into: send) }
     case .status(let change):
@@ -228,6 +236,9 @@ package struct AgentPipeline: Sendable {
   /// Civil time, as far as it is known.
   package func utc(at timestamp: Timestamp) -> UTCTime { timeBase.utc(at: timestamp) }
 
+  /// Civil time of a place, as far as it is known.
+  func utc(of location: Location) -> UTCTime { timeBase.utc(of: location) }
+
   /// Civil time where the pipeline stands, as far as it is known.
   package var civilTime: UTCTime { timeBase.utc(at: now) }
 
@@ -251,6 +262,7 @@ package struct AgentPipeline: Sendable {
     }
     if let report = vehicle?.due(at: timestamp, timeBase) { send(.vehicle(report)) }
     tellDrivingEvents(at: timestamp, into: send)
+    advanceTrips(to: timestamp, into: send)
     motion.advanceLeveling(to: timestamp)
     finishLeveling()
     regionReporter.observe(regions, at: now)
@@ -271,7 +283,7 @@ package struct AgentPipeline: Sendable {
     [
       status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline,
       regionReporter.nextDeadline,
-      motion.levelDeadline, navigation?.nextDeadline, vehicle?.nextDeadline,
+      motion.levelDeadline, navigation?.nextDeadline, vehicle?.nextDeadline, trips.nextDeadline,
       drivingEvents?.nextDeadline,
     ].compactMap { $0 }.min()
   }
@@ -358,6 +370,7 @@ package struct AgentPipeline: Sendable {
       location.contradictsBeacons = coarse.isContradicted && location.positionSource != .coarse
       odometer.process(location, visibility(of: location))
       location.odometer = odometer.reading
+      observeTrips(location)
       self.location.process(location, timeBase, into: send)
       lastPlace = location
       power.needsChanged()

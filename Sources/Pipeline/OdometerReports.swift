@@ -138,6 +138,9 @@ struct OdometerReports: Sendable {
     return before
   }
 
+  /// Metres that were counted, told or not, and those of them that were closed.
+  var counted: (distance: Double, estimated: Double) { (odometer.distance, odometer.estimated) }
+
   /// What messages carry; nil where there is no odometer, and before the first place or word of somebody.
   var reading: OdometerReading? {
     told.map { OdometerReading(distance: $0, estimated: odometer.estimated) }

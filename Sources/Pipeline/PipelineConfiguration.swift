@@ -14,6 +14,7 @@ package struct PipelineConfiguration: Sendable, Hashable {
   /// Nil where the vehicle's bus is not read.
   package var vehicle: Vehicle?
   package var coarse: Coarse
+  package var trips = Trips()
   /// Where positions are withheld or blurred.
   package var privacy: PrivacyPolicy
   /// Seconds between `status` messages when nothing changes.
@@ -195,6 +196,21 @@ extension PipelineConfiguration {
     package init(interval: Double, speedPath: String?) {
       self.interval = interval
       self.speedPath = speedPath
+    }
+  }
+
+  /// How trips are told.
+  package struct Trips: Sendable, Hashable {
+    package var isEnabled: Bool
+    /// Seconds that a stop within a trip may last.
+    package var stop: Double
+    /// Seconds between messages about a trip under way; nil tells only its start and its end.
+    package var interval: Double?
+
+    package init(isEnabled: Bool = true, stop: Double = 300, interval: Double? = 300) {
+      self.isEnabled = isEnabled
+      self.stop = stop
+      self.interval = interval
     }
   }
 

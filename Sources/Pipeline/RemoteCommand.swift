@@ -30,12 +30,14 @@ package enum RemoteCommand: Hashable, Sendable {
   /// Takes over what the instrument panel shows.
   /// - Parameter reading: metres.
   case setOdometer(reading: Double)
+  /// Says who drives and what a trip is for; an empty text takes it back, nil leaves it as it is.
+  case setTrip(driver: String?, purpose: String?)
   /// Raw samples from now on; nil kinds are those that are there.
   case samples(seconds: Double, rate: Double, kinds: Set<SamplePiece.Kind>?)
 
   package static let names = [
     "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
-    "level", "history", "samples", "set-odometer",
+    "level", "history", "samples", "set-odometer", "set-trip",
   ]
   /// Bytes of a request.
   package static let sizeLimit = 65_536
@@ -76,6 +78,12 @@ package enum RemoteCommand: Hashable, Sendable {
         throw JSONError("key \"odometer\": missing")
       }
       self = .setOdometer(reading: reading)
+    case "set-trip":
+      let (driver, purpose) = (try json.label("driver"), try json.label("purpose"))
+      guard driver != nil || purpose != nil else {
+        throw JSONError("keys \"driver\" and \"purpose\": both missing")
+      }
+      self = .setTrip(driver: driver, purpose: purpose)
     default:
       throw JSONError(
         "there is no command \"\(name.prefix(40))\"; there are \(Self.names.joined(separator: ", "))")
@@ -132,5 +140,22 @@ extension JSONValue {
       throw JSONError("key \"\(name)\": not an RFC 3339 time, as in 2026-11-21T08:00:00Z")
     }
     return time
+  }
+}
+
+extension JSONValue {
+  /// Bytes of who drives and what for.
+  private static let longestLabel = 200
+
+  /// Nil where the key is missing.
+  fileprivate func label(_ key: String) throws(JSONError) -> String? {
+    guard let member = self[key] else { return nil }
+    guard let text = member.string, text.utf8.count <= Self.longestLabel,
+      text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+    else {
+      throw JSONError(
+        "key \"\(key)\": not a text of at most \(Self.longestLabel) bytes without control characters")
+    }
+    return text
   }
 }

@@ -125,9 +125,12 @@ internal import Glibc
   /// - Parameters:
   ///   - steps: the SQL that leads from version 0 to 1, from 1 to 2, …. Released steps never change.
   ///   - version: says which version a file has; called inside the transaction. `userVersion` unless told otherwise.
+  ///   - fill: does what SQL alone cannot; called inside of each step's transaction, behind its SQL, with the version that it
+  ///     leads to.
   /// - Returns: false, and changes nothing, when the file's version is above the last step's.
   package func migrate(
-    _ steps: [String], version: (borrowing Database) throws(SQLiteError) -> Int
+    _ steps: [String], version: (borrowing Database) throws(SQLiteError) -> Int,
+    fill: (Int, borrowing Database) throws(SQLiteError) -> Void = { _, _ in }
   ) throws(SQLiteError) -> Bool {
     while true {
       let found = try version(self)
@@ -136,6 +139,7 @@ internal import Glibc
         // Another process may have been quicker.
         guard try version(self) == found else { return }
         try execute(steps[found])
+        try fill(found + 1, self)
         try execute("PRAGMA user_version = \(found + 1)")
       }
     }

@@ -35,6 +35,7 @@ struct Command: ParsableCommand {
         zero            tell attitudes relative to now, too (--clear ends that)
         level           at rest on level ground: take off how the device is tilted (--clear)
         set-odometer    take over what the instrument panel shows (--km)
+        set-trip        say who drives and what the trip is for (--driver, --purpose)
 
       Without --vehicle, every vehicle of the fleet is asked of which the broker keeps a status; all fleets are asked \
       only with --every-vehicle. A vehicle that is asleep or offline answers when it is back, or not: the request \
@@ -48,6 +49,7 @@ struct Command: ParsableCommand {
         odograph command region-state --fleet delivery --json | jq .result
         odograph command level --fleet delivery --vehicle van-1 --clear
         odograph command set-odometer --fleet delivery --vehicle van-1 --km 48213
+        odograph command set-trip --fleet delivery --vehicle van-1 --driver "A. Jansen" --purpose delivery
         odograph command track --fleet delivery --from 2026-11-21T08:00:00Z
 
       Exit codes: 0 all have done it; 64 usage; 69 broker unavailable, or one of them refused or failed; 74 output \

@@ -27,6 +27,7 @@ struct Odograph: ParsableCommand {
     subcommands: [
       Watch.self, Tail.self, Stats.self, Record.self, Check.self, Command.self, Config.self, Regions.self,
       Beacons.self, History.self, Samples.self, Forget.self, Simulate.self, Export.self, Replay.self,
+      Trips.self, Events.self,
     ])
 
   static func main() { CommandProgram.main(Self.self) }

@@ -16,7 +16,7 @@ struct Record: ParsableCommand {
       SIGTERM first takes what the broker has for it; what one that was killed had is taken by the next to start.
 
       Tables: messages (each as it came, with columns for what is asked for most), fixes (tracks, taken apart), latest \
-      (the newest position of each vehicle); view: positions. In PostgreSQL in the schema odograph, with a partition \
+      (the newest position of each vehicle), trips and driving_events (what was told last of each); view: positions. In PostgreSQL in the schema odograph, with a partition \
       for each day, and with PostGIS an index in space. Config/database/README.md has the queries.
 
       --keep 90d deletes what is older, at the start and each hour. A recording of an older version is brought up to \

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 # These go on until they are stopped, unless they are told when to end; the world stops them.
-ENDLESS = "watch tail stats record simulate run replay"
+ENDLESS = "watch tail stats record simulate run replay trips events"
 PATIENCE = 3  # seconds that those run
 LIMIT = 120  # seconds for all others
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -121,6 +121,7 @@ class World:
         )
         self._start([self.programs / "odographd", "run", "--config", self.folder / "etc/van-1.toml"], "van-1.log")
         self._until(self._is_online, "the vehicle")
+        self._trips()
         # It watches something already, and has been told something.
         for words in (
             ["regions", "push", "-"],
@@ -133,6 +134,20 @@ class World:
                 input="yard: POLYGON ((11.5 48.1, 11.6 48.1, 11.6 48.2, 11.5 48.1))", text=True, capture_output=True,
                 check=True, timeout=300,
             )
+
+    def _trips(self):
+        """What the schemas' examples say of trips and driving events, recorded as of van-1."""
+        recorder = subprocess.Popen(
+            [self.programs / "odograph", "record", self.folder / "state/fleet.sqlite", "--host", "127.0.0.1", "--port", str(self.port),
+             "--fleet", "delivery", "--vehicle", "van-1", "--kind", "trip", "--kind", "driving/event", "--count", "4", "--timeout", "60"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while recorder.poll() is None:
+            for schema, path in (("trip", "trip"), ("driving-event", "driving/event")):
+                for example in json.loads((REPOSITORY / f"Config/schemas/{schema}.json").read_text())["examples"]:
+                    subprocess.run(["mosquitto_pub", "-p", str(self.port), "-q", "1", "-t", f"odograph/v1/delivery/van-1/{path}",
+                                    "-m", json.dumps(example)], check=True)
+        if recorder.returncode:
+            raise SystemExit("no trips were recorded")
 
     def _is_online(self):
         status = subprocess.run(

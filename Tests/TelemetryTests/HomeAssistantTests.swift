@@ -38,6 +38,10 @@ import Testing
         #expect(json["state_class"]?.string == "total_increasing" || !isOdometer)
       }
     }
-    #expect(publications.count >= 6 && identifiers.count == publications.count)
+    let events = try #require(publications.first { $0.topic.hasPrefix("ha/event/") })
+    let json = try JSONValue(parsing: events.payload(identity: nil))
+    #expect(json["state_topic"]?.string?.hasSuffix("/driving/event") == true)
+    #expect(json["event_types"]?.array?.contains(.string("harshBraking")) == true)
+    #expect(publications.count >= 9 && identifiers.count == publications.count)
   }
 }

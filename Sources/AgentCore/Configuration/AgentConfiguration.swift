@@ -72,6 +72,7 @@ extension AgentConfiguration {
     recorder = try Recorder(reader, beside: store)
     pipeline = try PipelineConfiguration(reader, isRecording: recorder != nil, isVirtual: input != .hardware)
     if can != nil { pipeline.vehicle = try PipelineConfiguration.Vehicle(reader) }
+    pipeline.trips = try PipelineConfiguration.Trips(reader)
     beacons = try Beacons(reader, beside: store)
     if input == .hardware {
       pipeline.coarse.radios = radio.kinds

@@ -39,6 +39,14 @@ extension PipelineConfiguration.Events {
   }
 }
 
+extension PipelineConfiguration.Trips {
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    self.init(
+      isEnabled: try reader.flag("trips.enabled"), stop: try reader.number("trips.stop"),
+      interval: try reader.positive("trips.interval"))
+  }
+}
+
 extension PipelineConfiguration.Motion {
   fileprivate init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     var shake = ShakeDetector.Settings()

@@ -8,13 +8,13 @@ internal import Spatial
 struct LearnedFile: Sendable {
   let path: String
   private let log: Logger
+  private let largest: Int
   private var hasLoggedFailure = false
 
-  /// Bytes; what is kept has less than a tenth of them.
-  private static let largest = 65_536
-
-  init(path: String, log: Logger) {
+  /// - Parameter largest: bytes; most of what is kept has less than a tenth of the default.
+  init(path: String, largest: Int = 65_536, log: Logger) {
     self.path = path
+    self.largest = largest
     self.log = log
   }
 
@@ -28,11 +28,11 @@ struct LearnedFile: Sendable {
   ) -> Value? {
     let bytes: [UInt8]
     do throws(SystemError) {
-      guard let contents = try AtomicFile.read(path, limit: Self.largest) else { return nil }
+      guard let contents = try AtomicFile.read(path, limit: largest) else { return nil }
       bytes = contents
     } catch {
       if error.isShortOfSpace {
-        setAside(now: now, reason: "it is longer than \(Self.largest) bytes")
+        setAside(now: now, reason: "it is longer than \(largest) bytes")
       } else {
         log.warning(.calibrationNotRead, "calibration not read", metadata: ["reason": "\(error)"])
       }

@@ -14,6 +14,7 @@ struct MotionMemory: ~Copyable {
     var calibration: CalibrationStore?
     var navigation: NavigationStore?
     var odometer: OdometerStore?
+    var trips: TripStore?
     var recorder: AgentConfiguration.Recorder?
     /// Whether the time line is a recording's.
     var isVirtual = false
@@ -22,11 +23,12 @@ struct MotionMemory: ~Copyable {
 
     init(
       _ configuration: AgentConfiguration, calibration: CalibrationStore?,
-      navigation: NavigationStore? = nil, odometer: OdometerStore? = nil
+      navigation: NavigationStore? = nil, odometer: OdometerStore? = nil, trips: TripStore? = nil
     ) {
       self.calibration = calibration
       self.navigation = navigation
       self.odometer = odometer
+      self.trips = trips
       recorder = configuration.recorder
       isVirtual = configuration.input != .hardware
     }
@@ -35,6 +37,7 @@ struct MotionMemory: ~Copyable {
   private var calibration: CalibrationStore?
   private var navigation: NavigationStore?
   private var odometer: OdometerStore?
+  private var trips: TripStore?
   private var history: AccelerometerHistory?
 
   /// - Throws: `ConfigurationError` when the recorder's file cannot be had.
@@ -47,6 +50,7 @@ struct MotionMemory: ~Copyable {
     calibration = plan.calibration
     navigation = plan.navigation
     odometer = plan.odometer
+    trips = plan.trips
   }
 
   /// Call it after the pipeline has processed the event.
@@ -64,6 +68,12 @@ struct MotionMemory: ~Copyable {
     pipeline.observe(odometerKept: outcome.state)
   }
 
+  /// Keeps what is due of trips, after the odometer that they tell, and before anything that was told of them leaves.
+  mutating func keepTrips(_ pipeline: inout AgentPipeline, at timestamp: Timestamp) {
+    if trips?.isUrgent(pipeline) == true { keepOdometer(&pipeline, at: timestamp, isSet: true) }
+    trips?.keep(pipeline, at: timestamp)
+  }
+
   /// A piece of what the accelerometer's recorder has of a time; nil where nothing is recorded.
   /// - Throws: `SystemError` for a disk that fails.
   func recorded(from start: UTCTime, to end: UTCTime) throws(SystemError) -> RecordedPiece? {
@@ -76,6 +86,7 @@ struct MotionMemory: ~Copyable {
     calibration?.save(pipeline, at: timestamp)
     navigation?.save(pipeline, at: timestamp)
     odometer?.save(pipeline, at: timestamp)
+    trips?.save(pipeline, at: timestamp)
   }
 }
 

@@ -216,6 +216,7 @@ final class RemoteService {
       case .history(let from, let to):
         sendHistory(from, to ?? pipeline.civilTime, sender, memory)
       case .setOdometer(let reading): setOdometer(sender, reading, &pipeline)
+      case .setTrip(let driver, let purpose): setTrip(sender, driver, purpose, &pipeline)
       case .samples(let seconds, let rate, let kinds):
         beginSamples(seconds, rate, kinds, sender, &pipeline)
       }
@@ -302,6 +303,22 @@ final class RemoteService {
     let result = JSONValue.object(members)
     lastSet = sender.id.map { ($0, result) }
     answer(sender, .done, result: result)
+  }
+
+  private func setTrip(
+    _ sender: PendingCommands.Sender, _ driver: String?, _ purpose: String?, _ pipeline: inout AgentPipeline
+  ) {
+    guard pipeline.hasTrips else {
+      return answer(
+        sender, .failed,
+        "this vehicle tells no trips, as they or locations are off (trips.enabled, location.enabled)")
+    }
+    if let driver { pipeline.setTrip(driver: driver.isEmpty ? nil : driver) }
+    if let purpose { pipeline.setTrip(purpose: purpose.isEmpty ? nil : purpose) }
+    answer(
+      sender, .done,
+      result: .object(
+        pipeline.tripLabels.mapValues { .string($0) }))
   }
 
   // MARK: Answers

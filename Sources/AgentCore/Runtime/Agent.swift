@@ -69,6 +69,7 @@ package final class Agent: Sendable {
       ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
     var navigation = navigationStore()
     var odometer = odometerStore()
+    let trips = tripStore()
     let beacons = beaconPlan()
     let now = UTCTime(nanoseconds: SystemClock.realtime)
     var initial = AgentPipeline(
@@ -76,7 +77,7 @@ package final class Agent: Sendable {
       isClockSynchronized: SystemClock.isSynchronized, version: version,
       calibration: calibration?.load(now: now),
       navigation: navigation?.load(at: timestamp, now: now), odometer: odometer?.load(now: now),
-      beaconMap: beacons?.store)
+      trips: trips?.load(now: now), beaconMap: beacons?.store)
     // Numbers begin anew with each run, and so does what tells them apart.
     initial.eventSeries = MessageIdentity.epoch(.random(in: .min ... .max))
     initial.observe(deniedNodes: DevicePermissions().denied(for: configuration))
@@ -120,7 +121,7 @@ package final class Agent: Sendable {
       }
     }
     surroundings.memory = MotionMemory.Plan(
-      configuration, calibration: calibration, navigation: navigation, odometer: odometer)
+      configuration, calibration: calibration, navigation: navigation, odometer: odometer, trips: trips)
     surroundings.beacons = beacons
     surroundings.snapshots = duties.snapshots
     if let start, let link = delivery as? any RemoteLink {
@@ -189,6 +190,13 @@ package final class Agent: Sendable {
     return OdometerStore(
       path: configuration.store.path + ".odometer", memory: "\(name)-\(own).odometer",
       keepsPlace: configuration.calibrationPath != nil, log: log)
+  }
+
+  /// Where trips are kept; nil where the odometer is not.
+  private func tripStore() -> TripStore? {
+    guard configuration.input == .hardware, output == .broker else { return nil }
+    return TripStore(
+      path: configuration.store.path + ".trips", keepsPlaces: configuration.calibrationPath != nil, log: log)
   }
 
   /// What is made of the transmitters around; nil where that is nothing. A recording tells nothing of what this machine hears.

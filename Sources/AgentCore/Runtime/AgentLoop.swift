@@ -231,9 +231,11 @@ struct AgentLoop: ~Copyable {
 
   private mutating func handOver() throws {
     reportClockChange()
+    memory.keepTrips(&pipeline, at: feed.now)
     let states = surroundings.regionStates?.change(of: pipeline.regions)
     if !messages.isEmpty || states != nil {
       try delivery.accept(messages, regionStates: states)
+      for case .trip(let trip) in messages { pipeline.confirm(trip) }
       messages.removeAll(keepingCapacity: true)
     }
     // Only now: the copy must not be ahead of events that are safe.

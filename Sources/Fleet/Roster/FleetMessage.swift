@@ -20,6 +20,11 @@ package enum FleetMessage: Hashable, Sendable {
     guard case .object = json else { throw JSONError("not an object") }
     switch path {
     case MessageKind.track.rawValue: self = .history(json.identity)
+    case MessageKind.trip.rawValue:
+      // Its way may be as long as a track, and is not shown.
+      guard case .object(var members) = json else { return nil }
+      members["way"] = nil
+      self = .message(.trip(try TripMessage(json: .object(members))))
     case TopicScheme.regionsDesired:
       guard json["features"] != nil else { return nil }
       self = .wantedRegions(RegionShape.regions(inGeoJSON: json))
@@ -85,6 +90,12 @@ extension VehicleEvent {
     self.init(summary: String(message.event.name.prefix(80)), time: message.time)
   }
 
+  init(_ message: DrivingEventMessage) {
+    var summary = String(message.event.name.prefix(80))
+    if message.isOngoing { summary += " (goes on)" }
+    self.init(summary: summary, time: message.time)
+  }
+
   init(_ message: LocationEventMessage) {
     let name = message.event == .deferralEnded ? "deferral ended" : "location \(message.event.name)"
     let isProblem = message.error != nil
@@ -97,6 +108,25 @@ extension VehicleEvent {
     self.init(summary: String(summary), time: message.time)
     region = String(message.region.prefix(80))
     entersRegion = message.event != .exit
+  }
+}
+
+extension TripMessage {
+  /// Whether it is a later trip of the series than another, or says more of the same; of another series, whether it began later.
+  func isNewer(than other: TripMessage?) -> Bool {
+    guard let other else { return true }
+    guard trip.series == other.trip.series else { return start.time > other.start.time }
+    return (trip.number, revision) > (other.trip.number, other.revision)
+  }
+}
+
+extension DrivingEventMessage {
+  /// Whether it is a later event of the series than another, or the same as it goes on; of another series, whether it began
+  /// later.
+  func isNewer(than other: DrivingEventMessage?) -> Bool {
+    guard let other else { return true }
+    guard journal.series == other.journal.series else { return time > other.time }
+    return journal.number == other.journal.number ? other.isOngoing : journal.number > other.journal.number
   }
 }
 

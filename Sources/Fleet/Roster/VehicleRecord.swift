@@ -56,6 +56,10 @@ public struct VehicleRecord: Sendable {
   public internal(set) var signals: Received<VehicleSignals>?
   /// How high it is by its barometer, and on which level of a garage.
   public internal(set) var altitude: Received<AltitudeMessage>?
+  /// The newest trip, without its way.
+  public internal(set) var trip: Received<TripMessage>?
+  /// The newest of how it was driven and what was done to it.
+  public internal(set) var drivingEvent: Received<DrivingEventMessage>?
   /// The last failure, pause, resumption or end of a deferral.
   public internal(set) var locationEvent: Received<LocationEventMessage>?
   public internal(set) var event: Received<VehicleEvent>? {
@@ -267,8 +271,13 @@ extension VehicleRecord {
       let crossing = VehicleEvent(message)
       event = received(crossing)
       recordCrossing(crossing)
-    case .track, .trip, .drivingEvent, .scan, .commandResponse, .configReported, .regionsReported,
-      .regionsState, .beaconsWanted:
+    case .trip(let message):
+      // What is told again of an earlier one, as who has driven, is not the newest.
+      if message.isNewer(than: trip?.message) { trip = received(message) }
+    case .drivingEvent(let message):
+      if message.isNewer(than: drivingEvent?.message) { drivingEvent = received(message) }
+      event = received(VehicleEvent(message))
+    case .track, .scan, .commandResponse, .configReported, .regionsReported, .regionsState, .beaconsWanted:
       break
     }
   }

@@ -74,7 +74,8 @@ extension DetailPane {
     [
       ("position", position), ("predicted", predicted), ("updates", updates), ("movement", plain(movement)),
       ("attitude", plain(attitude)), ("height", plain(height)), ("compass", compass),
-      ("bus", bus), ("inertial", navigation), ("energy", plain(power)), ("storage", plain(storage)),
+      ("trip", trip), ("driving", driving), ("bus", bus), ("inertial", navigation), ("energy", plain(power)),
+      ("storage", plain(storage)),
       ("queue", plain(queue)), ("regions", plain(regions)),
     ]
   }

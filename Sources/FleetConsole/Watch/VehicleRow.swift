@@ -199,6 +199,26 @@ extension VehicleRecord {
         json.field("energy", status.energy?.total, decimals: 1)
         json.field("version", status.version)
       }
+      if let trip = trip?.message {
+        json.field("trip") { json in
+          json.field("number", trip.trip.number)
+          json.field("phase", trip.phase.rawValue)
+          json.field("kind", trip.kind.name)
+          json.field("start", trip.start.time.rfc3339)
+          json.field("end", trip.end.time.rfc3339)
+          json.field("distance", trip.distance, decimals: 1)
+          json.field("driver", trip.driver)
+          json.field("purpose", trip.purpose)
+        }
+      }
+      if let driving = drivingEvent?.message {
+        json.field("drivingEvent") { json in
+          json.field("event", driving.event.name)
+          json.field("time", driving.time.rfc3339)
+          json.field("severity", driving.severity.rawValue)
+          json.field("ongoing", driving.isOngoing)
+        }
+      }
       json.field("event", event?.message.summary)
     }
   }

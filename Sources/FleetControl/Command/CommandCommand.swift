@@ -33,6 +33,17 @@ package struct CommandOptions: ParsableArguments {
       "Of set-odometer: what the instrument panel of the one vehicle shows.", valueName: "kilometers"))
   package var km: Double?
 
+  @Option(
+    help: ArgumentHelp(
+      "Of set-trip: who drives the one vehicle from now on; \"\" is nobody who is known.", valueName: "name"))
+  package var driver: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Of set-trip: what the trip under way, or the next one, is for; \"\" takes it back.", valueName: "text")
+  )
+  package var purpose: String?
+
   @Flag(help: "Of zero: tell attitudes in their frame only. Of level: take the device for level.")
   package var clear = false
 
@@ -55,7 +66,7 @@ package struct CommandOptions: ParsableArguments {
   /// The commands of the contract.
   package static let names = [
     "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
-    "level", "set-odometer",
+    "level", "set-odometer", "set-trip",
   ]
 }
 
@@ -79,9 +90,9 @@ package enum CommandCommand {
     defer { exchange.close() }
     let retained = try exchange.retained()
     let vehicles = try targets.resolve(retained)
-    if options.name == "set-odometer", vehicles.count > 1 {
+    if ["set-odometer", "set-trip"].contains(options.name), vehicles.count > 1 {
       throw .usage(
-        "send", "set-odometer", "\(vehicles.count) vehicles would show the same; name one: --vehicle")
+        "send", options.name, "\(vehicles.count) vehicles would show the same; name one: --vehicle")
     }
     var asked: [String: VehicleKey] = [:]
     var requests = VehicleRequests(exchange, vehicles, retained: retained, root: targets.root) { key in
@@ -163,6 +174,20 @@ package enum CommandCommand {
       members["odometer"] = .number(1000 * kilometers)
     } else if options.name == "set-odometer" {
       throw .usage("send", "set-odometer", "say what the instrument panel shows, as in --km 48213.4")
+    }
+    for (name, text) in [("driver", options.driver), ("purpose", options.purpose)] {
+      guard let text else { continue }
+      guard options.name == "set-trip" else {
+        throw .usage("use", "--\(name)", "it belongs to set-trip")
+      }
+      guard text.utf8.count <= 200, text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+      else {
+        throw .usage("use", "--\(name)", "give at most 200 bytes without control characters")
+      }
+      members[name] = .string(text)
+    }
+    if options.name == "set-trip", options.driver == nil, options.purpose == nil {
+      throw .usage("send", "set-trip", "say who drives or what for, as in --driver \"A. Jansen\"")
     }
     for (name, text) in [("from", options.from), ("to", options.to)] {
       guard let text else { continue }

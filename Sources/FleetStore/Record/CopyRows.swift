@@ -82,6 +82,14 @@ struct CopyRows: RowWriter {
     bigint((value.milliseconds - Self.millenniumMilliseconds) * 1000)
   }
 
+  mutating func utf8(_ value: [UInt8]) { raw(value) }
+
+  /// `jsonb`, whose binary form begins with the number of its version.
+  mutating func json(_ value: [UInt8]?) {
+    guard let value else { return null() }
+    raw([1] + value)
+  }
+
   private static let millenniumMilliseconds: Int64 = 946_684_800_000
 
   private mutating func append(_ value: some FixedWidthInteger) {

@@ -58,6 +58,10 @@ protocol RowWriter: ~Copyable {
   mutating func double(_ value: Double?)
   mutating func bool(_ value: Bool)
   mutating func timestamp(_ value: UTCTime?)
+  /// Text as its bytes, which are valid UTF-8 without a zero.
+  mutating func utf8(_ value: [UInt8])
+  /// A JSON document.
+  mutating func json(_ value: [UInt8]?)
 }
 
 extension RowWriter where Self: ~Copyable {

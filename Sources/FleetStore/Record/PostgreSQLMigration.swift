@@ -1,6 +1,8 @@
 /// How a recording of an older version becomes one of today's.
 ///
-/// From version 3 only views change, which tell since what radios said from fixes. Versions 1 and 2 were partitioned by a column `day`, which no query by time could use, or were hypertables. The old
+/// From version 3 only views change, which tell since what radios said from fixes, and from version 4 tables are added,
+/// which are filled from the messages that are there. Versions 1 and 2 were partitioned by a column `day`, which no query by
+/// time could use, or were hypertables. The old
 /// tables are put aside, their rows copied into new ones, and they go when that is done: one transaction, so that an
 /// interruption or a full disk leaves everything as it was. It wants as much room again as the tables have.
 enum PostgreSQLMigration {
@@ -10,7 +12,7 @@ enum PostgreSQLMigration {
   /// The last version with other tables.
   static let otherTables = 2
 
-  /// From version 3, once its views are renewed.
+  /// From version 3, once all else is done.
   static let isRenewed = "UPDATE odograph.schema_version SET version = \(PostgreSQLSchema.version)"
 
   /// Before the new tables are made. Views of others that stand on the old tables stop it, with their names.

@@ -5,7 +5,7 @@
 /// recorder's, is in the default partition. The partition follows from the message alone: one that comes again falls
 /// into the same, where the unique index sees it.
 enum PostgreSQLSchema {
-  static let version = 4
+  static let version = 5
 
   /// Any number, the same in every odograph: who changes the schema holds it.
   static let lock = 7_236_472_018
@@ -20,6 +20,7 @@ enum PostgreSQLSchema {
     CREATE TABLE odograph.schema_version (version integer NOT NULL, hypertables boolean NOT NULL);
     INSERT INTO odograph.schema_version VALUES (\(version), false);
     \(tables)
+    \(PostgreSQLJournal.creation)
     \(PostgreSQLViews.creation)
     """
 

@@ -72,6 +72,7 @@ final class PostgreSQLStore: MessageStore {
       Self.rows(of: messages))
     try copyFixes(of: messages) { _ in true }
     try updateLatest(of: messages)
+    try updateJournal(JournalRow.rows(of: messages))
     try connection?.run("COMMIT")
   }
 
@@ -93,6 +94,7 @@ final class PostgreSQLStore: MessageStore {
       return tracks.remove([message.topic, message.fields.epoch ?? "", "\(number)"]) != nil
     }
     try updateLatest(of: messages)
+    try updateJournal(JournalRow.rows(of: messages))
     try connection?.run("COMMIT")
     return added
   }
@@ -131,7 +133,11 @@ final class PostgreSQLStore: MessageStore {
       }
       if version <= PostgreSQLMigration.otherTables { try migrate() }
       isRenewed = (PostgreSQLMigration.otherTables + 1..<PostgreSQLSchema.version).contains(version)
-      if isRenewed { try connection?.run("BEGIN; \(PostgreSQLViews.positions) COMMIT") }
+      if isRenewed {
+        try connection?.run("BEGIN; \(PostgreSQLViews.positions) \(PostgreSQLJournal.creation)")
+        try fillJournal()
+        try connection?.run("COMMIT")
+      }
     } else {
       try connection?.run("BEGIN; CREATE SCHEMA IF NOT EXISTS odograph; \(PostgreSQLSchema.creation) COMMIT;")
     }
@@ -153,7 +159,9 @@ final class PostgreSQLStore: MessageStore {
         try connection?.run(PostgreSQLSchema.partition(of: table, day: day))
       }
     }
-    try connection?.run("\(PostgreSQLMigration.move(ahead: partitioned.after)) COMMIT")
+    try connection?.run(PostgreSQLMigration.move(ahead: partitioned.after))
+    try fillJournal()
+    try connection?.run("COMMIT")
   }
 
   /// Goes by PostGIS where the database has it now, and does without where it has not any more.
@@ -225,7 +233,8 @@ final class PostgreSQLStore: MessageStore {
         expiry.partitions += 1
       }
       days = days.filter { $0 >= day }
-      for sql in PostgreSQLSchema.expiry(before: day, believed: PartitionedDays().before) {
+      let old = PostgreSQLSchema.expiry(before: day, believed: PartitionedDays().before)
+      for sql in old + PostgreSQLJournal.expiry(before: day, today: today) {
         expiry.rows += try connection?.run(sql).changed ?? 0
       }
       return expiry
@@ -253,6 +262,32 @@ final class PostgreSQLStore: MessageStore {
     if !isLatestPrepared { try connection?.run(PostgreSQLSchema.prepareLatest) }
     isLatestPrepared = true
     try connection?.run(prepared: PostgreSQLSchema.updateLatest, latest.arrays)
+  }
+
+  /// Puts rows in, unless what is there of them holds. Within a transaction.
+  private func updateJournal(_ rows: [JournalRow]) throws(PostgreSQLError) {
+    guard !rows.isEmpty else { return }
+    for table in JournalTable.all {
+      guard let copy = PostgreSQLJournal.copy(of: rows, into: table) else { continue }
+      try connection?.run(table.staging)
+      try connection?.copy(table.copyToStaging, copy)
+      try connection?.run(table.fromStaging)
+      try connection?.run(table.emptyStaging)
+    }
+  }
+
+  /// From messages that were recorded before there were its tables. Within a transaction.
+  private func fillJournal() throws(PostgreSQLError) {
+    if try answer(PostgreSQLJournal.isLarge) == "t" {
+      announce(
+        "\(name) was made by an older odograph; trips and driving events are looked for in it, which takes minutes where "
+          + "there are millions of rows")
+    }
+    try connection?.run(PostgreSQLJournal.recorded)
+    while let rows = try connection?.run(PostgreSQLJournal.nextRecorded).values, !rows.isEmpty {
+      try updateJournal(rows.compactMap(PostgreSQLJournal.row))
+    }
+    try connection?.run(PostgreSQLJournal.closeRecorded)
   }
 
   private func failure(_ operation: String, _ error: PostgreSQLError) -> FleetError {

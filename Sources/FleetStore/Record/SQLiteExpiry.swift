@@ -19,10 +19,10 @@ struct SQLiteExpiry {
 
   func run(_ database: borrowing Database) throws(SQLiteError) -> StoreExpiry {
     var rows = 0
-    for table in ["messages", "fixes"] {
+    for (table, isOld) in conditions {
       var vehicle = ""
       var fleet = ""
-      rows += try delete(from: table, vehicle: nil, fleet: nil, database)
+      rows += try delete(from: table, where: isOld, vehicle: nil, fleet: nil, database)
       // One step in the index for each vehicle.
       var next = try database.prepare(
         "SELECT vehicle, fleet FROM \(table) WHERE (vehicle, fleet) > (?, ?) ORDER BY vehicle, fleet LIMIT 1")
@@ -32,7 +32,7 @@ struct SQLiteExpiry {
         guard try next.step(), let one = next.text(0), let its = next.text(1) else { break }
         next.reset()
         (vehicle, fleet) = (one, its)
-        rows += try delete(from: table, vehicle: vehicle, fleet: fleet, database)
+        rows += try delete(from: table, where: isOld, vehicle: vehicle, fleet: fleet, database)
       }
     }
     let slot = SQLitePlaces.slot
@@ -50,15 +50,28 @@ struct SQLiteExpiry {
     return StoreExpiry(rows: rows)
   }
 
-  private func delete(
-    from table: String, vehicle: String?, fleet: String?, _ database: borrowing Database
-  ) throws(SQLiteError) -> Int {
-    let conditions = [
+  /// The tables, and of each by what a row is too old, one index after the other.
+  private var conditions: [(table: String, isOld: [String])] {
+    let isOld = [
       "time >= \(believed.lowerBound) AND time < \(limit)",
       "time IS NULL AND received < \(limit)",
       "time < \(believed.lowerBound) AND received < \(limit)",
       "time >= \(believed.upperBound) AND received < \(limit)",
     ]
+    let journal = JournalTable.all.map { table in
+      (
+        table.name,
+        table.isOld(
+          limit: "\(limit)", believedFrom: "\(believed.lowerBound)", believedTo: "\(believed.upperBound)")
+      )
+    }
+    return [("messages", isOld), ("fixes", isOld)] + journal
+  }
+
+  private func delete(
+    from table: String, where conditions: [String], vehicle: String?, fleet: String?,
+    _ database: borrowing Database
+  ) throws(SQLiteError) -> Int {
     var rows = 0
     for condition in conditions {
       var statement = try database.prepare(

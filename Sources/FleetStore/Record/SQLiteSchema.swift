@@ -8,7 +8,15 @@ enum SQLiteSchema {
   static let applicationID: Int64 = 0x6F64_6F67
 
   /// What leads from each version to the next.
-  static let steps = [messages, identityWithTime, SQLitePlaces.step, SQLitePlaces.sources]
+  static let steps = [
+    messages, identityWithTime, SQLitePlaces.step, SQLitePlaces.sources, SQLiteJournal.step,
+  ]
+
+  /// Called behind each step, in its transaction.
+  /// - Parameter version: that the step has led to.
+  static func fill(version: Int, _ database: borrowing Database) throws(SQLiteError) {
+    if version == JournalTable.version { try SQLiteJournal.fill(database) }
+  }
 
   static func isRecording(_ database: borrowing Database) throws(SQLiteError) -> Bool {
     try database.integer("PRAGMA application_id") == applicationID

@@ -47,7 +47,7 @@ final class SQLiteStore: MessageStore {
       PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000;
       PRAGMA wal_autocheckpoint = 4000; PRAGMA application_id = \(SQLiteSchema.applicationID)
       """)
-    return try database.migrate(SQLiteSchema.steps, version: SQLiteSchema.version)
+    return try database.migrate(SQLiteSchema.steps, version: SQLiteSchema.version, fill: SQLiteSchema.fill)
       ? nil : RecordingAddress.newerVersion
   }
 

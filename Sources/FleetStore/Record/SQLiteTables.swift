@@ -13,6 +13,7 @@ final class SQLiteTables {
   private var visit: StatementWriter
   private var visited: Statement
   private var place: StatementWriter
+  private var journal: SQLiteJournal
   /// The last visit of each vehicle, which is there already.
   private var known: [VehicleKey: SQLitePlaces.Visit] = [:]
 
@@ -23,6 +24,7 @@ final class SQLiteTables {
     visit = StatementWriter(try database.prepare(SQLitePlaces.insertVisit))
     visited = try database.prepare(SQLitePlaces.isVisited)
     place = StatementWriter(try database.prepare(SQLitePlaces.insertPlace))
+    journal = try SQLiteJournal(database)
     self.database = database
   }
 
@@ -52,6 +54,10 @@ final class SQLiteTables {
       try fix.run()
     }
     guard let fleet = recorded.fleet, let vehicle = recorded.vehicle else { return true }
+    if let kind = recorded.kind, JournalRow.kinds.contains(kind) {
+      if let row = JournalRow(recorded) { try journal.insert(row) }
+      return true
+    }
     let key = VehicleKey(fleet: fleet, vehicle: vehicle)
     try SQLitePlaces.Visit.forEach(of: recorded) { one throws(SQLiteError) in
       if known[key] != one { try insert(one, by: key) }
@@ -99,6 +105,12 @@ struct StatementWriter: RowWriter, ~Copyable {
   mutating func double(_ value: Double?) { statement.bind(next(), value) }
   mutating func bool(_ value: Bool) { statement.bind(next(), value) }
   mutating func timestamp(_ value: UTCTime?) { statement.bind(next(), value?.milliseconds) }
+  mutating func utf8(_ value: [UInt8]) { statement.bind(next(), utf8: value) }
+
+  mutating func json(_ value: [UInt8]?) {
+    let place = next()
+    if let value { statement.bind(place, utf8: value) }
+  }
 
   mutating func payload(of message: RecordedMessage) {
     if message.isText {

@@ -92,6 +92,7 @@ final class PostgreSQLRecording: RecordingTables {
       switch value {
       case .text(let text): text
       case .time(let time): time.microsecondText
+      case .number(let number): String(number)
       }
     }
     if connection == nil { try open() }

@@ -78,6 +78,14 @@ protocol Recording: AnyObject {
   func readMessages(
     _ selection: RecordingSelection, _ body: (StoredMessage) throws(FleetError) -> Bool
   ) throws(FleetError)
+
+  /// Hands over trips by vehicle and in the order in which they began, until `body` returns false.
+  func readTrips(_ selection: TripSelection, _ body: (ToldTrip) throws(FleetError) -> Bool) throws(FleetError)
+
+  /// Hands over driving events by vehicle and in the order in which they began, until `body` returns false.
+  func readDrivingEvents(
+    _ selection: DrivingEventSelection, _ body: (ToldDrivingEvent) throws(FleetError) -> Bool
+  ) throws(FleetError)
 }
 
 extension Recording {

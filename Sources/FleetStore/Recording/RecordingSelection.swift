@@ -109,6 +109,7 @@ extension RecordingSelection {
     enum Value {
       case text(String)
       case time(UTCTime)
+      case number(Int64)
     }
 
     var sql: String
@@ -118,15 +119,22 @@ extension RecordingSelection {
   /// What a row must fulfil; regions are looked at afterwards.
   /// - Parameters:
   ///   - time: the SQL of its time.
+  ///   - others: columns, each of which has one of the values; none does not restrict.
   ///   - parameter: the SQL of a parameter by its number, from 1.
-  func condition(time: String, _ parameter: (Int, Condition.Value) -> String) -> Condition {
+  func condition(
+    time: String, and others: [(column: String, values: [Condition.Value])] = [],
+    _ parameter: (Int, Condition.Value) -> String
+  ) -> Condition {
     var condition = Condition(sql: "true", values: [])
     func bind(_ value: Condition.Value) -> String {
       condition.values.append(value)
       return parameter(condition.values.count, value)
     }
-    for (column, names) in [("fleet", fleets), ("vehicle", vehicles), ("kind", kinds)] where !names.isEmpty {
-      condition.sql += " AND \(column) IN (\(names.map { bind(.text($0)) }.joined(separator: ", ")))"
+    let words = [("fleet", fleets), ("vehicle", vehicles), ("kind", kinds)].map { column, names in
+      (column: column, values: names.map(Condition.Value.text))
+    }
+    for (column, values) in words + others where !values.isEmpty {
+      condition.sql += " AND \(column) IN (\(values.map { bind($0) }.joined(separator: ", ")))"
     }
     if let from { condition.sql += " AND \(time) >= \(bind(.time(from)))" }
     if let to { condition.sql += " AND \(time) < \(bind(.time(to)))" }

@@ -70,6 +70,7 @@ final class SQLiteRecording: RecordingTables {
       switch value {
       case .text(let text): row.statement.bind(index + 1, text)
       case .time(let time): row.statement.bind(index + 1, time.ceiledMilliseconds)
+      case .number(let number): row.statement.bind(index + 1, number)
       }
     }
     while try step(row) {

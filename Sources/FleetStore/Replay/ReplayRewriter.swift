@@ -55,16 +55,51 @@ struct ReplayRewriter {
         identity: identity, fixes: fixes, precision: track.precision, bound: track.bound
       ).payload
     }
-    var shift = TimeShift(clock: clock, epochs: epochs)
-    guard JSONScan(membersOf: stored.payload.span, &shift).isValid else { return stored.payload }
+    if stored.kind == MessageKind.trip.rawValue, clock.speed ?? 1 != 1,
+      let json = try? JSONValue(parsing: stored.payload), let trip = try? TripMessage(json: json)
+    {
+      return moved(trip, clock).payload
+    }
+    var edits: [(value: Range<Int>, text: [UInt8])] = []
+    if let kind = stored.kind, JournalRow.kinds.contains(kind) {
+      var shift = JournalShift(clock: clock, epochs: epochs)
+      guard JSONScan(stored.payload.span, &shift).isValid else { return stored.payload }
+      edits = shift.edits
+    } else {
+      var shift = TimeShift(clock: clock, epochs: epochs)
+      guard JSONScan(membersOf: stored.payload.span, &shift).isValid else { return stored.payload }
+      edits = shift.edits
+    }
     var result: [UInt8] = []
     var copied = 0
-    for (value, text) in shift.edits {
+    for (value, text) in edits {
       result += stored.payload[copied..<value.lowerBound]
       result += text
       copied = value.upperBound
     }
     return result + stored.payload[copied...]
+  }
+}
+
+extension ReplayRewriter {
+  /// The way's times are relative to one another, as a track's.
+  private func moved(_ trip: TripMessage, _ clock: ReplayClock) -> TripMessage {
+    var (start, end) = (trip.start, trip.end)
+    (start.time, end.time) = (clock.moved(start.time), clock.moved(end.time))
+    let way = trip.way.map {
+      TripMessage.Waypoint(time: clock.moved($0.time), coordinate: $0.coordinate)
+    }
+    var moved = TripMessage(
+      trip: JournalNumber(series: epochs.epoch(for: trip.trip.series), number: trip.trip.number),
+      revision: trip.revision, phase: trip.phase, kind: trip.kind, start: start, end: end,
+      distance: trip.distance, estimated: trip.estimated, moving: trip.moving, standing: trip.standing,
+      idling: trip.idling, greatestSpeed: trip.greatestSpeed, meanSpeed: trip.meanSpeed, fuel: trip.fuel,
+      electricity: trip.electricity, events: trip.events, driver: trip.driver, purpose: trip.purpose,
+      way: way, bound: trip.bound)
+    moved.identity = trip.identity.map {
+      MessageIdentity(epoch: epochs.epoch(for: $0.epoch), seq: $0.seq)
+    }
+    return moved
   }
 }
 
@@ -102,6 +137,37 @@ private struct TimeShift: JSONMemberVisitor {
     default: return
     }
     edits.append((value, text))
+  }
+}
+
+/// The same of trips and driving events, which have times within (of both ends, and of the way) and numbers of a series: that is
+/// the replay's own, as epochs are.
+private struct JournalShift: JSONVisitor {
+  let clock: ReplayClock
+  let epochs: ReplayedEpochs
+  private(set) var edits: [(value: Range<Int>, text: [UInt8])] = []
+  private var name: Range<Int>?
+
+  init(clock: ReplayClock, epochs: ReplayedEpochs) { (self.clock, self.epochs) = (clock, epochs) }
+
+  mutating func visit(name: Range<Int>, hasEscapes: Bool, depth: Int, of bytes: Span<UInt8>) -> Bool {
+    self.name = name
+    return true
+  }
+
+  mutating func visit(_ scalar: JSONScalar, _ range: Range<Int>, depth: Int, of bytes: Span<UInt8>) -> Bool {
+    guard let name, case .string = scalar, let value = bytes.jsonString(range) else { return true }
+    self.name = nil
+    var text: [UInt8] = []
+    if bytes.equals(name, "time"), let time = UTCTime(rfc3339: value) {
+      text.appendJSON(quoting: clock.moved(time).rfc3339)
+    } else if depth == 1, bytes.equals(name, "epoch") || bytes.equals(name, "series") {
+      text.appendJSON(quoting: epochs.epoch(for: value))
+    } else {
+      return true
+    }
+    edits.append((range, text))
+    return true
   }
 }
 

@@ -1,4 +1,3 @@
-internal import Bytes
 internal import Spatial
 
 /// Why a stored odometer was not taken.
@@ -20,8 +19,7 @@ extension OdometerState {
     }
     if let velocity { lines.append("velocity \(velocity.x) \(velocity.y)") }
     if let time { lines.append("time \(time.nanoseconds)") }
-    let body = lines.joined(separator: "\n") + "\n"
-    return body + "crc \(String(CRC32.checksum(body.utf8), radix: 16))\n"
+    return CheckedLines.text(lines)
   }
 
   /// Reads what `text` wrote. What comes back is valid (`isValid`).
@@ -33,17 +31,14 @@ extension OdometerState {
           "line \(line): \(problem); remove it, its .copy and the file of its name beside the control socket to start from zero"
       )
     }
-    // Lines are split by bytes: in a `Character` a carriage return would hide the line feed.
-    let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-      .map { Substring($0) }
+    guard let lines = CheckedLines.lines(of: text) else {
+      throw failure(
+        text.utf8.count { $0 == UInt8(ascii: "\n") } + 1, "the checksum does not match, the file is damaged")
+    }
     guard lines.first == Self.firstLine[...] else { throw failure(1, "not an odometer of this version") }
-    guard lines.count > 2, lines.last == "", let last = lines.dropLast().last, last.hasPrefix("crc "),
-      UInt32(last.dropFirst(4), radix: 16)
-        == CRC32.checksum((lines.dropLast(2).joined(separator: "\n") + "\n").utf8)
-    else { throw failure(lines.count, "the checksum does not match, the file is damaged") }
     var numbers: [Substring: [Double]] = [:]
     var time: UTCTime?
-    for (index, line) in lines.enumerated().dropFirst().dropLast(2) {
+    for (index, line) in lines.enumerated().dropFirst() {
       let words = line.split(separator: " ")
       guard let key = words.first else { continue }
       if key == "time" {

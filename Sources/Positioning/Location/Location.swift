@@ -97,5 +97,5 @@ extension Location {
 
   /// As Core Location's reduced accuracy tells it: the device is somewhere in a cell, and where exactly nobody is told.
   /// Many reports of a parked vehicle say no more than one.
-  var reduced: Location { blurred(to: GridCell(holding: coordinate, size: Self.reducedCell)) }
+  package var reduced: Location { blurred(to: GridCell(holding: coordinate, size: Self.reducedCell)) }
 }

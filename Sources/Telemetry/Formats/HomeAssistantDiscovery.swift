@@ -47,6 +47,9 @@ public struct HomeAssistantDiscovery: Sendable {
         json.field("unit_of_measurement", entity.unit)
         if entity.unit != nil { json.field("state_class", entity.stateClass) }
         json.field("icon", entity.icon)
+        if entity.component == "event" {
+          json.field("event_types", texts: DrivingEventMessage.Kind.known.map(\.name))
+        }
       }
       json.field("availability_topic", topics.topic(.status))
       // A vehicle that sleeps is there, and says when it will speak again.
@@ -103,6 +106,18 @@ extension HomeAssistantDiscovery {
         component: "binary_sensor", key: "moving", name: "Moving", kind: .motion,
         template: "{{ {'moving': 'ON', 'stationary': 'OFF'}.get(value_json.event, '') }}",
         deviceClass: "moving"),
+      Entity(
+        component: "sensor", key: "trip", name: "Trip", kind: .trip, template: "{{ value_json.distance }}",
+        deviceClass: "distance", unit: "m", icon: "mdi:map-marker-distance"),
+      // A ferry's way is no drive, and leaves the state as it is.
+      Entity(
+        component: "binary_sensor", key: "driving", name: "Driving", kind: .trip,
+        template:
+          "{{ '' if value_json.kind != 'driven' else 'OFF' if value_json.phase == 'ended' else 'ON' }}",
+        icon: "mdi:steering"),
+      Entity(
+        component: "event", key: "driving_event", name: "Driving event", kind: .drivingEvent,
+        template: "{{ dict(value_json, event_type=value_json.event) | tojson }}", icon: "mdi:car-emergency"),
     ]
   }
 }

@@ -81,6 +81,10 @@ extension ConfigurationKey {
     ConfigurationKey("location.deferral_timeout", .number(0...86_400), default: .number(0)),
     ConfigurationKey("location.track_error", .number(0...100_000), default: .number(0)),
 
+    ConfigurationKey("trips.enabled", .flag, default: .flag(true)),
+    ConfigurationKey("trips.stop", .number(60...86_400), default: .number(300)),
+    ConfigurationKey("trips.interval", .number(0...86_400), default: .number(300)),
+
     ConfigurationKey("navigation.enabled", .flag, default: .flag(true)),
 
     ConfigurationKey("beacons.learn", .flag, default: .flag(true)),

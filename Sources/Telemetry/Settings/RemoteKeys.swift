@@ -29,7 +29,7 @@ package enum RemoteKeys {
     default: break
     }
     switch path.prefix(while: { $0 != "." }) {
-    case "location", "heading", "attitude", "altitude", "events", "motion", "navigation", "status":
+    case "location", "heading", "attitude", "altitude", "events", "motion", "navigation", "status", "trips":
       return .immediate
     case "mqtt": return .onReconnection
     default: return .onRestart

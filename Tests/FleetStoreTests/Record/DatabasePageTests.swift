@@ -1,5 +1,6 @@
 import FleetFixtures
 import Foundation
+import Telemetry
 import TestSupport
 import Testing
 
@@ -22,7 +23,9 @@ import Testing
       "van-1/status", #"{"state":"online","time":"\#(wireTime(1))","version":"1.2","epoch":"e","seq":2}"#
     )
     let yesterday = RecordedRows.location("van-1", 3, at: -86_400, latitude: 48.137, longitude: 11.575)
-    return RecordedRows.of([near, far, status, yesterday])
+    let trip = JournalMessages.trip(3, vehicle: "van-1")
+    let event = JournalMessages.event(8, .kerb, vehicle: "van-1", trip: 3)
+    return RecordedRows.of([near, far, status, yesterday, trip, event])
   }
 
   @Test(.needs(.postgreSQL)) func postgreSQL() throws {
@@ -31,12 +34,14 @@ import Testing
     try store.open()
     _ = try store.store(rows())
     let blocks = try blocks("postgresql")
-    try #require(blocks.count == 6)
+    try #require(blocks.count == 8)
     let answers = try blocks.map { try server.query($0) }
     #expect(answers[0].map { $0[0] } == ["van-1", "van-2"])
     #expect(answers[1].map { $0[1] } == ["48.1371"])
     #expect(answers[2].map { $0[0] } == ["van-1"] && (Double(answers[2][0][1]) ?? 0) > 13)
     #expect(answers[3].map { Array($0.dropFirst()) } == [["online", "1.2"]])
+    #expect(answers[6] == [["van-1", "1", "0.5", "0.15"]])
+    #expect(answers[7].map { [$0[0], $0[2], $0[3], $0[4]] } == [["3", "kerb", "medium", "4.25"]])
     // The index of one's own is used.
     let plan = try server.query(
       "SET enable_seqscan = off; EXPLAIN SELECT 1 FROM odograph.documents WHERE kind = 'status' AND body->>'state' = 'online'"
@@ -44,7 +49,7 @@ import Testing
     #expect("\(plan)".contains("Index Cond"), "\(plan)")
     // The role reads what is there and what comes, and writes nothing.
     _ = try store.store(RecordedRows.of([RecordedRows.location("van-1", 9, at: 86_400)]))
-    for block in blocks.prefix(4) { _ = try server.query("SET ROLE dashboard; " + block) }
+    for block in blocks.prefix(4) + blocks.suffix(2) { _ = try server.query("SET ROLE dashboard; " + block) }
     #expect(try server.query("SET ROLE dashboard; SELECT count(*) FROM odograph.positions") == [["4"]])
     for sql in [
       "DELETE FROM odograph.latest", "DROP TABLE odograph.messages_20261121",
@@ -60,13 +65,14 @@ import Testing
     try store.open()
     _ = try store.store(rows())
     let blocks = try blocks("sqlite")
-    try #require(blocks.count == 4)
+    try #require(blocks.count == 5)
     let reader = try SQLiteReader(directory.file("fleet.sqlite"))
     let answers = try blocks.map { try reader.rows($0) }
     #expect(answers[0].map { $0[0] } == ["van-1", "van-2"] && answers[0][0][1] == "2026-11-21 12:00:00")
     #expect(answers[1].map { $0[1] } == ["48.1371"])
     #expect(answers[2].map { $0[0] } == ["van-1"])
     #expect(answers[3].map { $0[1] } == ["online"])
+    #expect(answers[4] == [["van-1", "1", "0.5", "0.15"]])
     store.close()
   }
 }

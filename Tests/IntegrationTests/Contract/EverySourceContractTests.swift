@@ -56,11 +56,12 @@ import Testing
     let arguments = [
       "track": #"{"id":"t","from":"2020-01-01T00:00:00Z"}"#, "level": #"{"id":"l","clear":true}"#,
       "set-odometer": #"{"id":"o","odometer":48213400}"#,
+      "set-trip": #"{"id":"p","driver":"A. Jansen","purpose":"delivery"}"#,
     ]
     let commands = [
       "locate", "status", "track", "level", "history", "region-state", "zero", "reset-regions",
       "forget-regions",
-      "samples", "reload", "set-odometer", "dance",
+      "samples", "reload", "set-odometer", "set-trip", "dance",
     ]
     for name in commands {
       try await publish(

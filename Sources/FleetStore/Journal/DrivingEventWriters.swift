@@ -1,0 +1,164 @@
+internal import Fleet
+internal import FleetConsole
+internal import JSON
+internal import Spatial
+internal import Telemetry
+
+extension JournalFormat {
+  var drivingEventWriter: any JournalWriter<ToldDrivingEvent> {
+    switch self {
+    case .text: DrivingEventLinesWriter()
+    case .csv: DrivingEventCSVWriter()
+    case .jsonl: DrivingEventJSONLinesWriter()
+    case .geojson: DrivingEventGeoJSONWriter()
+    case .gpx: DrivingEventGPXWriter()
+    }
+  }
+}
+
+/// A line for each event, for a person.
+struct DrivingEventLinesWriter: JournalWriter {
+  var bytes: [UInt8] = []
+  private var columns = LineColumns([
+    ("TIME", 20, .left), ("VEHICLE", 16, .left), ("EVENT", 16, .left), ("SEVERITY", 8, .left),
+  ])
+
+  mutating func begin() { write(columns.head(rest: "WHAT IS KNOWN") + "\n") }
+
+  mutating func append(_ told: ToldDrivingEvent) {
+    let event = told.event
+    let known = DrivingEventText.details(event)
+    write(
+      columns.line(
+        [
+          JournalText.moment(event.time), "\(told.vehicle)", event.event.name, event.severity.rawValue,
+        ], rest: known.joined(separator: "  ")) + "\n")
+  }
+
+  mutating func end() {}
+}
+
+/// Parts of driving events as people read them.
+enum DrivingEventText {
+  static func details(_ event: DrivingEventMessage) -> [String] {
+    var parts: [String?] = [event.isOngoing ? "ongoing" : nil]
+    if let peak = event.peak {
+      let limit = event.limit.map { " over \(quantity($0, of: event.event))" } ?? ""
+      parts.append("peak \(quantity(peak, of: event.event))\(limit)")
+    }
+    parts += [
+      event.duration.map { $0 < 60 ? "for \(ExportText.decimal($0, 1)) s" : "for \(QuantityText.age($0))" },
+      event.speed.map { "at \(QuantityText.speed($0))" }, event.coordinate.map(QuantityText.position),
+      event.region.map { "in \($0)" }, event.trip.map { "trip \($0)" },
+      event.confidence < 1 ? "\(Int((event.confidence * 100).rounded())) % sure" : nil,
+    ]
+    return parts.compactMap(\.self)
+  }
+
+  /// A peak or a limit in the unit of its event; a bare number for an event that this version does not know.
+  private static func quantity(_ value: Double, of event: DrivingEventMessage.Kind) -> String {
+    let number = ExportText.decimal(value, 2)
+    switch event {
+    case .harshBraking, .harshAcceleration, .harshCornering, .swerve, .kerb, .pothole: return number + " m/s²"
+    case .overSpeed: return QuantityText.speed(value)
+    case .tilt: return ExportText.decimal(value.degrees, 1) + "°"
+    case .supplyLow, .unplugged: return number + " V"
+    case .positionContradicted: return QuantityText.distance(value)
+    case .idling, .tow, .other: return number
+    }
+  }
+}
+
+/// CSV: a head, and a line for each event, with the columns of the table `driving_events`. What is not known is empty.
+struct DrivingEventCSVWriter: JournalWriter {
+  var bytes: [UInt8] = []
+
+  mutating func begin() {
+    write(
+      """
+      fleet,vehicle,series,number,time,event,ongoing,trip,latitude,longitude,accuracy,speed,peak,threshold,duration,\
+      severity,confidence,region
+
+      """)
+  }
+
+  mutating func append(_ told: ToldDrivingEvent) {
+    let event = told.event
+    var fields = [
+      CSVWriter.quoted(told.vehicle.fleet), CSVWriter.quoted(told.vehicle.vehicle), event.journal.series,
+      "\(event.journal.number)", event.time.rfc3339, CSVWriter.quoted(event.event.name),
+      "\(event.isOngoing)", event.trip.map { "\($0)" } ?? "",
+      event.coordinate.map { ExportText.degrees($0.latitude) } ?? "",
+      event.coordinate.map { ExportText.degrees($0.longitude) } ?? "",
+    ]
+    fields += [event.horizontalAccuracy, event.speed, event.peak, event.limit, event.duration].map {
+      ExportText.decimal($0, ExportPrecision.metres)
+    }
+    fields += [
+      event.severity.rawValue, ExportText.decimal(event.confidence, 3), CSVWriter.quoted(event.region ?? ""),
+    ]
+    write(fields.joined(separator: ",") + "\n")
+  }
+
+  mutating func end() {}
+}
+
+/// JSON lines: the message as it came, with fleet and vehicle.
+struct DrivingEventJSONLinesWriter: JournalWriter {
+  var bytes: [UInt8] = []
+
+  mutating func begin() {}
+  mutating func append(_ told: ToldDrivingEvent) { bytes.append(json: told.payload, of: told.vehicle) }
+  mutating func end() {}
+}
+
+/// GeoJSON: a FeatureCollection with the place of each event, one in a line. One whose place nobody knows has no geometry.
+struct DrivingEventGeoJSONWriter: JournalWriter {
+  var bytes: [UInt8] = []
+  private var isFirst = true
+
+  mutating func begin() { write("{\"type\":\"FeatureCollection\",\"features\":[") }
+
+  mutating func append(_ told: ToldDrivingEvent) {
+    write(isFirst ? "\n" : ",\n")
+    isFirst = false
+    bytes.append(
+      contentsOf: JSONWriter.object { json in
+        json.field("type", "Feature")
+        if let coordinate = told.event.coordinate {
+          json.field("geometry") { json in
+            json.field("type", "Point")
+            json.key("coordinates")
+            json.write(coordinate)
+          }
+        } else {
+          json.key("geometry")
+          json.value(JSONValue.null)
+        }
+        json.field("properties") { json in
+          json.write(told.payload, of: told.vehicle, without: ["latitude", "longitude", "epoch", "seq"])
+        }
+      })
+  }
+
+  mutating func end() { write("\n]}\n") }
+}
+
+/// GPX 1.1: a waypoint for each event whose place is known.
+struct DrivingEventGPXWriter: JournalWriter {
+  var bytes: [UInt8] = []
+
+  mutating func begin() { write(GPXText.head) }
+
+  mutating func append(_ told: ToldDrivingEvent) {
+    guard let coordinate = told.event.coordinate else { return }
+    let (name, vehicle) = (XMLText.escaped(told.event.event.name), XMLText.escaped("\(told.vehicle)"))
+    write(
+      GPXText.point(
+        "wpt", coordinate,
+        "<time>\(told.event.time.rfc3339)</time><name>\(name)</name><desc>\(vehicle)</desc>"
+          + "<type>\(told.event.severity.rawValue)</type>"))
+  }
+
+  mutating func end() { write("</gpx>\n") }
+}

@@ -1,0 +1,70 @@
+package import ArgumentParser
+package import Fleet
+package import FleetConsole
+internal import Glibc
+internal import Telemetry
+
+/// The options of `odograph events`.
+package struct EventsOptions: ParsableArguments {
+  @Argument(help: ArgumentHelp("Only this vehicle.", valueName: "vehicle"))
+  var vehicle: String?
+
+  @Option(
+    help: ArgumentHelp("Only these, as harshBraking or tow; repeat for several.", valueName: "event"),
+    completion: .list(DrivingEventMessage.Kind.known.map(\.name)))
+  var event: [String] = []
+
+  @Option(
+    help: ArgumentHelp("Only low, medium or high ones; repeat for several.", valueName: "severity"),
+    completion: .list(DrivingEventMessage.Severity.allCases.map(\.rawValue)))
+  var severity: [String] = []
+
+  @OptionGroup package var journal: JournalOptions
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  package init() {}
+
+  /// - Throws: `FleetError` for options that make no sense.
+  func selection() throws(FleetError) -> DrivingEventSelection {
+    let severities = DrivingEventMessage.Severity.allCases.map(\.rawValue)
+    for word in severity where !severities.contains(word) {
+      throw .usage("use", "--severity \(word.prefix(40))", "it is \(severities.joined(separator: ", "))")
+    }
+    let known = DrivingEventMessage.Kind.known.map(\.name)
+    for word in event where !known.contains(word) {
+      throw .usage("use", "--event \(word.prefix(40))", "it is one of \(known.joined(separator: ", "))")
+    }
+    return DrivingEventSelection(
+      part: try journal.selection(vehicles: vehicle.map { [$0] } ?? []), events: event, severities: severity)
+  }
+}
+
+/// Shows driving events: out of a recording, or as vehicles tell them.
+package enum EventsCommand {
+  /// - Throws: `FleetError` for options that make no sense, a recording or a broker that cannot be reached, an output that fails.
+  package static func run(_ options: EventsOptions) throws(FleetError) -> ExitStatus {
+    let selection = try options.selection()
+    let format = try options.journal.format()
+    signal(SIGPIPE, SIG_IGN)
+    if let place = options.journal.recording {
+      let reading = try JournalReading(place, options.journal, format.drivingEventWriter)
+      return try reading.run("driving event") { () throws(FleetError) in
+        try reading.recording.readDrivingEvents(selection) { told throws(FleetError) in
+          try reading.append(told)
+        }
+        return ""
+      }
+    }
+    let follower = JournalFollower<ToldDrivingEvent>(
+      options: options.journal, broker: options.broker, kind: .drivingEvent,
+      vehicles: selection.part.vehicles,
+      read: { vehicle, payload in
+        guard let told = ToldDrivingEvent(vehicle: vehicle, payload: payload), selection.contains(told) else {
+          return nil
+        }
+        return format.isDocument && told.event.isOngoing ? nil : told
+      }, isNew: { $0.isNew($1) })
+    return try follower.run(format.drivingEventWriter)
+  }
+}

@@ -1,0 +1,130 @@
+internal import Fleet
+internal import FleetConsole
+internal import MQTT
+internal import Platform
+internal import Telemetry
+
+/// Whether a message says more of a trip or an event than those before it: what comes late or twice does not. Pure.
+struct JournalOrder: Sendable {
+  private struct Key: Hashable {
+    var vehicle: VehicleKey
+    /// Trips and events count apart.
+    var isTrip: Bool
+    var number: JournalNumber
+  }
+
+  private struct Rank: Comparable {
+    var phase: Int
+    var amount: Double
+
+    static func < (a: Rank, b: Rank) -> Bool { (a.phase, a.amount) < (b.phase, b.amount) }
+  }
+
+  /// More than these are not remembered at once: beyond, memory begins anew, and so may repetitions.
+  private static let most = 100_000
+
+  private var known: [Key: Rank] = [:]
+
+  mutating func isNew(_ told: ToldTrip) -> Bool {
+    let isEnded = told.trip.phase == .ended
+    return isNew(
+      Key(vehicle: told.vehicle, isTrip: true, number: told.trip.trip),
+      Rank(phase: told.trip.revision, amount: isEnded ? 1 : 0))
+  }
+
+  mutating func isNew(_ told: ToldDrivingEvent) -> Bool {
+    isNew(
+      Key(vehicle: told.vehicle, isTrip: false, number: told.event.journal),
+      Rank(phase: told.event.isOngoing ? 0 : 1, amount: told.event.duration ?? 0))
+  }
+
+  private mutating func isNew(_ key: Key, _ rank: Rank) -> Bool {
+    if let last = known[key], last >= rank { return false }
+    if known.count >= Self.most { known.removeAll() }
+    known[key] = rank
+    return true
+  }
+}
+
+/// Follows what vehicles tell of trips or driving events, and writes it as it comes.
+///
+/// All of the work is done on the connection's thread, as of `tail`: an output that is slow slows the broker down.
+struct JournalFollower<Told: Sendable> {
+  let options: JournalOptions
+  let broker: BrokerArguments
+  let kind: MessageKind
+  let vehicles: [String]
+  /// Makes of a payload what it tells; nil where it is not wanted, or no such message.
+  let read: @Sendable (VehicleKey, [UInt8]) -> Told?
+  let isNew: @Sendable (inout JournalOrder, Told) -> Bool
+
+  /// Runs until the count is reached, the time is over, the reader has left or a signal comes.
+  func run(_ writer: any JournalWriter<Told>) throws(FleetError) -> ExitStatus {
+    let timeout = try options.time.limit()
+    let root = broker.topicRoot
+    let filters = try FleetSelection(
+      root: root, fleets: broker.fleets(options.fleet), vehicles: vehicles, kinds: [kind]
+    ).filters()
+    let waiter = try CommandWaiter()
+    let output = try JournalOutput(writer, options)
+    _ = try output.flush()
+    let state = Locked(Following(output: output, left: options.count))
+    let (read, isNew) = (read, isNew)
+    let subscriber = try FleetSubscriber(
+      broker: broker.configuration(), filters: filters,
+      handlers: .init(
+        received: { batch in
+          let end = state.withLock { state -> CommandWaiter.Ending? in
+            do throws(FleetError) { return try state.take(batch, root, read, isNew) } catch {
+              return .failed(error)
+            }
+          }
+          if let end { waiter.end(end) }
+          return .kept
+        },
+        connection: { waiter.observe($0) }))
+    try subscriber.start()
+    let ending = waiter.wait(seconds: timeout)
+    subscriber.stop(drain: 2)
+    // What has come is whole, however it ends.
+    let left = try state.withLock { state throws(FleetError) -> Int? in
+      state.hasEnded = true
+      if case .failed = ending { return nil }
+      try state.output.finish()
+      return state.left
+    }
+    guard case .timedOut = ending else { return try ending.status() }
+    guard let count = options.count else { return .done }
+    StandardError.sayMissed(count, came: count - (left ?? 0))
+    return .timedOut
+  }
+}
+
+/// What has come so far.
+private struct Following<Told> {
+  var output: JournalOutput<Told>
+  /// Messages that are still to come; nil for all.
+  var left: Int?
+  var hasEnded = false
+  private var order = JournalOrder()
+
+  init(output: JournalOutput<Told>, left: Int?) { (self.output, self.left) = (output, left) }
+
+  /// Writes what is new in a batch. Returns how the command ends when that was the last of it.
+  mutating func take(
+    _ batch: FleetBatch, _ root: String, _ read: (VehicleKey, [UInt8]) -> Told?,
+    _ isNew: (inout JournalOrder, Told) -> Bool
+  ) throws(FleetError) -> CommandWaiter.Ending? {
+    guard !hasEnded else { return nil }
+    for message in batch.messages where left != 0 {
+      guard let address = TopicAddress(topic: message.topic, root: root),
+        let told = read(address.key, message.payload), isNew(&order, told)
+      else { continue }
+      _ = try output.append(told) { true }
+      if let left { self.left = left - 1 }
+    }
+    let hasReader = try output.flush()
+    hasEnded = left == 0 || !hasReader
+    return hasEnded ? .ended(.done) : nil
+  }
+}

@@ -1,0 +1,152 @@
+package import ArgumentParser
+internal import Fleet
+package import FleetConsole
+internal import Spatial
+internal import Telemetry
+
+/// What `odograph trips` and `odograph events` have in common: where from, of when, and where to.
+package struct JournalOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Read this recording, an SQLite file or a postgres:// URL, instead of listening to the broker.",
+      valueName: "store"), completion: .file())
+  package var recording: String?
+
+  @Option(help: "Only this fleet; repeat for several.")
+  package var fleet: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Begun from this time on by the vehicle's clock: RFC 3339, or a day, which begins at midnight UTC.",
+      valueName: "time"))
+  var from: String?
+
+  @Option(help: ArgumentHelp("Begun before this time.", valueName: "time"))
+  var to: String?
+
+  @Option(help: ArgumentHelp("Begun in this month (UTC), as 2026-11.", valueName: "month"))
+  var month: String?
+
+  @Option(
+    name: .customLong("format"),
+    help: ArgumentHelp(
+      "\(JournalFormat.allCases.map(\.rawValue).joined(separator: ", ")) (default: by the file's name, else text).",
+      valueName: "form"), completion: .list(JournalFormat.allCases.map(\.rawValue)))
+  var givenFormat: JournalFormat?
+
+  @Flag(help: "The same as --format jsonl.")
+  package var json = false
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The file to write (default: standard output).", valueName: "file"),
+    completion: .file())
+  package var output: String?
+
+  @Flag(help: "Replace the file that is there already.")
+  var force = false
+
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("Of the broker: end after so many.", valueName: "number"))
+  var count: Int?
+
+  @OptionGroup package var time: TimeLimitArguments
+
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
+  var isQuiet = false
+
+  package init() {}
+
+  /// What is said of the form has to agree; a file's name says it where nothing else does.
+  func format() throws(FleetError) -> JournalFormat {
+    if json, let givenFormat, givenFormat != .jsonl {
+      throw .usage("use", "--json", "--format says otherwise; give one of them")
+    }
+    if let givenFormat { return givenFormat }
+    let named: JournalFormat? = if let output { try JournalFormat.named(by: output) } else { nil }
+    if json, let output, let named, named != .jsonl {
+      throw .usage("write", "JSON lines to \(output)", "its name says \(named.rawValue); name it .jsonl")
+    }
+    return json ? .jsonl : named ?? .text
+  }
+
+  /// Of whom, and of when.
+  /// - Parameter vehicles: none stands for all.
+  /// - Throws: `FleetError` for options that make no sense, together or alone.
+  func selection(vehicles: [String]) throws(FleetError) -> RecordingSelection {
+    var selection = RecordingSelection()
+    (selection.fleets, selection.vehicles) = (fleet, vehicles)
+    if recording == nil {
+      for (value, name) in [(from, "--from"), (to, "--to"), (month, "--month")] where value != nil {
+        throw .usage("use", name, "it chooses out of a recording; name one with --recording")
+      }
+      if let count, count < 1 { throw .usage("print", "\(count) messages", "--count is 1 or more") }
+    } else {
+      for (isGiven, name) in [(count != nil, "--count"), (time.timeout != nil, "--timeout")] where isGiven {
+        throw .usage("use", name, "it ends listening to a broker; leave it out, or --recording")
+      }
+    }
+    try selection.setTimes(from: from, to: to)
+    guard let month else { return selection }
+    guard from == nil, to == nil else {
+      throw .usage("use", "--month", "--from and --to say otherwise; give one or the other")
+    }
+    (selection.from, selection.to) = try Self.bounds(ofMonth: month)
+    return selection
+  }
+
+  /// The first moment of a month, and that of the next.
+  private static func bounds(ofMonth text: String) throws(FleetError) -> (UTCTime, UTCTime) {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    if text.utf8.count == 7, parts.count == 2, let year = Int(parts[0]), let month = Int(parts[1]),
+      let begin = UTCTime(rfc3339: "\(text)-01T00:00:00Z")
+    {
+      func padded(_ number: Int, _ width: Int) -> String {
+        String(repeating: "0", count: max(0, width - String(number).count)) + String(number)
+      }
+      let next = month == 12 ? (year + 1, 1) : (year, month + 1)
+      if let end = UTCTime(rfc3339: "\(padded(next.0, 4))-\(padded(next.1, 2))-01T00:00:00Z") {
+        return (begin, end)
+      }
+    }
+    throw .usage("use", "--month \(text.prefix(40))", "write a month as 2026-11")
+  }
+}
+
+/// How trips and driving events are written.
+package enum JournalFormat: String, Hashable, Sendable, CaseIterable {
+  /// A line for a person.
+  case text
+  /// Comma-separated values (RFC 4180) with a head.
+  case csv
+  /// A JSON object in each line: the message as it came, with whose it is.
+  case jsonl
+  /// A FeatureCollection (RFC 7946): the ways of trips, the places of events.
+  case geojson
+  /// GPS Exchange Format 1.1: a track for each trip, a waypoint for each event.
+  case gpx
+
+  /// By the end of a file's name; nil when it has none.
+  /// - Throws: `FleetError` when it says what cannot be written.
+  static func named(by path: String) throws(FleetError) -> JournalFormat? {
+    let name = path.split(separator: "/").last ?? ""
+    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
+    let end = name[name.index(after: dot)...].lowercased()
+    switch end {
+    case "txt": return .text
+    case "json": return .geojson
+    case "ndjson": return .jsonl
+    default: break
+    }
+    if let format = JournalFormat(rawValue: end) { return format }
+    throw .usage(
+      "write", path,
+      ".\(end.prefix(20)) is none of the forms; name a file that ends with .txt, .csv, .jsonl, .geojson or .gpx, or "
+        + "use --format")
+  }
+
+  /// Whether it is read when it is whole, by a program: then it has of a trip that is followed live only the end.
+  var isDocument: Bool { [.csv, .geojson, .gpx].contains(self) }
+}
+
+extension JournalFormat: ExpressibleByArgument {}

@@ -1,0 +1,121 @@
+internal import Fleet
+internal import JSON
+internal import Spatial
+internal import Telemetry
+
+/// A trip as its vehicle told it last, out of a recording or live.
+struct ToldTrip: Hashable, Sendable {
+  var vehicle: VehicleKey
+  var trip: TripMessage
+  /// The message as it came, with what this version does not know of it.
+  var payload: [UInt8]
+  /// What happened on it; none where that was not asked for.
+  var drivingEvents: [ToldDrivingEvent] = []
+
+  /// nil where the payload is no trip.
+  init?(vehicle: VehicleKey, payload: [UInt8]) {
+    guard let json = try? JSONValue(parsing: payload), let trip = try? TripMessage(json: json) else {
+      return nil
+    }
+    (self.vehicle, self.trip, self.payload) = (vehicle, trip, payload)
+  }
+}
+
+/// A driving event as its vehicle told it last, out of a recording or live.
+struct ToldDrivingEvent: Hashable, Sendable {
+  var vehicle: VehicleKey
+  var event: DrivingEventMessage
+  /// The message as it came, with what this version does not know of it.
+  var payload: [UInt8]
+
+  /// nil where the payload is no driving event.
+  init?(vehicle: VehicleKey, payload: [UInt8]) {
+    guard let json = try? JSONValue(parsing: payload), let event = try? DrivingEventMessage(json: json) else {
+      return nil
+    }
+    (self.vehicle, self.event, self.payload) = (vehicle, event, payload)
+  }
+}
+
+/// Which trips are meant.
+struct TripSelection: Sendable {
+  /// Of whom, of which kinds, and begun from when to when.
+  var part = RecordingSelection()
+  var number: Int64?
+  /// None stands for all.
+  var kinds: [String] = []
+
+  func contains(_ told: ToldTrip) -> Bool {
+    if let number, told.trip.trip.number != number { return false }
+    return kinds.isEmpty || kinds.contains(told.trip.kind.name)
+  }
+}
+
+/// Which driving events are meant.
+struct DrivingEventSelection: Sendable {
+  /// Of whom, and begun from when to when.
+  var part = RecordingSelection()
+  /// None stands for all.
+  var events: [String] = []
+  var severities: [String] = []
+  /// Those of a trip, by the series and the number of it.
+  var trip: JournalNumber?
+
+  func contains(_ told: ToldDrivingEvent) -> Bool {
+    guard events.isEmpty || events.contains(told.event.event.name) else { return false }
+    if let trip, told.event.trip != trip.number || told.event.journal.series != trip.series { return false }
+    return severities.isEmpty || severities.contains(told.event.severity.rawValue)
+  }
+}
+
+extension RecordingTables {
+  func readTrips(
+    _ selection: TripSelection, _ body: (ToldTrip) throws(FleetError) -> Bool
+  ) throws(FleetError) {
+    let table = JournalTable.trips
+    let condition = selection.part.condition(
+      time: table.begin,
+      and: [
+        ("number", selection.number.map { [.number($0)] } ?? []), ("kind", selection.kinds.map { .text($0) }),
+      ], Self.dialect.parameter)
+    try read(table, condition) { vehicle, payload throws(FleetError) in
+      guard let told = ToldTrip(vehicle: vehicle, payload: payload) else { return true }
+      return try body(told)
+    }
+  }
+
+  func readDrivingEvents(
+    _ selection: DrivingEventSelection, _ body: (ToldDrivingEvent) throws(FleetError) -> Bool
+  ) throws(FleetError) {
+    let table = JournalTable.drivingEvents
+    let condition = selection.part.condition(
+      time: table.begin,
+      and: [
+        ("event", selection.events.map { .text($0) }), ("severity", selection.severities.map { .text($0) }),
+        ("trip", selection.trip.map { [.number($0.number)] } ?? []),
+        ("series", selection.trip.map { [.text($0.series)] } ?? []),
+      ], Self.dialect.parameter)
+    try read(table, condition) { vehicle, payload throws(FleetError) in
+      guard let told = ToldDrivingEvent(vehicle: vehicle, payload: payload) else { return true }
+      return try body(told)
+    }
+  }
+
+  private func read(
+    _ table: JournalTable, _ condition: RecordingSelection.Condition,
+    _ body: (VehicleKey, [UInt8]) throws(FleetError) -> Bool
+  ) throws(FleetError) {
+    guard version >= JournalTable.version else {
+      throw .usage("read", "\(table.title) of \(name)", RecordingAddress.olderVersion)
+    }
+    try read(
+      """
+      SELECT fleet, vehicle, payload FROM \(Self.dialect.schema)\(table.name) WHERE \(condition.sql)
+        ORDER BY vehicle, fleet, \(table.begin), series, number
+      """, condition.values
+    ) { row throws(FleetError) in
+      guard let fleet = row.text(0), let vehicle = row.text(1) else { return true }
+      return try body(VehicleKey(fleet: fleet, vehicle: vehicle), row.payload(2))
+    }
+  }
+}

@@ -1,0 +1,97 @@
+package import ArgumentParser
+package import Fleet
+package import FleetConsole
+internal import Glibc
+internal import Spatial
+internal import Telemetry
+
+/// The options of `odograph trips`.
+package struct TripsOptions: ParsableArguments {
+  @Argument(help: ArgumentHelp("Only this vehicle.", valueName: "vehicle"))
+  var vehicle: String?
+
+  @Argument(
+    help: ArgumentHelp("Only the trip of this number, with all that is known of it.", valueName: "number"))
+  var number: Int64?
+
+  @Option(
+    help: ArgumentHelp("Only driven, carried or unobserved ones; repeat for several.", valueName: "kind"))
+  var kind: [String] = []
+
+  @OptionGroup package var journal: JournalOptions
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  package init() {}
+
+  /// - Throws: `FleetError` for options that make no sense.
+  func selection() throws(FleetError) -> TripSelection {
+    if let number, number < 1 { throw .usage("look for", "trip \(number)", "trips are numbered from 1") }
+    let known = ["driven", "carried", "unobserved"]
+    for kind in kind where !known.contains(kind) {
+      throw .usage("use", "--kind \(kind.prefix(40))", "it is \(known.joined(separator: ", "))")
+    }
+    return TripSelection(
+      part: try journal.selection(vehicles: vehicle.map { [$0] } ?? []), number: number, kinds: kind)
+  }
+}
+
+/// Shows trips: out of a recording, or as vehicles tell them.
+package enum TripsCommand {
+  /// - Throws: `FleetError` for options that make no sense, a recording or a broker that cannot be reached, an output that fails.
+  package static func run(_ options: TripsOptions) throws(FleetError) -> ExitStatus {
+    let selection = try options.selection()
+    let format = try options.journal.format()
+    signal(SIGPIPE, SIG_IGN)
+    if let place = options.journal.recording { return try read(options, selection, format, place) }
+    let follower = JournalFollower<ToldTrip>(
+      options: options.journal, broker: options.broker, kind: .trip, vehicles: selection.part.vehicles,
+      read: { vehicle, payload in
+        guard let told = ToldTrip(vehicle: vehicle, payload: payload), selection.contains(told) else {
+          return nil
+        }
+        return format.isDocument && told.trip.phase != .ended ? nil : told
+      }, isNew: { $0.isNew($1) })
+    return try follower.run(format.tripWriter(isSheet: options.number != nil))
+  }
+
+  private static func read(
+    _ options: TripsOptions, _ selection: TripSelection, _ format: JournalFormat, _ place: String
+  ) throws(FleetError) -> ExitStatus {
+    let isSheet = options.number != nil && format == .text
+    let reading = try JournalReading(place, options.journal, format.tripWriter(isSheet: isSheet))
+    return try reading.run("trip") { () throws(FleetError) in
+      var metres = 0.0
+      // One reads at a time: a trip in full is put together before it is written.
+      var sheets: [ToldTrip] = []
+      try reading.recording.readTrips(selection) { told throws(FleetError) in
+        metres += told.trip.distance
+        guard isSheet else { return try reading.append(told) }
+        sheets.append(told)
+        return reading.goesOn
+      }
+      for var told in sheets where reading.goesOn {
+        try addEvents(to: &told, from: reading.recording)
+        _ = try reading.append(told)
+      }
+      guard let number = options.number, let vehicle = options.vehicle, reading.written == 0, reading.goesOn
+      else { return ", \(QuantityText.distance(metres))" }
+      throw .usage(
+        "find", "trip \(number) of \(vehicle)",
+        "\(reading.recording.name) has none that was chosen; odograph trips \(vehicle) --recording \(reading.recording.name) lists what it has"
+      )
+    }
+  }
+
+  private static func addEvents(to told: inout ToldTrip, from recording: any Recording) throws(FleetError) {
+    var selection = DrivingEventSelection()
+    (selection.part.fleets, selection.part.vehicles) = ([told.vehicle.fleet], [told.vehicle.vehicle])
+    selection.trip = told.trip.trip
+    var events: [ToldDrivingEvent] = []
+    try recording.readDrivingEvents(selection) { event in
+      events.append(event)
+      return true
+    }
+    told.drivingEvents = events
+  }
+}

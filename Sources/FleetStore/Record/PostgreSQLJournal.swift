@@ -1,0 +1,123 @@
+internal import Spatial
+internal import Telemetry
+
+/// Trips and driving events in PostgreSQL.
+///
+/// Rows change until a trip has ended, and there are some a day of each vehicle: these tables have no partitions.
+enum PostgreSQLJournal {
+  /// Also where they are there already: an interruption may have come behind them.
+  static let creation = """
+    CREATE TABLE IF NOT EXISTS odograph.trips (
+      fleet text NOT NULL, vehicle text NOT NULL,
+      series text NOT NULL, number bigint NOT NULL,
+      revision bigint NOT NULL,
+      received timestamptz NOT NULL,
+      phase text NOT NULL, kind text NOT NULL,
+      start_time timestamptz NOT NULL,
+      start_latitude double precision, start_longitude double precision, start_accuracy double precision,
+      start_odometer double precision,
+      end_time timestamptz NOT NULL,
+      end_latitude double precision, end_longitude double precision, end_accuracy double precision,
+      end_odometer double precision,
+      distance double precision NOT NULL, estimated double precision NOT NULL,
+      moving double precision NOT NULL, standing double precision NOT NULL, idling double precision,
+      greatest_speed double precision, mean_speed double precision,
+      fuel double precision, electricity double precision,
+      events jsonb,
+      driver text, purpose text,
+      epoch text, seq bigint,
+      payload text NOT NULL,
+      PRIMARY KEY (vehicle, fleet, series, number)
+    ) WITH (fillfactor = 70);
+    CREATE INDEX IF NOT EXISTS trips_time ON odograph.trips (vehicle, fleet, start_time);
+    CREATE INDEX IF NOT EXISTS trips_start ON odograph.trips (start_time);
+    CREATE TABLE IF NOT EXISTS odograph.driving_events (
+      fleet text NOT NULL, vehicle text NOT NULL,
+      series text NOT NULL, number bigint NOT NULL,
+      received timestamptz NOT NULL,
+      time timestamptz NOT NULL,
+      event text NOT NULL,
+      ongoing boolean NOT NULL,
+      trip bigint,
+      latitude double precision, longitude double precision, accuracy double precision, speed double precision,
+      peak double precision, threshold double precision,
+      duration double precision,
+      severity text NOT NULL, confidence double precision NOT NULL,
+      region text,
+      epoch text, seq bigint,
+      payload text NOT NULL,
+      PRIMARY KEY (vehicle, fleet, series, number)
+    );
+    CREATE INDEX IF NOT EXISTS driving_events_time ON odograph.driving_events (vehicle, fleet, time);
+    CREATE INDEX IF NOT EXISTS driving_events_begin ON odograph.driving_events (time);
+    COMMENT ON TABLE odograph.trips IS 'what each vehicle told last of each of its trips: the greatest revision';
+    COMMENT ON COLUMN odograph.trips.end_time IS 'so far, before it has ended';
+    COMMENT ON COLUMN odograph.trips.distance IS 'metres';
+    COMMENT ON COLUMN odograph.trips.estimated IS 'metres of the distance that nobody measured';
+    COMMENT ON COLUMN odograph.trips.idling IS 'seconds of the standing with the engine on; NULL where nobody knows';
+    COMMENT ON COLUMN odograph.trips.fuel IS 'litres';
+    COMMENT ON COLUMN odograph.trips.electricity IS 'kWh';
+    COMMENT ON COLUMN odograph.trips.payload IS 'the message as it came';
+    COMMENT ON TABLE odograph.driving_events IS 'how vehicles were driven, and what was done to them';
+    COMMENT ON COLUMN odograph.driving_events.ongoing IS 'true before it was told to be over';
+    COMMENT ON COLUMN odograph.driving_events.trip IS 'the trip''s number in the same series';
+    COMMENT ON COLUMN odograph.driving_events.threshold IS
+      'what the peak had to exceed, in its unit: m/s², m/s, radians, volts or metres';
+    """
+
+  /// Messages that were recorded before there were these tables.
+  static let recorded = """
+    DECLARE recorded_journal NO SCROLL CURSOR FOR
+      SELECT fleet, vehicle, kind, floor(extract(epoch FROM received) * 1000)::bigint, payload FROM odograph.messages
+        WHERE kind IN (\(JournalRow.kinds.map { "'\($0)'" }.joined(separator: ", "))) AND payload IS NOT NULL
+    """
+
+  static let nextRecorded = "FETCH 2000 FROM recorded_journal"
+
+  static let closeRecorded = "CLOSE recorded_journal"
+
+  /// Whether there are so many rows to look through that it takes its time.
+  static let isLarge = """
+    SELECT coalesce(sum(reltuples), 0) > 1000000 FROM pg_class
+      WHERE relnamespace = 'odograph'::regnamespace AND relkind = 'r' AND relname LIKE 'messages%'
+    """
+
+  static func row(_ columns: [String?]) -> JournalRow? {
+    guard let received = columns[3].flatMap(Int64.init), let payload = columns[4] else { return nil }
+    return JournalRow(
+      fleet: columns[0], vehicle: columns[1], kind: columns[2],
+      received: UTCTime(milliseconds: received), payload: Array(payload.utf8))
+  }
+
+  /// The rows of a table in the form of COPY; nil where there are none.
+  static func copy(of rows: [JournalRow], into table: JournalTable) -> [UInt8]? {
+    var copy = CopyRows()
+    for row in rows {
+      switch row.entry {
+      case .trip(let trip) where table.name == JournalTable.trips.name:
+        copy.beginRow(columns: table.columnCount)
+        copy.columns(of: trip, in: row)
+      case .drivingEvent(let event) where table.name == JournalTable.drivingEvents.name:
+        copy.beginRow(columns: table.columnCount)
+        copy.columns(of: event, in: row)
+      case .trip, .drivingEvent: continue
+      }
+    }
+    guard copy.count > 0 else { return nil }
+    copy.finish()
+    return copy.bytes
+  }
+
+  /// What is too old in both tables.
+  static func expiry(before day: Day, today: Day) -> [String] {
+    let days = PartitionedDays()
+    func moment(_ number: Int) -> String { "'\(Day(number: number).text) 00:00+00'::timestamptz" }
+    return JournalTable.all.map { table in
+      let conditions = table.isOld(
+        limit: moment(day.number), believedFrom: moment(day.number - days.before),
+        believedTo: moment(today.number + days.after + 1))
+      return "DELETE FROM odograph.\(table.name) WHERE "
+        + conditions.map { "(\($0))" }.joined(separator: " OR ")
+    }
+  }
+}

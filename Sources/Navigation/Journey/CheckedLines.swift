@@ -1,0 +1,21 @@
+internal import Bytes
+
+/// Lines of text with a checksum over all of them in the last one, as what is kept of a journey is written.
+enum CheckedLines {
+  static func text(_ lines: [String]) -> String {
+    let body = lines.joined(separator: "\n") + "\n"
+    return body + "crc \(String(CRC32.checksum(body.utf8), radix: 16))\n"
+  }
+
+  /// The lines before the checksum; nil where it does not match.
+  static func lines(of text: String) -> [Substring]? {
+    // Lines are split by bytes: in a `Character` a carriage return would hide the line feed.
+    let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      .map { Substring($0) }
+    guard lines.count > 2, lines.last == "", let last = lines.dropLast().last, last.hasPrefix("crc "),
+      UInt32(last.dropFirst(4), radix: 16)
+        == CRC32.checksum((lines.dropLast(2).joined(separator: "\n") + "\n").utf8)
+    else { return nil }
+    return Array(lines.dropLast(2))
+  }
+}

@@ -1,0 +1,57 @@
+internal import Glibc
+internal import Spatial
+
+// The ignition begins trips and ends them, where it is known.
+extension TripRecorder {
+  mutating func observeIgnition(_ sample: TripSample) {
+    guard sample.ignition != ignition.told else { return }
+    ignition.told = sample.ignition
+    milestones += 1
+    let since = max(
+      watched ?? sample.timestamp, min(sample.ignitionSince ?? sample.timestamp, sample.timestamp))
+    if sample.ignition != nil { state.trip?.knowsIgnition = true }
+    switch sample.ignition {
+    case true?:
+      (ignition.before, ignition.believed) = (ignition.believed, true)
+      switchOn(sample, at: since)
+    case false?:
+      // A bus that falls silent in motion is lost.
+      let isMoving = state.trip.map { !isStanding($0) && (state.speed ?? 0) > Self.clearSpeed } ?? false
+      ignition.believed = isMoving ? nil : false
+      if !isMoving { switchOff(sample, at: min(since, sample.ignitionSince ?? since)) }
+    case nil: ignition.believed = nil
+    }
+    state.ignition = ignition.believed
+  }
+
+  private mutating func switchOn(_ sample: TripSample, at timestamp: Timestamp) {
+    if state.trip?.kind == .carried { finish() }
+    guard state.trip == nil else { return }
+    var start = state.seen ?? sample.point
+    start.time =
+      sample.time.map { $0.advanced(bySeconds: timestamp.seconds(since: sample.timestamp)) } ?? start.time
+    (start.distance, start.estimated) = (sample.distance, sample.estimated)
+    open(.driven, at: start, elapsed: 0, origin: sample.distance)
+    watched = sample.timestamp
+    state.trip?.elapsed = sample.timestamp.seconds(since: timestamp)
+  }
+
+  /// The trip is over when the ignition goes off, if that is not on again soon.
+  private mutating func switchOff(_ sample: TripSample, at timestamp: Timestamp) {
+    guard var trip = state.trip, let watched else { return }
+    guard trip.hasMoved else {
+      state.trip = nil
+      return
+    }
+    let off = trip.elapsed + timestamp.seconds(since: watched)
+    guard off > trip.endElapsed else { return }
+    let time = trip.end.time.map { $0.advanced(bySeconds: off - trip.endElapsed) }
+    trip.elapsed = max(trip.elapsed, off)
+    trip.pendingIdling = min(trip.pendingIdling, off - trip.endElapsed)
+    trip.standing = max(0, off - trip.moving)
+    trip.idling += trip.pendingIdling
+    (trip.pendingIdling, trip.endElapsed, trip.end.time) = (0, off, time)
+    state.trip = trip
+    self.watched = max(watched, timestamp)
+  }
+}

@@ -1,0 +1,148 @@
+internal import Spatial
+
+/// Why stored trips were not taken.
+public struct TripStateError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// With the line and the remedy.
+  public var description: String
+}
+
+// A text of lines "key value ...", so that a person can read it: a version, what is known, and a checksum over all before it. A value
+// that is not known is "-". Keys of a later minor version are skipped.
+extension TripState {
+  private static let firstLine = "odograph-trips 1"
+
+  /// UTF-8 text; numbers keep every digit, but for those of tracks (1 cm, 1 ms).
+  public var text: String {
+    var lines = [Self.firstLine, "series \(String(series, radix: 16))", "count \(count)"]
+    func add(_ key: String, _ write: (inout TripWords) -> Void) {
+      var words = TripWords()
+      write(&words)
+      lines.append("\(key) \(words.text)")
+    }
+    if let boundary { add("boundary") { $0.write(boundary) } }
+    if let seen { add("seen") { $0.write(seen) } }
+    if let speed { add("speed") { $0.write(speed) } }
+    if let ignition { lines.append("ignition \(ignition ? "on" : "off")") }
+    if let driver { add("driver") { $0.write(driver) } }
+    if let purpose { add("purpose") { $0.write(purpose) } }
+    if let trip { add("trip") { trip.write(to: &$0) } }
+    for record in unconfirmed { add("told") { record.write(to: &$0) } }
+    return CheckedLines.text(lines)
+  }
+
+  /// Reads what `text` wrote.
+  /// - Throws: `TripStateError` naming the line.
+  public init(text: String) throws(TripStateError) {
+    func failure(_ line: Int, _ problem: String) -> TripStateError {
+      TripStateError(
+        description: "line \(line): \(problem); remove the file to begin another series of trips")
+    }
+    guard let lines = CheckedLines.lines(of: text) else {
+      throw failure(
+        text.utf8.count { $0 == UInt8(ascii: "\n") } + 1, "the checksum does not match, the file is damaged")
+    }
+    guard lines.first == Self.firstLine[...] else { throw failure(1, "not trips of this version") }
+    guard lines.count > 1, lines[1].hasPrefix("series "),
+      let series = UInt64(lines[1].dropFirst(7), radix: 16)
+    else { throw failure(2, "no series") }
+    self.init(series: series)
+    for (index, line) in lines.enumerated().dropFirst(2) {
+      guard let space = line.firstIndex(of: " ") else { continue }
+      var words = TripWords(line[line.index(after: space)...])
+      do throws(TripWords.Failure) {
+        switch line[..<space] {
+        case "count": count = try words.integer(in: 0...Int(Int32.max))
+        case "boundary": boundary = try words.point()
+        case "seen": seen = try words.point()
+        case "speed": speed = try words.number(in: 0...OdometerSample.fastest)
+        case "ignition": ignition = try words.word() == "on"
+        case "driver": driver = try words.string()
+        case "purpose": purpose = try words.string()
+        case "trip": trip = try OpenTrip(&words)
+        case "told": unconfirmed.append(try TripRecord(&words))
+        default: break
+        }
+      } catch {
+        throw failure(index + 1, "word \(words.position) of \(line[..<space]) cannot be read")
+      }
+    }
+    unconfirmed = Array(unconfirmed.suffix(Self.mostUnconfirmed))
+    if boundary == nil { trip = nil }
+  }
+}
+
+extension OpenTrip {
+  fileprivate func write(to words: inout TripWords) {
+    words.write(number.map(Double.init))
+    words.write(Double(revision))
+    words.write(kind.rawValue)
+    words.write(start)
+    words.write(end)
+    for number in [origin, elapsed, endElapsed, toldElapsed, moving, standing, idling, pendingIdling] {
+      words.write(number)
+    }
+    words.write(hasMoved)
+    words.write(knowsIgnition)
+    for number in [greatestSpeed, fuel, electricity] { words.write(number) }
+    words.write(counts)
+    words.write(track)
+  }
+
+  fileprivate init(_ words: inout TripWords) throws(TripWords.Failure) {
+    let number = try words.optional(in: 1...Double(Int32.max)).map { Int($0) }
+    let revision = try words.integer(in: 0...Int(Int32.max))
+    let kind = try words.kind()
+    let start = try words.point()
+    self.init(kind: kind, start: start, boundary: start)
+    (self.number, self.revision) = (number, revision)
+    end = try words.point()
+    origin = try words.number(in: 0...OdometerState.farthest)
+    elapsed = try words.seconds()
+    endElapsed = try words.seconds()
+    toldElapsed = try words.seconds()
+    moving = try words.seconds()
+    standing = try words.seconds()
+    idling = try words.seconds()
+    pendingIdling = try words.seconds()
+    hasMoved = try words.flag()
+    knowsIgnition = try words.flag()
+    greatestSpeed = try words.optional(in: 0...OdometerSample.fastest)
+    fuel = try words.optional(in: 0...1e9)
+    electricity = try words.optional(in: -1e9...1e9)
+    counts = try words.counts()
+    track = try words.track()
+  }
+}
+
+extension TripRecord {
+  fileprivate func write(to words: inout TripWords) {
+    words.write(String(series, radix: 16))
+    words.write(Double(number))
+    words.write(Double(revision))
+    words.write(phase.rawValue)
+    words.write(kind.rawValue)
+    words.write(start)
+    words.write(end)
+    for number in [moving, standing, idling, greatestSpeed, fuel, electricity] { words.write(number) }
+    words.write(counts)
+    words.write(driver)
+    words.write(purpose)
+    words.write(track)
+  }
+
+  fileprivate init(_ words: inout TripWords) throws(TripWords.Failure) {
+    guard let series = UInt64(try words.string(), radix: 16) else { throw TripWords.Failure() }
+    let number = try words.integer(in: 1...Int(Int32.max))
+    let revision = try words.integer(in: 1...Int(Int32.max))
+    guard let phase = Phase(rawValue: try words.string()) else { throw TripWords.Failure() }
+    let kind = try words.kind()
+    self.init(
+      series: series, number: number, revision: revision, phase: phase, kind: kind, start: try words.point(),
+      end: try words.point(), moving: try words.seconds(), standing: try words.seconds(),
+      idling: try words.optional(in: 0...1e12),
+      greatestSpeed: try words.optional(in: 0...OdometerSample.fastest),
+      fuel: try words.optional(in: 0...1e9), electricity: try words.optional(in: -1e9...1e9),
+      counts: try words.counts(), driver: try words.optionalString(), purpose: try words.optionalString(),
+      track: try words.track())
+  }
+}

@@ -1,0 +1,254 @@
+internal import Navigation
+internal import Positioning
+internal import Sensors
+internal import Spatial
+internal import Telemetry
+
+/// The trips' side of the pipeline: from places, the odometer and what the vehicle's bus and the accelerometer tell to `trip` messages.
+///
+/// Places come here as others may know them, so that no other is kept or told.
+struct TripReports: Sendable {
+  private(set) var recorder: TripRecorder
+  private let settings: PipelineConfiguration.Trips
+  /// Whether trips are made: where locations are on.
+  let isEnabled: Bool
+  private let isReduced: Bool
+  private var bus = Bus()
+  /// To be told again, as nobody knows whether they are safe in the outbox.
+  private var unconfirmed: [TripRecord]
+  /// The newest place, and the newest moment that was looked at without one.
+  private var located: Timestamp?
+  private var looked: Timestamp?
+  private var counted = 0.0
+
+  /// What the vehicle's bus has told last.
+  private struct Bus: Hashable {
+    var ignition: Bool?
+    var ignitionSince: Timestamp?
+    /// When a control unit said something.
+    var heard: Timestamp?
+    var speed: WheelSpeed?
+    var fuelRate: (Double, Timestamp)?
+    var power: (Double, Timestamp)?
+
+    static func == (a: Bus, b: Bus) -> Bool { a.heard == b.heard && a.ignition == b.ignition }
+    func hash(into hasher: inout Hasher) { hasher.combine(heard) }
+  }
+
+  // What the bus calls it, by the Vehicle Signal Specification.
+  private static let systemState = "Vehicle.LowVoltageSystemState"
+  private static let isRunning = "Vehicle.Powertrain.CombustionEngine.IsRunning"
+  private static let fuelRate = "Vehicle.OBD.FuelRate"
+  /// W into the traction battery.
+  private static let batteryPower = "Vehicle.Powertrain.TractionBattery.CurrentPower"
+  /// s after which a reading says nothing of now: diagnostic ones come every two seconds.
+  private static let (longestSpeed, longestRate) = (3.0, 10.0)
+  /// s without a place after which the accelerometer and the wheels are asked, and between two such looks.
+  private static let (placeless, pace) = (3.0, 1.0)
+  /// Metres of a step in which distances are told where places are told in cells of kilometres.
+  private static let reducedStep = 1000.0
+
+  init(_ configuration: PipelineConfiguration, kept: TripState) {
+    settings = configuration.trips
+    isEnabled = configuration.location.isEnabled && settings.isEnabled
+    isReduced = configuration.location.desiredAccuracy == .reduced
+    recorder = TripRecorder(kept, settings: .init(stop: settings.stop, interval: settings.interval))
+    unconfirmed = kept.unconfirmed
+  }
+
+  /// Goes on under another configuration.
+  func reconfigured(_ new: PipelineConfiguration) -> TripReports {
+    var next = TripReports(new, kept: recorder.state)
+    let settings = next.recorder.settings
+    next.recorder = recorder
+    next.recorder.settings = settings
+    (next.bus, next.unconfirmed) = (bus, unconfirmed)
+    (next.located, next.looked, next.counted) = (located, looked, counted)
+    return next
+  }
+
+  /// Takes a place.
+  /// - Parameters:
+  ///   - shown: the place as others may know it; nil where nobody may.
+  ///   - isExact: whether that is where the vehicle is.
+  mutating func process(
+    _ location: Location, shown: Location?, isExact: Bool, time: UTCTime, _ odometer: OdometerReports
+  ) {
+    guard isEnabled, location.positionSource != .coarse else { return }
+    var sample = sample(at: location.timestamp, time: time, odometer)
+    sample.isLocated = true
+    (sample.coordinate, sample.accuracy) = (shown?.coordinate, shown?.horizontalAccuracy)
+    (sample.isExact, sample.speed) = (isExact, location.speed)
+    located = location.timestamp
+    counted = sample.distance
+    recorder.process(sample)
+  }
+
+  /// Takes what the vehicle's bus says.
+  mutating func process(
+    _ readings: [VehicleReading], _ speeds: [WheelSpeed], time: UTCTime, _ odometer: OdometerReports
+  ) {
+    guard isEnabled else { return }
+    let ignition = bus.ignition
+    for reading in readings { observe(reading) }
+    if let speed = speeds.last { bus.speed = speed }
+    guard let timestamp = readings.last?.timestamp,
+      bus.ignition != ignition || looked.map({ timestamp.seconds(since: $0) >= Self.pace }) ?? true
+    else { return }
+    look(at: timestamp, isResting: nil, time: time, odometer)
+  }
+
+  /// Lets time pass.
+  /// - Parameter isAtRest: by the accelerometer; nil where that does not say.
+  mutating func advance(to timestamp: Timestamp, isAtRest: Bool?, time: UTCTime, _ odometer: OdometerReports)
+  {
+    guard isEnabled else { return }
+    if looked.map({ timestamp.seconds(since: $0) >= Self.pace }) ?? true {
+      look(at: timestamp, isResting: isAtRest, time: time, odometer)
+    }
+    recorder.advance(to: timestamp)
+  }
+
+  var nextDeadline: Timestamp? { isEnabled ? recorder.nextDeadline : nil }
+
+  mutating func count(event name: String) { if isEnabled { recorder.count(event: name) } }
+
+  mutating func set(driver: String?) { recorder.set(driver: driver) }
+
+  mutating func set(purpose: String?) { recorder.set(purpose: purpose) }
+
+  mutating func confirm(_ message: TripMessage) {
+    guard let series = UInt64(message.trip.series, radix: 16), let number = Int(exactly: message.trip.number)
+    else { return }
+    recorder.confirm(series: series, number: number, revision: message.revision)
+  }
+
+  /// What there is to tell.
+  mutating func drain(_ odometer: OdometerReports, _ privacy: PrivacyPolicy) -> [TripMessage] {
+    guard isEnabled else { return [] }
+    let records = unconfirmed + recorder.drain()
+    unconfirmed = []
+    return records.compactMap { message($0, offset: odometer.state?.offset ?? 0, privacy) }
+  }
+
+  // MARK: Samples
+
+  private mutating func observe(_ reading: VehicleReading) {
+    if reading.origin != .derived { bus.heard = max(bus.heard ?? reading.timestamp, reading.timestamp) }
+    switch (reading.path, reading.value) {
+    case (Self.systemState, .text(let state)?):
+      // An accessory position is that of a driver who waits, and of a bus that says nothing of its engine.
+      let ignition: Bool? =
+        switch state {
+        case "ON", "START": true
+        case "OFF", "LOCK": false
+        default: nil
+        }
+      guard ignition != bus.ignition else { return }
+      bus.ignition = ignition
+      // That a bus is silent is found out late.
+      bus.ignitionSince = ignition == false ? bus.heard ?? reading.timestamp : reading.timestamp
+    case (Self.isRunning, .flag(true)?) where bus.ignition != true:
+      (bus.ignition, bus.ignitionSince) = (true, reading.timestamp)
+    case (Self.fuelRate, .number(let rate)?): bus.fuelRate = (rate, reading.timestamp)
+    case (Self.batteryPower, .number(let power)?): bus.power = (-power, reading.timestamp)
+    default: break
+    }
+  }
+
+  /// Asks the accelerometer and the wheels, where no place has come.
+  private mutating func look(
+    at timestamp: Timestamp, isResting: Bool?, time: UTCTime, _ odometer: OdometerReports
+  ) {
+    looked = timestamp
+    var sample = sample(at: timestamp, time: time, odometer)
+    let isPlaceless = located.map { timestamp.seconds(since: $0) > Self.placeless } ?? true
+    sample.isResting = isPlaceless ? isResting : nil
+    if let speed = bus.speed, isPlaceless,
+      abs(timestamp.seconds(since: speed.timestamp)) <= Self.longestSpeed,
+      speed.speed == 0 || sample.distance > counted
+    {
+      // The odometer takes the wheels' way in pieces.
+      sample.wheelSpeed = speed.speed
+      counted = sample.distance
+    }
+    recorder.process(sample)
+  }
+
+  private func sample(at timestamp: Timestamp, time: UTCTime, _ odometer: OdometerReports) -> TripSample {
+    func fresh(_ rate: (Double, Timestamp)?) -> Double? {
+      rate.flatMap { abs(timestamp.seconds(since: $0.1)) <= Self.longestRate ? $0.0 : nil }
+    }
+    let (distance, estimated) = odometer.counted
+    var sample = TripSample(
+      timestamp: timestamp, time: time, distance: distance, estimated: estimated, ignition: bus.ignition,
+      ignitionSince: bus.ignitionSince, fuelRate: fresh(bus.fuelRate), power: fresh(bus.power))
+    if let speed = bus.speed, abs(timestamp.seconds(since: speed.timestamp)) <= Self.longestSpeed,
+      located == timestamp
+    {
+      sample.wheelSpeed = speed.speed
+    }
+    return sample
+  }
+
+  // MARK: Messages
+
+  private func message(_ record: TripRecord, offset: Double, _ privacy: PrivacyPolicy) -> TripMessage? {
+    guard let began = record.start.time ?? record.end.time, let ended = record.end.time ?? record.start.time
+    else { return nil }
+    func metres(_ distance: Double) -> Double {
+      isReduced ? Self.reducedStep * (distance / Self.reducedStep).rounded(.down) : distance
+    }
+    func isShown(_ coordinate: Coordinate) -> Bool {
+      privacy.shown(Location(timestamp: Timestamp(nanoseconds: 0), coordinate: coordinate)) != nil
+    }
+    func end(_ point: TripPoint, _ time: UTCTime) -> TripMessage.End {
+      let coordinate = point.coordinate.flatMap { isShown($0) ? $0 : nil }
+      return TripMessage.End(
+        time: time, coordinate: coordinate, horizontalAccuracy: coordinate == nil ? nil : point.accuracy,
+        odometer: coordinate == nil ? nil : max(0, metres(point.distance + offset)))
+    }
+    let distance = max(0, metres(record.end.distance) - metres(record.start.distance))
+    let points = isReduced ? [] : record.track.points.filter { isShown($0.coordinate) }
+    return TripMessage(
+      trip: JournalNumber(series: Self.name(record.series), number: Int64(record.number)),
+      revision: record.revision, phase: .init(record.phase), kind: .init(record.kind),
+      start: end(record.start, began),
+      end: end(record.end, max(began, ended)), distance: distance, estimated: min(distance, record.estimated),
+      moving: record.moving, standing: record.standing, idling: record.idling,
+      greatestSpeed: record.greatestSpeed, meanSpeed: record.meanSpeed, fuel: record.fuel,
+      electricity: record.electricity, events: record.counts, driver: record.driver, purpose: record.purpose,
+      way: points.map {
+        TripMessage.Waypoint(time: began.advanced(bySeconds: $0.elapsed), coordinate: $0.coordinate)
+      },
+      bound: points.isEmpty
+        ? nil : record.track.bound + TrackMessage.roundingError(precision: TripMessage.precision))
+  }
+
+  private static func name(_ series: UInt64) -> String {
+    let digits = String(series, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+}
+
+extension TripMessage.Phase {
+  fileprivate init(_ phase: TripRecord.Phase) {
+    self =
+      switch phase {
+      case .started: .started
+      case .underway: .underway
+      case .ended: .ended
+      }
+  }
+}
+
+extension TripMessage.Kind {
+  fileprivate init(_ kind: TripRecord.Kind) {
+    self =
+      switch kind {
+      case .driven: .driven
+      case .carried: .carried
+      case .unobserved: .unobserved
+      }
+  }
+}

@@ -1,0 +1,112 @@
+import FleetFixtures
+import SQLite
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import FleetStore
+
+/// Trips and driving events of recordings that had no tables for them, and those that are too old.
+@Suite struct JournalHistoryTests {
+  private typealias Rows = RecordedRows
+  private typealias Told = JournalMessages
+
+  private let told = [
+    Told.trip(1, revision: 2, phase: .ended), Told.trip(1, revision: 1, phase: .started),
+    Told.trip(2, revision: 1, phase: .underway, start: 3600), Told.event(1, ongoing: true), Told.event(1),
+    ("van/trip", #"{"number":3,"time":"2026-11-21T12:00:00.000Z"}"#),
+    ("van/motion", #"{"epoch":"e","seq":99}"#),
+  ]
+
+  @Test func aRecordingOfVersionFourGetsItsTripsInSQLite() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("fleet.sqlite")
+    let store = SQLiteStore(path: path)
+    try store.open()
+    _ = try store.store(Rows.of(told))
+    store.close()
+    let reader = try SQLiteReader(path)
+    let (trips, events) = ("SELECT * FROM trips ORDER BY number", "SELECT * FROM driving_events")
+    let before = try (reader.rows(trips), reader.rows(events))
+    #expect(before.0.count == 2 && before.1.count == 1)
+    // As version 4 left it.
+    for sql in ["DROP TABLE trips", "DROP TABLE driving_events", "PRAGMA user_version = 4"] {
+      try reader.run(sql)
+    }
+    #expect { try readTrips(path) } throws: { "\($0)".contains("odograph record --prepare") }
+    try store.open()
+    #expect(try reader.rows(trips) == before.0 && reader.rows(events) == before.1)
+    #expect(try reader.rows("PRAGMA user_version") == [["5"]])
+    // What comes again is known.
+    #expect(try store.store(Rows.of(told)) == 0)
+    #expect(try reader.rows(trips) == before.0)
+    store.close()
+  }
+
+  private func readTrips(_ path: String) throws {
+    try RecordingAddress.open(path).readTrips(TripSelection()) { _ in true }
+  }
+
+  @Test(.needs(.postgreSQL), arguments: [false, true])
+  func aRecordingOfVersionFourGetsItsTripsInPostgreSQL(wasInterrupted: Bool) throws {
+    let server = try PostgreSQLFixture()
+    var store = PostgreSQLStore(address: server.url)
+    try store.open()
+    _ = try store.store(Rows.of(told))
+    let (trips, events) = (
+      "SELECT * FROM odograph.trips ORDER BY number", "SELECT * FROM odograph.driving_events"
+    )
+    let before = try (server.query(trips), server.query(events))
+    #expect(before.0.count == 2 && before.1.count == 1)
+    store.close()
+    // The tables may be there already, when it was interrupted behind them.
+    _ = try server.query(
+      (wasInterrupted
+        ? "DELETE FROM odograph.driving_events;" : "DROP TABLE odograph.trips, odograph.driving_events;")
+        + "UPDATE odograph.schema_version SET version = 4")
+    var said: [String] = []
+    store = PostgreSQLStore(address: server.url) { said.append($0) }
+    try store.open()
+    #expect(said.isEmpty)
+    #expect(try server.query(trips) == before.0 && server.query(events) == before.1)
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["5"]])
+    #expect(try store.store(Rows.of(told)) == 0)
+  }
+
+  @Test(.needs(.postgreSQL)) func whatIsTooOldIsDeleted() throws {
+    let directory = try TemporaryDirectory()
+    let server = try PostgreSQLFixture()
+    let path = directory.file("fleet.sqlite")
+    let limit = try #require(Day(text: "2026-08-23"))
+    let today = try #require(Day(text: "2026-11-21"))
+    // The limit is half a day and 89 days before noon of today; a trip takes ten minutes.
+    let edge = -90 * Rows.day - 0.5 * Rows.day
+    let old = Rows.of(
+      [
+        Told.trip(1, start: -100 * Rows.day), Told.trip(2, start: edge - 601),
+        Told.trip(3, start: edge - 300),
+        Told.trip(4, start: -20_000 * Rows.day), Told.trip(5, start: 40_000 * Rows.day),
+        Told.event(1, at: edge - 1), Told.event(2, at: edge),
+      ], at: -95 * Rows.day)
+    let new = Rows.of([
+      Told.trip(6), Told.trip(7, start: -20_001 * Rows.day), Told.event(3),
+      Told.event(4, at: 40_000 * Rows.day),
+    ])
+    // One that goes on over the limit was told after it.
+    let over = Rows.of([Told.trip(8, start: edge - 300)])
+    for store in [SQLiteStore(path: path), PostgreSQLStore(address: server.url)] as [any MessageStore] {
+      try store.open()
+      _ = try store.store(old)
+      _ = try store.store(new + over)
+      _ = try store.expire(before: limit, today: today)
+      #expect(try store.expire(before: limit, today: today) == StoreExpiry())
+      store.close()
+    }
+    let reader = try SQLiteReader(path)
+    for (table, left) in [("trips", ["6", "7", "8"]), ("driving_events", ["2", "3", "4"])] {
+      #expect(try reader.rows("SELECT number FROM \(table) ORDER BY number").map { $0[0] } == left)
+      #expect(
+        try server.query("SELECT number FROM odograph.\(table) ORDER BY number").map { $0[0] } == left)
+    }
+  }
+}

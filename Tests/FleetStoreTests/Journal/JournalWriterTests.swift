@@ -1,0 +1,215 @@
+import FleetFixtures
+import Foundation
+import FoundationXML
+import JSON
+import Spatial
+import Telemetry
+import Testing
+
+@testable import Fleet
+@testable import FleetStore
+
+/// Trips and driving events as text, CSV, JSON lines, GeoJSON and GPX.
+@Suite struct JournalWriterTests {
+  private typealias Told = JournalMessages
+
+  private let van = VehicleKey(fleet: "demo", vehicle: "van")
+
+  private func trip(_ message: (String, String), _ vehicle: VehicleKey? = nil) throws -> ToldTrip {
+    try #require(ToldTrip(vehicle: vehicle ?? van, payload: Array(message.1.utf8)))
+  }
+
+  private func event(_ message: (String, String), _ vehicle: VehicleKey? = nil) throws -> ToldDrivingEvent {
+    try #require(ToldDrivingEvent(vehicle: vehicle ?? van, payload: Array(message.1.utf8)))
+  }
+
+  private func text<Told>(_ writer: any JournalWriter<Told>, _ all: [Told]) -> String {
+    func written(_ given: some JournalWriter<Told>) -> String {
+      var writer = given
+      writer.begin()
+      for told in all { writer.append(told) }
+      writer.end()
+      return String(decoding: writer.bytes, as: UTF8.self)
+    }
+    return written(writer)
+  }
+
+  @Test func csvHasTheColumnsOfTheTables() throws {
+    let trips = text(
+      JournalFormat.csv.tripWriter(isSheet: false), [try trip(Told.trip(7, driver: #"Ann "A", B"#))])
+    let lines = trips.split(separator: "\n")
+    #expect(
+      lines == [
+        """
+        fleet,vehicle,series,number,revision,phase,kind,start_time,start_latitude,start_longitude,start_accuracy,\
+        start_odometer,end_time,end_latitude,end_longitude,end_accuracy,end_odometer,distance,estimated,moving,standing,\
+        idling,greatest_speed,mean_speed,fuel,electricity,events,driver,purpose
+        """,
+        """
+        demo,van,0123456789abcdef,7,1,ended,driven,2026-11-21T12:00:00.000Z,48.125,11.5,2.5,1200.5,\
+        2026-11-21T12:10:00.000Z,48.25,11.75,,1700.5,500,12.5,540,60,8.5,13.25,1,0.125,-0.5,harshBraking 2; kerb 1,\
+        "Ann ""A"", B",delivery
+        """,
+      ])
+    let names = JournalTable.trips.columns.filter { $0 != " " }.split(separator: ",")
+    let others = ["received", "epoch", "seq"]
+    #expect(lines[0].split(separator: ",") == names.filter { !others.contains(String($0)) })
+    let events = text(
+      JournalFormat.csv.drivingEventWriter, [try event(Told.event(2, .overSpeed, region: "a,b"))]
+    ).split(separator: "\n")
+    #expect(
+      events[1]
+        == #"demo,van,0123456789abcdef,2,2026-11-21T12:00:00.000Z,overSpeed,false,1,48.125,11.5,2.5,12.5,4.25,3,1.5,medium,0.875,"a,b""#
+    )
+    let columns = JournalTable.drivingEvents.columns.filter { $0 != " " }.split(separator: ",")
+    #expect(events[0].split(separator: ",") == columns.filter { !others.contains(String($0)) })
+  }
+
+  /// What a message says of itself is no proof of whose it is.
+  @Test func jsonLinesAreTheMessagesWithWhoseTheyAre() throws {
+    var message = Told.trip(7)
+    message.1.removeLast()
+    message.1 += #","fleet":"other","vehicle":"other","later":{"a":[1]}}"#
+    let line = text(JournalFormat.jsonl.tripWriter(isSheet: false), [try trip(message)])
+    #expect(line.hasSuffix("}\n") && line.split(separator: "\n").count == 1)
+    let json = try JSONValue(parsing: Array(line.utf8))
+    #expect(json["vehicle"]?.string == "van" && json["fleet"]?.string == "demo")
+    #expect(json["distance"]?.double == 500 && json["later"]?["a"]?.array?.count == 1)
+    #expect(try TripMessage(json: json).way.count == 3)
+    let other = text(JournalFormat.jsonl.drivingEventWriter, [try event(Told.event(2))])
+    #expect(try JSONValue(parsing: Array(other.utf8))["event"]?.string == "harshBraking")
+  }
+
+  @Test func geoJSONHasTheWayWithItsTimes() throws {
+    let way = #""way":{"#
+    let told = Told.trip(7)
+    let start = try #require(told.1.range(of: way))
+    let end = try #require(told.1.range(of: "},", range: start.upperBound..<told.1.endIndex))
+    let without = told.1.replacingCharacters(in: start.lowerBound..<end.upperBound, with: "")
+    let document = text(
+      JournalFormat.geojson.tripWriter(isSheet: false), [try trip(told), try trip((told.0, without))])
+    let json = try JSONValue(parsing: Array(document.utf8))
+    let features = try #require(json["features"]?.array)
+    #expect(json["type"]?.string == "FeatureCollection" && features.count == 2)
+    #expect(features[0]["geometry"]?["type"]?.string == "LineString")
+    let places = features[0]["geometry"]?["coordinates"]?.array?.map {
+      ($0.array ?? []).map { $0.double ?? 0 }
+    }
+    #expect(places == [[11.5, 48.125], [11.625, 48.1875], [11.75, 48.25]])
+    let properties = features[0]["properties"]
+    #expect(properties?["distance"]?.double == 500 && properties?["way"] == nil && properties?["seq"] == nil)
+    #expect(
+      properties?["coordinateProperties"]?["times"]?.array?.map { $0.string } == [
+        "2026-11-21T12:00:00.000Z", "2026-11-21T12:05:00.000Z", "2026-11-21T12:10:00.000Z",
+      ])
+    #expect(document.contains(#""geometry":null"#) && features[1]["properties"]?["number"]?.integer == 7)
+    let events = text(
+      JournalFormat.geojson.drivingEventWriter, [try event(Told.event(2)), try event(Told.event(3))])
+    let points = try JSONValue(parsing: Array(events.utf8))["features"]?.array ?? []
+    #expect(
+      points.count == 2 && points[0]["geometry"]?["coordinates"] == .array([.number(11.5), .number(48.125)]))
+    #expect(points[1]["properties"]?["severity"]?.string == "medium")
+  }
+
+  /// Read by an XML parser, with a name that could end an element.
+  @Test func gpxHasATrackForEachTrip() throws {
+    let odd = VehicleKey(fleet: "a<b", vehicle: "c&\u{1B}d")
+    let document = text(
+      JournalFormat.gpx.tripWriter(isSheet: false), [try trip(Told.trip(7)), try trip(Told.trip(8), odd)])
+    let found = try XMLReading(document)
+    #expect(found.names == ["demo/van 7", "a<b/c&\u{FFFD}d 8"])
+    #expect(
+      found.elements.filter { $0 == "trkpt" }.count == 6 && found.elements.filter { $0 == "trk" }.count == 2)
+    #expect(
+      document.contains(#"<trkpt lat="48.1875" lon="11.625"><time>2026-11-21T12:05:00.000Z</time></trkpt>"#))
+    let events = try XMLReading(text(JournalFormat.gpx.drivingEventWriter, [try event(Told.event(2), odd)]))
+    #expect(events.names == ["harshBraking"] && events.elements.contains("wpt"))
+  }
+
+  @Test func textIsForAPerson() throws {
+    let moving = try trip(Told.trip(8, phase: .underway, driver: "\u{1B}[2Jann"))
+    let lines = text(JournalFormat.text.tripWriter(isSheet: false), [try trip(Told.trip(7)), moving])
+      .split(separator: "\n")
+    #expect(lines.count == 3 && lines[0].hasPrefix("VEHICLE "))
+    #expect(
+      lines[1]
+        == "demo/van              7  2026-11-21T12:00:00Z  10 min     500 m    3.6 km/h   47.7 km/h  driven  2 harshBraking, 1 kerb  delivery"
+    )
+    #expect(lines[2].contains("driven  underway  2 harshBraking, 1 kerb  \u{FFFD}[2Jann  delivery"))
+    var told = try trip(Told.trip(7, driver: "ann"))
+    told.drivingEvents = [try event(Told.event(2)), try event(Told.event(3, .idling, ongoing: true))]
+    #expect(
+      text(JournalFormat.text.tripWriter(isSheet: true), [told]) == """
+        demo/van  trip 7  driven
+          begun     2026-11-21T12:00:00Z  48.12500   11.50000  ±2.5 m  odometer 1.2 km
+          ended     2026-11-21T12:10:00Z  48.25000   11.75000  odometer 1.7 km
+          distance  500 m  13 m of it estimated
+          time      9 min moving  1 min standing  8 s of that idling
+          speed     mean 3.6 km/h  greatest 47.7 km/h
+          energy    0.125 l  -0.5 kWh
+          events    2 harshBraking, 1 kerb
+          driver    ann
+          purpose   delivery
+          way       3 places within 5.0 m
+          journal   0123456789abcdef  revision 1
+          2026-11-21T12:00:00Z  harshBraking  medium  peak 4.25 m/s² over 3 m/s²  for 1.5 s  at 45.0 km/h  48.12500   11.50000  trip 1  88 % sure
+          2026-11-21T12:00:00Z  idling  medium  ongoing  peak 4.25 over 3  for 1.5 s  at 45.0 km/h  48.12500   11.50000  trip 1  88 % sure
+
+        """)
+  }
+
+  @Test func theFormFollowsFromTheFilesName() throws {
+    let named = [
+      "a.gpx": JournalFormat.gpx, "b.GeoJSON": .geojson, "c.json": .geojson, "d.csv": .csv, "e.txt": .text,
+    ]
+    for (name, format) in named { #expect(try JournalFormat.named(by: name) == format) }
+    #expect(try JournalFormat.named(by: "trips") == nil)
+    #expect { try JournalFormat.named(by: "a.kml") } throws: { "\($0)".contains(".kml is none of the forms") }
+  }
+
+  /// Late and repeated messages say nothing new.
+  @Test func whatComesLateOrTwiceIsNotNew() throws {
+    var order = JournalOrder()
+    let trips = [
+      Told.trip(1, revision: 1, phase: .started), Told.trip(1, revision: 3, phase: .ended),
+      Told.trip(1, revision: 2, phase: .underway), Told.trip(1, revision: 3, phase: .ended), Told.trip(2),
+    ]
+    #expect(try trips.map { order.isNew(try trip($0)) } == [true, true, false, false, true])
+    let events = [
+      Told.event(1, ongoing: true), Told.event(1), Told.event(1, ongoing: true), Told.event(1),
+      Told.event(1, vehicle: "car", series: "fedcba9876543210"),
+    ]
+    #expect(try events.map { order.isNew(try event($0)) } == [true, true, false, false, true])
+  }
+}
+
+/// The elements of a document, and the texts of those that are called `name`.
+private final class XMLReading: NSObject, XMLParserDelegate {
+  var elements: [String] = []
+  var names: [String] = []
+  private var open: [String] = []
+
+  init(_ document: String) throws {
+    super.init()
+    let parser = XMLParser(data: Data(document.utf8))
+    parser.delegate = self
+    try #require(parser.parse(), "\(document)")
+  }
+
+  func parser(
+    _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+    attributes: [String: String]
+  ) {
+    elements.append(name)
+    open.append(name)
+    if name == "name" { names.append("") }
+  }
+
+  func parser(
+    _ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?
+  ) { open.removeLast() }
+
+  func parser(_ parser: XMLParser, foundCharacters text: String) {
+    if open.last == "name" { names[names.count - 1] += text }
+  }
+}

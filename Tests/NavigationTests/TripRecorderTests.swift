@@ -1,0 +1,293 @@
+import Glibc
+import Navigation
+import Simulation
+import Spatial
+import Testing
+
+/// When trips begin and end, what they say, and what is kept of them.
+@Suite struct TripRecorderTests {
+  private static let origin = Coordinate(latitude: 48, longitude: 11)
+
+  /// A vehicle on a road to the north, second by second.
+  private struct Road {
+    var recorder = TripRecorder(TripState(series: 7))
+    var now = 0
+    var distance = 1000.0
+    var ignition: Bool?
+    var fuelRate: Double?
+    /// s that civil time is off.
+    var clock = 0.0
+    var told: [TripRecord] = []
+
+    var sample: TripSample {
+      TripSample(
+        timestamp: Timestamp(seconds: Double(now)), time: time(now), isLocated: true,
+        coordinate: LocalFrame(origin: TripRecorderTests.origin).coordinate(at: SIMD2(0, distance)),
+        accuracy: 3,
+        speed: 0, distance: distance, ignition: ignition, fuelRate: fuelRate)
+    }
+
+    func time(_ second: Int) -> UTCTime {
+      UTCTime(nanoseconds: 1_790_000_000_000_000_000).advanced(bySeconds: Double(second) + clock)
+    }
+
+    mutating func go(_ seconds: Int, speed: Double = 0) {
+      for _ in 0..<seconds {
+        now += 1
+        distance += speed
+        var sample = sample
+        sample.speed = speed
+        recorder.process(sample)
+        told += recorder.drain()
+      }
+    }
+
+    /// Goes on from what is kept, after so many seconds on the way or standing.
+    mutating func restart(after seconds: Int, way: Double = 0) throws {
+      recorder = TripRecorder(try TripState(text: recorder.state.text))
+      now += seconds
+      distance += way
+    }
+
+    var ended: [TripRecord] { told.filter { $0.phase == .ended } }
+  }
+
+  @Test func aTripIsFromTheFirstMotionToTheStandstill() throws {
+    var road = Road()
+    road.go(100)
+    road.go(600, speed: 10)
+    road.go(301)
+    #expect(road.told.map(\.phase) == [.started, .underway, .ended])
+    let trip = try #require(road.ended.first)
+    #expect((trip.number, trip.revision, trip.kind) == (1, 3, .driven))
+    #expect(trip.start.time == road.time(100) && trip.end.time == road.time(700))
+    #expect(trip.distance == 6000 && trip.moving == 600 && trip.standing == 0)
+    #expect(trip.meanSpeed == 10 && trip.greatestSpeed == 10)
+    #expect(trip.idling == nil && trip.fuel == nil)
+    #expect(road.recorder.nextDeadline == nil)
+  }
+
+  /// A stop is part of the trip when it is shorter than what is configured.
+  @Test(arguments: [(299, 1), (302, 2)]) func aStopEndsATripByItsLength(stop: Int, trips: Int) {
+    var road = Road()
+    road.go(10)
+    road.go(100, speed: 10)
+    road.go(stop)
+    road.go(100, speed: 10)
+    road.go(301)
+    #expect(road.ended.count == trips)
+    #expect(road.ended.reduce(0) { $0 + $1.distance } == 2000)
+    if trips == 1 { #expect(road.ended[0].standing == Double(stop)) }
+  }
+
+  /// Time alone ends it, where the receiver sleeps.
+  @Test func timeEndsATrip() throws {
+    var road = Road()
+    road.go(10)
+    road.go(100, speed: 10)
+    road.go(10)
+    let deadline = try #require(road.recorder.nextDeadline)
+    #expect(deadline == Timestamp(seconds: 410))
+    road.recorder.advance(to: deadline)
+    #expect(road.recorder.drain().map(\.phase) == [.ended])
+  }
+
+  @Test func theIgnitionBeginsAndEndsATripAndCountsIdling() throws {
+    var road = Road()
+    road.ignition = false
+    road.fuelRate = 3.6
+    road.go(50)
+    road.ignition = true
+    road.go(20)
+    road.go(100, speed: 10)
+    // In a queue with the engine on longer than a stop may last.
+    road.go(900)
+    road.go(100, speed: 10)
+    road.go(30)
+    road.ignition = false
+    road.go(400)
+    let trip = try #require(road.ended.first)
+    #expect(road.ended.count == 1)
+    #expect(trip.start.time == road.time(51))
+    let end = try #require(trip.end.time).seconds(since: road.time(1200))
+    #expect(abs(end) <= 1)
+    #expect(abs((trip.idling ?? 0) - 950) <= 2 && abs(trip.standing - 950) <= 2)
+    #expect(abs((trip.fuel ?? 0) - 1.15) < 0.32)
+  }
+
+  /// A bus that falls silent in motion is lost, and says nothing of the ignition.
+  @Test func aBusThatIsLostBreaksNothing() {
+    var road = Road()
+    road.ignition = true
+    road.go(10)
+    road.go(100, speed: 10)
+    road.ignition = false
+    road.go(300, speed: 10)
+    road.go(301)
+    #expect(road.ended.map(\.kind) == [.driven])
+    #expect(road.ended.map(\.distance) == [4000])
+  }
+
+  @Test func whatMovesWithItsIgnitionOffIsCarried() {
+    var road = Road()
+    road.ignition = true
+    road.go(10)
+    road.go(100, speed: 10)
+    road.go(5)
+    road.ignition = false
+    road.go(100)
+    road.go(1000, speed: 5)
+    road.go(60)
+    road.ignition = true
+    road.go(10)
+    road.go(100, speed: 10)
+    road.ignition = nil
+    road.go(301)
+    #expect(road.ended.map(\.kind) == [.driven, .carried, .driven])
+    #expect(road.ended.map(\.distance) == [1000, 5000, 1000])
+    #expect(road.ended[1].start.time == road.time(215))
+  }
+
+  @Test func aRestartGoesOnWithTheTrip() throws {
+    var road = Road()
+    road.go(10)
+    for _ in 0..<200 {
+      road.go(5, speed: 10)
+      try road.restart(after: 4, way: 40)
+    }
+    road.go(10, speed: 10)
+    road.go(301)
+    #expect(road.ended.count == 1 && road.ended[0].number == 1)
+    #expect(abs(road.ended[0].distance - (road.distance - 1000)) < 1e-6)
+    #expect(abs((road.ended[0].end.time?.seconds(since: road.time(10)) ?? 0) - 1810) <= 1)
+  }
+
+  @Test func whatNobodyWatchedIsATripOfItsOwn() throws {
+    var road = Road()
+    road.go(10)
+    road.go(100, speed: 10)
+    road.go(301)
+    try road.restart(after: 50_000, way: 20_000)
+    road.go(400)
+    #expect(road.ended.map(\.kind) == [.driven, .unobserved])
+    #expect(road.ended.last?.distance == 20_000)
+    #expect(road.ended.last?.track.isEmpty == true)
+  }
+
+  /// A car that is moved in its yard makes no trip; the metres are the next trip's.
+  @Test func aFewMetresAreNoTrip() {
+    var road = Road()
+    road.go(10)
+    road.go(10, speed: 2)
+    road.go(1000)
+    #expect(road.told.isEmpty)
+    road.go(100, speed: 10)
+    road.go(301)
+    #expect(road.ended.map(\.distance) == [1020])
+    #expect(road.ended.first?.start.time == road.time(1020))
+  }
+
+  /// Whatever the clock does, no trip ends before it begins.
+  @Test func aClockThatIsSetBackMovesTheStart() throws {
+    var road = Road()
+    road.clock = 1e8
+    road.go(10)
+    road.go(100, speed: 10)
+    road.clock = 0
+    road.go(100, speed: 10)
+    road.go(301)
+    let trip = try #require(road.ended.first)
+    #expect(trip.start.time == road.time(10) && trip.end.time == road.time(210))
+  }
+
+  @Test func driverPurposeAndEventsAreTold() throws {
+    var road = Road()
+    road.recorder.set(driver: "M. Øst, 3%")
+    road.recorder.set(purpose: "delivery")
+    road.go(10)
+    road.go(100, speed: 10)
+    road.recorder.count(event: "braking")
+    road.recorder.count(event: "braking")
+    try road.restart(after: 1, way: 10)
+    road.go(10, speed: 10)
+    road.go(301)
+    let trip = try #require(road.ended.first)
+    #expect(trip.driver == "M. Øst, 3%" && trip.purpose == "delivery" && trip.counts == ["braking": 2])
+    // The driver stays, the purpose was this trip's.
+    #expect(road.recorder.state.driver == "M. Øst, 3%" && road.recorder.state.purpose == nil)
+  }
+
+  @Test func whatWasNotConfirmedIsKept() throws {
+    var road = Road()
+    road.go(10)
+    road.go(100, speed: 10)
+    #expect(road.recorder.state.unconfirmed.map(\.phase) == [.started])
+    road.recorder.confirm(series: 7, number: 1, revision: 1)
+    #expect(road.recorder.state.unconfirmed.isEmpty)
+    road.go(301)
+    let kept = try TripState(text: road.recorder.state.text)
+    #expect(kept.unconfirmed.map(\.revision) == [2])
+    #expect(kept.unconfirmed.first?.distance == 1000)
+  }
+
+  @Test func anotherOdometerEndsTheTripAndBeginsAnew() {
+    var road = Road()
+    road.go(10)
+    road.go(100, speed: 10)
+    road.distance = 0
+    road.go(100, speed: 10)
+    road.go(301)
+    #expect(road.ended.map(\.distance) == [1000, 990])
+  }
+
+  // MARK: Text
+
+  @Test func aTextComesBackAndADamagedOneNamesItsLine() throws {
+    var road = Road()
+    road.ignition = true
+    road.go(10)
+    road.go(100, speed: 10)
+    let text = road.recorder.state.text
+    #expect(try TripState(text: text).text == text)
+    for index in text.indices {
+      var damaged = text
+      damaged.replaceSubrange(index...index, with: text[index] == "7" ? "8" : "7")
+      #expect(throws: TripStateError.self) { try TripState(text: damaged) }
+    }
+    for count in stride(from: 0, to: text.count, by: 7) {
+      #expect(throws: TripStateError.self) { try TripState(text: String(text.prefix(count))) }
+    }
+  }
+
+  // MARK: Track
+
+  /// Every place that was left out lies within the bound of the line at its time, however long the way.
+  @Test(arguments: [600, 20_000]) func theTrackStaysWithinItsBound(seconds: Int) throws {
+    var random = SeededGenerator(seed: 5)
+    var (track, place, course) = (TripTrack(), SIMD2(0.0, 0), 0.0)
+    var places: [TripTrack.Point] = []
+    for second in 0..<seconds {
+      course += 0.1 * random.nextNormal()
+      let speed = 12 + 10 * sin(Double(second) / 40)
+      place += speed * SIMD2(sin(course), cos(course))
+      let point = TripTrack.Point(
+        elapsed: Double(second), coordinate: LocalFrame(origin: Self.origin).coordinate(at: place))
+      places.append(point)
+      track.append(point)
+    }
+    let points = track.points
+    #expect(points.count <= TripTrack.capacity && points.first == places.first && points.last == places.last)
+    var index = 1
+    var greatest = 0.0
+    for point in places {
+      while points[index].elapsed < point.elapsed { index += 1 }
+      let (first, second) = (points[index - 1], points[index])
+      let share = (point.elapsed - first.elapsed) / (second.elapsed - first.elapsed)
+      let frame = LocalFrame(origin: first.coordinate)
+      let error = frame.offset(of: point.coordinate) - share * frame.offset(of: second.coordinate)
+      greatest = max(greatest, hypot(error.x, error.y))
+    }
+    #expect(greatest <= 1.001 * track.bound)
+    #expect(points.count >= min(40, TripTrack.capacity / 4))
+  }
+}

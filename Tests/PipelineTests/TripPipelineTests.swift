@@ -1,0 +1,176 @@
+import JSON
+import Navigation
+import Positioning
+import Sensors
+import Spatial
+import Telemetry
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// What `trip` messages say, with a receiver, a bus and a privacy policy.
+@Suite struct TripPipelineTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+  private static let origin = Coordinate(latitude: 48, longitude: 11)
+
+  /// A vehicle that goes to the north.
+  private struct Drive {
+    var pipeline: AgentPipeline
+    var second = 0
+    var way = 0.0
+    var told: [TripMessage] = []
+
+    init(_ settings: [String] = [], kept: TripState? = nil) throws {
+      let configuration = try AgentConfiguration(
+        layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
+        file: nil)
+      pipeline = AgentPipeline(
+        configuration: configuration.pipeline, start: Timestamp(seconds: 0), time: TripPipelineTests.start,
+        version: "1", trips: kept)
+    }
+
+    mutating func go(_ seconds: Int, speed: Double = 0, hasSky: Bool = true) {
+      for _ in 0..<seconds {
+        second += 1
+        way += speed
+        var fix = PositionFix(
+          timestamp: Timestamp(seconds: Double(second)),
+          time: TripPipelineTests.start.advanced(bySeconds: Double(second)),
+          mode: .threeDimensional, coordinate: TripPipelineTests.origin.destination(distance: way, bearing: 0)
+        )
+        (fix.speed, fix.course, fix.horizontalError) = (speed, 0, 3)
+        if hasSky { send(.position([fix])) }
+      }
+    }
+
+    mutating func bus(_ path: String, _ value: VehicleReading.Value?) {
+      send(
+        .vehicle([VehicleReading(timestamp: Timestamp(seconds: Double(second)), path: path, value: value)]))
+    }
+
+    mutating func send(_ event: SensorEvent) {
+      var messages: [TripMessage] = []
+      pipeline.process(event) { if case .trip(let message) = $0 { messages.append(message) } }
+      told += messages
+    }
+  }
+
+  @Test func aTripIsToldAtItsStartAtIntervalsAndAtItsEnd() throws {
+    var drive = try Drive()
+    drive.go(60)
+    drive.go(700, speed: 10)
+    drive.go(310)
+    #expect(drive.told.map(\.phase) == [.started, .underway, .underway, .ended])
+    #expect(drive.told.map(\.revision) == [1, 2, 3, 4])
+    let trip = try #require(drive.told.last)
+    #expect(abs(trip.start.time.seconds(since: Self.start) - 60) <= 2)
+    #expect(abs(trip.end.time.seconds(since: Self.start) - 760) <= 3)
+    #expect(abs(trip.distance - 7000) < 10 && trip.estimated == 0)
+    #expect(trip.kind == .driven && trip.idling == nil && trip.way.count >= 2)
+    #expect(trip.trip.series.count == 16 && trip.trip.number == 1)
+    // Each message is what its reader finds.
+    for message in drive.told {
+      let read = try TripMessage(json: JSONValue(parsing: message.payload))
+      #expect(read.trip == message.trip && read.phase == message.phase)
+    }
+    // The sum of trips is the odometer.
+    let odometer = try #require(drive.pipeline.odometerToKeep)
+    #expect(abs(odometer.distance - trip.distance) < 1)
+  }
+
+  @Test func theConfiguredStopEndsIt() throws {
+    var (short, long) = (try Drive(["trips.stop=60", "trips.interval=0"]), try Drive(["trips.stop=600"]))
+    for seconds in [60, 120] {
+      short.go(200, speed: 10)
+      short.go(seconds + 10)
+      long.go(200, speed: 10)
+      long.go(seconds + 10)
+    }
+    #expect(short.told.map(\.phase) == [.started, .ended, .started, .ended])
+    #expect(long.told.filter { $0.phase == .ended }.isEmpty)
+  }
+
+  @Test func theBusTellsOfIgnitionFuelAndBattery() throws {
+    var drive = try Drive(["can.interface=can0", "can.obd=11-bit"])
+    drive.go(60)
+    drive.bus("Vehicle.LowVoltageSystemState", .text("ON"))
+    for _ in 0..<60 {
+      drive.go(5, speed: 10)
+      drive.bus("Vehicle.OBD.FuelRate", .number(7.2))
+      drive.bus("Vehicle.Powertrain.TractionBattery.CurrentPower", .number(-3600))
+    }
+    drive.go(20)
+    drive.bus("Vehicle.OBD.FuelRate", .number(0))
+    drive.bus("Vehicle.LowVoltageSystemState", .text("OFF"))
+    drive.go(310)
+    let trip = try #require(drive.told.last)
+    #expect(trip.phase == .ended)
+    #expect(abs(trip.end.time.seconds(since: Self.start) - 380) <= 2)
+    #expect(abs((trip.idling ?? 0) - 20) <= 4)
+    #expect(abs((trip.fuel ?? 0) - 0.6) < 0.05 && abs((trip.electricity ?? 0) - 0.3) < 0.03)
+  }
+
+  @Test func whereNobodyMayKnowThePlaceNoneIsToldNorKept() throws {
+    var drive = try Drive([
+      "privacy.zones=48 11 500 withhold", "trips.interval=0",
+    ])
+    drive.go(60)
+    drive.go(300, speed: 10)
+    drive.go(310)
+    let trip = try #require(drive.told.last)
+    #expect(trip.start.coordinate == nil && trip.start.odometer == nil && trip.end.coordinate != nil)
+    #expect(trip.way.allSatisfy { Self.origin.distance(to: $0.coordinate) > 490 })
+    #expect(abs(trip.distance - 3000) < 10)
+    #expect(drive.pipeline.tripsToKeep?.text.contains(" 48.000") == false)
+  }
+
+  @Test func reducedAccuracyTellsCellsAndKilometres() throws {
+    var drive = try Drive(["location.desired_accuracy=reduced"])
+    drive.go(60)
+    drive.go(300, speed: 20)
+    drive.go(310)
+    let trip = try #require(drive.told.last)
+    #expect(trip.way.isEmpty && trip.distance.truncatingRemainder(dividingBy: 1000) == 0 && trip.distance > 0)
+    #expect(trip.start.coordinate.map { Self.origin.distance(to: $0) > 100 } ?? true)
+  }
+
+  @Test func switchedOffNothingIsTold() throws {
+    for setting in ["trips.enabled=false", "location.enabled=false"] {
+      var drive = try Drive([setting])
+      drive.go(300, speed: 10)
+      #expect(drive.told.isEmpty && !drive.pipeline.hasTrips && drive.pipeline.tripsToKeep == nil)
+    }
+  }
+
+  /// What may have been lost with the outbox is told again, word for word.
+  @Test func whatWasNotConfirmedIsToldAgain() throws {
+    var drive = try Drive()
+    drive.go(60)
+    drive.go(100, speed: 10)
+    let first = try #require(drive.told.first)
+    let kept = try TripState(text: try #require(drive.pipeline.tripsToKeep).text)
+    var again = try Drive(kept: kept)
+    again.go(1)
+    #expect(again.told.first?.trip == first.trip && again.told.first?.revision == first.revision)
+    drive.pipeline.confirm(first)
+    var quiet = try Drive(kept: drive.pipeline.tripsToKeep)
+    quiet.go(1)
+    #expect(quiet.told.isEmpty)
+  }
+
+  @Test func theCommandSaysWhoDrives() throws {
+    func command(_ text: String) throws -> RemoteCommand {
+      try RemoteCommand(name: "set-trip", arguments: JSONValue(parsing: Array(text.utf8)))
+    }
+    #expect(try command(#"{"driver":"A. Jansen"}"#) == .setTrip(driver: "A. Jansen", purpose: nil))
+    #expect(try command(#"{"purpose":""}"#) == .setTrip(driver: nil, purpose: ""))
+    for text in ["{}", #"{"driver":1}"#, #"{"driver":"a\u0007"}"#] {
+      #expect(throws: JSONError.self) { try command(text) }
+    }
+    var drive = try Drive()
+    drive.pipeline.setTrip(driver: "A. Jansen")
+    drive.go(100, speed: 10)
+    #expect(drive.told.last?.driver == "A. Jansen" && drive.told.last?.purpose == nil)
+  }
+}
