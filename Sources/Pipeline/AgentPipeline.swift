@@ -258,8 +258,8 @@ package struct AgentPipeline: Sendable {
       publish(regions.advance(to: timestamp), into: send)
     }
     if let report = vehicle?.due(at: timestamp, timeBase) { send(.vehicle(report)) }
-    advanceTrips(to: timestamp, into: send)
     tellDrivingEvents(at: timestamp, into: send)
+    advanceTrips(to: timestamp, into: send)
     motion.advanceLeveling(to: timestamp)
     finishLeveling()
     regionReporter.observe(regions, at: now)
