@@ -22,6 +22,7 @@ import Testing
         ConfigurationLayer(
           assignments: [
             "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "heading.enabled=false",
+            "trips.enabled=false",
           ] + settings)
       ], file: nil)
   }
