@@ -16,7 +16,7 @@ struct Trips: ParsableCommand {
       gpx      a track for each
 
       From the broker, csv, geojson and gpx have trips that have ended, text and jsonl also those that begin and are \
-      under way; a file is there when the command ends, however it does.
+      under way; a file is there when the command ends, also by Ctrl-C.
 
       Examples:
         odograph trips --fleet delivery

@@ -101,7 +101,7 @@ import Testing
     let events = try OdographProcess.text(of: outputs[1]).split(separator: "\n")
     #expect(
       events.count == 2 && events.allSatisfy { $0.hasSuffix(#","fleet":"delivery","vehicle":"van-1"}"#) })
-    // A file is there when the command ends, however it does.
+    // A file is there when the command ends, also by Ctrl-C.
     #expect(!FileManager.default.fileExists(atPath: gpx))
     children[2].signal(SIGINT)
     try await eventually { !children[2].isRunning }
