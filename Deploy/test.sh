@@ -98,6 +98,7 @@ check build swift build --build-tests
 
 computing=(
   SpatialTests SensorsTests RecordingsTests SimulationTests MotionTests NavigationTests PositioningTests
+  TracesTests
 )
 # The longest of the tests that talk to daemons: drives and logs through gpsd, days on the wire, what the examples print.
 longest=(
