@@ -44,7 +44,7 @@ public struct CrashObserver: Sendable {
 
   /// Takes what is known of the vehicle's place and speed.
   /// - Parameters:
-  ///   - speed: m/s; nil where it is not known.
+  ///   - value: m/s; nil where it is not known.
   ///   - coordinate: nil where it is not known.
   public mutating func observe(speed value: Double?, coordinate: Coordinate?, at now: Timestamp) {
     if let coordinate, coordinate.isValid { place = (coordinate, now) }

@@ -24,7 +24,7 @@ import Traces
   }
 
   /// From all sides, in all mountings, as long as pulses of vehicles last.
-  @Test(arguments: [0.05, 0.08, 0.12], [100.0, 400, 1600])
+  @Test(arguments: [0.05, 0.08, 0.12], [50.0, 100, 400, 1600])
   func aPulseIsMeasured(duration: Double, rate: Double) throws {
     var random = SeededGenerator.announced()
     for direction in stride(from: 0.0, to: 360, by: 45) {
