@@ -149,7 +149,7 @@ let package = Package(
       name: "FleetControl",
       dependencies: [
         "Bytes", "Fleet", "FleetConsole", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
-        "Simulation", "Spatial", "Telemetry", "TOML", "XML",
+        "Simulation", "Spatial", "Telemetry", "TOML", "Traces", "XML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
@@ -269,7 +269,8 @@ let package = Package(
       dependencies: [
         "Fleet", "JSON", "FleetConsole", "FleetControl", "FleetFixtures", "MQTT", "Positioning", "Sensors",
         "Spatial",
-        "Telemetry", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Telemetry", "TestSupport", "Traces",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
       name: "FleetStoreTests",
