@@ -19,6 +19,7 @@ let package = Package(
     .library(name: "SensorsCAN", targets: ["SensorsCAN"]),
     .library(name: "SensorsRadio", targets: ["SensorsRadio"]),
     .library(name: "Motion", targets: ["Motion"]),
+    .library(name: "Traces", targets: ["Traces"]),
     .library(name: "Navigation", targets: ["Navigation"]),
     .library(name: "Positioning", targets: ["Positioning"]),
     .library(name: "LiveSensors", targets: ["LiveSensors"]),
@@ -45,6 +46,7 @@ let package = Package(
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
     // What a build says of itself; Deploy/build-static.sh knows it, a plain build is a development version.
     .target(
@@ -58,6 +60,7 @@ let package = Package(
     .target(name: "Bytes"),
     .target(name: "JSON", dependencies: ["Bytes"]),
     .target(name: "XML", dependencies: ["CExpat"]),
+    .target(name: "Compression", dependencies: ["CZlib"]),
     // Debian's toml++ (libtomlplusplus-dev) is headers only, so that nothing is linked or loaded for it.
     .target(name: "CTOML"),
     .target(name: "TOML", dependencies: ["CTOML", "Platform"]),
@@ -73,6 +76,8 @@ let package = Package(
       name: "SensorsCAN", dependencies: ["Bytes", "CLinux", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(name: "SensorsRadio", dependencies: ["CNetlink", "CSystemd", "Platform", "Sensors", "Spatial"]),
     .target(name: "Motion", dependencies: ["Bytes", "Platform", "Sensors", "Spatial"]),
+    // Pure: every sensor at full rate, packed and kept for a while.
+    .target(name: "Traces", dependencies: ["Bytes", "Sensors", "Spatial"]),
     .target(name: "Navigation", dependencies: ["Bytes", "Motion", "Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Bytes", "Motion", "Platform", "Sensors", "Spatial"]),
     // Wires sources to managers: the agent's inputs, and those of programs outside of this package. No MQTT, no store.
@@ -144,7 +149,7 @@ let package = Package(
       name: "FleetControl",
       dependencies: [
         "Bytes", "Fleet", "FleetConsole", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
-        "Simulation", "Spatial", "Telemetry", "TOML", "XML",
+        "Simulation", "Spatial", "Telemetry", "TOML", "Traces", "XML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
@@ -177,6 +182,7 @@ let package = Package(
       dependencies: [
         "CommandHelp", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
+    .testTarget(name: "CompressionTests", dependencies: ["Compression", "Simulation", "TestSupport"]),
     .testTarget(name: "SQLiteTests", dependencies: ["CSQLite", "SQLite", "TestSupport"]),
     .testTarget(name: "TOMLTests", dependencies: ["Platform", "TOML"]),
     .testTarget(name: "SpatialTests", dependencies: ["Spatial", "TestSupport"]),
@@ -202,6 +208,11 @@ let package = Package(
     .testTarget(
       name: "MotionTests",
       dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial", "TestSupport"]),
+    .testTarget(
+      name: "TracesTests",
+      dependencies: [
+        "AllocationCounter", "Compression", "Sensors", "Simulation", "Spatial", "TestSupport", "Traces",
+      ]),
     .testTarget(
       name: "NavigationTests",
       dependencies: [
@@ -258,7 +269,8 @@ let package = Package(
       dependencies: [
         "Fleet", "JSON", "FleetConsole", "FleetControl", "FleetFixtures", "MQTT", "Positioning", "Sensors",
         "Spatial",
-        "Telemetry", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Telemetry", "TestSupport", "Traces",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
       name: "FleetStoreTests",
@@ -321,7 +333,8 @@ for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
-  "Bytes", "CommandHelp", "Fleet", "FleetConsole", "FleetControl", "FleetStore", "JSON", "MQTT", "Platform",
+  "Bytes", "CommandHelp", "Compression", "Fleet", "FleetConsole", "FleetControl", "FleetStore", "JSON",
+  "MQTT", "Platform",
   "Recordings",
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",
   "XML",

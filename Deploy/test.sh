@@ -81,6 +81,7 @@ install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]
   "${packaging_test_packages[@]}"
 check "readers of Parquet" install_python python Tests/Parquet/requirements.txt
 check "a reader of DBC files" install_python cantools Tests/CANTools/requirements.txt
+check "a reader of MCAP" install_python mcap Tests/MCAP/requirements.txt
 if [ -n "$full" ]; then check "Home Assistant" install_python home-assistant Tests/Consumers/home-assistant.txt; fi
 
 # shellcheck disable=SC2317 # called by its name
@@ -98,6 +99,7 @@ check build swift build --build-tests
 
 computing=(
   SpatialTests SensorsTests RecordingsTests SimulationTests MotionTests NavigationTests PositioningTests
+  TracesTests
 )
 # The longest of the tests that talk to daemons: drives and logs through gpsd, days on the wire, what the examples print.
 longest=(

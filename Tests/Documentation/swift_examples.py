@@ -19,7 +19,7 @@ class Compiler:
         maps = sorted(build.glob("C*.build/module.modulemap"))
         flags = subprocess.check_output("pkg-config --cflags libcurl libpq libnl-genl-3.0".split(), text=True).split()
         libraries = subprocess.check_output(
-            "pkg-config --libs expat libcurl libgps libiio libmosquitto libnl-genl-3.0 libpq libsystemd sqlite3".split(),
+            "pkg-config --libs expat libcurl libgps libiio libmosquitto libnl-genl-3.0 libpq libsystemd sqlite3 zlib".split(),
             text=True).split()
         modules = {path.name for path in (REPOSITORY / "Sources").iterdir()} - {"odograph", "odographd"}
         # Of swift-collections, what our modules link.

@@ -7,6 +7,8 @@ public enum PythonEnvironment: String, Sendable {
   case parquetReaders = "python"
   /// cantools, which reads DBC files.
   case canTools = "cantools"
+  /// mcap, which reads its own format.
+  case mcap = "mcap"
   /// Home Assistant's core; with `Deploy/test.sh --full` only.
   case homeAssistant = "home-assistant"
 
@@ -43,6 +45,10 @@ extension Need {
   public static let canTools = Need(
     "cantools of PyPI \(PythonEnvironment.canTools.installation("CANTools/requirements.txt"))"
   ) { try PythonEnvironment.canTools.has("cantools") }
+
+  public static let mcap = Need(
+    "mcap of PyPI \(PythonEnvironment.mcap.installation("MCAP/requirements.txt"))"
+  ) { try PythonEnvironment.mcap.has("mcap.reader") }
 
   public static let homeAssistant = Need(
     "Home Assistant of PyPI \(PythonEnvironment.homeAssistant.installation("Consumers/home-assistant.txt"))"

@@ -1,0 +1,282 @@
+internal import Bytes
+internal import Sensors
+public import Spatial
+
+/// Some seconds of a trace, packed by itself: what is lost of a trace costs no more than its own time.
+///
+/// Samples of one kind with the same parts in them are a stream; a stream is a column of times, whole microseconds, and one of each of
+/// its values, in steps (`TraceResolution`, and fixed ones of positions and attitudes). A value that is not finite is left out with its part.
+/// In steady state a sample allocates nothing.
+public struct TraceBlock: Sendable {
+  /// What the columns of inertial sensors and of the barometer are counted in.
+  public let resolution: TraceResolution
+  private let steps: [Double]
+  private var streams: [TraceStream] = []
+  private var texts: [String] = []
+  /// Samples.
+  public private(set) var count = 0
+  /// Of the earliest and of the latest sample.
+  public private(set) var times: ClosedRange<Timestamp>?
+
+  /// Texts of a block, and streams: a bus tells some dozens of signals.
+  static let mostTexts = 1024
+  static let mostStreams = 2048
+  /// Samples of a block.
+  static let mostRows = 1 << 16
+
+  public init(resolution: TraceResolution = TraceResolution()) {
+    self.resolution = resolution.isSound ? resolution : TraceResolution()
+    steps = self.resolution.steps
+  }
+
+  /// Forgets the samples, and keeps their room for the next ones.
+  public mutating func removeAll() {
+    for index in streams.indices { streams[index].removeAll() }
+    texts.removeAll(keepingCapacity: true)
+    // Streams of text are numbered anew.
+    streams.removeAll { $0.key.text != TraceStream.noText || $0.key.kind == .fix }
+    (count, times) = (0, nil)
+  }
+
+  /// Blocks of one time after the other as few, which pack better; those that cannot be read are left out.
+  public static func merged(_ blocks: [[UInt8]]) -> [TraceBlock] {
+    var merged: [TraceBlock] = []
+    for bytes in blocks {
+      guard let block = TraceBlock(bytes: bytes) else { continue }
+      // Steps of one resolution are none of another.
+      if var joined = merged.last, joined.resolution == block.resolution,
+        block.samples.allSatisfy({ joined.append($0) })
+      {
+        merged[merged.count - 1] = joined
+      } else {
+        merged.append(block)
+      }
+    }
+    return merged
+  }
+
+  /// Takes a sample in. One that the block has no room for, or that nothing is left of, is left out.
+  /// - Returns: whether it is in.
+  @discardableResult
+  public mutating func append(_ sample: TraceSample) -> Bool {
+    guard count < Self.mostRows else { return false }
+    let isTaken =
+      switch sample {
+      case .inertial(let scan): append(scan)
+      case .pressure(let data): append(data)
+      case .fix(let fix): append(fix)
+      case .vehicle(let reading): append(reading)
+      case .motion(let motion): append(motion)
+      }
+    guard isTaken else { return false }
+    count += 1
+    let time = sample.timestamp
+    times = min(times?.lowerBound ?? time, time)...max(times?.upperBound ?? time, time)
+    return true
+  }
+
+  // MARK: Samples
+
+  private mutating func append(_ scan: InertialScan) -> Bool {
+    let (force, rate, field) = (
+      scan.specificForce.finite, scan.rotationRate.finite, scan.magneticField.finite
+    )
+    let celsius = scan.temperature.flatMap { $0.isFinite ? $0 : nil }
+    var mask: UInt32 = 0
+    if force != nil { mask |= 0b111 }
+    if rate != nil { mask |= 0b111_000 }
+    if field != nil { mask |= 0b111_000_000 }
+    if celsius != nil { mask |= 1 << 9 }
+    guard mask != 0, let place = stream(.init(kind: .inertial, mask: mask)) else { return false }
+    streams[place].times.append(Self.microseconds(scan.timestamp))
+    var column = 0
+    append(force, steps: 0, to: place, &column)
+    append(rate, steps: 3, to: place, &column)
+    append(field, steps: 6, to: place, &column)
+    if let celsius { streams[place].columns[column].append(Self.whole(celsius / steps[9])) }
+    return true
+  }
+
+  private mutating func append(_ vector: Vector3?, steps first: Int, to place: Int, _ column: inout Int) {
+    guard let vector else { return }
+    for axis in 0..<3 {
+      streams[place].columns[column].append(Self.whole(vector[axis] / steps[first + axis]))
+      column += 1
+    }
+  }
+
+  private mutating func append(_ data: PressureData) -> Bool {
+    guard data.pressure.isFinite, let place = stream(.init(kind: .pressure, mask: 1)) else { return false }
+    streams[place].times.append(Self.microseconds(data.timestamp))
+    streams[place].columns[0].append(Self.whole(data.pressure / steps[10]))
+    return true
+  }
+
+  private mutating func append(_ fix: PositionFix) -> Bool {
+    var text = TraceStream.noText
+    if let receiver = fix.receiver {
+      guard let number = number(of: receiver) else { return false }
+      text = number
+    }
+    return append(.fix, FixColumns.values(of: fix), text: text, at: fix.timestamp)
+  }
+
+  private mutating func append(_ reading: VehicleReading) -> Bool {
+    guard let path = number(of: reading.path) else { return false }
+    var word: UInt16?
+    if case .text(let text)? = reading.value {
+      guard let number = number(of: text) else { return false }
+      word = number
+    }
+    return append(
+      .vehicle, VehicleColumns.values(of: reading, word: word), text: path, at: reading.timestamp)
+  }
+
+  private mutating func append(_ motion: TraceMotion) -> Bool {
+    append(.motion, MotionColumns.values(of: motion), text: TraceStream.noText, at: motion.timestamp)
+  }
+
+  /// - Parameter values: of all columns that the kind can have; nil for what is not there.
+  private mutating func append(
+    _ kind: TraceStream.Kind, _ values: [Int64?], text: UInt16, at timestamp: Timestamp
+  ) -> Bool {
+    var mask: UInt32 = 0
+    for (index, value) in values.enumerated() where value != nil { mask |= 1 << UInt32(index) }
+    guard let place = stream(.init(kind: kind, mask: mask, text: text)) else { return false }
+    streams[place].times.append(Self.microseconds(timestamp))
+    var column = 0
+    for case let value? in values {
+      streams[place].columns[column].append(value)
+      column += 1
+    }
+    return true
+  }
+
+  private mutating func stream(_ key: TraceStream.Key) -> Int? {
+    if let place = streams.firstIndex(where: { $0.key == key }) { return place }
+    guard streams.count < Self.mostStreams else { return nil }
+    streams.append(TraceStream(key))
+    return streams.count - 1
+  }
+
+  private mutating func number(of text: String) -> UInt16? {
+    if let place = texts.firstIndex(of: text) { return UInt16(place) }
+    guard texts.count < Self.mostTexts, text.utf8.count <= Int(UInt16.max) else { return nil }
+    texts.append(text)
+    return UInt16(texts.count - 1)
+  }
+
+  /// Whole steps; a number that is beyond all sensors stays at the end of the range.
+  static func whole(_ steps: Double) -> Int64 { Int64(max(-1e15, min(1e15, steps)).rounded()) }
+
+  private static func microseconds(_ timestamp: Timestamp) -> Int64 {
+    let (quotient, rest) = timestamp.nanoseconds.quotientAndRemainder(dividingBy: 1000)
+    let nearest = quotient + (rest >= 500 ? 1 : rest < -500 ? -1 : 0)
+    return max(.min / 1000, min(.max / 1000, nearest))
+  }
+
+  // MARK: Bytes
+
+  private static let version: UInt8 = 1
+
+  /// The block's head and each of its columns: parts whose bytes are distributed alike, for a Huffman code of its own each.
+  public var sections: [[UInt8]] {
+    var head: [UInt8] = [Self.version]
+    for step in steps { head.append(little: step.bitPattern) }
+    head.append(little: UInt16(texts.count))
+    for text in texts {
+      head.append(little: UInt16(text.utf8.count))
+      head += Array(text.utf8)
+    }
+    let filled = streams.filter { !$0.times.isEmpty }
+    head.append(little: UInt16(filled.count))
+    var sections: [[UInt8]] = []
+    for stream in filled {
+      head.append(stream.key.kind.rawValue)
+      head.append(little: stream.key.mask)
+      head.append(little: stream.key.text)
+      head.append(little: UInt32(stream.times.count))
+      for column in [stream.times] + stream.columns {
+        var bytes: [UInt8] = []
+        ColumnCodec.append(column, to: &bytes)
+        sections.append(bytes)
+      }
+    }
+    return [head] + sections
+  }
+
+  /// All sections, one after the other.
+  public var bytes: [UInt8] { sections.flatMap { $0 } }
+
+  /// Reads what `bytes` gave; nil for anything else.
+  public init?(bytes: [UInt8]) {
+    var place = 1
+    func take(_ count: Int) -> Int? {
+      guard count >= 0, bytes.count - place >= count else { return nil }
+      defer { place += count }
+      return place
+    }
+    guard bytes.first == Self.version, let start = take(8 * TraceResolution.stepCount) else { return nil }
+    let steps = (0..<TraceResolution.stepCount).map {
+      Double(bitPattern: UInt64(little: bytes, at: start + 8 * $0))
+    }
+    guard let resolution = TraceResolution(steps: steps) else { return nil }
+    self.init(resolution: resolution)
+    guard let counts = take(2), case let textCount = Int(UInt16(little: bytes, at: counts)),
+      textCount <= Self.mostTexts
+    else { return nil }
+    for _ in 0..<textCount {
+      guard let length = take(2), let text = take(Int(UInt16(little: bytes, at: length))) else { return nil }
+      texts.append(String(decoding: bytes[text..<place], as: UTF8.self))
+    }
+    guard let streamCount = take(2) else { return nil }
+    var rows: [Int] = []
+    for _ in 0..<Int(UInt16(little: bytes, at: streamCount)) {
+      guard let head = take(11), let kind = TraceStream.Kind(rawValue: bytes[head]) else { return nil }
+      let key = TraceStream.Key(
+        kind: kind, mask: UInt32(little: bytes, at: head + 1), text: UInt16(little: bytes, at: head + 5))
+      let count = Int(UInt32(little: bytes, at: head + 7))
+      guard key.isSound(texts: texts.count), count > 0, count <= Self.mostRows - rows.reduce(0, +),
+        streams.count < Self.mostStreams
+      else { return nil }
+      streams.append(TraceStream(key))
+      rows.append(count)
+    }
+    for index in streams.indices {
+      guard let times = ColumnCodec.read(rows[index], from: bytes, at: &place) else { return nil }
+      streams[index].times = times
+      for column in streams[index].columns.indices {
+        guard let values = ColumnCodec.read(rows[index], from: bytes, at: &place) else { return nil }
+        streams[index].columns[column] = values
+      }
+    }
+    guard place == bytes.count, streams.allSatisfy({ $0.times.allSatisfy(Self.isTime) }) else { return nil }
+    count = rows.reduce(0, +)
+    let all = streams.flatMap(\.times)
+    if let first = all.min(), let last = all.max() {
+      times = Timestamp(nanoseconds: 1000 * first)...Timestamp(nanoseconds: 1000 * last)
+    }
+  }
+
+  private static func isTime(_ microseconds: Int64) -> Bool {
+    !microseconds.multipliedReportingOverflow(by: 1000).overflow
+  }
+
+  /// The samples in order of time; of those at one time those of one stream in their order.
+  public var samples: [TraceSample] {
+    var samples: [(time: Int64, sample: TraceSample)] = []
+    samples.reserveCapacity(count)
+    for stream in streams {
+      for row in stream.times.indices {
+        guard let sample = stream.sample(row, steps: steps, texts: texts) else { continue }
+        samples.append((stream.times[row], sample))
+      }
+    }
+    // `sort` keeps the order of equals.
+    return samples.sorted { $0.time < $1.time }.map(\.sample)
+  }
+}
+
+extension Vector3? {
+  fileprivate var finite: Vector3? { self.flatMap { $0.isFinite ? $0 : nil } }
+}
