@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Where a broker is, as people write it: `mqtt://[user@]host[:port]`, `mqtts://…` for TLS, or just `host[:port]`.
 public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
   public var host: String
@@ -25,7 +27,7 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
     }
     var rest = text[...]
     var usesTLS = false
-    if let end = rest.firstRange(of: "://") {
+    if let end = rest.firstRange(ofText: "://") {
       switch rest[..<end.lowerBound].lowercased() {
       case "mqtt", "tcp": break
       case "mqtts", "ssl", "tls": usesTLS = true

@@ -85,3 +85,21 @@ import Testing
     }
   }
 }
+
+/// Where a text is in another, against Foundation's answer.
+@Suite struct TextSearchTests {
+  @Test func findsWhatIsThere() {
+    let texts = ["", "a", "ab", "aab", "aaab", "abab", "mqtt://host", "x://", "://", "é://ü", "aaaaaaaab"]
+    let wanted = ["a", "b", "ab", "aab", "://", "ü", "é:", "bb", "aaaab"]
+    for text in texts {
+      for word in wanted {
+        let found = text.firstRange(ofText: word)
+        let expected = text.range(of: word, options: .literal)
+        #expect(found == expected, "\(word) in \(text)")
+        #expect(text.contains(text: word) == (expected != nil))
+      }
+    }
+    #expect("any".firstRange(ofText: "") == nil)
+    #expect("one two".dropFirst(4).contains(text: "two") && !"one two".dropFirst(4).contains(text: "one"))
+  }
+}

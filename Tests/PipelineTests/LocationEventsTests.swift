@@ -100,7 +100,7 @@ import Testing
       pipeline.process(fix(Double(second), 10 * Double(second), speed: 10)) { messages.append($0) }
     }
     pipeline.process(receiver(91, .unavailable(reason: "gone"))) { messages.append($0) }
-    messages.removeAll { $0.kind == .status || $0.kind == .location }
+    messages.removeAll { [.status, .location, .trip].contains($0.kind) }
     #expect(messages.map(\.kind) == [.track, .track, .locationEvent, .locationEvent], "\(messages)")
     let events = messages.compactMap { message -> LocationEventMessage? in
       if case .locationEvent(let event) = message { event } else { nil }

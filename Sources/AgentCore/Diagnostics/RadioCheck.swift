@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Glibc
 internal import Platform
 internal import SensorsRadio
@@ -51,7 +52,7 @@ struct RadioCheck {
     return !([unit] + files).contains { path in
       guard let bytes = try? AtomicFile.contents(of: path, limit: 65_536) else { return false }
       return String(decoding: bytes, as: UTF8.self).split(separator: "\n").contains {
-        $0.hasPrefix("AmbientCapabilities=") && $0.contains("CAP_NET_ADMIN")
+        $0.hasPrefix("AmbientCapabilities=") && $0.contains(text: "CAP_NET_ADMIN")
       }
     }
   }

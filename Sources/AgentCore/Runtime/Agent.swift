@@ -135,6 +135,7 @@ package final class Agent: Sendable {
         "preset": "\(configuration.preset.rawValue)",
         "version": "\(version)",
       ])
+    ProgramPages.release()
     let outcome = Locked<(any Error)?>(nil)
     let worker = try DedicatedThread.startWatched(
       name: "pipeline", stackSize: 8 << 20, call: { inbox.push(.tick) },

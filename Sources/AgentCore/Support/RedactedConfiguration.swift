@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Glibc
 internal import Telemetry
 
@@ -57,7 +58,7 @@ enum Redaction {
   private static func withoutCredentials(_ text: String) -> String {
     var result = ""
     var rest = text[...]
-    while let scheme = rest.firstRange(of: "://") {
+    while let scheme = rest.firstRange(ofText: "://") {
       result += rest[..<scheme.upperBound]
       rest = rest[scheme.upperBound...]
       let authority = rest.prefix { $0 != "/" && $0 != "\"" && $0 != " " && $0 != "," }

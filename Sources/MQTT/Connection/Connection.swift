@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CMosquitto
 internal import Glibc
 internal import Platform
@@ -195,7 +196,7 @@ extension Connection {
     }
     if configuration.tls != nil, let problem = tlsProblem {
       // What reads like an end without a word is one for which OpenSSL has words.
-      let isSilent = problem.contains("unexpected eof")
+      let isSilent = problem.contains(text: "unexpected eof")
       return Ending(cause: isSilent ? .closedByPeer : .tls(problem), phase: phase)
     }
     let cause: MQTTDisconnection.Cause =
@@ -214,7 +215,7 @@ extension Connection {
   /// What OpenSSL says is wrong, as far as it says.
   private var tlsProblem: String? {
     let complaints = client.events.complaints
-    if complaints.contains(where: { $0.contains("host name verification failed") }) {
+    if complaints.contains(where: { $0.contains(text: "host name verification failed") }) {
       return "the broker's certificate is not for the name \(broker.host)"
     }
     if let problem = client.certificateProblem { return "the broker's certificate was refused: \(problem)" }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Glibc
 internal import Platform
 internal import Sensors
@@ -66,7 +67,7 @@ extension Device {
     let number = identifier.split(separator: "e").last.flatMap { Int($0) }
     let own = name.flatMap { name in number.map { "\(name)-dev\($0)" } }
     let candidates =
-      [configuration.trigger, own].compactMap { $0 } + triggers.filter { !$0.contains("-dev") }
+      [configuration.trigger, own].compactMap { $0 } + triggers.filter { !$0.contains(text: "-dev") }
     guard let choice = candidates.first(where: { triggers.contains($0) }) else {
       // Without any trigger to give, one that is set may still serve; otherwise the buffer will say what it lacks.
       return
