@@ -24,7 +24,13 @@ package enum FleetMessage: Hashable, Sendable {
       // Its way may be as long as a track, and is not shown.
       guard case .object(var members) = json else { return nil }
       members["way"] = nil
-      self = .message(.trip(try TripMessage(json: .object(members))))
+      var trip = try TripMessage(json: .object(members))
+      trip.shorten()
+      self = .message(.trip(trip))
+    case MessageKind.drivingEvent.rawValue:
+      var event = try DrivingEventMessage(json: json)
+      event.shorten()
+      self = .message(.drivingEvent(event))
     case TopicScheme.regionsDesired:
       guard json["features"] != nil else { return nil }
       self = .wantedRegions(RegionShape.regions(inGeoJSON: json))
@@ -112,6 +118,16 @@ extension VehicleEvent {
 }
 
 extension TripMessage {
+  /// Leaves of texts what is shown: whoever speaks for a vehicle does not fill the memory.
+  mutating func shorten() {
+    driver = driver.map { String($0.prefix(80)) }
+    purpose = purpose.map { String($0.prefix(80)) }
+    if case .other(let name) = kind { kind = .other(String(name.prefix(80))) }
+    guard events.count > 32 || events.keys.contains(where: { $0.utf8.count > 80 }) else { return }
+    let shown = events.sorted { $0.key < $1.key }.prefix(32).map { (String($0.key.prefix(80)), $0.value) }
+    events = Dictionary(shown) { first, _ in first }
+  }
+
   /// Whether it is a later trip of the series than another, or says more of the same; of another series, whether it began later.
   func isNewer(than other: TripMessage?) -> Bool {
     guard let other else { return true }
@@ -121,6 +137,12 @@ extension TripMessage {
 }
 
 extension DrivingEventMessage {
+  /// Leaves of texts what is shown.
+  mutating func shorten() {
+    if case .other(let name) = event { event = .other(String(name.prefix(80))) }
+    region = region.map { String($0.prefix(80)) }
+  }
+
   /// Whether it is a later event of the series than another, or the same as it goes on; of another series, whether it began
   /// later.
   func isNewer(than other: DrivingEventMessage?) -> Bool {

@@ -7,6 +7,9 @@ struct LineColumns: Sendable {
   private let alignments: [TextAlignment]
   private var widths: [Int]
 
+  /// Beyond which a value is cut: names are a vehicle's own words.
+  private static let widest = 48
+
   /// - Parameter columns: with the widths that values usually take.
   init(_ columns: [(name: String, width: Int, alignment: TextAlignment)]) {
     names = columns.map(\.name)
@@ -22,7 +25,9 @@ struct LineColumns: Sendable {
   /// - Parameter rest: what stands behind the columns.
   mutating func line(_ values: [String], rest: String) -> String {
     let texts = values.map { StyledText($0) }
-    for (place, text) in texts.enumerated() { widths[place] = max(widths[place], text.width) }
+    for (place, text) in texts.enumerated() {
+      widths[place] = max(widths[place], min(text.width, Self.widest))
+    }
     return joined(texts, rest: rest)
   }
 

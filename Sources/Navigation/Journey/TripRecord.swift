@@ -71,7 +71,10 @@ public struct TripRecord: Hashable, Sendable {
   /// Metres of it that were closed, not measured.
   public var estimated: Double { min(distance, max(0, end.estimated - start.estimated)) }
   /// m/s while the vehicle moved; nil where it did not.
-  public var meanSpeed: Double? { moving > 0 ? distance / moving : nil }
+  public var meanSpeed: Double? {
+    // What it crept while it was parked is part of the way, but not of the time.
+    moving > 0 ? min(distance / moving, greatestSpeed ?? .infinity) : nil
+  }
 
   public init(
     series: UInt64, number: Int, revision: Int, phase: Phase, kind: Kind, start: TripPoint, end: TripPoint,

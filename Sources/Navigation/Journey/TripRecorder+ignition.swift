@@ -6,7 +6,8 @@ extension TripRecorder {
   mutating func observeIgnition(_ sample: TripSample) {
     guard sample.ignition != ignition.told else { return }
     ignition.told = sample.ignition
-    milestones += 1
+    // A parked bus that stirs says nothing that has to be kept.
+    if state.trip != nil || sample.ignition == true { milestones += 1 }
     let since = max(
       watched ?? sample.timestamp, min(sample.ignitionSince ?? sample.timestamp, sample.timestamp))
     if sample.ignition != nil { state.trip?.knowsIgnition = true }
@@ -33,7 +34,7 @@ extension TripRecorder {
     (start.distance, start.estimated) = (sample.distance, sample.estimated)
     open(.driven, at: start, elapsed: 0, origin: sample.distance)
     watched = sample.timestamp
-    state.trip?.elapsed = sample.timestamp.seconds(since: timestamp)
+    state.trip?.elapsed = max(0, sample.timestamp.seconds(since: timestamp))
   }
 
   /// The trip is over when the ignition goes off, if that is not on again soon.

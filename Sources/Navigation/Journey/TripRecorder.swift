@@ -88,7 +88,12 @@ public struct TripRecorder: Hashable, Sendable {
 
   /// The outbox has it.
   public mutating func confirm(series: UInt64, number: Int, revision: Int) {
-    state.unconfirmed.removeAll { $0.series == series && $0.number == number && $0.revision <= revision }
+    func isIt(_ record: TripRecord) -> Bool {
+      record.series == series && record.number == number && record.revision <= revision
+    }
+    // A vehicle that is cut off from its battery at each stop does not tell its last trip again at each start.
+    if state.unconfirmed.contains(where: { isIt($0) && $0.phase == .ended }) { milestones += 1 }
+    state.unconfirmed.removeAll(where: isIt)
   }
 
   /// An event has happened. It counts where a trip is under way, or about to be.
@@ -109,12 +114,14 @@ public struct TripRecorder: Hashable, Sendable {
 
   /// Who drives, from the trip under way on; nil is nobody who is known.
   public mutating func set(driver: String?) {
+    if state.driver != driver { milestones += 1 }
     state.driver = driver
     tell(.underway)
   }
 
   /// What the trip under way is for, or the next one; nil takes it back.
   public mutating func set(purpose: String?) {
+    if state.purpose != purpose { milestones += 1 }
     state.purpose = purpose
     tell(.underway)
   }
@@ -122,6 +129,7 @@ public struct TripRecorder: Hashable, Sendable {
   /// Takes what is known of a moment. Moments come in order of time.
   public mutating func process(_ sample: TripSample) {
     guard sample.isSound else { return }
+    let sample = sample.screened
     if state.boundary.map({ sample.distance < $0.distance }) ?? true { restart(sample) }
     guard let watched else { return resume(sample) }
     observeIgnition(sample)

@@ -63,6 +63,18 @@ public struct TripSample: Hashable, Sendable {
       && (0...OdometerState.farthest).contains(distance) && estimated >= 0 && estimated.isFinite
   }
 
+  /// Without what a bus says that no vehicle does: signals that were not decoded rightly.
+  var screened: TripSample {
+    var sample = self
+    if let speed = wheelSpeed, !(0..<OdometerSample.fastest).contains(speed) { sample.wheelSpeed = nil }
+    if let rate = fuelRate, !(0...Self.greatestFuelRate).contains(rate) { sample.fuelRate = nil }
+    if let power, !(-Self.greatestPower...Self.greatestPower).contains(power) { sample.power = nil }
+    return sample
+  }
+
+  /// l/h and W that no road vehicle takes: a truck's engine of 500 kW burns 150 l/h.
+  private static let (greatestFuelRate, greatestPower) = (1000.0, 1e7)
+
   /// The moment as a trip begins or ends at it.
   var point: TripPoint {
     TripPoint(
