@@ -22,6 +22,7 @@ extension AgentPipeline {
 
   /// Lets time pass for them, and tells what there is.
   mutating func tellDrivingEvents(at timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
+    drivingEvents?.observe(regions, at: timestamp)
     drivingEvents?.advance(to: timestamp)
     for event in drivingEvents?.drain() ?? [] {
       // Told again when it is over, it is no other.

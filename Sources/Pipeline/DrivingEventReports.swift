@@ -13,6 +13,8 @@ struct DrivingEventReports: Sendable {
   private var (ignition, isEngineRunning) = (Bool?.none, Bool?.none)
   /// Not told yet, in order.
   private var pending: [DrivingEvent] = []
+  /// Of the regions' states when their limits were last looked at.
+  private var regionsRevision: Int?
 
   /// The bus's names of what counts here.
   private static let state = "Vehicle.LowVoltageSystemState"
@@ -80,6 +82,13 @@ struct DrivingEventReports: Sendable {
   mutating func observe(_ device: DeviceHealth?, at timestamp: Timestamp) {
     guard let device else { return }
     pending += detector.observe(hasExternalPower: device.externalPower, at: timestamp)
+  }
+
+  /// Learns the limits of the regions that the vehicle is in.
+  mutating func observe(_ regions: borrowing RegionMonitor, at timestamp: Timestamp) {
+    guard regions.revision != regionsRevision else { return }
+    regionsRevision = regions.revision
+    pending += detector.observe(regionLimits: regions.speedLimits, at: timestamp)
   }
 
   mutating func advance(to timestamp: Timestamp) { pending += detector.advance(to: timestamp) }

@@ -115,6 +115,36 @@ import Testing
     }
   }
 
+  /// The limit of a GeoJSON region holds while the vehicle is in it, by the same decision that `region` tells.
+  @Test(arguments: [true, false]) func aRegionsLimitHoldsInside(isLimited: Bool) throws {
+    var pipeline = try pipeline("events.kinds=overSpeed")
+    let limit = isLimited ? #","speedLimit":8"# : ""
+    let text =
+      #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"school","properties":{"radius":300\#(limit)},"geometry":{"type":"Point","coordinates":[11,48]}}]}"#
+    #expect(
+      try RegionCollection(json: JSONValue(parsing: text)).watch(in: &pipeline.regions).problems.isEmpty)
+    var told: [DrivingEventMessage] = []
+    var crossings: [RegionMessage] = []
+    // 12 m/s northwards, from 1 km before the middle to 1 km behind it.
+    for second in 0..<167 {
+      var fix = PositionFix(timestamp: Timestamp(seconds: Double(second)), mode: .threeDimensional)
+      let way = 12 * Double(second) - 1000
+      fix.coordinate = Coordinate(latitude: 48 + way / 111_200, longitude: 11)
+      (fix.speed, fix.course, fix.horizontalError, fix.speedError) = (12, 0, 4, 0.4)
+      pipeline.process(.position([fix])) {
+        if case .drivingEvent(let message) = $0 { told.append(message) }
+        if case .region(let message) = $0 { crossings.append(message) }
+      }
+    }
+    #expect(crossings.count == 2)
+    guard isLimited else { return #expect(told.isEmpty) }
+    #expect(told.map(\.event) == [.overSpeed, .overSpeed] && told.map(\.isOngoing) == [true, false])
+    let over = try #require(told.last)
+    #expect(over.region == "school" && over.limit == 8 && over.severity == .high)
+    // 600 m at 12 m/s.
+    #expect(abs((over.duration ?? 0) - 50) < 5, "\(over.duration ?? 0)")
+  }
+
   @Test func theBusTellsIgnitionEngineAndVoltage() throws {
     var pipeline = try pipeline("can.interface=can0", "events.idling=60")
     var told: [DrivingEventMessage] = []

@@ -41,7 +41,8 @@ struct SpeedLimitMonitor: Sendable {
   mutating func observe(_ regions: [Limit], at now: Timestamp) -> DrivingEvent? {
     self.regions = regions
     guard least != current else { return nil }
-    current = least
+    // What goes on is judged by its own limit.
+    defer { current = least }
     return end(at: now)
   }
 
