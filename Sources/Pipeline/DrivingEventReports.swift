@@ -93,6 +93,8 @@ struct DrivingEventReports: Sendable {
 
   mutating func advance(to timestamp: Timestamp) { pending += detector.advance(to: timestamp) }
 
+  mutating func finish(at timestamp: Timestamp) { pending += detector.finish(at: timestamp) }
+
   /// When `advance` has something to do, if nothing comes before.
   var nextDeadline: Timestamp? { detector.nextDeadline }
 

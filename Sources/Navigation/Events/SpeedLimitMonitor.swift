@@ -84,8 +84,11 @@ struct SpeedLimitMonitor: Sendable {
     return told
   }
 
+  /// Ends what goes on, as nobody looks any longer.
+  mutating func finish(at now: Timestamp) -> DrivingEvent? { end(at: condition.end(at: now)) }
+
   /// Ends what goes on.
-  mutating func end(at time: Timestamp) -> DrivingEvent? {
+  private mutating func end(at time: Timestamp) -> DrivingEvent? {
     condition.reset()
     first = nil
     guard var over = event else { return nil }
