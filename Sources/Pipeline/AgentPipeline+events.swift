@@ -2,7 +2,7 @@ internal import Navigation
 internal import Positioning
 internal import Sensors
 internal import Spatial
-internal import Telemetry
+package import Telemetry
 
 // How the vehicle is driven, and what is done to it.
 
@@ -22,7 +22,23 @@ extension AgentPipeline {
 
   /// Lets time pass for them, and tells what there is.
   mutating func tellDrivingEvents(at timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
+    drivingEvents?.observe(regions, at: timestamp)
     drivingEvents?.advance(to: timestamp)
+    for message in trips.drainLeft() { send(.drivingEvent(message)) }
+    sendDrivingEvents(into: send)
+  }
+
+  /// Nobody looks any longer: what goes on is told to be over.
+  mutating func finishDrivingEvents(into send: (VehicleMessage) -> Void) {
+    let end = now
+    drivingEvents?.finish(at: end)
+    sendDrivingEvents(into: send)
+  }
+
+  /// The outbox has it.
+  package mutating func confirm(_ event: DrivingEventMessage) { trips.confirm(event) }
+
+  private mutating func sendDrivingEvents(into send: (VehicleMessage) -> Void) {
     for event in drivingEvents?.drain() ?? [] {
       // Told again when it is over, it is no other.
       let isFirst = event.isOngoing || !event.kind.isLasting
@@ -30,6 +46,7 @@ extension AgentPipeline {
         event: event.kind.rawValue, number: event.number, isFirst: isFirst)
       var message = DrivingEventReports.message(event, journal, place: shownPlace(of: event), timeBase)
       message.trip = trip
+      if event.kind.isLasting { trips.keep(message) }
       send(.drivingEvent(message))
     }
   }

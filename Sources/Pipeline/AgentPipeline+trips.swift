@@ -5,8 +5,13 @@ internal import Spatial
 package import Telemetry
 
 extension AgentPipeline {
-  /// What to keep of trips; nil where none are made.
-  package var tripsToKeep: TripState? { trips.isEnabled ? trips.recorder.state : nil }
+  /// What to keep of trips and of the numbers of driving events; nil where there are neither.
+  package var tripsToKeep: TripState? { keepsTrips ? trips.recorder.state : nil }
+
+  /// Whether there is anything to keep of trips and driving events.
+  package var keepsTrips: Bool {
+    trips.isEnabled || drivingEvents != nil || !trips.recorder.state.lasting.isEmpty
+  }
 
   /// Grows with what of trips should be kept at once.
   package var tripMilestones: Int { trips.recorder.milestones }

@@ -95,7 +95,8 @@ package struct AgentPipeline: Sendable {
   package mutating func reconfigure(_ new: PipelineConfiguration, into send: (VehicleMessage) -> Void) {
     let hasOtherLocations =
       new.location != configuration.location || new.privacy != configuration.privacy
-    if hasOtherLocations { finish(into: send) }
+    if hasOtherLocations { publishPending(into: send) }
+    if new.events != configuration.events { finishDrivingEvents(into: send) }
     var next = AgentPipeline(configuration: new, start: now, time: timeBase.utc(at: now), version: "")
     (next.timeBase, next.status, next.environment) = (timeBase, status, environment)
     next.status.interval = new.statusInterval
@@ -285,8 +286,13 @@ package struct AgentPipeline: Sendable {
     ].compactMap { $0 }.min()
   }
 
-  /// Publishes what is pending, before the farewell of a clean stop.
+  /// Publishes what is pending, before the farewell of a clean stop. Driving events that go on are over then.
   package mutating func finish(into send: (VehicleMessage) -> Void) {
+    publishPending(into: send)
+    finishDrivingEvents(into: send)
+  }
+
+  private mutating func publishPending(into send: (VehicleMessage) -> Void) {
     tell(navigation?.finish() ?? [], into: send)
     location.finish(at: now, timeBase, into: send)
     if let report = vehicle?.pending(timeBase) { send(.vehicle(report)) }

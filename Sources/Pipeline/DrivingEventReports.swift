@@ -13,6 +13,8 @@ struct DrivingEventReports: Sendable {
   private var (ignition, isEngineRunning) = (Bool?.none, Bool?.none)
   /// Not told yet, in order.
   private var pending: [DrivingEvent] = []
+  /// Of the regions' states when their limits were last looked at.
+  private var regionsRevision: Int?
 
   /// The bus's names of what counts here.
   private static let state = "Vehicle.LowVoltageSystemState"
@@ -82,7 +84,16 @@ struct DrivingEventReports: Sendable {
     pending += detector.observe(hasExternalPower: device.externalPower, at: timestamp)
   }
 
+  /// Learns the limits of the regions that the vehicle is in.
+  mutating func observe(_ regions: borrowing RegionMonitor, at timestamp: Timestamp) {
+    guard regions.revision != regionsRevision else { return }
+    regionsRevision = regions.revision
+    pending += detector.observe(regionLimits: regions.speedLimits, at: timestamp)
+  }
+
   mutating func advance(to timestamp: Timestamp) { pending += detector.advance(to: timestamp) }
+
+  mutating func finish(at timestamp: Timestamp) { pending += detector.finish(at: timestamp) }
 
   /// When `advance` has something to do, if nothing comes before.
   var nextDeadline: Timestamp? { detector.nextDeadline }

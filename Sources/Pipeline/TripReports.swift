@@ -18,6 +18,8 @@ struct TripReports: Sendable {
   private var bus = Bus()
   /// To be told again, as nobody knows whether they are safe in the outbox.
   private var unconfirmed: [TripRecord]
+  /// Driving events of an earlier run, to be told to be over.
+  private var left: [KeptEvent]
   /// The newest place, and the newest moment that was looked at without one.
   private var located: Timestamp?
   private var looked: Timestamp?
@@ -55,7 +57,9 @@ struct TripReports: Sendable {
     isEnabled = configuration.location.isEnabled && settings.isEnabled
     isReduced = configuration.location.desiredAccuracy == .reduced
     recorder = TripRecorder(kept, settings: .init(stop: settings.stop, interval: settings.interval))
-    unconfirmed = kept.unconfirmed
+    recorder.forgetPlaces { configuration.hides($0) }
+    unconfirmed = recorder.state.unconfirmed
+    left = recorder.finishLasting()
     self.eventBase = eventBase ?? kept.events
   }
 
@@ -65,7 +69,8 @@ struct TripReports: Sendable {
     let settings = next.recorder.settings
     next.recorder = recorder
     next.recorder.settings = settings
-    (next.bus, next.unconfirmed) = (bus, unconfirmed)
+    next.recorder.forgetPlaces { new.hides($0) }
+    (next.bus, next.unconfirmed, next.left) = (bus, unconfirmed, left)
     (next.located, next.looked, next.counted) = (located, looked, counted)
     return next
   }
@@ -126,6 +131,36 @@ struct TripReports: Sendable {
       JournalNumber(series: Self.name(recorder.state.series), number: Int64(journal)),
       isEnabled ? recorder.state.tripNumber.map(Int64.init) : nil
     )
+  }
+
+  /// Keeps what is about to be told of an event that lasts.
+  mutating func keep(_ message: DrivingEventMessage) {
+    recorder.keep(
+      KeptEvent(
+        number: Int(message.journal.number), kind: message.event.name, isOngoing: message.isOngoing,
+        start: message.time, duration: message.duration, peak: message.peak, limit: message.limit,
+        severity: message.severity.rawValue, confidence: message.confidence, coordinate: message.coordinate,
+        accuracy: message.horizontalAccuracy, speed: message.speed, region: message.region,
+        trip: message.trip.map { Int($0) }))
+  }
+
+  /// The ends of those that an earlier run has left, once.
+  mutating func drainLeft() -> [DrivingEventMessage] {
+    defer { left = [] }
+    return left.map { event in
+      DrivingEventMessage(
+        time: event.start, event: DrivingEventMessage.Kind(name: event.kind),
+        journal: JournalNumber(series: Self.name(recorder.state.series), number: Int64(event.number)),
+        trip: event.trip.map(Int64.init), coordinate: event.coordinate, horizontalAccuracy: event.accuracy,
+        speed: event.speed, peak: event.peak, limit: event.limit, duration: event.duration,
+        severity: DrivingEventMessage.Severity(rawValue: event.severity) ?? .low,
+        confidence: event.confidence, region: event.region)
+    }
+  }
+
+  mutating func confirm(_ message: DrivingEventMessage) {
+    guard !message.isOngoing, let number = Int(exactly: message.journal.number) else { return }
+    recorder.confirm(eventNumber: number)
   }
 
   mutating func set(driver: String?) { recorder.set(driver: driver) }

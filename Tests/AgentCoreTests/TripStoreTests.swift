@@ -38,9 +38,10 @@ import Testing
     /// What has reached the fleet.
     var told: [TripMessage] = []
 
-    init(_ disk: String, _ memory: String, at second: Int) throws {
+    init(_ disk: String, _ memory: String, at second: Int, _ settings: [String] = []) throws {
       let configuration = try AgentConfiguration(
-        layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"])], file: nil)
+        layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
+        file: nil)
       odometer = OdometerStore(
         path: disk + "/odometer", memory: memory + "/odometer", log: TripStoreTests.log)
       trips = TripStore(path: disk + "/trips", log: TripStoreTests.log)
@@ -131,6 +132,46 @@ import Testing
       print("\(isPowerCut ? "power cuts" : "kills"): \(kills), way \(way), odometer \(odometer), sum \(sum)")
       #expect(abs(sum - odometer) < 1)
       #expect(abs(odometer - way) < 10 * Double(kills))
+    }
+  }
+
+  /// A zone that is new at a start takes the places in it out of the file before anything else is told, and leaves the others.
+  @Test func aNewZoneClearsWhatWasKept() throws {
+    try withFolders { disk, memory in
+      var random = SeededGenerator(seed: 4)
+      var agent = try Agent(disk, memory, at: 0)
+      var way = 0.0
+      for second in 1...600 {
+        let speed = second % 100 < 50 ? 15.0 : 12
+        way += speed
+        agent.process(
+          event(second, way: way, speed: speed, &random), at: Timestamp(seconds: Double(second)),
+          isLost: second > 30)
+      }
+      agent.trips.save(agent.pipeline, at: Timestamp(seconds: 600))
+      func kept() throws -> TripState {
+        try TripState(text: String(contentsOfFile: disk + "/trips", encoding: .utf8))
+      }
+      let zone = Self.origin.destination(distance: 500, bearing: 0)
+      func places(_ state: TripState, _ isWanted: (Coordinate) -> Bool) -> Int {
+        var count = 0
+        var rest = state
+        rest.forgetPlaces {
+          if isWanted($0) { count += 1 }
+          return false
+        }
+        return count
+      }
+      let isInside: (Coordinate) -> Bool = { zone.distance(to: $0) < 1000 }
+      let (inside, outside) = (try places(kept(), isInside), try places(kept()) { !isInside($0) })
+      #expect(inside > 0 && outside > 0)
+      agent = try Agent(
+        disk, memory, at: 601, ["privacy.zones=\(zone.latitude) \(zone.longitude) 1000 withhold"])
+      agent.pipeline.advance(to: Timestamp(seconds: 601)) { _ in }
+      #expect(agent.trips.isUrgent(agent.pipeline))
+      agent.trips.keep(agent.pipeline, at: Timestamp(seconds: 601))
+      #expect(try places(kept(), isInside) == 0)
+      #expect(try places(kept()) { !isInside($0) } == outside)
     }
   }
 

@@ -143,6 +143,8 @@ import Testing
     #expect(events.map(\.isOngoing) == [true, false])
     #expect(events.allSatisfy { $0.region == "school" && $0.limit == 8 })
     #expect(abs((events.last?.duration ?? 0) - 20) < 1e-6)
+    // 14 of 8, whatever limit holds after it.
+    #expect(events.last?.severity == .high)
   }
 
   // MARK: At rest

@@ -115,6 +115,121 @@ import Testing
     }
   }
 
+  /// The limit of a GeoJSON region holds while the vehicle is in it, by the same decision that `region` tells.
+  @Test(arguments: [true, false]) func aRegionsLimitHoldsInside(isLimited: Bool) throws {
+    var pipeline = try pipeline("events.kinds=overSpeed")
+    let limit = isLimited ? #","speedLimit":8"# : ""
+    let text =
+      #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"school","properties":{"radius":300\#(limit)},"geometry":{"type":"Point","coordinates":[11,48]}}]}"#
+    #expect(
+      try RegionCollection(json: JSONValue(parsing: Array(text.utf8))).watch(in: &pipeline.regions).problems
+        .isEmpty)
+    var told: [DrivingEventMessage] = []
+    var crossings: [RegionMessage] = []
+    // 12 m/s northwards, from 1 km before the middle to 1 km behind it.
+    for second in 0..<167 {
+      var fix = PositionFix(timestamp: Timestamp(seconds: Double(second)), mode: .threeDimensional)
+      let way = 12 * Double(second) - 1000
+      fix.coordinate = Coordinate(latitude: 48 + way / 111_200, longitude: 11)
+      (fix.speed, fix.course, fix.horizontalError, fix.speedError) = (12, 0, 4, 0.4)
+      pipeline.process(.position([fix])) {
+        if case .drivingEvent(let message) = $0 { told.append(message) }
+        if case .region(let message) = $0 { crossings.append(message) }
+      }
+    }
+    #expect(crossings.count == 2)
+    guard isLimited else { return #expect(told.isEmpty) }
+    #expect(told.map(\.event) == [.overSpeed, .overSpeed] && told.map(\.isOngoing) == [true, false])
+    let over = try #require(told.last)
+    #expect(over.region == "school" && over.limit == 8 && over.severity == .high)
+    // 600 m at 12 m/s.
+    #expect(abs((over.duration ?? 0) - 50) < 5, "\(over.duration ?? 0)")
+  }
+
+  /// 40 km/h are allowed, and 90 are driven from the tenth second on.
+  private func speed(_ pipeline: inout AgentPipeline, seconds: Range<Int>) -> [DrivingEventMessage] {
+    var told: [DrivingEventMessage] = []
+    for second in seconds {
+      var fix = PositionFix(timestamp: Timestamp(seconds: Double(second)), mode: .threeDimensional)
+      fix.time = Self.start.advanced(bySeconds: Double(second))
+      fix.coordinate = Coordinate(latitude: 48 + 25 * Double(second) / 111_200, longitude: 11)
+      (fix.speed, fix.course, fix.horizontalError) = (second < 10 ? 10 : 25, 0, 4)
+      pipeline.process(.position([fix])) { if case .drivingEvent(let message) = $0 { told.append(message) } }
+    }
+    return told
+  }
+
+  @Test func whatGoesOnIsOverAtACleanStop() throws {
+    var pipeline = try pipeline("events.speed_limit=40", "events.kinds=overSpeed")
+    #expect(speed(&pipeline, seconds: 0..<60).map(\.isOngoing) == [true])
+    var told: [DrivingEventMessage] = []
+    pipeline.finish { if case .drivingEvent(let message) = $0 { told.append(message) } }
+    let over = try #require(told.first)
+    #expect(told.count == 1 && !over.isOngoing && over.journal.number == 1 && over.peak == 25)
+    #expect(abs((over.duration ?? 0) - 49) < 1.5)
+    // Kept until it is safe, and told no more after that.
+    #expect(pipeline.tripsToKeep?.lasting.map(\.isOngoing) == [false])
+    pipeline.confirm(over)
+    #expect(pipeline.tripsToKeep?.lasting.isEmpty == true)
+  }
+
+  @Test func whatGoesOnIsOverWhenTheLimitsChange() throws {
+    var pipeline = try pipeline("events.speed_limit=40", "events.kinds=overSpeed")
+    let begun = try #require(speed(&pipeline, seconds: 0..<60).first)
+    var told: [DrivingEventMessage] = []
+    func reconfigure(_ settings: String...) throws {
+      let new = try AgentConfiguration(
+        layers: [
+          ConfigurationLayer(
+            assignments: ["vehicle.id=v", "input.mode=simulation", "events.kinds=overSpeed"] + settings)
+        ], file: nil)
+      pipeline.reconfigure(new.pipeline) {
+        if case .drivingEvent(let message) = $0 { told.append(message) }
+      }
+    }
+    // What has nothing to do with events ends none.
+    try reconfigure("events.speed_limit=40", "privacy.accuracy=100")
+    #expect(told.isEmpty)
+    try reconfigure("events.speed_limit=60")
+    #expect(told.map(\.journal) == [begun.journal] && told.map(\.isOngoing) == [false])
+    // It goes on under the new limit, as another one.
+    let next = speed(&pipeline, seconds: 60..<120)
+    #expect(next.map(\.journal.number) == [2] && next.map(\.isOngoing) == [true])
+  }
+
+  /// After a kill the next run ends what went on, once, with the same words whenever it says so.
+  @Test func whatGoesOnIsOverAfterAKill() throws {
+    var first = try pipeline("events.speed_limit=40", "events.kinds=overSpeed")
+    let begun = try #require(speed(&first, seconds: 0..<60).first)
+    // A loss of power before the outbox has it.
+    var kept = try TripState(text: try #require(first.tripsToKeep).text)
+    var ends: [[UInt8]] = []
+    for isSafe in [false, true] {
+      // Another that has no driving events at all.
+      var next = try pipeline("events.kinds=", trips: kept)
+      var told: [DrivingEventMessage] = []
+      next.advance(to: Timestamp(seconds: 1)) {
+        if case .drivingEvent(let message) = $0 { told.append(message) }
+      }
+      next.advance(to: Timestamp(seconds: 2)) {
+        if case .drivingEvent(let message) = $0 { told.append(message) }
+      }
+      let over = try #require(told.first)
+      #expect(told.count == 1 && over.journal == begun.journal && !over.isOngoing && over.event == .overSpeed)
+      #expect(over.time == begun.time && over.peak == begun.peak && over.coordinate == begun.coordinate)
+      #expect(abs((over.duration ?? 0) - 49) < 2, "\(over.duration ?? 0)")
+      ends.append(over.payload)
+      kept = try TripState(text: try #require(next.tripsToKeep).text)
+      if isSafe {
+        next.confirm(over)
+        kept = next.trips.recorder.state
+      }
+    }
+    #expect(ends[0] == ends[1])
+    var last = try pipeline(trips: kept)
+    #expect(speed(&last, seconds: 0..<5).isEmpty && kept.lasting.isEmpty)
+  }
+
   @Test func theBusTellsIgnitionEngineAndVoltage() throws {
     var pipeline = try pipeline("can.interface=can0", "events.idling=60")
     var told: [DrivingEventMessage] = []

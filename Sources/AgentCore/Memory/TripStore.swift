@@ -36,7 +36,7 @@ struct TripStore: Sendable {
 
   /// Whether something must be safe before messages leave.
   func isUrgent(_ pipeline: borrowing AgentPipeline) -> Bool {
-    guard pipeline.hasTrips else { return false }
+    guard pipeline.keepsTrips else { return false }
     let newest = pipeline.tripMilestones
     return kept == nil || newest != milestones
   }

@@ -165,6 +165,8 @@ struct AgentLoop: ~Copyable {
     messages += beacons?.close() ?? []
     pipeline.finish { messages.append($0) }
     try handOver()
+    // Of what is in the outbox now the next run need not know.
+    memory.keepTrips(&pipeline, at: now)
     updateEnvironment()
     try delivery.stop(farewell: pipeline.farewell(at: now))
   }
@@ -235,7 +237,10 @@ struct AgentLoop: ~Copyable {
     let states = surroundings.regionStates?.change(of: pipeline.regions)
     if !messages.isEmpty || states != nil {
       try delivery.accept(messages, regionStates: states)
-      for case .trip(let trip) in messages { pipeline.confirm(trip) }
+      for message in messages {
+        if case .trip(let trip) = message { pipeline.confirm(trip) }
+        if case .drivingEvent(let event) = message { pipeline.confirm(event) }
+      }
       messages.removeAll(keepingCapacity: true)
     }
     // Only now: the copy must not be ahead of events that are safe.

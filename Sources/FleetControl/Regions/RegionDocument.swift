@@ -24,8 +24,13 @@ package struct RegionDocument: Hashable, Sendable {
       do throws(RegionError) { return try region.area() } catch { throw JSONError("\(error)") }
     }
 
-    /// In a few words, as in `polygon, 12 corners`.
+    /// In a few words, as in `polygon, 12 corners, limit 30.0 km/h`.
     var summary: String {
+      let limit = (try? Region.speedLimit(json["properties"])) ?? nil
+      return outline + (limit.map { ", limit \(QuantityText.speed($0))" } ?? "")
+    }
+
+    private var outline: String {
       switch shape?.outline {
       case .circle(let center, let radius):
         "circle of \(QuantityText.distance(radius)) around \(QuantityText.position(center))"
@@ -77,6 +82,9 @@ package struct RegionDocument: Hashable, Sendable {
     members["id"] = .string(identifier)
     members["geometry"] = try Self.checked(
       geometry, of: identifier, radius: element["properties"]?["radius"]?.double)
+    do throws(JSONError) { _ = try Region.speedLimit(element["properties"]) } catch {
+      throw JSONError("\"\(identifier)\": \(error)")
+    }
     if members["properties"] == nil { members["properties"] = .object([:]) }
     if self[identifier] != nil {
       features.removeAll { $0.identifier == identifier }

@@ -101,8 +101,8 @@ extension DrivingEvent.Kind {
 }
 
 extension DrivingEvent.Severity {
-  /// By how many times the limit was passed: from 1.25 on medium, from 1.5 on high. A car that brakes at 3.5 m/s² is uncomfortable,
-  /// at 4.4 its driver is surprised, at 5.3 it is an emergency (AASHTO, "A Policy on Geometric Design", stopping sight distance).
+  /// By how many times the limit was passed: from 1.25 on medium, from 1.5 on high. Of a car's 3.5 m/s² that
+  /// is 4.4, and 5.3.
   init(ratio: Double) {
     self = ratio >= 1.5 ? .high : ratio >= 1.25 ? .medium : .low
   }

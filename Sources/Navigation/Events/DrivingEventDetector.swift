@@ -188,6 +188,19 @@ public struct DrivingEventDetector: Sendable {
     return numbered(told)
   }
 
+  /// Nobody looks any longer: what goes on is over, with what is known of it so far.
+  public mutating func finish(at timestamp: Timestamp) -> [DrivingEvent] {
+    var told = manoeuvres.finish()
+    interrupt()
+    let lasting = [
+      speeding.finish(at: timestamp), idling.finish(at: timestamp), tilt.finish(at: timestamp),
+      tow.finish(at: timestamp), contradiction.finish(at: timestamp),
+    ]
+    told += lasting.compactMap { $0 }
+    told += supply.finish(at: timestamp)
+    return numbered(told)
+  }
+
   /// When `advance` may have something to say, if nothing comes before.
   public var nextDeadline: Timestamp? {
     let wait = situation == nil ? nil : sampled?.advanced(bySeconds: Self.longestWait + 0.001)

@@ -41,17 +41,26 @@ struct IdlingMonitor: Sendable {
         limit: limit, severity: .low, confidence: 1, coordinate: place, speed: 0, isOngoing: true)
       event = begun
       return begun
-    case .ended(let time):
-      guard var over = event else { return nil }
-      event = nil
-      over.isOngoing = false
-      over.duration = max(0, time.seconds(since: over.start))
-      over.peak = over.duration
-      // A quarter and a full hour: a litre of fuel in a car is burnt in one.
-      over.severity = over.duration >= 3600 ? .high : over.duration >= 900 ? .medium : .low
-      return over
+    case .ended(let time): return end(at: time)
     case nil: return nil
     }
+  }
+
+  /// Ends what goes on, as nobody looks any longer.
+  mutating func finish(at now: Timestamp) -> DrivingEvent? {
+    defer { condition.reset() }
+    return end(at: condition.end(at: now))
+  }
+
+  private mutating func end(at time: Timestamp) -> DrivingEvent? {
+    guard var over = event else { return nil }
+    event = nil
+    over.isOngoing = false
+    over.duration = max(0, time.seconds(since: over.start))
+    over.peak = over.duration
+    // A quarter and a full hour: a litre of fuel in a car is burnt in one.
+    over.severity = over.duration >= 3600 ? .high : over.duration >= 900 ? .medium : .low
+    return over
   }
 
   var nextDeadline: Timestamp? { condition.nextDeadline }

@@ -47,6 +47,9 @@ struct LastingCondition: Hashable, Sendable {
   /// When `change` has something to say, if nothing comes before.
   var nextDeadline: Timestamp? { differs?.advanced(bySeconds: isOn ? release : onset) }
 
+  /// When it is over if nobody looks any longer: since when it has not held, or now.
+  func end(at now: Timestamp) -> Timestamp { isOn ? differs ?? now : now }
+
   /// Forgets all. What was on ends without a word.
   mutating func reset() { (isOn, differs, start) = (false, nil, nil) }
 }

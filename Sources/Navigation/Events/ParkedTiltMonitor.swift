@@ -135,6 +135,9 @@ struct ParkedTiltMonitor: Sendable {
     atan2(a.cross(b).length, a.dot(b)).degrees
   }
 
+  /// Ends what goes on, as nobody looks any longer.
+  mutating func finish(at now: Timestamp) -> DrivingEvent? { end(at: now) }
+
   /// Ends what goes on: it lies as before, or is parked no more.
   private mutating func end(at time: Timestamp) -> DrivingEvent? {
     (moved, movedSince, returned) = ([], nil, 0)

@@ -67,16 +67,25 @@ struct PositionContradiction: Sendable {
         coordinate: first.coordinate, speed: first.speed, isOngoing: true)
       event = begun
       return begun
-    case .ended(let time):
-      first = nil
-      guard var over = event else { return nil }
-      event = nil
-      over.isOngoing = false
-      over.duration = max(0, time.seconds(since: over.start))
-      (over.severity, over.confidence) = (severity(over.peak), certainty(over.peak))
-      return over
+    case .ended(let time): return end(at: time)
     case nil: return nil
     }
+  }
+
+  /// Ends what goes on, as nobody looks any longer.
+  mutating func finish(at now: Timestamp) -> DrivingEvent? {
+    defer { condition.reset() }
+    return end(at: condition.end(at: now))
+  }
+
+  private mutating func end(at time: Timestamp) -> DrivingEvent? {
+    first = nil
+    guard var over = event else { return nil }
+    event = nil
+    over.isOngoing = false
+    over.duration = max(0, time.seconds(since: over.start))
+    (over.severity, over.confidence) = (severity(over.peak), certainty(over.peak))
+    return over
   }
 
   /// Metres beyond what both state; nil where they cannot be compared.

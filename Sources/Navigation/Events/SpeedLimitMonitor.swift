@@ -41,7 +41,8 @@ struct SpeedLimitMonitor: Sendable {
   mutating func observe(_ regions: [Limit], at now: Timestamp) -> DrivingEvent? {
     self.regions = regions
     guard least != current else { return nil }
-    current = least
+    // What goes on is judged by its own limit.
+    defer { current = least }
     return end(at: now)
   }
 
@@ -83,8 +84,11 @@ struct SpeedLimitMonitor: Sendable {
     return told
   }
 
+  /// Ends what goes on, as nobody looks any longer.
+  mutating func finish(at now: Timestamp) -> DrivingEvent? { end(at: condition.end(at: now)) }
+
   /// Ends what goes on.
-  mutating func end(at time: Timestamp) -> DrivingEvent? {
+  private mutating func end(at time: Timestamp) -> DrivingEvent? {
     condition.reset()
     first = nil
     guard var over = event else { return nil }

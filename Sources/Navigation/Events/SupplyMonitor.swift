@@ -66,6 +66,14 @@ struct SupplyMonitor: Sendable {
     .compactMap { $0 }
   }
 
+  /// Ends what goes on, as nobody looks any longer.
+  mutating func finish(at now: Timestamp) -> [DrivingEvent] {
+    let ends = (unplugged.end(at: now), isLow.end(at: now))
+    unplugged.reset()
+    isLow.reset()
+    return [end(.unplugged, at: ends.0), end(.lowSupply, at: ends.1)].compactMap { $0 }
+  }
+
   var nextDeadline: Timestamp? {
     [unplugged.nextDeadline, isLow.nextDeadline].compactMap { $0 }.min()
   }

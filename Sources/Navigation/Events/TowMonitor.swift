@@ -65,6 +65,9 @@ struct TowMonitor: Sendable {
     return begun
   }
 
+  /// Ends what goes on, as nobody looks any longer.
+  mutating func finish(at now: Timestamp) -> DrivingEvent? { end(at: moving.end(at: now)) }
+
   private mutating func end(at time: Timestamp) -> DrivingEvent? {
     away = 0
     home = nil

@@ -26,6 +26,7 @@ extension TripState {
     if let driver { add("driver") { $0.write(driver) } }
     if let purpose { add("purpose") { $0.write(purpose) } }
     if let trip { add("trip") { trip.write(to: &$0) } }
+    for event in lasting { add("lasting") { event.write(to: &$0) } }
     for record in unconfirmed { add("told") { record.write(to: &$0) } }
     return CheckedLines.text(lines)
   }
@@ -60,6 +61,7 @@ extension TripState {
         case "driver": driver = try words.string()
         case "purpose": purpose = try words.string()
         case "trip": trip = try OpenTrip(&words)
+        case "lasting": lasting.append(try KeptEvent(&words))
         case "told": unconfirmed.append(try TripRecord(&words))
         default: break
         }
@@ -68,6 +70,7 @@ extension TripState {
       }
     }
     unconfirmed = Array(unconfirmed.suffix(Self.mostUnconfirmed))
+    lasting = Array(lasting.suffix(Self.mostLasting))
     if boundary == nil { trip = nil }
   }
 }

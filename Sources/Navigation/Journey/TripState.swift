@@ -1,4 +1,4 @@
-internal import Spatial
+public import Spatial
 
 /// What is kept of trips across restarts.
 public struct TripState: Hashable, Sendable {
@@ -20,6 +20,8 @@ public struct TripState: Hashable, Sendable {
   var trip: OpenTrip?
   /// Numbers of driving events up to this one may have been given out.
   public internal(set) var events = 0
+  /// Driving events that go on, or whose end is not known to be safe in the outbox, the oldest first.
+  public internal(set) var lasting: [KeptEvent] = []
   /// Statements of which is not known that they are safe in the outbox, the oldest first.
   public internal(set) var unconfirmed: [TripRecord] = []
 
@@ -28,9 +30,15 @@ public struct TripState: Hashable, Sendable {
 
   public init(series: UInt64) { self.series = series }
 
-  /// Takes out where the vehicle was.
-  public mutating func forgetPlaces() {
-    func bare(_ point: inout TripPoint) { (point.coordinate, point.accuracy) = (nil, nil) }
+  /// Events that are kept at most: there are fewer kinds that last, and one of each at a time.
+  static let mostLasting = 16
+
+  /// Takes out where the vehicle was, or what of that nobody may know any longer.
+  public mutating func forgetPlaces(where isHidden: (Coordinate) -> Bool = { _ in true }) {
+    func bare(_ point: inout TripPoint) {
+      guard let coordinate = point.coordinate, isHidden(coordinate) else { return }
+      (point.coordinate, point.accuracy) = (nil, nil)
+    }
     if var point = boundary {
       bare(&point)
       boundary = point
@@ -42,13 +50,20 @@ public struct TripState: Hashable, Sendable {
     if var open = trip {
       bare(&open.start)
       bare(&open.end)
-      (open.track, open.stir) = (TripTrack(), nil)
+      open.track.forgetPlaces(where: isHidden)
+      if var stir = open.stir {
+        bare(&stir)
+        open.stir = stir
+      }
       trip = open
     }
     for index in unconfirmed.indices {
       bare(&unconfirmed[index].start)
       bare(&unconfirmed[index].end)
-      unconfirmed[index].track = TripTrack()
+      unconfirmed[index].track.forgetPlaces(where: isHidden)
+    }
+    for index in lasting.indices where lasting[index].coordinate.map(isHidden) == true {
+      (lasting[index].coordinate, lasting[index].accuracy, lasting[index].speed) = (nil, nil, nil)
     }
   }
 

@@ -53,6 +53,12 @@ public struct TripTrack: Hashable, Sendable {
 
   public var isEmpty: Bool { kept.isEmpty }
 
+  /// Takes out points. Of the way between those that stay nothing is stated any more where one was between them.
+  mutating func forgetPlaces(where isHidden: (Coordinate) -> Bool) {
+    guard points.contains(where: { isHidden($0.coordinate) }) else { return }
+    self = TripTrack(points: points.filter { !isHidden($0.coordinate) }, bound: bound)
+  }
+
   /// Takes the next place; one that is not after the one before is passed over.
   public mutating func append(_ point: Point) {
     guard point.coordinate.isValid, point.elapsed.isFinite else { return }

@@ -34,11 +34,13 @@ struct TripWords {
   mutating func write(_ point: TripPoint) {
     write(point.distance)
     write(point.estimated)
-    add(point.time.map { "\($0.nanoseconds)" } ?? Self.nothing)
+    write(point.time)
     write(point.coordinate?.latitude)
     write(point.coordinate?.longitude)
     write(point.accuracy)
   }
+
+  mutating func write(_ time: UTCTime?) { add(time.map { "\($0.nanoseconds)" } ?? Self.nothing) }
 
   mutating func write(_ counts: [String: Int]) {
     guard !counts.isEmpty else { return add(Self.nothing) }
@@ -126,16 +128,28 @@ struct TripWords {
     var point = TripPoint()
     point.distance = try number(in: 0...OdometerState.farthest)
     point.estimated = try number(in: 0...OdometerState.farthest)
-    let time = try word()
-    if time != Self.nothing {
-      guard let nanoseconds = Int64(time) else { throw Failure() }
-      point.time = UTCTime(nanoseconds: nanoseconds)
-    }
-    let latitude = try optional(in: -90...90)
-    let longitude = try optional(in: -360...360)
-    if let latitude, let longitude { point.coordinate = Coordinate(latitude: latitude, longitude: longitude) }
+    point.time = try time()
+    point.coordinate = try coordinate()
     point.accuracy = try optional(in: 0...1e9)
     return point
+  }
+
+  mutating func time() throws(Failure) -> UTCTime? {
+    let word = try word()
+    guard word != Self.nothing else { return nil }
+    guard let nanoseconds = Int64(word) else { throw Failure() }
+    return UTCTime(nanoseconds: nanoseconds)
+  }
+
+  mutating func requiredTime() throws(Failure) -> UTCTime {
+    guard let time = try time() else { throw Failure() }
+    return time
+  }
+
+  mutating func coordinate() throws(Failure) -> Coordinate? {
+    let latitude = try optional(in: -90...90)
+    guard let longitude = try optional(in: -360...360), let latitude else { return nil }
+    return Coordinate(latitude: latitude, longitude: longitude)
   }
 
   mutating func counts() throws(Failure) -> [String: Int] {

@@ -18,6 +18,8 @@ public struct Region: Hashable, Sendable {
   public var dwell: Double?
   /// Metres at 68 %, more than 0, that fixes are to be good for near the boundary; nil where what is configured is good enough.
   public var desiredAccuracy: Double?
+  /// m/s, more than 0, that vehicles are to keep to inside; nil where the region sets no limit.
+  public var speedLimit: Double?
   /// For people; nil when it has none.
   public var name: String?
   /// When it was made or last changed; nil when that is not known.
@@ -71,6 +73,7 @@ public enum RegionError: Error, Hashable, Sendable, CustomStringConvertible {
   case invalidRadius(Double)
   case invalidDwell(Double)
   case invalidAccuracy(Double)
+  case invalidSpeedLimit(Double)
   case polygon(PolygonError)
 
   public var description: String {
@@ -84,6 +87,7 @@ public enum RegionError: Error, Hashable, Sendable, CustomStringConvertible {
       "radius \(radius) is not more than 0 and at most \(Circle.largestRadius) m (half the earth)"
     case .invalidDwell(let seconds): "dwell \(seconds) is not a number of seconds of more than 0"
     case .invalidAccuracy(let metres): "desired accuracy \(metres) is not a number of metres of more than 0"
+    case .invalidSpeedLimit(let speed): "speed limit \(speed) is not a number of m/s of more than 0"
     case .polygon(let problem): problem.description
     }
   }

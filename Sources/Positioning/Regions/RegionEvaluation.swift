@@ -175,6 +175,8 @@ struct WatchedRegion: Hashable, Sendable {
   let notifyOnExit: Bool
   /// Metres at 68 %; nil for what is configured.
   let desiredAccuracy: Double?
+  /// m/s; nil for none.
+  let speedLimit: Double?
   let name: String?
   let definedAt: UTCTime?
 
@@ -184,8 +186,9 @@ struct WatchedRegion: Hashable, Sendable {
     if let metres = region.desiredAccuracy, !(metres > 0 && metres.isFinite) {
       throw .invalidAccuracy(metres)
     }
+    if let speed = region.speedLimit, !(speed > 0 && speed.isFinite) { throw .invalidSpeedLimit(speed) }
     area = try region.area()
-    desiredAccuracy = region.desiredAccuracy
+    (desiredAccuracy, speedLimit) = (region.desiredAccuracy, region.speedLimit)
     identifier = region.identifier
     dwell = region.dwell
     notifyOnEntry = region.notifyOnEntry

@@ -41,6 +41,8 @@ public struct RegionMonitor: Sendable {
   private var nearby: [Int] = []
   /// Whether any region has a desired accuracy of its own.
   private(set) var hasOwnAccuracies = false
+  /// Whether any region has a speed limit.
+  private(set) var hasSpeedLimits = false
 
   /// When a stay will be long enough to be reported; nil for none. Call `advance` then.
   public private(set) var nextDeadline: Timestamp?
@@ -61,9 +63,9 @@ public struct RegionMonitor: Sendable {
   public var remembersOthers: Bool { !memory.isEmpty }
 
   /// The regions that the vehicle is in, as decided, in order of their identifiers.
-  public var inside: [String] {
-    tracks.keys.filter { states[$0] == .inside }.map { regions[$0].identifier }.sorted()
-  }
+  public var inside: [String] { placesInside.map { regions[$0].identifier }.sorted() }
+
+  var placesInside: [Int] { tracks.keys.filter { states[$0] == .inside } }
 
   /// Takes a location; returns what it shows to have happened.
   public mutating func process(_ location: Location) -> [RegionEvent] {
@@ -250,6 +252,7 @@ public struct RegionMonitor: Sendable {
     }
     tree = BoxTree(wanted.map(\.area.bounds))
     hasOwnAccuracies = wanted.contains { $0.desiredAccuracy != nil }
+    hasSpeedLimits = wanted.contains { $0.speedLimit != nil }
     revision += 1
   }
 

@@ -34,6 +34,15 @@ extension RegionMonitor {
     return (inside + nearest(limit - inside.count)).map(status)
   }
 
+  /// The regions with a speed limit that the vehicle is in, as decided, with their limits in m/s, in order of their identifiers. They
+  /// change with `revision` only.
+  public var speedLimits: [(region: String, speed: Double)] {
+    guard hasSpeedLimits else { return [] }
+    return placesInside.compactMap { place in
+      regions[place].speedLimit.map { (regions[place].identifier, $0) }
+    }.sorted { $0.region < $1.region }
+  }
+
   private func status(_ place: Int) -> RegionStatus {
     RegionStatus(
       identifier: regions[place].identifier, state: states[place].told,

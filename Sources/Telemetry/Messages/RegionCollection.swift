@@ -6,7 +6,8 @@ public import Spatial
 ///
 /// A feature is a region when its geometry is a Polygon, a MultiPolygon, or a Point with a member `radius` (metres) in its
 /// `properties`. Its identifier is the feature's `id`, or `id` or `identifier` of its properties. Further properties:
-/// `dwell` (seconds), `desiredAccuracy` (metres at 68 %, that fixes are to be good for near the boundary), `notifyOnEntry`, `notifyOnExit` (true when not given), `name`, and `tst`, when it was made or last
+/// `dwell` (seconds), `desiredAccuracy` (metres at 68 %, that fixes are to be good for near the boundary), `speedLimit` (m/s,
+/// more than 0, that vehicles are to keep to inside), `notifyOnEntry`, `notifyOnExit` (true when not given), `name`, and `tst`, when it was made or last
 /// changed (seconds since 1970, as OwnTracks has it). Others are ignored. Edges are taken as the shortest ways over the earth, not as straight lines on a map: for an edge of 10 km at 50° north that differs by 2 m.
 public struct RegionCollection: Hashable, Sendable {
   /// A feature that is no region: which, what is wrong, and the remedy.
@@ -87,10 +88,21 @@ extension Region {
       }
       desiredAccuracy = metres
     }
+    speedLimit = try Self.speedLimit(properties)
     name = properties?["name"]?.string.flatMap { $0.isEmpty ? nil : $0 }
     if let seconds = properties?["tst"]?.double, (0...9e9).contains(seconds) {
       definedAt = UTCTime(secondsSince1970: seconds)
     }
+  }
+
+  /// `speedLimit` of a feature's properties, m/s; nil where there is none.
+  /// - Throws: `JSONError` with the path inside the feature for what is no speed of more than 0.
+  package static func speedLimit(_ properties: JSONValue?) throws(JSONError) -> Double? {
+    guard let value = properties?["speedLimit"] else { return nil }
+    guard let speed = value.double, speed > 0, speed.isFinite else {
+      throw JSONError("key \"properties.speedLimit\": not a number of more than 0; give m/s")
+    }
+    return speed
   }
 
   private static func flag(_ name: String, _ properties: JSONValue?) throws(JSONError) -> Bool {

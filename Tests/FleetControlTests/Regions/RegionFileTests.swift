@@ -140,4 +140,19 @@ import Testing
       }
     }
   }
+
+  @Test func limitsAreShownAndChecked() throws {
+    func file(_ limit: String) -> String {
+      #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"school","properties":{"radius":80,"speedLimit":\#(limit)},"geometry":{"type":"Point","coordinates":[11.5,48.1]}}]}"#
+    }
+    #expect(try read(file("8.3333"))["school"]?.summary.hasSuffix(", limit 30.0 km/h") == true)
+    do throws(JSONError) {
+      _ = try read(file("\"30 km/h\""))
+      Issue.record("must be refused")
+    } catch {
+      #expect(
+        error.description
+          == #"feature 1: "school": key "properties.speedLimit": not a number of more than 0; give m/s"#)
+    }
+  }
 }

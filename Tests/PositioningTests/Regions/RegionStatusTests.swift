@@ -106,4 +106,37 @@ import Testing
     ])
     #expect(acceptance.accepted.isEmpty && acceptance.refused[0].reason == .invalidAccuracy(0))
   }
+
+  @Test func limitsHoldInside() throws {
+    let plane = Coordinate(latitude: 48, longitude: 11)
+    func circle(_ name: String, _ radius: Double, limit: Double?) -> Region {
+      var region = Region(identifier: name, center: plane, radius: radius)
+      region.speedLimit = limit
+      return region
+    }
+    var monitor = RegionMonitor()
+    monitor.replaceAll([
+      circle("town", 5000, limit: 14), circle("school", 200, limit: 8), circle("a", 900, limit: nil),
+    ])
+    #expect(monitor.speedLimits.isEmpty)
+    func go(_ metres: Double, at second: Double) {
+      let place = plane.destination(distance: metres, bearing: 90)
+      var location = Location(timestamp: Timestamp(seconds: second), coordinate: place)
+      location.horizontalAccuracy = 3
+      _ = monitor.process(location)
+    }
+    go(0, at: 1)
+    #expect(
+      monitor.speedLimits.map(\.region) == ["school", "town"] && monitor.speedLimits.map(\.speed) == [8, 14])
+    let revision = monitor.revision
+    go(2000, at: 200)
+    #expect(monitor.speedLimits.map(\.region) == ["town"] && monitor.revision > revision)
+    for limit in [0, -1, .nan, .infinity] {
+      let refused = monitor.replaceAll([circle("school", 200, limit: limit)]).refused
+      guard case .invalidSpeedLimit? = refused.first?.reason else {
+        Issue.record("\(limit) must be refused")
+        continue
+      }
+    }
+  }
 }

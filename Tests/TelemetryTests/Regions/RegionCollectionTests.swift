@@ -15,13 +15,14 @@ import Testing
 
   @Test func readsEveryKindOfRegion() throws {
     let collection = try collection(
-      #"{"type":"Feature","id":"depot","properties":{"dwell":300,"desiredAccuracy":10,"notifyOnExit":false,"colour":"red"},"geometry":{"type":"Polygon","coordinates":[\#(Self.square),\#(Self.hole)]}}"#,
+      #"{"type":"Feature","id":"depot","properties":{"dwell":300,"desiredAccuracy":10,"speedLimit":8.25,"notifyOnExit":false,"colour":"red"},"geometry":{"type":"Polygon","coordinates":[\#(Self.square),\#(Self.hole)]}}"#,
       #"{"type":"Feature","id":7,"properties":{"radius":250.5},"geometry":{"type":"Point","coordinates":[10,48,500]}}"#,
       #"{"type":"Feature","properties":{"identifier":"both"},"geometry":{"type":"MultiPolygon","coordinates":[[\#(Self.square)],[[[11,48],[11.01,48],[11.01,48.01]]]]}}"#
     )
     #expect(collection.problems.isEmpty && collection.regions.map(\.identifier) == ["depot", "7", "both"])
     let depot = collection.regions[0]
     #expect(depot.desiredAccuracy == 10 && collection.regions[1].desiredAccuracy == nil)
+    #expect(depot.speedLimit == 8.25 && collection.regions[1].speedLimit == nil)
     #expect(depot.dwell == 300 && depot.notifyOnEntry && !depot.notifyOnExit)
     guard case .polygon(let parts) = depot.shape else { throw JSONError("no polygon") }
     #expect(parts.count == 1 && parts[0].map(\.count) == [5, 4])
@@ -77,6 +78,17 @@ import Testing
     for (problem, text) in zip(watched.problems, expected) {
       #expect(problem.description.hasPrefix(text), "\(problem)")
     }
+  }
+
+  @Test(arguments: ["0", "-8", "\"30\"", "true", "null"]) func aSpeedLimitIsMoreThanZero(limit: String) throws
+  {
+    let collection = try collection(
+      #"{"type":"Feature","id":"school","properties":{"radius":50,"speedLimit":\#(limit)},"geometry":{"type":"Point","coordinates":[10,48]}}"#
+    )
+    #expect(
+      collection.problems.map(\.description) == [
+        "feature 0 (\"school\"): key \"properties.speedLimit\": not a number of more than 0; give m/s"
+      ])
   }
 
   @Test(arguments: [

@@ -8,7 +8,7 @@ import Spatial
 @main
 struct JourneyBenchmark {
   private static let usage = """
-    usage: journey-benchmark DATA [--gaps | --events | --ordinary HOURS | --wind DAYS]
+    usage: journey-benchmark DATA [--gaps | --events | --ordinary HOURS | --wind DAYS | --trips DAYS]
     DATA is a folder with kingston-2008, gnss-imu-drive and tracks.
       --gaps  print, in place of the distances, the error of the most plausible way through gaps that are cut into the
               true drives, and that of the straight line, in per cent of the way
@@ -16,6 +16,8 @@ struct JourneyBenchmark {
                       speeds and courses of the receiver
       --ordinary      the same detector through hours of simulated ordinary driving on rough roads: every event is false
       --wind          a parked vehicle in days of wind, and tilted by 2° in it
+      --trips         trips of simulated days with tunnels, ferries, queues, restarts and dead batteries, beside those that
+                      a server finds in positions each half a minute
     """
 
   static func main() {
@@ -24,12 +26,14 @@ struct JourneyBenchmark {
     words.removeAll { $0 == "--gaps" || $0 == "--events" }
     let hours = number("--ordinary", of: &words)
     let days = number("--wind", of: &words)
+    let tripDays = number("--trips", of: &words)
     guard let folder = words.first, words.count == 1, !folder.hasPrefix("-") else {
       FileHandle.standardError.write(Data((usage + "\n").utf8))
       exit(64)
     }
     do {
       if let hours { return try OrdinaryDriving.print(hours: hours) }
+      if let tripDays, tripDays < 1e6 { return TripDays.print(days: Int(tripDays)) }
       if let days { return WindyWeek.print(days: days) }
       let mountainView = try Drive(
         name: "Mountain View", log: folder + "/tracks/mtv_ublox_f9k_slim2025.nmea",

@@ -1,0 +1,1 @@
+../../../NavigationTests/SimulatedTrips.swift
