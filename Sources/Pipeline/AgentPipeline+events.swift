@@ -45,7 +45,8 @@ extension AgentPipeline {
       let (journal, trip) = trips.count(
         event: event.kind.rawValue, number: event.number, isFirst: isFirst)
       var message = DrivingEventReports.message(event, journal, place: shownPlace(of: event), timeBase)
-      message.trip = trip
+      // The end of one that was parked through is not of the trip that follows.
+      message.trip = isFirst ? trip : trips.trip(ofEvent: journal)
       if event.kind.isLasting { trips.keep(message) }
       send(.drivingEvent(message))
     }

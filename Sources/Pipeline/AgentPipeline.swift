@@ -113,6 +113,7 @@ package struct AgentPipeline: Sendable {
     next.drivingEvents = drivingEvents.map { $0.reconfigured(new) } ?? next.drivingEvents
     next.odometer = odometer.reconfigured(new)
     next.trips = trips.reconfigured(new)
+    if drivingEvents == nil { next.trips.beginEvents() }
     next.altitude = altitude.reconfigured(new)
     next.coarse = coarse.reconfigured(new)
     // What has been told of rest is told again where nobody knows it yet.

@@ -11,6 +11,11 @@ struct DrivingEventReports: Sendable {
   private let settings: PipelineConfiguration.Events
   /// What the vehicle's bus said last.
   private var (ignition, isEngineRunning) = (Bool?.none, Bool?.none)
+  /// When the engine last said how fast it turns.
+  private var revolving: Timestamp?
+  /// When a speed was last known, and whether the vehicle moved then.
+  private var moved: Timestamp?
+  private var moving = false
   /// Not told yet, in order.
   private var pending: [DrivingEvent] = []
   /// Of the regions' states when their limits were last looked at.
@@ -24,6 +29,11 @@ struct DrivingEventReports: Sendable {
   /// Revolutions a minute of an engine that runs: no starter turns one as fast.
   private static let slowestEngine = 400.0
 
+  /// s after which revolutions say nothing of now: diagnostic ones come every two seconds.
+  private static let longestSilence = 10.0
+  /// m/s from which the vehicle moves, and s for which a speed says so: that a bus is silent is found out after ten.
+  private static let (slowest, longestSpeed) = (1.5, 15.0)
+
   /// Nil where nothing is wanted.
   init?(_ configuration: PipelineConfiguration) {
     guard !configuration.events.kinds.isEmpty else { return nil }
@@ -36,8 +46,9 @@ struct DrivingEventReports: Sendable {
     guard new.events != settings, var next = DrivingEventReports(new) else {
       return new.events.kinds.isEmpty ? nil : self
     }
-    next.detector.continueNumbers(of: detector)
+    next.detector.goOn(from: detector)
     (next.ignition, next.isEngineRunning) = (ignition, isEngineRunning)
+    (next.revolving, next.moved, next.moving) = (revolving, moved, moving)
     next.pending = pending
     return next
   }
@@ -50,20 +61,31 @@ struct DrivingEventReports: Sendable {
 
   /// Takes a report of the receiver, before navigation does.
   mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?) {
+    if let speed = fix.speed, fix.mode != .noFix { observe(speed: speed, at: fix.timestamp) }
     pending += detector.process(fix, estimate)
   }
 
+  private mutating func observe(speed: Double, at timestamp: Timestamp) {
+    (moved, moving) = (timestamp, speed > Self.slowest)
+  }
+
+  private func isMoving(at timestamp: Timestamp) -> Bool {
+    moving && moved.map { timestamp.seconds(since: $0) <= Self.longestSpeed } ?? false
+  }
+
   mutating func process(_ readings: [VehicleReading], _ speeds: [WheelSpeed]) {
-    for speed in speeds { pending += detector.process(speed) }
+    for speed in speeds {
+      if speed.speed.isFinite { observe(speed: speed.speed, at: speed.timestamp) }
+      pending += detector.process(speed)
+    }
     for reading in readings {
       switch (reading.path, reading.value) {
       case (Self.state, .text(let state)?):
-        // Accessories run without the ignition; of a state that is not understood nothing is known.
-        ignition =
-          ["ON", "START"].contains(state) ? true : ["OFF", "LOCK", "ACC"].contains(state) ? false : nil
+        observe(state: state, isMoving: isMoving(at: reading.timestamp))
       case (Self.state, nil): ignition = nil
       case (Self.running, .flag(let isRunning)?): isEngineRunning = isRunning
-      case (Self.revolutions, .number(let speed)?): isEngineRunning = speed >= Self.slowestEngine
+      case (Self.revolutions, .number(let speed)?):
+        (isEngineRunning, revolving) = (speed >= Self.slowestEngine, reading.timestamp)
       case (Self.voltage, .number(let voltage)?):
         pending += detector.observe(voltage: voltage, at: reading.timestamp)
         continue
@@ -71,6 +93,17 @@ struct DrivingEventReports: Sendable {
       }
       pending += detector.observe(
         ignition: ignition, isEngineRunning: isEngineRunning, at: reading.timestamp)
+    }
+  }
+
+  private mutating func observe(state: String, isMoving: Bool) {
+    switch state {
+    case "ON", "START": ignition = true
+    // A bus that falls silent in motion is lost, and says nothing of the ignition or the engine.
+    case "OFF", "LOCK":
+      (ignition, isEngineRunning, revolving) = isMoving ? (nil, nil, nil) : (false, false, nil)
+    // A driver may wait, and a bus that is awake may say nothing of its engine.
+    default: ignition = nil
     }
   }
 
@@ -91,7 +124,13 @@ struct DrivingEventReports: Sendable {
     pending += detector.observe(regionLimits: regions.speedLimits, at: timestamp)
   }
 
-  mutating func advance(to timestamp: Timestamp) { pending += detector.advance(to: timestamp) }
+  mutating func advance(to timestamp: Timestamp) {
+    if let revolving, timestamp.seconds(since: revolving) > Self.longestSilence {
+      (isEngineRunning, self.revolving) = (nil, nil)
+      pending += detector.observe(ignition: ignition, isEngineRunning: nil, at: timestamp)
+    }
+    pending += detector.advance(to: timestamp)
+  }
 
   mutating func finish(at timestamp: Timestamp) { pending += detector.finish(at: timestamp) }
 

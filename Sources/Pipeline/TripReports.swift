@@ -10,7 +10,7 @@ internal import Telemetry
 struct TripReports: Sendable {
   private(set) var recorder: TripRecorder
   /// Of the driving events of this run, what comes before their own numbers.
-  let eventBase: Int
+  private var eventBase: Int
   private let settings: PipelineConfiguration.Trips
   /// Whether trips are made: where locations are on.
   let isEnabled: Bool
@@ -56,7 +56,9 @@ struct TripReports: Sendable {
     settings = configuration.trips
     isEnabled = configuration.location.isEnabled && settings.isEnabled
     isReduced = configuration.location.desiredAccuracy == .reduced
-    recorder = TripRecorder(kept, settings: .init(stop: settings.stop, interval: settings.interval))
+    // Switched off, nothing is kept of where it was and who drove, and switched on again nothing is made of what was between.
+    recorder = TripRecorder(
+      isEnabled ? kept : kept.numbers, settings: .init(stop: settings.stop, interval: settings.interval))
     recorder.forgetPlaces { configuration.hides($0) }
     unconfirmed = recorder.state.unconfirmed
     left = recorder.finishLasting()
@@ -67,7 +69,7 @@ struct TripReports: Sendable {
   func reconfigured(_ new: PipelineConfiguration) -> TripReports {
     var next = TripReports(new, kept: recorder.state, eventBase: eventBase)
     let settings = next.recorder.settings
-    next.recorder = recorder
+    if next.isEnabled { next.recorder = recorder }
     next.recorder.settings = settings
     next.recorder.forgetPlaces { new.hides($0) }
     (next.bus, next.unconfirmed, next.left) = (bus, unconfirmed, left)
@@ -131,6 +133,14 @@ struct TripReports: Sendable {
       JournalNumber(series: Self.name(recorder.state.series), number: Int64(journal)),
       isEnabled ? recorder.state.tripNumber.map(Int64.init) : nil
     )
+  }
+
+  /// Events are counted from 1 again: they get numbers beyond all that were given out.
+  mutating func beginEvents() { eventBase = recorder.state.events }
+
+  /// The trip in which a lasting event began; nil where that is not known any more.
+  func trip(ofEvent journal: JournalNumber) -> Int64? {
+    recorder.state.lasting.first { $0.number == journal.number }?.trip.map(Int64.init)
   }
 
   /// Keeps what is about to be told of an event that lasts.
@@ -246,8 +256,10 @@ struct TripReports: Sendable {
   private func message(_ record: TripRecord, offset: Double, _ privacy: PrivacyPolicy) -> TripMessage? {
     guard let began = record.start.time ?? record.end.time, let ended = record.end.time ?? record.start.time
     else { return nil }
+    // What says where an end is to the metre says it together with the other end, too.
+    let isVague = isReduced || [record.start, record.end].contains { !isExact($0, privacy) }
     func metres(_ distance: Double) -> Double {
-      isReduced ? Self.reducedStep * (distance / Self.reducedStep).rounded(.down) : distance
+      isVague ? Self.reducedStep * (distance / Self.reducedStep).rounded(.down) : distance
     }
     func isShown(_ coordinate: Coordinate) -> Bool {
       privacy.shown(Location(timestamp: Timestamp(nanoseconds: 0), coordinate: coordinate)) != nil
@@ -256,7 +268,8 @@ struct TripReports: Sendable {
       let coordinate = point.coordinate.flatMap { isShown($0) ? $0 : nil }
       return TripMessage.End(
         time: time, coordinate: coordinate, horizontalAccuracy: coordinate == nil ? nil : point.accuracy,
-        odometer: coordinate == nil ? nil : max(0, metres(point.distance + offset)))
+        odometer: coordinate == nil || !isReduced && !isExact(point, privacy)
+          ? nil : max(0, metres(point.distance + offset)))
     }
     let distance = max(0, metres(record.end.distance) - metres(record.start.distance))
     let points = isReduced ? [] : record.track.points.filter { isShown($0.coordinate) }
@@ -266,13 +279,20 @@ struct TripReports: Sendable {
       start: end(record.start, began),
       end: end(record.end, max(began, ended)), distance: distance, estimated: min(distance, record.estimated),
       moving: record.moving, standing: record.standing, idling: record.idling,
-      greatestSpeed: record.greatestSpeed, meanSpeed: record.meanSpeed, fuel: record.fuel,
+      // With the time the mean speed is the distance.
+      greatestSpeed: isReduced ? nil : record.greatestSpeed, meanSpeed: isVague ? nil : record.meanSpeed,
+      fuel: record.fuel,
       electricity: record.electricity, events: record.counts, driver: record.driver, purpose: record.purpose,
       way: points.map {
         TripMessage.Waypoint(time: began.advanced(bySeconds: $0.elapsed), coordinate: $0.coordinate)
       },
       bound: points.isEmpty
         ? nil : record.track.bound + TrackMessage.roundingError(precision: TripMessage.precision))
+  }
+
+  /// Whether an end may be known as it is; where it is not known at all, whether anything may not.
+  private func isExact(_ point: TripPoint, _ privacy: PrivacyPolicy) -> Bool {
+    point.coordinate.map { privacy.isExact($0) } ?? (privacy == PrivacyPolicy())
   }
 
   private static func name(_ series: UInt64) -> String {

@@ -1,4 +1,5 @@
 import Bytes
+import Foundation
 import TestSupport
 import Testing
 

@@ -14,6 +14,8 @@ struct TripStore: Sendable {
   private var kept: String?
   private var milestones = 0
   private var nextSave: Timestamp?
+  /// When the disk took nothing, until it does again.
+  private var failed: Timestamp?
   private let keepsPlaces: Bool
 
   /// s between two writings on the way: 4 kB a minute. A loss of power costs the track and the times of as many.
@@ -44,7 +46,7 @@ struct TripStore: Sendable {
   /// Keeps what is due.
   mutating func keep(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
     let isDue = nextSave.map { timestamp >= $0 } ?? true
-    let isMoving = pipeline.isTripMoving
+    let isMoving = pipeline.isTripMoving || failed != nil
     if !isUrgent(pipeline), !isDue || !isMoving { return }
     save(pipeline, at: timestamp)
   }
@@ -57,7 +59,9 @@ struct TripStore: Sendable {
     if !keepsPlaces { state.forgetPlaces() }
     let text = state.text
     guard text != kept else { return }
-    kept = text
-    _ = disk.save(text)
+    // What the disk did not take is tried again, at the pace of a drive.
+    let isSaved = disk.save(text)
+    kept = isSaved ? text : kept ?? ""
+    failed = isSaved ? nil : timestamp
   }
 }

@@ -54,7 +54,7 @@ enum PostgreSQLJournal {
     COMMENT ON COLUMN odograph.trips.end_time IS 'so far, before it has ended';
     COMMENT ON COLUMN odograph.trips.distance IS 'metres';
     COMMENT ON COLUMN odograph.trips.estimated IS 'metres of the distance that nobody measured';
-    COMMENT ON COLUMN odograph.trips.idling IS 'seconds of the standing with the engine on; NULL where nobody knows';
+    COMMENT ON COLUMN odograph.trips.idling IS 'seconds of the standing with the ignition on; NULL where nobody knows';
     COMMENT ON COLUMN odograph.trips.fuel IS 'litres';
     COMMENT ON COLUMN odograph.trips.electricity IS 'kWh';
     COMMENT ON COLUMN odograph.trips.payload IS 'the message as it came';

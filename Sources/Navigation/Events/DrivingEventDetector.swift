@@ -72,18 +72,18 @@ public struct DrivingEventDetector: Sendable {
 
   private mutating func follow(_ estimate: NavigationEstimate) -> [DrivingEvent] {
     place = estimate.coordinate
-    guard let sample = sampler.process(estimate) else {
-      if !sampler.isBegun { interrupt() }
-      return []
-    }
-    situation = RoadShockDetector.Situation(estimate)
-    var told = manoeuvres.process(sample)
-    told += speeding.process(
-      speed: estimate.speed, deviation: estimate.velocityDeviation, coordinate: place, at: sample.timestamp)
-    if let event = idling.observe(speed: estimate.speed, coordinate: place, at: sample.timestamp) {
+    // These need no mounting.
+    var told = speeding.process(
+      speed: estimate.speed, deviation: estimate.velocityDeviation, coordinate: place, at: estimate.timestamp)
+    if let event = idling.observe(speed: estimate.speed, coordinate: place, at: estimate.timestamp) {
       told.append(event)
     }
-    return told
+    guard let sample = sampler.process(estimate) else {
+      if !sampler.isBegun { interrupt() }
+      return told
+    }
+    situation = RoadShockDetector.Situation(estimate)
+    return told + manoeuvres.process(sample)
   }
 
   /// The mounting is not known, or not any more: what was begun by it is not told.
@@ -219,8 +219,12 @@ public struct DrivingEventDetector: Sendable {
 
   // MARK: Telling
 
-  /// Goes on counting where another has stopped, so that no number is given twice.
-  public mutating func continueNumbers(of other: DrivingEventDetector) { count = max(count, other.count) }
+  /// Goes on where another has stopped that had other limits: with its numbers, so that none is given twice, and with what it knows of the
+  /// ignition, the engine and the place, as a parked vehicle says nothing of them for days.
+  public mutating func goOn(from other: DrivingEventDetector) {
+    count = max(count, other.count)
+    (parking, place) = (other.parking, other.place)
+  }
 
   /// Gives numbers, and leaves out what is not wanted.
   private mutating func numbered(_ events: [DrivingEvent]) -> [DrivingEvent] {

@@ -67,6 +67,13 @@ public struct TripState: Hashable, Sendable {
     }
   }
 
+  /// Without any trip: what tells trips and events from others.
+  public var numbers: TripState {
+    var bare = TripState(series: series)
+    (bare.count, bare.events, bare.lasting) = (count, events, lasting)
+    return bare
+  }
+
   /// Of the trip under way; nil before it has been told.
   public var tripNumber: Int? { trip?.number }
 

@@ -46,6 +46,9 @@ public struct PrivacyPolicy: Hashable, Sendable {
     }
   }
 
+  /// Whether a place may be known as it is.
+  package func isExact(_ coordinate: Coordinate) -> Bool { shown(coordinate, margin: 0) == .exact }
+
   /// Metres: a coarser position tells no address.
   private static let address = 500.0
 

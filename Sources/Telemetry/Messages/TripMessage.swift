@@ -87,7 +87,7 @@ public struct TripMessage: Hashable, Sendable {
   /// Metres by the odometer, and those of them that were closed, not measured.
   public var distance: Double
   public var estimated: Double
-  /// Seconds in motion; standing; and those of the standing with the engine on, nil where nobody knows of the engine.
+  /// Seconds in motion; standing; and those of the standing with the ignition on, nil where nobody knows of it.
   public var moving, standing: Double
   public var idling: Double?
   /// m/s; nil before there was any.
