@@ -1,4 +1,5 @@
 import Foundation
+import Sensors
 import SensorsGPSD
 import TestSupport
 import Testing
