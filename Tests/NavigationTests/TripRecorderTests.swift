@@ -1,8 +1,10 @@
 import Glibc
-import Navigation
 import Simulation
 import Spatial
+import TestSupport
 import Testing
+
+@testable import Navigation
 
 /// When trips begin and end, what they say, and what is kept of them.
 @Suite struct TripRecorderTests {
@@ -289,5 +291,22 @@ import Testing
     }
     #expect(greatest <= 1.001 * track.bound)
     #expect(points.count >= min(40, TripTrack.capacity / 4))
+  }
+
+  /// Of what is told again after a restart, every digit is as it was.
+  @Test func aTrackIsKeptAsItIs() throws {
+    var random = SeededGenerator.announced()
+    var track = TripTrack()
+    let origin = Coordinate(latitude: -33.8, longitude: 151.2)
+    for second in 0..<3000 {
+      let elapsed = Double(second) + 0.9 * random.nextUniform()
+      let place = origin.destination(distance: 14 * elapsed, bearing: 90 * sin(elapsed / 40))
+      track.append(TripTrack.Point(elapsed: elapsed, coordinate: place))
+    }
+    var words = TripWords()
+    words.write(track)
+    var read = TripWords(Substring(words.text))
+    let again = try read.track()
+    #expect(track.points.count > 20 && again.points == track.points && again.bound == track.bound)
   }
 }

@@ -62,6 +62,12 @@ public struct TripTrack: Hashable, Sendable {
   /// Takes the next place; one that is not after the one before is passed over.
   public mutating func append(_ point: Point) {
     guard point.coordinate.isValid, point.elapsed.isFinite else { return }
+    // To the digits that are kept, so that what is told again after a restart is the same.
+    let point = Point(
+      elapsed: (point.elapsed * TripWords.seconds).rounded() / TripWords.seconds,
+      coordinate: Coordinate(
+        latitude: (point.coordinate.latitude * TripWords.degrees).rounded() / TripWords.degrees,
+        longitude: (point.coordinate.longitude * TripWords.degrees).rounded() / TripWords.degrees))
     guard let last = kept.last else { return kept.append(point) }
     guard point.elapsed > (newest ?? last).elapsed else { return }
     if !narrow(from: last, to: point), let before = newest {
