@@ -278,7 +278,12 @@ import Testing
       track.append(point)
     }
     let points = track.points
-    #expect(points.count <= TripTrack.capacity && points.first == places.first && points.last == places.last)
+    #expect(points.count <= TripTrack.capacity)
+    // As they are kept: to a centimetre.
+    for (point, place) in [(points.first, places.first), (points.last, places.last)] {
+      let (point, place) = (try #require(point), try #require(place))
+      #expect(point.elapsed == place.elapsed && point.coordinate.distance(to: place.coordinate) < 0.02)
+    }
     var index = 1
     var greatest = 0.0
     for point in places {
@@ -291,6 +296,18 @@ import Testing
     }
     #expect(greatest <= 1.001 * track.bound)
     #expect(points.count >= min(40, TripTrack.capacity / 4))
+  }
+
+  /// A way that no bound of metres can hold, as of a receiver that jumps.
+  @Test func aTrackOfJumpsIsBoundedToo() {
+    var random = SeededGenerator.announced()
+    var track = TripTrack()
+    for second in 0..<3000 {
+      let place = Self.origin.destination(
+        distance: 1e6 * random.nextUniform(), bearing: 360 * random.nextUniform())
+      track.append(TripTrack.Point(elapsed: Double(second), coordinate: place))
+    }
+    #expect(track.points.count <= TripTrack.capacity && track.bound > 1000)
   }
 
   /// Of what is told again after a restart, every digit is as it was.

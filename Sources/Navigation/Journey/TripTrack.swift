@@ -68,6 +68,11 @@ public struct TripTrack: Hashable, Sendable {
       coordinate: Coordinate(
         latitude: (point.coordinate.latitude * TripWords.degrees).rounded() / TripWords.degrees,
         longitude: (point.coordinate.longitude * TripWords.degrees).rounded() / TripWords.degrees))
+    add(point)
+    if kept.count >= Self.capacity - 1 { thin() }
+  }
+
+  private mutating func add(_ point: Point) {
     guard let last = kept.last else { return kept.append(point) }
     guard point.elapsed > (newest ?? last).elapsed else { return }
     if !narrow(from: last, to: point), let before = newest {
@@ -76,7 +81,6 @@ public struct TripTrack: Hashable, Sendable {
       _ = narrow(from: before, to: point)
     }
     newest = point
-    if kept.count >= Self.capacity - 1 { thin() }
   }
 
   /// Whether the places since are met on the way to this one, which is met from now on, too.
@@ -96,7 +100,7 @@ public struct TripTrack: Hashable, Sendable {
     while kept.count > Self.capacity * 3 / 4 {
       var next = TripTrack()
       next.bound = bound
-      for point in points { next.append(point) }
+      for point in points { next.add(point) }
       (kept, newest, lower, upper) = (next.kept, next.newest, Self.anything.0, Self.anything.1)
       if let newest {
         kept.append(newest)
