@@ -5,8 +5,8 @@ internal import Spatial
 extension PipelineConfiguration {
   /// Whether a place that was kept as it might be known then may not be known like that any longer.
   func hides(_ coordinate: Coordinate) -> Bool {
-    var now = privacy.shown(
-      Positioning.Location(timestamp: Timestamp(nanoseconds: 0), coordinate: coordinate))
+    let place = Positioning.Location(timestamp: Timestamp(nanoseconds: 0), coordinate: coordinate)
+    var now = privacy.shown(place)
     if location.desiredAccuracy == .reduced { now = now?.reduced }
     guard let now else { return true }
     // The middle of a cell stays what it is, but for the digits that were kept.

@@ -1,8 +1,10 @@
 import Glibc
-import Navigation
 import Simulation
 import Spatial
+import TestSupport
 import Testing
+
+@testable import Navigation
 
 /// When trips begin and end, what they say, and what is kept of them.
 @Suite struct TripRecorderTests {
@@ -276,7 +278,12 @@ import Testing
       track.append(point)
     }
     let points = track.points
-    #expect(points.count <= TripTrack.capacity && points.first == places.first && points.last == places.last)
+    #expect(points.count <= TripTrack.capacity)
+    // As they are kept: to a centimetre.
+    for (point, place) in [(points.first, places.first), (points.last, places.last)] {
+      let (point, place) = (try #require(point), try #require(place))
+      #expect(point.elapsed == place.elapsed && point.coordinate.distance(to: place.coordinate) < 0.02)
+    }
     var index = 1
     var greatest = 0.0
     for point in places {
@@ -289,5 +296,34 @@ import Testing
     }
     #expect(greatest <= 1.001 * track.bound)
     #expect(points.count >= min(40, TripTrack.capacity / 4))
+  }
+
+  /// A way that no bound of metres can hold, as of a receiver that jumps.
+  @Test func aTrackOfJumpsIsBoundedToo() {
+    var random = SeededGenerator.announced()
+    var track = TripTrack()
+    for second in 0..<3000 {
+      let place = Self.origin.destination(
+        distance: 1e6 * random.nextUniform(), bearing: 360 * random.nextUniform())
+      track.append(TripTrack.Point(elapsed: Double(second), coordinate: place))
+    }
+    #expect(track.points.count <= TripTrack.capacity && track.bound > 1000)
+  }
+
+  /// Of what is told again after a restart, every digit is as it was.
+  @Test func aTrackIsKeptAsItIs() throws {
+    var random = SeededGenerator.announced()
+    var track = TripTrack()
+    let origin = Coordinate(latitude: -33.8, longitude: 151.2)
+    for second in 0..<3000 {
+      let elapsed = Double(second) + 0.9 * random.nextUniform()
+      let place = origin.destination(distance: 14 * elapsed, bearing: 90 * sin(elapsed / 40))
+      track.append(TripTrack.Point(elapsed: elapsed, coordinate: place))
+    }
+    var words = TripWords()
+    words.write(track)
+    var read = TripWords(Substring(words.text))
+    let again = try read.track()
+    #expect(track.points.count > 20 && again.points == track.points && again.bound == track.bound)
   }
 }

@@ -62,6 +62,17 @@ public struct TripTrack: Hashable, Sendable {
   /// Takes the next place; one that is not after the one before is passed over.
   public mutating func append(_ point: Point) {
     guard point.coordinate.isValid, point.elapsed.isFinite else { return }
+    // To the digits that are kept, so that what is told again after a restart is the same.
+    let point = Point(
+      elapsed: (point.elapsed * TripWords.seconds).rounded() / TripWords.seconds,
+      coordinate: Coordinate(
+        latitude: (point.coordinate.latitude * TripWords.degrees).rounded() / TripWords.degrees,
+        longitude: (point.coordinate.longitude * TripWords.degrees).rounded() / TripWords.degrees))
+    add(point)
+    if kept.count >= Self.capacity - 1 { thin() }
+  }
+
+  private mutating func add(_ point: Point) {
     guard let last = kept.last else { return kept.append(point) }
     guard point.elapsed > (newest ?? last).elapsed else { return }
     if !narrow(from: last, to: point), let before = newest {
@@ -70,7 +81,6 @@ public struct TripTrack: Hashable, Sendable {
       _ = narrow(from: before, to: point)
     }
     newest = point
-    if kept.count >= Self.capacity - 1 { thin() }
   }
 
   /// Whether the places since are met on the way to this one, which is met from now on, too.
@@ -90,7 +100,7 @@ public struct TripTrack: Hashable, Sendable {
     while kept.count > Self.capacity * 3 / 4 {
       var next = TripTrack()
       next.bound = bound
-      for point in points { next.append(point) }
+      for point in points { next.add(point) }
       (kept, newest, lower, upper) = (next.kept, next.newest, Self.anything.0, Self.anything.1)
       if let newest {
         kept.append(newest)

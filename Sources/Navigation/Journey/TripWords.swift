@@ -15,7 +15,7 @@ struct TripWords {
 
   private static let nothing = "-"
   /// Of a degree and of a second, as tracks are kept.
-  private static let (degrees, seconds) = (1e7, 1e3)
+  static let (degrees, seconds) = (1e7, 1e3)
 
   // MARK: Writing
 

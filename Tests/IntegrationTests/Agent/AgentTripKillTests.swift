@@ -1,4 +1,5 @@
 import Foundation
+import Sensors
 import SensorsGPSD
 import TestSupport
 import Testing
@@ -103,7 +104,8 @@ import Testing
       var content = trip
       (content["epoch"], content["seq"]) = (nil, nil)
       let before = said.updateValue(content as NSDictionary, forKey: key)
-      #expect(before == nil || before == content as NSDictionary, "\(key): \(trip)")
+      #expect(
+        before == nil || before == content as NSDictionary, "\(key): \(content), before \(before ?? [:])")
       if newest[key.number].map({ $0.revision < key.revision }) ?? true {
         newest[key.number] = (key.revision, trip)
       }

@@ -80,8 +80,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["0", "-8", "\"30\"", "true", "null"]) func aSpeedLimitIsMoreThanZero(limit: String) throws
-  {
+  @Test(arguments: ["0", "-8", "\"30\"", "true"]) func aSpeedLimitIsMoreThanZero(limit: String) throws {
     let collection = try collection(
       #"{"type":"Feature","id":"school","properties":{"radius":50,"speedLimit":\#(limit)},"geometry":{"type":"Point","coordinates":[10,48]}}"#
     )
