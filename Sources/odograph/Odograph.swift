@@ -29,7 +29,7 @@ struct Odograph: ParsableCommand {
         name: "What vehicles say, on a screen or as lines",
         subcommands: [Watch.self, Tail.self, Stats.self]),
       CommandGroup(
-        name: "Into a database, out of it, and onto a broker again",
+        name: "Into a database and out of it",
         subcommands: [Record.self, Export.self, Replay.self]),
       CommandGroup(name: "Trips, and how they were driven", subcommands: [Trips.self, Events.self]),
       CommandGroup(
