@@ -305,11 +305,9 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "DeliveryChild", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning", "RadioChild",
-        "Recordings",
-        "Sensors",
-        "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "Telemetry", "TestSupport", "odograph",
-        "odographd",
+        "Bytes", "Compression", "DeliveryChild", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning",
+        "RadioChild", "Recordings", "Sensors", "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial",
+        "Telemetry", "TestSupport", "Traces", "odograph", "odographd",
       ]),
   ],
   cxxLanguageStandard: .cxx17
