@@ -64,6 +64,12 @@ enum TraceText {
     return parts.compactMap(\.self)
   }
 
+  /// As messages have it: eight hexadecimal digits.
+  static func checksum(_ checksum: UInt32) -> String {
+    let digits = String(checksum, radix: 16)
+    return String(repeating: "0", count: 8 - digits.utf8.count) + digits
+  }
+
   private static func size(_ trace: TraceMessage) -> String? {
     trace.size.map { $0 < 10_000 ? "\($0) B" : "\(($0 + 500) / 1000) kB" }
   }
@@ -100,7 +106,7 @@ struct TraceListCSVWriter: JournalWriter {
     ]
     fields += [trace.size, trace.pieces, told.arrived].map { $0.map(String.init) ?? "" }
     fields += [
-      trace.checksum.map { String($0, radix: 16) } ?? "",
+      trace.checksum.map(TraceText.checksum) ?? "",
       trace.coordinate.map { ExportText.degrees($0.latitude) } ?? "",
       trace.coordinate.map { ExportText.degrees($0.longitude) } ?? "",
       ExportText.metres(trace.horizontalAccuracy),
