@@ -149,15 +149,16 @@ let package = Package(
       name: "FleetControl",
       dependencies: [
         "Bytes", "Fleet", "FleetConsole", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
-        "Simulation", "Spatial", "Telemetry", "TOML", "Traces", "XML",
+        "Simulation", "Spatial", "Telemetry", "TOML", "XML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(
       name: "FleetStore",
       dependencies: [
-        "Bytes", "CCurl", "CPostgreSQL", "Fleet", "FleetConsole", "FleetControl", "JSON", "MQTT", "Platform",
-        "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry",
+        "Bytes", "CCurl", "CPostgreSQL", "Compression", "Fleet", "FleetConsole", "FleetControl", "JSON",
+        "MQTT",
+        "Platform", "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
@@ -256,7 +257,10 @@ let package = Package(
       path: "Tests/FleetFixtures"),
     .testTarget(
       name: "FleetTests",
-      dependencies: ["Fleet", "FleetFixtures", "JSON", "MQTT", "Spatial", "Telemetry", "TestSupport"]),
+      dependencies: [
+        "Bytes", "Fleet", "FleetFixtures", "JSON", "MQTT", "Simulation", "Spatial", "Telemetry",
+        "TestSupport",
+      ]),
     .testTarget(
       name: "FleetConsoleTests",
       dependencies: [
@@ -269,15 +273,15 @@ let package = Package(
       dependencies: [
         "Fleet", "JSON", "FleetConsole", "FleetControl", "FleetFixtures", "MQTT", "Positioning", "Sensors",
         "Spatial",
-        "Telemetry", "TestSupport", "Traces",
+        "Telemetry", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
       name: "FleetStoreTests",
       dependencies: [
-        "Bytes", "Fleet", "JSON", "FleetConsole", "FleetControl", "FleetFixtures", "FleetStore", "MQTT",
-        "Platform",
-        "Positioning", "SQLite", "Sensors", "Simulation", "Spatial", "Telemetry", "TestSupport",
+        "Bytes", "Compression", "Fleet", "JSON", "FleetConsole", "FleetControl", "FleetFixtures",
+        "FleetStore", "MQTT", "Platform", "Positioning", "Recordings", "SQLite", "Sensors", "Simulation",
+        "Spatial", "Telemetry", "TestSupport", "Traces",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     // A process for delivery tests to kill.
@@ -301,11 +305,9 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "DeliveryChild", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning", "RadioChild",
-        "Recordings",
-        "Sensors",
-        "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "Telemetry", "TestSupport", "odograph",
-        "odographd",
+        "Bytes", "Compression", "DeliveryChild", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning",
+        "RadioChild", "Recordings", "Sensors", "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial",
+        "Telemetry", "TestSupport", "Traces", "odograph", "odographd",
       ]),
   ],
   cxxLanguageStandard: .cxx17

@@ -20,7 +20,7 @@ package enum CommandProgram {
     case .parse: break
     case .help(let path, let isShort):
       guard let program = CommandDescription(dump: root._dumpHelp()),
-        let help = HelpText(of: program, path: path)
+        let help = HelpText(of: program, path: path, groups: groups(of: root, path: path))
       else { break }
       let columns = columns
       let lines =
@@ -42,6 +42,20 @@ package enum CommandProgram {
       return
     }
     root.main(nil)
+  }
+
+  /// The groups of the commands of the one at the end of a path.
+  static func groups(of root: any ParsableCommand.Type, path: [String]) -> [HelpText.Group] {
+    var command = root
+    for name in path {
+      guard let next = command.configuration.subcommands.first(where: { $0._commandName == name }) else {
+        return []
+      }
+      command = next
+    }
+    return command.configuration.groupedSubcommands.map {
+      HelpText.Group(title: $0.name, commands: $0.subcommands.map { $0._commandName })
+    }
   }
 
   static func answer(to words: [String], of root: any ParsableCommand.Type) -> Answer {

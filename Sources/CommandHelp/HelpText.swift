@@ -7,15 +7,26 @@ package struct HelpText {
   private static let longLabel = 26
   private static let shortLabel = 22
 
+  /// Commands that belong together, by their names.
+  package struct Group: Hashable, Sendable {
+    /// What they are for.
+    let title: String
+    let commands: [String]
+  }
+
   private let command: CommandDescription
+  private let groups: [Group]
   /// With the program's name, as in `odograph config set`.
   private let name: String
 
-  /// - Parameter path: names of commands, without the program's.
+  /// - Parameters:
+  ///   - path: names of commands, without the program's.
+  ///   - groups: those of the command's own commands that belong together, as the short form shows them where there are too many for a
+  ///     line each.
   /// - Returns: nil where there is no such command.
-  package init?(of program: CommandDescription, path: [String]) {
+  package init?(of program: CommandDescription, path: [String], groups: [Group] = []) {
     guard let command = program[path] else { return nil }
-    self.command = command
+    (self.command, self.groups) = (command, groups)
     name = ([program.name] + path).joined(separator: " ")
   }
 
@@ -43,12 +54,8 @@ extension HelpText {
     lines += TextLayout.lines(usage, width: width, indent: 7, first: "Usage:") + [""]
     let rest = footer(width: width)
     guard command.subcommands.isEmpty else {
-      let commands = command.subcommands.map { ($0.name, Self.brief($0.abstract, width: width - 16)) }
-      let longest = commands.reduce(0) { max($0, $1.0.count) } + 4
-      // Many take the blank line's place.
-      if lines.count + commands.count + 2 + rest.count > Self.screenRows { lines.removeLast() }
-      lines += ["Commands:"] + commands.map { Self.padded("  " + $0, longest) + $1 }
-      return lines + [""] + rest
+      let room = Self.screenRows - lines.count - rest.count - 2
+      return lines + ["Commands:"] + commands(room: room, width: width) + [""] + rest
     }
     let own = command.arguments.filter { $0.section != Self.connection && !$0.isGeneral }
     let labels = Self.withoutTwins(own).map { ("  " + $0.label(isShort: true), $0.abstract) }
@@ -60,6 +67,21 @@ extension HelpText {
     }
     if labels.count > room { shown.append("  and \(labels.count - room + 1) more, which --help tells") }
     return lines + (shown.isEmpty ? [] : ["Options:"] + shown + [""]) + rest
+  }
+
+  /// A line for each command; where there are more than there is room for, a line for each group.
+  private func commands(room: Int, width: Int) -> [String] {
+    var rows = command.subcommands.map { (label: $0.name, text: $0.abstract) }
+    if rows.count > room, !groups.isEmpty {
+      let grouped = groups.flatMap(\.commands)
+      rows =
+        groups.map { (label: $0.commands.joined(separator: ", "), text: $0.title) }
+        + rows.filter { !grouped.contains($0.label) }
+    }
+    let longest = rows.reduce(0) { max($0, $1.label.count) } + 4
+    return rows.map {
+      Self.padded("  " + $0.label, longest) + Self.brief($0.text, width: width - longest - 2)
+    }
   }
 
   private func footer(width: Int) -> [String] {
@@ -136,12 +158,20 @@ extension HelpText {
       lines += list(section, arguments.filter { $0.section == section }, width)
     }
     guard !command.subcommands.isEmpty else { return lines }
-    lines += ["", "Commands:"]
-    for command in command.subcommands {
-      lines += TextLayout.lines(
-        command.abstract, width: width, indent: Self.longLabel, first: "  " + command.name)
+    let grouped = groups.flatMap(\.commands)
+    lines += list("Commands", command.subcommands.filter { !grouped.contains($0.name) }, width)
+    for group in groups {
+      lines += list(group.title, command.subcommands.filter { group.commands.contains($0.name) }, width)
     }
     return lines + [""] + TextLayout.lines("\(name) <command> --help tells all of a command.", width: width)
+  }
+
+  private func list(_ title: String, _ commands: [CommandDescription], _ width: Int) -> [String] {
+    guard !commands.isEmpty else { return [] }
+    return ["", "\(title):"]
+      + commands.flatMap {
+        TextLayout.lines($0.abstract, width: width, indent: Self.longLabel, first: "  " + $0.name)
+      }
   }
 
   private func list(

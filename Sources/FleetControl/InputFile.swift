@@ -1,10 +1,10 @@
 internal import Glibc
 
 /// A file that a command line names.
-enum InputFile {
+package enum InputFile {
   /// All of it; nil when it is longer than the limit, in bytes, or cannot be read.
   /// - Parameter path: `-` is standard input.
-  static func read(_ path: String, limit: Int = 64 << 20) -> [UInt8]? {
+  package static func read(_ path: String, limit: Int = 64 << 20) -> [UInt8]? {
     let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }

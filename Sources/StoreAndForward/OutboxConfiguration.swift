@@ -31,6 +31,7 @@ public struct OutboxConfiguration: Hashable, Sendable {
   public var state = LaneLimits(bytes: 1 << 20, age: nil, durability: .withinASecond)
   public var tracks = LaneLimits(bytes: 128 << 20, age: 90 * 86_400, durability: .withinASecond)
   public var other = LaneLimits(bytes: 16 << 20, age: 7 * 86_400, durability: .withinASecond)
+  public var traces = LaneLimits(bytes: 32 << 20, age: 90 * 86_400, durability: .beforeAccepting)
   /// How many dead letters are kept; the oldest make room.
   public var deadLetters = 1000
   /// Seconds for which a record is kept, from its acceptance, that the broker does not permit: what is refused after that is a
@@ -52,6 +53,7 @@ public struct OutboxConfiguration: Hashable, Sendable {
     case .state: state
     case .tracks: tracks
     case .other: other
+    case .traces: traces
     }
   }
 

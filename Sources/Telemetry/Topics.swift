@@ -10,6 +10,7 @@ public enum MessageKind: String, Hashable, Sendable, CaseIterable {
   case region
   case trip
   case drivingEvent = "driving/event"
+  case trace
   case vehicle
   case scan
   case locationEvent = "location/event"
@@ -56,6 +57,8 @@ extension TopicScheme {
   /// Which parts of the fleet's map of beacons are wanted, and the pieces of it.
   public static let beaconsWanted = "beacons/wanted"
   public static let beaconsPiece = "beacons/piece"
+  /// The pieces of traces.
+  public static let tracePiece = "trace/piece"
   /// Commands are one level below.
   public static let command = "command"
 

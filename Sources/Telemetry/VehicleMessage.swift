@@ -15,6 +15,8 @@ public enum VehicleMessage: Hashable, Sendable {
   case locationEvent(LocationEventMessage)
   case trip(TripMessage)
   case drivingEvent(DrivingEventMessage)
+  case trace(TraceMessage)
+  case tracePiece(TracePieceMessage)
   case vehicle(VehicleSignals)
   case scan(ScanMessage)
   case commandResponse(CommandResponseMessage)
@@ -27,7 +29,7 @@ public enum VehicleMessage: Hashable, Sendable {
 /// The queue in which a message waits for the broker. Lanes come before one another in this order, and within a lane the
 /// oldest message comes first. The raw values are on disk.
 public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
-  /// Region transitions, trips, driving, motion and location events: each one, and synced one by one.
+  /// Region transitions, trips, driving, motion and location events, and what traces there are: each one, and synced one by one.
   case events = 0
   /// What is: only the newest of a topic matters.
   case state = 1
@@ -35,6 +37,8 @@ public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
   case tracks = 2
   /// Scans of radios, for a map that nobody waits for.
   case other = 3
+  /// Pieces of traces, large and all to be put together again: nothing else waits for them.
+  case traces = 4
 
   public static func < (a: DeliveryLane, b: DeliveryLane) -> Bool { a.rawValue < b.rawValue }
 }
@@ -70,7 +74,7 @@ extension VehicleMessage {
     switch self {
     case .commandResponse, .configReported, .regionsReported, .beaconsWanted: true
     case .status, .location, .track, .heading, .attitude, .altitude, .motion, .region, .locationEvent,
-      .trip, .drivingEvent, .vehicle, .scan, .regionsState:
+      .trip, .drivingEvent, .trace, .tracePiece, .vehicle, .scan, .regionsState:
       false
     }
   }
@@ -89,6 +93,8 @@ extension VehicleMessage {
     case .locationEvent: MessageKind.locationEvent.rawValue
     case .trip: MessageKind.trip.rawValue
     case .drivingEvent: MessageKind.drivingEvent.rawValue
+    case .trace: MessageKind.trace.rawValue
+    case .tracePiece: TopicScheme.tracePiece
     case .vehicle: MessageKind.vehicle.rawValue
     case .scan: MessageKind.scan.rawValue
     case .commandResponse(let message): TopicScheme.responsePath(command: message.command)
@@ -102,11 +108,12 @@ extension VehicleMessage {
   /// Where it waits until the broker has acknowledged it; nil for what is worth nothing later, which is sent now or never.
   public var lane: DeliveryLane? {
     switch self {
-    case .motion, .region, .locationEvent, .trip, .drivingEvent: .events
+    case .motion, .region, .locationEvent, .trip, .drivingEvent, .trace: .events
     case .status, .altitude, .vehicle, .configReported, .regionsReported, .regionsState, .beaconsWanted:
       .state
     case .location, .track: .tracks
     case .scan: .other
+    case .tracePiece: .traces
     case .heading, .attitude, .commandResponse: nil
     }
   }
@@ -125,8 +132,8 @@ extension VehicleMessage {
     case .status, .location, .altitude, .vehicle, .configReported, .regionsReported, .regionsState,
       .beaconsWanted:
       true
-    case .track, .heading, .attitude, .motion, .region, .locationEvent, .trip, .drivingEvent, .scan,
-      .commandResponse:
+    case .track, .heading, .attitude, .motion, .region, .locationEvent, .trip, .drivingEvent, .trace,
+      .tracePiece, .scan, .commandResponse:
       false
     }
   }
@@ -176,6 +183,12 @@ extension VehicleMessage {
     case .drivingEvent(var message):
       message.identity = identity
       return message.payload
+    case .trace(var message):
+      message.identity = identity
+      return message.payload
+    case .tracePiece(var message):
+      message.identity = identity
+      return message.payload
     case .vehicle(var message):
       message.identity = identity
       return message.payload
@@ -206,6 +219,7 @@ extension VehicleMessage {
     case TopicScheme.regionsReported: return .regionsReported(try RegionsReportedMessage(json: json))
     case TopicScheme.regionsState: return .regionsState(try RegionsStateMessage(json: json))
     case TopicScheme.beaconsWanted: return .beaconsWanted(try BeaconsWantedMessage(json: json))
+    case TopicScheme.tracePiece: return .tracePiece(try TracePieceMessage(json: json))
     case _ where TopicScheme.isResponse(path: path):
       return .commandResponse(try CommandResponseMessage(json: json))
     default: break
@@ -222,6 +236,7 @@ extension VehicleMessage {
     case .locationEvent: return .locationEvent(try LocationEventMessage(json: json))
     case .trip: return .trip(try TripMessage(json: json))
     case .drivingEvent: return .drivingEvent(try DrivingEventMessage(json: json))
+    case .trace: return .trace(try TraceMessage(json: json))
     case .vehicle: return .vehicle(try VehicleSignals(json: json))
     case .scan: return .scan(try ScanMessage(json: json))
     case nil: return nil
@@ -246,6 +261,8 @@ extension VehicleMessage {
     case .locationEvent(let message): message.identity
     case .trip(let message): message.identity
     case .drivingEvent(let message): message.identity
+    case .trace(let message): message.identity
+    case .tracePiece(let message): message.identity
     case .vehicle(let message): message.identity
     case .configReported(let message): message.identity
     case .regionsReported(let message): message.identity
@@ -269,6 +286,8 @@ extension VehicleMessage {
     case .locationEvent(let message): message.time
     case .trip(let message): message.end.time
     case .drivingEvent(let message): message.time
+    case .trace(let message): message.time
+    case .tracePiece(let message): message.time
     case .vehicle(let message): message.time
     case .scan(let message): message.scans.first?.time
     case .commandResponse(let message): message.time

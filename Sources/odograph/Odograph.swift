@@ -24,10 +24,24 @@ struct Odograph: ParsableCommand {
       output cannot be written; 75 the time was over; 130 Ctrl-C; 143 SIGTERM.
       """,
     version: BuildInformation.current.description,
-    subcommands: [
-      Watch.self, Tail.self, Stats.self, Record.self, Check.self, Command.self, Config.self, Regions.self,
-      Beacons.self, History.self, Samples.self, Forget.self, Simulate.self, Export.self, Replay.self,
-      Trips.self, Events.self,
+    groupedSubcommands: [
+      CommandGroup(
+        name: "What vehicles say, on a screen or as lines",
+        subcommands: [Watch.self, Tail.self, Stats.self]),
+      CommandGroup(
+        name: "Into a database and out of it",
+        subcommands: [Record.self, Export.self, Replay.self]),
+      CommandGroup(name: "Trips, and how they were driven", subcommands: [Trips.self, Events.self]),
+      CommandGroup(
+        name: "Samples of sensors, traces of crashes",
+        subcommands: [History.self, Samples.self, Trace.self]),
+      CommandGroup(
+        name: "Questions, settings and regions from afar",
+        subcommands: [Command.self, Config.self, Regions.self]),
+      CommandGroup(name: "A map of radio beacons of the fleet's own", subcommands: [Beacons.self]),
+      CommandGroup(
+        name: "A broker tried, loaded and tidied up",
+        subcommands: [Check.self, Simulate.self, Forget.self]),
     ])
 
   static func main() { CommandProgram.main(Self.self) }

@@ -88,6 +88,41 @@ import Testing
     #expect(HelpText(of: program, path: ["run"]) == nil && CommandDescription(dump: "{}") == nil)
   }
 
+  struct Large: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "large", abstract: "Does much.",
+      groupedSubcommands: [
+        CommandGroup(name: "On foot, or not", subcommands: [Walk.self]),
+        CommandGroup(name: "Others", subcommands: [Group.self]),
+      ])
+  }
+
+  /// Groups take the place of commands where there are too many of those for a screen.
+  @Test func theFormsOfAProgramWithGroups() throws {
+    let groups = CommandProgram.groups(of: Large.self, path: [])
+    #expect(
+      groups.map(\.title) == ["On foot, or not", "Others"] && groups.map(\.commands) == [["walk"], ["group"]])
+    #expect(CommandProgram.groups(of: Large.self, path: ["group"]).isEmpty)
+    let program = try #require(CommandDescription(dump: Large._dumpHelp()))
+    let few = try #require(HelpText(of: program, path: [], groups: groups))
+    #expect(few.short(width: 80).contains("  walk   Goes somewhere"))
+    #expect(few.long(width: 80).contains("On foot, or not:"))
+    var large = program
+    let more = (1...20).map { number in
+      var command = program.subcommands[0]
+      command.name = "walk\(number)"
+      return command
+    }
+    large.subcommands += more
+    let many = [HelpText.Group(title: "On foot", commands: more.prefix(19).map(\.name))] + groups
+    let help = try #require(HelpText(of: large, path: [], groups: many))
+    let short = help.short(width: 300)
+    #expect(
+      short.contains { $0.contains("walk1, walk2, ") && $0.hasSuffix("  On foot") } && short.count <= 23)
+    // One that is in no group has its own line.
+    #expect(short.contains { $0.hasPrefix("  walk20 ") && $0.hasSuffix("  Goes somewhere") })
+  }
+
   @Test(arguments: [
     (["-h"], CommandProgram.Answer.help(path: [], isShort: true)),
     ([], .help(path: [], isShort: true)), (["--help"], .help(path: [], isShort: false)),

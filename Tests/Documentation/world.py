@@ -1,13 +1,16 @@
 """A small world in which the documented commands run as they stand: a broker that also speaks TLS, a vehicle that listens,
 and the files that the examples name. What they call broker.example is here."""
 
+import base64
 import json
 import os
 import pathlib
 import shutil
 import socket
+import struct
 import subprocess
 import time
+import zlib
 
 # These go on until they are stopped, unless they are told when to end; the world stops them.
 ENDLESS = "watch tail stats record simulate run replay trips events"
@@ -94,7 +97,7 @@ class World:
             shim.write_text(
                 f"#!/bin/bash\nlimit={LIMIT} stopped=124\n"
                 f'for word in {ENDLESS}; do [ "$1" = "$word" ] && limit={PATIENCE} stopped=0; done\n'
-                f'[ "$1 $2" = "beacons serve" ] && limit={PATIENCE} stopped=0\n'
+                f'case "$1 $2" in "beacons serve" | "trace wait") limit={PATIENCE} stopped=0 ;; esac\n'
                 # A drive whose length is given ends by itself.
                 f'[ -n "$ODOGRAPH_SIMULATION_DURATION" ] && limit={LIMIT} stopped=124\n'
                 # These ask the vehicle that listens; others run beside it.
@@ -122,6 +125,7 @@ class World:
         self._start([self.programs / "odographd", "run", "--config", self.folder / "etc/van-1.toml"], "van-1.log")
         self._until(self._is_online, "the vehicle")
         self._trips()
+        self._trace()
         # It watches something already, and has been told something.
         for words in (
             ["regions", "push", "-"],
@@ -134,6 +138,39 @@ class World:
                 input="yard: POLYGON ((11.5 48.1, 11.6 48.1, 11.6 48.2, 11.5 48.1))", text=True, capture_output=True,
                 check=True, timeout=300,
             )
+
+    def _trace(self):
+        """Trace 3 of van-1: two seconds of an accelerometer that lies still, told in two pieces and recorded."""
+        def column(numbers):
+            # A column of runs of 128: predicted by the number before, each as eight bytes behind the escape.
+            codes, last = b"", 0
+            for number in numbers:
+                codes += struct.pack("<Q", (2 * (number - last) if number >= last else 2 * (last - number) - 1))
+                last = number
+            return bytes(-(-len(numbers) // 128)) + b"\xff" * len(numbers) + codes
+
+        count, moment, offset = 200, 16_000_000_000, 1_795_334_585_340_000_000
+        block = b"\x01" + struct.pack("<11d", *[0.01] * 11) + struct.pack("<HH", 0, 1)
+        block += struct.pack("<BIHI", 0, 7, 0xFFFF, count) + column([15_000_000 + 10_000 * row for row in range(count)])
+        block += column([0] * count) + column([0] * count) + column([981] * count)
+        head = b"ODOTRACE\x01" + struct.pack("<qq", offset, moment)
+        trace = head + struct.pack("<I", zlib.crc32(head)) + struct.pack("<II", len(block), zlib.crc32(block)) + block
+        pieces = [trace[:5000], trace[5000:]]
+        journal = {"time": "2026-11-22T08:03:21.340Z", "series": "0c9a51f2d4e8b736", "number": 3, "epoch": "e"}
+        said = [("trace/piece", {**journal, "piece": number + 1, "pieces": len(pieces), "seq": 2 + number,
+                                 "bytes": base64.b64encode(piece).decode()}) for number, piece in enumerate(pieces)]
+        said.append(("trace", {**journal, "revision": 2, "cause": "impact", "state": "complete", "before": 1, "after": 1,
+                               "size": len(trace), "pieces": len(pieces), "checksum": f"{zlib.crc32(trace):08x}", "seq": 4}))
+        recorder = subprocess.Popen(
+            [self.programs / "odograph", "record", self.folder / "state/fleet.sqlite", "--host", "127.0.0.1", "--port", str(self.port),
+             "--topic", "odograph/v1/delivery/van-1/trace/#", "--count", str(len(said)), "--timeout", "60"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while recorder.poll() is None:
+            for path, payload in said:
+                subprocess.run(["mosquitto_pub", "-p", str(self.port), "-q", "1", "-t", f"odograph/v1/delivery/van-1/{path}",
+                                "-m", json.dumps(payload)], check=True)
+        if recorder.returncode:
+            raise SystemExit("no trace was recorded")
 
     def _trips(self):
         """What the schemas' examples say of trips and driving events, recorded as of van-1."""

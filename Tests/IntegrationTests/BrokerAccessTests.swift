@@ -61,7 +61,7 @@ import Testing
 
   private static let told = [
     "status", "location", "location/event", "track", "heading", "attitude", "altitude", "motion",
-    "region", "vehicle", "scan", "beacons/wanted",
+    "region", "vehicle", "scan", "beacons/wanted", "trace", "trace/piece",
     "regions/reported",
     "config/reported", "command/locate/response",
   ]

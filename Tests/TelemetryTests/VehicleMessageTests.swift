@@ -85,6 +85,24 @@ import Testing
           .events, false
         ),
         (
+          .trace(
+            TraceMessage(
+              time: time, trace: JournalNumber(series: "0123456789abcdef", number: 3), revision: 2,
+              cause: .impact, state: .complete, before: 15, after: 14.75, size: 38_211, pieces: 3,
+              checksum: 0x0a41_c08e, coordinate: location.coordinate, horizontalAccuracy: 2.5,
+              impact: .init(
+                severity: .moderate, speedBefore: 13.75, changeOfVelocity: Vector3(-0.5, -7.25, 0.25),
+                isInVehicleFrame: true, direction: 3.5, peak: 112.5, isClipped: true, duration: 0.125,
+                largestTilt: 97.5, hasRolledOver: true, rest: location.coordinate,
+                restTime: time.advanced(bySeconds: 6)))), "trace", .events, false
+        ),
+        (
+          .tracePiece(
+            TracePieceMessage(
+              time: time, trace: JournalNumber(series: "0123456789abcdef", number: 3), piece: 2, pieces: 3,
+              bytes: Array(0...255))), "trace/piece", .traces, false
+        ),
+        (
           .vehicle(
             VehicleSignals(
               time: time,
@@ -153,7 +171,7 @@ import Testing
   @Test func everyKindHasAMessage() {
     let paths = Set(Self.messages.map(\.path))
     for kind in MessageKind.allCases { #expect(paths.contains(kind.rawValue), "\(kind)") }
-    #expect(Self.messages.count { $0.message.kind == nil } == 5)
+    #expect(Self.messages.count { $0.message.kind == nil } == 6)
   }
 
   @Test(arguments: ["", "config/desired", "regions/desired", "command/locate", "locations", "status/x"])
@@ -186,8 +204,7 @@ import Testing
       case "location", "track": #expect(topics == ["owntracks/f/v"])
       case "region": #expect(topics == ["owntracks/f/v/event"])
       case "status", "heading", "attitude", "altitude", "motion", "location/event", "trip", "driving/event",
-        "vehicle",
-        "scan", "regions/state":
+        "trace", "trace/piece", "vehicle", "scan", "regions/state":
         #expect(topics.isEmpty)
       default: #expect(topics == ["odograph/v1/f/v/\(path)"])
       }

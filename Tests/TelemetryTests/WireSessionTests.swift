@@ -52,7 +52,7 @@ import Testing
     #expect(
       kinds
         == Set(MessageKind.allCases).subtracting([
-          .locationEvent, .altitude, .trip, .drivingEvent, .vehicle, .scan,
+          .locationEvent, .altitude, .trip, .drivingEvent, .vehicle, .scan, .trace,
         ]))
     #expect(said.count == lines.count)
     for (line, expected) in zip(said, lines) { #expect(comparable(line) == comparable(expected)) }

@@ -24,6 +24,7 @@ extension AgentConfiguration.Store {
     outbox.state = try .init(reader, "state")
     outbox.tracks = try .init(reader, "tracks")
     outbox.other = try .init(reader, "other")
+    outbox.traces = try .init(reader, "traces")
     outbox.deadLetters = try reader.integer("store.dead_letters")
     outbox.refusedAge = Int(try reader.number("store.refused_hours") * 3600)
     outbox.memoryBytes = try reader.bytes("store.memory_megabytes")
@@ -51,7 +52,7 @@ extension OutboxConfiguration.LaneLimits {
       switch try reader.text("store.sync") {
       case "everything": true
       case "second": false
-      default: lane == "events"
+      default: lane == "events" || lane == "traces"
       }
     self.init(
       bytes: try reader.bytes("store.\(lane)_megabytes"), age: days.map { max(1, Int($0 * 86_400)) },

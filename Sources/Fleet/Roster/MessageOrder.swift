@@ -78,6 +78,7 @@ struct MessageStamps: Hashable, Sendable {
   private var scan: MessageStamp?
   private var trip: MessageStamp?
   private var drivingEvent: MessageStamp?
+  private var trace: MessageStamp?
 
   // Not a dictionary: this is looked up for every message.
   subscript(kind: MessageKind) -> MessageStamp? {
@@ -96,6 +97,7 @@ struct MessageStamps: Hashable, Sendable {
       case .scan: scan
       case .trip: trip
       case .drivingEvent: drivingEvent
+      case .trace: trace
       }
     }
     set {
@@ -113,6 +115,7 @@ struct MessageStamps: Hashable, Sendable {
       case .scan: scan = newValue
       case .trip: trip = newValue
       case .drivingEvent: drivingEvent = newValue
+      case .trace: trace = newValue
       }
     }
   }

@@ -277,7 +277,8 @@ extension VehicleRecord {
     case .drivingEvent(let message):
       if message.isNewer(than: drivingEvent?.message) { drivingEvent = received(message) }
       event = received(VehicleEvent(message))
-    case .track, .scan, .commandResponse, .configReported, .regionsReported, .regionsState, .beaconsWanted:
+    case .track, .scan, .trace, .tracePiece, .commandResponse, .configReported, .regionsReported,
+      .regionsState, .beaconsWanted:
       break
     }
   }

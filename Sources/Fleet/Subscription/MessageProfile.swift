@@ -42,7 +42,8 @@ public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
       // The will is on the vehicle's own.
       case .status: return ["", "status"]
       case .region: return ["event"]
-      case .heading, .attitude, .altitude, .motion, .locationEvent, .trip, .drivingEvent, .vehicle, .scan:
+      case .heading, .attitude, .altitude, .motion, .locationEvent, .trip, .drivingEvent, .trace, .vehicle,
+        .scan:
         return nil
       }
     }

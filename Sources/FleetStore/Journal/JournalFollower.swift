@@ -4,12 +4,12 @@ internal import MQTT
 internal import Platform
 internal import Telemetry
 
-/// Whether a message says more of a trip or an event than those before it: what comes late or twice does not. Pure.
+/// Whether a message says more of a trip, an event or a trace than those before it: what comes late or twice does not. Pure.
 struct JournalOrder: Sendable {
   private struct Key: Hashable {
     var vehicle: VehicleKey
-    /// Trips and events count apart.
-    var isTrip: Bool
+    /// Trips, events and traces count apart.
+    var kind: MessageKind
     var number: JournalNumber
   }
 
@@ -28,14 +28,20 @@ struct JournalOrder: Sendable {
   mutating func isNew(_ told: ToldTrip) -> Bool {
     let isEnded = told.trip.phase == .ended
     return isNew(
-      Key(vehicle: told.vehicle, isTrip: true, number: told.trip.trip),
+      Key(vehicle: told.vehicle, kind: .trip, number: told.trip.trip),
       Rank(phase: told.trip.revision, amount: isEnded ? 1 : 0))
   }
 
   mutating func isNew(_ told: ToldDrivingEvent) -> Bool {
     isNew(
-      Key(vehicle: told.vehicle, isTrip: false, number: told.event.journal),
+      Key(vehicle: told.vehicle, kind: .drivingEvent, number: told.event.journal),
       Rank(phase: told.event.isOngoing ? 0 : 1, amount: told.event.duration ?? 0))
+  }
+
+  mutating func isNew(_ told: ToldTrace) -> Bool {
+    isNew(
+      Key(vehicle: told.vehicle, kind: .trace, number: told.trace.trace),
+      Rank(phase: told.trace.revision, amount: told.trace.size == nil ? 0 : 1))
   }
 
   private mutating func isNew(_ key: Key, _ rank: Rank) -> Bool {
@@ -46,7 +52,7 @@ struct JournalOrder: Sendable {
   }
 }
 
-/// Follows what vehicles tell of trips or driving events, and writes it as it comes.
+/// Follows what vehicles tell of trips, driving events or traces, and writes it as it comes.
 ///
 /// All of the work is done on the connection's thread, as of `tail`: an output that is slow slows the broker down.
 struct JournalFollower<Told: Sendable> {

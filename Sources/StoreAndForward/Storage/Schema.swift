@@ -24,6 +24,7 @@ enum Schema {
     case .state: "state"
     case .tracks: "tracks"
     case .other: "other"
+    case .traces: "traces"
     }
   }
 
@@ -31,7 +32,11 @@ enum Schema {
   static let counters = "lanes"
 
   /// The page at which each table begins in a store that was made by `creation`: for one whose first page is lost.
-  static let roots = ["lanes": 4, "events": 7, "state": 8, "tracks": 9, "other": 10]
+  ///
+  /// Stores of versions that had no traces have an index where that table is, in which no record is found.
+  static let roots = ["lanes": 4, "events": 7, "state": 8, "tracks": 9, "other": 10, "traces": 11]
+  /// The lanes that every store has.
+  static let oldestLanes = 4
 
   static let columns = "seq, topic, payload, qos, retain, content_type, expiry, created, stored, checksum"
 

@@ -203,6 +203,8 @@ extension ConfigurationKey {
     ConfigurationKey("store.tracks_days", .number(0...36_500), default: .number(90)),
     ConfigurationKey("store.other_megabytes", .number(0.01...1_000_000), default: .number(16)),
     ConfigurationKey("store.other_days", .number(0...36_500), default: .number(7)),
+    ConfigurationKey("store.traces_megabytes", .number(0.01...1_000_000), default: .number(32)),
+    ConfigurationKey("store.traces_days", .number(0...36_500), default: .number(90)),
     ConfigurationKey("store.dead_letters", .integer(0...1_000_000), default: .integer(1000)),
     ConfigurationKey("store.refused_hours", .number(0...8760), default: .number(24)),
     ConfigurationKey("store.memory_megabytes", .number(0.01...1024), default: .number(2)),

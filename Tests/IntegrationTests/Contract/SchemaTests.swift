@@ -19,7 +19,7 @@ import Testing
   /// What is read out of an example and written again is the example: the encoders' own bytes.
   @Test(
     arguments: MessageKind.allCases.map(\.rawValue) + [
-      "config/reported", "regions/reported", "regions/state", "beacons/wanted",
+      "config/reported", "regions/reported", "regions/state", "beacons/wanted", "trace/piece",
     ])
   func examplesAreWhatTheEncodersWrite(path: String) throws {
     let name = path.replacing("/", with: "-")

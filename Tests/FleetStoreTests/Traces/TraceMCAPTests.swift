@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Traces
 
-@testable import FleetControl
+@testable import FleetStore
 
 /// A trace as MCAP, read by the format's own library.
 @Suite struct TraceMCAPTests {

@@ -1,0 +1,79 @@
+internal import FleetControl
+internal import Sensors
+internal import Spatial
+internal import Traces
+
+/// The inertial sensors and the barometer of a trace as a sensor recording in CSV, as `odograph samples` writes it and `odographd` plays it:
+/// a row for each sample, in the device frame.
+enum TraceCSV {
+  /// Decimals of m/s², rad/s and µT. A step of the finest part is 1.6e-5, of which this is less than a thousandth.
+  private static let decimals = 9
+  /// Decimals of Pa and °C, of which a step is 0.01 at least.
+  private static let coarseDecimals = 4
+
+  /// Nil where it has none of them.
+  /// - Parameter title: what it is of.
+  static func text(_ trace: TraceReading, title: String) -> String? {
+    let columns = Columns(trace.samples)
+    guard !columns.names.isEmpty,
+      let first = trace.samples.first(where: { columns.row($0) != nil })?.timestamp
+    else { return nil }
+    let origin = trace.time(of: first)?.rfc3339 ?? "\(first.seconds) s of the device"
+    let moment = ExportText.decimal(trace.head.moment.seconds(since: first), 6)
+    var text = "# \(title); the moment is t \(moment); t 0 at \(origin)\n"
+    text += (["t"] + columns.names).joined(separator: ",") + "\n"
+    for sample in trace.samples {
+      guard let row = columns.row(sample) else { continue }
+      text += ExportText.decimal(sample.timestamp.seconds(since: first), 6) + "," + row + "\n"
+    }
+    return text
+  }
+
+  /// Those that are there.
+  private struct Columns {
+    private var hasForce = false
+    private var hasRate = false
+    private var hasField = false
+    private var hasPressure = false
+    private var hasTemperature = false
+
+    init(_ samples: [TraceSample]) {
+      for sample in samples {
+        switch sample {
+        case .inertial(let scan):
+          if scan.specificForce != nil { hasForce = true }
+          if scan.rotationRate != nil { hasRate = true }
+          if scan.magneticField != nil { hasField = true }
+          if scan.temperature != nil { hasTemperature = true }
+        case .pressure: hasPressure = true
+        case .fix, .vehicle, .motion: break
+        }
+      }
+    }
+
+    var names: [String] {
+      (hasForce ? ["ax", "ay", "az"] : []) + (hasRate ? ["gx", "gy", "gz"] : [])
+        + (hasField ? ["mx", "my", "mz"] : []) + (hasPressure ? ["pressure"] : [])
+        + (hasTemperature ? ["temperature"] : [])
+    }
+
+    /// The fields behind the time; nil for what has no columns.
+    func row(_ sample: TraceSample) -> String? {
+      var (scan, pressure): (InertialScan?, Double?)
+      switch sample {
+      case .inertial(let value): scan = value
+      case .pressure(let data): pressure = data.pressure
+      case .fix, .vehicle, .motion: return nil
+      }
+      var fields: [String] = []
+      for (isThere, vector) in [
+        (hasForce, scan?.specificForce), (hasRate, scan?.rotationRate), (hasField, scan?.magneticField),
+      ] where isThere {
+        for axis in 0..<3 { fields.append(ExportText.decimal(vector?[axis], decimals)) }
+      }
+      if hasPressure { fields.append(ExportText.decimal(pressure, coarseDecimals)) }
+      if hasTemperature { fields.append(ExportText.decimal(scan?.temperature, coarseDecimals)) }
+      return fields.joined(separator: ",")
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package import ArgumentParser
+package import Fleet
+internal import FleetConsole
+internal import Glibc
+internal import Telemetry
+
+/// The options of `odograph trace fetch`.
+package struct TraceFetchOptions: ParsableArguments {
+  @Argument(help: ArgumentHelp("Whose trace it is.", valueName: "vehicle"))
+  package var vehicle: String
+
+  @Argument(help: ArgumentHelp("Its number, as odograph trace list shows it.", valueName: "number"))
+  package var number: Int64
+
+  @Option(
+    help: ArgumentHelp(
+      "The recording: an SQLite file, or a postgres:// URL (ODOGRAPH_STORE; default: odograph.sqlite).",
+      valueName: "store"), completion: .file())
+  package var recording: String?
+
+  @Option(help: "Of this fleet, where several have such a vehicle.")
+  var fleet: String?
+
+  @Option(help: ArgumentHelp("Of this series, where a vehicle has counted anew.", valueName: "series"))
+  var series: String?
+
+  @OptionGroup package var output: TraceOutputArguments
+
+  package init() {}
+
+  var place: String { recording ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
+}
+
+extension TraceCommand {
+  /// Puts a trace together of what a recording has of it, and writes it.
+  /// - Throws: `FleetError` for options that make no sense, a recording that is not there or does not have all of it, an output that fails.
+  package static func fetch(_ options: TraceFetchOptions) throws(FleetError) -> ExitStatus {
+    guard options.number >= 1 else {
+      throw .usage("look for", "trace \(options.number)", "traces are numbered from 1")
+    }
+    let form = try options.output.form()
+    signal(SIGPIPE, SIG_IGN)
+    let monitor = WorkMonitor(try CommandWaiter(), isQuiet: options.output.isQuiet)
+    let recording = try RecordingAddress.open(options.place) { monitor.goesOn() }
+    var output = try options.output.open(inputs: RecordingAddress.files(of: options.place)) {
+      monitor.goesOn()
+    }
+    var selection = TraceSelection(number: options.number, series: options.series)
+    (selection.part.vehicles, selection.part.fleets) = ([options.vehicle], options.fleet.map { [$0] } ?? [])
+    let document: [UInt8]
+    do throws(FleetError) {
+      document = try fetched(selection, options, from: recording, as: form)
+    } catch {
+      // What a signal has ended fails somewhere.
+      monitor.clear()
+      if let ending = monitor.ending { return try ending.status() }
+      throw error
+    }
+    monitor.clear()
+    guard try output.write(document, goesOn: { monitor.goesOn() }) else {
+      return try monitor.ending?.status() ?? .done
+    }
+    try output.finish()
+    if !options.output.isQuiet {
+      StandardError.say(
+        "trace \(options.number) of \(options.vehicle), \(document.count) bytes of \(form.rawValue)")
+    }
+    return .done
+  }
+
+  private static func fetched(
+    _ selection: TraceSelection, _ options: TraceFetchOptions, from recording: any Recording,
+    as form: TraceFormat
+  ) throws(FleetError) -> [UInt8] {
+    let name = "trace \(options.number) of \(options.vehicle)"
+    let traces = try recording.traces(selection)
+    guard let told = traces.first else {
+      throw .usage(
+        "find", name,
+        "\(recording.name) has none; odograph trace list \(options.vehicle) --recording \(recording.name) lists what it has"
+      )
+    }
+    guard traces.count == 1 else {
+      let isOneFleet = Set(traces.map(\.vehicle)).count == 1
+      let names = traces.prefix(8).map { isOneFleet ? $0.trace.trace.series : $0.vehicle.fleet }
+      throw .usage(
+        "choose", name,
+        "\(recording.name) has \(traces.count); choose one with \(isOneFleet ? "--series" : "--fleet"): \(names.joined(separator: ", "))"
+      )
+    }
+    var assembly = TraceAssembly()
+    var whole = assembly.add(told.trace, of: told.vehicle)
+    try recording.readTracePieces(selection) { vehicle, piece throws(FleetError) in
+      guard piece.trace == told.trace.trace, vehicle == told.vehicle else { return true }
+      whole = assembly.add(piece, of: vehicle) ?? whole
+      return true
+    }
+    guard case .whole(let bytes) = assembly.state(of: told.key) else {
+      throw .usage("fetch", name, "\(reason(assembly.state(of: told.key), told.trace)) in \(recording.name)")
+    }
+    return try TraceDocument.bytes(
+      bytes, as: form, title: "odograph trace \(told.vehicle) \(options.number)", of: name)
+  }
+
+  /// Why a trace is not whole, and what helps.
+  static func reason(_ state: TraceAssembly.State, _ trace: TraceMessage?) -> String {
+    switch state {
+    case .unannounced:
+      trace == nil
+        ? "nothing was told of it but pieces" : "its vehicle was still recording it when it told of it last"
+    case .missing(let pieces, let count):
+      "of \(count) pieces these are missing: \(TraceText.ranges(pieces)); its vehicle sends them when it has a link"
+    case .damaged(let problem): problem
+    case .whole: "it is whole"
+    }
+  }
+}

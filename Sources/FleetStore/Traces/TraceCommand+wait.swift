@@ -1,0 +1,138 @@
+package import ArgumentParser
+package import Fleet
+package import FleetConsole
+internal import Glibc
+internal import JSON
+internal import MQTT
+internal import Platform
+internal import Telemetry
+
+/// The options of `odograph trace wait`.
+package struct TraceWaitOptions: ParsableArguments {
+  @Argument(help: ArgumentHelp("Whose traces are waited for.", valueName: "vehicle"))
+  package var vehicle: String
+
+  @Argument(help: ArgumentHelp("Only the one of this number.", valueName: "number"))
+  var number: Int64?
+
+  @Option(help: "Only of this fleet; repeat for several.")
+  var fleet: [String] = []
+
+  @OptionGroup package var output: TraceOutputArguments
+
+  @Flag(help: "Print the message as a JSON line.")
+  var json = false
+
+  @OptionGroup package var time: TimeLimitArguments
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  package init() {}
+}
+
+extension TraceCommand {
+  /// Listens until a trace has come whole, prints a line of it, and writes it where a file is named.
+  /// - Throws: `FleetError` for options that make no sense, a broker that cannot be reached or refuses, an output that fails.
+  package static func wait(_ options: TraceWaitOptions) throws(FleetError) -> ExitStatus {
+    if let number = options.number, number < 1 {
+      throw .usage("wait for", "trace \(number)", "traces are numbered from 1")
+    }
+    if options.output.output == nil, options.output.format != nil || options.output.force {
+      throw .usage("use", "--format and --force", "they are of a file; name one with --output")
+    }
+    let timeout = try options.time.limit()
+    let form = options.output.output == nil ? nil : try options.output.form()
+    let root = options.broker.topicRoot
+    // The level itself and those below it: what is told of traces, and their pieces.
+    let filters = try FleetSelection(
+      root: root, fleets: options.broker.fleets(options.fleet), vehicles: [options.vehicle], kinds: [.trace]
+    ).filters().map { $0 + "/#" }
+    signal(SIGPIPE, SIG_IGN)
+    let waiter = try CommandWaiter()
+    var output: OutputFile? = form == nil ? nil : try options.output.open()
+    let state = Locked(TraceWaiting(number: options.number))
+    let subscriber = try FleetSubscriber(
+      broker: options.broker.configuration(), filters: filters,
+      handlers: .init(
+        received: { batch in
+          if state.withLock({ $0.take(batch, root) }) { waiter.end(.ended(.done)) }
+          return .kept
+        }, connection: { waiter.observe($0) }))
+    try subscriber.start()
+    let ending = waiter.wait(seconds: timeout)
+    subscriber.stop(drain: 2)
+    let waiting = state.withLock { $0 }
+    guard let (told, bytes) = waiting.whole, case .ended(.done) = ending else {
+      if case .timedOut = ending {
+        StandardError.say(
+          "the time is over: \(waiting.progress); wait longer, or see with odograph watch whether it is online"
+        )
+      }
+      return try ending.status()
+    }
+    if let form {
+      let document = try TraceDocument.bytes(
+        bytes, as: form, title: "odograph trace \(told.vehicle) \(told.trace.trace.number)",
+        of: "trace \(told.trace.trace.number) of \(told.vehicle)")
+      guard try output?.write(document) == true else { return .done }
+      try output?.finish()
+      // Where the trace itself is printed, nothing else is.
+      if OutputFile.isStream(options.output.output) { return .done }
+    }
+    var line: [UInt8] = []
+    if options.json {
+      line.append(json: told.payload, of: told.vehicle)
+    } else {
+      var writer = TraceLinesWriter()
+      line = Array(writer.line(told).utf8)
+    }
+    try CommandOutput.print(line)
+    return .done
+  }
+}
+
+/// What has come so far.
+private struct TraceWaiting: Sendable {
+  let number: Int64?
+  private var assembly = TraceAssembly()
+  private var told: [TraceKey: ToldTrace] = [:]
+  private(set) var whole: (ToldTrace, [UInt8])?
+
+  init(number: Int64?) { self.number = number }
+
+  /// Returns whether a trace is whole.
+  mutating func take(_ batch: FleetBatch, _ root: String) -> Bool {
+    for message in batch.messages where whole == nil {
+      guard let address = TopicAddress(topic: message.topic, root: root) else { continue }
+      var (bytes, key): ([UInt8]?, TraceKey?)
+      if address.path == TopicScheme.tracePiece {
+        guard let json = try? JSONValue(parsing: message.payload),
+          let piece = try? TracePieceMessage(json: json),
+          isWanted(piece.trace)
+        else { continue }
+        key = TraceKey(vehicle: address.key, trace: piece.trace)
+        bytes = assembly.add(piece, of: address.key)
+      } else if address.kind == .trace {
+        guard let new = ToldTrace(vehicle: address.key, payload: message.payload), isWanted(new.trace.trace)
+        else { continue }
+        key = new.key
+        if new.isNewer(than: told[new.key]) { told[new.key] = new }
+        bytes = assembly.add(new.trace, of: address.key)
+      }
+      // More than these are not remembered at once.
+      if told.count > 4096 { told = told.filter { $0.key == key } }
+      if let bytes, let key, let told = told[key] { whole = (told, bytes) }
+    }
+    return whole != nil
+  }
+
+  private func isWanted(_ trace: JournalNumber) -> Bool { number == nil || number == trace.number }
+
+  /// How far the traces are that have begun to come.
+  var progress: String {
+    let parts = assembly.keys.prefix(4).map { key in
+      "trace \(key.trace.number): \(TraceCommand.reason(assembly.state(of: key), assembly.message(of: key)))"
+    }
+    return parts.isEmpty ? "nothing was told of a trace" : parts.joined(separator: "; ")
+  }
+}

@@ -1,0 +1,136 @@
+package import ArgumentParser
+package import Fleet
+package import FleetConsole
+internal import FleetControl
+internal import Glibc
+internal import Spatial
+internal import Telemetry
+internal import Traces
+
+/// The options of `odograph trace list`.
+package struct TraceListOptions: ParsableArguments {
+  @Argument(help: ArgumentHelp("Only this vehicle.", valueName: "vehicle"))
+  var vehicle: String?
+
+  @Option(
+    help: ArgumentHelp("Only those of an impact, or of a command; repeat for several.", valueName: "cause"),
+    completion: .list(["impact", "command"]))
+  var cause: [String] = []
+
+  @OptionGroup package var journal: JournalOptions
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  package init() {}
+
+  /// - Throws: `FleetError` for options that make no sense.
+  func selection() throws(FleetError) -> TraceSelection {
+    var selection = TraceSelection(part: try journal.selection(vehicles: vehicle.map { [$0] } ?? []))
+    for word in cause where !["impact", "command"].contains(word) {
+      throw .usage("use", "--cause \(word.prefix(40))", "it is impact or command")
+    }
+    selection.causes = cause
+    return selection
+  }
+}
+
+/// The options of `odograph trace verify`.
+package struct TraceVerifyOptions: ParsableArguments {
+  @Argument(help: "The trace; - is standard input.", completion: .file(extensions: ["odotrace"]))
+  package var file: String
+
+  @Flag(help: "As a JSON object.") var json = false
+
+  package init() {}
+}
+
+/// The options of `odograph trace export`.
+package struct TraceExportOptions: ParsableArguments {
+  @Argument(help: "The trace; - is standard input.", completion: .file(extensions: ["odotrace"]))
+  package var file: String
+
+  @OptionGroup package var output: TraceOutputArguments
+
+  package init() {}
+}
+
+/// Lists, fetches, waits for, verifies and rewrites traces.
+package enum TraceCommand {
+  /// Bytes of a file at most: four times what a trace may have.
+  static let mostBytes = 64 << 20
+
+  /// Shows traces: out of a recording, or as vehicles tell of them.
+  /// - Throws: `FleetError` for options that make no sense, a recording or a broker that cannot be reached, an output that fails.
+  package static func list(_ options: TraceListOptions) throws(FleetError) -> ExitStatus {
+    let selection = try options.selection()
+    let format = try options.journal.format()
+    signal(SIGPIPE, SIG_IGN)
+    if let place = options.journal.recording {
+      let reading = try JournalReading(place, options.journal, format.traceWriter)
+      return try reading.run("trace") { () throws(FleetError) in
+        let traces = try reading.recording.traces(selection)
+        var arrived: [TraceKey: [Int: Set<Int>]] = [:]
+        try reading.recording.readTracePieces(selection) { vehicle, piece throws(FleetError) in
+          arrived[TraceKey(vehicle: vehicle, trace: piece.trace), default: [:]][piece.pieces, default: []]
+            .insert(
+              piece.piece)
+          return reading.goesOn
+        }
+        for var told in traces where reading.goesOn {
+          told.arrived = told.trace.pieces.map { arrived[told.key]?[$0]?.count ?? 0 }
+          _ = try reading.append(told)
+        }
+        return ""
+      }
+    }
+    let follower = JournalFollower<ToldTrace>(
+      options: options.journal, broker: options.broker, kind: .trace, vehicles: selection.part.vehicles,
+      read: { vehicle, payload in
+        guard let told = ToldTrace(vehicle: vehicle, payload: payload), selection.contains(told) else {
+          return nil
+        }
+        return format.isDocument && told.trace.state == .recording ? nil : told
+      }, isNew: { $0.isNew($1) })
+    return try follower.run(format.traceWriter)
+  }
+
+  /// Says what is in a trace, and whether all of it can be read. Returns `.differs` where something is lost.
+  /// - Throws: `FleetError` for a file that cannot be read, or is no trace.
+  package static func verify(_ options: TraceVerifyOptions) throws(FleetError) -> ExitStatus {
+    let bytes = try file(options.file)
+    let trace = try TraceReading(bytes, of: options.file)
+    try CommandOutput.print(
+      options.json ? TraceSummary.json(trace, bytes.count) : Array(TraceSummary.text(trace, bytes.count).utf8)
+    )
+    return trace.isWhole ? .done : .differs
+  }
+
+  /// Writes a trace in another form.
+  /// - Throws: `FleetError` for a file that cannot be read, or is no trace, and an output that fails.
+  package static func export(_ options: TraceExportOptions) throws(FleetError) -> ExitStatus {
+    let form = try options.output.form(usual: .csv)
+    let bytes = try file(options.file)
+    let trace = try TraceReading(bytes, of: options.file)
+    let document = try TraceDocument.bytes(
+      bytes, as: form, title: "odograph trace \(trace.time(of: trace.head.moment)?.rfc3339 ?? "")",
+      of: options.file)
+    signal(SIGPIPE, SIG_IGN)
+    var output = try options.output.open(inputs: [options.file])
+    guard try output.write(document) else { return .done }
+    try output.finish()
+    if !options.output.isQuiet {
+      StandardError.say("\(trace.samples.count) samples, \(document.count) bytes of \(form.rawValue)")
+    }
+    return .done
+  }
+
+  private static func file(_ path: String) throws(FleetError) -> [UInt8] {
+    guard let bytes = InputFile.read(path, limit: mostBytes) else {
+      throw .usage(
+        "read", path,
+        "it is not there, may not be read, or has more than 64 MB; name a file of odograph trace fetch or wait"
+      )
+    }
+    return bytes
+  }
+}

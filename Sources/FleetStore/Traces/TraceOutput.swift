@@ -1,0 +1,87 @@
+package import ArgumentParser
+internal import Fleet
+internal import FleetConsole
+internal import Glibc
+
+/// In which form a trace is written.
+package enum TraceFormat: String, Hashable, Sendable, CaseIterable {
+  /// As it came from the vehicle.
+  case odotrace
+  /// A sensor recording.
+  case csv
+  case mcap
+
+  /// By the end of a file's name; nil when it has none.
+  /// - Throws: `FleetError` when it says what cannot be written.
+  static func named(by path: String) throws(FleetError) -> TraceFormat? {
+    let name = path.split(separator: "/").last ?? ""
+    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
+    let end = name[name.index(after: dot)...].lowercased()
+    if let format = TraceFormat(rawValue: end) { return format }
+    throw .usage(
+      "write", path,
+      ".\(end.prefix(20)) is none of the forms; name a file that ends with .odotrace, .csv or .mcap, or use --format"
+    )
+  }
+}
+
+extension TraceFormat: ExpressibleByArgument {}
+
+/// Where a trace goes.
+package struct TraceOutputArguments: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "odotrace, csv or mcap (default: by the file's name, else odotrace).", valueName: "form"),
+    completion: .list(TraceFormat.allCases.map(\.rawValue)))
+  var format: TraceFormat?
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The file to write; - is standard output.", valueName: "file"), completion: .file())
+  package var output: String?
+
+  @Flag(help: "Replace the file that is there already.")
+  var force = false
+
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
+  var isQuiet = false
+
+  package init() {}
+
+  /// - Parameter usual: where neither the option nor the file's name says one.
+  /// - Throws: `FleetError` for a name that says another form, and for bytes that would go to a terminal.
+  func form(usual: TraceFormat = .odotrace) throws(FleetError) -> TraceFormat {
+    let named: TraceFormat? = if let output, format == nil { try TraceFormat.named(by: output) } else { nil }
+    let form = format ?? named ?? usual
+    if form != .csv, output ?? "-" == "-", isatty(STDOUT_FILENO) == 1 {
+      throw .usage(
+        "write", "\(form.rawValue) to the terminal", "name a file with --output, or use --format csv")
+    }
+    return form
+  }
+
+  /// Opens the output, before anything is fetched: who cannot write it does not need it.
+  func open(inputs: [String] = [], goesOn: () -> Bool = { true }) throws(FleetError) -> OutputFile {
+    try OutputFile(path: output, replaces: force, inputs: inputs, goesOn: goesOn)
+  }
+}
+
+/// Turns a trace into what is written.
+enum TraceDocument {
+  /// - Parameter title: what it is of.
+  /// - Throws: `FleetError` for bytes that are no trace, and for one that the form has nothing of.
+  static func bytes(
+    _ bytes: [UInt8], as form: TraceFormat, title: String, of name: String
+  ) throws(FleetError) -> [UInt8] {
+    if form == .odotrace { return bytes }
+    let trace = try TraceReading(bytes, of: name)
+    if let damage = trace.damage { StandardError.say("\(name): \(damage); what there is is written") }
+    if form == .mcap { return TraceMCAP.bytes(trace.head, trace.samples) }
+    guard let text = TraceCSV.text(trace, title: title) else {
+      throw .usage(
+        "write", "\(name) as CSV",
+        "it has no samples of inertial sensors or a barometer; --format mcap writes the rest")
+    }
+    return Array(text.utf8)
+  }
+}

@@ -1,0 +1,190 @@
+internal import Fleet
+internal import FleetConsole
+internal import JSON
+internal import Spatial
+internal import Telemetry
+
+extension JournalFormat {
+  var traceWriter: any JournalWriter<ToldTrace> {
+    switch self {
+    case .text: TraceLinesWriter()
+    case .csv: TraceListCSVWriter()
+    case .jsonl: TraceJSONLinesWriter()
+    case .geojson: TraceGeoJSONWriter()
+    case .gpx: TraceGPXWriter()
+    }
+  }
+}
+
+/// A line for each trace, for a person.
+struct TraceLinesWriter: JournalWriter {
+  var bytes: [UInt8] = []
+  private var columns = LineColumns([
+    ("TIME", 20, .left), ("VEHICLE", 16, .left), ("NUMBER", 6, .right), ("CAUSE", 7, .left),
+    ("STATE", 9, .left),
+  ])
+
+  mutating func begin() { write(columns.head(rest: "WHAT IS KNOWN") + "\n") }
+
+  mutating func append(_ told: ToldTrace) { write(line(told)) }
+
+  /// A line with its end.
+  mutating func line(_ told: ToldTrace) -> String {
+    let trace = told.trace
+    return columns.line(
+      [
+        JournalText.moment(trace.time), "\(told.vehicle)", "\(trace.trace.number)", trace.cause.name,
+        trace.state.rawValue,
+      ], rest: TraceText.details(told).joined(separator: "  ")) + "\n"
+  }
+
+  mutating func end() {}
+}
+
+/// Parts of traces as people read them.
+enum TraceText {
+  static func details(_ told: ToldTrace) -> [String] {
+    let trace = told.trace
+    var parts: [String?] = [size(trace)]
+    if let pieces = trace.pieces, let arrived = told.arrived {
+      parts.append(arrived >= pieces ? "\(pieces) pieces" : "\(arrived) of \(pieces) pieces")
+    }
+    parts.append(
+      "\(ExportText.decimal(trace.before, 1)) s before, \(ExportText.decimal(trace.after, 1)) s after")
+    if let impact = trace.impact {
+      let change = impact.changeOfVelocity
+      let plane = Vector3(change.x, change.y, 0).length
+      parts += [
+        impact.severity.rawValue, impact.speedBefore.map { "at \(QuantityText.speed($0))" },
+        "\(impact.isClipped ? "over " : "")\(QuantityText.speed(plane)) from \(Int(impact.direction.rounded()) % 360)°",
+        impact.hasRolledOver ? "rolled over" : nil,
+      ]
+    }
+    parts.append(trace.coordinate.map(QuantityText.position))
+    return parts.compactMap(\.self)
+  }
+
+  /// As messages have it: eight hexadecimal digits.
+  static func checksum(_ checksum: UInt32) -> String {
+    let digits = String(checksum, radix: 16)
+    return String(repeating: "0", count: 8 - digits.utf8.count) + digits
+  }
+
+  private static func size(_ trace: TraceMessage) -> String? {
+    trace.size.map { $0 < 10_000 ? "\($0) B" : "\(($0 + 500) / 1000) kB" }
+  }
+
+  /// Pieces as people count them, as in 2, 4-5.
+  static func ranges(_ pieces: [ClosedRange<Int>]) -> String {
+    let shown = pieces.prefix(8).map {
+      $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)"
+    }
+    return shown.joined(separator: ", ") + (pieces.count > shown.count ? " and more" : "")
+  }
+}
+
+/// CSV: a head, and a line for each trace. What is not known is empty.
+struct TraceListCSVWriter: JournalWriter {
+  var bytes: [UInt8] = []
+
+  mutating func begin() {
+    write(
+      """
+      fleet,vehicle,series,number,revision,time,cause,state,before,after,size,pieces,arrived,checksum,latitude,longitude,\
+      accuracy,severity,speed_before,change_right,change_forward,change_up,frame,direction,peak,clipped,duration,\
+      largest_tilt,rolled_over
+
+      """)
+  }
+
+  mutating func append(_ told: ToldTrace) {
+    let (trace, impact) = (told.trace, told.trace.impact)
+    var fields = [
+      CSVWriter.quoted(told.vehicle.fleet), CSVWriter.quoted(told.vehicle.vehicle), trace.trace.series,
+      "\(trace.trace.number)", "\(trace.revision)", trace.time.rfc3339, CSVWriter.quoted(trace.cause.name),
+      trace.state.rawValue, ExportText.decimal(trace.before, 2), ExportText.decimal(trace.after, 2),
+    ]
+    fields += [trace.size, trace.pieces, told.arrived].map { $0.map(String.init) ?? "" }
+    fields += [
+      trace.checksum.map(TraceText.checksum) ?? "",
+      trace.coordinate.map { ExportText.degrees($0.latitude) } ?? "",
+      trace.coordinate.map { ExportText.degrees($0.longitude) } ?? "",
+      ExportText.metres(trace.horizontalAccuracy),
+      impact?.severity.rawValue ?? "",
+    ]
+    let change = impact?.changeOfVelocity
+    fields += [impact?.speedBefore, change?.x, change?.y, change?.z].map { ExportText.decimal($0, 2) }
+    fields += [
+      impact.map { $0.isInVehicleFrame ? "vehicle" : "device" } ?? "",
+      ExportText.decimal(impact?.direction, 1),
+      ExportText.decimal(impact?.peak, 1), impact.map { "\($0.isClipped)" } ?? "",
+      ExportText.decimal(impact?.duration, 3), ExportText.decimal(impact?.largestTilt, 1),
+      impact.map { "\($0.hasRolledOver)" } ?? "",
+    ]
+    write(fields.joined(separator: ",") + "\n")
+  }
+
+  mutating func end() {}
+}
+
+/// JSON lines: the message as it came, with fleet and vehicle.
+struct TraceJSONLinesWriter: JournalWriter {
+  var bytes: [UInt8] = []
+
+  mutating func begin() {}
+  mutating func append(_ told: ToldTrace) { bytes.append(json: told.payload, of: told.vehicle) }
+  mutating func end() {}
+}
+
+/// GeoJSON: a FeatureCollection with the place of each trace, one in a line. One whose place nobody knows has no geometry.
+struct TraceGeoJSONWriter: JournalWriter {
+  var bytes: [UInt8] = []
+  private var isFirst = true
+
+  mutating func begin() { write("{\"type\":\"FeatureCollection\",\"features\":[") }
+
+  mutating func append(_ told: ToldTrace) {
+    write(isFirst ? "\n" : ",\n")
+    isFirst = false
+    bytes.append(
+      contentsOf: JSONWriter.object { json in
+        json.field("type", "Feature")
+        if let coordinate = told.trace.coordinate {
+          json.field("geometry") { json in
+            json.field("type", "Point")
+            json.key("coordinates")
+            json.write(coordinate)
+          }
+        } else {
+          json.key("geometry")
+          json.value(JSONValue.null)
+        }
+        json.field("properties") { json in
+          json.write(told.payload, of: told.vehicle, without: ["latitude", "longitude", "epoch", "seq"])
+        }
+      })
+  }
+
+  mutating func end() { write("\n]}\n") }
+}
+
+/// GPX 1.1: a waypoint for each trace whose place is known.
+struct TraceGPXWriter: JournalWriter {
+  var bytes: [UInt8] = []
+
+  mutating func begin() { write(GPXText.head) }
+
+  mutating func append(_ told: ToldTrace) {
+    guard let coordinate = told.trace.coordinate else { return }
+    let (name, vehicle) = (
+      XMLText.escaped("trace \(told.trace.trace.number)"), XMLText.escaped("\(told.vehicle)")
+    )
+    write(
+      GPXText.point(
+        "wpt", coordinate,
+        "<time>\(told.trace.time.rfc3339)</time><name>\(name)</name><desc>\(vehicle)</desc>"
+          + "<type>\(XMLText.escaped(told.trace.cause.name))</type>"))
+  }
+
+  mutating func end() { write("</gpx>\n") }
+}
