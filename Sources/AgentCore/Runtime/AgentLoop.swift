@@ -21,6 +21,8 @@ struct AgentLoop: ~Copyable {
     var regionStates: RegionStateFile?
     /// What is preserved of the motion sensors.
     var memory = MotionMemory.Plan()
+    /// Nil where no traces are kept.
+    var traces: TraceStore?
     /// Nil where nothing is made of the transmitters around.
     var beacons: BeaconMemory.Plan?
     /// Nil is not managed remotely.
@@ -37,6 +39,7 @@ struct AgentLoop: ~Copyable {
   private let delivery: any MessageDelivery
   private var memory: MotionMemory
   private var beacons: BeaconMemory?
+  private var traces: TraceStore?
   private let remote: RemoteService?
   private let surroundings: Surroundings
   private let log: Logger
@@ -68,6 +71,7 @@ struct AgentLoop: ~Copyable {
     self.log = log
     memory = try MotionMemory(surroundings.memory, log: log)
     beacons = surroundings.beacons.map(BeaconMemory.init)
+    traces = surroundings.traces
     remote = surroundings.remote.map(RemoteService.init)
   }
 
@@ -83,6 +87,8 @@ struct AgentLoop: ~Copyable {
       if let announcement = feed.announcement { pipeline.process(announcement) { messages.append($0) } }
       remote?.begin(&pipeline)
       messages += remote?.drain() ?? []
+      // What the run before could not finish.
+      messages += traces?.resume() ?? []
       loop: while let input = try feed.next(until: deadline) {
         heartbeat.beat()
         if case .stop = input { break loop }
@@ -164,6 +170,7 @@ struct AgentLoop: ~Copyable {
     memory.close(pipeline, at: now)
     messages += beacons?.close() ?? []
     pipeline.finish { messages.append($0) }
+    pipeline.finishTraces()
     try handOver()
     updateEnvironment()
     try delivery.stop(farewell: pipeline.farewell(at: now))
@@ -232,10 +239,12 @@ struct AgentLoop: ~Copyable {
   private mutating func handOver() throws {
     reportClockChange()
     memory.keepTrips(&pipeline, at: feed.now)
+    messages += traces?.process(pipeline.drainTraceSteps()) ?? []
     let states = surroundings.regionStates?.change(of: pipeline.regions)
     if !messages.isEmpty || states != nil {
       try delivery.accept(messages, regionStates: states)
       for case .trip(let trip) in messages { pipeline.confirm(trip) }
+      traces?.confirm()
       messages.removeAll(keepingCapacity: true)
     }
     // Only now: the copy must not be ahead of events that are safe.
