@@ -95,7 +95,7 @@ let package = Package(
     .target(
       name: "Pipeline",
       dependencies: [
-        "Bytes", "JSON", "Motion", "Navigation", "Positioning", "Sensors", "Spatial", "Telemetry",
+        "Bytes", "JSON", "Motion", "Navigation", "Positioning", "Sensors", "Spatial", "Telemetry", "Traces",
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
@@ -108,12 +108,13 @@ let package = Package(
     .target(
       name: "AgentCore",
       dependencies: [
-        "Bytes", "CStandardError", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation", "Pipeline",
+        "Bytes", "CStandardError", "Compression", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation",
+        "Pipeline",
         "Platform", "Positioning",
         "Recordings", "Sensors", "SensorsCAN",
         "SensorsGPSD", "SensorsIIO", "SensorsRadio", "Simulation", "Spatial", "SQLite", "StoreAndForward",
         "Telemetry",
-        "TOML",
+        "TOML", "Traces",
         .product(name: "Logging", package: "swift-log"),
       ],
       // A link to Config/presets, so that the files there are the settings themselves.
@@ -295,8 +296,8 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "Fleet", "JSON", "LiveSensors", "Motion", "MQTT", "Pipeline", "Platform", "Positioning",
-        "Recordings",
+        "AgentCore", "Bytes", "Compression", "Fleet", "JSON", "LiveSensors", "Motion", "MQTT", "Pipeline",
+        "Platform", "Positioning", "Recordings", "Traces",
         "Sensors", "SensorsGPSD", "SensorsIIO", "SQLite", "Simulation", "Spatial", "StoreAndForward",
         "Telemetry",
         "TestSupport",

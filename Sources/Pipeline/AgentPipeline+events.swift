@@ -7,17 +7,22 @@ package import Telemetry
 // How the vehicle is driven, and what is done to it.
 
 extension AgentPipeline {
-  /// Hands scans to navigation, and each with what it knows then to those who look for events.
+  /// Hands scans to navigation, and each with what it knows then to those who look for events or keep traces.
   mutating func navigate(_ scans: [InertialScan]) -> [Location] {
-    guard var events = drivingEvents else { return navigation?.process(scans, timeBase) ?? [] }
-    // Taken out, so that it is changed in place.
-    drivingEvents = nil
-    defer { drivingEvents = events }
+    guard drivingEvents != nil || traces != nil else { return navigation?.process(scans, timeBase) ?? [] }
+    let context = traceContext
+    // Taken out, so that they are changed in place.
+    var (events, traces) = (drivingEvents, self.traces)
+    (drivingEvents, self.traces) = (nil, nil)
+    defer { (drivingEvents, self.traces) = (events, traces) }
     guard navigation != nil else {
-      for scan in scans { events.process(scan) { nil } }
+      for scan in scans { events?.process(scan) { nil } }
       return []
     }
-    return navigation?.process(scans, timeBase) { events.process($0, $1) } ?? []
+    return navigation?.process(scans, timeBase) { scan, estimate in
+      events?.process(scan, estimate)
+      if let context { traces?.observe(at: scan.timestamp, estimate, context) }
+    } ?? []
   }
 
   /// Lets time pass for them, and tells what there is.

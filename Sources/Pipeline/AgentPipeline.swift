@@ -30,6 +30,8 @@ package struct AgentPipeline: Sendable {
   var vehicle: VehicleReports?
   /// Nil where no driving events are wanted.
   var drivingEvents: DrivingEventReports?
+  /// Nil where no traces are kept.
+  var traces: TraceReports?
   /// What radios hear and what it tells.
   var coarse: CoarseReports
   /// As it was told to those who plan by it, and since when.
@@ -83,6 +85,7 @@ package struct AgentPipeline: Sendable {
     motion = MotionReports(configuration, calibration: calibration)
     vehicle = VehicleReports(configuration)
     drivingEvents = DrivingEventReports(configuration)
+    traces = TraceReports(configuration)
     status = StatusReporter(start: start, interval: configuration.statusInterval, version: version)
     power = PowerControl(
       figures: configuration.energy, hasReceiver: configuration.hasReceiver,
@@ -111,6 +114,7 @@ package struct AgentPipeline: Sendable {
     if next.navigation == nil { next.motion.mount(nil) }
     next.vehicle = vehicle?.reconfigured(new) ?? next.vehicle
     next.drivingEvents = drivingEvents.map { $0.reconfigured(new) } ?? next.drivingEvents
+    next.traces = traces.map { $0.reconfigured(new) } ?? next.traces
     next.odometer = odometer.reconfigured(new)
     next.trips = trips.reconfigured(new)
     if drivingEvents == nil { next.trips.beginEvents() }
@@ -159,6 +163,7 @@ package struct AgentPipeline: Sendable {
     switch event {
     case .inertial(let block): process(block, into: send)
     case .barometer(let block):
+      for pressure in block { traces?.process(pressure) }
       guard configuration.isAltitudeWanted else { break }
       for pressure in block { navigation?.process(pressure) }
       altitude.process(block, timeBase, into: send)
@@ -168,6 +173,7 @@ package struct AgentPipeline: Sendable {
       let speeds = vehicle?.wheelSpeeds(readings) ?? []
       for speed in speeds { navigation?.process(speed) }
       drivingEvents?.process(readings, speeds)
+      traces?.process(readings, speeds)
       let disagreement = odometer.disagreement
       odometer.process(speeds)
       odometer.process(readings)
@@ -261,6 +267,7 @@ package struct AgentPipeline: Sendable {
     }
     if let report = vehicle?.due(at: timestamp, timeBase) { send(.vehicle(report)) }
     tellDrivingEvents(at: timestamp, into: send)
+    traces?.advance(to: timestamp)
     advanceTrips(to: timestamp, into: send)
     motion.advanceLeveling(to: timestamp)
     finishLeveling()
@@ -283,7 +290,7 @@ package struct AgentPipeline: Sendable {
       status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline,
       regionReporter.nextDeadline,
       motion.levelDeadline, navigation?.nextDeadline, vehicle?.nextDeadline, trips.nextDeadline,
-      drivingEvents?.nextDeadline,
+      drivingEvents?.nextDeadline, traces?.nextDeadline,
     ].compactMap { $0 }.min()
   }
 
@@ -336,6 +343,7 @@ package struct AgentPipeline: Sendable {
     power.needsChanged()
     let timely = timeBase.withoutDelay(fix)
     drivingEvents?.process(timely, navigation?.estimate(at: timely.timestamp))
+    if let context = traceContext { traces?.process(fix, context) }
     tell(navigation?.process(timely, locations) ?? locations, into: send)
   }
 
@@ -375,6 +383,7 @@ package struct AgentPipeline: Sendable {
       odometer.process(location, visibility(of: location))
       location.odometer = odometer.reading
       observeTrips(location)
+      traces?.observe(location)
       self.location.process(location, timeBase, into: send)
       lastPlace = location
       power.needsChanged()
@@ -402,6 +411,7 @@ package struct AgentPipeline: Sendable {
     let wasAligned = navigation?.isAligned
     // First, so that what it knows of the motion is there when gravity is looked for; it is told after the events.
     let places = navigate(ordered)
+    if let context = traceContext { traces?.process(block, mounting: navigation?.mounting, context) }
     motion.process(scans, navigation?.drainAccelerations() ?? [], timeBase, into: send)
     tell(places, into: send)
     if let wasAligned {

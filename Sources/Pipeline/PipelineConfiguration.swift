@@ -29,6 +29,8 @@ package struct PipelineConfiguration: Sendable, Hashable {
   /// No where nothing is configured that could tell of a receiver.
   package var hasReceiver = true
   package var events = Events()
+  /// Nil where none are kept.
+  package var traces: Traces?
 
   package init(
     location: Location, heading: Heading, attitude: Attitude, altitude: Altitude, motion: Motion,

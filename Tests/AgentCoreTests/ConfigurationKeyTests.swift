@@ -42,6 +42,7 @@ import Testing
     case _ where key.hasPrefix("owntracks."): ["mqtt.profile=owntracks"]
     case "homeassistant.prefix": ["homeassistant.enabled=true"]
     case "recorder.path", "recorder.megabytes": ["recorder.enabled=true"]
+    case _ where key.hasPrefix("trace.") && key != "trace.enabled": ["trace.enabled=true"]
     default: []
     }
   }

@@ -16,6 +16,27 @@ extension AgentConfiguration {
   }
 }
 
+extension AgentConfiguration {
+  /// Where traces are kept.
+  package struct Traces: Sendable, Hashable {
+    /// The folder.
+    package var path: String
+    /// How many stay after they were told, and how many bytes of them.
+    package var count: Int
+    package var bytes: Int
+  }
+}
+
+extension AgentConfiguration.Traces {
+  /// Nil when they are off.
+  init?(_ reader: ConfigurationReader, beside store: AgentConfiguration.Store) throws(ConfigurationError) {
+    guard try reader.flag("trace.enabled") else { return nil }
+    path = store.path + ".traces"
+    count = try reader.integer("trace.kept")
+    bytes = try reader.bytes("trace.kept_megabytes")
+  }
+}
+
 extension AgentConfiguration.Store {
   init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     path = reader.statePath("store.path", else: "outbox.sqlite")

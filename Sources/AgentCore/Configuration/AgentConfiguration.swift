@@ -30,6 +30,8 @@ package struct AgentConfiguration: Sendable, Hashable {
   package var calibrationPath: String?
   /// Nil records nothing.
   package var recorder: Recorder?
+  /// Nil keeps no traces.
+  package var traces: Traces?
   package var beacons: Beacons
   package var regions: Regions
   package var logLevel: String
@@ -73,6 +75,8 @@ extension AgentConfiguration {
     pipeline = try PipelineConfiguration(reader, isRecording: recorder != nil, isVirtual: input != .hardware)
     if can != nil { pipeline.vehicle = try PipelineConfiguration.Vehicle(reader) }
     pipeline.trips = try PipelineConfiguration.Trips(reader)
+    traces = try Traces(reader, beside: store)
+    if traces != nil { pipeline.traces = try PipelineConfiguration.Traces(reader) }
     beacons = try Beacons(reader, beside: store)
     if input == .hardware {
       pipeline.coarse.radios = radio.kinds

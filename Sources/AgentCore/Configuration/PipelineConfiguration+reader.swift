@@ -3,6 +3,7 @@ internal import Navigation
 internal import Pipeline
 internal import Positioning
 internal import Telemetry
+internal import Traces
 
 extension PipelineConfiguration {
   init(_ reader: ConfigurationReader, isRecording: Bool, isVirtual: Bool) throws(ConfigurationError) {
@@ -44,6 +45,14 @@ extension PipelineConfiguration.Trips {
     self.init(
       isEnabled: try reader.flag("trips.enabled"), stop: try reader.number("trips.stop"),
       interval: try reader.positive("trips.interval"))
+  }
+}
+
+extension PipelineConfiguration.Traces {
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    self.init(
+      severity: try reader.choice("trace.severity"), before: try reader.number("trace.before"),
+      after: try reader.number("trace.after"))
   }
 }
 

@@ -62,6 +62,8 @@ enum AgentEvent: String, CaseIterable, Sendable {
   case beaconsRefused = "beacons.refused"
   case odometerSet = "odometer.set"
   case odometerDisagrees = "odometer.disagrees"
+  case traceKept = "trace.kept"
+  case traceNotKept = "trace.not_kept"
   case recorderRecovered = "recorder.recovered"
   case recorderFailed = "recorder.failed"
   case controlUnavailable = "control.unavailable"

@@ -120,6 +120,7 @@ package final class Agent: Sendable {
     }
     surroundings.memory = MotionMemory.Plan(
       configuration, calibration: calibration, navigation: navigation, odometer: odometer, trips: trips)
+    surroundings.traces = traceStore()
     surroundings.beacons = beacons
     surroundings.snapshots = duties.snapshots
     if let start, let link = delivery as? any RemoteLink {
@@ -196,6 +197,12 @@ package final class Agent: Sendable {
     guard configuration.input == .hardware, output == .broker else { return nil }
     return TripStore(
       path: configuration.store.path + ".trips", keepsPlaces: configuration.calibrationPath != nil, log: log)
+  }
+
+  /// Where traces are kept; nil where they are none of this machine's, or off.
+  private func traceStore() -> TraceStore? {
+    guard configuration.input == .hardware, output == .broker else { return nil }
+    return configuration.traces.map { TraceStore($0, log: log) }
   }
 
   /// What is made of the transmitters around; nil where that is nothing. A recording tells nothing of what this machine hears.

@@ -21,6 +21,8 @@ struct AgentLoop: ~Copyable {
     var regionStates: RegionStateFile?
     /// What is preserved of the motion sensors.
     var memory = MotionMemory.Plan()
+    /// Nil where no traces are kept.
+    var traces: TraceStore?
     /// Nil where nothing is made of the transmitters around.
     var beacons: BeaconMemory.Plan?
     /// Nil is not managed remotely.
@@ -37,6 +39,7 @@ struct AgentLoop: ~Copyable {
   private let delivery: any MessageDelivery
   private var memory: MotionMemory
   private var beacons: BeaconMemory?
+  private var traces: TraceStore?
   private let remote: RemoteService?
   private let surroundings: Surroundings
   private let log: Logger
@@ -68,6 +71,7 @@ struct AgentLoop: ~Copyable {
     self.log = log
     memory = try MotionMemory(surroundings.memory, log: log)
     beacons = surroundings.beacons.map(BeaconMemory.init)
+    traces = surroundings.traces
     remote = surroundings.remote.map(RemoteService.init)
   }
 
@@ -83,6 +87,8 @@ struct AgentLoop: ~Copyable {
       if let announcement = feed.announcement { pipeline.process(announcement) { messages.append($0) } }
       remote?.begin(&pipeline)
       messages += remote?.drain() ?? []
+      // What the run before could not finish.
+      messages += traces?.resume() ?? []
       loop: while let input = try feed.next(until: deadline) {
         heartbeat.beat()
         if case .stop = input { break loop }
@@ -164,6 +170,7 @@ struct AgentLoop: ~Copyable {
     memory.close(pipeline, at: now)
     messages += beacons?.close() ?? []
     pipeline.finish { messages.append($0) }
+    pipeline.finishTraces()
     try handOver()
     // Of what is in the outbox now the next run need not know.
     memory.keepTrips(&pipeline, at: now)
@@ -234,6 +241,7 @@ struct AgentLoop: ~Copyable {
   private mutating func handOver() throws {
     reportClockChange()
     memory.keepTrips(&pipeline, at: feed.now)
+    messages += traces?.process(pipeline.drainTraceSteps()) ?? []
     let states = surroundings.regionStates?.change(of: pipeline.regions)
     if !messages.isEmpty || states != nil {
       try delivery.accept(messages, regionStates: states)
@@ -241,6 +249,7 @@ struct AgentLoop: ~Copyable {
         if case .trip(let trip) = message { pipeline.confirm(trip) }
         if case .drivingEvent(let event) = message { pipeline.confirm(event) }
       }
+      traces?.confirm()
       messages.removeAll(keepingCapacity: true)
     }
     // Only now: the copy must not be ahead of events that are safe.

@@ -30,7 +30,8 @@ public struct OwnTracksFormat: Sendable {
     case .region(let message): return transition(message)
     case .status(let message): return status(message)
     case .heading, .attitude, .altitude, .motion, .locationEvent, .trip, .drivingEvent, .trace,
-      .tracePiece, .vehicle, .scan, .commandResponse, .configReported, .regionsReported, .regionsState, .beaconsWanted:
+      .tracePiece, .vehicle, .scan, .commandResponse, .configReported, .regionsReported, .regionsState,
+      .beaconsWanted:
       return []
     }
   }

@@ -85,6 +85,13 @@ extension ConfigurationKey {
     ConfigurationKey("trips.stop", .number(60...86_400), default: .number(300)),
     ConfigurationKey("trips.interval", .number(0...86_400), default: .number(300)),
 
+    ConfigurationKey("trace.enabled", .flag, default: .flag(false)),
+    ConfigurationKey("trace.severity", .oneOf(["light", "moderate", "severe"]), default: .text("light")),
+    ConfigurationKey("trace.before", .number(1...60), default: .number(15)),
+    ConfigurationKey("trace.after", .number(1...60), default: .number(15)),
+    ConfigurationKey("trace.kept", .integer(0...1000), default: .integer(8)),
+    ConfigurationKey("trace.kept_megabytes", .number(0...1000), default: .number(4)),
+
     ConfigurationKey("navigation.enabled", .flag, default: .flag(true)),
 
     ConfigurationKey("beacons.learn", .flag, default: .flag(true)),

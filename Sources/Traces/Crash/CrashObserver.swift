@@ -42,6 +42,9 @@ public struct CrashObserver: Sendable {
 
   public init(settings: CrashDetector.Settings = .init()) { detector = CrashDetector(settings: settings) }
 
+  /// Whether there was a blow of which the last word is not said.
+  public var isFollowing: Bool { summary != nil }
+
   /// Takes what is known of the vehicle's place and speed.
   /// - Parameters:
   ///   - value: m/s; nil where it is not known.

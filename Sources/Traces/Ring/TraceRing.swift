@@ -18,6 +18,8 @@ public struct TraceRing: Sendable {
   }
 
   private struct Sealed: Sendable {
+    /// Counts all blocks that the ring ever packed.
+    var number: Int
     var times: ClosedRange<Timestamp>
     var count: Int
     var bytes: [UInt8]
@@ -28,6 +30,7 @@ public struct TraceRing: Sendable {
   private var open = TraceBlock()
   private var sealed: [Sealed] = []
   private var newest: Timestamp?
+  private var packed = 0
   /// Of packed blocks.
   private(set) public var byteCount = 0
   /// Samples that were left out because a time was not, or a block had no room.
@@ -81,7 +84,8 @@ public struct TraceRing: Sendable {
 
   private mutating func seal() {
     if let times = open.times {
-      let block = Sealed(times: times, count: open.count, bytes: open.bytes)
+      packed += 1
+      let block = Sealed(number: packed, times: times, count: open.count, bytes: open.bytes)
       sealed.append(block)
       byteCount += block.bytes.count
     }
@@ -95,6 +99,21 @@ public struct TraceRing: Sendable {
       return true
     }
     sealed.removeFirst(surplus.count)
+  }
+
+  /// Packs what lies open, and gives the blocks that were packed after one, so that calls with the number of the call before
+  /// together give each sample once.
+  /// - Parameters:
+  ///   - number: 0 for all.
+  ///   - start: blocks that end before it are left out.
+  public mutating func cut(
+    after number: Int, from start: Timestamp? = nil
+  ) -> (blocks: [[UInt8]], number: Int) {
+    seal()
+    let new = sealed.filter { block in
+      block.number > number && start.map { block.times.upperBound >= $0 } ?? true
+    }
+    return (new.map(\.bytes), packed)
   }
 
   /// The blocks with samples in a span, the open one as it is, in order.
