@@ -7,7 +7,7 @@ set -euo pipefail
 objects=${1:?usage: Deploy/pure.sh OBJECT-FOLDER}
 sources=$(dirname "$0")/../Sources/Pipeline
 
-modules='DequeModule|JSON|Motion|Navigation|Pipeline|Positioning|Sensors|Spatial|Telemetry'
+modules='DequeModule|JSON|Motion|Navigation|Pipeline|Positioning|Sensors|Spatial|Telemetry|Traces'
 imports=$(grep -hoE '^([a-z]+ )*import .*' "$sources"/*.swift "$sources"/*/*.swift 2>/dev/null | awk '{ print $NF }' | sort -u |
   grep -vxE "$modules" || true)
 if [ -n "$imports" ]; then
