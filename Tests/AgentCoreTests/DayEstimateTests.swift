@@ -75,7 +75,7 @@ import Testing
   /// say that it uses.
   @Test(arguments: [Preset.car, .assetTracker]) func aRepeatedLapIsAsGoodAsAnotherOne(preset: Preset) throws {
     let configuration = try Self.configuration(preset)
-    var stretch = try SimulatedStretch(configuration, .drive)
+    let stretch = try SimulatedStretch(configuration, .drive)
     let lap = stretch.lapDuration
     let (first, second) = (stretch.advance(to: lap), stretch.advance(to: 2 * lap))
     let fourth = stretch.advance(to: 4 * lap)
@@ -83,7 +83,7 @@ import Testing
     #expect(abs(guess.total / fourth.total - 1) < 0.1)
     #expect(abs(guess.bytes / fourth.bytes - 1) < 0.2)
 
-    var parked = try SimulatedStretch(configuration, .parked)
+    let parked = try SimulatedStretch(configuration, .parked)
     let settled = parked.advance(to: 600)
     var silent = parked
     silent.silenceInertialSensors()

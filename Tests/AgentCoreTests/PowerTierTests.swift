@@ -35,7 +35,7 @@ import Testing
             area: .circle(try #require(Circle(center: Self.place, radius: 50_000))), treatment: .blur)
         ])
       }
-    var stretch = try SimulatedStretch(configuration, scenario)
+    let stretch = try SimulatedStretch(configuration, scenario)
     return try #require(stretch.advance(to: 600).joules[.receiver])
   }
 

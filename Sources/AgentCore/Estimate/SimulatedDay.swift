@@ -50,7 +50,7 @@ struct SimulatedDay {
 
   private static func driving(_ configuration: AgentConfiguration, seconds: Double) throws -> Use {
     guard seconds > 0 else { return Use() }
-    var stretch = try SimulatedStretch(configuration, .drive)
+    let stretch = try SimulatedStretch(configuration, .drive)
     let lap = stretch.lapDuration
     let first = stretch.advance(to: min(lap, seconds))
     guard seconds > lap else { return first }
@@ -60,7 +60,7 @@ struct SimulatedDay {
 
   private static func parked(_ configuration: AgentConfiguration, seconds: Double) throws -> Use {
     guard seconds > 0 else { return Use() }
-    var stretch = try SimulatedStretch(configuration, .parked)
+    let stretch = try SimulatedStretch(configuration, .parked)
     // Rest is known after seconds, and the link follows after `LinkPlan.patience`.
     let settled = LinkPlan.patience + 300
     let before = stretch.advance(to: min(settled - 60, seconds))

@@ -10,7 +10,9 @@ internal import StoreAndForward
 internal import Telemetry
 
 /// The agent's pipeline over a simulated vehicle whose sensors do what the pipeline demands of them, and what that uses.
-struct SimulatedStretch {
+///
+/// A class, as the code that would copy such a value is a hundredth of the agent's program.
+final class SimulatedStretch {
   /// Hz of inertial sensors at most, and the seconds that a block of samples spans at least. What a day uses hangs on how long
   /// sensors are on, not on their rate; how often their blocks wake the processor is computed from the demands.
   private static let (highestRate, shortestBlock) = (5.0, Duration.seconds(1))
@@ -59,14 +61,14 @@ struct SimulatedStretch {
   }
 
   /// No further sample of an inertial sensor is heard: at rest it would say the same again.
-  mutating func silenceInertialSensors() {
+  func silenceInertialSensors() {
     isInertialSilent = true
     for kind in inertialKinds { drive.setDemand(.off, for: kind) }
   }
 
   /// Runs to a moment, in seconds since the start.
   /// - Returns: what was used since the start.
-  mutating func advance(to seconds: Double) -> SimulatedDay.Use {
+  func advance(to seconds: Double) -> SimulatedDay.Use {
     let end = Timestamp(seconds: seconds)
     while let event = pending ?? drive.next(), let time = event.timestamp {
       pending = event
@@ -84,7 +86,7 @@ struct SimulatedStretch {
     return use(at: end)
   }
 
-  private mutating func step(
+  private func step(
     to time: Timestamp, _ process: (inout AgentPipeline, (VehicleMessage) -> Void) -> Void
   ) -> [SensorKind: SensorDemand]? {
     book(until: time)
@@ -97,7 +99,7 @@ struct SimulatedStretch {
   }
 
   /// Books what the demands cost until a moment: a block of samples wakes its own thread and the pipeline's.
-  private mutating func book(until time: Timestamp) {
+  private func book(until time: Timestamp) {
     let seconds = max(0, time.seconds(since: now))
     now = max(now, time)
     for (kind, demand) in demands where inertialKinds.contains(kind) && drive.kinds.contains(kind) {
@@ -106,7 +108,7 @@ struct SimulatedStretch {
     }
   }
 
-  private mutating func demand(_ changed: [SensorKind: SensorDemand]) {
+  private func demand(_ changed: [SensorKind: SensorDemand]) {
     demands = changed
     for kind in SensorKind.allCases where !isInertialSilent || !inertialKinds.contains(kind) {
       var demand = changed[kind] ?? .off
@@ -119,14 +121,14 @@ struct SimulatedStretch {
 
   // MARK: Messages
 
-  private mutating func publish(_ message: VehicleMessage, at time: Timestamp) {
+  private func publish(_ message: VehicleMessage, at time: Timestamp) {
     wakeups += Self.wakeupsPerMessage
     for publication in formats.encode(message) {
       if let change = link.send(Self.counted(publication, of: message), at: time) { follow(change, at: time) }
     }
   }
 
-  private mutating func follow(_ change: SimulatedLink.Change, at time: Timestamp) {
+  private func follow(_ change: SimulatedLink.Change, at time: Timestamp) {
     switch change {
     case .opened:
       var sent: [VehicleMessage] = []
