@@ -5,8 +5,8 @@ struct Trace: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Lists, fetches and verifies crash traces, and writes them as CSV or MCAP.",
     discussion: """
-      A trace is every sensor of a vehicle at its full rate, some seconds before and after an impact or a moment that was \
-      asked for. Vehicles tell of it in trace and send it in pieces in trace/piece, which odograph record keeps; whatever \
+      A trace is every sensor of a vehicle at its full rate, some seconds before and after an impact. Vehicles with \
+      trace.enabled tell of it in trace and send it in pieces in trace/piece, which odograph record keeps; whatever \
       the order in which they come, they are put together and checked by size and checksum.
 
       Examples:
