@@ -85,7 +85,8 @@ import Testing
 
     let parked = try SimulatedStretch(configuration, .parked)
     let settled = parked.advance(to: 600)
-    var silent = parked
+    let silent = try SimulatedStretch(configuration, .parked)
+    #expect(silent.advance(to: 600).bytes == settled.bytes)
     silent.silenceInertialSensors()
     let (heard, unheard) = (parked.advance(to: 1500), silent.advance(to: 1500))
     for (component, joules) in heard.joules {

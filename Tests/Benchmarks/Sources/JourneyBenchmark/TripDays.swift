@@ -19,6 +19,11 @@ enum TripDays {
     /// Metres between the sum of trips and the odometer, the most on one day.
     var greatestGap: Double?
 
+    /// Whether they have more than the 5 s in common that ends may be off.
+    private static func meet(_ found: Found, _ trip: SimulatedDay.Trip) -> Bool {
+      found.start + 5 < Double(trip.end) && found.end - 5 > Double(trip.start)
+    }
+
     mutating func add(
       _ found: [Found], _ truth: [SimulatedDay.Trip], start: (SimulatedDay.Trip) -> Int,
       end: (SimulatedDay.Trip) -> Int
@@ -27,12 +32,9 @@ enum TripDays {
       sum += found.reduce(0) { $0 + $1.distance }
       for trip in truth {
         trips += 1
-        func meets(_ other: Found) -> Bool {
-          other.start < Double(trip.end) && other.end > Double(trip.start)
-        }
-        let matches = found.filter(meets)
+        let matches = found.filter { Self.meet($0, trip) }
         guard let match = matches.first, matches.count == 1,
-          truth.count(where: { match.start < Double($0.end) && match.end > Double($0.start) }) == 1
+          truth.count(where: { Self.meet(match, $0) }) == 1
         else { continue }
         single += 1
         let errors = (abs(match.start - Double(start(trip))), abs(match.end - Double(end(trip))))
