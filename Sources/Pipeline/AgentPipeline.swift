@@ -411,7 +411,7 @@ package struct AgentPipeline: Sendable {
     let wasAligned = navigation?.isAligned
     // First, so that what it knows of the motion is there when gravity is looked for; it is told after the events.
     let places = navigate(ordered)
-    if let context = traceContext { traces?.process(block, mounting: navigation?.mounting, context) }
+    if let context = traceContext { traces?.process(scans, mounting: navigation?.mounting, context) }
     motion.process(scans, navigation?.drainAccelerations() ?? [], timeBase, into: send)
     tell(places, into: send)
     if let wasAligned {

@@ -155,7 +155,8 @@ struct DrivingEventReports: Sendable {
       time: timeBase.utc(at: event.start), event: DrivingEventMessage.Kind(name: event.kind.rawValue),
       journal: journal, isOngoing: event.isOngoing,
       coordinate: place?.coordinate, horizontalAccuracy: place?.horizontalAccuracy,
-      speed: isExact ? event.speed : nil, peak: wire(event.peak, event.kind),
+      speed: isExact ? event.speed : nil,
+      peak: isExact || event.kind != .overSpeed ? wire(event.peak, event.kind) : nil,
       limit: wire(event.limit, event.kind), duration: event.duration,
       severity: DrivingEventMessage.Severity(rawValue: event.severity.rawValue) ?? .low,
       confidence: event.confidence, region: event.region)

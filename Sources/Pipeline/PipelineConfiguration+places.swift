@@ -5,6 +5,7 @@ internal import Spatial
 extension PipelineConfiguration {
   /// Whether a place that was kept as it might be known then may not be known like that any longer.
   func hides(_ coordinate: Coordinate) -> Bool {
+    guard location.isEnabled else { return true }
     let place = Positioning.Location(timestamp: Timestamp(nanoseconds: 0), coordinate: coordinate)
     var now = privacy.shown(place)
     if location.desiredAccuracy == .reduced { now = now?.reduced }

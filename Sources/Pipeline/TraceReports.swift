@@ -104,7 +104,7 @@ struct TraceReports: Sendable {
 
   // MARK: What goes in
 
-  /// Takes scans, as the sensor delivered them.
+  /// Takes scans, judged and with times of their own.
   /// - Parameter mounting: from the device frame to right, forward, up of the vehicle; nil where it is not known.
   mutating func process(_ block: [InertialScan], mounting: Quaternion?, _ context: Context) {
     guard !isStopped else { return }

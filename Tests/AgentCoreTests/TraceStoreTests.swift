@@ -145,8 +145,7 @@ import Traces
       guard let kept = byTime[scan.timestamp], let a = kept.specificForce, let b = scan.specificForce else {
         return true
       }
-      // Half a step of each axis, in the resolution of what has none.
-      return (a - b).length > 7e-5
+      return (a - b).length > 1e-6
     }
     #expect(missing.count == 0, "\(what): \(missing.count) of \(wanted.count) missing or changed")
   }

@@ -200,7 +200,7 @@ struct TraceStore: Sendable {
   }
 
   /// The bytes that go on their way: the file with few blocks, each column with a code of its own.
-  private static func packed(_ file: TraceFile?) throws(CompressionError) -> [UInt8] {
+  static func packed(_ file: TraceFile?) throws(CompressionError) -> [UInt8] {
     guard let file else { return try Deflate.huffman([]) }
     var sections = [TraceFile.bytes(file.head)]
     for block in TraceBlock.merged(file.blocks) {

@@ -241,7 +241,9 @@ struct AgentLoop: ~Copyable {
   private mutating func handOver() throws {
     reportClockChange()
     memory.keepTrips(&pipeline, at: feed.now)
-    messages += traces?.process(pipeline.drainTraceSteps()) ?? []
+    // Taken out also where nobody keeps them, as of a recording.
+    let steps = pipeline.drainTraceSteps()
+    messages += traces?.process(steps) ?? []
     let states = surroundings.regionStates?.change(of: pipeline.regions)
     if !messages.isEmpty || states != nil {
       try delivery.accept(messages, regionStates: states)

@@ -4,7 +4,7 @@ internal import Sensors
 internal import Spatial
 internal import Traces
 
-/// What is in a trace's bytes. Blocks are packed by zlib where the vehicle sent them, and plain where it was still writing them.
+/// What is in a trace's bytes: packed by zlib as the vehicle sends them, as a whole or block by block, or plain.
 struct TraceReading {
   let head: TraceFile.Head
   /// In order of time.
@@ -17,6 +17,8 @@ struct TraceReading {
   /// Bytes behind the last whole block.
   let lostBytes: Int
 
+  /// Bytes of a trace as it is unpacked: four times what a vehicle keeps in memory for one, as blocks are merged.
+  private static let mostBytes = 64 << 20
   /// Bytes of a block as it is unpacked: its samples at most (65,536), each with the largest number of columns of eight bytes.
   private static let mostBlockBytes = 16 << 20
   /// Samples that are read: an hour of a sensor at 250 Hz, or a minute of one at 8 kHz with all else. A few bytes can be made to unpack
@@ -27,7 +29,10 @@ struct TraceReading {
 
   /// - Throws: `FleetError` for what is no trace.
   init(_ bytes: [UInt8], of name: String) throws(FleetError) {
-    guard let file = TraceFile(bytes: bytes) else {
+    // As it comes it is packed as a whole.
+    let unpacked =
+      TraceFile.isHead(bytes) ? bytes : (try? Deflate.unpacked(bytes, limit: Self.mostBytes)) ?? []
+    guard let file = TraceFile(bytes: unpacked) else {
       throw .usage(
         "read", name,
         "it is no trace, or its first bytes are damaged; name a file of odograph trace fetch or wait")

@@ -31,6 +31,9 @@ public struct TraceFile: Sendable {
   /// Bytes of a block at most.
   private static let mostBytes = 16 * 1024 * 1024
 
+  /// Whether bytes begin as those of a file do, before they are packed.
+  public static func isHead(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
+
   /// The bytes that a file begins with.
   public static func bytes(_ head: Head) -> [UInt8] {
     var bytes = magic + [version]

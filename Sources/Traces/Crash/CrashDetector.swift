@@ -76,9 +76,10 @@ public struct CrashDetector: Sendable {
       return nil
     }
     let step = scan.timestamp.seconds(since: last)
-    guard step > 0 else { return nil }
+    // A clock that was set back begins anew, as a gap does.
+    guard step > 0 || step < -Self.gap else { return nil }
     self.last = scan.timestamp
-    guard step <= Self.gap else {
+    guard (0...Self.gap).contains(step) else {
       (pulse, weightlessSince, fell, lastAcceleration) = (nil, nil, nil, .zero)
       course.removeAll()
       level = LevelKeeper()
@@ -135,7 +136,8 @@ public struct CrashDetector: Sendable {
     let inDevice = pulse.attitude.rotate(pulse.largest)
     return CrashPulse(
       start: pulse.start, end: now, changeOfVelocity: mounting?.rotate(inDevice) ?? inDevice,
-      trigger: pulse.trigger, peak: pulse.peak, isClipped: pulse.isClipped, isInVehicleFrame: mounting != nil)
+      trigger: pulse.trigger, peak: pulse.peak, isClipped: pulse.isClipped, isInVehicleFrame: mounting != nil,
+      speedChange: Self.plane(pulse.largest))
   }
 
   private static func plane(_ velocity: Vector3) -> Double { hypot(velocity.x, velocity.y) }

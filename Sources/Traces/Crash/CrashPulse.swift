@@ -34,8 +34,8 @@ public struct CrashPulse: Hashable, Sendable {
   /// Whether `changeOfVelocity` is in the frame of the vehicle.
   public var isInVehicleFrame: Bool
 
-  /// m/s in the plane.
-  public var speedChange: Double { Vector3(changeOfVelocity.x, changeOfVelocity.y, 0).length }
+  /// m/s in the plane of the earth, whatever the mounting.
+  public var speedChange: Double
 
   public var severity: Severity { Severity(changeOfVelocity: speedChange) }
 

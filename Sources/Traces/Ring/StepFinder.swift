@@ -7,19 +7,25 @@ internal import Spatial
 /// Drivers multiply raw values by a scale that is not told with each sample. A sensor that was turned by a mounting of odd angles has no steps.
 struct StepFinder: Sendable {
   /// The step; nil while too little was seen, and where there is none.
-  var step: Double? { seen >= Self.enough && isRegular ? divisor : nil }
+  var step: Double? { seen >= Self.enough && multiple > 1 && isRegular ? divisor : nil }
 
   private var divisor = 0.0
-  /// The largest multiple that the divisor was made of: of the remainders only it is left inexact.
+  /// The largest multiple that the divisor was made of: what it is wrong by is the error of a value, divided by it.
   private var multiple = 0.0
   private var seen = 0
-  private var isRegular = true
+  private var isRegular: Bool { failures < Self.mostFailures }
+  private var failures = 0
   private let least: Double
 
   /// Values that are not zero before a step is believed: that all of so many are even by chance happens once in 2^64.
   private static let enough = 64
-  /// Of a step: a value that is off by more is none of its multiples. Doubles are exact to 1e-11 of a step of 16 bits.
-  private static let slack = 1e-3
+  /// A value that is off a multiple by more than this share of a step, or of the finest one, is none. Doubles are exact to 1e-11 of a step
+  /// of 16 bits; values that were rounded to seven digits are not.
+  private static let (slack, fineSlack) = (1e-3, 0.1)
+  /// Of the finest step: a remainder below it is nothing.
+  private static let nothing = 1e-3
+  /// How often no common divisor was found until there is none.
+  private static let mostFailures = 16
 
   /// - Parameter least: a step that is finer than this is none.
   init(least: Double) { self.least = least }
@@ -28,19 +34,23 @@ struct StepFinder: Sendable {
   /// - Returns: whether the step has changed.
   mutating func process(_ value: Double) -> Bool {
     guard isRegular, value.isFinite, value != 0 else { return false }
-    let before = step
-    if divisor > 0 {
-      let steps = value / divisor
-      let whole = abs(steps.rounded())
-      if abs(abs(steps) - whole) <= Self.slack {
-        if seen < Self.enough, whole > multiple { (divisor, multiple) = (abs(value) / whole, whole) }
-        seen = min(Self.enough, seen + 1)
-        return step != before
-      }
+    let (before, size) = (step, abs(value))
+    if divisor > 0, case let whole = (size / divisor).rounded(), whole >= 1,
+      abs(size - whole * divisor) <= min(Self.slack * divisor, Self.fineSlack * least)
+    {
+      if seen < Self.enough, whole > multiple { (divisor, multiple) = (size / whole, whole) }
+      seen = min(Self.enough, seen + 1)
+      return step != before
     }
-    divisor = Self.commonDivisor(divisor, abs(value), tolerance: least * Self.slack)
-    (multiple, seen) = (0, 1)
-    if divisor < least { isRegular = false }
+    let common = Self.commonDivisor(divisor, size, tolerance: Self.nothing * least)
+    if common < least {
+      failures += 1
+      (divisor, multiple, seen) = (size, 1, 1)
+    } else {
+      // What the remainders are wrong by must not grow from one to the next.
+      let whole = (size / common).rounded()
+      (divisor, multiple, seen) = (size / whole, whole, 1)
+    }
     return step != before
   }
 

@@ -57,12 +57,13 @@ public struct TraceRing: Sendable {
     let time = sample.timestamp
     if let newest {
       let ahead = time.seconds(since: newest)
-      if ahead < -Self.late {
+      // What was before a leap of the clock is of another time line.
+      if abs(ahead) > Self.leap {
+        removeAll()
+      } else if ahead < -Self.late {
         refused += 1
         return
       }
-      // What was before a leap of the clock is of another time line.
-      if ahead > Self.leap { removeAll() }
     }
     let hasChanged = finder.process(sample)
     let isDue =

@@ -55,7 +55,7 @@ import Testing
     let texts = try runs.map { try String(contentsOfFile: $0.directory.file("lines"), encoding: .utf8) }
     #expect(texts[0] == texts[1])
     let kinds = Set(runs[0].messages.map(\.kind))
-    #expect(kinds == ["status", "location", "heading", "attitude", "altitude", "motion"])
+    #expect(kinds == ["status", "location", "trip", "heading", "attitude", "altitude", "motion"])
     #expect(runs[0].messages.contains { $0.payload["event"] as? String == "moving" })
     #expect(runs[0].messages.contains { $0.payload["trueHeading"] != nil })
     #expect(runs[0].messages.last?.state == "offline")

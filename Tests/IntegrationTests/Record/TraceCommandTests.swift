@@ -10,6 +10,8 @@ import TestSupport
 import Testing
 import Traces
 
+@testable import AgentCore
+
 /// Traces from a drive to the files that `odograph trace` writes: told over a broker, recorded in both databases, put together again.
 @Suite(.timeLimit(.minutes(6))) struct TraceCommandTests {
   private let broker: BrokerFixture
@@ -60,11 +62,10 @@ import Traces
     #expect(ring.count == samples.count && ring.refused == 0)
     let time = try #require(UTCTime(rfc3339: "2026-11-22T08:03:21.340Z"))
     let moment = Timestamp(seconds: 15)
-    var bytes = TraceFile.bytes(
+    var file = TraceFile.bytes(
       .init(moment: moment, utcOffset: time.nanoseconds - moment.nanoseconds))
-    for block in TraceBlock.merged(ring.blocks(times)) {
-      bytes += TraceFile.bytes(block: try Deflate.huffman(block.sections))
-    }
+    for block in ring.blocks(times) { file += TraceFile.bytes(block: block) }
+    let bytes = try TraceStore.packed(TraceFile(bytes: file))
     let journal = JournalNumber(series: "0c9a51f2d4e8b736", number: 3)
     let size = TracePieceMessage.largestSize
     let count = (bytes.count + size - 1) / size
