@@ -38,6 +38,31 @@ package enum Deflate {
     guard start == Z_OK else { throw CompressionError("unpack: zlib does not start (\(start))") }
     defer { _ = unsafe inflateEnd(&stream) }
     var result: [UInt8] = []
+    try unsafe inflateAll(&stream, bytes, into: &result, limit: limit)
+    return result
+  }
+
+  /// Unpacks what can be of bytes that may be damaged.
+  /// - Parameter limit: bytes at most.
+  /// - Returns: what came before the damage, and whether that was all.
+  package static func readable(of bytes: [UInt8], limit: Int) -> (bytes: [UInt8], isWhole: Bool) {
+    var stream = unsafe z_stream()
+    guard unsafe inflateInit2_(&stream, 15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+      return ([], false)
+    }
+    defer { _ = unsafe inflateEnd(&stream) }
+    var result: [UInt8] = []
+    do throws(CompressionError) {
+      try unsafe inflateAll(&stream, bytes, into: &result, limit: limit)
+      return (result, true)
+    } catch {
+      return (result, false)
+    }
+  }
+
+  private static func inflateAll(
+    _ stream: inout z_stream, _ bytes: [UInt8], into result: inout [UInt8], limit: Int
+  ) throws(CompressionError) {
     var status = Z_OK
     try unsafe run(&stream, bytes, into: &result, limit: limit) {
       status = unsafe inflate(&$0, Z_NO_FLUSH)
@@ -45,7 +70,6 @@ package enum Deflate {
     }
     guard status == Z_STREAM_END else { throw CompressionError("unpack: the bytes end early") }
     guard unsafe stream.avail_in == 0 else { throw CompressionError("unpack: bytes follow the end") }
-    return result
   }
 
   /// Calls `step` until it has taken the input and gives nothing more.

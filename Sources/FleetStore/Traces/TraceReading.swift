@@ -30,14 +30,16 @@ struct TraceReading {
   /// - Throws: `FleetError` for what is no trace.
   init(_ bytes: [UInt8], of name: String) throws(FleetError) {
     // As it comes it is packed as a whole.
-    let unpacked =
-      TraceFile.isHead(bytes) ? bytes : (try? Deflate.unpacked(bytes, limit: Self.mostBytes)) ?? []
+    let (unpacked, isWhole) =
+      TraceFile.isHead(bytes) ? (bytes, true) : Deflate.readable(of: bytes, limit: Self.mostBytes)
     guard let file = TraceFile(bytes: unpacked) else {
       throw .usage(
         "read", name,
         "it is no trace, or its first bytes are damaged; name a file of odograph trace fetch or wait")
     }
-    (head, lostBytes, blocks) = (file.head, file.lostBytes, file.blocks.count)
+    (head, blocks) = (file.head, file.blocks.count)
+    // Where it cannot be unpacked to its end something follows that nobody sees.
+    lostBytes = isWhole ? file.lostBytes : max(1, file.lostBytes)
     for bytes in file.blocks {
       guard let block = Self.block(bytes), block.count <= Self.mostSamples - samples.count else {
         unreadable += 1
