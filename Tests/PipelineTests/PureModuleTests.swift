@@ -12,6 +12,7 @@ import Testing
     #expect(names.count >= 10)
     let pure: Set<String> = [
       "DequeModule", "JSON", "Motion", "Navigation", "Positioning", "Sensors", "Spatial", "Telemetry",
+      "Traces",
     ]
     for name in names {
       let text = try String(contentsOf: sources.appending(path: name), encoding: .utf8)
