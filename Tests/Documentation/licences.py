@@ -25,7 +25,7 @@ def main(programs):
     names = {url.rsplit("/", 1)[1] for url in re.findall(r'url: "([^"]*)"', manifest)}
     names |= {path.name for path in (pathlib.Path(programs).parents[1] / "checkouts").iterdir()}
     for package in re.findall(r'pkgConfig: "([^"]*)"', manifest):
-        names.add("lib" + package.removeprefix("lib"))
+        names.add(package if "lib" in package else "lib" + package)
     for program in ("odograph", "odographd"):
         names |= set(needed(pathlib.Path(programs, program)))
     missing = [name for name in sorted(names) if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)]

@@ -21,7 +21,8 @@ class Compiler:
         libraries = subprocess.check_output(
             "pkg-config --libs expat libcurl libgps libiio libmosquitto libnl-genl-3.0 libpq libsystemd sqlite3 zlib".split(),
             text=True).split()
-        modules = {path.name for path in (REPOSITORY / "Sources").iterdir()} - {"odograph", "odographd"}
+        # The agent's own is no library: an object of it that has a symbol by chance would want all that it is linked with.
+        modules = {path.name for path in (REPOSITORY / "Sources").iterdir()} - {"AgentCore", "odograph", "odographd"}
         # Of swift-collections, what our modules link.
         modules |= {"DequeModule", "InternalCollectionsUtilities"}
         objects = [path for module in sorted(modules)
