@@ -10,7 +10,6 @@ struct History: ParsableCommand {
       replay.sensors. With --output, the same command goes on where one before has ended or was interrupted.
 
       Examples:
-        odograph history --vehicle van-1 --from 2026-11-21T08:00:00Z -o van-1.csv
         odograph history --fleet delivery --vehicle van-1 --from 2026-11-21T08:00:00Z
 
       Exit codes: 0 all that there is has come; 64 usage, or the file is another's; 69 broker unavailable, the vehicle records \

@@ -90,9 +90,9 @@ struct Trace: ParsableCommand {
         its checksum. What is whole of a damaged trace is written by odograph trace export all the same.
 
         Examples:
-          odograph trace fetch van-1 3 --recording fleet.sqlite -o crash.odotrace
-          odograph trace verify crash.odotrace
-          odograph trace verify crash.odotrace --json | jq .samples
+          odograph trace fetch van-1 3 --recording fleet.sqlite -o van-1.odotrace
+          odograph trace verify van-1.odotrace
+          odograph trace verify van-1.odotrace --json | jq .samples
 
         Exit codes: 0 all of it can be read; 1 something of it is lost; 64 usage, or the file is no trace; 74 the \
         output cannot be written.
@@ -110,9 +110,9 @@ struct Trace: ParsableCommand {
         mcap  everything, a channel for each kind of sample and each signal of the bus, as Foxglove shows it
 
         Examples:
-          odograph trace fetch van-1 3 --recording fleet.sqlite -o crash.odotrace
-          odograph trace export crash.odotrace -o crash.mcap
-          odograph trace export crash.odotrace --format csv > crash.csv
+          odograph trace fetch van-1 3 --recording fleet.sqlite -o blow.odotrace
+          odograph trace export blow.odotrace -o crash.mcap
+          odograph trace export blow.odotrace --format csv > crash.csv
 
         Exit codes: 0 done; 64 usage, the file is no trace, or has nothing for the form; 74 the output cannot be written.
         """)
