@@ -31,7 +31,13 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    // Without its traits: full Foundation would bring 44 MB of ICU.
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -43,6 +49,7 @@ let package = Package(
       name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
     .systemLibrary(
       name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
@@ -162,10 +169,37 @@ let package = Package(
         "Platform", "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
+    // Rules about vehicles, and a durable queue of what they say, to webhooks and by mail. No web server.
+    .target(
+      name: "FleetAlerts",
+      dependencies: [
+        "Bytes", "CCurl", "COpenSSL", "Fleet", "FleetConsole", "JSON", "MQTT", "Platform", "Positioning",
+        "SQLite", "Spatial", "Telemetry", "TOML",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+    // The page's files as they are: HTML, CSS, ES modules and the OpenAPI document.
+    .target(name: "CFleetPage", exclude: ["page"]),
+    .target(
+      name: "FleetWeb",
+      dependencies: [
+        "Bytes", "CFleetPage", "COpenSSL", "Compression", "Fleet", "FleetAlerts", "FleetConsole",
+        "FleetControl", "FleetStore", "JSON", "MQTT", "Platform", "Positioning", "SQLite", "Spatial",
+        "Telemetry", "TOML",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdTLS", package: "hummingbird"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ]),
     .executableTarget(
       name: "odograph",
       dependencies: [
-        "CommandHelp", "Fleet", "FleetConsole", "FleetControl", "FleetStore", "MQTT", "Platform", "Telemetry",
+        "CommandHelp", "Fleet", "FleetAlerts", "FleetConsole", "FleetControl", "FleetStore", "FleetWeb",
+        "MQTT", "Platform", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
@@ -285,6 +319,21 @@ let package = Package(
         "Spatial", "Telemetry", "TestSupport", "Traces",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
+    .testTarget(
+      name: "FleetAlertsTests",
+      dependencies: [
+        "COpenSSL", "Fleet", "FleetAlerts", "FleetFixtures", "JSON", "MQTT", "Platform", "SQLite", "Spatial",
+        "Telemetry", "TestSupport", "TOML",
+      ]),
+    .testTarget(
+      name: "FleetWebTests",
+      dependencies: [
+        "Bytes", "Compression", "Fleet", "FleetConsole", "FleetFixtures", "FleetStore", "FleetWeb", "JSON",
+        "MQTT", "Platform", "SQLite", "Spatial", "Telemetry", "TestSupport",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "NIOCore", package: "swift-nio"),
+      ]),
     // A process for delivery tests to kill.
     .executableTarget(
       name: "DeliveryChild",
@@ -336,8 +385,8 @@ for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
-  "Bytes", "CommandHelp", "Compression", "Fleet", "FleetConsole", "FleetControl", "FleetStore", "JSON",
-  "MQTT", "Platform",
+  "Bytes", "CommandHelp", "Compression", "Fleet", "FleetAlerts", "FleetConsole", "FleetControl",
+  "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform",
   "Recordings",
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",
   "XML",

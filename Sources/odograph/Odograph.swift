@@ -26,8 +26,8 @@ struct Odograph: ParsableCommand {
     version: BuildInformation.current.description,
     groupedSubcommands: [
       CommandGroup(
-        name: "What vehicles say, on a screen or as lines",
-        subcommands: [Watch.self, Tail.self, Stats.self]),
+        name: "What vehicles say, on a screen, in a browser or as lines",
+        subcommands: [Watch.self, Serve.self, Tail.self, Stats.self]),
       CommandGroup(
         name: "Into a database and out of it",
         subcommands: [Record.self, Export.self, Replay.self]),

@@ -60,6 +60,9 @@ public struct Roster: Sendable {
 
   public subscript(key: VehicleKey) -> VehicleRecord? { places[key].map { vehicles[$0] } }
 
+  /// The vehicle whose topic it is; nil for another topic.
+  package func key(of topic: String) -> VehicleKey? { profile.address(of: topic, root: root)?.key }
+
   /// How many vehicles are in a state.
   public func count(of state: VehicleState) -> Int {
     vehicles.reduce(0) { $0 + ($1.state == state ? 1 : 0) }

@@ -11,7 +11,7 @@ package final class CommandWaiter: Sendable {
     case failed(FleetError)
 
     /// Nothing ended the wait but its time.
-    var isTimeOver: Bool { if case .timedOut = self { true } else { false } }
+    package var isTimeOver: Bool { if case .timedOut = self { true } else { false } }
 
     /// Whether Ctrl-C or the like ended it.
     package var isSignal: Bool {

@@ -1,0 +1,24 @@
+package import Fleet
+
+/// Where the server listens: a host and a port, as in `127.0.0.1:8080` or `[::1]:8080`.
+package struct ListenAddress: Hashable, Sendable {
+  /// A name or an address, without brackets.
+  package var host: String
+  package var port: Int
+
+  /// - Throws: `FleetError` for what is no address with a port.
+  package init(parsing text: String) throws(FleetError) {
+    let wrong = FleetError.usage(
+      "listen at", "\(text.prefix(80))", "write an address and a port, as 127.0.0.1:8080 or [::1]:8080")
+    guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+      (0...65_535).contains(port)
+    else { throw wrong }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+    guard !host.isEmpty, !host.contains(where: { "[] /".contains($0) }) else { throw wrong }
+    (self.host, self.port) = (String(host), port)
+  }
+
+  /// Whether only programs on this machine reach it.
+  package var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+}

@@ -1,0 +1,70 @@
+package import ArgumentParser
+package import Fleet
+package import FleetConsole
+internal import Hummingbird
+internal import Logging
+internal import MQTT
+internal import ServiceLifecycle
+
+/// The options of `odograph serve`.
+package struct ServeOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("The address and port to listen at.", valueName: "address"))
+  package var listen = "127.0.0.1:8080"
+
+  @OptionGroup package var vehicles: VehicleArguments
+
+  @OptionGroup package var time: TimeLimitArguments
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  @OptionGroup(title: "Broker") package var words: MessageProfileArguments
+
+  package init() {}
+}
+
+/// Shows a fleet in the browser.
+package enum ServeCommand {
+  /// Runs until the time is over or a signal comes.
+  /// - Throws: `FleetError` for options that make no sense, a broker that cannot be reached, and an address that cannot
+  ///   be listened at.
+  package static func run(_ options: ServeOptions) throws(FleetError) -> ExitStatus {
+    let address = try ListenAddress(parsing: options.listen)
+    let broker = try options.broker.configuration()
+    let selection = try options.vehicles.selection(options.broker, options.words)
+    let timeout = try options.time.limit()
+    let waiter = try CommandWaiter()
+    let feed = FleetFeed(Roster(root: selection.root, profile: selection.profile))
+    let subscriber = try FleetSubscriber(
+      broker: broker, filters: selection.filters(),
+      handlers: .init(
+        received: {
+          feed.receive($0)
+          return .kept
+        }, connection: { waiter.observe($0) }))
+    try subscriber.start()
+    defer { subscriber.stop(drain: 0.5) }
+    let server = WebServer(subjects: [])
+    var logger = Logger(label: "odograph")
+    logger.logLevel = .error
+    let application = Application(
+      router: server.router(),
+      configuration: .init(address: .hostname(address.host, port: address.port), serverName: nil),
+      logger: logger)
+    let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
+    let run = Task.detached {
+      do {
+        try await group.run()
+      } catch {
+        waiter.end(
+          .failed(
+            FleetError(
+              operation: "listen at", object: options.listen, cause: "\(error)", exit: .unavailable)))
+      }
+    }
+    let ending = waiter.wait(seconds: timeout)
+    Task.detached { await group.triggerGracefulShutdown() }
+    _ = run
+    return ending.isTimeOver ? .done : try ending.status()
+  }
+}

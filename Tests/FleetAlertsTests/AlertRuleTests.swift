@@ -1,0 +1,6 @@
+import FleetAlerts
+import Testing
+
+struct AlertRuleTests {
+  @Test func aRuleHasItsName() { #expect(AlertRule(name: "offline").name == "offline") }
+}
