@@ -1,0 +1,62 @@
+import Fleet
+import FleetConsole
+import Testing
+
+struct SettingsFileTests {
+  private let text = """
+    [server]
+    listen = "127.0.0.1:8080"
+    limit = 3
+    [users.ann]
+    role = "view"
+    silence = "10m"
+    file = "ann.hash"
+    [users.bob]
+    role = "none"
+    share = 0.5
+    """
+
+  private enum Role: String, CaseIterable { case view, operate }
+
+  @Test func valuesAreRead() throws {
+    let file = try SettingsFile(text: text, path: "/etc/serve.toml")
+    try file.check(tables: ["server", "users"])
+    let server = try file.table("server", keys: ["listen", "limit"])
+    #expect(try server.text("listen") == "127.0.0.1:8080")
+    #expect(try server.integer("limit", in: 1...5) == 3)
+    let users = try file.tables(in: "users", keys: ["role", "silence", "file", "share"])
+    #expect(users.map(\.name) == ["ann", "bob"])
+    #expect(try users[0].word("role") == Role.view)
+    #expect(try users[0].duration("silence") == 600)
+    #expect(try users[0].file("file") == "/etc/ann.hash")
+    #expect(try users[1].number("share", in: 0...1) == 0.5)
+    #expect(try users[1].texts("silence") == nil)
+  }
+
+  private func problem(_ body: (SettingsFile) throws -> Void) throws -> String {
+    let file = try SettingsFile(text: text, path: "serve.toml")
+    do {
+      try body(file)
+      return ""
+    } catch let error as FleetError { return error.description }
+  }
+
+  @Test func whatIsWrongIsToldWithItsPlace() throws {
+    #expect(
+      try problem { try $0.check(tables: ["servers", "users"]) }
+        == "cannot use serve.toml:1:2: unknown table server; did you mean [servers]?")
+    #expect(
+      try problem { _ = try $0.table("server", keys: ["listen", "limits"]) }
+        == "cannot use serve.toml:3:1: unknown key limit in [server]; did you mean limits?")
+    #expect(
+      try problem { file in
+        let users = try file.tables(in: "users", keys: ["role", "silence", "file", "share"])
+        let _: Role? = try users[1].word("role")
+      } == "cannot use serve.toml:9:8: key role: it is \"view\", \"operate\"")
+    #expect(
+      try problem { file in
+        _ = try file.table("server", keys: ["listen", "limit"]).integer("limit", in: 4...5)
+      } == "cannot use serve.toml:3:9: key limit: it is a whole number from 4 to 5")
+    #expect(throws: FleetError.self) { try SettingsFile(text: "[a", path: "serve.toml") }
+  }
+}
