@@ -38,6 +38,7 @@ package enum ServeCommand {
       subjects: [LiveRoutes(fleet), StreamRoutes(hub), StatisticsRoutes(hub)] + parts.subjects,
       roots: [HealthRoutes(feed)] + parts.roots, files: PageFiles(leaflet: leaflet), access: access)
     server.imageOrigins = parts.imageOrigins
+    server.roots.append(MetricsRoutes(hub, sources: [server.counts] + parts.metrics))
     if let problem = leaflet.problem { StandardError.say("\(problem); \(LeafletFiles.remedy)") }
     for part in parts.parts { try part.start() }
     defer { for part in parts.parts.reversed() { part.stop() } }
