@@ -1,4 +1,4 @@
-// Written by page-files.sh.
+// Written by Deploy/page-files.sh.
 #include "CFleetPage.h"
 
 // The files are part of the program, so that one file is all that is installed: no folder to find, none to forget.

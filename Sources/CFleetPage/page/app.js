@@ -51,6 +51,7 @@ const stream = new Stream(api, {
   vehicles: (event) => store.apply(event),
   vehicle: (event) => store.applyDetails(event),
   alerts: (event) => store.applyAlerts(event.alerts ?? []),
+  broker: (link) => header.broker(link),
   state: (state) => header.connection(state),
   mayRetry: () => session.resume(),
 });

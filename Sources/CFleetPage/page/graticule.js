@@ -32,7 +32,8 @@ export function graticule() {
       const x = Math.round(worldX(index * step) * size - left) + 0.5;
       lines.push([x, 0, x, height]);
       const degrees = ((((index * step + 180) % 360) + 360) % 360) - 180;
-      labels.push([degreeText(degrees, "E", "W", step), x + 4, height - 8, "left"]);
+      // The scale stands in the corner.
+      if (x > 160) labels.push([degreeText(degrees, "E", "W", step), x + 4, height - 8, "left"]);
     }
     // Near the poles the same degrees are further apart, which does no harm.
     for (let index = Math.ceil(south / step); index * step <= north; index += 1) {

@@ -1,6 +1,6 @@
 /** The bar above all: where one is, whether what is shown is live, the time. */
 import { button, drawing, fill, h, setText } from "./dom.js";
-import { clock, dayOf, duration } from "./format.js";
+import { clock, dayOf, duration, moment, safeName } from "./format.js";
 import { isUTC, setUTC, shown, zoneName } from "./times.js";
 import { chooseTheme, isDark, onTheme } from "./theme.js";
 import { onPreference } from "./preferences.js";
@@ -50,9 +50,9 @@ export class Header {
     setText(this.#zone, isUTC() ? "UTC" : "Local");
     this.#zone.setAttribute("aria-label", `Times in ${zoneName()}: change to ${isUTC() ? "local time" : "UTC"}`);
     this.#zone.title = `Times in ${zoneName()} (u)`;
-    if (this.#lostAt !== null) {
+    if (this.#lostAt !== null || this.#link) {
       this.#banner.hidden = false;
-      setText(this.#banner, `No connection to the server for ${duration((Date.now() - this.#lostAt) / 1000)}. What is shown is as of ${shown(now - (Date.now() - this.#lostAt), { now })}.`);
+      setText(this.#banner, this.#lostAt === null ? this.#brokerWords(now) : `No connection to the server for ${duration((Date.now() - this.#lostAt) / 1000)}. What is shown is as of ${shown(now - (Date.now() - this.#lostAt), { now })}.`);
     }
   }
 
@@ -76,7 +76,7 @@ export class Header {
     if (state === "open") {
       if (this.#lostAt !== null && this.#state !== "open" && Date.now() - this.#lostAt > 3000) announce("Connected again.");
       this.#lostAt = null;
-      this.#banner.hidden = true;
+      this.#banner.hidden = !this.#link;
     }
     if (state === "lost" && this.#state === "open") announce("The connection to the server is lost.");
     if (state !== "connecting" || this.#lostAt === null) this.#state = state;
@@ -84,6 +84,21 @@ export class Header {
     this.#live.className = `live ${isLost ? "lost" : state}`;
     fill(this.#live, drawing([{ d: isLost ? "M3 3 13 13M13 3 3 13" : state === "open" ? "M8 4a4 4 0 1 1 0 8a4 4 0 1 1 0-8Z" : "M8 4.5a3.5 3.5 0 1 1 0 7a3.5 3.5 0 1 1 0-7Z", class: isLost || state !== "open" ? "line" : "full" }]),
       h("span", {}, isLost ? "Not live" : state === "open" ? "Live" : "Connecting"));
+  }
+
+  #link = null;
+  /** @param {{connected: boolean, trouble?: string, since?: string}} link of the server with the broker */
+  broker(link) {
+    const before = this.#link;
+    this.#link = link.connected === false ? link : null;
+    if (this.#link && !before) announce("The server has lost the broker.");
+    if (this.#lostAt === null) this.#banner.hidden = !this.#link;
+    this.#tick();
+  }
+
+  #brokerWords(now) {
+    const since = moment(this.#link.since);
+    return `The server has no connection to the broker${since === undefined ? "" : ` since ${shown(since, { now })}`}: nothing new is heard.${this.#link.trouble ? ` ${safeName(this.#link.trouble, 300)}` : ""}`;
   }
 
   noConnection() {

@@ -67,19 +67,24 @@ export class Sprites {
     context.strokeStyle = paper;
     context.lineWidth = 3;
     context.stroke(paths[shape]);
-    const hollow = reckoned || position === "stale";
+    const hollow = reckoned;
     context.fillStyle = hollow ? paper : colour;
     context.fill(paths[shape], "evenodd");
     if (hollow) {
       context.strokeStyle = colour;
       context.lineWidth = 1.6;
-      if (position === "stale") context.setLineDash([2, 1.4]);
       context.stroke(paths[shape]);
     }
     return canvas;
   }
 
   #ring(context, position, colour, paper) {
+    if (position === "stale") {
+      for (const [grow, fill] of [[1.5, paper], [0, colour]]) {
+        context.fillStyle = fill;
+        context.fillRect(-8 - grow, 11 - grow, 16 + 2 * grow, 2.2 + 2 * grow);
+      }
+    }
     if (position !== "inertial" && position !== "coarse") return;
     const radius = position === "coarse" ? 16 : 13;
     for (const [width, stroke] of [[4, paper], [2, colour]]) {
@@ -97,9 +102,9 @@ export class Sprites {
 
 function nose(context, colour, paper) {
   context.beginPath();
-  context.moveTo(0, -12);
-  context.lineTo(3.4, -5);
-  context.lineTo(-3.4, -5);
+  context.moveTo(0, -13);
+  context.lineTo(5, -4.5);
+  context.lineTo(-5, -4.5);
   context.closePath();
   context.strokeStyle = paper;
   context.lineWidth = 2.5;

@@ -6,6 +6,7 @@
  * @property {(event: any) => void} vehicles
  * @property {(details: any) => void} vehicle
  * @property {(event: any) => void} alerts
+ * @property {(link: any) => void} broker how the server's own connection to the broker stands
  * @property {(state: "connecting"|"open"|"lost", reason?: string) => void} state
  * @property {() => Promise<boolean>} mayRetry asked when the server ends the stream: false when one must log in first
  */
@@ -40,12 +41,14 @@ export class Stream {
     on("hello", (value) => {
       this.#identifier = value.id ?? null;
       this.#handlers.hello(value);
+      if (value.broker) this.#handlers.broker(value.broker);
       // What is looked at may have changed while the stream was opened.
       if (this.#view.bounds !== bounds || this.#view.selected !== selected) this.#tell();
     });
     on("vehicles", this.#handlers.vehicles);
     on("vehicle", this.#handlers.vehicle);
     on("alerts", this.#handlers.alerts);
+    on("broker", this.#handlers.broker);
     on("bye", (value) => this.#lost(value.reason));
     source.addEventListener("error", () => this.#lost());
   }

@@ -12,7 +12,7 @@ const kinds = { fix: "receiver", fused: "fused", inertial: "inertial", coarse: "
 const columns = [
   { name: "Vehicle", order: "name", kind: "name", narrow: true },
   { name: "State", order: "state", kind: "state", narrow: true },
-  { name: "Speed", order: "speed", kind: "figure", text: (v) => speed(v.position?.speed) },
+  { name: "Speed", order: "speed", kind: "figure", text: (v) => v.state === "online" && !v.position?.stale ? speed(v.position?.speed) : "–" },
   { name: "Place", kind: "figure wide", text: (v) => place(v.position?.latitude, v.position?.longitude) },
   { name: "Accuracy", order: "accuracy", kind: "figure", text: (v) => v.position?.accuracy === undefined ? undefined : `± ${metres(v.position.accuracy)}` },
   { name: "Source", kind: "word", text: (v) => kinds[positionKind(v.position)] },

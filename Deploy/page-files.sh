@@ -1,11 +1,11 @@
 #!/bin/bash
 # Writes page.c anew: run it when a file of the page comes or goes. A test fails when the list is not the folder's.
 set -euo pipefail
-cd "$(dirname "$0")"
+cd "$(dirname "$0")/../Sources/CFleetPage"
 mapfile -t files < <(cd page && LC_ALL=C ls)
 {
   cat <<'END'
-// Written by page-files.sh.
+// Written by Deploy/page-files.sh.
 #include "CFleetPage.h"
 
 // The files are part of the program, so that one file is all that is installed: no folder to find, none to forget.
