@@ -50,13 +50,22 @@ class Fleet:
                 serve += ["--recording", self.recording, *(recording if isinstance(recording, (list, tuple)) else [])]
             if configuration:
                 serve += ["--config", self.file("serve.toml", configuration)]
-            self.server = self.start("serve", serve)
-            self.wait_for_port(self.port)
+            self.command, self.count, self.name = serve, vehicles, "simulation"
+            self.start_server()
             if vehicles:
                 self.simulate(vehicles, rate, speed, *arguments)
         except BaseException:
             self.__exit__()
             raise
+
+    def start_server(self):
+        self.server = self.start("serve", self.command)
+        self.wait_for_port(self.port)
+
+    def stop_server(self):
+        self.server.terminate()
+        self.server.wait(15)
+        self.children = [each for each in self.children if each[1] is not self.server]
 
     def simulate(self, vehicles, rate=1.0, speed=1.0, *arguments):
         return self.start("simulate", [

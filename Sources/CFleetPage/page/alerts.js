@@ -10,9 +10,9 @@ import { announce } from "./announce.js";
 const severities = {
   critical: { d: "M5 1h6l4 4v6l-4 4H5l-4-4V5ZM7 4v5h2V4ZM7 10.5v2h2v-2Z", word: "Critical", order: 0 },
   warning: { d: "M8 1.2 15.2 14.2H.8ZM7.1 5.4h1.8v4.6H7.1ZM7.1 11h1.8v1.7H7.1Z", word: "Warning", order: 1 },
-  information: { d: "M8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14ZM7 7v5h2V7ZM7 4v2h2V4Z", word: "Information", order: 2 },
+  info: { d: "M8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14ZM7 7v5h2V7ZM7 4v2h2V4Z", word: "Information", order: 2 },
 };
-const severityOf = (name) => severities[name] ? name : { info: "information", high: "critical", error: "critical", low: "information" }[name] ?? "warning";
+const severityOf = (name) => severities[name] ? name : "warning";
 const silences = [[900, "15 minutes"], [3600, "1 hour"], [28_800, "8 hours"], [86_400, "1 day"]];
 
 export class AlertsView {

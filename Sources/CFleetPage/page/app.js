@@ -30,6 +30,7 @@ import { activity, activityWords, keyOf } from "./vehicle.js";
 const at = (id) => document.getElementById(id);
 const api = new API(), store = new Store(), selection = new Selection(store), router = new Router();
 startAnnouncing(at("announcer"));
+let hasRecording = false;
 
 const session = new Session(api, at("login"), {
   began: () => {
@@ -52,6 +53,10 @@ const stream = new Stream(api, {
   vehicle: (event) => store.applyDetails(event),
   alerts: (event) => store.applyAlerts(event.alerts ?? []),
   broker: (link) => header.broker(link),
+  server: (abilities) => {
+    hasRecording = abilities.recording === true;
+    if (hasRecording) map.showWays();
+  },
   state: (state) => header.connection(state),
   mayRetry: () => session.resume(),
 });
@@ -91,7 +96,7 @@ const vehicleTable = new VehicleTable(store, selection, (key) => openVehicle(key
 const history = new HistoryView(api, store, map, router);
 const regions = new RegionsView(api, store, map, session, selection, router);
 const alerts = new AlertsView(api, store, session);
-const figures = new FleetView(api, store, () => true);
+const figures = new FleetView(api, store, () => hasRecording);
 at("panel").append(list.element, history.panel, regions.panel);
 at("stage").append(legend(), history.dock, details.element);
 at("wide").append(vehicleTable.element, alerts.element, figures.element);

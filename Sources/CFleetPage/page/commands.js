@@ -17,7 +17,7 @@ export async function openCommands(api, vehicle) {
   let commands;
   try {
     const answer = await api.get("commands");
-    commands = answer.commands ?? answer;
+    commands = answer.commands;
   } catch (error) {
     result.bad(error);
     return;
@@ -29,7 +29,7 @@ export async function openCommands(api, vehicle) {
     inputs.clear();
     const command = chosen();
     fill(summary, command.summary ?? "");
-    fill(fields, (command.arguments ?? command.parameters ?? []).map((parameter) => {
+    fill(fields, command.arguments.map((parameter) => {
       const control = inputFor(parameter);
       inputs.set(parameter.name, { control, parameter });
       const note = [parameter.summary, parameter.unit ? `In ${parameter.unit}.` : null].filter(Boolean).join(" ");
@@ -57,8 +57,11 @@ export async function openCommands(api, vehicle) {
     result.wait(`Waiting for the vehicle's answer, ${patience} seconds at most…`);
     try {
       const answer = await api.post(vehiclePath(vehicle, "commands"), { command: command.name, arguments: values, timeout: patience });
-      if (answer?.answers?.length) {
-        result.good(h("b", {}, "It answered. "), h("pre", { tabindex: "0", "aria-label": "Answer" }, JSON.stringify(answer.answers, null, 2)));
+      const told = answer.answers[0];
+      if (told?.answered && told.problem) {
+        result.bad(new Error(`It answered: ${safeName(told.problem, 400)}`));
+      } else if (told?.answered) {
+        result.good(h("b", {}, "It answered. "), h("pre", { tabindex: "0", "aria-label": "Answer" }, JSON.stringify(told.result ?? told.state, null, 2)));
       } else {
         result.good(h("b", {}, "It is on its way. "), "The vehicle sleeps, and answers when it wakes.");
       }
@@ -69,28 +72,28 @@ export async function openCommands(api, vehicle) {
   }
 }
 
-const typeOf = (parameter) => String(parameter.type ?? parameter.kind ?? "text");
+const typeOf = (parameter) => parameter.format === "date-time" ? "time" : parameter.type;
 
 function inputFor(parameter) {
   const required = Boolean(parameter.required);
   switch (typeOf(parameter)) {
-    case "number": case "integer":
+    case "number":
       return h("input", { type: "number", step: "any", min: parameter.minimum, max: parameter.maximum, required });
     case "time":
       return h("input", { type: "datetime-local", step: 1, required });
-    case "flag": case "boolean":
+    case "boolean":
       return h("input", { type: "checkbox" });
     default:
-      return h("input", { type: "text", maxlength: parameter.maximumLength ?? 200, required, autocomplete: "off" });
+      return h("input", { type: "text", maxlength: parameter.maximumBytes ?? 200, required, autocomplete: "off" });
   }
 }
 
 function valueOf(control, parameter) {
   switch (typeOf(parameter)) {
-    case "number": case "integer": return control.value === "" ? undefined : Number(control.value);
+    case "number": return control.value === "" ? undefined : Number(control.value);
     // Given in the viewer's zone.
     case "time": return control.value === "" ? undefined : new Date(control.value).toISOString();
-    case "flag": case "boolean": return control.checked ? true : undefined;
+    case "boolean": return control.checked ? true : undefined;
     default: return control.value === "" ? undefined : control.value;
   }
 }

@@ -3,7 +3,7 @@ import { query } from "./api.js";
 import { facts, fill, h } from "./dom.js";
 import { table } from "./detail-sections.js";
 import { tally } from "./filters.js";
-import { amount, bytes, dayAfter, dayOf, duration, metres, safeName, words } from "./format.js";
+import { amount, boundsOfDay, bytes, dayAfter, dayOf, duration, metres, safeName, words } from "./format.js";
 import { sign } from "./markers.js";
 import { isUTC } from "./times.js";
 import { activities, activityWords } from "./vehicle.js";
@@ -48,8 +48,11 @@ export class FleetView {
     }
     const today = dayOf(this.#store.now(), isUTC());
     try {
-      const told = await this.#api.get(`history/statistics${query({ from: new Date(`${dayAfter(today, -6)}T00:00:00`).toISOString(), to: new Date(this.#store.now()).toISOString() })}`);
-      const rows = told.statistics ?? told.days ?? told.vehicles ?? [];
+      const told = await this.#api.get(`history/statistics${query({
+        from: new Date(boundsOfDay(dayAfter(today, -6, isUTC()), isUTC()).from).toISOString(), to: new Date(this.#store.now()).toISOString(),
+        offset: isUTC() ? 0 : -60 * new Date(this.#store.now()).getTimezoneOffset(),
+      })}`);
+      const rows = told.days ?? [];
       fill(this.#history, rows.length ? h("div", { class: "scroll table-box", tabindex: "0", role: "group", "aria-label": "By vehicle and day" },
         table("By vehicle and day", ["Vehicle", "Day", "Distance", "Trips", "In motion"], rows.slice(0, 500).map((row) => [
           h("bdi", {}, safeName(row.vehicle, 60)), row.day, metres(row.distance), amount(row.trips), duration(row.moving)])))

@@ -156,7 +156,7 @@ export class HistoryView {
   #useJournal(journal) {
     const of = (name) => Array.isArray(journal[name]) ? journal[name] : [];
     this.trackLayer.stops = of("Stops");
-    this.plots.spans = of("Trips").map((trip) => [moment(trip.start?.time ?? trip.from), moment(trip.end?.time ?? trip.to)]);
+    this.plots.spans = of("Trips").map((trip) => [moment(trip.start?.time), moment(trip.end?.time ?? trip.time)]);
     this.plots.events = of("Events").map((event) => moment(event.time));
   }
 

@@ -1,7 +1,7 @@
 /** What a day holds beside its way: trips, stops, events, traces. */
 import { path, query, vehiclePath } from "./api.js";
 import { button, fill, h } from "./dom.js";
-import { amount, bytes, count, duration, metres, moment, place, safeName, speed, words } from "./format.js";
+import { amount, count, duration, metres, moment, place, safeName, speed, words } from "./format.js";
 import { timeElement } from "./times.js";
 
 const kinds = ["Trips", "Stops", "Events", "Traces"];
@@ -56,7 +56,7 @@ export class Journal {
     await Promise.all(Object.entries(asked).map(async ([name, [address, member]]) => {
       try {
         const answer = await this.#api.get(address, { signal });
-        this.#data[name] = (answer?.features ?? answer?.[member] ?? []).map((item) => item.type === "Feature" ? { ...item.properties } : item);
+        this.#data[name] = answer?.[member] ?? [];
       } catch (error) {
         if (error.name === "AbortError") return;
         this.#data[name] = error;
@@ -81,7 +81,7 @@ export class Journal {
   }
 
   showTrips(trip) {
-    const from = moment(trip.start?.time ?? trip.from), to = moment(trip.end?.time ?? trip.to ?? trip.time), now = this.#day.from;
+    const from = moment(trip.start?.time), to = moment(trip.end?.time ?? trip.time), now = this.#day.from;
     return [button("", () => this.#on.span(from, to), { class: "entry" }, null)].map((entry) => {
       fill(entry, h("b", {}, `Trip ${amount(trip.number)}`), h("span", {}, timeElement(from, now), " – ", timeElement(to, now)),
         h("span", { class: "note" }, [metres(trip.distance), duration(trip.moving) && `${duration(trip.moving)} in motion`, speed(trip.greatestSpeed) && `up to ${speed(trip.greatestSpeed)}`, trip.driver && safeName(trip.driver, 60)].filter(Boolean).join(" · ")));
@@ -90,9 +90,9 @@ export class Journal {
   }
 
   showStops(stop) {
-    const from = moment(stop.from ?? stop.begin ?? stop.start?.time ?? stop.time), to = moment(stop.to ?? stop.end), now = this.#day.from;
+    const from = moment(stop.from), to = moment(stop.to), now = this.#day.from;
     const entry = button("", () => this.#on.moment(from), { class: "entry" });
-    fill(entry, h("b", {}, duration(stop.duration ?? stop.seconds ?? (to - from) / 1000) ?? "Stop"), h("span", {}, timeElement(from, now), " – ", timeElement(to, now)),
+    fill(entry, h("b", {}, `${duration((to - from) / 1000)}${stop.open ? " so far" : ""}`), h("span", {}, timeElement(from, now), " – ", timeElement(to, now)),
       h("span", { class: "note" }, place(stop.latitude, stop.longitude)));
     return entry;
   }
@@ -105,10 +105,10 @@ export class Journal {
   }
 
   showTraces(trace) {
-    const at = moment(trace.time ?? trace.begin ?? trace.start ?? trace.from);
+    const at = moment(trace.time);
     const entry = button("", () => this.#on.moment(at), { class: "entry" });
-    fill(entry, h("b", {}, safeName(trace.reason ?? trace.event ?? `Trace ${trace.number}`, 100)), h("span", {}, timeElement(at, this.#day.from)),
-      h("span", { class: "note" }, [duration(trace.duration), trace.bytes === undefined ? null : bytes(trace.bytes), trace.pieces === undefined ? null : count(trace.pieces, "piece")].filter(Boolean).join(" · ")));
+    fill(entry, h("b", {}, `Trace ${amount(trace.number)}${trace.cause ? `: ${words(trace.cause)}` : ""}`), h("span", {}, timeElement(at, this.#day.from)),
+      h("span", { class: "note" }, [trace.pieces === undefined ? null : count(trace.pieces, "piece")].filter(Boolean).join(" · ")));
     return [entry, h("span", { class: "downloads" }, ["odotrace", "csv", "mcap"].map((form) => this.#download(["traces", String(trace.series), String(trace.number)], form)))];
   }
 

@@ -39,8 +39,11 @@ export function filterControls(store, selection, { compact = false } = {}) {
   store.on("set", limited(500, showFleets));
   const showCounts = limited(1000, () => {
     const counts = tally(store.vehicles.values());
+    // As wide as the whole fleet would need: chips keep their places.
+    const width = `${amount(store.vehicles.size).length}ch`;
     for (const { name, chip, number } of chips) {
       setText(number, amount(counts[name]));
+      number.style.minWidth = width;
       chip.classList.toggle("none", counts[name] === 0);
     }
   });

@@ -79,9 +79,15 @@ export class FleetMap {
     } else {
       lines.layer.addTo(this.map);
     }
-    const ways = recordedWays(this.#api);
-    onTheme(ways.restyle);
-    ways.layer.addTo(this.map);
+  }
+
+  #ways;
+  /** The fleet's own recorded ways below all, where there is a recording. */
+  showWays() {
+    if (this.#ways) return;
+    this.#ways = recordedWays(this.#api);
+    onTheme(this.#ways.restyle);
+    this.#ways.layer.addTo(this.map);
   }
 
   #controls() {

@@ -198,16 +198,21 @@ export class RegionsView {
     if (!await confirmed("Give the region to vehicles?",
       `${count(vehicles.length, "vehicle")} will watch “${safeName(feature.id, 64)}”, beside the regions that each has. One of the same name is replaced.`, "Give")) return;
     this.#fields.push.disabled = true;
-    await pushRegion(this.#api, vehicles, feature, result, (element) => this.#form.after(element));
+    await pushRegion(this.#api, vehicles, feature, result, (element) => this.#showAnswers(element));
     this.#fields.push.disabled = false;
     this.#regions = [];
     await this.#load();
   }
 
+  #showAnswers(element) {
+    this.#editor.querySelector(".answers")?.remove();
+    this.#editor.append(element);
+  }
+
   async #takeAway(region, result) {
     if (!await confirmed("Take the region away?",
       `${count(region.vehicles.length, "vehicle")} will no longer watch “${safeName(region.identifier, 64)}”.`, "Take away")) return;
-    await takeRegion(this.#api, region.vehicles, region.identifier, result, (element) => this.#editor.append(element));
+    await takeRegion(this.#api, region.vehicles, region.identifier, result, (element) => this.#showAnswers(element));
     this.#regions = [];
     await this.#load();
   }
@@ -216,23 +221,19 @@ export class RegionsView {
 /** The server's answer by identifier: `{identifier, variants: features, vehicles: [{fleet, vehicle, accepted, state, reason}]}`. */
 function regionsOf(answer) {
   const found = new Map();
-  for (const feature of answer?.features ?? answer?.regions?.features ?? answer?.regions ?? []) {
-    const identifier = String(feature.id ?? feature.properties?.id ?? "");
+  for (const { region: identifier, feature, vehicles } of answer?.regions ?? []) {
     if (!found.has(identifier)) found.set(identifier, { identifier, variants: [], vehicles: [] });
     const region = found.get(identifier);
     region.variants.push(feature);
-    for (const holder of feature.properties?.vehicles ?? feature.vehicles ?? []) {
-      region.vehicles.push(typeof holder === "string"
-        ? { fleet: holder.slice(0, holder.indexOf("/")), vehicle: holder.slice(holder.indexOf("/") + 1) } : holder);
-    }
+    region.vehicles.push(...vehicles);
   }
   for (const region of found.values()) region.vehicles.sort(byName);
   return [...found.values()].sort((a, b) => byName({ vehicle: a.identifier, fleet: "" }, { vehicle: b.identifier, fleet: "" }));
 }
 
 function answerWords(vehicle) {
-  if (vehicle.accepted === false) return `refused it${vehicle.reason ? `: ${safeName(vehicle.reason, 200)}` : ""}`;
-  if (vehicle.accepted === undefined) return "has not answered yet";
+  if (vehicle.reason) return `refused it: ${safeName(vehicle.reason, 200)}`;
+  if (!vehicle.accepted) return "has not answered yet";
   return vehicle.state ? `is ${vehicle.state === "inside" || vehicle.state === "outside" ? vehicle.state : "not yet known to be inside"}` : "accepted it";
 }
 

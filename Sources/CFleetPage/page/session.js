@@ -27,6 +27,11 @@ export class Session {
       return true;
     } catch (error) {
       if (error instanceof APIError && error.status === 401) this.#end();
+      else if (error.status === 404) {
+        // A server without sessions: nobody has to log in, and nothing is changed from here.
+        this.#begin({ name: "local", role: "view", login: false });
+        return true;
+      }
       else if (!this.current) this.#show("The server cannot be reached. The page goes on as soon as it answers.");
       return false;
     }

@@ -7,8 +7,10 @@ import { safeName } from "./format.js";
 
 const shown = (value) => value === undefined ? undefined : typeof value === "string" ? safeName(value, 200) : safeName(JSON.stringify(value), 200);
 
-/** What somebody has typed: a number, true or false, a list, or else a text. */
-export function typed(text) {
+/** What somebody has typed, as the key takes it: a text stays one although it looks like a number. */
+export function typed(text, type) {
+  if (type === "string") return text;
+  if (type === "strings" && !text.trim().startsWith("[")) return text.split(",").map((part) => part.trim()).filter(Boolean);
   try {
     return JSON.parse(text);
   } catch {
@@ -16,32 +18,43 @@ export function typed(text) {
   }
 }
 
+/** What a key takes, in words. */
+function takenBy(setting) {
+  if (!setting) return "";
+  const range = setting.minimum === undefined ? "" : ` from ${setting.minimum} to ${setting.maximum}`;
+  const choices = setting.choices ? `: ${setting.choices.join(", ")}` : "";
+  return `It takes a ${setting.type}${range}${choices}.${setting.default === undefined ? "" : ` Usually ${JSON.stringify(setting.default)}.`}`;
+}
+
 /** @param {import("./api.js").API} api */
 export async function openSettings(api, vehicle, mayOperate) {
   const result = outcome(), content = h("div", {}, h("p", { class: "note" }, "Asking the server…"));
   const key = h("input", { type: "text", required: true, autocomplete: "off", list: "setting-keys", maxlength: 100 });
   const value = h("input", { type: "text", autocomplete: "off", maxlength: 1000 });
-  const keys = h("datalist", { id: "setting-keys" });
+  const keys = h("datalist", { id: "setting-keys" }), takes = h("p", { class: "note", role: "status" });
+  let catalogue = new Map();
+  key.addEventListener("input", () => { takes.textContent = takenBy(catalogue.get(key.value.trim())); });
   const form = mayOperate ? h("form", { class: "fields", on: { submit: (event) => { event.preventDefault(); change(); } } },
     h("h3", {}, "Change one"), field("Key", key), keys,
-    field("Value", value, "A number, true or false, or a text; left empty, the vehicle's own file counts again."),
+    field("Value", value, "Left empty, the vehicle's own file counts again."), takes,
     h("div", { class: "actions end" }, h("button", { type: "submit", class: "strong" }, "Change…"))) : null;
   openDialog(`Settings of ${safeName(vehicle.vehicle, 60)}`, content, form, result.element);
   await load();
 
   async function load() {
     try {
-      const answer = await api.get(vehiclePath(vehicle, "settings"));
-      const reported = values(answer.reported), wanted = values(answer.wanted);
-      const refused = Object.fromEntries((answer.rejected ?? answer.reported?.rejected ?? []).map((entry) => [entry.key ?? entry.name, entry.reason]));
+      const [answer, known] = await Promise.all([api.get(vehiclePath(vehicle, "settings")), mayOperate ? api.get("settings") : { settings: [] }]);
+      const reported = answer.reported ?? {}, wanted = answer.wanted ?? {};
+      const refused = Object.fromEntries((answer.refused ?? []).map((entry) => [entry.key, entry.reason]));
       const names = [...new Set([...Object.keys(reported), ...Object.keys(wanted)])].sort();
-      fill(keys, names.map((name) => h("option", { value: name })));
+      catalogue = new Map(known.settings.map((setting) => [setting.key, setting]));
+      fill(keys, known.settings.map((setting) => h("option", { value: setting.key })));
       fill(content, names.length
         ? h("div", { class: "scroll table-box", tabindex: "0", role: "group", "aria-label": "Settings" },
           table("Settings", ["Key", "In force", "Wanted", "Answer"], names.map((name) => [
             safeName(name, 80), shown(reported[name]), shown(wanted[name]) ?? "–",
             refused[name] ? `refused: ${safeName(refused[name], 300)}` : wanted[name] === undefined ? "–"
-              : JSON.stringify(wanted[name]) === JSON.stringify(reported[name]) ? "accepted" : "no answer yet",
+              : JSON.stringify(wanted[name]) === JSON.stringify(reported[name]) ? "accepted" : answer.state === "waiting" ? "no answer yet" : "differs",
           ])))
         : h("p", { class: "unknown" }, "The vehicle has not reported its settings."));
     } catch (error) {
@@ -57,7 +70,7 @@ export async function openSettings(api, vehicle, mayOperate) {
     if (!await confirmed("Change the setting?", sentence, "Change")) return;
     result.wait("Sending…");
     try {
-      await api.patch(vehiclePath(vehicle, "settings"), { settings: { [name]: text === "" ? null : typed(text) } });
+      await api.patch(vehiclePath(vehicle, "settings"), { settings: { [name]: text === "" ? null : typed(text, catalogue.get(name)?.type) } });
       result.good("Sent. The vehicle's answer is shown as soon as it comes.");
       setTimeout(load, 1500);
     } catch (error) {
@@ -65,5 +78,3 @@ export async function openSettings(api, vehicle, mayOperate) {
     }
   }
 }
-
-const values = (told) => told?.settings ?? told?.values ?? told ?? {};

@@ -6,6 +6,7 @@
  * @property {(event: any) => void} vehicles
  * @property {(details: any) => void} vehicle
  * @property {(event: any) => void} alerts
+ * @property {(abilities: {recording?: boolean}) => void} server what this server can tell beside what is live
  * @property {(link: any) => void} broker how the server's own connection to the broker stands
  * @property {(state: "connecting"|"open"|"lost", reason?: string) => void} state
  * @property {() => Promise<boolean>} mayRetry asked when the server ends the stream: false when one must log in first
@@ -49,6 +50,7 @@ export class Stream {
     on("vehicle", this.#handlers.vehicle);
     on("alerts", this.#handlers.alerts);
     on("broker", this.#handlers.broker);
+    on("server", this.#handlers.server);
     on("bye", (value) => this.#lost(value.reason));
     source.addEventListener("error", () => this.#lost());
   }

@@ -9,7 +9,7 @@ import { colours } from "./theme.js";
 export function recordedWays(api) {
   let colour = colours().way;
   /** @type {Float64Array[]} */ let ways = [];
-  let asked = "", controller = null, isRecorded = true;
+  let asked = "", controller = null;
   const layer = new CanvasLayer((context, { size, left, top }) => {
     context.beginPath();
     for (const way of ways) {
@@ -27,7 +27,7 @@ export function recordedWays(api) {
 
   const fetchWays = settled(300, async () => {
     const map = layer._map;
-    if (!map || !isRecorded) return;
+    if (!map) return;
     const around = map.getBounds().pad(0.5);
     const bounds = [
       Math.max(-180, around.getWest()), Math.max(-90, around.getSouth()), Math.min(180, around.getEast()), Math.min(90, around.getNorth()),
@@ -51,8 +51,6 @@ export function recordedWays(api) {
     } catch (error) {
       if (error.name === "AbortError") return;
       asked = "";
-      // Without a recording there are none, and nobody needs to ask again.
-      if (error.status === 404) isRecorded = false;
     }
   });
   layer.on("add", () => {
