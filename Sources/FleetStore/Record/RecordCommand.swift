@@ -36,16 +36,16 @@ package struct RecordOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Messages after which a commit waits no longer.", valueName: "messages"))
-  var commitCount = 2000
+  var commitCount = RecordPlan.usualCommitCount
 
   @Option(
     parsing: .unconditional, help: ArgumentHelp("How long a commit waits for more.", valueName: "seconds"))
-  var commitInterval = 0.05
+  var commitInterval = RecordPlan.usualCommitInterval
 
   @Option(
     name: .customLong("buffer"), parsing: .unconditional,
     help: ArgumentHelp("Most messages kept in memory while the database is away.", valueName: "messages"))
-  var bufferedMessages = 10_000
+  var bufferedMessages = RecordPlan.usualBufferedMessages
 
   @Option(
     help: ArgumentHelp(
@@ -93,11 +93,19 @@ package struct RecordOptions: ParsableArguments {
   /// The days of --keep; nil to keep all.
   /// - Throws: `FleetError` for what is no number of days.
   func keptDays() throws(FleetError) -> Int? {
-    guard let keep else { return nil }
-    guard keep.hasSuffix("d"), let days = Int(keep.dropLast()), (1...36_500).contains(days) else {
-      throw .usage("use", "--keep \(keep.prefix(40))", "write days as 90d, 1d to 36500d")
-    }
-    return days
+    try keep.map { text throws(FleetError) in try RecordPlan.days(text) }
+  }
+
+  /// - Throws: `FleetError` for options that make no sense.
+  func plan() throws(FleetError) -> RecordPlan {
+    var plan = RecordPlan(
+      store: store, filters: try topics.filters(broker, words), root: try words.root(broker),
+      profile: try words.profile(broker))
+    (plan.share, plan.clientID, plan.sessionExpiry) = (share, clientID, sessionExpiry)
+    (plan.commitCount, plan.commitInterval) = (commitCount, commitInterval)
+    (plan.bufferedMessages, plan.count, plan.isQuiet) = (bufferedMessages, count, isQuiet)
+    plan.keptDays = try keptDays()
+    return plan
   }
 
   /// - Throws: `FleetError` for options that make no sense.
@@ -106,14 +114,7 @@ package struct RecordOptions: ParsableArguments {
     func demand(_ holds: Bool, _ option: String, _ cause: String) throws(FleetError) {
       if !holds { throw .usage("use", option, cause) }
     }
-    try demand(!store.isEmpty, "the store", "name a file or a postgres:// URL")
-    try RecordingAddress.check(store)
-    if let form = RecordingAddress.exportForm(ofNewFile: store) {
-      throw .usage(
-        "record into", store,
-        "a recording is a database, and its name says \(form); record into a file such as fleet.sqlite, and "
-          + "odograph export makes \(form) of it")
-    }
+    try RecordPlan.check(store: store)
     try demand((1...100_000).contains(commitCount), "--commit-count \(commitCount)", "it is 1 to 100000")
     try demand(
       (0...60).contains(commitInterval), "--commit-interval \(commitInterval)", "it is 0 to 60 seconds")
@@ -140,35 +141,21 @@ package enum RecordCommand {
   ///   opened.
   package static func run(_ options: RecordOptions) throws(FleetError) -> ExitStatus {
     let broker = try options.broker.configuration()
-    let filters = try options.topics.filters(options.broker, options.words)
+    var plan = try options.plan()
     let timeout = try options.time.limit()
     try options.check()
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
-    if options.forgets { return try forget(options, broker, filters, waiter) }
-    let retention = Retention(days: try options.keptDays())
-    let store = RecordingAddress.store(for: options.store, keep: retention.days, isQuiet: options.isQuiet)
+    if options.forgets { return try forget(options, broker, plan, waiter) }
+    let store = RecordingAddress.store(for: plan.store, keep: plan.keptDays, isQuiet: plan.isQuiet)
     try store.open()
     if let advice = store.advice, !options.isQuiet { StandardError.say(advice) }
-    if options.prepares { return try prepare(store, retention, options) }
-    let slot =
-      options.clientID == nil ? try SessionSlot.free(for: identity(of: options, broker, filters)) : nil
-    let mark = options.clientID.map { SessionMark(of: $0, at: broker.brokerName) }
-    var session = SubscriberSession(clientID: options.clientID ?? slot?.clientID, share: options.share)
-    session.expiry = options.sessionExpiry ?? (options.share == nil ? 86_400 : 300)
-    session.qos = try options.quality.level()
-    session.receiveMaximum = UInt16(clamping: max(1, 2 * options.commitCount))
-    session.portion = options.commitCount
-    session.bufferedMessages = options.bufferedMessages
-    // The store knows best what it has.
-    session.isOnceInOrder = false
-    let subscriber = try FleetSubscriber(broker: broker, filters: filters, session: session) {
-      waiter.observe($0)
-    }
-    guard let queue = subscriber.queue else { return .done }
-    let recorder = try Recorder(options, retention) { waiter.end(.ended(.done)) }
-    try recorder.start(store, queue)
-    try subscriber.start()
+    if options.prepares { return try prepare(store, Retention(days: plan.keptDays), options) }
+    plan.qos = try options.quality.level()
+    let running = try RunningRecorder.start(
+      plan, into: store, broker, connection: { waiter.observe($0) },
+      reachedCount: { waiter.end(.ended(.done)) })
+    let recorder = running.recorder
     var progress = RecordProgress(options)
     let deadline = timeout.map { SystemClock.monotonic + Int64(max(0, min($0, 1e8)) * 1e9) }
     var ending: CommandWaiter.Ending = .timedOut
@@ -178,11 +165,11 @@ package enum RecordCommand {
       progress.show(recorder.current)
       guard case .timedOut = ending, left > progress.interval else { break }
     }
-    let isClean = leave(subscriber, recorder, waiter, isAsked: ending.isSignal)
+    let isClean = leave(running.subscriber, recorder, waiter, isAsked: ending.isSignal)
     recorder.end(abandoning: !isClean, limit: ending.isSignal ? 0.2 : drain)
     // A broker that was never reached keeps nothing.
-    progress.finish(recorder.current, session: waiter.wasConnected ? session : nil)
-    withExtendedLifetime((slot, mark)) {}
+    progress.finish(recorder.current, session: waiter.wasConnected ? running.session : nil)
+    withExtendedLifetime(running) {}
     if case .timedOut = ending {
       guard let count = options.count else { return .done }
       if !options.isQuiet { StandardError.sayMissed(count, came: recorder.current.received) }
@@ -236,10 +223,9 @@ package enum RecordCommand {
 
   /// Ends the sessions that earlier runs have left at the broker.
   private static func forget(
-    _ options: RecordOptions, _ broker: MQTTConfiguration, _ filters: [String], _ waiter: CommandWaiter
+    _ options: RecordOptions, _ broker: MQTTConfiguration, _ plan: RecordPlan, _ waiter: CommandWaiter
   ) throws(FleetError) -> ExitStatus {
-    let slots =
-      options.clientID == nil ? try SessionSlot.left(for: identity(of: options, broker, filters)) : []
+    let slots = options.clientID == nil ? try SessionSlot.left(for: plan.identity(broker)) : []
     let names = options.clientID.map { [$0] } ?? slots.map(\.clientID)
     if let name = options.clientID, SessionMark(of: name, at: broker.brokerName).isTaken {
       throw .usage(
@@ -265,19 +251,5 @@ package enum RecordCommand {
           + "with these options at this broker, or its recorder runs")
     }
     return .done
-  }
-
-  /// What has a session of its own at the broker. The store by its full path, so that the folder in which the command
-  /// is started does not matter.
-  private static func identity(
-    of options: RecordOptions, _ broker: MQTTConfiguration, _ filters: [String]
-  ) -> String {
-    var store = options.store
-    if !RecordingAddress.isPostgreSQL(store), let path = unsafe realpath(store, nil) {
-      store = unsafe String(cString: path)
-      unsafe free(path)
-    }
-    return ([store, broker.brokerName, options.share ?? ""] + filters.sorted())
-      .joined(separator: "\n")
   }
 }

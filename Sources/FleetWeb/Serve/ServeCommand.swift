@@ -14,6 +14,8 @@ package struct ServeOptions: ParsableArguments {
 
   @OptionGroup package var vehicles: VehicleArguments
 
+  @OptionGroup package var history: HistoryArguments
+
   @OptionGroup package var time: TimeLimitArguments
 
   @OptionGroup(title: "Broker") package var broker: BrokerArguments
@@ -44,7 +46,10 @@ package enum ServeCommand {
         }, connection: { waiter.observe($0) }))
     try subscriber.start()
     defer { subscriber.stop(drain: 0.5) }
-    let server = WebServer(subjects: [])
+    let history = try HistoryService.start(
+      options.history, options.vehicles, options.broker, options.words, waiter)
+    defer { history?.stop() }
+    let server = WebServer(subjects: [HistoryRoutes(history?.readers)])
     var logger = Logger(label: "odograph")
     logger.logLevel = .error
     let application = Application(
