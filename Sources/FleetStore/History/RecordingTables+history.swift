@@ -6,10 +6,10 @@ extension RecordingTables {
     let values: [RecordingSelection.Condition.Value] = [.text(vehicle.vehicle), .text(vehicle.fleet)]
     let marks = values.enumerated().map { Self.dialect.parameter($0 + 1, $1) }
     var isKnown = false
-    try readFirst(
-      "SELECT 1 FROM \(Self.dialect.schema)messages WHERE vehicle = \(marks[0]) AND fleet = \(marks[1]) LIMIT 1",
-      values
-    ) { _ in isKnown = true }
+    let condition = "vehicle = \(marks[0]) AND fleet = \(marks[1])"
+    try readFirst("SELECT 1 FROM \(Self.dialect.schema)messages WHERE \(condition) LIMIT 1", values) { _ in
+      isKnown = true
+    }
     return isKnown
   }
 
@@ -41,7 +41,8 @@ extension RecordingTables {
     var count = 0
     for source in positions {
       try readFirst(
-        "SELECT count(*) FROM (SELECT 1 \(source) LIMIT \(HistoryExtent.most + 1)) AS counted", condition.values
+        "SELECT count(*) FROM (SELECT 1 \(source) LIMIT \(HistoryExtent.most + 1)) AS counted",
+        condition.values
       ) { count += Int($0.integer(0) ?? 0) }
     }
     return HistoryExtent(

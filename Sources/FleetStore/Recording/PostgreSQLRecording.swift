@@ -136,7 +136,8 @@ final class PostgreSQLRecording: RecordingTables {
     var isOver = false
     while !isOver {
       do throws(PostgreSQLError) {
-        guard let rows = try connection?.runBinary("FETCH \(Self.smallPortion) FROM recording") else { return }
+        let fetch = "FETCH \(Self.smallPortion) FROM recording"
+        guard let rows = try connection?.runBinary(fetch) else { return }
         isOver = rows.count < Self.smallPortion
         for row in 0..<rows.count {
           let sample = TrackSample(

@@ -13,7 +13,8 @@ package struct HistoryArguments: ParsableArguments {
   package var recording: String?
 
   @Flag(
-    help: "Record into it, too, in this process: as odograph record does, under the same session at the broker.")
+    help:
+      "Record into it, too, in this process: as odograph record does, under the same session at the broker.")
   package var record = false
 
   @Option(

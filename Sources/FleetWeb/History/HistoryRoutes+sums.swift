@@ -48,9 +48,8 @@ extension HistoryRoutes {
         writer.json.openObject()
         writer.json.key("ways")
         writer.json.openArray()
-        lines.forEach { way in
-          for part in canvas.draw(way) { Self.write(part, to: &writer.json) }
-          return canvas.hasRoom && writer.goesOn
+        for way in 0..<lines.wayCount where canvas.hasRoom && writer.goesOn {
+          for part in canvas.draw(lines[way]) { Self.write(part, to: &writer.json) }
         }
         writer.json.closeArray()
         if !canvas.hasRoom { writer.json.field("more", true) }

@@ -9,7 +9,7 @@ struct WayLines: Sendable {
   /// Latitude and longitude in turn.
   private(set) var numbers: [Int32] = []
   /// Where each way begins in `numbers`.
-  private(set) var starts: [Int] = []
+  private var starts: [Int] = []
 
   var placeCount: Int { numbers.count / 2 }
 
@@ -28,12 +28,11 @@ struct WayLines: Sendable {
     return true
   }
 
-  /// Hands over each way, newest first, until `body` returns false.
-  func forEach(_ body: (ArraySlice<Int32>) -> Bool) {
-    for (index, start) in starts.enumerated() {
-      let end = index + 1 < starts.count ? starts[index + 1] : numbers.count
-      guard body(numbers[start..<end]) else { return }
-    }
+  var wayCount: Int { starts.count }
+
+  /// The newest first.
+  subscript(way: Int) -> ArraySlice<Int32> {
+    numbers[starts[way]..<(way + 1 < starts.count ? starts[way + 1] : numbers.count)]
   }
 }
 
@@ -67,7 +66,7 @@ final class RecordedWays: Sendable {
     let now = SystemClock.monotonic
     if let known = held.withLock({ $0[scope] }), now - known.time < Self.lifetime { return known.lines }
     var lines = try Self.ways(ofTrips: scope, reader, goesOn)
-    if lines.starts.isEmpty { lines = try Self.ways(ofPositions: scope, reader, goesOn) }
+    if lines.wayCount == 0 { lines = try Self.ways(ofPositions: scope, reader, goesOn) }
     guard goesOn() else { throw CancellationError() }
     held.withLock { held in
       if held[scope] == nil, held.count >= Self.mostScopes,

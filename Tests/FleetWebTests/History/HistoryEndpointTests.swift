@@ -1,7 +1,9 @@
 import Fleet
 import FleetFixtures
+import HTTPTypes
 import JSON
 import Spatial
+import Telemetry
 import TestSupport
 import Testing
 
@@ -53,18 +55,18 @@ import Testing
 
       let track = try fixture.json("vehicles/demo/van/track?\(Self.day)")
       #expect(track["count"]?.integer == 180 && track["points"]?.integer == 180)
-      #expect(track["tolerance"]?.number == 0)
+      #expect(track["tolerance"]?.double == 0)
       #expect(track["time"]?.array?.first?.integer == 43_200_000)
       for column in ["latitude", "longitude", "altitude", "speed", "course", "accuracy", "source"] {
         #expect(track[column]?.array?.count == 180, "\(column)")
       }
-      #expect(track["altitude"]?.array?.first?.number == 500 && track["course"]?.array?.first == .null)
+      #expect(track["altitude"]?.array?.first?.double == 500 && track["course"]?.array?.first == .null)
       #expect(track["source"]?.array?.first?.string == "location")
 
       let thin = try fixture.json("vehicles/demo/van/track?\(Self.day)&points=4")
       #expect(thin["points"]?.integer == 4 && thin["count"]?.integer == 180)
       // The rest's both ends are where the drive differs most from a line.
-      #expect(thin["tolerance"]?.number ?? 1e9 < 120)
+      #expect(thin["tolerance"]?.double ?? 1e9 < 120)
 
       let features = try fixture.get("vehicles/demo/van/track.geojson?\(Self.day)")
       #expect(features.head.contains("application/geo+json"))
@@ -82,12 +84,15 @@ import Testing
   @Test func aTrackFromSQLite() async throws { try await read(.sqlite) }
   @Test(.needs(.postgreSQL)) func aTrackFromPostgreSQL() async throws { try await read(.postgreSQL) }
 
+  /// The trips of a page, as in `van1`.
+  private static func names(_ page: JSONValue) -> [String] {
+    page["trips"]?.array?.map { "\($0["vehicle"]?.string ?? "")\($0["number"]?.integer ?? 0)" } ?? []
+  }
+
   private func journal(_ kind: TestRecording.Kind) async throws {
     try await check(kind) { fixture, _ in
       func trips(_ query: String) throws -> [String] {
-        try fixture.json("trips?\(query)")["trips"]?.array?.map {
-          "\($0["vehicle"]?.string ?? "")\($0["number"]?.integer ?? 0)"
-        } ?? []
+        Self.names(try fixture.json("trips?\(query)"))
       }
       // Newest first; of one moment by vehicle.
       #expect(try trips("") == ["van3", "van2", "bus1", "car1", "van1"])
@@ -95,14 +100,14 @@ import Testing
       #expect(try trips("fleet=other") == ["bus1"] && trips("kind=carried") == ["van3"])
       #expect(try trips("from=2026-11-21&to=2026-11-22") == ["van2", "bus1", "car1", "van1"])
       let first = try fixture.json("trips?limit=1")["trips"]?.array?.first
-      #expect(first?["way"] == nil && first?["distance"]?.number == 500 && first?["fleet"]?.string == "demo")
+      #expect(first?["way"] == nil && first?["distance"]?.double == 500 && first?["fleet"]?.string == "demo")
 
       // Page by page it is the same, whatever the length of a page.
       for limit in 1...5 {
         var (seen, next): ([String], String?) = ([], nil)
         repeat {
           let page = try fixture.json("trips?limit=\(limit)" + (next.map { "&after=\($0)" } ?? ""))
-          seen += page["trips"]?.array?.map { "\($0["vehicle"]?.string ?? "")\($0["number"]?.integer ?? 0)" } ?? []
+          seen += Self.names(page)
           next = page["next"]?.string
         } while next != nil && seen.count < 10
         #expect(seen == ["van3", "van2", "bus1", "car1", "van1"], "pages of \(limit)")
@@ -120,12 +125,12 @@ import Testing
       #expect(try fixture.json("events?event=kerb")["events"]?.array?.first?["vehicle"]?.string == "car")
 
       let days = try fixture.json("history/statistics?fleet=demo")["days"]?.array ?? []
-      #expect(
-        days.map { "\($0["vehicle"]?.string ?? "") \($0["day"]?.string ?? "") \($0["kind"]?.string ?? "")" } == [
-          "car 2026-11-21 driven", "van 2026-11-21 driven", "van 2026-11-22 carried",
-        ])
-      #expect(days[1]["trips"]?.integer == 2 && days[1]["distance"]?.number == 1500)
-      #expect(days[1]["moving"]?.number == 1080)
+      let named = days.map { day in
+        ["vehicle", "day", "kind"].map { day[$0]?.string ?? "" }.joined(separator: " ")
+      }
+      #expect(named == ["car 2026-11-21 driven", "van 2026-11-21 driven", "van 2026-11-22 carried"])
+      #expect(days[1]["trips"]?.integer == 2 && days[1]["distance"]?.double == 1500)
+      #expect(days[1]["moving"]?.double == 1080)
       // Twelve hours and more to the east noon is the next day.
       let east = try fixture.json("history/statistics?vehicle=car&offset=43200")["days"]?.array
       #expect(east?.first?["day"]?.string == "2026-11-22")
@@ -133,7 +138,7 @@ import Testing
       let ways = try fixture.json("ways?bounds=11.4,48.0,11.6,48.3&zoom=12")["ways"]?.array ?? []
       // All trips of the fleet went the same way: it is there once.
       #expect(ways.count == 1 && ways.first?.array?.count == 6)
-      #expect(ways.first?.array?.first?.number == 48.125)
+      #expect(ways.first?.array?.first?.double == 48.125)
       let elsewhere = try fixture.json("ways?bounds=1,1,1.2,1.2&zoom=12")["ways"]?.array
       #expect(elsewhere?.isEmpty == true)
     }
@@ -151,16 +156,16 @@ import Testing
     let recording = try TestRecording(kind, messages)
     let fixture = try await HistoryFixture(recording.address)
     let track = try fixture.json("vehicles/demo/van/track?from=2026-11-21&to=2026-11-22")
-    #expect(track["latitude"]?.array?.map(\.number) == [49, 50])
+    #expect(track["latitude"]?.array?.map(\.double) == [49, 50])
     #expect(track["time"]?.array?.map(\.integer) == [0, 86_399_999])
     // The same day, as an hour west of Greenwich has it.
     let west = try fixture.json(
       "vehicles/demo/van/track?from=2026-11-21T00:00:00-01:00&to=2026-11-22T00:00:00-01:00")
-    #expect(west["latitude"]?.array?.map(\.number) == [50, 51])
+    #expect(west["latitude"]?.array?.map(\.double) == [50, 51])
     // A moment by itself.
     let moment = try fixture.json(
       "vehicles/demo/van/track?from=2026-11-21T23:59:59.999Z&to=2026-11-22T00:00:00Z")
-    #expect(moment["latitude"]?.array?.map(\.number) == [50])
+    #expect(moment["latitude"]?.array?.map(\.double) == [50])
     let nothing = try fixture.json(
       "vehicles/demo/van/track?from=2026-11-21T00:00:00.001Z&to=2026-11-21T00:00:00.002Z")
     #expect(nothing["count"]?.integer == 0 && nothing["latitude"]?.array?.isEmpty == true)

@@ -92,6 +92,10 @@ struct HTTPAnswer {
   var head: String
   var body: [UInt8]
 
+  var headWithoutDate: [Substring] {
+    head.split(separator: "\r\n").filter { !$0.lowercased().hasPrefix("date") }
+  }
+
   var text: String { String(decoding: body, as: UTF8.self) }
 
   var json: JSONValue {
@@ -150,7 +154,7 @@ final class HTTPConnection {
     }
     let end = Array("\r\n\r\n".utf8)
     guard let split = all.firstRange(of: end) else {
-      throw SystemError(operation: "read", object: "an answer: \(String(decoding: all.prefix(80), as: UTF8.self))", code: EIO)
+      throw SystemError(operation: "read", object: "an answer of \(all.count) bytes", code: EIO)
     }
     let head = String(decoding: all[..<split.lowerBound], as: UTF8.self)
     var body = Array(all[split.upperBound...])

@@ -29,7 +29,10 @@ struct StopFinderTests {
 
   @Test func silenceAtOnePlaceIsAStop() {
     // It sleeps over night.
-    let found = stops([sample(0, metres: 0), sample(40_000, metres: 10), sample(40_010, metres: 500), sample(40_020, metres: 900)])
+    let found = stops([
+      sample(0, metres: 0), sample(40_000, metres: 10), sample(40_010, metres: 500),
+      sample(40_020, metres: 900),
+    ])
     #expect(found.map(\.to) == [40_000_000])
   }
 
@@ -45,7 +48,9 @@ struct StopFinderTests {
   }
 
   @Test func whatRadiosSayMovesNothing() {
-    let rest = (0..<100).map { sample($0 * 10, metres: $0 % 2 == 0 ? 0 : 900, source: $0 % 2 == 0 ? .location : .coarse) }
+    let rest = (0..<100).map {
+      sample($0 * 10, metres: $0 % 2 == 0 ? 0 : 900, source: $0 % 2 == 0 ? .location : .coarse)
+    }
     #expect(stops(rest).count == 1)
   }
 

@@ -8,7 +8,9 @@ import Testing
 
 struct TrackThinnerTests {
   /// A drive with stops, turns, gaps and outliers.
-  private func track(_ count: Int, _ generator: inout SeededGenerator, from start: Coordinate) -> [TrackSample] {
+  private func track(_ count: Int, _ generator: inout SeededGenerator, from start: Coordinate)
+    -> [TrackSample]
+  {
     var samples: [TrackSample] = []
     var (time, place, course, speed) = (Int64(1_700_000_000_000), start, 0.0, 0.0)
     for _ in 0..<count {
