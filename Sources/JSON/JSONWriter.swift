@@ -150,6 +150,14 @@ public struct JSONWriter: Sendable {
     needsComma = true
   }
 
+  /// Takes away the text so far; what is written next goes on behind it.
+  package mutating func takeBytes() -> [UInt8] {
+    var taken: [UInt8] = []
+    taken.reserveCapacity(bytes.count)
+    swap(&taken, &bytes)
+    return taken
+  }
+
   // MARK: Bytes
 
   private mutating func open(_ bracket: Unicode.Scalar) {

@@ -72,6 +72,10 @@ let package = Package(
         .product(name: "Spatial", package: "odograph"),
       ],
       path: "Sources/ReportBenchmark"),
+    .executableTarget(
+      name: "web-benchmark",
+      dependencies: ["Support", .product(name: "odograph", package: "odograph")],
+      path: "Sources/WebBenchmark"),
   ]
 )
 for target in package.targets where target.type != .system && !target.name.hasPrefix("C") {

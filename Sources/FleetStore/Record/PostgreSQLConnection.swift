@@ -133,6 +133,27 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     _ = try rows()
   }
 
+  /// Runs one command without parameters, and has its rows in binary form.
+  func runBinary(_ sql: String) throws(PostgreSQLError) -> BinaryRows {
+    guard unsafe PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) == 1 else {
+      throw unsafe error(nil)
+    }
+    var last: OpaquePointer?
+    do throws(PostgreSQLError) {
+      while let result = unsafe nextResult() {
+        unsafe PQclear(last)
+        unsafe last = unsafe result
+        if unsafe PQstatus(handle) != CONNECTION_OK { break }
+      }
+      try unsafe check(last)
+    } catch {
+      unsafe PQclear(last)
+      throw error
+    }
+    guard let result = unsafe last else { throw unsafe error(nil) }
+    return unsafe BinaryRows(result: result)
+  }
+
   /// The rows of the last of the commands that were sent, or the first error of one of them.
   private func rows() throws(PostgreSQLError) -> Rows {
     var last: OpaquePointer?

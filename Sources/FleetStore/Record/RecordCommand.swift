@@ -37,16 +37,16 @@ package struct RecordOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Messages after which a commit waits no longer.", valueName: "messages"))
-  var commitCount = 2000
+  var commitCount = RecordPlan.usualCommitCount
 
   @Option(
     parsing: .unconditional, help: ArgumentHelp("How long a commit waits for more.", valueName: "seconds"))
-  var commitInterval = 0.05
+  var commitInterval = RecordPlan.usualCommitInterval
 
   @Option(
     name: .customLong("buffer"), parsing: .unconditional,
     help: ArgumentHelp("Most messages kept in memory while the database is away.", valueName: "messages"))
-  var bufferedMessages = 10_000
+  var bufferedMessages = RecordPlan.usualBufferedMessages
 
   @Option(
     help: ArgumentHelp(
@@ -96,11 +96,19 @@ package struct RecordOptions: ParsableArguments {
   /// The days of --keep; nil to keep all.
   /// - Throws: `FleetError` for what is no number of days.
   func keptDays() throws(FleetError) -> Int? {
-    guard let keep else { return nil }
-    guard keep.hasSuffix("d"), let days = Int(keep.dropLast()), (1...36_500).contains(days) else {
-      throw .usage("use", "--keep \(keep.prefix(40))", "write days as 90d, 1d to 36500d")
-    }
-    return days
+    try keep.map { text throws(FleetError) in try RecordPlan.days(text) }
+  }
+
+  /// - Throws: `FleetError` for options that make no sense.
+  func plan() throws(FleetError) -> RecordPlan {
+    var plan = RecordPlan(
+      store: store, filters: try topics.filters(broker, words), root: try words.root(broker),
+      profile: try words.profile(broker))
+    (plan.share, plan.clientID, plan.sessionExpiry) = (share, clientID, sessionExpiry)
+    (plan.commitCount, plan.commitInterval) = (commitCount, commitInterval)
+    (plan.bufferedMessages, plan.count, plan.isQuiet) = (bufferedMessages, count, isQuiet)
+    plan.keptDays = try keptDays()
+    return plan
   }
 
   /// - Throws: `FleetError` for options that make no sense.
@@ -109,14 +117,7 @@ package struct RecordOptions: ParsableArguments {
     func demand(_ holds: Bool, _ option: String, _ cause: String) throws(FleetError) {
       if !holds { throw .usage("use", option, cause) }
     }
-    try demand(!store.isEmpty, "the store", "name a file or a postgres:// URL")
-    try RecordingAddress.check(store)
-    if let form = RecordingAddress.exportForm(ofNewFile: store) {
-      throw .usage(
-        "record into", store,
-        "a recording is a database, and its name says \(form); record into a file such as fleet.sqlite, and "
-          + "odograph export makes \(form) of it")
-    }
+    try RecordPlan.check(store: store)
     try demand((1...100_000).contains(commitCount), "--commit-count \(commitCount)", "it is 1 to 100000")
     try demand(
       (0...60).contains(commitInterval), "--commit-interval \(commitInterval)", "it is 0 to 60 seconds")
@@ -143,8 +144,8 @@ package enum RecordCommand {
   ///   opened.
   package static func run(_ given: RecordOptions) throws(FleetError) -> ExitStatus {
     let options = try given.settled()
-    let filters = try options.topics.filters(options.broker, options.words)
-    let queue = try options.queueConfiguration(filters)
+    var plan = try options.plan()
+    let queue = try options.queueConfiguration(plan.filters)
     let broker = queue == nil ? try options.broker.configuration() : nil
     let timeout = try options.time.limit()
     try options.check()
@@ -152,18 +153,23 @@ package enum RecordCommand {
     let waiter = try CommandWaiter()
     if options.forgets {
       if let queue { return try forget(queue, options) }
-      if let broker { return try forget(options, broker, filters, waiter) }
+      if let broker { return try forget(options, broker, plan, waiter) }
     }
-    let retention = Retention(days: try options.keptDays())
-    let store = RecordingAddress.store(for: options.store, keep: retention.days, isQuiet: options.isQuiet)
+    let store = RecordingAddress.store(for: plan.store, keep: plan.keptDays, isQuiet: plan.isQuiet)
     try store.open()
     if let advice = store.advice, !options.isQuiet { StandardError.say(advice) }
-    if options.prepares { return try prepare(store, retention, options) }
-    let entry = try entry(options, queue, broker, filters, waiter)
-    guard let batches = entry.source.batches else { return .done }
-    let recorder = try Recorder(options, retention) { waiter.end(.ended(.done)) }
-    try recorder.start(store, batches)
-    try entry.source.start()
+    if options.prepares { return try prepare(store, Retention(days: plan.keptDays), options) }
+    plan.qos = try options.quality.level()
+    let source: RecordEntry
+    if let queue {
+      source = try RecordEntry(queue, waiter)
+    } else if let broker {
+      source = try RecordEntry(plan, broker) { waiter.observe($0) }
+    } else {
+      throw .usage("record", "from nowhere", "there is neither a broker nor a queue")
+    }
+    let running = try RunningRecorder.start(plan, into: store, from: source) { waiter.end(.ended(.done)) }
+    let recorder = running.recorder
     var progress = RecordProgress(options)
     let deadline = timeout.map { SystemClock.monotonic + Int64(max(0, min($0, 1e8)) * 1e9) }
     var ending: CommandWaiter.Ending = .timedOut
@@ -173,63 +179,20 @@ package enum RecordCommand {
       progress.show(recorder.current)
       guard case .timedOut = ending, left > progress.interval else { break }
     }
-    let isClean = leave(entry.source, recorder, waiter, isAsked: ending.isSignal)
+    let isClean = leave(running.source, recorder, waiter, isAsked: ending.isSignal)
     recorder.end(abandoning: !isClean, limit: ending.isSignal ? 0.2 : drain)
     // A broker that was never reached keeps nothing.
     if waiter.wasConnected {
-      progress.finish(recorder.current, left: entry.left)
+      progress.finish(recorder.current, left: running.left)
     } else {
       progress.finish(recorder.current)
     }
-    withExtendedLifetime(entry) {}
+    withExtendedLifetime(running) {}
     if case .timedOut = ending {
       guard let count = options.count else { return .done }
       if !options.isQuiet { StandardError.sayMissed(count, came: recorder.current.received) }
     }
     return try ending.status()
-  }
-
-  /// Where messages come from, what marks it as in use, and what is left at the broker when this ends.
-  private struct Entry {
-    var source: any RecordSource
-    var slot: SessionSlot?
-    var mark: SessionMark?
-    /// A sentence; nil for nothing.
-    var left: String?
-  }
-
-  private static func entry(
-    _ options: RecordOptions, _ queue: AMQPConfiguration?, _ broker: MQTTConfiguration?, _ filters: [String],
-    _ waiter: CommandWaiter
-  ) throws(FleetError) -> Entry {
-    if let queue {
-      return Entry(
-        source: try QueueSource(queue, waiter),
-        left: "the cluster keeps what comes in queue \(queue.queue); "
-          + "the same command takes it up, with --forget it ends that")
-    }
-    guard let broker else { throw .usage("record", "from nowhere", "there is neither a broker nor a queue") }
-    let slot =
-      options.clientID == nil ? try SessionSlot.free(for: identity(of: options, broker, filters)) : nil
-    let mark = options.clientID.map { SessionMark(of: $0, at: broker.brokerName) }
-    var session = SubscriberSession(clientID: options.clientID ?? slot?.clientID, share: options.share)
-    session.expiry = options.sessionExpiry ?? (options.share == nil ? 86_400 : 300)
-    session.qos = try options.quality.level()
-    session.receiveMaximum = UInt16(clamping: max(1, 2 * options.commitCount))
-    session.portion = options.commitCount
-    session.bufferedMessages = options.bufferedMessages
-    // The store knows best what it has.
-    session.isOnceInOrder = false
-    let subscriber = try FleetSubscriber(broker: broker, filters: filters, session: session) {
-      waiter.observe($0)
-    }
-    var entry = Entry(source: subscriber, slot: slot, mark: mark)
-    if let name = session.clientID, session.expiry > 0, session.share == nil {
-      entry.left =
-        "the broker keeps what comes for session \(name) for \(session.expiry) s; "
-        + "the same command takes it up, with --forget it ends that"
-    }
-    return entry
   }
 
   /// Takes what the broker has under way, as long as it is stored.
@@ -289,10 +252,9 @@ package enum RecordCommand {
 
   /// Ends the sessions that earlier runs have left at the broker.
   private static func forget(
-    _ options: RecordOptions, _ broker: MQTTConfiguration, _ filters: [String], _ waiter: CommandWaiter
+    _ options: RecordOptions, _ broker: MQTTConfiguration, _ plan: RecordPlan, _ waiter: CommandWaiter
   ) throws(FleetError) -> ExitStatus {
-    let slots =
-      options.clientID == nil ? try SessionSlot.left(for: identity(of: options, broker, filters)) : []
+    let slots = options.clientID == nil ? try SessionSlot.left(for: plan.identity(broker)) : []
     let names = options.clientID.map { [$0] } ?? slots.map(\.clientID)
     if let name = options.clientID, SessionMark(of: name, at: broker.brokerName).isTaken {
       throw .usage(
@@ -318,19 +280,5 @@ package enum RecordCommand {
           + "with these options at this broker, or its recorder runs")
     }
     return .done
-  }
-
-  /// What has a session of its own at the broker. The store by its full path, so that the folder in which the command
-  /// is started does not matter.
-  private static func identity(
-    of options: RecordOptions, _ broker: MQTTConfiguration, _ filters: [String]
-  ) -> String {
-    var store = options.store
-    if !RecordingAddress.isPostgreSQL(store), let path = unsafe realpath(store, nil) {
-      store = unsafe String(cString: path)
-      unsafe free(path)
-    }
-    return ([store, broker.brokerName, options.share ?? ""] + filters.sorted())
-      .joined(separator: "\n")
   }
 }

@@ -24,10 +24,7 @@ struct RecordCounts: Hashable, Sendable {
 
 /// Takes batches from a subscriber and stores them, on a thread of its own, until the subscriber has no more.
 final class Recorder: Sendable {
-  private let options: RecordOptions
-  private let root: String
-  private let profile: MessageProfile
-  private let retention: Retention
+  private let plan: RecordPlan
   private let counts = Locked(RecordCounts())
   private let abandoned: EventDescriptor
   private let isAbandoned = Locked(false)
@@ -35,13 +32,8 @@ final class Recorder: Sendable {
   /// Called when the count that was asked for is reached.
   private let reachedCount: @Sendable () -> Void
 
-  init(_ options: RecordOptions, _ retention: Retention, reachedCount: @escaping @Sendable () -> Void)
-    throws(FleetError)
-  {
-    self.options = options
-    self.retention = retention
-    root = try options.words.root(options.broker)
-    profile = try options.words.profile(options.broker)
+  init(_ plan: RecordPlan, reachedCount: @escaping @Sendable () -> Void) throws(FleetError) {
+    self.plan = plan
     self.reachedCount = reachedCount
     do throws(SystemError) {
       abandoned = try EventDescriptor()
@@ -78,13 +70,13 @@ final class Recorder: Sendable {
   }
 
   private func run(_ store: any MessageStore, _ queue: BatchQueue) {
-    var recording = MessageRecording(root: root, profile: profile)
-    var size = CommitSize(most: options.commitCount)
-    var retention = retention
+    var recording = MessageRecording(root: plan.root, profile: plan.profile)
+    var size = CommitSize(most: plan.commitCount)
+    var retention = Retention(days: plan.keptDays)
     while true {
       expire(store, &retention)
       switch queue.next(
-        enough: size.enough, linger: options.commitInterval, pause: 0.003, limit: Retention.interval)
+        enough: size.enough, linger: plan.commitInterval, pause: 0.003, limit: Retention.interval)
       {
       case .nothing: continue
       case .finished: return
@@ -100,7 +92,7 @@ final class Recorder: Sendable {
           return counts.received
         }
         batch.acknowledge()
-        if let count = options.count, total >= count { reachedCount() }
+        if let count = plan.count, total >= count { reachedCount() }
       }
     }
   }
@@ -110,7 +102,7 @@ final class Recorder: Sendable {
     guard let due = retention.due(at: UTCTime(nanoseconds: SystemClock.realtime)) else { return }
     do throws(FleetError) {
       let expiry = try store.expire(before: due.limit, today: due.today)
-      guard expiry != StoreExpiry(), !options.isQuiet else { return }
+      guard expiry != StoreExpiry(), !plan.isQuiet else { return }
       StandardError.say("\(store.name): \(Retention.sentence(expiry, before: due.limit))")
     } catch { StandardError.say("\(error); what is too old stays for another hour") }
   }

@@ -101,7 +101,7 @@ final class SQLiteStore: MessageStore {
 }
 
 /// Tells a file from another that takes its name.
-private struct FileIdentity: Hashable {
+struct FileIdentity: Hashable {
   private let device: UInt
   private let number: UInt
 

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// A mark that a session whose name was given is in use on this machine: a lock on a file, which the kernel releases when the
 /// process ends, however it ends. Where no file can be made there is none, and nothing is said to be in use.
-final class SessionMark {
+final class SessionMark: Sendable {
   /// Whether another process of this user has the session.
   let isTaken: Bool
   private let descriptor: Int32

@@ -9,7 +9,7 @@ internal import Platform
 ///
 /// The names are numbered. A process holds its number by a lock on a file, which the kernel releases when the process
 /// ends, however it ends.
-final class SessionSlot {
+final class SessionSlot: Sendable {
   let clientID: String
   private let file: String
   private let descriptor: Int32

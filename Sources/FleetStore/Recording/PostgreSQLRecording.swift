@@ -9,6 +9,8 @@ final class PostgreSQLRecording: RecordingTables {
   private let goesOn: () -> Bool
   private var connection: PostgreSQLConnection?
   private(set) var version = PostgreSQLSchema.version
+  /// What was fetched and not yet handed over.
+  private var portion: [TrackSample] = []
 
   /// Rows that are fetched at once.
   private static let portion = 2000
@@ -34,6 +36,8 @@ final class PostgreSQLRecording: RecordingTables {
         throw PostgreSQLError(state: "odograph", message: RecordingAddress.newerVersion)
       }
       self.version = version
+      // Compiling a query takes longer than those that are asked here.
+      try connection?.run("SET jit = off")
     } catch {
       connection = nil
       throw failure(error)
@@ -45,6 +49,7 @@ final class PostgreSQLRecording: RecordingTables {
     payload: "payload, encode(payload_binary, 'hex')",
     // Within one moment of the recorder by number, and without one by time: the database keeps no other order.
     messageOrder: "received, vehicle, fleet, epoch, seq, time, topic",
+    earliest: "'-infinity'::timestamptz",
     parameter: { number, value in
       if case .time = value { "$\(number)::timestamptz" } else { "$\(number)" }
     })
@@ -88,16 +93,7 @@ final class PostgreSQLRecording: RecordingTables {
   func read(
     _ sql: String, _ values: [RecordingSelection.Condition.Value], _ body: (Row) throws(FleetError) -> Bool
   ) throws(FleetError) {
-    let values = values.map { value in
-      switch value {
-      case .text(let text): text
-      case .time(let time): time.microsecondText
-      case .number(let number): String(number)
-      }
-    }
-    if connection == nil { try open() }
-    _ = try query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", [])
-    _ = try query("DECLARE recording NO SCROLL CURSOR FOR " + sql, values)
+    try declare(sql, values)
     var isOver = false
     while !isOver {
       let rows = try query("FETCH \(Self.portion) FROM recording", [])
@@ -108,6 +104,57 @@ final class PostgreSQLRecording: RecordingTables {
           break
         }
       }
+    }
+    _ = try query("ROLLBACK", [])
+  }
+
+  /// Begins a transaction with a cursor for a query.
+  private func declare(
+    _ sql: String, _ values: [RecordingSelection.Condition.Value]
+  ) throws(FleetError) {
+    let values = values.map { value in
+      switch value {
+      case .text(let text): text
+      case .time(let time): time.microsecondText
+      case .number(let number): String(number)
+      }
+    }
+    if connection == nil { try open() }
+    _ = try query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", [])
+    _ = try query("DECLARE recording NO SCROLL CURSOR FOR " + sql, values)
+  }
+
+  /// Rows that are fetched at once where they are small.
+  private static let smallPortion = 10_000
+
+  /// In binary form: a day has so many numbers that their texts would take longer than all else.
+  func readTrack(
+    _ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool
+  ) throws(FleetError) {
+    let (sql, values) = trackSQL(span) { $0 }
+    try declare(sql, values)
+    var isOver = false
+    while !isOver {
+      do throws(PostgreSQLError) {
+        let fetch = "FETCH \(Self.smallPortion) FROM recording"
+        guard let rows = try connection?.runBinary(fetch) else { return }
+        isOver = rows.count < Self.smallPortion
+        for row in 0..<rows.count {
+          let sample = TrackSample(
+            time: rows.milliseconds(row, 0), latitude: rows.double(row, 1), longitude: rows.double(row, 2),
+            altitude: rows.double(row, 3), accuracy: rows.double(row, 4), speed: rows.double(row, 5),
+            course: rows.double(row, 6), source: rows.integer(row, 7) ?? 0)
+          guard let sample else { continue }
+          portion.append(sample)
+        }
+      } catch { throw failure(error) }
+      for sample in portion {
+        guard try body(sample) else {
+          isOver = true
+          break
+        }
+      }
+      portion.removeAll(keepingCapacity: true)
     }
     _ = try query("ROLLBACK", [])
   }

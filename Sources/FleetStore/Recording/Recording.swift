@@ -59,6 +59,9 @@ protocol Recording: AnyObject {
   /// For people: a path, or a database's address without its secrets.
   var name: String { get }
 
+  /// Of its schema; known when it is open.
+  var version: Int { get }
+
   /// - Throws: `FleetError` when it is not there, or no recording.
   func open() throws(FleetError)
 
@@ -72,7 +75,27 @@ protocol Recording: AnyObject {
     _ selection: RecordingSelection, isByDay: Bool, _ body: (RecordedPosition) throws(FleetError) -> Bool
   ) throws(FleetError)
 
+  /// Hands over where one vehicle was, in the order of times, until `body` returns false. Of one moment there may be several.
+  func readTrack(_ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool) throws(FleetError)
+
   func extent(_ selection: RecordingSelection) throws(FleetError) -> RecordingExtent
+
+  /// Whether there is any message of a vehicle.
+  func knows(_ vehicle: VehicleKey) throws(FleetError) -> Bool
+
+  /// Of the positions of a vehicle; nil where there are none.
+  func extent(of vehicle: VehicleKey, from: UTCTime?, to: UTCTime?) throws(FleetError) -> HistoryExtent?
+
+  /// When vehicles were last heard of, by fleet and vehicle.
+  func newest(_ scope: RecordingScope) throws(FleetError) -> [(vehicle: VehicleKey, time: UTCTime)]
+
+  /// Trips or driving events, newest first.
+  func page(_ query: JournalQuery) throws(FleetError) -> [JournalEntry]
+
+  /// What trips add up to, by vehicle, day and kind.
+  func drivenDays(
+    _ part: RecordingSelection, offset: Int, limit: Int
+  ) throws(FleetError) -> [DrivenDay]
 
   /// Hands over messages in the order in which they were received, until `body` returns false.
   func readMessages(

@@ -58,12 +58,15 @@ package struct RecordingSelection: Sendable {
   package var to: UTCTime?
   /// Only positions in one of them; none does not restrict.
   var areas: [Area] = []
+  /// Who asks does not see more than this.
+  package var scope = RecordingScope.all
 
   package init() {}
 
   /// Whether nothing restricts it.
   var isAll: Bool {
     fleets.isEmpty && vehicles.isEmpty && kinds.isEmpty && from == nil && to == nil && areas.isEmpty
+      && scope == .all
   }
 
   /// - Throws: `FleetError` for a time that cannot be read, or a span that ends before it begins.
@@ -136,6 +139,7 @@ extension RecordingSelection {
     for (column, values) in words + others where !values.isEmpty {
       condition.sql += " AND \(column) IN (\(values.map { bind($0) }.joined(separator: ", ")))"
     }
+    if let scope = scope.sql(bind) { condition.sql += " AND \(scope)" }
     if let from { condition.sql += " AND \(time) >= \(bind(.time(from)))" }
     if let to { condition.sql += " AND \(time) < \(bind(.time(to)))" }
     return condition

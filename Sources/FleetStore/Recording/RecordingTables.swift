@@ -21,6 +21,8 @@ struct RecordingDialect: Sendable {
   var payload: String
   /// The order in which messages were received.
   var messageOrder: String
+  /// A time before all others.
+  var earliest: String
   /// The mark of a parameter, from 1.
   var parameter: @Sendable (Int, RecordingSelection.Condition.Value) -> String
 }
@@ -29,9 +31,6 @@ struct RecordingDialect: Sendable {
 protocol RecordingTables: Recording {
   associatedtype Row: RecordingRow
   static var dialect: RecordingDialect { get }
-  /// The version of its schema.
-  var version: Int { get }
-
   /// Hands over the rows of a query until `body` returns false. Opens the recording where it is not open.
   func read(
     _ sql: String, _ values: [RecordingSelection.Condition.Value],
@@ -68,6 +67,32 @@ extension RecordingTables {
       guard let position = RecordedPosition(row), selection.contains(position.coordinate) else { return true }
       return try body(position)
     }
+  }
+
+  /// One vehicle's positions in order of time: milliseconds or the database's own form of a time, place, altitude, accuracy,
+  /// speed, course and source. Parameters: vehicle, fleet, from, to.
+  func trackSQL(_ span: TrackSpan, time: (String) -> String) -> (
+    sql: String, values: [RecordingSelection.Condition.Value]
+  ) {
+    let values: [RecordingSelection.Condition.Value] = [
+      .text(span.vehicle.vehicle), .text(span.vehicle.fleet), .time(span.from), .time(span.to),
+    ]
+    let marks = values.enumerated().map { Self.dialect.parameter($0 + 1, $1) }
+    let condition =
+      "vehicle = \(marks[0]) AND fleet = \(marks[1]) AND time >= \(marks[2]) AND time < \(marks[3])"
+    let (altitude, speed) = version >= 3 ? ("altitude", "speed") : ("NULL", "NULL")
+    let sql = """
+      SELECT \(time("time")), latitude, longitude, altitude, accuracy, speed, course, source FROM (
+        SELECT time, latitude, longitude, altitude, accuracy, speed, course,
+            CASE WHEN event = 'coarse' THEN 2 ELSE 0 END AS source
+          FROM \(Self.dialect.schema)messages
+          WHERE kind = 'location' AND latitude IS NOT NULL AND longitude IS NOT NULL AND \(condition)
+        UNION ALL
+        SELECT time, latitude, longitude, \(altitude), accuracy, \(speed), NULL, 1
+          FROM \(Self.dialect.schema)fixes WHERE \(condition)) AS track
+        ORDER BY track.time
+      """
+    return (sql, values)
   }
 
   func extent(_ selection: RecordingSelection) throws(FleetError) -> RecordingExtent {
@@ -125,7 +150,7 @@ extension RecordingTables {
       """
   }
 
-  private func readFirst(
+  func readFirst(
     _ sql: String, _ values: [RecordingSelection.Condition.Value], _ body: (Row) -> Void
   ) throws(FleetError) {
     try read(sql, values) { row in

@@ -8,6 +8,8 @@ final class SQLiteRecording: RecordingTables {
   let name: String
   private let path: String
   private var database: Database?
+  /// Which file is open.
+  private var file: FileIdentity?
   private(set) var version = SQLiteSchema.steps.count
 
   /// The first that this program reads.
@@ -15,6 +17,7 @@ final class SQLiteRecording: RecordingTables {
 
   static let dialect = RecordingDialect(
     schema: "", milliseconds: { $0 }, payload: "payload", messageOrder: "id",
+    earliest: "-9000000000000000",
     parameter: { number, _ in "?\(number)" })
 
   private let goesOn: () -> Bool
@@ -32,6 +35,7 @@ final class SQLiteRecording: RecordingTables {
       refusal = try Self.refusal(opened)
       version = try SQLiteSchema.version(opened)
       database = consume opened
+      file = FileIdentity(path)
     } catch {
       throw failure(error)
     }
@@ -77,6 +81,22 @@ final class SQLiteRecording: RecordingTables {
       guard try body(row) else { return }
     }
   }
+
+  func readTrack(
+    _ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool
+  ) throws(FleetError) {
+    let (sql, values) = trackSQL(span) { $0 }
+    try read(sql, values) { row throws(FleetError) in
+      let sample = TrackSample(
+        time: row.integer(0), latitude: row.double(1), longitude: row.double(2), altitude: row.double(3),
+        accuracy: row.double(4), speed: row.double(5), course: row.double(6), source: row.integer(7) ?? 0)
+      guard let sample else { return true }
+      return try body(sample)
+    }
+  }
+
+  /// Whether the file of its name is still the one that is open.
+  var isCurrent: Bool { file != nil && FileIdentity(path) == file }
 
   private func prepare(_ sql: String) throws(FleetError) -> Row {
     if database == nil { try open() }

@@ -15,12 +15,7 @@ package struct ServeOptions: ParsableArguments {
       "The address and port to listen at (default: 127.0.0.1:8080).", valueName: "address"))
   package var listen: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "A recording to show history from: a SQLite file, or postgres://user@host/database.", valueName: "place"
-    ),
-    completion: .file())
-  package var recording: String?
+  @OptionGroup package var history: HistoryArguments
 
   @Option(
     help: ArgumentHelp(
@@ -49,6 +44,9 @@ package struct ServeConfiguration: Sendable {
   package var address: ListenAddress
   /// A file, or the address of a database; nil for no history.
   package var recording: String?
+  /// Whether it is recorded into, too, and for how many days, as `90d`; nil keeps all.
+  package var records = false
+  package var keep: String?
   /// Nil for Debian's.
   package var leaflet: String?
   package var streams = StreamHub.Limits()
@@ -62,18 +60,28 @@ package struct ServeConfiguration: Sendable {
       let file = try SettingsFile(path: path)
       try file.check(tables: Self.tables)
       let table = try file.table(
-        "server", keys: ["listen", "recording", "leaflet", "streams", "connections"])
+        "server", keys: ["listen", "recording", "record", "keep", "leaflet", "streams", "connections"])
       listen = try table.text("listen")
       // The address of a database is no path.
       recording =
         try table.text("recording").map { $0.contains("://") } == true
         ? table.text("recording") : table.file("recording")
+      records = try table.flag("record") ?? false
+      keep = try table.text("keep")
       leaflet = try table.file("leaflet")
       streams.clients = try table.integer("streams", in: 1...100_000) ?? streams.clients
       connections = try table.integer("connections", in: 10...1_000_000) ?? connections
       self.file = file
     }
-    recording = options.recording ?? recording
+    recording = options.history.recording ?? recording
+    records = options.history.record || records
+    keep = options.history.keep ?? keep
+    if records, recording == nil {
+      throw .usage("use", "--record", "name what to record into with --recording")
+    }
+    if keep != nil, !records {
+      throw .usage("use", "--keep", "it is for --record; odograph record --keep has it without a server")
+    }
     leaflet = options.leaflet ?? leaflet
     address = try ListenAddress(parsing: options.listen ?? listen ?? "127.0.0.1:8080")
   }

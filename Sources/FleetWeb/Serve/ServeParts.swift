@@ -37,7 +37,11 @@ package struct ServeParts: Sendable {
   package var imageOrigins: [String] = []
 
   /// - Throws: `FleetError` for what makes no sense in the configuration.
-  package init(_ context: ServeContext) throws(FleetError) {}
+  package init(_ context: ServeContext) throws(FleetError) {
+    let history = try HistoryService.start(context)
+    subjects.append(HistoryRoutes(history?.readers))
+    if let history { parts.append(history) }
+  }
 
   /// What needs the feed.
   package mutating func add(_ fleet: LiveFleet, _ context: ServeContext) throws(FleetError) {

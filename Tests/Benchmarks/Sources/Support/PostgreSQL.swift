@@ -1,13 +1,12 @@
-import Glibc
-import Support
+internal import Glibc
 
 /// A PostgreSQL of the benchmark's own, as Debian installs it, with its default settings.
-final class PostgreSQL {
-  let url: String
+package final class PostgreSQL {
+  package let url: String
   private let process: Child
 
   /// nil where it is not installed.
-  init?(in directory: String) {
+  package init?(in directory: String) {
     let port = freePort()
     url = "postgres://fleet@127.0.0.1:\(port)/postgres"
     let script = """
@@ -32,10 +31,10 @@ final class PostgreSQL {
   }
 
   /// Seconds of processor time of the server, of connections that have ended.
-  var processorTime: Double { process.processorTimeSoFar }
+  package var processorTime: Double { process.processorTimeSoFar }
 
   /// The address of another database, with an extension; nil where that is not installed.
-  func database(_ name: String, with extension: String) -> String? {
+  package func database(_ name: String, with extension: String) -> String? {
     let address = url.replacing("/postgres", with: "/\(name)")
     func run(_ address: String, _ sql: String) -> Bool {
       Child(["psql", "-q", "-c", "SET client_min_messages = error", "-c", sql, address], quietly: true).wait(
@@ -47,5 +46,5 @@ final class PostgreSQL {
     return address
   }
 
-  func end() { _ = process.end(SIGINT) }
+  package func end() { _ = process.end(SIGINT) }
 }

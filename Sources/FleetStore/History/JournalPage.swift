@@ -1,0 +1,112 @@
+package import Fleet
+internal import Spatial
+package import Telemetry
+
+/// Where a page of trips, driving events or traces goes on: behind the last entry of the one before. Newest come first.
+package struct JournalPlace: Hashable, Sendable {
+  /// When the entry began; milliseconds since 1970.
+  package var time: Int64
+  package var vehicle: VehicleKey
+  package var number: JournalNumber
+
+  package init(time: Int64, vehicle: VehicleKey, number: JournalNumber) {
+    (self.time, self.vehicle, self.number) = (time, vehicle, number)
+  }
+}
+
+/// An entry of a page, as the vehicle told it.
+package struct JournalEntry: Hashable, Sendable {
+  package var place: JournalPlace
+  /// The message as it came: JSON.
+  package var payload: [UInt8]
+}
+
+/// Which entries are meant.
+package struct JournalQuery: Sendable {
+  package enum Table: Sendable { case trips, drivingEvents }
+
+  package var table: Table
+  /// Of whom, and begun from when to when.
+  package var part = RecordingSelection()
+  /// None stands for all: kinds of trips, or of events.
+  package var kinds: [String] = []
+  /// Of events; none stands for all.
+  package var severities: [String] = []
+  package var after: JournalPlace?
+  package var limit: Int
+
+  package init(_ table: Table, limit: Int) { (self.table, self.limit) = (table, limit) }
+}
+
+extension HistoryReader {
+  /// A page of trips or driving events, newest first.
+  package func page(_ query: JournalQuery) throws(FleetError) -> [JournalEntry] {
+    try recording.page(query)
+  }
+
+  /// The one of a vehicle's trips that has this number; nil where there is none.
+  package func trip(
+    _ number: JournalNumber, of vehicle: VehicleKey
+  ) throws(FleetError) -> [UInt8]? {
+    var selection = TripSelection(number: number.number)
+    (selection.part.fleets, selection.part.vehicles) = ([vehicle.fleet], [vehicle.vehicle])
+    var found: [UInt8]?
+    try recording.readTrips(selection) { told throws(FleetError) in
+      guard told.trip.trip.series == number.series else { return true }
+      found = told.payload
+      return false
+    }
+    return found
+  }
+}
+
+extension RecordingTables {
+  func page(_ query: JournalQuery) throws(FleetError) -> [JournalEntry] {
+    let table = query.table == .trips ? JournalTable.trips : JournalTable.drivingEvents
+    guard version >= JournalTable.version else {
+      throw .usage("read", "\(table.title) of \(name)", RecordingAddress.olderVersion)
+    }
+    let kind = query.table == .trips ? "kind" : "event"
+    var condition = query.part.condition(
+      time: table.begin,
+      and: [
+        (kind, query.kinds.map { .text($0) }), ("severity", query.severities.map { .text($0) }),
+      ], Self.dialect.parameter)
+    func bind(_ value: RecordingSelection.Condition.Value) -> String {
+      condition.values.append(value)
+      return Self.dialect.parameter(condition.values.count, value)
+    }
+    if let place = query.after {
+      let time = bind(.time(UTCTime(milliseconds: place.time)))
+      let rest: [RecordingSelection.Condition.Value] = [
+        .text(place.vehicle.vehicle), .text(place.vehicle.fleet), .text(place.number.series),
+        .number(place.number.number),
+      ]
+      condition.sql += """
+         AND (\(table.begin) < \(time) OR (\(table.begin) = \(time)
+          AND (vehicle, fleet, series, number) > (\(rest.map { bind($0) }.joined(separator: ", ")))))
+        """
+    }
+    let source = "FROM \(Self.dialect.schema)\(table.name) WHERE \(condition.sql)"
+    var entries: [JournalEntry] = []
+    // The moment from which on there are enough comes out of an index alone; only those rows are then looked at.
+    try read(
+      """
+      SELECT fleet, vehicle, series, number, \(Self.dialect.milliseconds(table.begin)), payload \(source)
+          AND \(table.begin) >= coalesce((SELECT \(table.begin) \(source)
+            ORDER BY \(table.begin) DESC LIMIT 1 OFFSET \(max(1, query.limit))), \(Self.dialect.earliest))
+        ORDER BY \(table.begin) DESC, vehicle, fleet, series, number LIMIT \(max(1, query.limit))
+      """, condition.values
+    ) { row throws(FleetError) in
+      guard let fleet = row.text(0), let vehicle = row.text(1), let series = row.text(2),
+        let number = row.integer(3), let time = row.integer(4)
+      else { return true }
+      let place = JournalPlace(
+        time: time, vehicle: VehicleKey(fleet: fleet, vehicle: vehicle),
+        number: JournalNumber(series: series, number: number))
+      entries.append(JournalEntry(place: place, payload: row.payload(5)))
+      return true
+    }
+    return entries
+  }
+}

@@ -1,0 +1,53 @@
+internal import CPostgreSQL
+
+/// Rows of a query in PostgreSQL's binary form, as numbers that need not be read from text. Rows and columns count from 0.
+/// The corresponding C type is `PGresult`.
+@safe struct BinaryRows: ~Copyable {
+  private let result: OpaquePointer
+  let count: Int
+
+  /// Takes the result over.
+  init(result: OpaquePointer) {
+    unsafe self.result = unsafe result
+    count = unsafe Int(PQntuples(result))
+  }
+
+  deinit { unsafe PQclear(result) }
+
+  /// The bytes of a number, the most significant first; nil for null, and for what has no such size.
+  private func bits(_ row: Int, _ column: Int) -> (UInt64, size: Int)? {
+    let (row, column) = (Int32(clamping: row), Int32(clamping: column))
+    guard unsafe PQgetisnull(result, row, column) == 0 else { return nil }
+    let size = unsafe Int(PQgetlength(result, row, column))
+    guard [2, 4, 8].contains(size), let start = unsafe PQgetvalue(result, row, column) else { return nil }
+    var bits: UInt64 = 0
+    for place in 0..<size { bits = bits << 8 | UInt64(UInt8(bitPattern: unsafe start[place])) }
+    return (bits, size)
+  }
+
+  /// A `double precision`.
+  func double(_ row: Int, _ column: Int) -> Double? {
+    guard let (bits, size) = bits(row, column), size == 8 else { return nil }
+    return Double(bitPattern: bits)
+  }
+
+  /// A `smallint`, `integer` or `bigint`.
+  func integer(_ row: Int, _ column: Int) -> Int64? {
+    guard let (bits, size) = bits(row, column) else { return nil }
+    let shift = UInt64(64 - 8 * size)
+    return Int64(bitPattern: bits << shift) >> Int64(shift)
+  }
+
+  /// A `timestamptz`, which counts microseconds from 2000, as milliseconds since 1970, rounded down; nil also for an
+  /// infinite one.
+  func milliseconds(_ row: Int, _ column: Int) -> Int64? {
+    guard let microseconds = integer(row, column), microseconds != .max, microseconds != .min else {
+      return nil
+    }
+    let (quotient, rest) = microseconds.quotientAndRemainder(dividingBy: 1000)
+    return quotient - (rest < 0 ? 1 : 0) + Self.epoch
+  }
+
+  /// Milliseconds from 1970 to 2000.
+  private static let epoch: Int64 = 946_684_800_000
+}

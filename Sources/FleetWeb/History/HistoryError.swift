@@ -1,0 +1,27 @@
+internal import HTTPTypes
+internal import Hummingbird
+
+/// Why a question about the past is not answered.
+extension WebError {
+  static let noRecording = WebError(
+    .notFound, "no-recording", "this server has no recording",
+    remedy: "start it with --recording, and --record to fill it")
+
+  static func parameter(_ name: String, _ problem: String, remedy: String) -> WebError {
+    .invalid(name, "\(name): \(problem)", remedy: remedy)
+  }
+
+  static let tooManyQuestions = WebError(
+    .serviceUnavailable, "busy", "too many questions about the past wait already",
+    remedy: "ask again in a moment", headers: [.retryAfter: "2"])
+
+  static func tooSlow(_ seconds: Double) -> WebError {
+    WebError(
+      .serviceUnavailable, "too-slow", "the recording did not answer within \(Int(seconds)) s",
+      remedy: "ask for less time at once", headers: [.retryAfter: "5"])
+  }
+
+  static let unreadable = WebError(
+    .serviceUnavailable, "recording-unavailable", "the recording cannot be read now",
+    remedy: "the server's log says why; ask again later", headers: [.retryAfter: "10"])
+}

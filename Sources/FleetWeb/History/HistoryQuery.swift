@@ -1,0 +1,156 @@
+internal import Bytes
+internal import Fleet
+internal import FleetStore
+internal import Hummingbird
+internal import Spatial
+internal import Telemetry
+
+/// The parameters of a question. What is not one of them is refused: a mistyped `form` is not to answer for all time.
+struct HistoryQuery {
+  private var values: [String: [String]] = [:]
+
+  /// Characters of a parameter at most.
+  private static let longest = 512
+  /// Of parameters that may stand there several times.
+  private static let most = 100
+
+  init(_ request: Request, _ names: [String]) throws(WebError) {
+    for (key, value) in request.uri.queryParameters {
+      let name = String(key)
+      guard names.contains(name) else {
+        throw .parameter(
+          String(name.prefix(40)), "there is no such parameter here",
+          remedy: names.isEmpty ? "leave it out" : "there are \(names.joined(separator: ", "))")
+      }
+      guard value.utf8.count <= Self.longest else {
+        throw .parameter(name, "it is too long", remedy: "give \(Self.longest) bytes at most")
+      }
+      guard !value.utf8.contains(0) else {
+        throw .parameter(name, "it has a zero byte", remedy: "leave it out")
+      }
+      values[name, default: []].append(String(value))
+      guard values[name]?.count ?? 0 <= Self.most else {
+        throw .parameter(name, "it is there too often", remedy: "give \(Self.most) at most")
+      }
+    }
+  }
+
+  /// Of which there may be several.
+  func texts(_ name: String) -> [String] { values[name] ?? [] }
+
+  /// One of some words, of which there may be several.
+  func words(_ name: String, among known: [String]) throws(WebError) -> [String] {
+    for word in texts(name) where !known.contains(word) {
+      throw .parameter(
+        name, "\"\(word.prefix(40))\" is not known", remedy: "it is one of \(known.joined(separator: ", "))")
+    }
+    return texts(name)
+  }
+
+  func text(_ name: String) throws(WebError) -> String? {
+    guard let all = values[name] else { return nil }
+    guard all.count == 1, let text = all.first else {
+      throw .parameter(name, "it is there \(all.count) times", remedy: "give it once")
+    }
+    return text
+  }
+
+  func integer(_ name: String, _ range: ClosedRange<Int>) throws(WebError) -> Int? {
+    guard let text = try text(name) else { return nil }
+    guard let number = Int(text), range.contains(number) else {
+      throw .parameter(
+        name, "\"\(text.prefix(40))\" is no whole number in range",
+        remedy: "give \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
+  // MARK: Times
+
+  /// An RFC 3339 time, or a day, which begins at midnight UTC.
+  func time(_ name: String) throws(WebError) -> UTCTime? {
+    guard let text = try text(name) else { return nil }
+    // A plus sign that was not escaped comes as a space where a form wrote it.
+    let written = text.replacing(" ", with: "+")
+    if let time = UTCTime(rfc3339: written) ?? UTCTime(rfc3339: written + "T00:00:00Z") { return time }
+    throw .parameter(
+      name, "\"\(text.prefix(40))\" is no time",
+      remedy: "write it as 2026-11-21T08:15:30Z, with an offset like %2B01:00, or a day as 2026-11-21")
+  }
+
+  /// From and to, each nil where it is not said.
+  func times() throws(WebError) -> (from: UTCTime?, to: UTCTime?) {
+    let (from, to) = (try time("from"), try time("to"))
+    if let from, let to, to <= from {
+      throw .parameter("to", "it is not after from", remedy: "give a later time")
+    }
+    return (from, to)
+  }
+
+  /// From and to, both of which have to be there.
+  func span(days: Int) throws(WebError) -> (from: UTCTime, to: UTCTime) {
+    let (from, to) = try times()
+    guard let from else {
+      throw .parameter("from", "it is missing", remedy: "give the time from which on to answer")
+    }
+    guard let to else {
+      throw .parameter("to", "it is missing", remedy: "give the time before which to answer")
+    }
+    guard to.seconds(since: from) <= Double(days) * 86_400 else {
+      throw .parameter("to", "it is more than \(days) days after from", remedy: "ask for less time at once")
+    }
+    return (from, to)
+  }
+
+  // MARK: Whose
+
+  /// Which rows are meant, out of those that somebody sees.
+  func part(_ principal: Principal) throws(WebError) -> RecordingSelection {
+    var part = RecordingSelection()
+    (part.from, part.to) = try times()
+    (part.fleets, part.vehicles) = (texts("fleet"), texts("vehicle"))
+    part.scope = RecordingScope(principal.scope)
+    return part
+  }
+
+  // MARK: Pages
+
+  /// Where the page goes on that `next` of the one before has named.
+  func after() throws(WebError) -> JournalPlace? {
+    guard let text = try text("after") else { return nil }
+    guard let place = JournalPlace(word: text) else {
+      throw .parameter("after", "it is no place in a list", remedy: "give what next of the page before says")
+    }
+    return place
+  }
+}
+
+extension RecordingScope {
+  init(_ scope: Scope) { self.init(fleets: scope.fleets?.sorted(), vehicles: scope.vehicles.sorted()) }
+}
+
+extension JournalPlace {
+  /// What names the place in an address.
+  var word: String {
+    let text = "\(time)/\(number.series)/\(number.number)/\(vehicle.fleet)/\(vehicle.vehicle)"
+    return Base64.encode(Array(text.utf8)).replacing("+", with: "-").replacing("/", with: "_")
+      .replacing("=", with: "")
+  }
+
+  /// nil for what is no such word.
+  init?(word: String) {
+    var coded = word.replacing("-", with: "+").replacing("_", with: "/")
+    while coded.utf8.count % 4 != 0 { coded += "=" }
+    guard let bytes = Base64.decode(coded), let text = String(validating: bytes, as: UTF8.self) else {
+      return nil
+    }
+    let parts = text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
+    guard parts.count == 5, let time = Int64(parts[0]), let number = Int64(parts[2]),
+      // Within what nanoseconds can say.
+      abs(time / 2) < 4_000_000_000_000, !text.utf8.contains(0)
+    else { return nil }
+    self.init(
+      time: time, vehicle: VehicleKey(fleet: String(parts[3]), vehicle: String(parts[4])),
+      number: JournalNumber(series: String(parts[1]), number: number))
+  }
+}

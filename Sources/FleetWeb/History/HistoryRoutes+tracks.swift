@@ -1,0 +1,210 @@
+internal import Fleet
+internal import FleetStore
+internal import Hummingbird
+internal import JSON
+internal import Spatial
+
+extension HistoryRoutes {
+  /// Days that one question may ask for.
+  private static let mostDays = 31
+
+  func addTracks(to router: RouterGroup<WebContext>, _ vehicle: String) {
+    router.get("\(vehicle)extent") { request, context in
+      let key = try Self.vehicle(context)
+      let (from, to) = try HistoryQuery(request, ["from", "to"]).times()
+      return try await answer(request, "application/json") { reader, writer in
+        try Self.demand(key, in: reader)
+        let extent = try reader.extent(of: key, from: from, to: to)
+        writer.json.openObject()
+        writer.json.field("from", extent?.from.rfc3339)
+        writer.json.field("to", extent?.to.rfc3339)
+        writer.json.field("positions", extent?.positions ?? 0)
+        if extent?.hasMore == true { writer.json.field("more", true) }
+        writer.json.closeObject()
+      }
+    }
+    router.get("\(vehicle)track") { request, context in
+      let asked = try AskedTrack(request, context)
+      return try await answer(request, "application/json") { reader, writer in
+        let track = try asked.read(reader, writer)
+        try TrackColumns.write(track, asked.span, to: writer)
+      }
+    }
+    router.get("\(vehicle)track.geojson") { request, context in
+      let asked = try AskedTrack(request, context)
+      let name = "\(asked.span.vehicle.vehicle)-\(asked.span.from.rfc3339.prefix(10)).geojson"
+      return try await answer(request, "application/geo+json", savedAs: name) { reader, writer in
+        let track = try asked.read(reader, writer)
+        try TrackFeatures.write(track, asked.span.vehicle, to: writer)
+      }
+    }
+    router.get("\(vehicle)stops") { request, context in
+      let key = try Self.vehicle(context)
+      let query = try HistoryQuery(request, ["from", "to", "seconds", "radius"])
+      let (from, to) = try query.span(days: Self.mostDays)
+      var limits = StopFinder.Limits()
+      limits.duration = Double(try query.integer("seconds", 60...86_400) ?? Int(limits.duration))
+      limits.radius = Double(try query.integer("radius", 10...5000) ?? Int(limits.radius))
+      let span = TrackSpan(vehicle: key, from: from, to: to)
+      return try await answer(request, "application/json") { [limits] reader, writer in
+        try Self.demand(key, in: reader)
+        var finder = StopFinder(limits)
+        var stops: [Stop] = []
+        try reader.readTrack(span) { sample in
+          if let stop = finder.process(sample) { stops.append(stop) }
+          return writer.goesOn
+        }
+        stops += [finder.finish()].compactMap(\.self)
+        guard writer.goesOn else { throw CancellationError() }
+        writer.json.openObject()
+        writer.json.field("seconds", Int(limits.duration))
+        writer.json.field("radius", Int(limits.radius))
+        writer.json.key("stops")
+        writer.json.openArray()
+        for stop in stops {
+          stop.write(to: &writer.json)
+          try writer.flushIfLarge()
+        }
+        writer.json.closeArray()
+        writer.json.closeObject()
+      }
+    }
+  }
+
+  /// - Throws: `WebError` for a vehicle that the recording does not know, the same as for one that is not seen.
+  static func demand(_ vehicle: VehicleKey, in reader: HistoryReader) throws {
+    guard try reader.knows(vehicle) else { throw WebError.notFound("vehicle") }
+  }
+
+  /// A track as a request asks for it.
+  private struct AskedTrack: Sendable {
+    let span: TrackSpan
+    let points: Int
+
+    /// As many as a screen has pixels in a row.
+    private static let usualPoints = 2000
+
+    init(_ request: Request, _ context: WebContext) throws {
+      let key = try HistoryRoutes.vehicle(context)
+      let query = try HistoryQuery(request, ["from", "to", "points"])
+      let (from, to) = try query.span(days: HistoryRoutes.mostDays)
+      span = TrackSpan(vehicle: key, from: from, to: to)
+      points = try query.integer("points", 2...100_000) ?? Self.usualPoints
+    }
+
+    func read(_ reader: HistoryReader, _ writer: AnswerWriter) throws -> TrackThinner.Result {
+      try HistoryRoutes.demand(span.vehicle, in: reader)
+      var thinner = TrackThinner(points: points)
+      var count = 0
+      try reader.readTrack(span) { sample in
+        thinner.process(sample)
+        count += 1
+        return count % 1024 != 0 || writer.goesOn
+      }
+      let result = thinner.finish { writer.goesOn }
+      guard writer.goesOn else { throw CancellationError() }
+      return result
+    }
+  }
+}
+
+extension Stop {
+  func write(to json: inout JSONWriter) {
+    json.openObject()
+    json.field("from", UTCTime(nanoseconds: from * 1_000_000).rfc3339)
+    json.field("to", UTCTime(nanoseconds: to * 1_000_000).rfc3339)
+    json.field("latitude", latitude, decimals: 6)
+    json.field("longitude", longitude, decimals: 6)
+    json.field("positions", positions)
+    if isOpen { json.field("open", true) }
+    json.closeObject()
+  }
+}
+
+/// A track as columns, which a page plots and plays: each has a number for each point, null where it is not known.
+enum TrackColumns {
+  static func write(_ track: TrackThinner.Result, _ span: TrackSpan, to writer: AnswerWriter) throws {
+    let origin = span.from.nanoseconds / 1_000_000
+    writer.json.openObject()
+    writer.json.field("from", span.from.rfc3339)
+    writer.json.field("to", span.to.rfc3339)
+    writer.json.field("count", track.count)
+    writer.json.field("points", track.samples.count)
+    // Rounded up: it is a promise.
+    writer.json.field("tolerance", (track.tolerance * 10).rounded(.up) / 10, decimals: 1)
+    try column("time", track, writer) { $1.value($0.time - origin) }
+    try column("latitude", track, writer) { $1.value($0.latitude, decimals: 7) }
+    try column("longitude", track, writer) { $1.value($0.longitude, decimals: 7) }
+    try column("altitude", track, writer) { $1.value(Double($0.altitude), decimals: 1) }
+    try column("speed", track, writer) { $1.value(Double($0.speed), decimals: 2) }
+    try column("course", track, writer) { $1.value(Double($0.course), decimals: 1) }
+    try column("accuracy", track, writer) { $1.value(Double($0.accuracy), decimals: 1) }
+    try column("source", track, writer) { $1.value($0.source.name) }
+    writer.json.closeObject()
+  }
+
+  private static func column(
+    _ name: StaticString, _ track: TrackThinner.Result, _ writer: AnswerWriter,
+    _ body: (TrackSample, inout JSONWriter) -> Void
+  ) throws {
+    writer.json.key(name)
+    writer.json.openArray()
+    for (index, sample) in track.samples.enumerated() {
+      body(sample, &writer.json)
+      if index % 1024 == 1023 { try writer.flushIfLarge() }
+    }
+    writer.json.closeArray()
+  }
+}
+
+/// A track as a FeatureCollection (RFC 7946): a line for each part without a gap, with times as exports of trips have them, and a
+/// point for what stands alone.
+enum TrackFeatures {
+  static func write(_ track: TrackThinner.Result, _ vehicle: VehicleKey, to writer: AnswerWriter) throws {
+    writer.json.openObject()
+    writer.json.field("type", "FeatureCollection")
+    writer.json.key("features")
+    writer.json.openArray()
+    for segment in TrackSegments.of(track.samples) {
+      write(segment, track.tolerance, vehicle, to: &writer.json)
+      try writer.flushIfLarge()
+    }
+    writer.json.closeArray()
+    writer.json.closeObject()
+  }
+
+  private static func write(
+    _ segment: ArraySlice<TrackSample>, _ tolerance: Double, _ vehicle: VehicleKey, to json: inout JSONWriter
+  ) {
+    guard let first = segment.first else { return }
+    json.openObject()
+    json.field("type", "Feature")
+    json.field("geometry") { json in
+      json.field("type", segment.count > 1 ? "LineString" : "Point")
+      json.key("coordinates")
+      if segment.count > 1 { json.openArray() }
+      for sample in segment {
+        json.openArray()
+        json.value(sample.longitude, decimals: 7)
+        json.value(sample.latitude, decimals: 7)
+        if sample.altitude.isFinite { json.value(Double(sample.altitude), decimals: 1) }
+        json.closeArray()
+      }
+      if segment.count > 1 { json.closeArray() }
+    }
+    json.field("properties") { json in
+      json.field("fleet", vehicle.fleet)
+      json.field("vehicle", vehicle.vehicle)
+      json.field("source", first.source.name)
+      json.field("tolerance", (tolerance * 10).rounded(.up) / 10, decimals: 1)
+      if segment.count > 1 {
+        json.field("coordinateProperties") { json in
+          json.field("times", texts: segment.map(\.moment.rfc3339))
+        }
+      } else {
+        json.field("time", first.moment.rfc3339)
+      }
+    }
+    json.closeObject()
+  }
+}

@@ -1,0 +1,126 @@
+internal import Fleet
+internal import FleetStore
+internal import HTTPTypes
+package import Hummingbird
+internal import NIOCore
+internal import Spatial
+internal import Telemetry
+
+/// What a recording knows, below `/api/v1`: tracks, stops, trips, driving events, traces, ways and sums.
+package struct HistoryRoutes: RouteGroup {
+  private let readers: HistoryReaders?
+  let ways = RecordedWays()
+
+  /// Time after which a client that has left is looked for while a question is worked on. Before, its connection stays open
+  /// for further questions.
+  private static let patience = Duration.milliseconds(250)
+
+  /// - Parameter readers: nil without a recording: all is answered with `no-recording`.
+  package init(_ readers: HistoryReaders?) { self.readers = readers }
+
+  package func add(to router: RouterGroup<WebContext>) {
+    let vehicle = "vehicles/{fleet}/{vehicle}/"
+    addTracks(to: router, vehicle)
+    addJournal(to: router, vehicle)
+    addTraces(to: router, vehicle)
+    addSums(to: router)
+  }
+
+  // MARK: Who asks for what
+
+  /// The vehicle that the address names.
+  /// - Throws: `WebError`, the same for one that is not seen as for one that is not there.
+  static func vehicle(_ context: WebContext) throws -> VehicleKey {
+    let principal = try context.requirePrincipal()
+    guard let fleet = PathName.decoded(context.parameters.get("fleet")),
+      let vehicle = PathName.decoded(context.parameters.get("vehicle"))
+    else { throw WebError.notFound("vehicle") }
+    let key = VehicleKey(fleet: fleet, vehicle: vehicle)
+    guard principal.sees(key) else { throw WebError.notFound("vehicle") }
+    return key
+  }
+
+  /// A number of a journal and the form in which it is wanted, as in `…/0123456789abcdef/17.gpx`.
+  static func entry(_ context: WebContext, _ what: String) throws -> (JournalNumber, form: String) {
+    guard let series = PathName.decoded(context.parameters.get("series")),
+      let file = PathName.decoded(context.parameters.get("file")), series.utf8.count <= 64
+    else { throw WebError.notFound(what) }
+    let parts = file.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let number = Int64(parts[0]), number > 0 else { throw WebError.notFound(what) }
+    return (JournalNumber(series: series, number: number), parts.count > 1 ? String(parts[1]) : "json")
+  }
+
+  // MARK: Answers
+
+  /// Lets a reader write an answer. What is short comes with its length, what is long in pieces as it is written.
+  /// - Parameter name: of a file that a browser is to save; nil for what a page reads.
+  func answer(
+    _ request: Request, _ type: String, savedAs name: String? = nil, _ work: @escaping HistoryReaders.Work
+  ) async throws -> Response {
+    guard let readers else { throw WebError.noRecording }
+    let owner = PipeOwner(try readers.begin(work))
+    var headers: HTTPFields = [.contentType: type, .cacheControl: "private, no-cache"]
+    if let name { headers[.contentDisposition] = "attachment; filename=\"\(PathName.safe(name))\"" }
+    if await !owner.pipe.hasNews(within: Self.patience) {
+      // Looking for the client's end takes the connection: no further question can come by it.
+      headers[.connection] = "close"
+      try await request.body.consumeWithCancellationOnInboundClose { _ in
+        await owner.pipe.waitForNews()
+        try Task.checkCancellation()
+      }
+    }
+    guard let first = try await owner.pipe.next() else { return Response(status: .ok, headers: headers) }
+    if first.isLast {
+      return Response(status: .ok, headers: headers, body: .init(byteBuffer: first.piece))
+    }
+    let body = ResponseBody { writer in
+      try await writer.write(first.piece)
+      while let next = try await owner.pipe.next() { try await writer.write(next.piece) }
+      try await writer.finish(nil)
+    }
+    return Response(status: .ok, headers: headers, body: body)
+  }
+}
+
+/// Names in addresses.
+enum PathName {
+  /// Without percent signs; nil where that makes no text, or one that no name is.
+  static func decoded(_ text: String?) -> String? {
+    guard let text else { return nil }
+    var bytes: [UInt8] = []
+    var rest = text.utf8.makeIterator()
+    while let byte = rest.next() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let high = rest.next().flatMap(digit), let low = rest.next().flatMap(digit) else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    guard let name = String(validating: bytes, as: UTF8.self), !name.isEmpty, name.utf8.count <= 512,
+      !name.utf8.contains(0)
+    else { return nil }
+    return name
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+
+  /// What every file system and every header takes.
+  static func safe(_ name: String) -> String {
+    String(
+      String.UnicodeScalarView(
+        name.unicodeScalars.map { scalar in
+          let isPlain =
+            ("0"..."9").contains(scalar) || ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar)
+            || "-_.".unicodeScalars.contains(scalar)
+          return isPlain ? scalar : "_"
+        }))
+  }
+}

@@ -1,0 +1,44 @@
+package import Fleet
+internal import FleetConsole
+internal import FleetStore
+
+/// The past, as a server has it: readers of a recording, and where it was asked for a recorder.
+package final class HistoryService: ServePart {
+  package let readers: HistoryReaders
+  private let recorder: SideRecorder?
+
+  /// Opens the recording, and begins to record where that was asked for.
+  /// - Returns: nil where there is no recording.
+  /// - Throws: `FleetError` for a recording that cannot be opened.
+  package static func start(_ context: ServeContext) throws(FleetError) -> HistoryService? {
+    let configuration = context.configuration
+    guard let recording = configuration.recording else { return nil }
+    // It makes the tables that are to be read. The server's own session says how the connection is, but for refusals.
+    let recorder =
+      configuration.records
+      ? try SideRecorder.start(
+        into: recording, keep: configuration.keep, selection: context.selection, broker: context.broker,
+        connection: { connection in
+          guard case .refused(let filter, let reason) = connection else { return }
+          StandardError.say("\(FleetError.refused(filter: filter, reason: reason)); nothing is recorded of it")
+        }) : nil
+    do throws(FleetError) {
+      return HistoryService(try HistoryReaders(recording), recorder)
+    } catch {
+      recorder?.stop()
+      throw error
+    }
+  }
+
+  private init(_ readers: HistoryReaders, _ recorder: SideRecorder?) {
+    (self.readers, self.recorder) = (readers, recorder)
+  }
+
+  package func start() {}
+
+  /// Ends all questions, and stores what the broker has under way.
+  package func stop() {
+    readers.stop()
+    recorder?.stop()
+  }
+}

@@ -1,0 +1,139 @@
+internal import Fleet
+internal import FleetStore
+internal import Platform
+internal import Spatial
+internal import Telemetry
+
+/// The ways that vehicles have driven, newest first, as a background map is drawn of them: places in millionths of a degree.
+struct WayLines: Sendable {
+  /// Latitude and longitude in turn.
+  private(set) var numbers: [Int32] = []
+  /// Where each way begins in `numbers`.
+  private var starts: [Int] = []
+
+  var placeCount: Int { numbers.count / 2 }
+
+  /// Places that are held at most: 8 MB.
+  static let most = 1_000_000
+
+  /// - Returns: whether there is room for more.
+  mutating func append(_ way: [Coordinate]) -> Bool {
+    guard way.count > 1 else { return true }
+    guard placeCount + way.count <= Self.most else { return false }
+    starts.append(numbers.count)
+    for place in way {
+      numbers.append(Int32(clamping: Int((place.latitude * 1e6).rounded())))
+      numbers.append(Int32(clamping: Int((place.longitude * 1e6).rounded())))
+    }
+    return true
+  }
+
+  var wayCount: Int { starts.count }
+
+  /// The newest first.
+  subscript(way: Int) -> ArraySlice<Int32> {
+    numbers[starts[way]..<(way + 1 < starts.count ? starts[way + 1] : numbers.count)]
+  }
+}
+
+/// Holds the ways of those who asked lately: reading them takes seconds, and a map asks at each of its movements.
+final class RecordedWays: Sendable {
+  private struct Held: Sendable {
+    var lines: WayLines
+    /// `SystemClock.monotonic`, ns.
+    var time: Int64
+  }
+
+  /// Nanoseconds for which ways are held: a background does not have to know the last minutes.
+  private static let lifetime: Int64 = 600_000_000_000
+  /// Of so many scopes: most users of a fleet see the same.
+  private static let mostScopes = 4
+  /// The newest trips of which ways are taken.
+  private static let mostTrips = 2000
+  private static let tripsOfPage = 100
+  /// Where nobody tells trips: vehicles, and positions of all of them, each of its last day.
+  private static let mostVehicles = 200
+  private static let mostPositions = 300_000
+  private static let pointsOfDay = 500
+
+  private let held = Locked<[RecordingScope: Held]>([:])
+
+  /// What is held, or else read now.
+  /// - Throws: `FleetError` when the recording cannot be read.
+  func lines(
+    _ scope: RecordingScope, from reader: HistoryReader, goesOn: () -> Bool
+  ) throws -> WayLines {
+    let now = SystemClock.monotonic
+    if let known = held.withLock({ $0[scope] }), now - known.time < Self.lifetime { return known.lines }
+    var lines = try Self.ways(ofTrips: scope, reader, goesOn)
+    if lines.wayCount == 0 { lines = try Self.ways(ofPositions: scope, reader, goesOn) }
+    guard goesOn() else { throw CancellationError() }
+    held.withLock { held in
+      if held[scope] == nil, held.count >= Self.mostScopes,
+        let oldest = held.min(by: { $0.value.time < $1.value.time })?.key
+      {
+        held[oldest] = nil
+      }
+      held[scope] = Held(lines: lines, time: now)
+    }
+    return lines
+  }
+
+  private static func ways(
+    ofTrips scope: RecordingScope, _ reader: HistoryReader, _ goesOn: () -> Bool
+  ) throws -> WayLines {
+    var lines = WayLines()
+    var query = JournalQuery(.trips, limit: tripsOfPage)
+    query.part.scope = scope
+    guard reader.hasJournal else { return lines }
+    for _ in 0..<mostTrips / tripsOfPage where goesOn() {
+      let page = try reader.page(query)
+      for entry in page {
+        guard let way = HistoryDocuments.way(entry.payload) else { continue }
+        guard lines.append(way) else { return lines }
+      }
+      guard page.count == tripsOfPage else { break }
+      query.after = page.last?.place
+    }
+    return lines
+  }
+
+  private static func ways(
+    ofPositions scope: RecordingScope, _ reader: HistoryReader, _ goesOn: () -> Bool
+  ) throws -> WayLines {
+    var lines = WayLines()
+    var left = mostPositions
+    let newest = try reader.newest(scope).sorted { $0.time > $1.time }
+    for (vehicle, time) in newest.prefix(mostVehicles) where left > 0 && goesOn() {
+      var thinner = TrackThinner(points: pointsOfDay)
+      let span = TrackSpan(
+        vehicle: vehicle, from: time.advanced(bySeconds: -86_400), to: time.advanced(bySeconds: 1))
+      try reader.readTrack(span) { sample in
+        thinner.process(sample)
+        left -= 1
+        return left > 0
+      }
+      for segment in TrackSegments.of(thinner.finish(goesOn: goesOn).samples) {
+        guard lines.append(segment.map(\.coordinate)) else { return lines }
+      }
+    }
+    return lines
+  }
+}
+
+/// Where lines through a track are broken: at long gaps, and at positions by radios.
+enum TrackSegments {
+  static func of(_ samples: [TrackSample]) -> [ArraySlice<TrackSample>] {
+    var segments: [ArraySlice<TrackSample>] = []
+    var start = 0
+    for index in samples.indices where index > 0 {
+      let (before, sample) = (samples[index - 1], samples[index])
+      let isGap = Double(sample.time - before.time) > TrackThinner.gap * 1000
+      guard isGap || sample.source == .coarse || before.source == .coarse else { continue }
+      segments.append(samples[start..<index])
+      start = index
+    }
+    if start < samples.count { segments.append(samples[start...]) }
+    return segments
+  }
+}

@@ -1,0 +1,102 @@
+internal import Glibc
+
+/// Chooses of many ways what a map shows of them: each place of the map is drawn once, by the newest way that goes through it.
+///
+/// The map is divided into cells of some pixels; a part of a way through cells that others have gone through before is left out. So
+/// a year of trips over the same road is one line, and the answer is bounded by the size of the map.
+struct WayCanvas {
+  /// Pixels of a cell: closer lines are one for the eye.
+  private static let cell = 4.0
+  /// Pixels that a map has at most in each direction: twice a screen of 3,840.
+  static let mostPixels = 8192.0
+  /// Places in an answer at most.
+  static let mostPlaces = 50_000
+  /// Degrees to which the web's Mercator projection goes.
+  static let mostLatitude = 85.051129
+
+  private let scale: Double
+  private let west: Double
+  private let north: Double
+  private let width: Double
+  private let height: Double
+  private let columns: Int
+  private var isDrawn: [Bool]
+  private(set) var places = 0
+
+  /// nil for a map that is larger than there are screens.
+  /// - Parameters:
+  ///   - zoom: of the web's Mercator projection: the world is 256 pixels wide at 0, and doubles with each.
+  init?(west: Double, south: Double, east: Double, north: Double, zoom: Double) {
+    scale = 256 * exp2(zoom)
+    self.west = Self.x(west) * scale
+    self.north = Self.y(north) * scale
+    width = Self.x(east) * scale - self.west
+    height = Self.y(south) * scale - self.north
+    guard width > 0, height > 0, width <= Self.mostPixels, height <= Self.mostPixels else { return nil }
+    columns = Int(width / Self.cell) + 1
+    isDrawn = [Bool](repeating: false, count: columns * (Int(height / Self.cell) + 1))
+  }
+
+  /// Whether there is room for more.
+  var hasRoom: Bool { places < Self.mostPlaces }
+
+  private static func x(_ longitude: Double) -> Double { (longitude + 180) / 360 }
+
+  private static func y(_ latitude: Double) -> Double {
+    let bounded = min(max(latitude, -mostLatitude), mostLatitude) * .pi / 180
+    return (1 - log(tan(bounded) + 1 / cos(bounded)) / .pi) / 2
+  }
+
+  /// Draws a way of latitudes and longitudes in millionths of a degree. Returns the parts of it that were not there yet, in
+  /// the same form.
+  mutating func draw(_ way: ArraySlice<Int32>) -> [[Int32]] {
+    var parts: [[Int32]] = []
+    var part: [Int32] = []
+    var last: (index: Int, x: Double, y: Double)?
+    for index in stride(from: way.startIndex, to: way.endIndex - 1, by: 2) {
+      let x = Self.x(Double(way[index + 1]) * 1e-6) * scale - west
+      let y = Self.y(Double(way[index]) * 1e-6) * scale - north
+      guard let from = last else {
+        last = (index, x, y)
+        continue
+      }
+      // Steps within a cell are not worth a point, but for the last.
+      let isLast = index + 2 >= way.endIndex - 1
+      if !isLast, hypot(x - from.x, y - from.y) < Self.cell / 2 { continue }
+      last = (index, x, y)
+      // Over the antimeridian there is no line.
+      if abs(x - from.x) < scale / 2, mark((from.x, from.y), (x, y)) {
+        if part.isEmpty { part = [way[from.index], way[from.index + 1]] }
+        part += [way[index], way[index + 1]]
+        places += 1
+      } else if !part.isEmpty {
+        parts.append(part)
+        part = []
+      }
+    }
+    if !part.isEmpty { parts.append(part) }
+    places += parts.count
+    return parts
+  }
+
+  /// Marks the cells of a line. Returns whether one of them was not marked.
+  private mutating func mark(_ from: (x: Double, y: Double), _ to: (x: Double, y: Double)) -> Bool {
+    guard max(from.x, to.x) >= 0, min(from.x, to.x) <= width, max(from.y, to.y) >= 0,
+      min(from.y, to.y) <= height
+    else { return false }
+    let length = hypot(to.x - from.x, to.y - from.y)
+    // A line that is far longer than the map is wide goes on outside of it.
+    let steps = Int(min(length / (Self.cell / 2), 4 * Self.mostPixels)) + 1
+    var isNew = false
+    for step in 0...steps {
+      let part = Double(step) / Double(steps)
+      let (x, y) = (from.x + (to.x - from.x) * part, from.y + (to.y - from.y) * part)
+      guard x >= 0, y >= 0, x <= width, y <= height else { continue }
+      let cell = Int(y / Self.cell) * columns + Int(x / Self.cell)
+      guard !isDrawn[cell] else { continue }
+      isDrawn[cell] = true
+      isNew = true
+    }
+    return isNew
+  }
+}

@@ -1,0 +1,27 @@
+import Glibc
+import Support
+
+// What the web server of a fleet takes, measured against a real process over HTTP. Prints CSV to stdout.
+//
+//   web-benchmark --history [--rows N] [--rounds N] [--odograph FILE] [sqlite] [postgresql]
+
+var options = WebBenchmarkOptions()
+var mode: String?
+var rest = CommandLine.arguments.dropFirst()
+while let argument = rest.popFirst() {
+  switch argument {
+  case "--rows": options.rows = rest.popFirst().flatMap { Int($0) } ?? options.rows
+  case "--rounds": options.rounds = rest.popFirst().flatMap { Int($0) } ?? options.rounds
+  case "--odograph": options.odograph = rest.popFirst() ?? options.odograph
+  case "--history": mode = argument
+  default: options.cases.append(argument)
+  }
+}
+
+options.directory = temporaryDirectory()
+setenv("XDG_STATE_HOME", options.directory, 1)
+defer { remove(options.directory) }
+switch mode {
+case "--history": HistoryBenchmark(options).run()
+default: complain("say what to measure: --history")
+}

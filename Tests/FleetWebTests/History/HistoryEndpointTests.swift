@@ -1,0 +1,201 @@
+import Fleet
+import FleetFixtures
+import HTTPTypes
+import JSON
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import FleetStore
+@testable import FleetWeb
+
+/// What the interface answers out of a recording, the same from both databases.
+@Suite struct HistoryEndpointTests {
+  /// Every ten seconds for 20 minutes, northward at 10 m/s, with a rest of 10 minutes in the middle.
+  private static var drive: [(String, String)] {
+    var messages: [(String, String)] = []
+    var metres = 0.0
+    for index in 0..<180 {
+      if !(60..<120).contains(index) { metres += 100 }
+      messages.append(
+        HistoryRows.location(
+          "demo/van", index, at: Double(index) * 10, latitude: 48 + metres / 111_195, altitude: 500,
+          speed: (60..<120).contains(index) ? 0 : 10))
+    }
+    return messages
+  }
+
+  private static var messages: [(String, String)] {
+    drive
+      + [
+        HistoryRows.trip("demo/van", 1, at: 0, distance: 1000), HistoryRows.trip("demo/van", 2, at: 7200),
+        HistoryRows.trip("demo/van", 3, at: 90_000, kind: .carried),
+        HistoryRows.trip("demo/car", 1, at: 3600), HistoryRows.trip("other/bus", 1, at: 3600, north: 1),
+        HistoryRows.event("demo/van", 1, at: 100), HistoryRows.event("demo/van", 2, at: 200, severity: .high),
+        HistoryRows.event("demo/car", 1, at: 150, kind: .kerb),
+      ]
+  }
+
+  private func check(
+    _ kind: TestRecording.Kind, _ body: (HistoryFixture, TestRecording) throws -> Void
+  ) async throws {
+    let recording = try TestRecording(kind, Self.messages)
+    let fixture = try await HistoryFixture(recording.address)
+    try body(fixture, recording)
+  }
+
+  private static let day = "from=2026-11-21&to=2026-11-22"
+
+  private func read(_ kind: TestRecording.Kind) async throws {
+    try await check(kind) { fixture, _ in
+      let extent = try fixture.json("vehicles/demo/van/extent")
+      #expect(extent["from"]?.string == wireTime(0) && extent["to"]?.string == wireTime(1790))
+      #expect(extent["positions"]?.integer == 180 && extent["more"] == nil)
+
+      let track = try fixture.json("vehicles/demo/van/track?\(Self.day)")
+      #expect(track["count"]?.integer == 180 && track["points"]?.integer == 180)
+      #expect(track["tolerance"]?.double == 0)
+      #expect(track["time"]?.array?.first?.integer == 43_200_000)
+      for column in ["latitude", "longitude", "altitude", "speed", "course", "accuracy", "source"] {
+        #expect(track[column]?.array?.count == 180, "\(column)")
+      }
+      #expect(track["altitude"]?.array?.first?.double == 500 && track["course"]?.array?.first == .null)
+      #expect(track["source"]?.array?.first?.string == "location")
+
+      let thin = try fixture.json("vehicles/demo/van/track?\(Self.day)&points=4")
+      #expect(thin["points"]?.integer == 4 && thin["count"]?.integer == 180)
+      // The rest's both ends are where the drive differs most from a line.
+      #expect(thin["tolerance"]?.double ?? 1e9 < 120)
+
+      let features = try fixture.get("vehicles/demo/van/track.geojson?\(Self.day)")
+      #expect(features.head.contains("application/geo+json"))
+      let feature = try features.json["features"]?.array?.first
+      #expect(feature?["geometry"]?["type"]?.string == "LineString")
+      #expect(feature?["geometry"]?["coordinates"]?.array?.count == 180)
+      #expect(feature?["properties"]?["coordinateProperties"]?["times"]?.array?.count == 180)
+
+      let stops = try fixture.json("vehicles/demo/van/stops?\(Self.day)")["stops"]?.array ?? []
+      #expect(stops.count == 1 && stops.first?["open"] == nil)
+      #expect(stops.first?["from"]?.string == wireTime(590) && stops.first?["to"]?.string == wireTime(1190))
+    }
+  }
+
+  @Test func aTrackFromSQLite() async throws { try await read(.sqlite) }
+  @Test(.needs(.postgreSQL)) func aTrackFromPostgreSQL() async throws { try await read(.postgreSQL) }
+
+  /// The trips of a page, as in `van1`.
+  private static func names(_ page: JSONValue) -> [String] {
+    page["trips"]?.array?.map { "\($0["vehicle"]?.string ?? "")\($0["number"]?.integer ?? 0)" } ?? []
+  }
+
+  private func journal(_ kind: TestRecording.Kind) async throws {
+    try await check(kind) { fixture, _ in
+      func trips(_ query: String) throws -> [String] {
+        Self.names(try fixture.json("trips?\(query)"))
+      }
+      // Newest first; of one moment by vehicle.
+      #expect(try trips("") == ["van3", "van2", "bus1", "car1", "van1"])
+      #expect(try trips("vehicle=van") == ["van3", "van2", "van1"])
+      #expect(try trips("fleet=other") == ["bus1"] && trips("kind=carried") == ["van3"])
+      #expect(try trips("from=2026-11-21&to=2026-11-22") == ["van2", "bus1", "car1", "van1"])
+      let first = try fixture.json("trips?limit=1")["trips"]?.array?.first
+      #expect(first?["way"] == nil && first?["distance"]?.double == 500 && first?["fleet"]?.string == "demo")
+
+      // Page by page it is the same, whatever the length of a page.
+      for limit in 1...5 {
+        var (seen, next): ([String], String?) = ([], nil)
+        repeat {
+          let page = try fixture.json("trips?limit=\(limit)" + (next.map { "&after=\($0)" } ?? ""))
+          seen += Self.names(page)
+          next = page["next"]?.string
+        } while next != nil && seen.count < 10
+        #expect(seen == ["van3", "van2", "bus1", "car1", "van1"], "pages of \(limit)")
+      }
+
+      let path = "vehicles/demo/van/trips/\(HistoryRows.series)/1"
+      #expect(try fixture.json(path)["way"]?.array?.count == 3)
+      let gpx = try fixture.get(path + ".gpx")
+      #expect(gpx.text.contains("<trkpt") && gpx.head.contains("attachment; filename=\"van-trip-1.gpx\""))
+      #expect(try fixture.json(path + ".geojson")["features"]?.array?.count == 1)
+
+      let events = try fixture.json("events")["events"]?.array ?? []
+      #expect(events.map { $0["event"]?.string } == ["harshBraking", "kerb", "harshBraking"])
+      #expect(try fixture.json("events?severity=high")["events"]?.array?.count == 1)
+      #expect(try fixture.json("events?event=kerb")["events"]?.array?.first?["vehicle"]?.string == "car")
+
+      let days = try fixture.json("history/statistics?fleet=demo")["days"]?.array ?? []
+      let named = days.map { day in
+        ["vehicle", "day", "kind"].map { day[$0]?.string ?? "" }.joined(separator: " ")
+      }
+      #expect(named == ["car 2026-11-21 driven", "van 2026-11-21 driven", "van 2026-11-22 carried"])
+      #expect(days[1]["trips"]?.integer == 2 && days[1]["distance"]?.double == 1500)
+      #expect(days[1]["moving"]?.double == 1080)
+      // Twelve hours and more to the east noon is the next day.
+      let east = try fixture.json("history/statistics?vehicle=car&offset=43200")["days"]?.array
+      #expect(east?.first?["day"]?.string == "2026-11-22")
+
+      let ways = try fixture.json("ways?bounds=11.4,48.0,11.6,48.3&zoom=12")["ways"]?.array ?? []
+      // All trips of the fleet went the same way: it is there once.
+      #expect(ways.count == 1 && ways.first?.array?.count == 6)
+      #expect(ways.first?.array?.first?.double == 48.125)
+      let elsewhere = try fixture.json("ways?bounds=1,1,1.2,1.2&zoom=12")["ways"]?.array
+      #expect(elsewhere?.isEmpty == true)
+    }
+  }
+
+  @Test func aJournalFromSQLite() async throws { try await journal(.sqlite) }
+  @Test(.needs(.postgreSQL)) func aJournalFromPostgreSQL() async throws { try await journal(.postgreSQL) }
+
+  /// A day begins with its first millisecond, and the last one of it is its own.
+  private func edges(_ kind: TestRecording.Kind) async throws {
+    let midnight = -43_200.0
+    let messages = [midnight - 0.001, midnight, midnight + 86_399.999, midnight + 86_400].enumerated().map {
+      HistoryRows.location("demo/van", $0.offset, at: $0.element, latitude: 48 + Double($0.offset))
+    }
+    let recording = try TestRecording(kind, messages)
+    let fixture = try await HistoryFixture(recording.address)
+    let track = try fixture.json("vehicles/demo/van/track?from=2026-11-21&to=2026-11-22")
+    #expect(track["latitude"]?.array?.map(\.double) == [49, 50])
+    #expect(track["time"]?.array?.map(\.integer) == [0, 86_399_999])
+    // The same day, as an hour west of Greenwich has it.
+    let west = try fixture.json(
+      "vehicles/demo/van/track?from=2026-11-21T00:00:00-01:00&to=2026-11-22T00:00:00-01:00")
+    #expect(west["latitude"]?.array?.map(\.double) == [50, 51])
+    // A moment by itself.
+    let moment = try fixture.json(
+      "vehicles/demo/van/track?from=2026-11-21T23:59:59.999Z&to=2026-11-22T00:00:00Z")
+    #expect(moment["latitude"]?.array?.map(\.double) == [50])
+    let nothing = try fixture.json(
+      "vehicles/demo/van/track?from=2026-11-21T00:00:00.001Z&to=2026-11-21T00:00:00.002Z")
+    #expect(nothing["count"]?.integer == 0 && nothing["latitude"]?.array?.isEmpty == true)
+  }
+
+  @Test func edgesOfDaysInSQLite() async throws { try await edges(.sqlite) }
+  @Test(.needs(.postgreSQL)) func edgesOfDaysInPostgreSQL() async throws { try await edges(.postgreSQL) }
+
+  @Test func whatIsLongComesInPieces() async throws {
+    let drive = (0..<5000).map {
+      HistoryRows.location("demo/van", $0, at: Double($0), latitude: 48 + Double($0 % 7) * 1e-3)
+    }
+    let recording = try TestRecording(.sqlite, drive)
+    let fixture = try await HistoryFixture(recording.address)
+    let answer = try fixture.get("vehicles/demo/van/track?\(Self.day)&points=100000")
+    #expect(answer.head.lowercased().contains("transfer-encoding: chunked"))
+    #expect(try answer.json["points"]?.integer == 5000)
+    let short = try fixture.get("vehicles/demo/van/track?\(Self.day)&points=10")
+    #expect(short.head.lowercased().contains("content-length"))
+  }
+
+  @Test func withoutARecordingThereIsNoPast() async throws {
+    let error = WebError.noRecording
+    #expect(error.status == .notFound && error.code == "no-recording")
+  }
+
+  @Test func waysOfPositionsWhereNobodyTellsTrips() async throws {
+    let recording = try TestRecording(.sqlite, Self.drive)
+    let fixture = try await HistoryFixture(recording.address)
+    let ways = try fixture.json("ways?bounds=11.4,47.9,11.6,48.3&zoom=12")["ways"]?.array ?? []
+    #expect(ways.count == 1 && ways.first?.array?.count ?? 0 >= 4)
+  }
+}

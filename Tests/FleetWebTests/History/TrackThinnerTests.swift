@@ -1,0 +1,109 @@
+import FleetStore
+import Simulation
+import Spatial
+import TestSupport
+import Testing
+
+@testable import FleetWeb
+
+struct TrackThinnerTests {
+  /// A drive with stops, turns, gaps and outliers.
+  private func track(_ count: Int, _ generator: inout SeededGenerator, from start: Coordinate)
+    -> [TrackSample]
+  {
+    var samples: [TrackSample] = []
+    var (time, place, course, speed) = (Int64(1_700_000_000_000), start, 0.0, 0.0)
+    for _ in 0..<count {
+      let chance = Double.random(in: 0...1, using: &generator)
+      let seconds = chance < 0.001 ? Double.random(in: 300...4000, using: &generator) : 1
+      time += Int64(seconds * 1000)
+      if chance > 0.99 { speed = Double.random(in: -5...30, using: &generator) }
+      course += Double.random(in: -8...8, using: &generator)
+      place = place.destination(distance: max(0, speed) * min(seconds, 60), bearing: course)
+      let noise = place.destination(
+        distance: chance > 0.9995 ? 400 : Double.random(in: 0...4, using: &generator),
+        bearing: Double.random(in: 0...360, using: &generator))
+      samples.append(
+        TrackSample(
+          time: time, latitude: noise.latitude, longitude: noise.longitude,
+          altitude: Float.random(in: 0...900, using: &generator), speed: Float(max(0, speed)),
+          source: chance < 0.002 ? .coarse : .location))
+    }
+    return samples
+  }
+
+  private func thinned(_ samples: [TrackSample], _ points: Int) -> TrackThinner.Result {
+    var thinner = TrackThinner(points: points)
+    for sample in samples { thinner.process(sample) }
+    return thinner.finish()
+  }
+
+  /// Where the thinned track is at a moment, by the rule that the interface states.
+  private func place(at time: Int64, _ a: TrackSample, _ b: TrackSample) -> Coordinate {
+    let part = Double(time - a.time) / max(1, Double(b.time - a.time))
+    let east = signedDegrees(from: a.longitude, to: b.longitude)
+    return Coordinate(
+      latitude: a.latitude + part * (b.latitude - a.latitude),
+      longitude: signedDegrees(from: 0, to: a.longitude + part * east))
+  }
+
+  /// The greatest distance on the ellipsoid between what was left out and where the rest says that the vehicle was.
+  private func greatestError(_ samples: [TrackSample], _ rest: [TrackSample]) -> Double {
+    var (greatest, segment) = (0.0, 0)
+    for sample in samples {
+      while segment + 2 < rest.count, rest[segment + 1].time < sample.time { segment += 1 }
+      let expected = place(at: sample.time, rest[segment], rest[segment + 1])
+      greatest = max(greatest, expected.distance(to: sample.coordinate))
+    }
+    return greatest
+  }
+
+  @Test(arguments: [
+    (Coordinate(latitude: 48, longitude: 11), 2000), (Coordinate(latitude: -17, longitude: 179.99), 300),
+    (Coordinate(latitude: 69.9, longitude: -20), 40), (Coordinate(latitude: 0, longitude: 0), 2),
+  ]) func theStatedToleranceHolds(_ start: Coordinate, _ points: Int) {
+    var generator = SeededGenerator.announced()
+    for _ in 0..<3 {
+      let samples = track(6000, &generator, from: start)
+      let result = thinned(samples, points)
+      #expect(result.samples.count <= points && result.count == samples.count)
+      #expect(result.samples.first == samples.first && result.samples.last == samples.last)
+      // Of what the projection's bound allows for; the statement is rounded up to a decimetre besides.
+      let error = greatestError(samples, result.samples)
+      #expect(error <= result.tolerance + 0.1 + 1e-6)
+      // And it is no empty promise: not more than twice of what is true.
+      #expect(result.tolerance <= 2 * error + 0.2)
+    }
+  }
+
+  @Test func moreThanAPortionIsThinnedInPartsWithinItsTolerance() {
+    var generator = SeededGenerator.announced()
+    let samples = track(300_000, &generator, from: Coordinate(latitude: 48, longitude: 11))
+    let result = thinned(samples, 1000)
+    #expect(result.count == 300_000 && result.samples.count <= 1000)
+    #expect(greatestError(samples, result.samples) <= result.tolerance + 0.1)
+  }
+
+  @Test func whatIsFewStaysAsItIs() {
+    var generator = SeededGenerator(seed: 1)
+    let samples = track(50, &generator, from: Coordinate(latitude: 48, longitude: 11))
+    let result = thinned(samples, 50)
+    #expect(result.samples == samples && result.tolerance == 0)
+    #expect(thinned([], 10) == .init(samples: [], tolerance: 0, count: 0))
+  }
+
+  @Test func extremesAndGapsStay() {
+    // An hour's straight drive at 10 m/s, with one fast second, one summit and one silence: a line has nothing of them.
+    var samples = (0..<3600).map { index in
+      TrackSample(
+        time: Int64(index) * 1000 + (index > 2000 ? 900_000 : 0), latitude: 48 + Double(index) * 9e-5,
+        longitude: 11, altitude: 500, speed: 10)
+    }
+    // So that times and places agree over the gap.
+    for index in samples.indices where index > 2000 { samples[index].latitude += 900 * 9e-5 }
+    samples[700].speed = 42
+    samples[1500].altitude = 812
+    let rest = thinned(samples, 64).samples
+    for index in [0, 700, 1500, 2000, 2001, 3599] { #expect(rest.contains(samples[index])) }
+  }
+}
