@@ -31,7 +31,8 @@ import Testing
   @Test func itShowsWhatItRecordsAndRecordTakesUpItsSession() throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
-    let (store, home, port) = (directory.file("fleet.sqlite"), directory.path, try FreePort.next())
+    let (store, home) = (directory.file("fleet.sqlite"), directory.path)
+    let port: Int = try FreePort.next()
     let server = try serve(
       broker, ["--recording", store, "--record", "--listen", "127.0.0.1:\(port)"], home)
     // The page's own connection, and the recorder's.
