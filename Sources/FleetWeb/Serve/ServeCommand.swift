@@ -4,6 +4,7 @@ package import FleetConsole
 internal import Hummingbird
 internal import Logging
 internal import MQTT
+internal import Platform
 internal import ServiceLifecycle
 
 /// The options of `odograph serve`.
@@ -11,6 +12,11 @@ package struct ServeOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("The address and port to listen at.", valueName: "address"))
   package var listen = "127.0.0.1:8080"
+
+  @Option(
+    help: ArgumentHelp("A base map: a file of raster tiles (MBTiles).", valueName: "file"),
+    completion: .file(extensions: ["mbtiles"]))
+  package var map: String?
 
   @OptionGroup package var vehicles: VehicleArguments
 
@@ -44,7 +50,12 @@ package enum ServeCommand {
         }, connection: { waiter.observe($0) }))
     try subscriber.start()
     defer { subscriber.stop(drain: 0.5) }
-    let server = WebServer(subjects: [])
+    let map = try MapRoutes(MapSettings(nil, file: options.map))
+    let control =
+      try selection.profile == .native ? ControlService(options.vehicles, options.broker, feed) : nil
+    try control?.start()
+    defer { control?.stop() }
+    let server = WebServer(subjects: [map] + (control?.routes ?? []))
     var logger = Logger(label: "odograph")
     logger.logLevel = .error
     let application = Application(
