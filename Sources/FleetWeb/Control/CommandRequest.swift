@@ -33,6 +33,14 @@ package struct CommandRequest: Hashable, Sendable {
   /// When the answer came.
   package var answered: UTCTime?
 
+  package init(
+    id: String, vehicle: VehicleKey, command: String, arguments: [String: JSONValue], by: String,
+    asked: UTCTime, expires: UTCTime
+  ) {
+    (self.id, self.vehicle, self.command, self.arguments) = (id, vehicle, command, arguments)
+    (self.by, self.asked, self.expires) = (by, asked, expires)
+  }
+
   package func state(at now: UTCTime) -> State {
     if let answer {
       switch answer.state {
