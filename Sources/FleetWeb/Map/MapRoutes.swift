@@ -10,6 +10,9 @@ package struct MapRoutes: RouteGroup {
   private let settings: MapSettings
   private let file: TileFile?
 
+  /// Ends the thread that reads the file.
+  package func stop() { file?.stop() }
+
   /// - Throws: `FleetError` for a file that cannot be used.
   package init(_ settings: MapSettings) throws(FleetError) {
     self.settings = settings

@@ -71,7 +71,7 @@ extension Request {
   /// - Throws: 400 for a value that cannot be read, and for one that stands there twice.
   package func query(_ name: String) throws(WebError) -> String? {
     var found: String?
-    for part in (uri.query ?? "").utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
+    for part in Substring(uri.query ?? "").utf8.split(separator: UInt8(ascii: "&")) {
       let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
       guard PercentEncoding.decoded(halves[0], plusIsSpace: true) == name else { continue }
       guard found == nil else { throw .invalid("query", "\(name) stands there twice") }
