@@ -333,6 +333,7 @@ let package = Package(
         "Bytes", "Compression", "Fleet", "FleetConsole", "FleetControl", "FleetFixtures", "FleetStore",
         "FleetWeb", "JSON",
         "MQTT", "Platform", "SQLite", "Spatial", "Telemetry", "TestSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "Logging", package: "swift-log"),

@@ -45,7 +45,7 @@ package struct VehicleCommand: Hashable, Sendable {
 }
 
 extension VehicleCommand {
-  /// The contract's commands, but `history` and `samples`: what these bring is read in pieces, by commands of their own.
+  /// The contract's commands, but `history`, `samples` and `trace`: what these bring is read in pieces, by commands of their own.
   package static let all = [
     VehicleCommand(
       name: "locate", summary: "Where it is now: waits for a fix that is exact enough.",

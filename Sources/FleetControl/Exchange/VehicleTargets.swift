@@ -18,6 +18,9 @@ package struct VehicleTargets: Hashable, Sendable {
   /// changes something; one that only reads does not ask.
   var meansEveryVehicle = false
 
+  /// - Parameters:
+  ///   - fleets: none stands for all.
+  ///   - vehicles: none stands for all.
   package init(root: String, fleets: [String], vehicles: [String], share: Double? = nil) {
     (self.root, self.fleets, self.vehicles, self.share) = (root, fleets, vehicles, share)
   }

@@ -3,6 +3,18 @@ package import Hummingbird
 package import JSON
 
 extension Request {
+  /// - Throws: 400 for the first name of the query that is not known: a mistyped filter is not to answer for all.
+  package func refuseQueries(but known: [String]) throws(WebError) {
+    for part in (uri.query ?? "").split(separator: "&") {
+      let name = PercentEncoding.decoded(part.prefix { $0 != "=" }) ?? String(part)
+      guard known.contains(name) else {
+        throw .invalid(
+          "query", "\(name.prefix(80)) is not known here",
+          remedy: "there are \(known.joined(separator: ", "))")
+      }
+    }
+  }
+
   /// The request's body as JSON.
   /// - Parameters:
   ///   - limit: bytes.

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Fleet
 import FleetConsole
 import Foundation
@@ -72,7 +73,8 @@ import Testing
     #expect(document["openapi"]?.string?.hasPrefix("3.1") == true)
     var names: Set<String> = []
     for (name, operation) in try operations() {
-      #expect(names.insert(operation["operationId"]?.string ?? "").inserted, "\(name)")
+      let isNew = names.insert(operation["operationId"]?.string ?? "").inserted
+      #expect(isNew, "\(name)")
       #expect(operation["summary"]?.string?.isEmpty == false, "\(name)")
       let path = name.split(separator: " ").last ?? ""
       let wanted = Set(
