@@ -336,11 +336,15 @@ let package = Package(
     .testTarget(
       name: "FleetWebTests",
       dependencies: [
-        "Bytes", "Compression", "Fleet", "FleetConsole", "FleetFixtures", "FleetStore", "FleetWeb", "JSON",
+        "Bytes", "Compression", "Fleet", "FleetConsole", "FleetControl", "FleetFixtures", "FleetStore",
+        "FleetWeb", "JSON",
         "MQTT", "Platform", "SQLite", "Spatial", "Telemetry", "TestSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
       ]),
     // A process for delivery tests to kill.
     .executableTarget(

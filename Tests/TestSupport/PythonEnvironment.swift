@@ -9,6 +9,8 @@ public enum PythonEnvironment: String, Sendable {
   case canTools = "cantools"
   /// mcap, which reads its own format.
   case mcap = "mcap"
+  /// schemathesis, which asks a server all that its OpenAPI document allows.
+  case schemathesis
   /// Home Assistant's core; with `Deploy/test.sh --full` only.
   case homeAssistant = "home-assistant"
 
@@ -49,6 +51,10 @@ extension Need {
   public static let mcap = Need(
     "mcap of PyPI \(PythonEnvironment.mcap.installation("MCAP/requirements.txt"))"
   ) { try PythonEnvironment.mcap.has("mcap.reader") }
+
+  public static let schemathesis = Need(
+    "schemathesis of PyPI \(PythonEnvironment.schemathesis.installation("Schemathesis/requirements.txt"))"
+  ) { try PythonEnvironment.schemathesis.has("schemathesis") }
 
   public static let homeAssistant = Need(
     "Home Assistant of PyPI \(PythonEnvironment.homeAssistant.installation("Consumers/home-assistant.txt"))"

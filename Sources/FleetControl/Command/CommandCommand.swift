@@ -3,7 +3,6 @@ package import Fleet
 package import FleetConsole
 internal import JSON
 internal import MQTT
-internal import Spatial
 internal import Telemetry
 
 /// The options of `odograph command`.
@@ -64,10 +63,7 @@ package struct CommandOptions: ParsableArguments {
   package init() {}
 
   /// The commands of the contract.
-  package static let names = [
-    "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
-    "level", "set-odometer", "set-trip",
-  ]
+  package static let names = VehicleCommand.all.map(\.name)
 }
 
 /// Asks vehicles to do something, and waits for their answers.
@@ -90,7 +86,7 @@ package enum CommandCommand {
     defer { exchange.close() }
     let retained = try exchange.retained()
     let vehicles = try targets.resolve(retained)
-    if ["set-odometer", "set-trip"].contains(options.name), vehicles.count > 1 {
+    if VehicleCommand.named(options.name)?.isForOne == true, vehicles.count > 1 {
       throw .usage(
         "send", options.name, "\(vehicles.count) vehicles would show the same; name one: --vehicle")
     }
@@ -126,7 +122,7 @@ package enum CommandCommand {
   }
 
   private static func arguments(_ options: CommandOptions) throws(FleetError) -> [String: JSONValue] {
-    guard CommandOptions.names.contains(options.name) else {
+    guard let command = VehicleCommand.named(options.name) else {
       let meant =
         Spelling.nearest(to: options.name, among: CommandOptions.names).map { "did you mean \($0)? " } ?? ""
       throw .usage(
@@ -138,70 +134,30 @@ package enum CommandCommand {
       throw .usage("wait", "\(options.timeout) s", "--timeout is 0.1 to 3600 seconds")
     }
     var members: [String: JSONValue] = [:]
-    if options.name == "locate" { members["timeout"] = .number(max(0, min(300, options.timeout - 1))) }
-    if let accuracy = options.accuracy {
-      guard options.name == "locate" else { throw .usage("use", "--accuracy", "it belongs to locate") }
-      guard (1...100_000).contains(accuracy) else {
-        throw .usage("use", "--accuracy \(accuracy)", "give 1 to 100000 metres")
+    for given in options.given {
+      guard let parameter = command.parameter(given.parameter) else {
+        throw .usage(
+          "use", "--\(given.option)", "it belongs to \(VehicleCommand.owners(of: given.parameter))")
       }
-      members["accuracy"] = .number(accuracy)
-    }
-    if let region = options.region {
-      guard options.name == "region-state" else {
-        throw .usage("use", "--region", "it belongs to region-state")
+      guard let value = parameter.value(of: given.value) else {
+        throw .usage(
+          "use", "--\(given.option) \(given.text.prefix(60))", "give \(given.accepted ?? parameter.accepted)")
       }
-      members["region"] = .string(region)
+      members[given.parameter] = value
     }
-    if options.name == "forget-regions", !options.yes {
+    if command.name == "forget-regions", !options.yes {
       throw .usage(
         "send", "forget-regions",
         "it deletes the regions that were set remotely, in each vehicle that is asked; add --yes, or reset-regions only decides anew"
       )
     }
-    if options.clear {
-      guard ["zero", "level"].contains(options.name) else {
-        throw .usage("use", "--clear", "it belongs to zero and level")
-      }
-      members["clear"] = .bool(true)
+    let isMissing =
+      command.parameters.contains { $0.isRequired && members[$0.name] == nil }
+      || (!command.requiresOne.isEmpty && !command.requiresOne.contains { members[$0] != nil })
+    if isMissing, let remedy = options.remedy(of: command.name) {
+      throw .usage("send", command.name, remedy)
     }
-    if let kilometers = options.km {
-      guard options.name == "set-odometer" else {
-        throw .usage("use", "--km", "it belongs to set-odometer")
-      }
-      guard (0...10_000_000).contains(kilometers) else {
-        throw .usage("use", "--km \(kilometers)", "give 0 to 10000000")
-      }
-      members["odometer"] = .number(1000 * kilometers)
-    } else if options.name == "set-odometer" {
-      throw .usage("send", "set-odometer", "say what the instrument panel shows, as in --km 48213.4")
-    }
-    for (name, text) in [("driver", options.driver), ("purpose", options.purpose)] {
-      guard let text else { continue }
-      guard options.name == "set-trip" else {
-        throw .usage("use", "--\(name)", "it belongs to set-trip")
-      }
-      guard text.utf8.count <= 200, text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
-      else {
-        throw .usage("use", "--\(name)", "give at most 200 bytes without control characters")
-      }
-      members[name] = .string(text)
-    }
-    if options.name == "set-trip", options.driver == nil, options.purpose == nil {
-      throw .usage("send", "set-trip", "say who drives or what for, as in --driver \"A. Jansen\"")
-    }
-    for (name, text) in [("from", options.from), ("to", options.to)] {
-      guard let text else { continue }
-      guard options.name == "track" else {
-        throw .usage("use", "--\(name)", "it belongs to track")
-      }
-      guard let time = UTCTime(rfc3339: text) else {
-        throw .usage("use", "--\(name) \(text.prefix(60))", "write a time as in 2026-11-21T08:00:00Z")
-      }
-      members[name] = .string(time.rfc3339)
-    }
-    if options.name == "track", members["from"] == nil {
-      throw .usage("send", "track", "say from when on, as in --from 2026-11-21T08:00:00Z")
-    }
+    members["timeout"] = command.patience(of: options.timeout)
     return members
   }
 
@@ -229,6 +185,55 @@ package enum CommandCommand {
       if let result = answer.result { line.append("  \(result.text)") }
       line.append("  \(QuantityText.delay(answer.seconds))", style: .dim)
       return [line]
+    }
+  }
+}
+
+extension CommandOptions {
+  /// An option that is an argument of the request.
+  struct Given {
+    var option: String
+    var text = ""
+    var parameter: String
+    var value: JSONValue
+    /// What the option takes, where it is written in another unit than the argument.
+    var accepted: String?
+  }
+
+  /// The arguments that the command line holds.
+  var given: [Given] {
+    var given: [Given] = []
+    func add(_ option: String, _ text: String?, _ parameter: String? = nil) {
+      guard let text else { return }
+      given.append(
+        Given(option: option, text: text, parameter: parameter ?? option, value: .string(text)))
+    }
+    if let accuracy {
+      given.append(
+        Given(option: "accuracy", text: "\(accuracy)", parameter: "accuracy", value: .number(accuracy)))
+    }
+    add("region", region)
+    if clear { given.append(Given(option: "clear", parameter: "clear", value: .bool(true))) }
+    if let km {
+      given.append(
+        Given(
+          option: "km", text: "\(km)", parameter: "odometer", value: .number(1000 * km),
+          accepted: "0 to 10000000"))
+    }
+    add("driver", driver)
+    add("purpose", purpose)
+    add("from", from)
+    add("to", to)
+    return given
+  }
+
+  /// What to write for a command whose argument is missing.
+  fileprivate func remedy(of command: String) -> String? {
+    switch command {
+    case "set-odometer": "say what the instrument panel shows, as in --km 48213.4"
+    case "set-trip": "say who drives or what for, as in --driver \"A. Jansen\""
+    case "track": "say from when on, as in --from 2026-11-21T08:00:00Z"
+    default: nil
     }
   }
 }

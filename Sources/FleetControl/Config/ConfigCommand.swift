@@ -130,7 +130,7 @@ package enum ConfigCommand {
     defer { exchange.close() }
     let kept = RetainedDocuments(
       vehicles: try targets.resolve(retained), subject: "config", from: retained, root: targets.root)
-    try checkRemovals(settings, kept)
+    try settings.checkRemovals(kept.vehicles.map { kept[$0] })
     // By lot and not by name: the first few are not all of one depot.
     let order = kept.vehicles.sorted { ($0.lot, $0) < ($1.lot, $1) }
     let version = options.label ?? Moment.now.time.rfc3339
@@ -145,10 +145,12 @@ package enum ConfigCommand {
         StandardError.say("stage \(index + 1) of \(stages.count): \(part.count) vehicles")
       }
       var requests = VehicleRequests(exchange, part, retained: retained, root: targets.root) { key in
-        let wanted = settings.applied(to: withoutRefused(kept[key], key, but: settings))
+        let document = settings.document(on: kept[key], version: version)
+        for (name, reason) in document.leftBehind {
+          StandardError.say("\(key): \(name) is no longer asked for, since the vehicle refuses it: \(reason)")
+        }
         return MQTTMessage(
-          topic: key.topic(root: targets.root, "config/desired"),
-          text: JSONValue.object(["version": .string(version), "settings": .object(wanted)]).text,
+          topic: key.topic(root: targets.root, "config/desired"), text: document.json.text,
           qos: .atLeastOnce, retain: true,
           properties: MQTTMessageProperties(contentType: "application/json"))
       }
@@ -218,34 +220,6 @@ package enum ConfigCommand {
   }
 
   // MARK: Setting
-
-  /// What another version has set may be taken back; a key that nobody has and no vehicle was asked for is a mistake.
-  private static func checkRemovals(
-    _ settings: ConfigSettings, _ kept: RetainedDocuments
-  ) throws(FleetError) {
-    for key in settings.removed.sorted() {
-      guard let problem = RemoteKeys.problem(with: key),
-        !kept.vehicles.contains(where: { kept[$0].wantedSettings[key] != nil })
-      else { continue }
-      throw .usage("unset", "\"\(key)\"", problem)
-    }
-  }
-
-  /// What was wanted before, without the keys that the vehicle has refused since: one of them would keep out all others. Those
-  /// that are set anew are asked for again.
-  private static func withoutRefused(
-    _ documents: VehicleDocuments, _ key: VehicleKey, but settings: ConfigSettings
-  ) -> [String: JSONValue] {
-    var wanted = documents.wantedSettings
-    for refusal in documents.reported?["refused"]?.array ?? [] {
-      guard let name = refusal["key"]?.string, settings.values[name] == nil,
-        wanted.removeValue(forKey: name) != nil
-      else { continue }
-      let reason = refusal["reason"]?.string ?? "it does not say why"
-      StandardError.say("\(key): \(name) is no longer asked for, since the vehicle refuses it: \(reason)")
-    }
-    return wanted
-  }
 
   private static func outcome(_ state: String, _ report: JSONValue) -> VehicleOutcome {
     let problem = report["problem"]?.string

@@ -1,14 +1,14 @@
-internal import Fleet
+package import Fleet
 internal import FleetConsole
-internal import JSON
+package import JSON
 internal import TOML
 internal import Telemetry
 
 /// Settings for vehicles, by their dotted keys, as they are written on a command line or in a file.
-struct ConfigSettings: Hashable, Sendable {
-  var values: [String: JSONValue] = [:]
+package struct ConfigSettings: Hashable, Sendable {
+  package private(set) var values: [String: JSONValue] = [:]
   /// Keys to take back, so that the vehicle's own file decides again.
-  var removed: Set<String> = []
+  package private(set) var removed: Set<String> = []
 
   init() {}
 
@@ -36,6 +36,19 @@ struct ConfigSettings: Hashable, Sendable {
       try Self.checkForm(key, place: "")
       values[key] = nil
       removed.insert(key)
+    }
+  }
+
+  /// - Parameter members: values by their keys; null takes a key back.
+  /// - Throws: `FleetError` naming the key or value that no vehicle would take.
+  package init(_ members: [String: JSONValue]) throws(FleetError) {
+    for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+      if value == .null {
+        try Self.checkForm(key, place: "")
+        removed.insert(key)
+      } else {
+        values[key] = try Self.checked(value, of: key)
+      }
     }
   }
 
@@ -69,7 +82,7 @@ struct ConfigSettings: Hashable, Sendable {
   }
 
   /// What is wanted after this on top of what was.
-  func applied(to wanted: [String: JSONValue]) -> [String: JSONValue] {
+  package func applied(to wanted: [String: JSONValue]) -> [String: JSONValue] {
     var result = wanted.filter { !removed.contains($0.key) }
     for (key, value) in values { result[key] = value }
     return result
@@ -115,16 +128,53 @@ struct ConfigSettings: Hashable, Sendable {
   }
 }
 
+extension ConfigSettings {
+  /// What another version has set may be taken back; a key that nobody has and no vehicle was asked for is a mistake.
+  /// - Throws: `FleetError` naming the first such key.
+  package func checkRemovals(_ vehicles: [VehicleDocuments]) throws(FleetError) {
+    for key in removed.sorted() {
+      guard let problem = RemoteKeys.problem(with: key),
+        !vehicles.contains(where: { $0.wantedSettings[key] != nil })
+      else { continue }
+      throw .usage("unset", "\"\(key)\"", problem)
+    }
+  }
+
+  /// What is wanted of a vehicle after this, in the wire's form: on top of what was wanted before, without the keys that the
+  /// vehicle has refused since, as one of them would keep out all others. Those that are set anew are asked for again.
+  /// - Parameter version: the sender's name for it.
+  package func document(
+    on documents: VehicleDocuments, version: String
+  ) -> (json: JSONValue, leftBehind: [(key: String, reason: String)]) {
+    var wanted = documents.wantedSettings
+    var leftBehind: [(key: String, reason: String)] = []
+    for refusal in documents.refusedSettings
+    where values[refusal.key] == nil && wanted.removeValue(forKey: refusal.key) != nil {
+      leftBehind.append(refusal)
+    }
+    return (
+      .object(["version": .string(version), "settings": .object(applied(to: wanted))]), leftBehind
+    )
+  }
+}
+
 extension VehicleDocuments {
-  var wantedSettings: [String: JSONValue] { Self.members(desired?["settings"]) }
-  var settingsInForce: [String: JSONValue] { Self.members(reported?["settings"]) }
+  package var wantedSettings: [String: JSONValue] { Self.members(desired?["settings"]) }
+  package var settingsInForce: [String: JSONValue] { Self.members(reported?["settings"]) }
 
   private static func members(_ json: JSONValue?) -> [String: JSONValue] {
     if case .object(let members)? = json { members } else { [:] }
   }
 
+  /// Keys that the vehicle did not take, and why.
+  package var refusedSettings: [(key: String, reason: String)] {
+    (reported?["refused"]?.array ?? []).compactMap { refusal in
+      refusal["key"]?.string.map { ($0, refusal["reason"]?.string ?? "it does not say why") }
+    }
+  }
+
   /// Keys whose wanted value is not in force, or that are in force and not wanted.
-  var settingDifferences: [(key: String, wanted: JSONValue?, inForce: JSONValue?)] {
+  package var settingDifferences: [(key: String, wanted: JSONValue?, inForce: JSONValue?)] {
     let (wanted, inForce) = (wantedSettings, settingsInForce)
     return Set(wanted.keys).union(inForce.keys).sorted().compactMap { key in
       Self.isSame(wanted[key], inForce[key]) ? nil : (key, wanted[key], inForce[key])

@@ -49,7 +49,7 @@ package final class PublishQueue: OutboundProvider {
   }
 
   /// Returns the token by which the message's fate is told.
-  func append(_ message: MQTTMessage) -> UInt64 { state.withLock { append(message, to: &$0) } }
+  package func append(_ message: MQTTMessage) -> UInt64 { state.withLock { append(message, to: &$0) } }
 
   private func append(_ message: MQTTMessage, to state: inout State) -> UInt64 {
     defer { state.nextToken += 1 }

@@ -1,6 +1,6 @@
 internal import Fleet
 internal import FleetConsole
-internal import JSON
+package import JSON
 internal import MQTT
 internal import Platform
 internal import Telemetry
@@ -23,7 +23,7 @@ struct VehicleOutcome: Hashable, Sendable {
 }
 
 /// One message for each of some vehicles, and what becomes of it.
-struct VehicleRequests {
+package struct VehicleRequests {
   static let unanswered = "has not reported; it will read this when it is back"
   /// Also where the command was interrupted: what is under way may still arrive.
   static let unsent = "not known to be sent: the broker has not confirmed it"
@@ -57,7 +57,7 @@ struct VehicleRequests {
     }
   }
 
-  static let notManaged =
+  package static let notManaged =
     "nothing was sent: the vehicle is not managed over MQTT; set remote.enabled = true in its configuration"
 
   /// The vehicles whose status says that they take neither configuration nor regions nor commands.
@@ -151,11 +151,15 @@ extension VehicleKey {
 }
 
 /// What is wanted of a vehicle and what it says of it: retained documents.
-struct VehicleDocuments: Hashable, Sendable {
-  var desired: JSONValue?
-  var reported: JSONValue?
+package struct VehicleDocuments: Hashable, Sendable {
+  package var desired: JSONValue?
+  package var reported: JSONValue?
   /// How it stands with its regions.
-  var state: JSONValue?
+  package var state: JSONValue?
+
+  package init(desired: JSONValue? = nil, reported: JSONValue? = nil, state: JSONValue? = nil) {
+    (self.desired, self.reported, self.state) = (desired, reported, state)
+  }
 }
 
 /// What the broker keeps of one subject for each of some vehicles.

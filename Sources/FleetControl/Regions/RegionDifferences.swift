@@ -1,15 +1,15 @@
 internal import Fleet
 internal import JSON
-internal import Telemetry
+package import Telemetry
 
 extension VehicleDocuments {
-  var wantedRegions: RegionDocument { RegionDocument(kept: desired) }
+  package var wantedRegions: RegionDocument { RegionDocument(kept: desired) }
 
   /// Identifiers; nil when the vehicle has not reported.
-  var acceptedRegions: [String]? { reported?["accepted"]?.array?.compactMap(\.string) }
+  package var acceptedRegions: [String]? { reported?["accepted"]?.array?.compactMap(\.string) }
 
   /// How it stands with the regions, as the vehicle told last; nil when it has not told, or nothing that can be read.
-  var regionStates: RegionsStateMessage? {
+  package var regionStates: RegionsStateMessage? {
     state.flatMap { state in try? RegionsStateMessage(json: state) }
   }
 
@@ -17,7 +17,7 @@ extension VehicleDocuments {
   var regionNames: Set<String> { Set(wantedRegions.features.map(\.identifier)).union(acceptedRegions ?? []) }
 
   /// Whether the report is about what is wanted now; one that names no document is taken to be.
-  var isCurrent: Bool {
+  package var isCurrent: Bool {
     guard let version = desired?["version"]?.string, let answered = reported?["version"]?.string else {
       return reported != nil
     }
@@ -25,7 +25,7 @@ extension VehicleDocuments {
   }
 
   /// Why the vehicle did not take a region; nil when it did, or did not say.
-  func refusal(of identifier: String) -> String? {
+  package func refusal(of identifier: String) -> String? {
     let place = wantedRegions.features.firstIndex { $0.identifier == identifier }
     for refusal in reported?["refused"]?.array ?? [] {
       guard

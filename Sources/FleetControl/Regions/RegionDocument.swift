@@ -10,7 +10,7 @@ package struct RegionDocument: Hashable, Sendable {
   package struct Feature: Hashable, Sendable {
     package var identifier: String
     /// The whole feature, what this version does not know included.
-    var json: JSONValue
+    package var json: JSONValue
 
     /// What it looks like; nil for what cannot be drawn.
     var shape: RegionShape? {
@@ -51,22 +51,25 @@ package struct RegionDocument: Hashable, Sendable {
   package var features: [Feature] = []
 
   /// Names that were there more than once: the last one counts.
-  private(set) var replaced: [String] = []
+  package private(set) var replaced: [String] = []
 
   /// More than this is refused before it is sent.
-  static let largestCount = 10_000
+  package static let largestCount = 10_000
 
-  subscript(identifier: String) -> Feature? { features.first { $0.identifier == identifier } }
+  /// Bytes of the wire form; vehicles refuse what is longer.
+  package static let largestSize = 1_048_576
+
+  package subscript(identifier: String) -> Feature? { features.first { $0.identifier == identifier } }
 
   /// From what a broker keeps; features without a name are left out.
-  init(kept json: JSONValue?) {
+  package init(kept json: JSONValue?) {
     for element in json?["features"]?.array ?? [] {
       guard let identifier = RegionGeometry.identifier(of: element, acceptsName: true) else { continue }
       features.append(Feature(identifier: identifier, json: element))
     }
   }
 
-  init() {}
+  package init() {}
 
   /// Takes a feature that somebody has written, in place of one before it with the same name.
   /// - Throws: `JSONError` saying what is wrong with it.
@@ -95,7 +98,7 @@ package struct RegionDocument: Hashable, Sendable {
 
   /// The wire form.
   /// - Parameter version: the sender's name for it.
-  func json(version: String) -> JSONValue {
+  package func json(version: String) -> JSONValue {
     .object([
       "type": .string("FeatureCollection"), "version": .string(version),
       "features": .array(features.map(\.json)),

@@ -26,11 +26,25 @@ package enum RegionFile {
     }
     var features: [(place: String, json: JSONValue)]
     switch start {
-    case UInt8(ascii: "{"): features = try geoJSON(bytes)
+    case UInt8(ascii: "{"): features = try geoJSON(JSONValue(parsing: bytes))
     case UInt8(ascii: "<"): features = try KMLRegions.read(bytes)
     case nil: throw JSONError("it is empty")
     default: features = try WKTRegions.read(bytes)
     }
+    let document = try document(features, radius: radius)
+    guard !document.features.isEmpty else { throw JSONError("there is no region in it") }
+    return document
+  }
+
+  /// The regions of a GeoJSON feature or collection, which may be empty.
+  /// - Throws: `JSONError` with the feature for what cannot be a region.
+  package static func regions(_ json: JSONValue) throws(JSONError) -> RegionDocument {
+    try document(geoJSON(json), radius: nil)
+  }
+
+  private static func document(
+    _ features: [(place: String, json: JSONValue)], radius: Double?
+  ) throws(JSONError) -> RegionDocument {
     guard features.count <= RegionDocument.largestCount else {
       throw JSONError("\(features.count) regions; at most \(RegionDocument.largestCount) are sent")
     }
@@ -40,15 +54,14 @@ package enum RegionFile {
         throw JSONError("\(feature.place): \(error)")
       }
     }
-    guard !document.features.isEmpty else { throw JSONError("there is no region in it") }
     return document
   }
 
-  private static func geoJSON(_ bytes: [UInt8]) throws(JSONError) -> [(place: String, json: JSONValue)] {
-    let json = try JSONValue(parsing: bytes)
+  private static func geoJSON(_ json: JSONValue) throws(JSONError) -> [(place: String, json: JSONValue)] {
     switch json["type"]?.string {
     case "FeatureCollection":
-      return (json["features"]?.array ?? []).enumerated().map { ("feature \($0.offset + 1)", $0.element) }
+      guard let features = json["features"]?.array else { throw JSONError("it has no array \"features\"") }
+      return features.enumerated().map { ("feature \($0.offset + 1)", $0.element) }
     case "Feature": return [("the feature", json)]
     default: throw JSONError("it is no GeoJSON of type Feature or FeatureCollection")
     }

@@ -89,6 +89,7 @@ extension VehicleQuery {
   /// - Throws: 400 for a value that makes no sense.
   fileprivate init(_ request: Request) throws(WebError) {
     self.init()
+    try request.refuseQueries(but: ["state", "fleet", "q", "bounds"])
     for name in try request.query("state")?.split(separator: ",") ?? [] {
       guard let state = VehicleState(rawValue: String(name)) else {
         let names = VehicleState.allCases.map(\.rawValue).joined(separator: ", ")

@@ -48,6 +48,7 @@ extension StreamView {
   /// - Throws: 400 for a value that makes no sense.
   fileprivate init(_ request: Request) throws(WebError) {
     self.init()
+    try request.refuseQueries(but: ["bounds", "selected", "interval"])
     if let text = try request.query("bounds") { bounds = try MapBounds(parsing: text) }
     if let text = try request.query("selected"), !text.isEmpty { selected = try VehicleKey(parsing: text) }
     if let seconds = try request.query("interval", in: Self.intervals) { interval = seconds }

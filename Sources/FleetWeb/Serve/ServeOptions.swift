@@ -23,6 +23,11 @@ package struct ServeOptions: ParsableArguments {
       valueName: "folder"), completion: .directory)
   package var leaflet: String?
 
+  @Option(
+    help: ArgumentHelp("A base map: a file of raster tiles (MBTiles).", valueName: "file"),
+    completion: .file(extensions: ["mbtiles"]))
+  package var map: String?
+
   @OptionGroup package var vehicles: VehicleArguments
 
   @OptionGroup package var time: TimeLimitArguments
@@ -49,6 +54,8 @@ package struct ServeConfiguration: Sendable {
   package var keep: String?
   /// Nil for Debian's.
   package var leaflet: String?
+  /// Where the base map comes from.
+  package var map = MapSettings()
   package var streams = StreamHub.Limits()
   /// Connections at once; those beyond wait.
   package var connections = 4000
@@ -83,6 +90,7 @@ package struct ServeConfiguration: Sendable {
       throw .usage("use", "--keep", "it is for --record; odograph record --keep has it without a server")
     }
     leaflet = options.leaflet ?? leaflet
+    map = try MapSettings(file, file: options.map)
     address = try ListenAddress(parsing: options.listen ?? listen ?? "127.0.0.1:8080")
   }
 

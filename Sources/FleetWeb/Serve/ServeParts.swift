@@ -41,9 +41,11 @@ package struct ServeParts: Sendable {
     let history = try HistoryService.start(context)
     subjects.append(HistoryRoutes(history?.readers))
     if let history { parts.append(history) }
+    try add(MapService(context.configuration.map))
   }
 
   /// What needs the feed.
   package mutating func add(_ fleet: LiveFleet, _ context: ServeContext) throws(FleetError) {
+    try addControl(fleet.feed, context)
   }
 }

@@ -1,0 +1,169 @@
+package import JSON
+internal import Spatial
+
+/// A command that vehicles take, with its arguments: what the command line offers, and what the interface of the web
+/// server lists and checks. The list of all of them is the single place that either reads.
+package struct VehicleCommand: Hashable, Sendable {
+  /// A member of the request.
+  package struct Parameter: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+      case number(ClosedRange<Double>, unit: String)
+      /// Without control characters; bytes of UTF-8, at least and at most.
+      case text(ClosedRange<Int>)
+      /// RFC 3339.
+      case time
+      case flag
+    }
+
+    package var name: String
+    package var kind: Kind
+    package var isRequired = false
+    package var summary: String
+  }
+
+  package var name: String
+  /// A sentence for people.
+  package var summary: String
+  package var parameters: [Parameter] = []
+  /// Of these, one at least is given; none where nothing is asked.
+  package var requiresOne: [String] = []
+  /// What to ask somebody before it is sent; nil for a command that takes nothing away.
+  package var confirmation: String?
+  /// Whether it says something about a single vehicle, so that the same for several is a mistake.
+  package var isForOne = false
+
+  /// The parameter of a name; nil when the command does not have it.
+  package func parameter(_ name: String) -> Parameter? { parameters.first { $0.name == name } }
+
+  /// The command of a name; nil when there is none.
+  package static func named(_ name: String) -> VehicleCommand? { all.first { $0.name == name } }
+
+  /// Names of the commands that have a parameter, as in `zero and level`.
+  package static func owners(of parameter: String) -> String {
+    all.filter { $0.parameter(parameter) != nil }.map(\.name).joined(separator: " and ")
+  }
+}
+
+extension VehicleCommand {
+  /// The contract's commands, but `history`, `samples` and `trace`: what these bring is read in pieces, by commands of their own.
+  package static let all = [
+    VehicleCommand(
+      name: "locate", summary: "Where it is now: waits for a fix that is exact enough.",
+      parameters: [
+        Parameter(
+          name: "accuracy", kind: .number(1...100_000, unit: "m"),
+          summary: "How exact is good enough, at 68 %; 50 when absent.")
+      ]),
+    VehicleCommand(name: "status", summary: "Its status, in full and at once."),
+    VehicleCommand(name: "reload", summary: "Reads its configuration file again."),
+    VehicleCommand(
+      name: "track", summary: "The way that it has kept, of a span of time.",
+      parameters: [
+        Parameter(name: "from", kind: .time, isRequired: true, summary: "From when on."),
+        Parameter(name: "to", kind: .time, summary: "Until when; now when absent."),
+      ]),
+    VehicleCommand(
+      name: "reset-regions", summary: "Decides anew, for each region, whether it is inside.",
+      confirmation: "It tells entering or leaving again for each region that it is in."),
+    VehicleCommand(
+      name: "forget-regions", summary: "Deletes the regions that were set remotely.",
+      confirmation: "It deletes the regions that were set remotely; those of its own file count again."),
+    VehicleCommand(
+      name: "region-state", summary: "How it stands with a region, or with all.",
+      parameters: [
+        Parameter(name: "region", kind: .text(1...64), summary: "Which region; all when absent.")
+      ]),
+    VehicleCommand(
+      name: "zero", summary: "Takes the present attitude for the one at rest.",
+      parameters: [
+        Parameter(name: "clear", kind: .flag, summary: "Tell attitudes in their own frame again.")
+      ],
+      confirmation: "Attitudes are told against the present one from now on."),
+    VehicleCommand(
+      name: "level", summary: "Takes the vehicle for level as it stands.",
+      parameters: [
+        Parameter(name: "clear", kind: .flag, summary: "Take the device for level again.")
+      ],
+      confirmation: "It has to stand on level ground, at rest."),
+    VehicleCommand(
+      name: "set-odometer", summary: "What its instrument panel shows.",
+      parameters: [
+        Parameter(
+          name: "odometer", kind: .number(0...10_000_000_000, unit: "m"), isRequired: true,
+          summary: "Metres that the instrument panel shows.")
+      ],
+      confirmation: "Its odometer goes on from there.", isForOne: true),
+    VehicleCommand(
+      name: "set-trip", summary: "Who drives, and what for.",
+      parameters: [
+        Parameter(
+          name: "driver", kind: .text(0...200),
+          summary: "Who drives from now on; empty is nobody who is known."),
+        Parameter(
+          name: "purpose", kind: .text(0...200),
+          summary: "What the trip under way, or the next one, is for; empty takes it back."),
+      ],
+      requiresOne: ["driver", "purpose"], isForOne: true),
+  ]
+}
+
+extension VehicleCommand.Parameter {
+  /// What it takes, as in `1 to 100000 m`.
+  package var accepted: String {
+    switch kind {
+    case .number(let range, let unit): "\(Int(range.lowerBound)) to \(Int(range.upperBound)) \(unit)"
+    case .text(let range):
+      "\(range.lowerBound == 0 ? "at most" : "\(range.lowerBound) to") \(range.upperBound) bytes without control characters"
+    case .time: "a time as in 2026-11-21T08:00:00Z"
+    case .flag: "true or false"
+    }
+  }
+
+  /// The value in the form of the wire; nil for one that it does not take.
+  package func value(of json: JSONValue) -> JSONValue? {
+    switch (kind, json) {
+    case (.number(let range, _), .integer), (.number(let range, _), .number):
+      json.double.flatMap { range.contains($0) ? json : nil }
+    case (.text(let range), .string(let text)):
+      range.contains(text.utf8.count)
+        && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
+        ? json : nil
+    case (.time, .string(let text)): UTCTime(rfc3339: text).map { .string($0.rfc3339) }
+    case (.flag, .bool): json
+    default: nil
+    }
+  }
+}
+
+extension VehicleCommand {
+  /// A request's arguments, checked.
+  /// - Throws: `JSONError` naming the argument that is missing, not known or not accepted.
+  package func arguments(_ given: [String: JSONValue]) throws(JSONError) -> [String: JSONValue] {
+    var members: [String: JSONValue] = [:]
+    for (name, value) in given.sorted(by: { $0.key < $1.key }) {
+      guard let parameter = parameter(name) else {
+        let known = parameters.map(\.name).joined(separator: ", ")
+        throw JSONError(
+          "argument \"\(name.prefix(80))\": \(self.name) has \(known.isEmpty ? "no arguments" : "only \(known)")"
+        )
+      }
+      guard let accepted = parameter.value(of: value) else {
+        throw JSONError("argument \"\(name)\": it is \(parameter.accepted)")
+      }
+      members[name] = accepted
+    }
+    for parameter in parameters where parameter.isRequired && members[parameter.name] == nil {
+      throw JSONError("argument \"\(parameter.name)\": missing; it is \(parameter.accepted)")
+    }
+    if !requiresOne.isEmpty, !requiresOne.contains(where: { members[$0] != nil }) {
+      throw JSONError("one of the arguments \(requiresOne.joined(separator: ", ")) is needed")
+    }
+    return members
+  }
+
+  /// Seconds that a vehicle may look for a fix, so that its answer comes within the time of the request; nil for commands
+  /// that are answered at once.
+  package func patience(of timeout: Double) -> JSONValue? {
+    name == "locate" ? .number(max(0, min(300, timeout - 1))) : nil
+  }
+}

@@ -1,0 +1,160 @@
+internal import Fleet
+internal import FleetControl
+internal import HTTPTypes
+package import Hummingbird
+internal import JSON
+internal import Spatial
+
+/// Commands: which there are, and giving them.
+package struct CommandRoutes: RouteGroup {
+  private let desk: ControlDesk
+
+  package init(_ desk: ControlDesk) { self.desk = desk }
+
+  static let largestBody = 16_384
+  /// Seconds for which an answer is waited for.
+  static let usualTimeout = 10.0
+  static let largestTimeout = 30.0
+  /// Seconds after which a vehicle that slept and did not say for how long is asked no more.
+  static let longestSleep = 86_400.0
+  /// Seconds that a vehicle has to answer after the moment for which it announced itself: clocks differ, links are slow.
+  static let afterContact = 600.0
+
+  package func add(to router: RouterGroup<WebContext>) {
+    router.get("commands") { _, context in
+      _ = try context.requirePrincipal()
+      return Response.json(Self.catalogue)
+    }
+    router.get("vehicles/{fleet}/{vehicle}/commands") { _, context in
+      let key = try desk.vehicle(try context.requireVehicle()).key
+      return Self.answers(desk.session.withState { $0.requests(to: key) })
+    }
+    router.post("vehicles/{fleet}/{vehicle}/commands") { request, context in
+      try await give(request, context)
+    }
+  }
+
+  private func give(_ request: Request, _ context: WebContext) async throws -> Response {
+    let key = try context.requireVehicleToOperate()
+    let principal = try context.requirePrincipal()
+    let vehicle = try desk.vehicle(key)
+    let members = try await request.json(upTo: Self.largestBody).members(["command", "arguments", "timeout"])
+    let (command, arguments) = try Self.request(members)
+    let timeout = try Self.timeout(members["timeout"])
+    let sleeps = vehicle.state == .asleep
+    var sent = arguments
+    sent["timeout"] = command.patience(of: sleeps ? Self.largestTimeout : timeout)
+    let lifetime = sleeps ? Self.lifetime(vehicle) : timeout
+    let detail = JSONValue.object(arguments).text
+    return try await desk.changing(
+      "command \(command.name)", [key], detail: detail, by: principal, context
+    ) {
+      try vehicle.requireManaged()
+      let given = try await desk.session.give(
+        command.name, sent, to: key, by: principal.name, seconds: sleeps ? 0 : timeout, lifetime: lifetime)
+      if let refusal = given.brokerRefusal {
+        throw WebError(.badGateway, "broker-refused", "The command was refused \(refusal).")
+      }
+      let state = given.state(at: Moment.now.time)
+      if sleeps { return (Self.answers([given], status: .accepted), state.rawValue) }
+      guard given.answer != nil else {
+        throw WebError(
+          .gatewayTimeout, "no-answer",
+          given.isSent
+            ? "The vehicle did not answer within \(Int(timeout.rounded(.up))) s."
+            : "The broker did not confirm the command within \(Int(timeout.rounded(.up))) s.",
+          remedy: "Look whether the vehicle is online, and give it more time (timeout, at most 30).")
+      }
+      return (Self.answers([given]), state.rawValue)
+    }
+  }
+
+  private static func request(
+    _ members: [String: JSONValue]
+  ) throws(WebError) -> (VehicleCommand, [String: JSONValue]) {
+    let names = VehicleCommand.all.map(\.name).joined(separator: ", ")
+    guard let name = members["command"]?.string else {
+      throw .invalid("body", "key \"command\": missing or not a text", remedy: "The commands are \(names).")
+    }
+    guard let command = VehicleCommand.named(name) else {
+      throw .unprocessable("there is no command \"\(name.prefix(80))\"", remedy: "The commands are \(names).")
+    }
+    let given: [String: JSONValue]
+    switch members["arguments"] {
+    case nil: given = [:]
+    case .object(let members): given = members
+    default: throw .invalid("body", "key \"arguments\": it is an object")
+    }
+    do throws(JSONError) { return (command, try command.arguments(given)) } catch {
+      throw .unprocessable("\(error)")
+    }
+  }
+
+  private static func timeout(_ json: JSONValue?) throws(WebError) -> Double {
+    guard let json else { return usualTimeout }
+    guard let seconds = json.double, (1...largestTimeout).contains(seconds) else {
+      throw .invalid("body", "key \"timeout\": it is a number from 1 to \(Int(largestTimeout))")
+    }
+    return seconds
+  }
+
+  private static func lifetime(_ vehicle: ControlDesk.Vehicle) -> Double {
+    guard let contact = vehicle.nextContact else { return longestSleep }
+    return min(longestSleep, max(0, contact.seconds(since: Moment.now.time)) + afterContact)
+  }
+
+  private static func answers(_ requests: [CommandRequest], status: HTTPResponse.Status = .ok) -> Response {
+    let now = Moment.now.time
+    let body = JSONWriter.object { json in
+      json.key("answers")
+      json.openArray()
+      for request in requests { request.write(to: &json, at: now) }
+      json.closeArray()
+    }
+    return .json(body, status: status)
+  }
+
+  /// The commands that there are.
+  private static let catalogue = JSONWriter.object { json in
+    json.key("commands")
+    json.openArray()
+    for command in VehicleCommand.all {
+      json.openObject()
+      json.field("name", command.name)
+      json.field("summary", command.summary)
+      json.field("confirmation", command.confirmation)
+      json.key("arguments")
+      json.openArray()
+      for parameter in command.parameters { json.write(parameter) }
+      json.closeArray()
+      if !command.requiresOne.isEmpty { json.field("requiresOne", texts: command.requiresOne) }
+      json.closeObject()
+    }
+    json.closeArray()
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func write(_ parameter: VehicleCommand.Parameter) {
+    openObject()
+    field("name", parameter.name)
+    field("summary", parameter.summary)
+    field("required", parameter.isRequired)
+    switch parameter.kind {
+    case .number(let range, let unit):
+      field("type", "number")
+      field("unit", unit)
+      field("minimum", range.lowerBound, decimals: 6)
+      field("maximum", range.upperBound, decimals: 6)
+    case .text(let range):
+      field("type", "string")
+      field("minimumBytes", range.lowerBound)
+      field("maximumBytes", range.upperBound)
+    case .time:
+      field("type", "string")
+      field("format", "date-time")
+    case .flag: field("type", "boolean")
+    }
+    closeObject()
+  }
+}

@@ -1,0 +1,150 @@
+internal import Fleet
+internal import HTTPTypes
+internal import Hummingbird
+internal import JSON
+internal import NIOCore
+internal import Spatial
+internal import Telemetry
+
+extension WebError {
+  /// What was sent can be read, and no vehicle would take it.
+  static func unprocessable(_ message: String, remedy: String? = nil) -> WebError {
+    WebError(.unprocessableContent, "refused", message, remedy: remedy)
+  }
+}
+
+extension WebContext {
+  /// - Throws: 401 where nobody has logged in, and 403 for who may only look.
+  func requireOperator() throws(WebError) -> Principal {
+    let principal = try requirePrincipal()
+    guard principal.role == .operate else {
+      throw .forbidden("you may look at vehicles, and not change them", remedy: "ask for the role operate")
+    }
+    return principal
+  }
+}
+
+/// What the routes that manage vehicles have in common.
+package struct ControlDesk: Sendable {
+  let feed: FleetFeed
+  let session: ManagementSession
+  let log: any VehicleChangeLog
+  /// For what takes long.
+  let threads: WorkerThreads
+
+  package init(
+    feed: FleetFeed, session: ManagementSession, log: any VehicleChangeLog, threads: WorkerThreads
+  ) {
+    (self.feed, self.session, self.log, self.threads) = (feed, session, log, threads)
+  }
+
+  /// A vehicle as far as it matters for what it is told.
+  struct Vehicle: Hashable, Sendable {
+    var key: VehicleKey
+    var state: VehicleState
+    /// Whether it takes settings, regions and commands; what does not say so may.
+    var isManaged: Bool
+    var nextContact: UTCTime?
+
+    init(_ record: VehicleRecord) {
+      (key, state) = (record.key, record.state)
+      isManaged = record.status?.message.isManagedRemotely != false
+      nextContact = record.nextContact
+    }
+
+    /// - Throws: 409 for a vehicle that is told nothing over MQTT.
+    func requireManaged() throws(WebError) {
+      guard isManaged else {
+        throw WebError(
+          .conflict, "unmanaged", "Nothing was sent: the vehicle is not managed over MQTT.",
+          remedy: "Set remote.enabled = true in its configuration.")
+      }
+    }
+  }
+
+  /// A vehicle that exists.
+  /// - Throws: 404 for any other.
+  func vehicle(_ key: VehicleKey) throws(WebError) -> Vehicle {
+    guard let record = feed.withRoster({ $0[key].map(Vehicle.init) }) else {
+      throw .notFound("vehicle \(key)")
+    }
+    return record
+  }
+
+  /// The vehicles that whoever asks sees, sorted.
+  func vehicles(of principal: Principal) -> [VehicleKey] {
+    feed.withRoster { $0.vehicles.map(\.key) }.filter(principal.sees).sorted()
+  }
+
+  /// - Throws: 503 where documents of a vehicle found no room, so that a change would be built on a part of them.
+  func documents(
+    _ subject: ManagementState.Subject, of key: VehicleKey
+  ) throws(WebError) -> ManagementState.Documents {
+    let documents = session.withState { $0.documents(subject, of: key) }
+    guard !documents.isIncomplete else {
+      throw WebError(
+        .serviceUnavailable, "too-much", "The documents of all vehicles are more than this server keeps.",
+        remedy: "Name fewer vehicles with --fleet and --vehicle, and serve the others apart.")
+    }
+    return documents
+  }
+
+  /// Runs what changes vehicles, with a line in the audit whatever comes of it.
+  func changing(
+    _ action: String, _ vehicles: [VehicleKey], detail: String, by principal: Principal,
+    _ context: WebContext,
+    _ body: () async throws -> (response: Response, outcome: String)
+  ) async throws -> Response {
+    func record(_ outcome: String) {
+      log.record(
+        VehicleChange(
+          action: action, who: principal.name, address: context.remoteAddress?.ipAddress, vehicles: vehicles,
+          outcome: outcome, detail: detail))
+    }
+    do {
+      let (response, outcome) = try await body()
+      record(outcome)
+      return response
+    } catch {
+      record((error as? WebError)?.code ?? "failed")
+      throw error
+    }
+  }
+
+  /// The answer to a change that was handed to the broker.
+  func accepted(
+    _ version: String, _ deliveries: [VehicleKey: ManagementSession.Delivery], unmanaged: [VehicleKey] = [],
+    _ more: (inout JSONWriter) -> Void = { _ in }
+  ) -> Response {
+    let body = JSONWriter.object { json in
+      json.field("request", version)
+      json.key("vehicles")
+      json.openArray()
+      for key in (Array(deliveries.keys) + unmanaged).sorted() {
+        json.openObject()
+        json.field("fleet", key.fleet)
+        json.field("vehicle", key.vehicle)
+        switch deliveries[key] {
+        case .sent: json.field("state", "sent")
+        case .unsent: json.field("state", "unsent")
+        case .refused(let problem):
+          json.field("state", "refused")
+          json.field("problem", problem)
+        case nil:
+          json.field("state", "unmanaged")
+          json.field("problem", "nothing was sent: the vehicle is not managed over MQTT")
+        }
+        json.closeObject()
+      }
+      json.closeArray()
+      more(&json)
+    }
+    return .json(body, status: .accepted)
+  }
+
+  static func outcome(_ deliveries: [VehicleKey: ManagementSession.Delivery], unmanaged: Int = 0) -> String {
+    let sent = deliveries.values.count { $0 == .sent }
+    return sent == deliveries.count + unmanaged
+      ? "sent" : "sent to \(sent) of \(deliveries.count + unmanaged)"
+  }
+}

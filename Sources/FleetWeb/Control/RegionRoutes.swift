@@ -1,0 +1,180 @@
+internal import Fleet
+internal import FleetControl
+internal import HTTPTypes
+package import Hummingbird
+internal import JSON
+internal import MQTT
+internal import Spatial
+internal import Telemetry
+
+/// Regions: what vehicles are to watch, and what they say of it.
+package struct RegionRoutes: RouteGroup {
+  private let desk: ControlDesk
+
+  package init(_ desk: ControlDesk) { self.desk = desk }
+
+  /// Bytes of a request: vehicles refuse regions of more than a megabyte, and thousands may be named beside them.
+  static let largestBody = 2 << 20
+  static let types = ["application/geo+json", "application/json"]
+
+  package func add(to router: RouterGroup<WebContext>) {
+    router.get("vehicles/{fleet}/{vehicle}/regions") { _, context in try await show(context) }
+    router.put("vehicles/{fleet}/{vehicle}/regions") { request, context in
+      try await set(request, context)
+    }
+    router.get("regions") { _, context in try await list(context) }
+    router.put("regions") { request, context in try await setMany(request, context) }
+  }
+
+  // MARK: Reading
+
+  private func show(_ context: WebContext) async throws -> Response {
+    let key = try desk.vehicle(try context.requireVehicle()).key
+    try await desk.session.waitUntilRead()
+    let documents = try desk.documents(.regions, of: key).parsed
+    let body = JSONWriter.object { json in
+      json.field("fleet", key.fleet)
+      json.field("vehicle", key.vehicle)
+      documents.write(to: &json)
+    }
+    return .json(body)
+  }
+
+  private func list(_ context: WebContext) async throws -> Response {
+    let principal = try context.requirePrincipal()
+    try await desk.session.waitUntilRead()
+    let keys = desk.vehicles(of: principal)
+    let documents = try keys.map { ($0, try desk.documents(.regions, of: $0)) }
+    // Thousands of documents are read: not on the pool.
+    return .json(try await desk.threads.run { RegionOverview(documents).json })
+  }
+
+  // MARK: Changing
+
+  private func set(_ request: Request, _ context: WebContext) async throws -> Response {
+    let key = try context.requireVehicleToOperate()
+    let principal = try context.requirePrincipal()
+    let vehicle = try desk.vehicle(key)
+    let json = try await request.json(upTo: Self.largestBody, types: Self.types)
+    let document = try Self.document(json)
+    let detail = "\(document.features.count) regions"
+    return try await desk.changing("regions", [key], detail: detail, by: principal, context) {
+      try vehicle.requireManaged()
+      let (version, messages) = try await messages([key: document])
+      let deliveries = try await desk.session.publish(messages)
+      if case .refused(let problem)? = deliveries[key] {
+        throw WebError(.badGateway, "broker-refused", "The regions were refused \(problem).")
+      }
+      return (desk.accepted(version, deliveries), ControlDesk.outcome(deliveries))
+    }
+  }
+
+  private func setMany(_ request: Request, _ context: WebContext) async throws -> Response {
+    let principal = try context.requireOperator()
+    let members = try await request.json(upTo: Self.largestBody).members(["vehicles", "features", "add"])
+    let keys = try Self.keys(members["vehicles"])
+    for key in keys where !principal.sees(key) { throw WebError.notFound("vehicle \(key)") }
+    let vehicles = try keys.map(desk.vehicle)
+    guard let features = members["features"] else {
+      throw WebError.invalid("body", "key \"features\": missing", remedy: "Give a GeoJSON FeatureCollection.")
+    }
+    // A bare array of features is meant as their collection.
+    let collection =
+      features.array.map { _ in
+        JSONValue.object(["type": .string("FeatureCollection"), "features": features])
+      } ?? features
+    let document = try Self.document(collection)
+    let isAdding: Bool
+    switch members["add"] {
+    case nil: isAdding = false
+    case .bool(let flag): isAdding = flag
+    default: throw WebError.invalid("body", "key \"add\": it is true or false")
+    }
+    let detail = "\(document.features.count) regions\(isAdding ? ", beside those wanted before" : "")"
+    return try await desk.changing("regions", keys, detail: detail, by: principal, context) {
+      if isAdding { try await desk.session.waitUntilRead() }
+      let managed = vehicles.filter(\.isManaged).map(\.key)
+      var wanted: [VehicleKey: RegionDocument] = [:]
+      for key in managed {
+        wanted[key] =
+          isAdding
+          ? try desk.documents(.regions, of: key).parsed.wantedRegions.adding(document) : document
+      }
+      let (version, messages) = try await messages(wanted)
+      let deliveries = try await desk.session.publish(messages)
+      let unmanaged = vehicles.filter { !$0.isManaged }.map(\.key)
+      return (
+        desk.accepted(version, deliveries, unmanaged: unmanaged),
+        ControlDesk.outcome(deliveries, unmanaged: unmanaged.count)
+      )
+    }
+  }
+
+  private func messages(
+    _ wanted: [VehicleKey: RegionDocument]
+  ) async throws -> (version: String, messages: [(VehicleKey, MQTTMessage)]) {
+    let version = Moment.now.time.rfc3339
+    let root = desk.session.root
+    return try await desk.threads.run {
+      // The same regions for many vehicles are written once.
+      var payloads: [RegionDocument: [UInt8]] = [:]
+      let messages = try wanted.sorted { $0.key < $1.key }.map { key, document in
+        let payload = payloads[document] ?? Array(document.json(version: version).text.utf8)
+        guard payload.count <= RegionDocument.largestSize else {
+          throw WebError(
+            .contentTooLarge, "too-large",
+            "The regions of \(key) are \(payload.count) bytes; a vehicle takes \(RegionDocument.largestSize).",
+            remedy: "Simplify outlines, or leave out regions.")
+        }
+        payloads[document] = payload
+        return (
+          key,
+          MQTTMessage(
+            topic: key.topic(root: root, TopicScheme.regionsDesired), payload: payload, qos: .atLeastOnce,
+            retain: true, properties: MQTTMessageProperties(contentType: "application/geo+json"))
+        )
+      }
+      return (version, messages)
+    }
+  }
+
+  private static func document(_ json: JSONValue) throws(WebError) -> RegionDocument {
+    let document: RegionDocument
+    do throws(JSONError) { document = try RegionFile.regions(json) } catch {
+      throw .unprocessable("\(error)")
+    }
+    guard document.replaced.isEmpty else {
+      throw .unprocessable(
+        "region \"\(document.replaced[0])\" is there twice", remedy: "Give each its own id.")
+    }
+    return document
+  }
+
+  private static func keys(_ json: JSONValue?) throws(WebError) -> [VehicleKey] {
+    guard let names = json?.array, !names.isEmpty else {
+      throw .invalid(
+        "body", "key \"vehicles\": missing or empty", remedy: "Name vehicles as in [\"fleet/vehicle\"].")
+    }
+    var keys: [VehicleKey] = []
+    for (index, name) in names.enumerated() {
+      let parts = name.string?.split(separator: "/", omittingEmptySubsequences: false) ?? []
+      guard parts.count == 2, !parts.contains("") else {
+        throw .invalid("body", "key \"vehicles[\(index)]\": it is a text as in \"fleet/vehicle\"")
+      }
+      keys.append(VehicleKey(fleet: String(parts[0]), vehicle: String(parts[1])))
+    }
+    return Set(keys).sorted()
+  }
+}
+
+extension RegionDocument {
+  /// These with those of another document, in place of ones with the same names.
+  func adding(_ other: RegionDocument) -> RegionDocument {
+    var result = self
+    for feature in other.features {
+      result.features.removeAll { $0.identifier == feature.identifier }
+      result.features.append(feature)
+    }
+    return result
+  }
+}

@@ -1,0 +1,50 @@
+internal import Platform
+
+/// A value that somebody waits for, for a bounded time, without a thread.
+final class TimedReply<Value: Sendable>: Sendable {
+  private enum State {
+    case open
+    case awaited(CheckedContinuation<Value?, Never>)
+    case over(Value?)
+  }
+
+  private let state = Locked(State.open)
+
+  /// Ends the wait; the first call counts.
+  func resolve(_ value: Value?) {
+    let waiting = state.withLock { state -> CheckedContinuation<Value?, Never>? in
+      switch state {
+      case .open: state = .over(value)
+      case .awaited(let continuation):
+        state = .over(value)
+        return continuation
+      case .over: break
+      }
+      return nil
+    }
+    waiting?.resume(returning: value)
+  }
+
+  /// The value; nil when the time is over before it comes, and when whoever waits is cancelled. Call it once.
+  func value(within seconds: Double) async -> Value? {
+    let timer = Task {
+      try? await Task.sleep(for: .seconds(seconds))
+      if !Task.isCancelled { resolve(nil) }
+    }
+    defer { timer.cancel() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state -> Bool in
+          if case .over = state { return true }
+          state = .awaited(continuation)
+          return false
+        }
+        guard isOver else { return }
+        continuation.resume(
+          returning: state.withLock { if case .over(let value) = $0 { value } else { nil } })
+      }
+    } onCancel: {
+      resolve(nil)
+    }
+  }
+}

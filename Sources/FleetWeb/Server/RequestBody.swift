@@ -1,0 +1,52 @@
+internal import HTTPTypes
+package import Hummingbird
+package import JSON
+
+extension Request {
+  /// - Throws: 400 for the first name of the query that is not known: a mistyped filter is not to answer for all.
+  package func refuseQueries(but known: [String]) throws(WebError) {
+    for part in (uri.query ?? "").split(separator: "&") {
+      let name = PercentEncoding.decoded(part.prefix { $0 != "=" }) ?? String(part)
+      guard known.contains(name) else {
+        throw .invalid(
+          "query", "\(name.prefix(80)) is not known here",
+          remedy: "there are \(known.joined(separator: ", "))")
+      }
+    }
+  }
+
+  /// The request's body as JSON.
+  /// - Parameters:
+  ///   - limit: bytes.
+  ///   - types: media types that are read.
+  /// - Throws: `WebError`: 415 for another type, 413 for a longer body, 400 for what is no JSON.
+  package func json(upTo limit: Int, types: [String] = ["application/json"]) async throws -> JSONValue {
+    let type = headers[.contentType].map { $0.prefix { $0 != ";" && $0 != " " }.lowercased() }
+    guard let type, types.contains(type) else {
+      throw WebError(
+        .unsupportedMediaType, "unsupported-media-type", "the body is of a type that is not read here",
+        remedy: "send Content-Type: \(types.joined(separator: " or "))")
+    }
+    let bytes = try await bytes(upTo: limit)
+    do throws(JSONError) { return try JSONValue(parsing: bytes) } catch {
+      throw WebError.invalid("body", "the body is not JSON: \(error)")
+    }
+  }
+}
+
+extension JSONValue {
+  /// The members of an object, of which all are known.
+  /// - Throws: `WebError` for another value and the first member that is not known.
+  package func members(_ known: [String]) throws(WebError) -> [String: JSONValue] {
+    guard case .object(let members) = self else {
+      throw .invalid(
+        "body", "the body is not a JSON object", remedy: "there are \(known.joined(separator: ", "))")
+    }
+    for name in members.keys.sorted() where !known.contains(name) {
+      throw .invalid(
+        "body", "key \"\(name.prefix(80))\": it is not known here",
+        remedy: "there are \(known.joined(separator: ", "))")
+    }
+    return members
+  }
+}

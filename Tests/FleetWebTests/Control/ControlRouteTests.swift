@@ -1,0 +1,167 @@
+import Fleet
+import FleetControl
+import FleetFixtures
+import FleetWeb
+import HTTPTypes
+import JSON
+import MQTT
+import Platform
+import Testing
+
+/// Who may manage what, and what of a request is refused before anything is sent: there is no broker here.
+@Suite struct ControlRouteTests {
+  /// Keeps the audit.
+  private final class Log: VehicleChangeLog {
+    let changes = Locked<[VehicleChange]>([])
+    func record(_ change: VehicleChange) { changes.withLock { $0.append(change) } }
+  }
+
+  private let log = Log()
+
+  private func probe(_ role: Role = .operate, _ scope: Scope = .all) throws -> RouteProbe {
+    var roster = Roster()
+    for vehicle in ["van", "caf\u{E9} 1"] {
+      roster.receive("status", statusJSON("online", at: 0), at: 0, vehicle: vehicle)
+    }
+    let time = wireTime(0)
+    roster.receive(
+      "status", #"{"state":"online","time":"\#(time)","sessionStart":"\#(time)","remote":false}"#, at: 0,
+      vehicle: "island")
+    let targets = VehicleTargets(root: "odograph/v1", fleets: [], vehicles: [])
+    let session = try ManagementSession(
+      MQTTConfiguration(brokers: [.init(host: "127.0.0.1", port: 1)], clientID: "t"), targets)
+    let desk = ControlDesk(
+      feed: FleetFeed(roster), session: session, log: log,
+      threads: try WorkerThreads(name: "test", count: 1, capacity: 4))
+    return RouteProbe(
+      [RegionRoutes(desk), SettingsRoutes(desk), CommandRoutes(desk)],
+      as: Principal(name: "ann", role: role, scope: scope))
+  }
+
+  private static let yard =
+    #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"yard","geometry":"#
+    + #"{"type":"Point","coordinates":[11.5,48.1]},"properties":{"radius":50}}]}"#
+
+  private static let changes: [(String, String, String, String)] = [
+    ("PUT", "/vehicles/demo/van/regions", "application/geo+json", yard),
+    ("PUT", "/regions", "application/json", #"{"vehicles":["demo/van"],"features":\#(yard)}"#),
+    ("PATCH", "/vehicles/demo/van/settings", "application/json", #"{"settings":{"status.interval":30}}"#),
+    ("POST", "/vehicles/demo/van/commands", "application/json", #"{"command":"locate"}"#),
+  ]
+
+  @Test(arguments: changes)
+  func viewersChangeNothing(method: String, path: String, type: String, body: String) async throws {
+    let answer = try await probe(.view).ask(.init(method) ?? .get, path, body, type: type)
+    #expect(answer.status == .forbidden && answer.code == "forbidden")
+    #expect(log.changes.withLock { $0.isEmpty })
+  }
+
+  /// A vehicle that one does not see is answered as one that is not there, byte for byte but for its name.
+  @Test(
+    arguments: changes + [
+      ("GET", "/vehicles/demo/van/regions", "", ""), ("GET", "/vehicles/demo/van/settings", "", ""),
+      ("GET", "/vehicles/demo/van/commands", "", ""),
+    ])
+  func whatIsNotSeenIsNotThere(method: String, path: String, type: String, body: String) async throws {
+    let others = Scope(fleets: ["other"])
+    let hidden = try await probe(.operate, others).ask(.init(method) ?? .get, path, body, type: type)
+    let absent = try await probe().ask(
+      .init(method) ?? .get, path.replacing("van", with: "bus"), body.replacing("van", with: "bus"),
+      type: type)
+    #expect(hidden.status == .notFound && absent.status == .notFound, "\(absent.message)")
+    #expect(
+      hidden.body == Array(String(decoding: absent.body, as: UTF8.self).replacing("bus", with: "van").utf8))
+  }
+
+  @Test(arguments: changes)
+  func bodiesAreOfAKnownTypeAndBounded(method: String, path: String, type: String, body: String) async throws
+  {
+    let probe = try probe()
+    let method = try #require(HTTPRequest.Method(method))
+    for other in [nil, "text/plain", "multipart/form-data"] {
+      let answer = try await probe.ask(method, path, body, type: other)
+      #expect(answer.status == .unsupportedMediaType)
+    }
+    let long = try await probe.ask(method, path, String(repeating: " ", count: 3 << 20), type: type)
+    #expect(long.status == .contentTooLarge && long.code == "too-large")
+    let broken = try await probe.ask(method, path, "{", type: type)
+    #expect(broken.status == .badRequest && broken.message.contains("line 1 column 2"))
+  }
+
+  /// Nothing is put aside for later where the broker cannot be reached; the audit has the attempt.
+  @Test(arguments: [changes[0], changes[1], changes[3]])
+  func withoutABrokerNothingIsPromised(method: String, path: String, type: String, body: String) async throws
+  {
+    let answer = try await probe().ask(.init(method) ?? .get, path, body, type: type)
+    #expect(answer.status == .serviceUnavailable && answer.code == "broker-unreachable", "\(answer.message)")
+    let changes = log.changes.withLock { $0 }
+    #expect(
+      changes.count == 1 && changes.first?.outcome == "broker-unreachable" && changes.first?.who == "ann")
+    #expect(changes.first?.vehicles == [VehicleKey(fleet: "demo", vehicle: "van")])
+  }
+
+  /// Table: bodies, and what is said of them.
+  @Test(arguments: [
+    ("PUT", "regions", #"{"type":"Point"}"#, 422, "no GeoJSON of type Feature"),
+    ("PUT", "regions", #"{"type":"FeatureCollection"}"#, 422, #"no array "features""#),
+    (
+      "PUT", "regions", yard.replacing("48.1", with: "98.1"), 422, "feature 1: "
+    ),
+    ("PUT", "regions", yard.replacing(#""id":"yard","#, with: ""), 422, "feature 1: it has no name"),
+    ("PUT", "regions", yard.replacing(#"{"radius":50}"#, with: "{}"), 422, "has no radius"),
+    (
+      "PUT", "regions", #"{"type":"FeatureCollection","features":[\#(feature),\#(feature)]}"#, 422,
+      "is there twice"
+    ),
+    ("PATCH", "settings", "{}", 400, #"key "settings""#),
+    ("PATCH", "settings", #"{"setting":{}}"#, 400, #"key "setting": it is not known"#),
+    ("PATCH", "settings", #"{"settings":{"status.interval":30},"label":""}"#, 400, #"key "label""#),
+    ("POST", "commands", "{}", 400, #"key "command""#),
+    ("POST", "commands", #"{"command":"explode"}"#, 422, #"no command "explode""#),
+    ("POST", "commands", #"{"command":"locate","timeout":31}"#, 400, "from 1 to 30"),
+    ("POST", "commands", #"{"command":"locate","arguments":[]}"#, 400, "it is an object"),
+    ("POST", "commands", #"{"command":"locate","arguments":{"accuracy":0}}"#, 422, "1 to 100000 m"),
+    ("POST", "commands", #"{"command":"status","arguments":{"x":1}}"#, 422, "has no arguments"),
+    ("POST", "commands", #"{"command":"track"}"#, 422, #"argument "from": missing"#),
+    ("POST", "commands", #"{"command":"set-trip"}"#, 422, "driver, purpose"),
+  ])
+  func whatMakesNoSenseIsRefused(
+    method: String, path: String, body: String, status: Int, message: String
+  ) async throws {
+    let answer = try await probe().ask(
+      .init(method) ?? .get, "/vehicles/demo/van/\(path)", body, type: "application/json")
+    #expect(answer.status.code == status && answer.message.contains(message), "\(answer.message)")
+  }
+
+  private static let feature =
+    #"{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"radius":5}}"#
+
+  /// Who takes no orders is sent none, and the answer says what would help.
+  @Test func unmanagedVehiclesAreToldNothing() async throws {
+    let answer = try await probe().ask(
+      .post, "/vehicles/demo/island/commands", #"{"command":"status"}"#, type: "application/json")
+    #expect(answer.status == .conflict && answer.code == "unmanaged")
+    #expect(answer.json?["error"]?["remedy"]?.string?.contains("remote.enabled") == true)
+    #expect(log.changes.withLock { $0.first?.outcome } == "unmanaged")
+  }
+
+  @Test func namesInAddressesAreDecoded() async throws {
+    let probe = try probe()
+    let known = try await probe.ask(.get, "/vehicles/demo/caf%C3%A9%201/commands")
+    #expect(known.status == .ok && known.json?["answers"]?.array?.isEmpty == true)
+    for name in ["caf%C3", "caf%ZZ", "caf%"] {
+      #expect(try await probe.ask(.get, "/vehicles/demo/\(name)/commands").status == .notFound)
+    }
+  }
+
+  /// Each command is listed, and what is listed of an argument is what is accepted.
+  @Test func commandsAreListed() async throws {
+    let listed = try await probe(.view).ask(.get, "/commands").json?["commands"]?.array ?? []
+    #expect(listed.compactMap { $0["name"]?.string } == VehicleCommand.all.map(\.name))
+    let accuracy = listed.first?["arguments"]?.array?.first
+    #expect(accuracy?["minimum"]?.double == 1 && accuracy?["maximum"]?.double == 100_000)
+    let keys = try await probe(.view).ask(.get, "/settings").json?["settings"]?.array ?? []
+    #expect(keys.contains { $0["key"]?.string == "location.distance_filter" })
+    #expect(!keys.contains { $0["key"]?.string == "store.path" })
+  }
+}
