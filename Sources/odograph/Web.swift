@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Fleet
 internal import FleetWeb
 
 struct Serve: ParsableCommand {
@@ -13,9 +14,56 @@ struct Serve: ParsableCommand {
 
       Exit codes: 0 the time was over; 64 usage; 69 broker unavailable, or the address cannot be listened at; 130 Ctrl-C; \
       143 SIGTERM.
-      """)
+      """,
+    subcommands: [ServePassword.self, ServeToken.self])
 
   @OptionGroup var options: ServeOptions
 
   func run() throws { try perform(ServeCommand.run, options) }
+}
+
+struct ServePassword: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "password",
+    abstract: "Makes a user's entry for the configuration of `odograph serve`.",
+    discussion: """
+      Asks for the password on the terminal, without showing it, or takes the first line of standard input. Prints \
+      the entry with the password's hash by yescrypt, for the file that --config names. Send SIGHUP to a server that \
+      runs, and it takes over the entry.
+
+      Examples:
+        echo 'correct horse battery' | odograph serve password ann
+        odograph serve password ann --role operate --fleet delivery >> serve.toml
+
+      Exit codes: 0 done; 64 usage; 74 output gone; 130 Ctrl-C.
+      """)
+
+  @OptionGroup var options: EntryOptions
+
+  func run() throws { try perform(EntryCommand.password, options) }
+}
+
+struct ServeToken: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "token",
+    abstract: "Makes a program's token and its entry for the configuration of `odograph serve`.",
+    discussion: """
+      Prints the token, which nobody can read out again later, and the entry with its SHA-256 for the file that \
+      --config names. Send SIGHUP to a server that runs, and it takes over the entry.
+
+      Examples:
+        odograph serve token prometheus
+        odograph serve token shop --fleet delivery --expires 2027-01-31
+
+      Exit codes: 0 done; 64 usage; 74 output gone.
+      """)
+
+  @OptionGroup var options: EntryOptions
+
+  @Option(help: ArgumentHelp("When it ends, as 2027-01-31; without it never.", valueName: "time"))
+  var expires: String?
+
+  func run() throws {
+    try perform({ options throws(FleetError) in try EntryCommand.token(options, expires: expires) }, options)
+  }
 }

@@ -1,0 +1,80 @@
+internal import Glibc
+internal import Hummingbird
+package import HummingbirdCore
+package import Logging
+package import NIOCore
+internal import NIOHTTP1
+internal import NIOSSL
+internal import Platform
+
+/// HTTP/1.1, plain or over TLS, with limits on what a connection may hold.
+package struct GuardedTransport: ServerChildChannel {
+  package typealias Value = HTTP1Channel.Value
+
+  private struct TooManyConnections: Error {}
+
+  private let base: HTTP1Channel
+  private let certificates: CertificateStore?
+  private let limits: ConnectionLimits
+  private let count: ConnectionCount
+  private let isExempt: @Sendable (Address) -> Bool
+
+  /// For `Application`: how it speaks with its clients.
+  /// - Parameters:
+  ///   - certificates: nil for plain HTTP.
+  ///   - control: knows the proxies, which have many clients behind one address.
+  package static func builder(
+    certificates: CertificateStore?, control: AccessControl, limits: ConnectionLimits = ConnectionLimits()
+  ) -> HTTPServerBuilder {
+    allowManyFiles()
+    let count = ConnectionCount()
+    return HTTPServerBuilder { responder in
+      var decoder = HTTP1Channel.Configuration.DecoderConfiguration()
+      decoder.maxHeaderFieldSize = min(limits.headers, 16 * 1024)
+      decoder.maxHeaderListSize = limits.headers
+      decoder.maxHeaderFieldCount = 100
+      let configuration = HTTP1Channel.Configuration(
+        idleTimeout: .nanoseconds(Int64(limits.idle * 1e9)), httpDecoderConfiguration: decoder)
+      return GuardedTransport(
+        base: HTTP1Channel(responder: responder, configuration: configuration), certificates: certificates,
+        limits: limits, count: count,
+        isExempt: { address in
+          address.isLoopback || control.configuration.proxyAddresses.contains { $0.contains(address) }
+        })
+    }
+  }
+
+  /// The usual limit of 1024 open files is less than the connections that there may be.
+  private static func allowManyFiles() {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 16_384))
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
+  package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+    let address = Address(channel.remoteAddress).subscriber
+    guard count.open(address, isExempt: isExempt(address), limits) else {
+      return channel.eventLoop.makeFailedFuture(TooManyConnections())
+    }
+    let count = count
+    channel.closeFuture.whenComplete { _ in count.close(address) }
+    return channel.eventLoop.makeCompletedFuture {
+      if let certificates {
+        try channel.pipeline.syncOperations.addHandler(
+          NIOSSLServerHandler(
+            context: certificates.context, customVerificationCallback: nil, configuration: .init()))
+      }
+      try channel.pipeline.syncOperations.addHandler(StallGuard(seconds: limits.stall))
+    }.flatMap {
+      base.setup(channel: channel, logger: logger)
+    }.flatMapThrowing { value in
+      let decoder = try channel.pipeline.syncOperations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+      try channel.pipeline.syncOperations.addHandler(
+        RequestGuard(seconds: limits.request), position: .after(decoder))
+      return value
+    }
+  }
+
+  package func handle(value: Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+}

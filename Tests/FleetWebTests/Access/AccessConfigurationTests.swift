@@ -1,0 +1,74 @@
+import Fleet
+import FleetConsole
+import FleetWeb
+import HTTPTypes
+import Testing
+
+struct AccessConfigurationTests {
+  @Test func aFileIsRead() throws {
+    let configuration = try WebFixture.configuration(
+      WebFixture.settings(
+        """
+        expires = "2027-01-31"
+        vehicles = ["taxi/t-1"]
+        [access]
+        hosts = ["Fleet.Example"]
+        audit = "audit.log"
+        session_idle = "2h"
+        [proxy]
+        header = "X-Remote-User"
+        addresses = ["127.0.0.1", "10.0.0.0/8"]
+        [users.eve]
+        """))
+    let ann = try #require(configuration.users["ann"]), bob = try #require(configuration.users["bob"])
+    #expect(ann.role == .operate && ann.scope == Scope(fleets: ["delivery"]) && bob.role == .view)
+    #expect(configuration.users["eve"]?.password == nil && configuration.users["eve"]?.scope == .all)
+    let screen = try #require(configuration.tokens[SecretDigest(of: WebFixture.viewToken)])
+    #expect(screen.name == "screen" && screen.end?.rfc3339 == "2027-01-31T00:00:00.000Z")
+    // A single vehicle is that vehicle, and no fleet.
+    #expect(screen.scope == Scope(fleets: [], vehicles: [VehicleKey(fleet: "taxi", vehicle: "t-1")]))
+    #expect(configuration.hosts == ["fleet.example"] && configuration.sessionIdle == 7200)
+    #expect(configuration.proxyHeader == HTTPField.Name("X-Remote-User") && configuration.proxyAddresses.count == 2)
+    #expect(configuration.hasLogin && !AccessConfiguration.none.hasLogin)
+  }
+
+  /// Each mistake is told with its place and what to do.
+  @Test(arguments: [
+    ("[users.ann]\nrole = \"view\"", "serve.toml [ann]", "odograph serve password ann"),
+    ("[users.ann]\npassword = \"secret\"", "serve.toml:2:12", "yescrypt"),
+    ("[users.ann]\npassword = \"\(WebFixture.hash)\"\npassword_file = \"x\"", "serve.toml:3:17", "keep one"),
+    ("[users.ann]\npassword_file = \"/nonexistent\"", "serve.toml:2:17", "/nonexistent"),
+    ("[users.ann]\npassword = \"\(WebFixture.hash)\"\nrole = \"admin\"", "serve.toml:3:8", "\"operate\""),
+    ("[users.ann]\npassword = \"\(WebFixture.hash)\"\nvehicles = [\"x\"]", "serve.toml:3:12", "fleet/vehicle"),
+    ("[users.ann]\npasword = \"x\"", "serve.toml:2:1", "did you mean password?"),
+    ("[tokens.t]\nsha256 = \"abc\"", "serve.toml:2:10", "odograph serve token t"),
+    ("[tokens.t]\nrole = \"view\"", "serve.toml [t]", "odograph serve token t"),
+    ("[proxy]\nheader = \"X-Remote-User\"", "serve.toml [proxy]", "127.0.0.1"),
+    ("[proxy]\nheader = \"Cookie\"\naddresses = [\"::1\"]", "serve.toml:2:10", "X-Remote-User"),
+    ("[proxy]\naddresses = [\"localhost\"]", "serve.toml:2:13", "10.0.0.0/8"),
+    ("[access]\nhosts = [\"https://x\"]", "serve.toml:2:9", "scheme"),
+    ("[access]\nsession_idle = \"long\"", "serve.toml:2:16", "90s"),
+  ]) func mistakesHaveTheirPlace(_ text: String, _ place: String, _ remedy: String) throws {
+    let error = #expect(throws: FleetError.self) { try WebFixture.configuration(text) }
+    let sentence = error?.description ?? ""
+    #expect(sentence.contains(place) && sentence.contains(remedy) && error?.exit == .usage, "\(sentence)")
+  }
+
+  @Test func twoTokensAreNeverOne() throws {
+    let digest = SecretDigest(of: "x").hexadecimal
+    let text = "[tokens.a]\nsha256 = \"\(digest)\"\n[tokens.b]\nsha256 = \"\(digest.uppercased())\""
+    #expect(throws: FleetError.self) { try WebFixture.configuration(text) }
+  }
+
+  @Test(arguments: ["127.0.0.1:8080", "[::1]:80", "localhost:0"]) func thisMachineNeedsNoLogin(_ text: String) throws {
+    try AccessConfiguration.none.check(listening: ListenAddress(parsing: text))
+  }
+
+  @Test(arguments: ["0.0.0.0:8080", "[::]:80", "192.168.0.1:80", "fleet.example:443"])
+  func allOthersDo(_ text: String) throws {
+    let address = try ListenAddress(parsing: text)
+    let error = #expect(throws: FleetError.self) { try AccessConfiguration.none.check(listening: address) }
+    #expect(error?.description.contains("odograph serve password") == true && error?.exit == .usage)
+    try WebFixture.configuration(WebFixture.settings()).check(listening: address)
+  }
+}
