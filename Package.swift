@@ -331,10 +331,12 @@ let package = Package(
       name: "FleetWebTests",
       dependencies: [
         "Bytes", "Compression", "Fleet", "FleetConsole", "FleetFixtures", "FleetStore", "FleetWeb", "JSON",
-        "MQTT", "Platform", "SQLite", "Spatial", "Telemetry", "TestSupport",
+        "MQTT", "Platform", "SQLite", "Simulation", "Spatial", "Telemetry", "TestSupport",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]),
     // A process for delivery tests to kill.
     .executableTarget(

@@ -2,6 +2,7 @@ import Fleet
 import FleetConsole
 import FleetWeb
 import HTTPTypes
+import Spatial
 import Testing
 
 struct AccessConfigurationTests {

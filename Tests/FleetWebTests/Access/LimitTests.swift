@@ -74,7 +74,7 @@ struct LimitTests {
     var generator = SeededGenerator.announced()
     var delays = LoginDelays()
     var limits = RequestLimits<UInt64>(rate: 10, burst: 20, capacity: 100)
-    for step in 0..<50_000 {
+    for step in 0..<12_000 {
       let bytes = (0..<4).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
       let address = Address(bytes: bytes)
       _ = delays.attempt(user: "user \(generator.next())", from: address, at: Int64(step))

@@ -88,6 +88,14 @@ final class RawClient: @unchecked Sendable {
     return Array(buffer[..<count])
   }
 
+  /// Whether a text comes within a time of silence; nothing of what has come is taken away.
+  func waits(for text: String, seconds: Double) -> Bool {
+    while !String(decoding: buffer, as: UTF8.self).contains(text) {
+      guard fill(seconds: seconds) else { return false }
+    }
+    return true
+  }
+
   /// One answer.
   /// - Parameter isHead: whether it has no body, whatever its length says.
   func receive(isHead: Bool = false, seconds: Double = 20) throws -> Answer {

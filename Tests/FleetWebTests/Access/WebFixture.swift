@@ -53,10 +53,9 @@ struct WebFixture: Sendable {
     defer { control.stop() }
     let router = Router(context: WebContext.self)
     router.add(middleware: Gate(control, isEncrypted: certificates != nil))
-    let session = SessionRoutes(control)
-    session.add(toRoot: router)
+    LinkEntrance(control).add(to: router.group(""))
     let interface = router.group("api/v1")
-    for subject in [session] + subjects { subject.add(to: interface) }
+    for subject in [SessionRoutes(control), ShareRoutes(control)] + subjects { subject.add(to: interface) }
     router.get("/") { _, _ in "page" }
     router.get("metrics") { _, _ in "figures" }
     router.get("health/live") { _, _ in "alive" }

@@ -55,6 +55,7 @@ package struct GuardedTransport: ServerChildChannel {
   package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
     let address = Address(channel.remoteAddress).subscriber
     guard count.open(address, isExempt: isExempt(address), limits) else {
+      channel.close(promise: nil)
       return channel.eventLoop.makeFailedFuture(TooManyConnections())
     }
     let count = count
@@ -73,6 +74,9 @@ package struct GuardedTransport: ServerChildChannel {
       try channel.pipeline.syncOperations.addHandler(
         RequestGuard(seconds: limits.request), position: .after(decoder))
       return value
+    }.flatMapErrorThrowing { error in
+      channel.close(promise: nil)
+      throw error
     }
   }
 
