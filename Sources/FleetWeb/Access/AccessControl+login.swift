@@ -33,7 +33,7 @@ extension AccessControl {
     let hasBegun = state.withLock { state in
       // The entry may have changed while the password was checked.
       guard state.configuration.users[name]?.password == hash,
-        let entry = Self.entry(of: .user(name), state.configuration, state.shares, at: now)
+        let entry = state.entry(of: .user(name), at: now)
       else { return false }
       state.delays.succeed(user: name, from: place, at: SystemClock.boottime)
       if case .session(let digest) = old { state.sessions.close(digest) }
@@ -129,7 +129,7 @@ extension AccessControl {
     let now = SystemClock.realtime
     let vehicle = state.withLock { state -> VehicleKey? in
       guard let share = state.shares.share(link, at: now),
-        let entry = Self.entry(of: .link(link), state.configuration, state.shares, at: now)
+        let entry = state.entry(of: .link(link), at: now)
       else { return nil }
       state.sessions.open(digest, .link(link), entry: entry, at: now)
       state.isChanged = true

@@ -20,7 +20,11 @@ package enum Identity: Hashable, Sendable {
 /// Knows who may do what: entries of the configuration, sessions, links, delays and limits.
 package final class AccessControl: Sendable {
   struct State {
-    var configuration: AccessConfiguration
+    var configuration: AccessConfiguration {
+      didSet { entries = AccessControl.entries(configuration) }
+    }
+    /// What sessions of each user rest on, made once, as every request and every event asks for it.
+    private(set) var entries: [String: SecretDigest]
     var sessions: SessionTable
     var shares = ShareTable()
     var delays = LoginDelays()
@@ -28,6 +32,28 @@ package final class AccessControl: Sendable {
     var limitsOfPrincipals: RequestLimits<String>
     /// Whether there is something to keep that the disk does not have.
     var isChanged = false
+
+    init(_ configuration: AccessConfiguration) {
+      self.configuration = configuration
+      entries = AccessControl.entries(configuration)
+      sessions = SessionTable(
+        idle: Int64(configuration.sessionIdle * 1e9), longest: Int64(configuration.sessionLongest * 1e9))
+      // A page is some thirty files, and an office of people may have one address.
+      limitsOfAddresses = RequestLimits(rate: configuration.requestRate, burst: configuration.requestRate * 10)
+      limitsOfPrincipals = RequestLimits(rate: configuration.requestRate, burst: configuration.requestRate * 5)
+    }
+
+    /// What a session rests on; nil when that is gone.
+    func entry(of holder: SessionTable.Holder, at now: Int64) -> SecretDigest? {
+      switch holder {
+      case .user(let name): return entries[name]
+      case .link(let link):
+        guard let share = shares.share(link, at: now),
+          AccessControl.sees(share.maker, share.vehicle, configuration)
+        else { return nil }
+        return link
+      }
+    }
   }
 
   let state: Locked<State>
@@ -45,14 +71,7 @@ package final class AccessControl: Sendable {
     } catch {
       throw FleetError(error)
     }
-    state = Locked(
-      State(
-        configuration: configuration,
-        sessions: SessionTable(
-          idle: Int64(configuration.sessionIdle * 1e9), longest: Int64(configuration.sessionLongest * 1e9)),
-        // A page is some thirty files, and an office of people may have one address.
-        limitsOfAddresses: RequestLimits(rate: configuration.requestRate, burst: configuration.requestRate * 10),
-        limitsOfPrincipals: RequestLimits(rate: configuration.requestRate, burst: configuration.requestRate * 5)))
+    state = Locked(State(configuration))
   }
 
   /// Call it once, when nothing is asked any more.
@@ -75,8 +94,8 @@ package final class AccessControl: Sendable {
       state.limitsOfPrincipals.rate = configuration.requestRate
       state.limitsOfPrincipals.burst = configuration.requestRate * 5
       let now = SystemClock.realtime
-      let shares = state.shares
-      state.sessions.keep { Self.entry(of: $0.holder, configuration, shares, at: now) == $0.entry }
+      let current = state
+      state.sessions.keep { current.entry(of: $0.holder, at: now) == $0.entry }
       state.isChanged = true
     }
   }
@@ -98,7 +117,7 @@ package final class AccessControl: Sendable {
         return Principal(name: name, role: user.role, scope: user.scope)
       case .session(let digest):
         guard let session = state.sessions.use(digest, at: now) else { return nil }
-        guard session.entry == Self.entry(of: session.holder, configuration, state.shares, at: now) else {
+        guard session.entry == state.entry(of: session.holder, at: now) else {
           state.sessions.close(digest)
           return nil
         }
@@ -116,22 +135,17 @@ package final class AccessControl: Sendable {
     }
   }
 
-  /// What a session rests on, in one text; nil when that is gone.
-  static func entry(
-    of holder: SessionTable.Holder, _ configuration: AccessConfiguration, _ shares: ShareTable, at now: Int64
-  ) -> SecretDigest? {
-    switch holder {
-    case .user(let name):
-      guard let user = configuration.users[name], let password = user.password else { return nil }
+  /// What each user's entry is, in one text: a session of another one is over.
+  private static func entries(_ configuration: AccessConfiguration) -> [String: SecretDigest] {
+    var entries: [String: SecretDigest] = [:]
+    for (name, user) in configuration.users {
+      guard let password = user.password else { continue }
       let vehicles = user.scope.vehicles.map(\.description).sorted()
       let fleets = user.scope.fleets.map { $0.sorted() }
-      return SecretDigest(of: "\(name)\n\(password.text)\n\(user.role)\n\(fleets ?? ["*", "*"])\n\(vehicles)")
-    case .link(let link):
-      guard let share = shares.share(link, at: now), sees(share.maker, share.vehicle, configuration) else {
-        return nil
-      }
-      return link
+      entries[name] = SecretDigest(
+        of: "\(name)\n\(password.text)\n\(user.role)\n\(fleets.map { "\($0)" } ?? "all")\n\(vehicles)")
     }
+    return entries
   }
 
   /// Whether whoever made a link may still show a vehicle.

@@ -108,7 +108,7 @@ extension AccessControl {
     state.withLock { state in
       for (digest, share) in shares { _ = state.shares.add(digest, share, at: now) }
       for (digest, session) in sessions.prefix(SessionTable.capacity)
-      where Self.entry(of: session.holder, state.configuration, state.shares, at: now) == session.entry {
+      where state.entry(of: session.holder, at: now) == session.entry {
         state.sessions.restore(digest, session)
       }
       state.sessions.expire(at: now)

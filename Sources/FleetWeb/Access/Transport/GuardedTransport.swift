@@ -1,11 +1,9 @@
-internal import Glibc
 internal import Hummingbird
 package import HummingbirdCore
 package import Logging
 package import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
-internal import Platform
 
 /// HTTP/1.1, plain or over TLS, with limits on what a connection may hold.
 package struct GuardedTransport: ServerChildChannel {
@@ -26,7 +24,6 @@ package struct GuardedTransport: ServerChildChannel {
   package static func builder(
     certificates: CertificateStore?, control: AccessControl, limits: ConnectionLimits = ConnectionLimits()
   ) -> HTTPServerBuilder {
-    allowManyFiles()
     let count = ConnectionCount()
     return HTTPServerBuilder { responder in
       var decoder = HTTP1Channel.Configuration.DecoderConfiguration()
@@ -42,14 +39,6 @@ package struct GuardedTransport: ServerChildChannel {
           address.isLoopback || control.configuration.proxyAddresses.contains { $0.contains(address) }
         })
     }
-  }
-
-  /// The usual limit of 1024 open files is less than the connections that there may be.
-  private static func allowManyFiles() {
-    var limit = rlimit()
-    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 16_384))
-    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
   package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
