@@ -177,7 +177,7 @@ final class StreamEvents {
 
   private func details(of key: VehicleKey, after revision: UInt64) -> (frame: StreamFrame, revision: UInt64)?
   {
-    guard let place = table.place(of: key), table.entries[place].revision > revision else { return nil }
+    guard let place = table.place(of: key), table.entries[place].detailRevision > revision else { return nil }
     if let made = details[key] { return made }
     guard let found = fleet.details(of: key, at: now) else { return nil }
     let made = (frame: StreamFrame(event: "vehicle", json: found.json), revision: found.revision)

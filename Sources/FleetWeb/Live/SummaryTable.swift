@@ -10,11 +10,15 @@ internal import Telemetry
 package struct SummaryTable: Sendable {
   package struct Entry: Sendable {
     package let key: VehicleKey
-    /// The table's revision at the last change.
+    /// The table's revision at the last change of the summary.
     package fileprivate(set) var revision: UInt64 = 0
+    /// The table's revision at the last change of anything.
+    package fileprivate(set) var detailRevision: UInt64 = 0
     package fileprivate(set) var state = VehicleState.unknown
     package fileprivate(set) var coordinate: Coordinate?
     package fileprivate(set) var json: [UInt8] = []
+    /// Behind the revision in it.
+    fileprivate var rest = 0
     /// The roster's revision that it was made of.
     fileprivate var source: UInt64 = .max
     /// When it will be overdue, by the calendar; `.max` for never, or already.
@@ -59,11 +63,12 @@ package struct SummaryTable: Sendable {
     revision += 1
     var json = JSONWriter(capacity: 512)
     json.openObject()
-    vehicle.writeSummary(to: &json, revision: revision, at: now)
+    json.field("revision", revision)
+    let rest = json.bytes.count
+    vehicle.writeSummary(to: &json, at: now)
     json.closeObject()
-    entries[place].json = json.bytes
-    entries[place].revision = revision
     entries[place].source = vehicle.revision
+    entries[place].detailRevision = revision
     entries[place].state = vehicle.state
     entries[place].coordinate = vehicle.location?.message.location.coordinate
     entries[place].overdueAt = .max
@@ -71,6 +76,10 @@ package struct SummaryTable: Sendable {
       // As `isOverdue` has it, and a millisecond for its rounding.
       entries[place].overdueAt = contact.advanced(bySeconds: 300.001).nanoseconds
     }
+    // An attitude, many times a second, is of no summary.
+    guard json.bytes[rest...] != entries[place].json[entries[place].rest...] else { return }
+    (entries[place].json, entries[place].rest) = (json.bytes, rest)
+    entries[place].revision = revision
     log.append((revision, place))
   }
 

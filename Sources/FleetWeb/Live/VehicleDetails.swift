@@ -15,7 +15,8 @@ extension VehicleRecord {
   package func details(revision: UInt64, at now: Moment) -> [UInt8] {
     var json = JSONWriter(capacity: 4096)
     json.openObject()
-    writeSummary(to: &json, revision: revision, at: now, hasTrip: false)
+    json.field("revision", revision)
+    writeSummary(to: &json, at: now, hasTrip: false)
     json.field("overdueAt", nextContact?.rfc3339)
     if !statusPayload.isEmpty, statusPayload.count <= Self.largestStatus {
       // As it came; what breaks lines would break the stream of events.

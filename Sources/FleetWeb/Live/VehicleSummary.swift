@@ -8,15 +8,10 @@ internal import Telemetry
 
 extension VehicleRecord {
   /// What the list and the map show of the vehicle, as the members of a JSON object. What is not known is left out.
-  /// - Parameters:
-  ///   - revision: rises with each change, across all vehicles.
-  ///   - hasTrip: false leaves out the trip, for whoever tells more of it.
-  package func writeSummary(
-    to json: inout JSONWriter, revision: UInt64, at now: Moment, hasTrip: Bool = true
-  ) {
+  /// - Parameter hasTrip: false leaves out the trip, for whoever tells more of it.
+  package func writeSummary(to json: inout JSONWriter, at now: Moment, hasTrip: Bool = true) {
     json.field("fleet", key.fleet)
     json.field("vehicle", key.vehicle)
-    json.field("revision", revision)
     json.field("state", state.rawValue)
     json.field("heard", (lastHeard?.time ?? newestTime)?.rfc3339)
     if isOverdue(at: now) { json.field("overdue", true) }

@@ -40,6 +40,7 @@ package enum ServeCommand {
       subjects: [LiveRoutes(fleet), StreamRoutes(hub), StatisticsRoutes(hub)] + parts.subjects,
       roots: [HealthRoutes(feed)] + parts.roots, files: PageFiles(leaflet: leaflet), access: access)
     server.imageOrigins = parts.imageOrigins
+    server.roots.append(MetricsRoutes(hub, sources: [server.counts] + parts.metrics))
     if let problem = leaflet.problem { StandardError.say("\(problem); \(LeafletFiles.remedy)") }
     try access.start()
     for part in parts.parts { try part.start() }

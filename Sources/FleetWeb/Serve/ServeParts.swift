@@ -31,6 +31,8 @@ package struct ServeParts: Sendable {
   package var roots: [any RouteGroup] = []
   /// Started in this order, and stopped in the other.
   package var parts: [any ServePart] = []
+  /// Tell Prometheus something.
+  package var metrics: [any MetricsSource] = []
   /// Where map tiles come from beside this server, as in `https://tile.example.org`.
   package var imageOrigins: [String] = []
 

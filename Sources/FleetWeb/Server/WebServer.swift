@@ -13,6 +13,7 @@ package struct WebServer: Sendable {
   package var roots: [any RouteGroup]
   package var files: PageFiles
   package var access: AccessPolicy
+  package let counts = RequestCounts()
   /// Where map tiles come from beside this server, as in `https://tile.example.org`.
   package var imageOrigins: [String] = []
 
@@ -23,10 +24,11 @@ package struct WebServer: Sendable {
     (self.subjects, self.roots, self.files, self.access) = (subjects, roots, files, access)
   }
 
-  /// Each request passes, from outside to inside: headers that say what a browser may do, packing, the form of errors, who
+  /// Each request passes, from outside to inside: the count of it, headers that say what a browser may do, packing, the form of errors, who
   /// asks, its route.
   package func router() -> Router<WebContext> {
     let router = Router(context: WebContext.self, options: .autoGenerateHeadEndpoints)
+    router.add(middleware: CountRequests(counts: counts))
     router.add(middleware: SecurityHeaders(imageOrigins: imageOrigins, isSecure: access.isSecure))
     router.add(middleware: GzipAnswers())
     router.add(middleware: ErrorAnswers(methods: MethodFinder(addRoutes)))

@@ -1,0 +1,52 @@
+/// Prometheus' text format (version 0.0.4): base units, counters that end in `_total`.
+package struct MetricsText: Sendable {
+  package private(set) var text = ""
+
+  package enum Kind: String, Sendable { case gauge, counter }
+
+  package init() {}
+
+  /// A family of samples. Those without a value are left out, and a family without samples with them.
+  /// - Parameter name: behind `odograph_`.
+  package mutating func family(
+    _ name: String, _ kind: Kind, _ help: String, _ samples: [(labels: [(String, String)], value: Double?)]
+  ) {
+    let known = samples.filter { $0.value?.isFinite == true }
+    guard !known.isEmpty else { return }
+    text += "# HELP odograph_\(name) \(help)\n# TYPE odograph_\(name) \(kind.rawValue)\n"
+    for (labels, value) in known {
+      text += "odograph_\(name)"
+      if !labels.isEmpty {
+        text += "{" + labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",") + "}"
+      }
+      let number = value ?? 0
+      text += number == number.rounded() && abs(number) < 1e15 ? " \(Int64(number))\n" : " \(number)\n"
+    }
+  }
+
+  package mutating func gauge(_ name: String, _ help: String, _ value: Double?) {
+    family(name, .gauge, help, [([], value)])
+  }
+
+  package mutating func counter(_ name: String, _ help: String, _ value: Int?) {
+    family(name, .counter, help, [([], value.map(Double.init))])
+  }
+
+  private static func escaped(_ value: String) -> String {
+    var result = ""
+    for character in value.unicodeScalars {
+      switch character {
+      case "\\": result += "\\\\"
+      case "\"": result += "\\\""
+      case "\n": result += "\\n"
+      default: result.unicodeScalars.append(character)
+      }
+    }
+    return result
+  }
+}
+
+/// A part of the server that tells Prometheus something.
+package protocol MetricsSource: Sendable {
+  func write(to metrics: inout MetricsText)
+}
