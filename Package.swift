@@ -334,8 +334,10 @@ let package = Package(
       dependencies: [
         "Bytes", "Compression", "Fleet", "FleetConsole", "FleetFixtures", "FleetStore", "FleetWeb", "JSON",
         "MQTT", "Platform", "SQLite", "Simulation", "Spatial", "Telemetry", "TestSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

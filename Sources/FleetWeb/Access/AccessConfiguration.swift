@@ -50,6 +50,11 @@ package struct AccessConfiguration: Hashable, Sendable {
     "state", "audit", "hosts", "session_idle", "session_longest", "requests_per_second",
   ]
   private static let scopeKeys = ["role", "fleets", "vehicles"]
+  private static let userKeys = scopeKeys + ["password", "password_file"]
+  private static let tokenKeys = scopeKeys + ["sha256", "expires"]
+  private static let proxyKeys = ["header", "addresses"]
+  /// All of them.
+  package static let keys = accessKeys + userKeys + tokenKeys + proxyKeys + CertificateStore.keys
   /// Bytes of a user's or a token's name at most.
   static let longestName = 64
 
@@ -67,22 +72,24 @@ package struct AccessConfiguration: Hashable, Sendable {
     if let seconds = try access.duration("session_idle") { sessionIdle = seconds }
     if let seconds = try access.duration("session_longest") { sessionLongest = seconds }
     if let rate = try access.number("requests_per_second", in: 1...100_000) { requestRate = rate }
-    try readProxy(file.table("proxy", keys: ["header", "addresses"]))
-    for table in try file.tables(in: "users", keys: Self.scopeKeys + ["password", "password_file"]) {
+    try readProxy(file.table("proxy", keys: Self.proxyKeys))
+    for table in try file.tables(in: "users", keys: Self.userKeys) {
       try Self.check(name: table)
       let user = User(
-        password: try Self.password(table), role: try table.word("role") ?? .view, scope: try Self.scope(table))
+        password: try Self.password(table), role: try table.word("role") ?? .view,
+        scope: try Self.scope(table))
       if user.password == nil, proxyHeader == nil {
         throw table.wrong("password", "it is missing; `odograph serve password \(table.name)` makes one")
       }
       users[table.name] = user
     }
-    for table in try file.tables(in: "tokens", keys: Self.scopeKeys + ["sha256", "expires"]) {
+    for table in try file.tables(in: "tokens", keys: Self.tokenKeys) {
       try Self.check(name: table)
       guard let text = try table.text("sha256"), let digest = SecretDigest(hexadecimal: text) else {
         throw table.wrong(
           "sha256",
-          "it is the token's SHA-256 in 64 hexadecimal digits; `odograph serve token \(table.name)` makes one")
+          "it is the token's SHA-256 in 64 hexadecimal digits; `odograph serve token \(table.name)` makes one"
+        )
       }
       if let other = tokens[digest] {
         throw table.wrong("sha256", "it is that of \(other.name), too; each token has one entry")

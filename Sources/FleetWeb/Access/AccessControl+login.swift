@@ -25,7 +25,9 @@ extension AccessControl {
     }
     guard wait == 0 else { throw .loginDelayed(nanoseconds: wait) }
     guard let hash else { throw .loginWrong }
-    guard let isRight = await passwords.check(password, against: hash) else { throw .busy("too many logins are being checked") }
+    guard let isRight = await passwords.check(password, against: hash) else {
+      throw .busy("too many logins are being checked")
+    }
     guard isRight, isKnown else { throw .loginWrong }
     let cookie = SecretText.random()
     let digest = SecretDigest(of: cookie)
@@ -82,7 +84,9 @@ extension AccessControl {
 
   /// Makes a link to a vehicle.
   /// - Returns: its secret; nil when there is no room for another.
-  package func share(_ vehicle: VehicleKey, by maker: Principal, seconds: Double) -> (secret: String, end: Int64)? {
+  package func share(_ vehicle: VehicleKey, by maker: Principal, seconds: Double) -> (
+    secret: String, end: Int64
+  )? {
     let secret = SecretText.random()
     let now = SystemClock.realtime
     let end = now + Int64(min(max(seconds, 0), ShareTable.seconds.upperBound) * 1e9)

@@ -39,8 +39,10 @@ package final class AccessControl: Sendable {
       sessions = SessionTable(
         idle: Int64(configuration.sessionIdle * 1e9), longest: Int64(configuration.sessionLongest * 1e9))
       // A page is some thirty files, and an office of people may have one address.
-      limitsOfAddresses = RequestLimits(rate: configuration.requestRate, burst: configuration.requestRate * 10)
-      limitsOfPrincipals = RequestLimits(rate: configuration.requestRate, burst: configuration.requestRate * 5)
+      limitsOfAddresses = RequestLimits(
+        rate: configuration.requestRate, burst: configuration.requestRate * 10)
+      limitsOfPrincipals = RequestLimits(
+        rate: configuration.requestRate, burst: configuration.requestRate * 5)
     }
 
     /// What a session rests on; nil when that is gone.

@@ -22,7 +22,8 @@ package final class AccessKeeper: Sendable {
   /// - Parameter configurationFile: nil where there is none.
   /// - Throws: `FleetError` for a folder that cannot be used.
   package init(
-    _ control: AccessControl, certificates: CertificateStore?, configurationFile: String?, address: ListenAddress
+    _ control: AccessControl, certificates: CertificateStore?, configurationFile: String?,
+    address: ListenAddress
   ) throws(FleetError) {
     (self.control, self.certificates) = (control, certificates)
     (self.configurationFile, self.address) = (configurationFile, address)
@@ -99,7 +100,8 @@ package final class AccessKeeper: Sendable {
     } catch {
       control.audit.record(
         AuditEntry(
-          action: "reload", who: "SIGHUP", from: "this machine", outcome: "refused", detail: error.description))
+          action: "reload", who: "SIGHUP", from: "this machine", outcome: "refused", detail: error.description
+        ))
       StandardError.say("goes on with the users and tokens that it has: \(error)")
     }
   }

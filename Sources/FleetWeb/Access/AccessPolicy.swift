@@ -1,74 +1,70 @@
-package import Fleet
-package import FleetConsole
+package import Hummingbird
 package import HummingbirdCore
-internal import Platform
+internal import NIOCore
 
-/// Who may ask, and how that is found out: all of access, as the configuration has it, for as long as the server runs.
-package final class AccessPolicy: ServePart {
-  /// The tables of the configuration file that are read here.
-  package static let tables = AccessConfiguration.tables
-
-  package let control: AccessControl
-  private let certificates: CertificateStore?
-  private let configurationFile: String?
-  private let address: ListenAddress
-  private let keeper = Locked<AccessKeeper?>(nil)
-
-  /// - Parameters:
-  ///   - file: nil without one: then whoever is on this machine may do everything, and nobody else gets through.
-  ///   - isAuditSaid: whether the audit goes to standard error, too.
-  /// - Throws: `FleetError` for what makes no sense, for files that cannot be used, and for an address that others reach
-  ///   while nobody has to log in.
-  package init(
-    _ file: SettingsFile?, listening address: ListenAddress, isAuditSaid: Bool = true
-  ) throws(FleetError) {
-    let configuration: AccessConfiguration
-    if let file {
-      configuration = try AccessConfiguration(file)
-      certificates = try CertificateStore.configured(in: file)
-    } else {
-      (configuration, certificates) = (.none, nil)
-    }
-    try configuration.check(listening: address)
-    (configurationFile, self.address) = (file?.path, address)
-    control = try AccessControl(configuration, isAuditSaid: isAuditSaid)
-  }
-
-  /// Whether the server itself speaks TLS.
-  package var isSecure: Bool { certificates != nil }
-
-  /// Puts `principal` and `access` into the context of each request of somebody who is known, or refuses the request.
-  package var gate: Gate { Gate(control, isEncrypted: isSecure) }
-
-  /// Routes below `/api/v1`.
-  package var interface: [any RouteGroup] { [SessionRoutes(control), ShareRoutes(control)] }
-
-  /// Routes at the root.
-  package var roots: [any RouteGroup] { [LinkEntrance(control)] }
-
+/// Who may ask, and how that is found out.
+package protocol AccessPolicy: Sendable {
+  /// Whether somebody has to log in, so that other machines may reach the server.
+  var requiresLogin: Bool { get }
+  /// Whether the server is reached by TLS.
+  var isSecure: Bool { get }
+  /// Puts `principal` into the context of each request of somebody who is known, or refuses the request.
+  var gate: any MiddlewareProtocol<Request, Response, WebContext> { get }
+  /// Routes below `/api/v1`, as for sessions.
+  var interface: [any RouteGroup] { get }
+  /// Routes at the root, as for share links.
+  var roots: [any RouteGroup] { get }
   /// How connections are spoken over.
+  func connections(_ limits: ConnectionLimits) -> HTTPServerBuilder
+}
+
+extension AccessPolicy {
+  package var interface: [any RouteGroup] { [] }
+  package var roots: [any RouteGroup] { [] }
+
   package func connections(_ limits: ConnectionLimits) -> HTTPServerBuilder {
-    GuardedTransport.builder(certificates: certificates, control: control, limits: limits)
+    .http1(configuration: limits.configuration)
   }
+}
 
-  package func start() throws(FleetError) {
-    let started = try AccessKeeper(
-      control, certificates: certificates, configurationFile: configurationFile, address: address)
-    keeper.withLock { $0 = started }
-    if !control.configuration.hasLogin { return }
-    if control.configuration.stateFolder == nil {
-      StandardError.say("sessions and links end with the server; state in [access] names a folder that keeps them")
+/// Without a login, limits and audit, for programs and tests that put a server together by themselves: whoever is on this
+/// machine may do everything, and nobody else gets through. `odograph serve` has `ConfiguredAccess`.
+package struct LocalAccess: AccessPolicy {
+  package init() {}
+
+  package let requiresLogin = false
+  package let isSecure = false
+  package var gate: any MiddlewareProtocol<Request, Response, WebContext> { Gate() }
+
+  private struct Gate: RouterMiddleware {
+    func handle(
+      _ request: Request, context: WebContext, next: (Request, WebContext) async throws -> Response
+    ) async throws -> Response {
+      // A page from elsewhere can let its own name lead to this machine, and would be answered as if it were ours.
+      if let host = request.head.authority, !Self.isLocal(host) {
+        throw WebError(
+          .misdirectedRequest, "wrong-host", "this server is not \(host.prefix(100))",
+          remedy: "ask for localhost, or configure a login and the server's name")
+      }
+      // Any page may have a browser send something here; only ours may change something by it.
+      if request.method != .get, request.method != .head, let origin = request.headers[.origin],
+        origin != "http://\(request.head.authority ?? "")"
+      {
+        throw WebError.forbidden("this comes from a page of \(origin.prefix(100))")
+      }
+      var context = context
+      context.principal = .local
+      return try await next(request, context)
     }
-  }
 
-  /// Reads users, tokens and the certificate again soon. Any thread's to call.
-  package func reload() { keeper.withLock { $0 }?.reload() }
-
-  package func stop() {
-    keeper.withLock { keeper in
-      defer { keeper = nil }
-      return keeper
-    }?.stop()
-    control.stop()
+    private static func isLocal(_ authority: String) -> Bool {
+      var host = Substring(authority)
+      if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
+        host = host[host.index(after: host.startIndex)..<end]
+      } else if let colon = host.lastIndex(of: ":") {
+        host = host[..<colon]
+      }
+      return ListenAddress.isLoopback(String(host).lowercased())
+    }
   }
 }

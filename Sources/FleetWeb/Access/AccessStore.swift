@@ -116,7 +116,9 @@ extension AccessControl {
   }
 
   /// What is to be kept; nil while the disk has it.
-  func changes() -> (shares: [SecretDigest: ShareTable.Share], sessions: [SecretDigest: SessionTable.Session])? {
+  func changes() -> (
+    shares: [SecretDigest: ShareTable.Share], sessions: [SecretDigest: SessionTable.Session]
+  )? {
     let now = SystemClock.realtime
     return state.withLock { state in
       guard state.isChanged else { return nil }

@@ -26,7 +26,7 @@ package struct StreamRoutes: RouteGroup {
         body: ResponseBody { [channel = context.channel, grant = context.grant] writer in
           if let id = hub.open(
             principal, view, grant: grant, isPacked: isPacked, lastID: lastID, channel: channel)
-           {
+          {
             defer { hub.close(id) }
             while let buffers = await hub.next(id) { try await writer.write(contentsOf: buffers) }
           }

@@ -25,8 +25,9 @@ package enum ServeCommand {
     SignalDescriptor.ignoreBrokenPipes()
     let waiter = try CommandWaiter()
     // Its threads begin here, after those signals are blocked that the waiter takes.
-    let access = try AccessPolicy(configuration.file, listening: configuration.address)
+    let access = try ConfiguredAccess(configuration.file, listening: configuration.address)
     defer { access.stop() }
+    try configuration.check(access)
     waiter.onHangUp { access.reload() }
     DescriptorLimit.raise()
     var parts = try ServeParts(context)

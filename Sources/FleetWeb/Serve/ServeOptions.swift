@@ -42,7 +42,7 @@ package struct ServeOptions: ParsableArguments {
 /// What the server is to do, by its options and its file.
 package struct ServeConfiguration: Sendable {
   /// Tables of the file, in the order in which the example has them.
-  package static let tables = ["server", "map"] + AccessPolicy.tables + ["alerts", "webhook", "mail"]
+  package static let tables = ["server", "map"] + ConfiguredAccess.tables + ["alerts", "webhook", "mail"]
 
   /// Nil without one.
   package var file: SettingsFile?
@@ -76,5 +76,14 @@ package struct ServeConfiguration: Sendable {
     recording = options.recording ?? recording
     leaflet = options.leaflet ?? leaflet
     address = try ListenAddress(parsing: options.listen ?? listen ?? "127.0.0.1:8080")
+  }
+
+  /// - Throws: `FleetError` where other machines would be served without a login.
+  package func check(_ access: any AccessPolicy) throws(FleetError) {
+    guard !address.isLoopback, !access.requiresLogin else { return }
+    throw .usage(
+      "listen at", address.text,
+      "other machines reach that, and nobody would have to log in; configure users in a file and name it with --config, "
+        + "or listen at 127.0.0.1:\(address.port)")
   }
 }

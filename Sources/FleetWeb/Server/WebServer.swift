@@ -12,14 +12,14 @@ package struct WebServer: Sendable {
   /// At the root, as `/metrics`.
   package var roots: [any RouteGroup]
   package var files: PageFiles
-  package var access: AccessPolicy
+  package var access: any AccessPolicy
   package let counts = RequestCounts()
   /// Where map tiles come from beside this server, as in `https://tile.example.org`.
   package var imageOrigins: [String] = []
 
   package init(
     subjects: [any RouteGroup], roots: [any RouteGroup] = [], files: PageFiles = PageFiles(),
-    access: AccessPolicy
+    access: any AccessPolicy = LocalAccess()
   ) {
     (self.subjects, self.roots, self.files, self.access) = (subjects, roots, files, access)
   }

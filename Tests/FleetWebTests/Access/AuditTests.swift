@@ -8,12 +8,15 @@ import Testing
 
 struct AuditTests {
   private func lines(_ path: String) throws -> [JSONValue] {
-    try (AtomicFile.read(path) ?? []).split(separator: UInt8(ascii: "\n")).map { try JSONValue(parsing: Array($0)) }
+    try (AtomicFile.read(path) ?? []).split(separator: UInt8(ascii: "\n")).map {
+      try JSONValue(parsing: Array($0))
+    }
   }
 
   @Test func aLineIsOneLine() throws {
     let entry = AuditEntry(
-      action: "login", who: "a\nb\u{1b}[31m<script>\"", from: "10.0.0.1", vehicles: ["f/v\r\n"], outcome: "done",
+      action: "login", who: "a\nb\u{1b}[31m<script>\"", from: "10.0.0.1", vehicles: ["f/v\r\n"],
+      outcome: "done",
       detail: String(repeating: "x", count: 1000))
     let line = entry.line(at: 0)
     #expect(!line.utf8.contains { $0 < 0x20 })
@@ -49,16 +52,17 @@ struct AuditTests {
   @Test func everyChangeLeavesALine() async throws {
     let folder = try TemporaryDirectory()
     let path = folder.file("audit.log")
-    let settings = WebFixture.settings("[access]\naudit = \"\(path)\"")
-    try await WebFixture.run(WebFixture.configuration(settings), subjects: [SomeRoutes()]) { web in
+    let settings = AccessFixture.settings("[access]\naudit = \"\(path)\"")
+    try await AccessFixture.run(AccessFixture.configuration(settings), subjects: [SomeRoutes()]) { web in
       let command = "/api/v1/vehicles/delivery/van-1/commands"
-      let robot = ["Authorization: Bearer \(WebFixture.operateToken)"]
+      let robot = ["Authorization: Bearer \(AccessFixture.operateToken)"]
       _ = try web.ask("POST", command, robot, body: "{}")
       _ = try web.ask("POST", "/api/v1/vehicles/taxi/t-1/commands", robot, body: "{}")
-      _ = try web.ask("POST", command, ["Authorization: Bearer \(WebFixture.viewToken)"], body: "{}")
+      _ = try web.ask("POST", command, ["Authorization: Bearer \(AccessFixture.viewToken)"], body: "{}")
       _ = try web.logIn("ann", "not the password")
       let login = try web.logIn("ann")
-      let cookie = try #require(login.cookie), csrf = try #require(login.json["csrf"]?.string)
+      let cookie = try #require(login.cookie)
+      let csrf = try #require(login.json["csrf"]?.string)
       _ = try web.ask("GET", "/api/v1/vehicles", ["Cookie: \(cookie)"])
       _ = try web.ask("POST", command, ["Cookie: \(cookie)"], body: "{}")
       let share = try web.ask(
@@ -74,8 +78,10 @@ struct AuditTests {
       let link = try #require(share.json["id"]?.string)
       #expect(
         told == [
-          ["POST \(command)", "token robot", "done"], ["POST /api/v1/vehicles/taxi/t-1/commands", "token robot", "not-found"],
-          ["POST \(command)", "token screen", "role-too-low"], ["login", "ann", "login-wrong"], ["login", "ann", "done"],
+          ["POST \(command)", "token robot", "done"],
+          ["POST /api/v1/vehicles/taxi/t-1/commands", "token robot", "not-found"],
+          ["POST \(command)", "token screen", "role-too-low"], ["login", "ann", "login-wrong"],
+          ["login", "ann", "done"],
           ["POST \(command)", "ann", "csrf-token"], ["POST /api/v1/shares", "token robot", "done"],
           ["link", "link \(link)", "done"], ["logout", "ann", "done"],
         ])
@@ -84,7 +90,8 @@ struct AuditTests {
       #expect(first["vehicles"] == .array([.string("delivery/van-1")]) && first["status"] == .integer(200))
       let text = String(decoding: try AtomicFile.read(path) ?? [], as: UTF8.self)
       let secrets = [
-        WebFixture.operateToken, WebFixture.viewToken, WebFixture.hash, WebFixture.password, "not the password", csrf,
+        AccessFixture.operateToken, AccessFixture.viewToken, AccessFixture.hash, AccessFixture.password,
+        "not the password", csrf,
         String(cookie.dropFirst("odograph=".count)), String(url.dropFirst(3)), opened.cookie ?? "?",
       ]
       for secret in secrets { #expect(!text.contains(secret), "\(secret)") }

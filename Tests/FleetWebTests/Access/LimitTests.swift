@@ -53,7 +53,8 @@ struct LimitTests {
   @Test func nobodyIsLockedOutByOthers() {
     var generator = SeededGenerator.announced()
     var delays = LoginDelays()
-    let home = Address(bytes: [192, 168, 0, 9]), new = Address(bytes: [192, 168, 0, 10])
+    let home = Address(bytes: [192, 168, 0, 9])
+    let new = Address(bytes: [192, 168, 0, 10])
     #expect(delays.attempt(user: "ann", from: home, at: 0) == 0)
     delays.succeed(user: "ann", from: home, at: 0)
     var now: Int64 = 0
@@ -102,7 +103,8 @@ struct LimitTests {
 
   @Test func sessionsEndByThemselves() {
     var table = SessionTable(idle: 10 * second, longest: 25 * second)
-    let digest = SecretDigest(of: "a"), entry = SecretDigest(of: "entry")
+    let digest = SecretDigest(of: "a")
+    let entry = SecretDigest(of: "entry")
     table.open(digest, .user("ann"), entry: entry, at: 0)
     for time in [9, 18, 24] { #expect(table.use(digest, at: Int64(time) * second)?.holder == .user("ann")) }
     #expect(table.use(digest, at: 25 * second) == nil && table.sessions.isEmpty)
@@ -118,24 +120,29 @@ struct LimitTests {
       table.open(SecretDigest(of: "\(index)"), .user("ann"), entry: entry, at: Int64(index))
     }
     #expect(table.sessions.count == SessionTable.capacityOfHolder)
-    #expect(table.use(SecretDigest(of: "0"), at: 100) == nil && table.use(SecretDigest(of: "20"), at: 100) != nil)
+    #expect(
+      table.use(SecretDigest(of: "0"), at: 100) == nil && table.use(SecretDigest(of: "20"), at: 100) != nil)
   }
 
   @Test(arguments: [
     ("10.0.0.5", "10.0.0.0/8", true), ("11.0.0.5", "10.0.0.0/8", false), ("10.0.0.5", "10.0.0.5", true),
     ("10.0.0.4", "10.0.0.5", false), ("10.0.0.7", "10.0.0.4/30", true), ("10.0.0.8", "10.0.0.4/30", false),
-    ("::ffff:10.0.0.5", "10.0.0.0/8", true), ("2001:db8::1", "2001:db8::/32", true), ("::1", "127.0.0.0/8", false),
+    ("::ffff:10.0.0.5", "10.0.0.0/8", true), ("2001:db8::1", "2001:db8::/32", true),
+    ("::1", "127.0.0.0/8", false),
     ("1.2.3.4", "0.0.0.0/0", true), ("2001:db8::1", "0.0.0.0/0", false),
   ]) func rangesHoldTheirAddresses(_ address: String, _ range: String, _ isIn: Bool) throws {
     let address = try #require(Address(parsing: address))
     #expect(try #require(AddressRange(parsing: range)).contains(address) == isIn)
   }
 
-  @Test(arguments: ["", "x", "10.0.0", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/8/8", "::/129", "10.0.0.5:80", "[::1]"])
+  @Test(arguments: [
+    "", "x", "10.0.0", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/8/8", "::/129", "10.0.0.5:80", "[::1]",
+  ])
   func whatIsNoRangeIsRefused(_ text: String) { #expect(AddressRange(parsing: text) == nil) }
 
   @Test func aSubscribersAddressesCountAsOne() throws {
-    let a = try #require(Address(parsing: "2001:db8:1:2::1")), b = try #require(Address(parsing: "2001:db8:1:2:3::9"))
+    let a = try #require(Address(parsing: "2001:db8:1:2::1"))
+    let b = try #require(Address(parsing: "2001:db8:1:2:3::9"))
     #expect(a.subscriber == b.subscriber && a.subscriber.description == "2001:db8:1:2::")
     #expect(Address(parsing: "127.0.0.9")?.isLoopback == true && Address(parsing: "::1")?.isLoopback == true)
   }
@@ -146,7 +153,8 @@ struct LimitTests {
   ]) func pathsAreRead(_ text: String, _ parts: [String]) { #expect(RequestPath(text)?.parts == parts) }
 
   @Test(arguments: [
-    "/../etc/passwd", "/a/..", "/.", "/%2e%2e/x", "/%2E%2e", "/.%2e", "/a%2fb", "/a%2Fb", "/%00", "/a%00.html", "/%0a",
+    "/../etc/passwd", "/a/..", "/.", "/%2e%2e/x", "/%2E%2e", "/.%2e", "/a%2fb", "/a%2Fb", "/%00",
+    "/a%00.html", "/%0a",
     "/%", "/%2", "/%zz", "/%ff", "/" + String(repeating: "a", count: 5000),
   ]) func pathsThatAreNoneAreRefused(_ text: String) { #expect(RequestPath(text) == nil) }
 }

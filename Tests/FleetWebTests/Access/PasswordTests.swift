@@ -6,18 +6,21 @@ struct PasswordTests {
   /// What Debian's `mkpasswd -m yescrypt` writes for "hello", and libcrypt at its least cost.
   @Test(arguments: [
     ("hello", "$y$j9T$k2XAnEHBqQ1Ct2aMXFKNa/$uYc7NP4va2qAuywUNFefQaOtC2j8HCcENf3WL84Nbh8"),
-    (WebFixture.password, WebFixture.hash),
+    (AccessFixture.password, AccessFixture.hash),
   ]) func whatOthersHaveHashedIsRead(_ password: String, _ text: String) throws {
     let hash = try PasswordHash(parsing: text)
     #expect(hash.matches(password))
-    for wrong in ["", "x", password + " ", String(password.dropLast()), password.uppercased(), password + "\0"] {
+    for wrong in [
+      "", "x", password + " ", String(password.dropLast()), password.uppercased(), password + "\0",
+    ] {
       #expect(!hash.matches(wrong), "\(wrong)")
     }
     #expect(!hash.matches(String(repeating: "a", count: 100_000)))
   }
 
   @Test func whatIsMadeIsSalted() throws {
-    let a = try PasswordHash(of: "correct horse"), b = try PasswordHash(of: "correct horse")
+    let a = try PasswordHash(of: "correct horse")
+    let b = try PasswordHash(of: "correct horse")
     #expect(a != b && a.matches("correct horse") && b.matches("correct horse"))
     #expect(try PasswordHash(parsing: a.text) == a)
   }
@@ -28,7 +31,8 @@ struct PasswordTests {
   }
 
   @Test(arguments: [
-    "", "x", "*", "!", "$1$abc$def", "$6$salt$hash", "$y$", "$y$j9T$", "$y$j9T$salt$", "y$j9T$a$b$c", "$y$j9T$a$b$c",
+    "", "x", "*", "!", "$1$abc$def", "$6$salt$hash", "$y$", "$y$j9T$", "$y$j9T$salt$", "y$j9T$a$b$c",
+    "$y$j9T$a$b$c",
     "$y$j9T$k2XAnEHBqQ1Ct2aMXFKNa/$uYc7 ", "$y$j9T$salt$ha\nsh", "plain password",
   ]) func whatIsNotYescryptIsRefused(_ text: String) {
     #expect(throws: FleetError.self) { try PasswordHash(parsing: text) }
@@ -42,10 +46,10 @@ struct PasswordTests {
 
   @Test func moreChecksThanWaitAreRefused() async throws {
     let checker = try PasswordChecker()
-    let hash = try PasswordHash(parsing: WebFixture.hash)
+    let hash = try PasswordHash(parsing: AccessFixture.hash)
     let answers = await withTaskGroup(of: Bool?.self) { group in
       for _ in 0..<PasswordChecker.capacity * 3 {
-        group.addTask { await checker.check(WebFixture.password, against: hash) }
+        group.addTask { await checker.check(AccessFixture.password, against: hash) }
       }
       return await group.reduce(into: [Bool?]()) { $0.append($1) }
     }
@@ -66,7 +70,10 @@ struct PasswordTests {
   @Test func secretsAreNeverAlike() {
     let secrets = (0..<1000).map { _ in SecretText.random() }
     #expect(Set(secrets).count == 1000 && secrets.allSatisfy { SecretText.isPlausible($0) })
-    for wrong in ["", "a", String(repeating: "a", count: 31), String(repeating: "ä", count: 16), "<script>alert(1)</script>aaaaaaaa"] {
+    for wrong in [
+      "", "a", String(repeating: "a", count: 31), String(repeating: "ä", count: 16),
+      "<script>alert(1)</script>aaaaaaaa",
+    ] {
       #expect(!SecretText.isPlausible(wrong))
     }
   }

@@ -53,7 +53,9 @@ final class RawClient: @unchecked Sendable {
   func send(_ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      let count = rest.withUnsafeBytes {
+        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
       guard count > 0 else { return false }
       rest = rest.dropFirst(count)
     }
@@ -136,7 +138,8 @@ final class RawClient: @unchecked Sendable {
 
   /// A request with a host and a length, and its answer.
   func ask(
-    _ method: String, _ path: String, _ headers: [String] = [], body: String? = nil, host: String = "127.0.0.1"
+    _ method: String, _ path: String, _ headers: [String] = [], body: String? = nil,
+    host: String = "127.0.0.1"
   ) throws -> Answer {
     var lines = ["\(method) \(path) HTTP/1.1", "Host: \(host)"] + headers
     if let body { lines.append("Content-Length: \(body.utf8.count)") }

@@ -23,18 +23,20 @@ struct TLSTests {
     let authority = try CertificateAuthority()
     let folder = try TemporaryDirectory()
     let (certificate, key) = (folder.file("tls.crt"), folder.file("tls.key"))
-    let old = try authority.issue("old"), new = try authority.issue("new")
+    let old = try authority.issue("old")
+    let new = try authority.issue("new")
     try copy(old.certificateFile, certificate)
     try copy(old.keyFile, key)
     let store = try CertificateStore(certificateFile: certificate, keyFile: key)
     let (caFile, newCertificate, newKey) = (authority.certificateFile, new.certificateFile, new.keyFile)
-    try await WebFixture.run(
-      WebFixture.configuration(WebFixture.settings()), certificates: store, subjects: [SomeRoutes()]
+    try await AccessFixture.run(
+      AccessFixture.configuration(AccessFixture.settings()), certificates: store, subjects: [SomeRoutes()]
     ) { web in
       #expect(try subject(web.port).contains("CN = old"))
       let standing = try ChildProcess(
-        "curl", [
-          "-sS", "--cacert", caFile, "-N", "-H", "Authorization: Bearer \(WebFixture.operateToken)",
+        "curl",
+        [
+          "-sS", "--cacert", caFile, "-N", "-H", "Authorization: Bearer \(AccessFixture.operateToken)",
           "https://localhost:\(web.port)/api/v1/stream",
         ])
       #expect(waitUntil { standing.output.contains(": here") })
@@ -51,12 +53,15 @@ struct TLSTests {
       #expect(waitUntil { standing.output.utf8.count > before } && standing.isRunning)
       _ = standing.terminate()
       let login = try ChildProcess(
-        "curl", [
+        "curl",
+        [
           "-sSi", "--cacert", caFile, "-H", "Content-Type: application/json", "-d",
-          "{\"name\":\"ann\",\"password\":\"\(WebFixture.password)\"}", "https://localhost:\(web.port)/api/v1/session",
+          "{\"name\":\"ann\",\"password\":\"\(AccessFixture.password)\"}",
+          "https://localhost:\(web.port)/api/v1/session",
         ])
       #expect(login.waitForExit() == 0)
-      #expect(login.output.contains("__Host-odograph=") && login.output.contains("; Secure"), "\(login.output)")
+      #expect(
+        login.output.contains("__Host-odograph=") && login.output.contains("; Secure"), "\(login.output)")
       // No old protocol, and nothing in the clear.
       #expect(try subject(web.port, ["-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0"]).hasPrefix("none"))
       let plain = try RawClient(port: web.port)
@@ -67,7 +72,8 @@ struct TLSTests {
 
   @Test func filesThatAreNoPairAreRefused() throws {
     let authority = try CertificateAuthority()
-    let a = try authority.issue("a"), b = try authority.issue("b")
+    let a = try authority.issue("a")
+    let b = try authority.issue("b")
     for (certificate, key) in [
       (a.certificateFile, b.keyFile), ("/nonexistent", a.keyFile), (a.certificateFile, "/nonexistent"),
       (a.keyFile, a.keyFile), (a.certificateFile, a.certificateFile),
@@ -75,7 +81,8 @@ struct TLSTests {
       let error = #expect(throws: FleetError.self) {
         try CertificateStore(certificateFile: certificate, keyFile: key)
       }
-      #expect(error?.exit == .usage && error?.description.contains("[tls]") == true, "\(error?.description ?? "")")
+      #expect(
+        error?.exit == .usage && error?.description.contains("[tls]") == true, "\(error?.description ?? "")")
     }
     for text in ["[tls]\nkey = \"x\"", "[tls]\ncertificate = \"x\""] {
       let file = try SettingsFile(text: text, path: "serve.toml")

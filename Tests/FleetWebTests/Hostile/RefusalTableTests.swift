@@ -38,20 +38,20 @@ struct RefusalTableTests {
   @Test func everyRowIsAnsweredAsItSays() async throws {
     let rows = try rows()
     #expect(rows.count > 30)
-    let settings = try WebFixture.configuration(WebFixture.settings())
-    try await WebFixture.run(settings, subjects: [SomeRoutes()]) { web in
+    let settings = try AccessFixture.configuration(AccessFixture.settings())
+    try await AccessFixture.run(settings, subjects: [SomeRoutes()]) { web in
       for row in rows where row.who != "this machine" { try check(row, web) }
     }
-    try await WebFixture.run(.none, subjects: [SomeRoutes()]) { web in
+    try await AccessFixture.run(.none, subjects: [SomeRoutes()]) { web in
       for row in rows where row.who == "this machine" { try check(row, web) }
     }
   }
 
-  private func headers(of who: String, _ web: WebFixture) throws -> [String] {
+  private func headers(of who: String, _ web: AccessFixture) throws -> [String] {
     switch who {
     case "nobody", "this machine": return []
-    case "screen": return ["Authorization: Bearer \(WebFixture.viewToken)"]
-    case "robot": return ["Authorization: Bearer \(WebFixture.operateToken)"]
+    case "screen": return ["Authorization: Bearer \(AccessFixture.viewToken)"]
+    case "robot": return ["Authorization: Bearer \(AccessFixture.operateToken)"]
     case "ann", "ann, after the logout":
       let login = try web.logIn("ann")
       let headers = [
@@ -62,7 +62,7 @@ struct RefusalTableTests {
     case "a link":
       let share = try web.ask(
         "POST", "/api/v1/shares",
-        ["Authorization: Bearer \(WebFixture.operateToken)", "Content-Type: application/json"],
+        ["Authorization: Bearer \(AccessFixture.operateToken)", "Content-Type: application/json"],
         body: "{\"fleet\":\"delivery\",\"vehicle\":\"van-1\",\"seconds\":3600}")
       let opened = try web.ask("GET", try #require(share.json["url"]?.string))
       let cookie = "Cookie: \(try #require(opened.cookie))"
@@ -74,7 +74,7 @@ struct RefusalTableTests {
     }
   }
 
-  private func check(_ row: Row, _ web: WebFixture) throws {
+  private func check(_ row: Row, _ web: AccessFixture) throws {
     var headers = try headers(of: row.who, web)
     var host = "127.0.0.1"
     var body = row.method == "GET" ? nil : "{}"
@@ -87,7 +87,9 @@ struct RefusalTableTests {
     default: headers.append(with)
     }
     let answer = try web.ask(row.method, row.path, headers, body: body, host: host)
-    #expect(answer.status == row.status && (row.code == nil || answer.code == row.code), "\(row): \(answer.status) \(answer.text)")
+    #expect(
+      answer.status == row.status && (row.code == nil || answer.code == row.code),
+      "\(row): \(answer.status) \(answer.text)")
     // No answer gives away what was asked for, and none is HTML.
     #expect(!answer.text.contains("<"))
   }

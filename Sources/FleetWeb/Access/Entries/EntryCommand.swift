@@ -12,7 +12,8 @@ package struct EntryOptions: ParsableArguments {
   @Option(help: "view, or operate to send commands, settings and regions too.")
   package var role: Role = .view
 
-  @Option(help: ArgumentHelp("A fleet to see; several times for several, without it all.", valueName: "fleet"))
+  @Option(
+    help: ArgumentHelp("A fleet to see; several times for several, without it all.", valueName: "fleet"))
   package var fleet: [String] = []
 
   @Option(
@@ -43,7 +44,9 @@ package enum EntryCommand {
     lines.append("sha256 = \"\(SecretDigest(of: token).hexadecimal)\"")
     if let expires {
       guard UTCTime(rfc3339: expires) ?? UTCTime(rfc3339: expires + "T00:00:00Z") != nil else {
-        throw .usage("use", "--expires \(expires.prefix(40))", "write a date or a time as 2027-01-31 or 2027-01-31T18:00:00Z")
+        throw .usage(
+          "use", "--expires \(expires.prefix(40))",
+          "write a date or a time as 2027-01-31 or 2027-01-31T18:00:00Z")
       }
       lines.append("expires = \(JSONValue.string(expires).text)")
     }
@@ -69,7 +72,9 @@ package enum EntryCommand {
       UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
         || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
-    var lines = ["[\(table).\(isBare ? name : JSONValue.string(name).text)]", "role = \"\(options.role.rawValue)\""]
+    var lines = [
+      "[\(table).\(isBare ? name : JSONValue.string(name).text)]", "role = \"\(options.role.rawValue)\"",
+    ]
     if !options.fleet.isEmpty { lines.append("fleets = \(list(options.fleet))") }
     if !options.vehicle.isEmpty { lines.append("vehicles = \(list(options.vehicle))") }
     return lines

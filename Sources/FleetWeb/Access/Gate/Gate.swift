@@ -61,7 +61,8 @@ package struct Gate: RouterMiddleware {
 
   /// What changes something is let in under more conditions, and leaves a line in the audit whatever comes of it.
   private func change(
-    _ request: Request, _ context: WebContext, _ path: RequestPath, _ visitor: Visitor, _ entry: Visitor.Entry,
+    _ request: Request, _ context: WebContext, _ path: RequestPath, _ visitor: Visitor,
+    _ entry: Visitor.Entry,
     _ next: (Request, WebContext) async throws -> Response
   ) async throws -> Response {
     let isAudited = Permission.isAudited(path)

@@ -23,7 +23,9 @@ enum Permission {
     if changes(method), isAudited(path), principal.role < .operate { throw .roleTooLow }
   }
 
-  private static func changes(_ method: HTTPRequest.Method) -> Bool { ![.get, .head, .options].contains(method) }
+  private static func changes(_ method: HTTPRequest.Method) -> Bool {
+    ![.get, .head, .options].contains(method)
+  }
 
   /// Whether a change there is one of vehicles, or of what others see: one's own session and stream are not.
   static func isAudited(_ path: RequestPath) -> Bool {

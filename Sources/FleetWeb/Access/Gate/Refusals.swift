@@ -18,7 +18,8 @@ extension WebError {
     remedy: "ask for 127.0.0.1 or localhost, or add the name to hosts in [access]")
   static let originForeign = WebError(
     .forbidden, "origin-foreign", "the request was made by a page of another server",
-    remedy: "programs leave out Origin or send a token; add further names of this server to hosts in [access]")
+    remedy: "programs leave out Origin or send a token; add further names of this server to hosts in [access]"
+  )
   static let tokenMissing = WebError(
     .forbidden, "csrf-token", "X-CSRF-Token is missing, or is not that of this session",
     remedy: "GET /api/v1/session tells it as csrf")

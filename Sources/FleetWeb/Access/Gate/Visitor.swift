@@ -28,16 +28,21 @@ struct Visitor {
     self.configuration = configuration
     isProxied = configuration.proxyAddresses.contains { $0.contains(peer) }
     client = isProxied ? Self.client(request, behind: peer, configuration) : peer
-    self.isEncrypted = isEncrypted || (isProxied && request.value(.forwardedProtocol)?.lowercased() == "https")
+    self.isEncrypted =
+      isEncrypted || (isProxied && request.value(.forwardedProtocol)?.lowercased() == "https")
   }
 
   /// The last address of the chain that no trusted proxy has: what stands before it, anybody can write.
-  private static func client(_ request: Request, behind peer: Address, _ configuration: AccessConfiguration) -> Address {
+  private static func client(_ request: Request, behind peer: Address, _ configuration: AccessConfiguration)
+    -> Address
+  {
     guard let name = HTTPField.Name.forwardedFor else { return peer }
     let chain = request.headers[values: name].flatMap { $0.split(separator: ",") }
     var client = peer
     for text in chain.reversed().prefix(16) {
-      guard let address = Address(parsing: text.filter { !$0.isWhitespace && $0 != "[" && $0 != "]" }) else { break }
+      guard let address = Address(parsing: text.filter { !$0.isWhitespace && $0 != "[" && $0 != "]" }) else {
+        break
+      }
       client = address
       if !configuration.proxyAddresses.contains(where: { $0.contains(address) }) { break }
     }
@@ -49,7 +54,8 @@ struct Visitor {
   func identify() throws(WebError) -> Entry? {
     let now = SystemClock.realtime
     if let token = bearer {
-      guard SecretText.isPlausible(token), let entry = entry(.token(SecretDigest(of: String(token))), at: now) else {
+      guard SecretText.isPlausible(token), let entry = entry(.token(SecretDigest(of: String(token))), at: now)
+      else {
         throw .tokenInvalid
       }
       return entry
@@ -87,8 +93,12 @@ struct Visitor {
   private func local(at now: Int64) throws(WebError) -> Entry? {
     guard peer.isLoopback, let entry = entry(.local, at: now) else { return nil }
     // Behind a proxy on this machine, everybody would be local.
-    let traces = ["X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via"]
-    guard !traces.contains(where: { request.value(HTTPField.Name($0)) != nil }) else { throw .proxyNotConfigured }
+    let traces = [
+      "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via",
+    ]
+    guard !traces.contains(where: { request.value(HTTPField.Name($0)) != nil }) else {
+      throw .proxyNotConfigured
+    }
     // A name of somebody else that leads to 127.0.0.1 makes their page one of this server (DNS rebinding).
     guard let host = request.head.authority.map(Self.host), isOwn(host) else { throw .hostUnknown }
     return entry

@@ -45,7 +45,9 @@ package final class PasswordChecker: Sendable {
   package func check(_ password: String, against hash: PasswordHash) async -> Bool? {
     await withCheckedContinuation { answer in
       state.update { state in
-        guard !state.isStopped, state.waiting.count < Self.capacity else { return answer.resume(returning: nil) }
+        guard !state.isStopped, state.waiting.count < Self.capacity else {
+          return answer.resume(returning: nil)
+        }
         state.waiting.append(Question(password: password, hash: hash, answer: answer))
       }
     }

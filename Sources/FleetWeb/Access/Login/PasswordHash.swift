@@ -25,7 +25,8 @@ package struct PasswordHash: Hashable, Sendable {
     else {
       throw .usage(
         "use", "a password's hash",
-        "it is none of yescrypt ($y$…); make one with `odograph serve password NAME` or `mkpasswd -m yescrypt`")
+        "it is none of yescrypt ($y$…); make one with `odograph serve password NAME` or `mkpasswd -m yescrypt`"
+      )
     }
     self.text = text
   }
@@ -44,7 +45,8 @@ package struct PasswordHash: Hashable, Sendable {
       let hash = Self.hash(password, setting: Self.text(setting))
     else {
       throw FleetError(
-        operation: "hash", object: "the password", cause: "the C library has no yescrypt, or memory is missing",
+        operation: "hash", object: "the password",
+        cause: "the C library has no yescrypt, or memory is missing",
         exit: .outputFailed)
     }
     text = hash

@@ -23,7 +23,8 @@ enum SessionCookie {
     var values: [String] = []
     for header in request.headers[values: .cookie] where header.utf8.count <= 8192 {
       for part in header.split(separator: ";") {
-        let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let pair = part.drop { $0 == " " }.split(
+          separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard pair.count == 2, pair[0] == name, SecretText.isPlausible(pair[1]) else { continue }
         values.append(String(pair[1]))
         if values.count == 4 { return values }

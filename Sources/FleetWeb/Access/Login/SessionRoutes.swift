@@ -67,7 +67,8 @@ package struct SessionRoutes: RouteGroup {
       identity: login.identity, address: access.address, isEncrypted: access.isEncrypted,
       proof: control.proof(of: login.identity, cookie: login.cookie), control: control)
     let cookie = SessionCookie.header(
-      .user, login.cookie, seconds: Int(control.configuration.sessionLongest), isEncrypted: access.isEncrypted)
+      .user, login.cookie, seconds: Int(control.configuration.sessionLongest), isEncrypted: access.isEncrypted
+    )
     do { return try answer(context, [.setCookie: cookie]) } catch { throw .loginRequired }
   }
 

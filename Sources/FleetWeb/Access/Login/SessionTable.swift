@@ -59,7 +59,9 @@ package struct SessionTable: Sendable {
   @discardableResult
   package mutating func close(_ digest: SecretDigest) -> Session? { sessions.removeValue(forKey: digest) }
 
-  package mutating func keep(where holds: (Session) -> Bool) { sessions = sessions.filter { holds($0.value) } }
+  package mutating func keep(where holds: (Session) -> Bool) {
+    sessions = sessions.filter { holds($0.value) }
+  }
 
   package mutating func expire(at now: Int64) { sessions = sessions.filter { now < end(of: $0.value) } }
 

@@ -51,7 +51,8 @@ package struct ShareRoutes: RouteGroup {
     guard ShareTable.seconds.contains(seconds) else {
       throw WebError(
         .badRequest, "invalid-body",
-        "a link lasts for \(Int(ShareTable.seconds.lowerBound)) to \(Int(ShareTable.seconds.upperBound)) seconds")
+        "a link lasts for \(Int(ShareTable.seconds.lowerBound)) to \(Int(ShareTable.seconds.upperBound)) seconds"
+      )
     }
     let key = VehicleKey(fleet: fleet, vehicle: vehicle)
     guard principal.sees(key) else { throw WebError.notFound("vehicle \(key)") }
@@ -104,13 +105,16 @@ package struct LinkEntrance: RouteGroup {
     }
     control.audit.record(
       AuditEntry(
-        action: "link", who: login.principal.name, from: from, vehicles: [vehicle.description], outcome: "done"))
+        action: "link", who: login.principal.name, from: from, vehicles: [vehicle.description],
+        outcome: "done"))
     let end = control.end(of: login.identity) ?? 0
     let left = (end - SystemClock.realtime) / 1_000_000_000
     var headers: HTTPFields = [
-      .location: "/#/vehicle/\(PercentEncoding.encoded(vehicle.fleet))/\(PercentEncoding.encoded(vehicle.vehicle))",
+      .location:
+        "/#/vehicle/\(PercentEncoding.encoded(vehicle.fleet))/\(PercentEncoding.encoded(vehicle.vehicle))",
       .cacheControl: "no-store",
-      .setCookie: SessionCookie.header(.link, login.cookie, seconds: Int(left), isEncrypted: access.isEncrypted),
+      .setCookie: SessionCookie.header(
+        .link, login.cookie, seconds: Int(left), isEncrypted: access.isEncrypted),
     ]
     if let policy = HTTPField.Name("Referrer-Policy") { headers[policy] = "no-referrer" }
     return Response(status: .seeOther, headers: headers)

@@ -11,6 +11,8 @@ package final class CertificateStore: Sendable {
     var times: [Int64?]
   }
 
+  static let keys = ["certificate", "key"]
+
   package let certificateFile: String
   package let keyFile: String
   private let state: Locked<State>
@@ -18,9 +20,11 @@ package final class CertificateStore: Sendable {
   /// Of the configuration's table `tls`; nil where it is missing.
   /// - Throws: `FleetError` for a table that is incomplete, and for files that are no pair of certificate and key.
   package static func configured(in file: SettingsFile) throws(FleetError) -> CertificateStore? {
-    let table = try file.table("tls", keys: ["certificate", "key"])
+    let table = try file.table("tls", keys: keys)
     guard !table.isEmpty else { return nil }
-    guard let certificate = try table.file("certificate") else { throw table.wrong("certificate", "it is missing") }
+    guard let certificate = try table.file("certificate") else {
+      throw table.wrong("certificate", "it is missing")
+    }
     guard let key = try table.file("key") else { throw table.wrong("key", "it is missing") }
     return try CertificateStore(certificateFile: certificate, keyFile: key)
   }
@@ -62,7 +66,9 @@ package final class CertificateStore: Sendable {
     return true
   }
 
-  private static func times(_ files: String...) -> [Int64?] { files.map { AtomicFile.modificationTime(of: $0) } }
+  private static func times(_ files: String...) -> [Int64?] {
+    files.map { AtomicFile.modificationTime(of: $0) }
+  }
 
   private static func read(_ certificateFile: String, _ keyFile: String) throws(FleetError) -> NIOSSLContext {
     func wrong(_ file: String, _ error: any Error, _ remedy: String) -> FleetError {

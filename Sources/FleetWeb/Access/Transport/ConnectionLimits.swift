@@ -26,7 +26,9 @@ final class ConnectionCount: Sendable {
   func open(_ address: Address, isExempt: Bool, _ limits: ConnectionLimits) -> Bool {
     state.withLock { state in
       let count = state.addresses[address] ?? 0
-      guard state.total < limits.connections, isExempt || count < limits.connectionsOfAddress else { return false }
+      guard state.total < limits.connections, isExempt || count < limits.connectionsOfAddress else {
+        return false
+      }
       state.total += 1
       state.addresses[address] = count + 1
       return true

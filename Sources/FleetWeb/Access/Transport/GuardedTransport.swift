@@ -26,14 +26,9 @@ package struct GuardedTransport: ServerChildChannel {
   ) -> HTTPServerBuilder {
     let count = ConnectionCount()
     return HTTPServerBuilder { responder in
-      var decoder = HTTP1Channel.Configuration.DecoderConfiguration()
-      decoder.maxHeaderFieldSize = min(limits.headers, 16 * 1024)
-      decoder.maxHeaderListSize = limits.headers
-      decoder.maxHeaderFieldCount = 100
-      let configuration = HTTP1Channel.Configuration(
-        idleTimeout: .nanoseconds(Int64(limits.idle * 1e9)), httpDecoderConfiguration: decoder)
-      return GuardedTransport(
-        base: HTTP1Channel(responder: responder, configuration: configuration), certificates: certificates,
+      GuardedTransport(
+        base: HTTP1Channel(responder: responder, configuration: limits.configuration),
+        certificates: certificates,
         limits: limits, count: count,
         isExempt: { address in
           address.isLoopback || control.configuration.proxyAddresses.contains { $0.contains(address) }
@@ -59,7 +54,8 @@ package struct GuardedTransport: ServerChildChannel {
     }.flatMap {
       base.setup(channel: channel, logger: logger)
     }.flatMapThrowing { value in
-      let decoder = try channel.pipeline.syncOperations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+      let decoder = try channel.pipeline.syncOperations.handler(
+        type: ByteToMessageHandler<HTTPRequestDecoder>.self)
       try channel.pipeline.syncOperations.addHandler(
         RequestGuard(seconds: limits.request), position: .after(decoder))
       return value
@@ -70,4 +66,15 @@ package struct GuardedTransport: ServerChildChannel {
   }
 
   package func handle(value: Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+}
+
+extension ConnectionLimits {
+  /// As the web library takes them.
+  var configuration: HTTP1Channel.Configuration {
+    var decoder = HTTP1Channel.Configuration.DecoderConfiguration()
+    decoder.maxHeaderFieldSize = min(headers, 16 * 1024)
+    decoder.maxHeaderListSize = headers
+    decoder.maxHeaderFieldCount = 100
+    return .init(idleTimeout: .nanoseconds(Int64(idle * 1e9)), httpDecoderConfiguration: decoder)
+  }
 }

@@ -2,6 +2,7 @@ import Fleet
 import FleetConsole
 import FleetWeb
 import Hummingbird
+import HummingbirdCore
 import JSON
 import Logging
 import NIOCore
@@ -9,7 +10,7 @@ import ServiceLifecycle
 import TestSupport
 
 /// A server with the gate and some routes, on a free port of this machine.
-struct WebFixture: Sendable {
+struct AccessFixture: Sendable {
   let port: Int
   let control: AccessControl
 
@@ -47,7 +48,7 @@ struct WebFixture: Sendable {
   static func run(
     _ configuration: AccessConfiguration, limits: ConnectionLimits = ConnectionLimits(),
     certificates: CertificateStore? = nil, subjects: [any RouteGroup] = [],
-    _ body: @Sendable @escaping (WebFixture) async throws -> Void
+    _ body: @Sendable @escaping (AccessFixture) async throws -> Void
   ) async throws {
     let control = try AccessControl(configuration, isAuditSaid: false)
     defer { control.stop() }
@@ -59,19 +60,28 @@ struct WebFixture: Sendable {
     router.get("/") { _, _ in "page" }
     router.get("metrics") { _, _ in "figures" }
     router.get("health/live") { _, _ in "alive" }
+    try await serve(
+      router, GuardedTransport.builder(certificates: certificates, control: control, limits: limits), control, body)
+  }
+
+  /// Serves what a router answers while a body asks it.
+  static func serve(
+    _ router: Router<WebContext>, _ builder: HTTPServerBuilder, _ control: AccessControl,
+    _ body: @Sendable @escaping (AccessFixture) async throws -> Void
+  ) async throws {
     let (ports, found) = AsyncStream<Int>.makeStream()
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     let application = Application(
       router: router,
-      server: GuardedTransport.builder(certificates: certificates, control: control, limits: limits),
+      server: builder,
       configuration: .init(address: .hostname("127.0.0.1", port: 0), serverName: nil),
       onServerRunning: { found.yield($0.localAddress?.port ?? 0) }, logger: logger)
     let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
     let run = Task { try await group.run() }
     for await port in ports {
       do {
-        try await body(WebFixture(port: port, control: control))
+        try await body(AccessFixture(port: port, control: control))
       } catch {
         run.cancel()
         throw error
@@ -83,12 +93,15 @@ struct WebFixture: Sendable {
   }
 
   func ask(
-    _ method: String, _ path: String, _ headers: [String] = [], body: String? = nil, host: String = "127.0.0.1"
+    _ method: String, _ path: String, _ headers: [String] = [], body: String? = nil,
+    host: String = "127.0.0.1"
   ) throws -> RawClient.Answer {
     try RawClient(port: port).ask(method, path, headers, body: body, host: host)
   }
 
-  func logIn(_ name: String, _ password: String = Self.password, _ headers: [String] = []) throws -> RawClient.Answer {
+  func logIn(_ name: String, _ password: String = Self.password, _ headers: [String] = []) throws
+    -> RawClient.Answer
+  {
     try ask(
       "POST", "/api/v1/session", ["Content-Type: application/json"] + headers,
       body: "{\"name\":\"\(name)\",\"password\":\"\(password)\"}")
@@ -121,25 +134,29 @@ struct SomeRoutes: RouteGroup {
       return try await request.collectBody(upTo: 16 << 20)
     }
     router.get("much") { _, _ in
-      Response(status: .ok, body: .init { writer in
-        let piece = ByteBuffer(repeating: 0x61, count: 1 << 16)
-        for _ in 0..<1600 { try await writer.write(piece) }
-        try await writer.finish(nil)
-      })
+      Response(
+        status: .ok,
+        body: .init { writer in
+          let piece = ByteBuffer(repeating: 0x61, count: 1 << 16)
+          for _ in 0..<1600 { try await writer.write(piece) }
+          try await writer.finish(nil)
+        })
     }
     router.get("stream") { _, context in
       let grant = context.grant
-      return Response(status: .ok, body: .init { writer in
-        while true {
-          if let reason = grant?.ending() {
-            try await writer.write(ByteBuffer(string: "event: bye\ndata: \(reason)\n\n"))
-            break
+      return Response(
+        status: .ok,
+        body: .init { writer in
+          while true {
+            if let reason = grant?.ending() {
+              try await writer.write(ByteBuffer(string: "event: bye\ndata: \(reason)\n\n"))
+              break
+            }
+            try await writer.write(ByteBuffer(string: ": here\n\n"))
+            try await Task.sleep(for: .milliseconds(20))
           }
-          try await writer.write(ByteBuffer(string: ": here\n\n"))
-          try await Task.sleep(for: .milliseconds(20))
-        }
-        try await writer.finish(nil)
-      })
+          try await writer.finish(nil)
+        })
     }
   }
 }
