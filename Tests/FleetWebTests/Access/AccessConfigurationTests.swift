@@ -98,7 +98,8 @@ struct AccessConfigurationTests {
       return isCode && line.hasPrefix("# ") ? String(line.dropFirst(2)) : String(line)
     }
     let configuration = try AccessFixture.configuration(full.joined(separator: "\n"))
-    #expect(configuration.users["ann"]?.scope.vehicles.count == 1 && configuration.users["ann"]?.role == .operate)
+    #expect(
+      configuration.users["ann"]?.scope.vehicles.count == 1 && configuration.users["ann"]?.role == .operate)
     #expect(configuration.tokens.count == 1 && configuration.proxyAddresses.count == 2)
     #expect(configuration.stateFolder == "/var/lib/odograph-serve" && configuration.auditFile != nil)
     for key in AccessConfiguration.keys { #expect(own.contains { $0.contains("\(key) = ") }, "\(key)") }

@@ -61,7 +61,8 @@ struct AccessFixture: Sendable {
     router.get("metrics") { _, _ in "figures" }
     router.get("health/live") { _, _ in "alive" }
     try await serve(
-      router, GuardedTransport.builder(certificates: certificates, control: control, limits: limits), control, body)
+      router, GuardedTransport.builder(certificates: certificates, control: control, limits: limits), control,
+      body)
   }
 
   /// Serves what a router answers while a body asks it.
