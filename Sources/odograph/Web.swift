@@ -19,26 +19,40 @@ struct Serve: ParsableCommand {
         odograph serve --config /etc/odograph/serve.toml
 
       Exit codes: 0 the time was over; 64 usage; 69 the address cannot be listened at; 130 Ctrl-C; 143 SIGTERM.
-      """,
-    subcommands: [ServePassword.self, ServeToken.self])
+      """)
 
   @OptionGroup var options: ServeOptions
 
   func run() throws { try perform(ServeCommand.run, options) }
 }
 
-struct ServePassword: ParsableCommand {
+struct Access: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "password",
-    abstract: "Makes a user's entry for the configuration of `odograph serve`.",
+    abstract: "Makes entries of users and tokens for odograph serve.",
     discussion: """
-      Asks for the password on the terminal, without showing it, or takes the first line of standard input. Prints \
-      the entry with the password's hash by yescrypt, for the file that --config names. Send SIGHUP to a server that \
-      runs, and it takes over the entry.
+      Who may see what in the browser stands in the file that --config names: Config/serve.md says how.
 
       Examples:
-        echo 'correct horse battery' | odograph serve password ann
-        odograph serve password ann --role operate --fleet delivery >> serve.toml
+        echo 'correct horse battery' | odograph access password ann
+        odograph access token prometheus
+
+      Exit codes: those of its commands.
+      """,
+    subcommands: [AccessPassword.self, AccessToken.self])
+}
+
+struct AccessPassword: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "password",
+    abstract: "Makes a user's entry, with the hash of a password.",
+    discussion: """
+      Asks for the password on the terminal, without showing it, or takes the first line of standard input. Prints \
+      the entry with the password's hash by yescrypt, for the file that --config of odograph serve \
+      names. SIGHUP lets a running server take it over.
+
+      Examples:
+        echo 'correct horse battery' | odograph access password ann
+        odograph access password ann --role operate --fleet delivery >> serve.toml
 
       Exit codes: 0 done; 64 usage; 74 output gone; 130 Ctrl-C.
       """)
@@ -48,17 +62,17 @@ struct ServePassword: ParsableCommand {
   func run() throws { try perform(EntryCommand.password, options) }
 }
 
-struct ServeToken: ParsableCommand {
+struct AccessToken: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "token",
-    abstract: "Makes a program's token and its entry for the configuration of `odograph serve`.",
+    abstract: "Makes a program's token, and its entry.",
     discussion: """
       Prints the token, which nobody can read out again later, and the entry with its SHA-256 for the file that \
-      --config names. Send SIGHUP to a server that runs, and it takes over the entry.
+      --config of odograph serve names. SIGHUP lets a running server take it over.
 
       Examples:
-        odograph serve token prometheus
-        odograph serve token shop --fleet delivery --expires 2027-01-31
+        odograph access token prometheus
+        odograph access token shop --fleet delivery --expires 2027-01-31
 
       Exit codes: 0 done; 64 usage; 74 output gone.
       """)

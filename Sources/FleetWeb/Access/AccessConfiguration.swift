@@ -79,7 +79,7 @@ package struct AccessConfiguration: Hashable, Sendable {
         password: try Self.password(table), role: try table.word("role") ?? .view,
         scope: try Self.scope(table))
       if user.password == nil, proxyHeader == nil {
-        throw table.wrong("password", "it is missing; `odograph serve password \(table.name)` makes one")
+        throw table.wrong("password", "it is missing; `odograph access password \(table.name)` makes one")
       }
       users[table.name] = user
     }
@@ -88,7 +88,7 @@ package struct AccessConfiguration: Hashable, Sendable {
       guard let text = try table.text("sha256"), let digest = SecretDigest(hexadecimal: text) else {
         throw table.wrong(
           "sha256",
-          "it is the token's SHA-256 in 64 hexadecimal digits; `odograph serve token \(table.name)` makes one"
+          "it is the token's SHA-256 in 64 hexadecimal digits; `odograph access token \(table.name)` makes one"
         )
       }
       if let other = tokens[digest] {
@@ -181,6 +181,6 @@ package struct AccessConfiguration: Hashable, Sendable {
     throw .usage(
       "listen at", "\(address.host):\(address.port)",
       "everybody there could send commands to vehicles; give --config a file with a login ([users.NAME] with what "
-        + "`odograph serve password NAME` prints), or listen at 127.0.0.1")
+        + "`odograph access password NAME` prints), or listen at 127.0.0.1")
   }
 }

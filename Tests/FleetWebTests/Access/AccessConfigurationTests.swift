@@ -38,7 +38,7 @@ struct AccessConfigurationTests {
 
   /// Each mistake is told with its place and what to do.
   @Test(arguments: [
-    ("[users.ann]\nrole = \"view\"", "serve.toml [ann]", "odograph serve password ann"),
+    ("[users.ann]\nrole = \"view\"", "serve.toml [ann]", "odograph access password ann"),
     ("[users.ann]\npassword = \"secret\"", "serve.toml:2:12", "yescrypt"),
     (
       "[users.ann]\npassword = \"\(AccessFixture.hash)\"\npassword_file = \"x\"", "serve.toml:3:17",
@@ -51,8 +51,8 @@ struct AccessConfigurationTests {
       "fleet/vehicle"
     ),
     ("[users.ann]\npasword = \"x\"", "serve.toml:2:1", "did you mean password?"),
-    ("[tokens.t]\nsha256 = \"abc\"", "serve.toml:2:10", "odograph serve token t"),
-    ("[tokens.t]\nrole = \"view\"", "serve.toml [t]", "odograph serve token t"),
+    ("[tokens.t]\nsha256 = \"abc\"", "serve.toml:2:10", "odograph access token t"),
+    ("[tokens.t]\nrole = \"view\"", "serve.toml [t]", "odograph access token t"),
     ("[proxy]\nheader = \"X-Remote-User\"", "serve.toml [proxy]", "127.0.0.1"),
     ("[proxy]\nheader = \"Cookie\"\naddresses = [\"::1\"]", "serve.toml:2:10", "X-Remote-User"),
     ("[proxy]\naddresses = [\"localhost\"]", "serve.toml:2:13", "10.0.0.0/8"),
@@ -80,7 +80,7 @@ struct AccessConfigurationTests {
   func allOthersDo(_ text: String) throws {
     let address = try ListenAddress(parsing: text)
     let error = #expect(throws: FleetError.self) { try AccessConfiguration.none.check(listening: address) }
-    #expect(error?.description.contains("odograph serve password") == true && error?.exit == .usage)
+    #expect(error?.description.contains("odograph access password") == true && error?.exit == .usage)
     try AccessFixture.configuration(AccessFixture.settings()).check(listening: address)
   }
 

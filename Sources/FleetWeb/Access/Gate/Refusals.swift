@@ -4,7 +4,7 @@ internal import Hummingbird
 extension WebError {
   static let tokenInvalid = WebError(
     .unauthorized, "token-invalid", "the token is not known, or its time is over",
-    remedy: "`odograph serve token NAME` makes one for [tokens.NAME] of the configuration",
+    remedy: "`odograph access token NAME` makes one for [tokens.NAME] of the configuration",
     headers: [.wwwAuthenticate: "Bearer realm=\"odograph\""])
   static let userUnknown = WebError(
     .forbidden, "user-unknown", "the proxy names a user who has no entry here",

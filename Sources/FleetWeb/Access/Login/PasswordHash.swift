@@ -25,7 +25,7 @@ package struct PasswordHash: Hashable, Sendable {
     else {
       throw .usage(
         "use", "a password's hash",
-        "it is none of yescrypt ($y$…); make one with `odograph serve password NAME` or `mkpasswd -m yescrypt`"
+        "it is none of yescrypt ($y$…); make one with `odograph access password NAME` or `mkpasswd -m yescrypt`"
       )
     }
     self.text = text
