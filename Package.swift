@@ -40,6 +40,7 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
+    .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "CGPS", pkgConfig: "libgps", providers: [.apt(["libgps-dev"])]),
@@ -187,7 +188,7 @@ let package = Package(
     .target(
       name: "FleetWeb",
       dependencies: [
-        "Bytes", "CFleetPage", "COpenSSL", "Compression", "Fleet", "FleetAlerts", "FleetConsole",
+        "Bytes", "CCrypt", "CFleetPage", "COpenSSL", "Compression", "Fleet", "FleetAlerts", "FleetConsole",
         "FleetControl", "FleetStore", "JSON", "MQTT", "Platform", "Positioning", "SQLite", "Sensors",
         "Spatial",
         "Telemetry", "TOML",
@@ -198,6 +199,7 @@ let package = Package(
         .product(name: "HummingbirdTLS", package: "hummingbird"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -337,14 +339,15 @@ let package = Package(
       name: "FleetWebTests",
       dependencies: [
         "Bytes", "Compression", "Fleet", "FleetConsole", "FleetControl", "FleetFixtures", "FleetStore",
-        "FleetWeb", "JSON",
-        "MQTT", "Platform", "SQLite", "Spatial", "Telemetry", "TestSupport",
+        "FleetWeb", "JSON", "MQTT", "Platform", "SQLite", "Simulation", "Spatial", "Telemetry", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]),
     // A process for delivery tests to kill.
     .executableTarget(

@@ -27,7 +27,7 @@ struct Odograph: ParsableCommand {
     groupedSubcommands: [
       CommandGroup(
         name: "What vehicles say, on a screen, in a browser or as lines",
-        subcommands: [Watch.self, Serve.self, Tail.self, Stats.self]),
+        subcommands: [Watch.self, Serve.self, Access.self, Tail.self, Stats.self]),
       CommandGroup(
         name: "Into a database and out of it",
         subcommands: [Record.self, Export.self, Replay.self]),

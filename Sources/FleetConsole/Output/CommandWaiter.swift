@@ -39,6 +39,8 @@ package final class CommandWaiter: Sendable {
   private let wake: EventDescriptor
   // Made with this, on the main thread, before there is any other.
   private let signals: SignalDescriptor
+  /// Called at SIGHUP, which then ends nothing; nil where SIGHUP ends the command as a closed terminal does.
+  private let reload: Locked<(@Sendable () -> Void)?> = Locked(nil)
 
   package init() throws(FleetError) {
     do throws(SystemError) {
@@ -47,6 +49,19 @@ package final class CommandWaiter: Sendable {
     } catch {
       throw FleetError(error)
     }
+  }
+
+  /// From now on SIGHUP does this, on the thread that waits, and ends nothing.
+  package func onHangUp(_ action: @escaping @Sendable () -> Void) { reload.withLock { $0 = action } }
+
+  /// A signal that ends the command; nil when there was none, or one that only asked to read settings again.
+  private func endingSignal() -> Int32? {
+    let action = reload.withLock { $0 }
+    for number in signals.received() {
+      guard number == SIGHUP, let action else { return number }
+      action()
+    }
+    return nil
   }
 
   /// Ends the command; the first ending counts.
@@ -102,7 +117,7 @@ package final class CommandWaiter: Sendable {
   /// A signal that comes within some seconds, whatever has ended before; nil when none does.
   package func newSignal(within seconds: Double) -> Ending? {
     guard waitUntilReadable([signals.descriptor], seconds: seconds) != nil else { return nil }
-    return signals.received().first.map { .ended(ExitStatus(signal: $0)) }
+    return endingSignal().map { .ended(ExitStatus(signal: $0)) }
   }
 
   /// Waits until the broker has acknowledged what was sent; what it waits for is said when that takes a while. A further
@@ -154,7 +169,7 @@ package final class CommandWaiter: Sendable {
       ]
       _ = unsafe poll(&entries, nfds_t(entries.count), left)
       if entries[0].revents != 0 { wake.drain() }
-      if let number = signals.received().first { return .ended(ExitStatus(signal: number)) }
+      if let number = endingSignal() { return .ended(ExitStatus(signal: number)) }
       // Only now: a wait without time sees a signal, too.
       if left == 0 { return state.withLock(\.ending) ?? .timedOut }
     }

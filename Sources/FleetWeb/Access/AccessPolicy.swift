@@ -1,5 +1,3 @@
-package import Fleet
-package import FleetConsole
 package import Hummingbird
 package import HummingbirdCore
 internal import NIOCore
@@ -17,29 +15,20 @@ package protocol AccessPolicy: Sendable {
   /// Routes at the root, as for share links.
   var roots: [any RouteGroup] { get }
   /// How connections are spoken over.
-  func connections(_ configuration: HTTP1Channel.Configuration) throws(FleetError) -> HTTPServerBuilder
+  func connections(_ limits: ConnectionLimits) -> HTTPServerBuilder
 }
 
 extension AccessPolicy {
   package var interface: [any RouteGroup] { [] }
   package var roots: [any RouteGroup] { [] }
 
-  package func connections(
-    _ configuration: HTTP1Channel.Configuration
-  ) throws(FleetError) -> HTTPServerBuilder { .http1(configuration: configuration) }
+  package func connections(_ limits: ConnectionLimits) -> HTTPServerBuilder {
+    .http1(configuration: limits.configuration)
+  }
 }
 
-/// How access is configured.
-package enum Access {
-  /// The tables of the configuration file that are read here.
-  package static let tables = ["access", "users", "tokens", "proxy", "tls"]
-
-  /// - Parameter file: nil without one.
-  /// - Throws: `FleetError` for what makes no sense.
-  package static func policy(_ file: SettingsFile?) throws(FleetError) -> any AccessPolicy { LocalAccess() }
-}
-
-/// Without a login: whoever is on this machine may do everything, and nobody else gets through.
+/// Without a login, limits and audit, for programs and tests that put a server together by themselves: whoever is on this
+/// machine may do everything, and nobody else gets through. `odograph serve` has `ConfiguredAccess`.
 package struct LocalAccess: AccessPolicy {
   package init() {}
 

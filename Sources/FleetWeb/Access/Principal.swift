@@ -35,9 +35,11 @@ package struct Principal: Hashable, Sendable {
   package var name: String
   package var role: Role
   package var scope: Scope
+  /// Whether it is whoever has a link to one vehicle, who sees that as it is now and nothing else.
+  package var isLink: Bool
 
-  package init(name: String, role: Role, scope: Scope) {
-    (self.name, self.role, self.scope) = (name, role, scope)
+  package init(name: String, role: Role, scope: Scope, isLink: Bool = false) {
+    (self.name, self.role, self.scope, self.isLink) = (name, role, scope, isLink)
   }
 
   /// Whoever comes by the loopback interface while no login is configured.

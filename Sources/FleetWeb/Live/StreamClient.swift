@@ -81,6 +81,8 @@ struct StreamPlan {
 /// An open stream.
 struct StreamClient: Sendable {
   let principal: Principal
+  /// Says whether they may still see it; nil for nobody who could lose that.
+  let grant: AccessGrant?
   /// Whether it takes its events packed.
   let isPacked: Bool
   let channel: any Channel

@@ -97,12 +97,17 @@ final class StreamEvents {
       client.sources[place] = revision
       if let frame = frame(of: place, client.principal) { frames.append(frame) }
     }
-    if let farewell = client.farewell {
-      client.isEnded = true
-      frames.append(StreamFrame(event: "bye", json: JSONWriter.object { $0.field("reason", farewell) }))
-    }
+    if let farewell = client.farewell { frames += last(for: &client, reason: farewell) }
     if frames.isEmpty, Double(time - client.handedAt) * 1e-9 >= heartbeat { frames.append(vehicles([], nil)) }
     return frames
+  }
+
+  /// What a client is told that ends now.
+  func last(for client: inout StreamClient, reason: String) -> [StreamFrame] {
+    client.isEnded = true
+    // A packed stream has its beginning with the first of its frames.
+    client.isGreeted = true
+    return [StreamFrame(event: "bye", json: JSONWriter.object { $0.field("reason", reason) })]
   }
 
   private func hello(_ id: String, _ view: StreamView) -> StreamFrame {

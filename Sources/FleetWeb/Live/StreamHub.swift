@@ -106,13 +106,14 @@ package final class StreamHub: Sendable {
 
   /// Begins a stream; nil where there is no room. Its task then calls `next` until that is nil, and `close`.
   package func open(
-    _ principal: Principal, _ view: StreamView, isPacked: Bool, lastID: String?, channel: any Channel
+    _ principal: Principal, _ view: StreamView, grant: AccessGrant? = nil, isPacked: Bool, lastID: String?,
+    channel: any Channel
   ) -> String? {
     let now = SystemClock.monotonic
     let resumed = lastID.flatMap { fleet.revision(of: $0) }
     let id = Self.identifier()
     let client = StreamClient(
-      principal: principal, isPacked: isPacked, channel: channel, view: view,
+      principal: principal, grant: grant, isPacked: isPacked, channel: channel, view: view,
       cursor: resumed.map(StreamCursor.resuming) ?? StreamCursor(), handedAt: now)
     let isOpen = state.update { state in
       guard !state.isClosed, state.clients.count < limits.clients else {
@@ -232,7 +233,11 @@ package final class StreamHub: Sendable {
   private func tell(_ id: String, _ before: StreamClient, _ events: StreamEvents, _ packer: GzipPacker) {
     var client = before
     let now = SystemClock.monotonic
-    let frames = events.frames(for: &client, id, heartbeat: limits.heartbeat, at: now)
+    // Who may no longer see it is told that, and nothing else.
+    let lost = client.grant?.ending()
+    let frames =
+      lost.map { events.last(for: &client, reason: $0) }
+      ?? events.frames(for: &client, id, heartbeat: limits.heartbeat, at: now)
     var buffers: [ByteBuffer] = []
     if client.isPacked, !before.isGreeted { buffers.append(ByteBuffer(bytes: Gzip.header)) }
     for frame in frames { buffers.append(frame.buffer(client.isPacked ? packer : nil, &client.sum)) }

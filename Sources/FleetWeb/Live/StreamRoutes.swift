@@ -23,8 +23,10 @@ package struct StreamRoutes: RouteGroup {
           // nginx would hold events back otherwise.
           .knownName("X-Accel-Buffering"): "no",
         ],
-        body: ResponseBody { [channel = context.channel] writer in
-          if let id = hub.open(principal, view, isPacked: isPacked, lastID: lastID, channel: channel) {
+        body: ResponseBody { [channel = context.channel, grant = context.grant] writer in
+          if let id = hub.open(
+            principal, view, grant: grant, isPacked: isPacked, lastID: lastID, channel: channel)
+          {
             defer { hub.close(id) }
             while let buffers = await hub.next(id) { try await writer.write(contentsOf: buffers) }
           }

@@ -17,8 +17,6 @@ package enum ServeCommand {
   /// - Throws: `FleetError` for options that make no sense, and an address that cannot be listened at.
   package static func run(_ options: ServeOptions) throws(FleetError) -> ExitStatus {
     let configuration = try ServeConfiguration(options)
-    let access = try Access.policy(configuration.file)
-    try configuration.check(access)
     let context = ServeContext(
       configuration: configuration, broker: try options.broker.configuration(),
       selection: try options.vehicles.selection(options.broker, options.words))
@@ -26,6 +24,11 @@ package enum ServeCommand {
     let leaflet = try LeafletFiles(folder: configuration.leaflet)
     SignalDescriptor.ignoreBrokenPipes()
     let waiter = try CommandWaiter()
+    // Its threads begin here, after those signals are blocked that the waiter takes.
+    let access = try ConfiguredAccess(configuration.file, listening: configuration.address)
+    defer { access.stop() }
+    try configuration.check(access)
+    waiter.onHangUp { access.reload() }
     DescriptorLimit.raise()
     var parts = try ServeParts(context)
     let feed = FleetFeed(
@@ -40,6 +43,7 @@ package enum ServeCommand {
     server.imageOrigins = parts.imageOrigins
     server.roots.append(MetricsRoutes(hub, sources: [server.counts] + parts.metrics))
     if let problem = leaflet.problem { StandardError.say("\(problem); \(LeafletFiles.remedy)") }
+    try access.start()
     for part in parts.parts { try part.start() }
     defer { for part in parts.parts.reversed() { part.stop() } }
     try hub.start()

@@ -42,7 +42,7 @@ package struct ServeOptions: ParsableArguments {
 /// What the server is to do, by its options and its file.
 package struct ServeConfiguration: Sendable {
   /// Tables of the file, in the order in which the example has them.
-  package static let tables = ["server", "map"] + Access.tables + ["alerts", "webhook", "mail"]
+  package static let tables = ["server", "map"] + ConfiguredAccess.tables + ["alerts", "webhook", "mail"]
 
   /// Nil without one.
   package var file: SettingsFile?
@@ -57,7 +57,7 @@ package struct ServeConfiguration: Sendable {
   /// Where the base map comes from.
   package var map = MapSettings()
   package var streams = StreamHub.Limits()
-  /// Connections at once; those beyond wait.
+  /// Connections at once; those beyond are closed.
   package var connections = 4000
 
   /// - Throws: `FleetError` for what makes no sense, at its place.

@@ -8,6 +8,10 @@ package struct ServeContext: Sendable {
   package let broker: MQTTConfiguration
   /// Which vehicles are served.
   package let selection: FleetSelection
+
+  package init(configuration: ServeConfiguration, broker: MQTTConfiguration, selection: FleetSelection) {
+    (self.configuration, self.broker, self.selection) = (configuration, broker, selection)
+  }
 }
 
 /// Something of the server that lives as long as it does, with threads or files of its own.

@@ -10,6 +10,8 @@ package struct WebContext: RequestContext, RemoteAddressRequestContext {
   package let channel: any Channel
   /// Who asks; nil before the gate has found out, and behind it for what nobody needs to log in for.
   package var principal: Principal?
+  /// How they came in, and what the audit is told of the request; nil before the gate.
+  package var access: RequestAccess?
 
   package init(source: ApplicationRequestContextSource) {
     coreContext = .init(source: source)

@@ -25,16 +25,12 @@ package final class WebListener: Sendable {
     logger.logLevel = .critical
     let address = configuration.address
     let isSecure = server.access.isSecure
-    // One that sends no whole request within this time goes; one that is being answered is left to the answer.
-    var connections = HTTP1Channel.Configuration(idleTimeout: .seconds(60))
-    connections.httpDecoder.maxHeaderFieldSize = 16 << 10
-    connections.httpDecoder.maxHeaderListSize = 32 << 10
-    connections.httpDecoder.maxHeaderFieldCount = 100
+    var limits = ConnectionLimits()
+    limits.connections = configuration.connections
     let application = Application(
-      router: server.router(), server: try server.access.connections(connections),
+      router: server.router(), server: server.access.connections(limits),
       configuration: .init(
-        address: .hostname(address.host, port: address.port), serverName: nil, backlog: 1024,
-        availableConnectionsDelegate: MaximumAvailableConnections(configuration.connections, logger: logger)),
+        address: .hostname(address.host, port: address.port), serverName: nil, backlog: 1024),
       onServerRunning: { channel in
         var place = address
         place.port = channel.localAddress?.port ?? address.port

@@ -1,0 +1,108 @@
+package import Fleet
+internal import FleetConsole
+internal import Platform
+
+/// Keeps what logins rest on up to date, on a thread of its own: saves sessions and links, reads the configuration again when
+/// it is told to, and the certificate when its files change.
+package final class AccessKeeper: Sendable {
+  private let control: AccessControl
+  private let certificates: CertificateStore?
+  private let configurationFile: String?
+  private let address: ListenAddress
+  private let store: AccessStore?
+  private let isReloadWanted = Locked(false)
+  private let thread: ServiceThread
+
+  /// Seconds between looks at what has changed: a kill costs no more of new sessions and links than that.
+  private static let interval = 1.0
+  /// Looks between saves that keep when sessions were used.
+  private static let looksBetweenSaves = 300
+
+  /// Takes over what was kept, and begins.
+  /// - Parameter configurationFile: nil where there is none.
+  /// - Throws: `FleetError` for a folder that cannot be used.
+  package init(
+    _ control: AccessControl, certificates: CertificateStore?, configurationFile: String?,
+    address: ListenAddress
+  ) throws(FleetError) {
+    (self.control, self.certificates) = (control, certificates)
+    (self.configurationFile, self.address) = (configurationFile, address)
+    store = control.configuration.stateFolder.map { AccessStore(folder: $0) }
+    try store?.load(into: control)
+    do throws(SystemError) {
+      // Whether it can be written is better known now than at the first login.
+      control.markChanged()
+      try store?.save(control)
+      thread = try ServiceThread()
+    } catch {
+      throw FleetError(error)
+    }
+    do throws(SystemError) {
+      try thread.start(name: "access") { [self] in run($0) }
+    } catch {
+      throw FleetError(error)
+    }
+  }
+
+  /// Reads configuration and certificate again soon. Any thread's to call.
+  package func reload() {
+    isReloadWanted.withLock { $0 = true }
+    thread.wake.signal()
+  }
+
+  /// Saves for the last time. Call it once, before the control's own `stop`.
+  package func stop() {
+    thread.stop()
+    control.markChanged()
+    save()
+  }
+
+  private func run(_ heartbeat: Heartbeat) {
+    var looks = 0
+    while !thread.isStopping {
+      heartbeat.beat()
+      _ = thread.wake.wait(seconds: Self.interval)
+      let isWanted = isReloadWanted.withLock { wanted in
+        defer { wanted = false }
+        return wanted
+      }
+      if isWanted { readAgain() } else { renewCertificate() }
+      looks += 1
+      if looks % Self.looksBetweenSaves == 0 { control.markChanged() }
+      save()
+    }
+  }
+
+  private func save() {
+    do throws(SystemError) { try store?.save(control) } catch { StandardError.say("\(error)") }
+  }
+
+  private func renewCertificate() {
+    do throws(FleetError) {
+      if try certificates?.reloadIfChanged() == true { StandardError.say("reads the new certificate") }
+    } catch {
+      StandardError.say("goes on with the certificate that it has: \(error)")
+    }
+  }
+
+  private func readAgain() {
+    do throws(FleetError) { try certificates?.reload() } catch {
+      StandardError.say("goes on with the certificate that it has: \(error)")
+    }
+    guard let configurationFile else { return }
+    do throws(FleetError) {
+      let configuration = try AccessConfiguration(SettingsFile(path: configurationFile))
+      try configuration.check(listening: address)
+      control.use(configuration)
+      control.audit.record(
+        AuditEntry(action: "reload", who: "SIGHUP", from: "this machine", outcome: "done"))
+      StandardError.say("uses users and tokens of \(configurationFile) as they are now")
+    } catch {
+      control.audit.record(
+        AuditEntry(
+          action: "reload", who: "SIGHUP", from: "this machine", outcome: "refused", detail: error.description
+        ))
+      StandardError.say("goes on with the users and tokens that it has: \(error)")
+    }
+  }
+}

@@ -1,0 +1,133 @@
+package import Fleet
+internal import FleetConsole
+internal import JSON
+internal import Platform
+
+/// Keeps sessions and links on the disk: digests only, so that the file lets nobody in.
+package struct AccessStore: Sendable {
+  package let path: String
+  /// 10,000 sessions and 1,000 links are 3 MB.
+  private static let sizeLimit = 16 << 20
+
+  package init(folder: String) { path = folder + "/access.json" }
+
+  /// Takes over what was kept and still holds.
+  /// - Throws: `FleetError` for a file that cannot be read.
+  package func load(into control: AccessControl) throws(FleetError) {
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      guard let read = try AtomicFile.read(path, limit: Self.sizeLimit) else { return }
+      bytes = read
+    } catch {
+      throw FleetError(error)
+    }
+    let document: JSONValue
+    do throws(JSONError) { document = try JSONValue(parsing: bytes) } catch {
+      throw FleetError(
+        operation: "read", object: path,
+        cause: "\(error.description); delete it: everybody then logs in again, and links are made again",
+        exit: .outputFailed)
+    }
+    control.restore(
+      shares: (document["shares"]?.array ?? []).compactMap(Self.share),
+      sessions: (document["sessions"]?.array ?? []).compactMap(Self.session))
+  }
+
+  /// Writes what there is, if it has changed.
+  /// - Throws: `SystemError`; it is then tried again at the next call.
+  func save(_ control: AccessControl) throws(SystemError) {
+    guard let (shares, sessions) = control.changes() else { return }
+    var writer = JSONWriter(capacity: 256 * (shares.count + sessions.count) + 64)
+    writer.openObject()
+    writer.key("shares")
+    writer.openArray()
+    for (digest, share) in shares.sorted(by: { $0.value.began < $1.value.began }) {
+      writer.openObject()
+      writer.field("digest", digest.hexadecimal)
+      writer.field("fleet", share.vehicle.fleet)
+      writer.field("vehicle", share.vehicle.vehicle)
+      writer.field("maker", share.maker)
+      writer.field("began", share.began)
+      writer.field("end", share.end)
+      writer.closeObject()
+    }
+    writer.closeArray()
+    writer.key("sessions")
+    writer.openArray()
+    for (digest, session) in sessions.sorted(by: { $0.value.began < $1.value.began }) {
+      writer.openObject()
+      writer.field("digest", digest.hexadecimal)
+      switch session.holder {
+      case .user(let name): writer.field("user", name)
+      case .link(let link): writer.field("link", link.hexadecimal)
+      }
+      writer.field("entry", session.entry.hexadecimal)
+      writer.field("began", session.began)
+      writer.field("used", session.used)
+      writer.closeObject()
+    }
+    writer.closeArray()
+    writer.closeObject()
+    do throws(SystemError) { try AtomicFile.write(writer.bytes, to: path, mode: 0o600) } catch {
+      control.markChanged()
+      throw error
+    }
+  }
+
+  private static func digest(_ value: JSONValue?) -> SecretDigest? {
+    value?.string.flatMap { SecretDigest(hexadecimal: $0) }
+  }
+
+  private static func share(_ value: JSONValue) -> (SecretDigest, ShareTable.Share)? {
+    guard let digest = digest(value["digest"]), let fleet = value["fleet"]?.string,
+      let vehicle = value["vehicle"]?.string, let maker = value["maker"]?.string,
+      let began = value["began"]?.integer, let end = value["end"]?.integer
+    else { return nil }
+    return (
+      digest,
+      .init(vehicle: VehicleKey(fleet: fleet, vehicle: vehicle), maker: maker, began: began, end: end)
+    )
+  }
+
+  private static func session(_ value: JSONValue) -> (SecretDigest, SessionTable.Session)? {
+    guard let digest = digest(value["digest"]), let entry = Self.digest(value["entry"]),
+      let began = value["began"]?.integer, let used = value["used"]?.integer,
+      let holder = value["user"]?.string.map({ .user($0) })
+        ?? Self.digest(value["link"]).map({ SessionTable.Holder.link($0) })
+    else { return nil }
+    return (digest, .init(holder: holder, entry: entry, began: began, used: used))
+  }
+}
+
+extension AccessControl {
+  /// Takes over what was kept; what no entry holds up any more is left out.
+  func restore(
+    shares: [(SecretDigest, ShareTable.Share)], sessions: [(SecretDigest, SessionTable.Session)]
+  ) {
+    let now = SystemClock.realtime
+    state.withLock { state in
+      for (digest, share) in shares { _ = state.shares.add(digest, share, at: now) }
+      for (digest, session) in sessions.prefix(SessionTable.capacity)
+      where state.entry(of: session.holder, at: now) == session.entry {
+        state.sessions.restore(digest, session)
+      }
+      state.sessions.expire(at: now)
+    }
+  }
+
+  /// What is to be kept; nil while the disk has it.
+  func changes() -> (
+    shares: [SecretDigest: ShareTable.Share], sessions: [SecretDigest: SessionTable.Session]
+  )? {
+    let now = SystemClock.realtime
+    return state.withLock { state in
+      guard state.isChanged else { return nil }
+      state.isChanged = false
+      state.shares.expire(at: now)
+      state.sessions.expire(at: now)
+      return (state.shares.shares, state.sessions.sessions)
+    }
+  }
+
+  func markChanged() { state.withLock { $0.isChanged = true } }
+}

@@ -1,0 +1,129 @@
+internal import Fleet
+internal import FleetConsole
+internal import Glibc
+internal import JSON
+package import Platform
+internal import Spatial
+
+/// One line of the audit. Secrets are never in it: names, addresses, paths and outcomes are all that it has.
+package struct AuditEntry: Sendable {
+  /// What was done, as `login`, `logout`, `share` or a request's method and path.
+  package var action: String
+  /// Who, as far as the server knows.
+  package var who: String
+  /// The client's address.
+  package var from: String
+  /// For whom: `fleet/vehicle` each.
+  package var vehicles: [String]
+  /// `done`, or the code of a refusal.
+  package var outcome: String
+  /// The answer's HTTP status; nil where there is none.
+  package var status: Int?
+  package var detail: String?
+
+  package init(
+    action: String, who: String, from: String, vehicles: [String] = [], outcome: String, status: Int? = nil,
+    detail: String? = nil
+  ) {
+    (self.action, self.who, self.from, self.vehicles) = (action, who, from, vehicles)
+    (self.outcome, self.status, self.detail) = (outcome, status, detail)
+  }
+
+  /// One line of JSON without its end.
+  package func line(at time: Int64) -> String {
+    var writer = JSONWriter()
+    writer.openObject()
+    writer.field("time", UTCTime(nanoseconds: time).rfc3339)
+    writer.field("action", Self.short(action))
+    writer.field("who", Self.short(who))
+    writer.field("from", from)
+    if !vehicles.isEmpty { writer.field("vehicles", texts: vehicles.map(Self.short)) }
+    writer.field("outcome", outcome)
+    writer.field("status", status)
+    writer.field("detail", detail.map(Self.short))
+    writer.closeObject()
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  private static func short(_ text: String) -> String { String(text.prefix(200)) }
+}
+
+/// Writes the audit to standard error, where the journal takes it, and to a file of its own. A thread of its own does it, in
+/// the order of the calls; the file is opened for each batch, so that it can be moved away at any time.
+package final class AuditLog: Sendable {
+  private struct State {
+    var waiting: [String] = []
+    var path: String?
+    var isStopped = false
+  }
+
+  /// Lines that wait at most. What would change a vehicle is refused while there is no room.
+  package static let capacity = 4096
+
+  private let state: Monitor<State>
+  private let thread: DedicatedThread
+
+  /// - Parameters:
+  ///   - path: of the file that lines are appended to, made with mode 0600; nil for none.
+  ///   - isSaid: whether they go to standard error.
+  /// - Throws: `SystemError` when the file cannot be written, or there is no room for a thread.
+  package init(path: String?, isSaid: Bool = true) throws(SystemError) {
+    if let path { try Self.append([], to: path) }
+    let state = Monitor(State(path: path))
+    self.state = state
+    thread = try .start(name: "audit") {
+      while true {
+        let batch: ([String], String?)? = state.wait(until: nil) { state in
+          guard !state.waiting.isEmpty || state.isStopped else { return nil }
+          defer { state.waiting = [] }
+          return (state.waiting, state.path)
+        }
+        guard let batch, !batch.0.isEmpty else { return }
+        Self.write(batch.0, to: batch.1, isSaid: isSaid)
+      }
+    }
+  }
+
+  private static func write(_ lines: [String], to path: String?, isSaid: Bool) {
+    if isSaid { for line in lines { StandardError.say("audit \(line)") } }
+    guard let path else { return }
+    do throws(SystemError) { try append(lines, to: path) } catch {
+      StandardError.say("audit: \(error)")
+    }
+  }
+
+  private static func append(_ lines: [String], to path: String) throws(SystemError) {
+    let descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw SystemError(operation: "open", object: path, code: errno) }
+    defer { close(descriptor) }
+    let bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
+    var written = 0
+    while written < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes {
+        unsafe Glibc.write(descriptor, $0.baseAddress.map { unsafe $0 + written }, bytes.count - written)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw SystemError(operation: "write", object: path, code: errno) }
+      written += count
+    }
+  }
+
+  package var hasRoom: Bool { state.withLock { $0.waiting.count < Self.capacity } }
+
+  package func record(_ entry: AuditEntry) {
+    let line = entry.line(at: SystemClock.realtime)
+    state.update { state in
+      // Failed logins can come without end; of what changes something, only what was let in while there was room is here.
+      if state.waiting.count < 2 * Self.capacity { state.waiting.append(line) }
+    }
+  }
+
+  /// Goes on in another file.
+  package func use(path: String?) { state.update { $0.path = path } }
+
+  /// Writes what waits, then ends the thread. Call it once.
+  package func stop() {
+    state.update { $0.isStopped = true }
+    thread.join()
+  }
+}

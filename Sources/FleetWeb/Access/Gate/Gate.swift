@@ -1,0 +1,119 @@
+internal import Fleet
+internal import HTTPTypes
+package import Hummingbird
+internal import NIOCore
+internal import Platform
+
+/// Lets requests in, or throws why not: stands before all routes, and finds out for them who asks.
+package struct Gate: RouterMiddleware {
+  package typealias Context = WebContext
+
+  private let control: AccessControl
+  /// Whether the server itself speaks TLS.
+  private let isEncrypted: Bool
+
+  package init(_ control: AccessControl, isEncrypted: Bool) {
+    (self.control, self.isEncrypted) = (control, isEncrypted)
+  }
+
+  /// Bytes of a body at most: regions of a whole country are smaller.
+  package static let longestBody = 1 << 20
+  /// Of one whose sender nobody knows yet.
+  package static let longestLogin = 4096
+
+  package func handle(
+    _ request: Request, context: WebContext, next: (Request, WebContext) async throws -> Response
+  ) async throws -> Response {
+    let visitor = Visitor(request, peer: Address(context.remoteAddress), control, isEncrypted: isEncrypted)
+    guard let path = RequestPath(request.uri.path) else { throw WebError.pathInvalid }
+    let found = Result { () throws(WebError) in try visitor.identify() }
+    let who = try? found.get()
+    try limit(visitor, who)
+    var context = context
+    context.principal = who?.principal
+    context.access = RequestAccess(
+      identity: who?.identity ?? .local, address: visitor.client, isEncrypted: visitor.isEncrypted,
+      proof: who?.proof, control: control)
+    let isChange = ![.get, .head, .options].contains(request.method)
+    // A login is judged by name and password alone, and yet no foreign page may send it.
+    let isLogin = path.interface == ["session"] && request.method == .post
+    if isLogin {
+      try visitor.checkOrigin()
+      return try await next(limited(request, to: Self.longestLogin), context)
+    }
+    guard path.isProtected || isChange else { return try await next(request, context) }
+    let entry = try found.get()
+    guard let entry else { throw WebError.loginRequired }
+    guard isChange else {
+      try Permission.check(path, request.method, entry.principal)
+      if entry.identity.isAmbient { try visitor.checkSite() }
+      return try await next(request, context)
+    }
+    return try await change(request, context, path, visitor, entry, next)
+  }
+
+  private func limit(_ visitor: Visitor, _ who: Visitor.Entry?) throws(WebError) {
+    // Who is on this machine while there is no login can do worse than ask often.
+    if who?.identity == .local { return }
+    let wait = who.map { control.waitOfPrincipal($0.principal) } ?? control.waitOfAddress(visitor.client)
+    if wait > 0 { throw .tooManyRequests(seconds: wait) }
+  }
+
+  /// What changes something is let in under more conditions, and leaves a line in the audit whatever comes of it.
+  private func change(
+    _ request: Request, _ context: WebContext, _ path: RequestPath, _ visitor: Visitor,
+    _ entry: Visitor.Entry,
+    _ next: (Request, WebContext) async throws -> Response
+  ) async throws -> Response {
+    let isAudited = Permission.isAudited(path)
+    var line = AuditEntry(
+      action: "\(request.method.rawValue) /\(path.parts.joined(separator: "/"))", who: entry.principal.name,
+      from: visitor.client.description, vehicles: Permission.vehicle(path).map { [$0.description] } ?? [],
+      outcome: "done")
+    defer { if isAudited { control.audit.record(line) } }
+    do {
+      if entry.identity.isAmbient {
+        try visitor.checkSite()
+        try visitor.checkOrigin()
+        try visitor.checkProof(entry.proof)
+      }
+      try Permission.check(path, request.method, entry.principal)
+      if isAudited, !control.audit.hasRoom { throw WebError.auditFull }
+      let response = try await next(limited(request, to: Self.longestBody), context)
+      line.status = response.status.code
+      if response.status.kind != .successful { line.outcome = "refused" }
+      line.detail = context.access?.note.detail
+      line.vehicles += context.access?.note.vehicles ?? []
+      return response
+    } catch {
+      let refusal = error as? WebError
+      line.status = refusal?.status.code ?? (error as? any HTTPResponseError)?.status.code
+      line.outcome = refusal?.code ?? "refused"
+      line.detail = context.access?.note.detail
+      line.vehicles += context.access?.note.vehicles ?? []
+      throw error
+    }
+  }
+
+  /// The request with its body read as a whole, so that none is larger for any route.
+  private func limited(_ request: Request, to limit: Int) async throws -> Request {
+    if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit {
+      throw WebError.bodyTooLarge
+    }
+    var request = request
+    do {
+      _ = try await request.collectBody(upTo: limit)
+    } catch is NIOTooManyBytesError {
+      throw WebError.bodyTooLarge
+    }
+    return request
+  }
+}
+
+extension HTTPField.Name {
+  static let csrfToken = HTTPField.Name("X-CSRF-Token")
+  static let forwardedFor = HTTPField.Name("X-Forwarded-For")
+  static let forwardedHost = HTTPField.Name("X-Forwarded-Host")
+  static let forwardedProtocol = HTTPField.Name("X-Forwarded-Proto")
+  static let fetchSite = HTTPField.Name("Sec-Fetch-Site")
+}

@@ -1,0 +1,54 @@
+internal import Hummingbird
+
+/// Why the gate lets a request not in.
+extension WebError {
+  static let tokenInvalid = WebError(
+    .unauthorized, "token-invalid", "the token is not known, or its time is over",
+    remedy: "`odograph access token NAME` makes one for [tokens.NAME] of the configuration",
+    headers: [.wwwAuthenticate: "Bearer realm=\"odograph\""])
+  static let userUnknown = WebError(
+    .forbidden, "user-unknown", "the proxy names a user who has no entry here",
+    remedy: "add [users.NAME] with a role to the configuration")
+  static let proxyNotConfigured = WebError(
+    .forbidden, "proxy-not-configured",
+    "the request came through a proxy, so that it is not known to be from this machine",
+    remedy: "configure a login with [users.NAME], or [proxy] with addresses and header")
+  static let hostUnknown = WebError(
+    .misdirectedRequest, "host-unknown", "the server does not go by the name in Host",
+    remedy: "ask for 127.0.0.1 or localhost, or add the name to hosts in [access]")
+  static let originForeign = WebError(
+    .forbidden, "origin-foreign", "the request was made by a page of another server",
+    remedy: "programs leave out Origin or send a token; add further names of this server to hosts in [access]"
+  )
+  static let tokenMissing = WebError(
+    .forbidden, "csrf-token", "X-CSRF-Token is missing, or is not that of this session",
+    remedy: "GET /api/v1/session tells it as csrf")
+  static let roleTooLow = WebError(
+    .forbidden, "role-too-low", "you may look at vehicles, and change nothing",
+    remedy: "role = \"operate\" in your entry of the configuration lets you")
+  static let scopeTooNarrow = WebError(
+    .forbidden, "scope-too-narrow", "this tells of all fleets, of which you do not see every one",
+    remedy: "use an entry without fleets and vehicles")
+  static let linkOnly = WebError(
+    .forbidden, "link-only", "the link shows one vehicle as it is now, and nothing else")
+  static let pathInvalid = WebError(
+    .badRequest, "invalid-path", "the path has a part that no path here has")
+  static let bodyTooLarge = WebError(.contentTooLarge, "too-large", "the request is too large")
+  static let auditFull = WebError(
+    .serviceUnavailable, "audit-full", "the audit cannot be written, so that nothing is changed",
+    remedy: "look at the disk that the audit's file is on", headers: [.retryAfter: "5"])
+  static let loginWrong = WebError(.unauthorized, "login-wrong", "the name or the password is wrong")
+
+  static func tooManyRequests(seconds: Double) -> WebError {
+    WebError(
+      .tooManyRequests, "too-many-requests", "there were too many requests",
+      headers: [.retryAfter: "\(max(1, Int(min(seconds, 3600).rounded(.up))))"])
+  }
+
+  static func loginDelayed(nanoseconds: Int64) -> WebError {
+    let seconds = max(1, Int((Double(nanoseconds) * 1e-9).rounded(.up)))
+    return WebError(
+      .tooManyRequests, "login-delayed", "there were wrong passwords; the next is taken in \(seconds) s",
+      headers: [.retryAfter: "\(seconds)"])
+  }
+}

@@ -1,0 +1,48 @@
+/// How many requests one may make: a token bucket for each key. Pure: times are nanoseconds of any clock that only goes
+/// forward.
+package struct RequestLimits<Key: Hashable & Sendable>: Sendable {
+  private struct Bucket {
+    var level: Double
+    var time: Int64
+  }
+
+  /// Requests a second in the long run.
+  package var rate: Double
+  /// Requests at once.
+  package var burst: Double
+  private let capacity: Int
+  private var buckets: [Key: Bucket] = [:]
+
+  /// - Parameter capacity: keys at most; full buckets are forgotten first, as they say nothing, then the longest unused.
+  package init(rate: Double, burst: Double, capacity: Int = 8192) {
+    self.rate = max(rate, 0.001)
+    self.burst = max(burst, 1)
+    self.capacity = max(capacity, 4)
+  }
+
+  package var count: Int { buckets.count }
+
+  private func filled(_ bucket: Bucket, at now: Int64) -> Double {
+    min(burst, bucket.level + Double(max(0, now - bucket.time)) * 1e-9 * rate)
+  }
+
+  /// Takes one request of a key.
+  /// - Returns: seconds to wait for the next, 0 when the request may go on.
+  package mutating func take(_ key: Key, at now: Int64) -> Double {
+    let level = buckets[key].map { filled($0, at: now) } ?? burst
+    guard level >= 1 else {
+      buckets[key] = Bucket(level: level, time: now)
+      return (1 - level) / rate
+    }
+    if buckets[key] == nil, buckets.count >= capacity { prune(at: now) }
+    buckets[key] = Bucket(level: level - 1, time: now)
+    return 0
+  }
+
+  private mutating func prune(at now: Int64) {
+    buckets = buckets.filter { filled($0.value, at: now) < burst }
+    guard buckets.count >= capacity else { return }
+    let kept = buckets.sorted { $0.value.time > $1.value.time }.prefix(capacity * 3 / 4)
+    buckets = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
+  }
+}

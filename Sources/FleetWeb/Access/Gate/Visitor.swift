@@ -1,0 +1,164 @@
+internal import COpenSSL
+internal import HTTPTypes
+internal import Hummingbird
+internal import Platform
+
+/// Finds out who a request is from, and whether their own page made it.
+struct Visitor {
+  struct Entry {
+    var identity: Identity
+    var principal: Principal
+    var proof: String?
+  }
+
+  private let request: Request
+  private let peer: Address
+  private let control: AccessControl
+  private let configuration: AccessConfiguration
+  private let isProxied: Bool
+  /// The client's address, as far as it can be believed.
+  let client: Address
+  let isEncrypted: Bool
+
+  init(_ request: Request, peer: Address, _ control: AccessControl, isEncrypted: Bool) {
+    let configuration = control.configuration
+    self.request = request
+    self.peer = peer
+    self.control = control
+    self.configuration = configuration
+    isProxied = configuration.proxyAddresses.contains { $0.contains(peer) }
+    client = isProxied ? Self.client(request, behind: peer, configuration) : peer
+    self.isEncrypted =
+      isEncrypted || (isProxied && request.value(.forwardedProtocol)?.lowercased() == "https")
+  }
+
+  /// The last address of the chain that no trusted proxy has: what stands before it, anybody can write.
+  private static func client(_ request: Request, behind peer: Address, _ configuration: AccessConfiguration)
+    -> Address
+  {
+    guard let name = HTTPField.Name.forwardedFor else { return peer }
+    let chain = request.headers[values: name].flatMap { $0.split(separator: ",") }
+    var client = peer
+    for text in chain.reversed().prefix(16) {
+      guard let address = Address(parsing: text.filter { !$0.isWhitespace && $0 != "[" && $0 != "]" }) else {
+        break
+      }
+      client = address
+      if !configuration.proxyAddresses.contains(where: { $0.contains(address) }) { break }
+    }
+    return client
+  }
+
+  /// Who it is; nil for who is not logged in.
+  /// - Throws: `WebError` for who says who they are, and is not believed.
+  func identify() throws(WebError) -> Entry? {
+    let now = SystemClock.realtime
+    if let token = bearer {
+      guard SecretText.isPlausible(token), let entry = entry(.token(SecretDigest(of: String(token))), at: now)
+      else {
+        throw .tokenInvalid
+      }
+      return entry
+    }
+    if isProxied, let header = configuration.proxyHeader {
+      let names = request.headers[values: header]
+      if !names.isEmpty {
+        // Two of them are one that the client has smuggled past the proxy.
+        guard names.count == 1, let entry = entry(.proxy(names[0]), at: now) else { throw .userUnknown }
+        return entry
+      }
+    }
+    for name in SessionCookie.names(isEncrypted: isEncrypted) {
+      for cookie in SessionCookie.values(of: name, in: request) {
+        if let entry = entry(.session(SecretDigest(of: cookie)), cookie: cookie, at: now) { return entry }
+      }
+    }
+    return try local(at: now)
+  }
+
+  private var bearer: Substring? {
+    guard let text = request.headers[.authorization] else { return nil }
+    let parts = text.split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+    return parts[1]
+  }
+
+  private func entry(_ identity: Identity, cookie: String? = nil, at now: Int64) -> Entry? {
+    guard let principal = control.principal(of: identity, at: now) else { return nil }
+    return Entry(
+      identity: identity, principal: principal, proof: control.proof(of: identity, cookie: cookie))
+  }
+
+  /// Whoever is on this machine, while there is no login.
+  private func local(at now: Int64) throws(WebError) -> Entry? {
+    guard peer.isLoopback, let entry = entry(.local, at: now) else { return nil }
+    // Behind a proxy on this machine, everybody would be local.
+    let traces = [
+      "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via",
+    ]
+    guard !traces.contains(where: { request.value(HTTPField.Name($0)) != nil }) else {
+      throw .proxyNotConfigured
+    }
+    // A name of somebody else that leads to 127.0.0.1 makes their page one of this server (DNS rebinding).
+    guard let host = request.head.authority.map(Self.host), isOwn(host) else { throw .hostUnknown }
+    return entry
+  }
+
+  /// The name in `host:port`.
+  private static func host(_ authority: some StringProtocol) -> String {
+    let text = authority.lowercased()
+    if text.hasPrefix("[") { return String(text.dropFirst().prefix { $0 != "]" }) }
+    return String(text.prefix { $0 != ":" })
+  }
+
+  private func isOwn(_ host: String) -> Bool {
+    host == "localhost" || Address(parsing: host)?.isLoopback == true || configuration.hosts.contains(host)
+  }
+
+  // MARK: Whose page
+
+  /// Refuses what a browser says to come from another site, also one at another port of this machine.
+  func checkSite() throws(WebError) {
+    guard let site = request.value(.fetchSite) else { return }
+    guard site == "same-origin" || site == "none" else { throw .originForeign }
+  }
+
+  /// Refuses what a page of another server sends; browsers say of each change where it comes from.
+  func checkOrigin() throws(WebError) {
+    let origins = request.headers[values: .origin]
+    guard let origin = origins.first else { return }
+    guard origins.count == 1, let mark = origin.range(of: "://") else { throw .originForeign }
+    let place = origin[mark.upperBound...].lowercased()
+    var own = [request.head.authority?.lowercased()]
+    if isProxied { own.append(request.value(.forwardedHost)?.lowercased()) }
+    let isNamed = configuration.hosts.contains(Self.host(place))
+    guard own.contains(place) || isNamed else { throw .originForeign }
+  }
+
+  func checkProof(_ proof: String?) throws(WebError) {
+    guard let proof else { return }
+    guard let said = request.value(.csrfToken), SecretDigest(of: said) == SecretDigest(of: proof) else {
+      throw .tokenMissing
+    }
+  }
+}
+
+extension Request {
+  /// A header that there is at most one of; of several, the last.
+  func value(_ name: HTTPField.Name?) -> String? {
+    guard let name else { return nil }
+    return headers[values: name].last
+  }
+}
+
+extension StringProtocol {
+  /// Where a text begins in this one.
+  fileprivate func range(of text: String) -> Range<Index>? {
+    var start = startIndex
+    while start < endIndex {
+      if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+      start = index(after: start)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,55 @@
+internal import Fleet
+package import Platform
+
+/// Checks passwords on a thread of its own, one after another: a check takes tens of milliseconds and tens of megabytes.
+package final class PasswordChecker: Sendable {
+  private struct Question: Sendable {
+    var password: String
+    var hash: PasswordHash
+    var answer: CheckedContinuation<Bool?, Never>
+  }
+
+  private struct State {
+    var waiting: [Question] = []
+    var isStopped = false
+  }
+
+  /// Checks that wait at most; at 45 ms each the last of them is answered after three seconds.
+  package static let capacity = 64
+
+  private let state = Monitor(State())
+  private let thread: DedicatedThread
+
+  /// - Throws: `SystemError` when the kernel has no room for another thread.
+  package init() throws(SystemError) {
+    let state = state
+    thread = try .start(name: "passwords") {
+      while true {
+        let question: Question?? = state.wait(until: nil) { state in
+          if !state.waiting.isEmpty { return .some(state.waiting.removeFirst()) }
+          return state.isStopped ? .some(nil) : nil
+        }
+        guard case .some(.some(let question)) = question else { return }
+        question.answer.resume(returning: question.hash.matches(question.password))
+      }
+    }
+  }
+
+  /// Answers what waits, then ends the thread. Call it once.
+  package func stop() {
+    state.update { $0.isStopped = true }
+    thread.join()
+  }
+
+  /// Whether a password is the one of a hash; nil when too many wait.
+  package func check(_ password: String, against hash: PasswordHash) async -> Bool? {
+    await withCheckedContinuation { answer in
+      state.update { state in
+        guard !state.isStopped, state.waiting.count < Self.capacity else {
+          return answer.resume(returning: nil)
+        }
+        state.waiting.append(Question(password: password, hash: hash, answer: answer))
+      }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+internal import Fleet
+internal import HTTPTypes
+package import Hummingbird
+internal import JSON
+internal import NIOCore
+internal import Platform
+internal import Spatial
+
+/// `/shares` of the API: links to a vehicle.
+package struct ShareRoutes: RouteGroup {
+  let control: AccessControl
+
+  package init(_ control: AccessControl) { self.control = control }
+
+  package func add(to router: RouterGroup<WebContext>) {
+    router.get("shares") { _, context in try shares(context) }
+    router.post("shares") { request, context in try await share(request, context) }
+    router.delete("shares/{name}") { _, context in try revoke(context) }
+  }
+
+  private func shares(_ context: WebContext) throws -> Response {
+    let principal = try context.requirePrincipal()
+    let shares = control.shares(seenBy: principal)
+    let body = JSONWriter.object { writer in
+      writer.key("shares")
+      writer.openArray()
+      for (name, share) in shares {
+        writer.openObject()
+        writer.field("id", name)
+        writer.field("fleet", share.vehicle.fleet)
+        writer.field("vehicle", share.vehicle.vehicle)
+        writer.field("by", share.maker)
+        writer.field("began", UTCTime(nanoseconds: share.began).rfc3339)
+        writer.field("expires", UTCTime(nanoseconds: share.end).rfc3339)
+        writer.closeObject()
+      }
+      writer.closeArray()
+    }
+    return Response.private(body)
+  }
+
+  private func share(_ request: Request, _ context: WebContext) async throws -> Response {
+    let principal = try context.requirePrincipal()
+    guard principal.role >= .operate else { throw WebError.roleTooLow }
+    let body = try await request.smallObject()
+    guard let fleet = body["fleet"]?.string, let vehicle = body["vehicle"]?.string,
+      let seconds = body["seconds"]?.double
+    else {
+      throw WebError(.badRequest, "invalid-body", "the body has fleet, vehicle and seconds")
+    }
+    guard ShareTable.seconds.contains(seconds) else {
+      throw WebError(
+        .badRequest, "invalid-body",
+        "a link lasts for \(Int(ShareTable.seconds.lowerBound)) to \(Int(ShareTable.seconds.upperBound)) seconds"
+      )
+    }
+    let key = VehicleKey(fleet: fleet, vehicle: vehicle)
+    guard principal.sees(key) else { throw WebError.notFound("vehicle \(key)") }
+    guard let link = control.share(key, by: principal, seconds: seconds) else {
+      throw WebError(
+        .serviceUnavailable, "shares-full", "there are \(ShareTable.capacity) links already",
+        remedy: "take some back with DELETE /api/v1/shares/ID")
+    }
+    let name = ShareTable.name(SecretDigest(of: link.secret))
+    context.note(detail: "link \(name) for \(Int(seconds)) s", vehicles: [key])
+    let answer = JSONWriter.object { writer in
+      writer.field("id", name)
+      writer.field("url", "/s/\(link.secret)")
+      writer.field("expires", UTCTime(nanoseconds: link.end).rfc3339)
+    }
+    return Response.private(answer, status: .created)
+  }
+
+  private func revoke(_ context: WebContext) throws -> Response {
+    let principal = try context.requirePrincipal()
+    guard principal.role >= .operate else { throw WebError.roleTooLow }
+    let name = try context.name("name")
+    guard let share = control.revoke(name, by: principal) else {
+      throw WebError.notFound("link of that id")
+    }
+    context.note(detail: "link \(name) taken back", vehicles: [share.vehicle])
+    return Response(status: .noContent)
+  }
+}
+
+/// Where links lead to, outside of the API.
+package struct LinkEntrance: RouteGroup {
+  let control: AccessControl
+
+  package init(_ control: AccessControl) { self.control = control }
+
+  package func add(to router: RouterGroup<WebContext>) {
+    router.get("s/{secret}") { _, context in try enter(context) }
+  }
+
+  /// Opens a link in a browser: a cookie for it, and on to the page.
+  private func enter(_ context: WebContext) throws -> Response {
+    let secret = try context.name("secret")
+    let from = context.access?.address.description ?? Address.unknown.description
+    guard let access = context.access, let (login, vehicle) = control.enter(secret) else {
+      control.audit.record(AuditEntry(action: "link", who: "unknown", from: from, outcome: "link-over"))
+      return Response(
+        status: .notFound, headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
+        body: .init(byteBuffer: ByteBuffer(string: "This link is over, or was taken back.\n")))
+    }
+    control.audit.record(
+      AuditEntry(
+        action: "link", who: login.principal.name, from: from, vehicles: [vehicle.description],
+        outcome: "done"))
+    let end = control.end(of: login.identity) ?? 0
+    let left = (end - SystemClock.realtime) / 1_000_000_000
+    var headers: HTTPFields = [
+      .location:
+        "/#/vehicle/\(PercentEncoding.encoded(vehicle.fleet))/\(PercentEncoding.encoded(vehicle.vehicle))",
+      .cacheControl: "no-store",
+      .setCookie: SessionCookie.header(
+        .link, login.cookie, seconds: Int(left), isEncrypted: access.isEncrypted),
+    ]
+    if let policy = HTTPField.Name("Referrer-Policy") { headers[policy] = "no-referrer" }
+    return Response(status: .seeOther, headers: headers)
+  }
+}

@@ -1,0 +1,100 @@
+import Fleet
+import FleetWeb
+import Glibc
+import JSON
+import Platform
+import TestSupport
+import Testing
+
+struct AuditTests {
+  private func lines(_ path: String) throws -> [JSONValue] {
+    try (AtomicFile.read(path) ?? []).split(separator: UInt8(ascii: "\n")).map {
+      try JSONValue(parsing: Array($0))
+    }
+  }
+
+  @Test func aLineIsOneLine() throws {
+    let entry = AuditEntry(
+      action: "login", who: "a\nb\u{1b}[31m<script>\"", from: "10.0.0.1", vehicles: ["f/v\r\n"],
+      outcome: "done",
+      detail: String(repeating: "x", count: 1000))
+    let line = entry.line(at: 0)
+    #expect(!line.utf8.contains { $0 < 0x20 })
+    let json = try JSONValue(parsing: Array(line.utf8))
+    #expect(json["who"] == .string("a\nb\u{1b}[31m<script>\"") && json["detail"]?.string?.count == 200)
+    #expect(json["time"] == .string("1970-01-01T00:00:00.000Z"))
+  }
+
+  @Test func theFileCanBeMovedAway() throws {
+    let folder = try TemporaryDirectory()
+    let path = folder.file("audit.log")
+    let log = try AuditLog(path: path, isSaid: false)
+    func record(_ who: String, until file: String, has count: Int) throws {
+      log.record(AuditEntry(action: "login", who: who, from: "::1", outcome: "done"))
+      while (try lines(file)).count < count { usleep(1000) }
+    }
+    try record("a", until: path, has: 1)
+    try record("b", until: path, has: 2)
+    var status = stat()
+    #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+    rename(path, path + ".1")
+    try record("c", until: path, has: 1)
+    log.stop()
+    #expect(try lines(path + ".1").map { $0["who"]?.string } == ["a", "b"])
+    #expect(try lines(path).map { $0["who"]?.string } == ["c"])
+  }
+
+  @Test func whatCannotBeWrittenIsKnownAtTheStart() throws {
+    #expect(throws: SystemError.self) { try AuditLog(path: "/nonexistent/audit.log") }
+  }
+
+  /// Whatever changes a vehicle, and whoever comes and goes, leaves a line; secrets are in none.
+  @Test func everyChangeLeavesALine() async throws {
+    let folder = try TemporaryDirectory()
+    let path = folder.file("audit.log")
+    let settings = AccessFixture.settings("[access]\naudit = \"\(path)\"")
+    try await AccessFixture.run(AccessFixture.configuration(settings), subjects: [SomeRoutes()]) { web in
+      let command = "/api/v1/vehicles/delivery/van-1/commands"
+      let robot = ["Authorization: Bearer \(AccessFixture.operateToken)"]
+      _ = try web.ask("POST", command, robot, body: "{}")
+      _ = try web.ask("POST", "/api/v1/vehicles/taxi/t-1/commands", robot, body: "{}")
+      _ = try web.ask("POST", command, ["Authorization: Bearer \(AccessFixture.viewToken)"], body: "{}")
+      _ = try web.logIn("ann", "not the password")
+      let login = try web.logIn("ann")
+      let cookie = try #require(login.cookie)
+      let csrf = try #require(login.json["csrf"]?.string)
+      _ = try web.ask("GET", "/api/v1/vehicles", ["Cookie: \(cookie)"])
+      _ = try web.ask("POST", command, ["Cookie: \(cookie)"], body: "{}")
+      let share = try web.ask(
+        "POST", "/api/v1/shares", robot + ["Content-Type: application/json"],
+        body: "{\"fleet\":\"delivery\",\"vehicle\":\"van-1\",\"seconds\":60}")
+      let url = try #require(share.json["url"]?.string)
+      let opened = try web.ask("GET", url)
+      _ = try web.ask("DELETE", "/api/v1/session", ["Cookie: \(cookie)", "X-CSRF-Token: \(csrf)"])
+      while try lines(path).count < 9 { usleep(1000) }
+      let told = try lines(path).map {
+        [$0["action"]?.string, $0["who"]?.string, $0["outcome"]?.string].compactMap { $0 }
+      }
+      let link = try #require(share.json["id"]?.string)
+      #expect(
+        told == [
+          ["POST \(command)", "token robot", "done"],
+          ["POST /api/v1/vehicles/taxi/t-1/commands", "token robot", "not-found"],
+          ["POST \(command)", "token screen", "role-too-low"], ["login", "ann", "login-wrong"],
+          ["login", "ann", "done"],
+          ["POST \(command)", "ann", "csrf-token"], ["POST /api/v1/shares", "token robot", "done"],
+          ["link", "link \(link)", "done"], ["logout", "ann", "done"],
+        ])
+      let first = try lines(path)[0]
+      #expect(first["detail"] == .string("locate") && first["from"] == .string("127.0.0.1"))
+      #expect(first["vehicles"] == .array([.string("delivery/van-1")]) && first["status"] == .integer(200))
+      let text = String(decoding: try AtomicFile.read(path) ?? [], as: UTF8.self)
+      let secrets = [
+        AccessFixture.operateToken, AccessFixture.viewToken, AccessFixture.hash, AccessFixture.password,
+        "not the password", csrf,
+        String(cookie.dropFirst("odograph=".count)), String(url.dropFirst(3)), opened.cookie ?? "?",
+      ]
+      for secret in secrets { #expect(!text.contains(secret), "\(secret)") }
+    }
+  }
+}

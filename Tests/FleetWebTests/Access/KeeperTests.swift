@@ -1,0 +1,113 @@
+import Fleet
+import FleetWeb
+import Glibc
+import Platform
+import TestSupport
+import Testing
+
+/// What outlives a request: files, restarts, reloads.
+struct KeeperTests {
+  private let here = Address(bytes: [127, 0, 0, 1])
+
+  private func control(_ folder: String, _ more: String = "") throws -> AccessControl {
+    let settings = AccessFixture.settings("[access]\nstate = \"\(folder)\"") + more
+    return try AccessControl(AccessFixture.configuration(settings), isAuditSaid: false)
+  }
+
+  @Test func sessionsAndLinksOutliveARestart() async throws {
+    let folder = try TemporaryDirectory()
+    let address = try ListenAddress(parsing: "127.0.0.1:0")
+    let van = VehicleKey(fleet: "delivery", vehicle: "van-1")
+    let first = try control(folder.path)
+    let keeper = try AccessKeeper(first, certificates: nil, configurationFile: nil, address: address)
+    let ann = try await first.logIn(name: "ann", password: AccessFixture.password, from: here, replacing: nil)
+    let bob = try await first.logIn(name: "bob", password: AccessFixture.password, from: here, replacing: nil)
+    let out = try await first.logIn(name: "ann", password: AccessFixture.password, from: here, replacing: nil)
+    first.logOut(out.identity)
+    let link = try #require(first.share(van, by: ann.principal, seconds: 3600))
+    let revoked = try #require(first.share(van, by: ann.principal, seconds: 3600))
+    #expect(first.revoke(ShareTable.name(SecretDigest(of: revoked.secret)), by: ann.principal) != nil)
+    keeper.stop()
+    first.stop()
+    let path = folder.file("access.json")
+    var status = stat()
+    #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+    let text = String(decoding: try AtomicFile.read(path) ?? [], as: UTF8.self)
+    for secret in [ann.cookie, bob.cookie, link.secret, AccessFixture.hash, AccessFixture.password] {
+      #expect(!text.contains(secret))
+    }
+    // The entry of bob is another now.
+    let settings = AccessFixture.settings("[access]\nstate = \"\(folder.path)\"")
+      .replacing("fleets = [\"taxi\"]", with: "fleets = [\"other\"]")
+    let second = try AccessControl(AccessFixture.configuration(settings), isAuditSaid: false)
+    let next = try AccessKeeper(second, certificates: nil, configurationFile: nil, address: address)
+    let now = SystemClock.realtime
+    #expect(second.principal(of: ann.identity, at: now) == ann.principal)
+    #expect(
+      second.principal(of: bob.identity, at: now) == nil && second.principal(of: out.identity, at: now) == nil
+    )
+    #expect(second.enter(link.secret)?.vehicle == van && second.enter(revoked.secret) == nil)
+    next.stop()
+    second.stop()
+  }
+
+  @Test func aDamagedFileIsSaidAtTheStart() throws {
+    let folder = try TemporaryDirectory()
+    try folder.write("access.json", "{\"sessions\":[")
+    let control = try control(folder.path)
+    defer { control.stop() }
+    let address = try ListenAddress(parsing: "127.0.0.1:0")
+    let error = #expect(throws: FleetError.self) {
+      try AccessKeeper(control, certificates: nil, configurationFile: nil, address: address)
+    }
+    #expect(error?.description.contains("delete it") == true)
+  }
+
+  /// Users and tokens are read again on request; a mistake in the file leaves all as it was.
+  @Test func aReloadTakesOverWhatIsRight() async throws {
+    let folder = try TemporaryDirectory()
+    let file = try folder.write("serve.toml", AccessFixture.settings())
+    let address = try ListenAddress(parsing: "0.0.0.0:0")
+    let control = try control(folder.path)
+    let keeper = try AccessKeeper(control, certificates: nil, configurationFile: file, address: address)
+    let bob = try await control.logIn(
+      name: "bob", password: AccessFixture.password, from: here, replacing: nil)
+    try folder.write(
+      "serve.toml", AccessFixture.settings("[users.carl]\npassword = \"\(AccessFixture.hash)\""))
+    keeper.reload()
+    #expect(waitUntil { control.configuration.users["carl"] != nil })
+    for mistake in ["[users.dora]\npassword = \"plain\"", "["] {
+      try folder.write("serve.toml", AccessFixture.settings(mistake))
+      keeper.reload()
+    }
+    // Without any login, others would be let in.
+    try folder.write("serve.toml", "")
+    keeper.reload()
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(control.configuration.users["carl"] != nil && control.configuration.users["dora"] == nil)
+    #expect(control.principal(of: bob.identity, at: SystemClock.realtime) != nil)
+    try folder.write(
+      "serve.toml", AccessFixture.settings().replacing("fleets = [\"taxi\"]", with: "fleets = []"))
+    keeper.reload()
+    #expect(waitUntil { control.principal(of: bob.identity, at: SystemClock.realtime) == nil })
+    keeper.stop()
+    control.stop()
+  }
+
+  /// A session ends, and a link with its sessions, however the clock is set.
+  @Test func linksEndWithTheirTime() async throws {
+    let folder = try TemporaryDirectory()
+    let control = try control(folder.path)
+    let ann = try await control.logIn(
+      name: "ann", password: AccessFixture.password, from: here, replacing: nil)
+    let link = try #require(
+      control.share(VehicleKey(fleet: "delivery", vehicle: "van-1"), by: ann.principal, seconds: 60))
+    let visit = try #require(control.enter(link.secret))
+    let hour: Int64 = 3_600_000_000_000
+    #expect(control.end(of: visit.login.identity) == link.end)
+    #expect(control.principal(of: visit.login.identity, at: link.end - 1) != nil)
+    #expect(control.principal(of: visit.login.identity, at: link.end) == nil)
+    #expect(control.principal(of: ann.identity, at: SystemClock.realtime + 13 * hour) == nil)
+    control.stop()
+  }
+}

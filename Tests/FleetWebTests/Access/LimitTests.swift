@@ -1,0 +1,160 @@
+import FleetWeb
+import Simulation
+import TestSupport
+import Testing
+
+/// Delays and limits in virtual time.
+struct LimitTests {
+  private let second: Int64 = 1_000_000_000
+  private let here = Address(bytes: [10, 0, 0, 1])
+
+  @Test func wrongPasswordsCostMoreAndMore() {
+    var delays = LoginDelays()
+    var now: Int64 = 0
+    for _ in 0..<5 { #expect(delays.attempt(user: "ann", from: here, at: now) == 0) }
+    var waits: [Int64] = []
+    for _ in 0..<14 {
+      let wait = delays.attempt(user: "ann", from: here, at: now)
+      waits.append(wait / second)
+      // To wait less than that does not help, and costs nothing.
+      #expect(delays.attempt(user: "ann", from: here, at: now + wait - 1) == 1)
+      now += wait
+      #expect(delays.attempt(user: "ann", from: here, at: now) == 0)
+    }
+    #expect(waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900])
+    // An hour after the last, all is forgotten.
+    now += 3600 * second
+    #expect(delays.attempt(user: "ann", from: here, at: now) == 0)
+    #expect(delays.attempt(user: "ann", from: here, at: now) == 0)
+  }
+
+  @Test func theRightPasswordEndsTheCount() {
+    var delays = LoginDelays()
+    for _ in 0..<100 {
+      #expect(delays.attempt(user: "ann", from: here, at: 0) == 0)
+      delays.succeed(user: "ann", from: here, at: 0)
+    }
+  }
+
+  @Test func attemptsAtOnceAreCountedBeforeTheyAreChecked() {
+    var delays = LoginDelays()
+    let allowed = (0..<1000).count { _ in delays.attempt(user: "ann", from: here, at: 0) == 0 }
+    #expect(allowed == 5)
+  }
+
+  @Test func anAddressCannotTryManyUsers() {
+    var delays = LoginDelays()
+    let allowed = (0..<1000).count { delays.attempt(user: "user \($0)", from: here, at: 0) == 0 }
+    #expect(allowed == 20)
+  }
+
+  /// Whoever guesses from many addresses makes the user wait for half a minute at most, and not at all where they have
+  /// logged in before.
+  @Test func nobodyIsLockedOutByOthers() {
+    var generator = SeededGenerator.announced()
+    var delays = LoginDelays()
+    let home = Address(bytes: [192, 168, 0, 9])
+    let new = Address(bytes: [192, 168, 0, 10])
+    #expect(delays.attempt(user: "ann", from: home, at: 0) == 0)
+    delays.succeed(user: "ann", from: home, at: 0)
+    var now: Int64 = 0
+    for _ in 0..<20_000 {
+      now += Int64(generator.next(upperBound: 100 as UInt64)) * 1_000_000
+      let bytes = (0..<4).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+      _ = delays.attempt(user: "ann", from: Address(bytes: bytes), at: now)
+    }
+    var copy = delays
+    #expect(copy.attempt(user: "ann", from: home, at: now) == 0)
+    let wait = delays.attempt(user: "ann", from: new, at: now)
+    #expect(wait > 0 && wait <= 30 * second)
+    #expect(delays.attempt(user: "ann", from: new, at: now + wait) == 0)
+    #expect(delays.count <= 2 * LoginDelays.capacity)
+  }
+
+  @Test func tablesAreBounded() {
+    var generator = SeededGenerator.announced()
+    var delays = LoginDelays()
+    var limits = RequestLimits<UInt64>(rate: 10, burst: 20, capacity: 100)
+    for step in 0..<12_000 {
+      let bytes = (0..<4).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+      let address = Address(bytes: bytes)
+      _ = delays.attempt(user: "user \(generator.next())", from: address, at: Int64(step))
+      delays.succeed(user: "user \(generator.next())", from: address, at: Int64(step))
+      _ = limits.take(generator.next(), at: Int64(step))
+      #expect(delays.count <= 2 * LoginDelays.capacity + 4 && limits.count <= 100)
+    }
+  }
+
+  @Test func requestsGoOnAtTheirRate() {
+    var limits = RequestLimits<String>(rate: 10, burst: 20)
+    let allowed = (0..<100).count { _ in limits.take("ann", at: 0) == 0 }
+    #expect(allowed == 20)
+    #expect(limits.take("bob", at: 0) == 0)
+    let wait = limits.take("ann", at: 0)
+    #expect(abs(wait - 0.1) < 1e-9)
+    // A request that is refused costs nothing: in the next second ten go on, however many were asked.
+    var passed = 0
+    for step in 1...1000 where limits.take("ann", at: Int64(step) * second / 1000) == 0 { passed += 1 }
+    #expect((9...10).contains(passed))
+    #expect((0..<100).count { _ in limits.take("ann", at: 100 * second) == 0 } == 20)
+    // A clock that goes back gives nothing.
+    #expect(limits.take("ann", at: 0) > 0)
+  }
+
+  @Test func sessionsEndByThemselves() {
+    var table = SessionTable(idle: 10 * second, longest: 25 * second)
+    let digest = SecretDigest(of: "a")
+    let entry = SecretDigest(of: "entry")
+    table.open(digest, .user("ann"), entry: entry, at: 0)
+    for time in [9, 18, 24] { #expect(table.use(digest, at: Int64(time) * second)?.holder == .user("ann")) }
+    #expect(table.use(digest, at: 25 * second) == nil && table.sessions.isEmpty)
+    table.open(digest, .user("ann"), entry: entry, at: 0)
+    #expect(table.use(digest, at: 10 * second) == nil)
+    #expect(table.use(SecretDigest(of: "b"), at: 0) == nil)
+  }
+
+  @Test func sessionsAreBounded() {
+    var table = SessionTable(idle: 10 * second, longest: 25 * second)
+    let entry = SecretDigest(of: "entry")
+    for index in 0..<SessionTable.capacityOfHolder + 10 {
+      table.open(SecretDigest(of: "\(index)"), .user("ann"), entry: entry, at: Int64(index))
+    }
+    #expect(table.sessions.count == SessionTable.capacityOfHolder)
+    #expect(
+      table.use(SecretDigest(of: "0"), at: 100) == nil && table.use(SecretDigest(of: "20"), at: 100) != nil)
+  }
+
+  @Test(arguments: [
+    ("10.0.0.5", "10.0.0.0/8", true), ("11.0.0.5", "10.0.0.0/8", false), ("10.0.0.5", "10.0.0.5", true),
+    ("10.0.0.4", "10.0.0.5", false), ("10.0.0.7", "10.0.0.4/30", true), ("10.0.0.8", "10.0.0.4/30", false),
+    ("::ffff:10.0.0.5", "10.0.0.0/8", true), ("2001:db8::1", "2001:db8::/32", true),
+    ("::1", "127.0.0.0/8", false),
+    ("1.2.3.4", "0.0.0.0/0", true), ("2001:db8::1", "0.0.0.0/0", false),
+  ]) func rangesHoldTheirAddresses(_ address: String, _ range: String, _ isIn: Bool) throws {
+    let address = try #require(Address(parsing: address))
+    #expect(try #require(AddressRange(parsing: range)).contains(address) == isIn)
+  }
+
+  @Test(arguments: [
+    "", "x", "10.0.0", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/8/8", "::/129", "10.0.0.5:80", "[::1]",
+  ])
+  func whatIsNoRangeIsRefused(_ text: String) { #expect(AddressRange(parsing: text) == nil) }
+
+  @Test func aSubscribersAddressesCountAsOne() throws {
+    let a = try #require(Address(parsing: "2001:db8:1:2::1"))
+    let b = try #require(Address(parsing: "2001:db8:1:2:3::9"))
+    #expect(a.subscriber == b.subscriber && a.subscriber.description == "2001:db8:1:2::")
+    #expect(Address(parsing: "127.0.0.9")?.isLoopback == true && Address(parsing: "::1")?.isLoopback == true)
+  }
+
+  @Test(arguments: [
+    ("/", []), ("/api/v1/vehicles/a/b", ["api", "v1", "vehicles", "a", "b"]), ("//api///v1", ["api", "v1"]),
+    ("/%C3%A4/%3Cscript%3E", ["ä", "<script>"]), ("/...", ["..."]), ("/a%25b", ["a%b"]),
+  ]) func pathsAreRead(_ text: String, _ parts: [String]) { #expect(RequestPath(text)?.parts == parts) }
+
+  @Test(arguments: [
+    "/../etc/passwd", "/a/..", "/.", "/%2e%2e/x", "/%2E%2e", "/.%2e", "/a%2fb", "/a%2Fb", "/%00",
+    "/a%00.html", "/%0a",
+    "/%", "/%2", "/%zz", "/%ff", "/" + String(repeating: "a", count: 5000),
+  ]) func pathsThatAreNoneAreRefused(_ text: String) { #expect(RequestPath(text) == nil) }
+}

@@ -1,0 +1,134 @@
+import FleetWeb
+import Glibc
+import TestSupport
+import Testing
+
+/// Clients that do what no browser does. The limits are short here, so that no test waits for a minute.
+struct ConnectionTests {
+  private func limits() -> ConnectionLimits {
+    var limits = ConnectionLimits()
+    (limits.idle, limits.request, limits.stall) = (0.5, 1, 1)
+    return limits
+  }
+
+  /// Two servers in a row could take the end of one of these for another request.
+  @Test(arguments: [
+    "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n",
+    "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcde",
+    "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: +4\r\n\r\nabcd",
+    "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4, 4\r\n\r\nabcd",
+    "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+    "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+    "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n",
+    "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n",
+    "GET / HTTP/1.1\r\n\r\n",
+    "GET http://127.0.0.1/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n folded: x\r\n\r\n",
+    "GET / HTTP/9.9\r\nHost: 127.0.0.1\r\n\r\n", "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}", "GARBAGE\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: a\u{0}b\r\n\r\n",
+  ]) func twoReadingsOfOneRequestAreRefused(_ text: String) async throws {
+    try await AccessFixture.run(.none, limits: limits(), subjects: [SomeRoutes()]) { web in
+      let client = try RawClient(port: web.port)
+      client.send(text + "GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+      let answer = try? client.receive(seconds: 5)
+      #expect(answer == nil || answer?.status == 400, "\(answer?.status ?? 0)")
+      // Nothing of what follows is answered.
+      #expect(throws: RawClient.Failure.self) { try client.receive(seconds: 5) }
+      #expect(try web.ask("GET", "/health/live").status == 200)
+    }
+  }
+
+  /// A request that trickles, in its head or in its body, is not waited for.
+  @Test(arguments: [
+    "", "G", "GET / HTTP/1.1\r\nHost: 127",
+    "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n",
+  ]) func slowWritersAreNotWaitedFor(_ begin: String) async throws {
+    try await AccessFixture.run(.none, limits: limits(), subjects: [SomeRoutes()]) { web in
+      let client = try RawClient(port: web.port)
+      client.send(begin)
+      let trickle = Task.detached {
+        while !Task.isCancelled, client.send(begin.isEmpty ? "" : "x") { usleep(50_000) }
+      }
+      #expect(client.isClosed(within: 20))
+      trickle.cancel()
+      await trickle.value
+      #expect(try web.ask("GET", "/health/live").status == 200)
+    }
+  }
+
+  /// A client that takes nothing of 100 MB costs a connection for a second, and no memory to speak of.
+  @Test func slowReadersAreNotWaitedFor() async throws {
+    var limits = limits()
+    limits.idle = 30
+    try await AccessFixture.run(.none, limits: limits, subjects: [SomeRoutes()]) { web in
+      let clients = try (0..<20).map { _ in try RawClient(port: web.port, receiveBuffer: 4096) }
+      let before = residentBytes()
+      for client in clients { client.send("GET /api/v1/much HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") }
+      #expect(try web.ask("GET", "/health/live").status == 200)
+      // Nothing is read until the server has given up: then the rest in the socket's buffers is all that comes.
+      try await Task.sleep(for: .seconds(3))
+      #expect(residentBytes() - before < 200 << 20)
+      for client in clients { #expect(client.isClosed(within: 10)) }
+    }
+  }
+
+  @Test func bodiesBeyondTheLimitAreRefused() async throws {
+    try await AccessFixture.run(.none, subjects: [SomeRoutes()]) { web in
+      let large = String(repeating: "a", count: 10 << 20)
+      #expect(
+        try web.ask("POST", "/api/v1/echo", body: String(repeating: "a", count: 1 << 20)).body.count == 1
+          << 20)
+      let announced = try web.ask("POST", "/api/v1/echo", body: large)
+      #expect(announced.status == 413 && announced.code == "too-large")
+      let client = try RawClient(port: web.port)
+      client.send("POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+      let chunk = "100000\r\n" + String(repeating: "b", count: 1 << 20) + "\r\n"
+      for _ in 0..<10 { client.send(chunk) }
+      client.send("0\r\n\r\n")
+      let chunked = try client.receive()
+      #expect(chunked.status == 413 && chunked.code == "too-large")
+      // Who is not known may send less still.
+      let login = try web.ask(
+        "POST", "/api/v1/session", ["Content-Type: application/json"],
+        body: String(repeating: " ", count: 5000) + "{}")
+      #expect(login.status == 413)
+      #expect(try web.ask("GET", "/", ["X-Large: " + String(repeating: "h", count: 70_000)]).status == 400)
+    }
+  }
+
+  @Test func aThousandConnectionsAreServed() async throws {
+    try await AccessFixture.run(.none, subjects: [SomeRoutes()]) { web in
+      // The server has raised this process's limit of open files; each connection takes two here.
+      let clients = try (0..<1000).map { _ in try RawClient(port: web.port) }
+      for client in clients { client.send("GET /api/v1/vehicles HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") }
+      #expect(try clients.count { try $0.receive().status == 200 } == 1000)
+    }
+  }
+
+  @Test func oneMoreThanTheLimitIsClosed() async throws {
+    var limits = ConnectionLimits()
+    limits.connections = 20
+    try await AccessFixture.run(.none, limits: limits, subjects: [SomeRoutes()]) { web in
+      var clients = try (0..<20).map { _ in try RawClient(port: web.port) }
+      for client in clients { #expect(try client.ask("GET", "/health/live").status == 200) }
+      #expect(try RawClient(port: web.port).isClosed(within: 10))
+      clients.removeAll()
+      var status: Int?
+      while status != 200 { status = try? web.ask("GET", "/health/live").status }
+    }
+  }
+
+  private func residentBytes() -> Int {
+    guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 200)
+    guard fgets(&line, 200, file) != nil else { return 0 }
+    let fields = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
+      separator: " ")
+    return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * 4096
+  }
+}
