@@ -2,11 +2,6 @@ package import Fleet
 package import MQTT
 internal import Platform
 
-/// Sees each message that changed what is known of a vehicle, on the connection's thread.
-package protocol FleetObserver: Sendable {
-  func observe(_ message: MQTTMessage, of vehicle: VehicleRecord, at moment: Moment)
-}
-
 /// What the fleet says now: the connection's thread puts messages in, requests read what came of them.
 package final class FleetFeed: Sendable {
   private let roster: Locked<Roster>
