@@ -8,4 +8,10 @@ package protocol FleetObserver: Sendable {
   ///   - vehicle: with the message taken in.
   ///   - moment: when it arrived.
   func observe(_ message: MQTTMessage, of vehicle: VehicleRecord, at moment: Moment)
+  /// Learns what becomes of the connection, on its thread too.
+  func observe(_ connection: FleetConnection)
+}
+
+extension FleetObserver {
+  package func observe(_ connection: FleetConnection) {}
 }

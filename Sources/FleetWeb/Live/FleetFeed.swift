@@ -1,5 +1,4 @@
 package import Fleet
-package import MQTT
 internal import Platform
 
 /// What the fleet says now: the connection's thread puts messages in, requests read what came of them.

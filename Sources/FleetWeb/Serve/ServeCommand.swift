@@ -1,6 +1,7 @@
 package import ArgumentParser
 package import Fleet
 package import FleetConsole
+internal import FleetAlerts
 internal import Hummingbird
 internal import Logging
 internal import MQTT
@@ -11,6 +12,9 @@ package struct ServeOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("The address and port to listen at.", valueName: "address"))
   package var listen = "127.0.0.1:8080"
+
+  @Option(help: ArgumentHelp("A file with more to configure.", valueName: "file"), completion: .file())
+  package var config: String?
 
   @OptionGroup package var vehicles: VehicleArguments
 
@@ -34,14 +38,30 @@ package enum ServeCommand {
     let selection = try options.vehicles.selection(options.broker, options.words)
     let timeout = try options.time.limit()
     let waiter = try CommandWaiter()
-    let feed = FleetFeed(Roster(root: selection.root, profile: selection.profile))
+    var observers: [any FleetObserver] = []
+    var alerts: AlertService?
+    if let path = options.config, let settings = try AlertSettings(try SettingsFile(path: path)) {
+      let service = AlertService(settings, profile: selection.profile, root: selection.root) {
+        StandardError.say($0)
+      }
+      try service.start()
+      observers.append(service)
+      alerts = service
+    }
+    defer { alerts?.stop() }
+    let connected = observers
+    let feed = FleetFeed(Roster(root: selection.root, profile: selection.profile), observers: observers)
     let subscriber = try FleetSubscriber(
       broker: broker, filters: selection.filters(),
       handlers: .init(
         received: {
           feed.receive($0)
           return .kept
-        }, connection: { waiter.observe($0) }))
+        },
+        connection: { connection in
+          waiter.observe(connection)
+          for observer in connected { observer.observe(connection) }
+        }))
     try subscriber.start()
     defer { subscriber.stop(drain: 0.5) }
     let server = WebServer(subjects: [])
