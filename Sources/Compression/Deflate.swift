@@ -33,8 +33,15 @@ package enum Deflate {
   /// - Parameter limit: bytes at most: a few can be made to unpack to a thousand times as many.
   /// - Throws: `CompressionError` for bytes that are damaged, end early, go on, or unpack to more.
   package static func unpacked(_ bytes: [UInt8], limit: Int) throws(CompressionError) -> [UInt8] {
+    try unpacked(bytes, limit: limit, windowBits: 15)
+  }
+
+  static func unpacked(
+    _ bytes: [UInt8], limit: Int, windowBits: Int32
+  ) throws(CompressionError) -> [UInt8] {
     var stream = unsafe z_stream()
-    let start = unsafe inflateInit2_(&stream, 15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+    let start = unsafe inflateInit2_(
+      &stream, windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
     guard start == Z_OK else { throw CompressionError("unpack: zlib does not start (\(start))") }
     defer { _ = unsafe inflateEnd(&stream) }
     var result: [UInt8] = []
@@ -73,7 +80,7 @@ package enum Deflate {
   }
 
   /// Calls `step` until it has taken the input and gives nothing more.
-  private static func run(
+  static func run(
     _ stream: inout z_stream, _ input: [UInt8], into output: inout [UInt8], limit: Int,
     _ step: (inout z_stream) -> Int32
   ) throws(CompressionError) {

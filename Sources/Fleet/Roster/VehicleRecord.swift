@@ -72,8 +72,8 @@ public struct VehicleRecord: Sendable {
   /// The status as it came, for whoever shows more of it than this version knows.
   package var statusPayload: [UInt8] = []
   /// What the vehicle is to watch, and which of it it has accepted; nil before it has said so.
-  var wantedRegions: [RegionShape] = []
-  var acceptedRegions: Set<String>?
+  package internal(set) var wantedRegions: [RegionShape] = []
+  package internal(set) var acceptedRegions: Set<String>?
   /// What the vehicle watches, as far as it has said so.
   package var regions: [RegionShape] {
     wantedRegions.filter { acceptedRegions?.contains($0.identifier) == true }

@@ -66,7 +66,7 @@ package struct AlertSettings: Hashable, Sendable {
   }
 
   /// Who is told of a rule's alerts.
-  func receivers(of rule: AlertRule) -> [Receiver] {
+  package func receivers(of rule: AlertRule) -> [Receiver] {
     rule.receivers.isEmpty ? receivers : receivers.filter { rule.receivers.contains($0.name) }
   }
 }

@@ -190,5 +190,5 @@ struct VehicleOrder: Hashable, Sendable {
 
 extension VehicleRecord {
   /// Messages that the vehicle has accepted and the broker has not acknowledged; nil where it does not say.
-  var backlog: Int? { status?.message.counters["queue.records"] }
+  package var backlog: Int? { status?.message.counters["queue.records"] }
 }

@@ -1,9 +1,32 @@
 package import Fleet
+internal import MQTT
 internal import Platform
+internal import Spatial
+
+/// How the server stands with its broker.
+package struct BrokerLink: Hashable, Sendable {
+  package var isConnected = false
+  /// Why nothing comes, or not all of it; nil while all is well.
+  package var trouble: String?
+  /// When the connection last came or went; nil before the first.
+  package var since: Moment?
+  /// Whether all that the broker keeps has come once since the start.
+  package var isComplete = false
+  /// Connections that stood and were lost.
+  package var losses = 0
+}
 
 /// What the fleet says now: the connection's thread puts messages in, requests read what came of them.
 package final class FleetFeed: Sendable {
+  private struct State {
+    var link = BrokerLink()
+    /// How much of what the broker keeps is in; nil before the first connection.
+    var reading: RetainedReading?
+    var rates = RateWindow()
+  }
+
   private let roster: Locked<Roster>
+  private let state = Locked(State())
   private let observers: [any FleetObserver]
 
   package init(_ roster: Roster, observers: [any FleetObserver] = []) {
@@ -22,12 +45,76 @@ package final class FleetFeed: Sendable {
         return (message, vehicle)
       }
     }
+    state.withLock { state in
+      for message in batch.messages {
+        state.rates.add(
+          bytes: message.topic.utf8.count + message.payload.count, at: batch.receivedAt.timestamp)
+        if message.retain { state.reading?.kept(at: batch.receivedAt.timestamp.nanoseconds) }
+      }
+    }
     for (message, vehicle) in applied {
       for observer in observers { observer.observe(message, of: vehicle, at: batch.receivedAt) }
     }
   }
 
+  /// Reads what is known. The roster is held meanwhile, and messages wait: no I/O in `body`.
   package func withRoster<Result>(_ body: (Roster) throws -> Result) rethrows -> Result {
     try roster.withLock { try body($0) }
+  }
+
+  // MARK: The connection
+
+  /// Takes in what becomes of the connection. Returns what is to be said of it, if anything.
+  package func observe(_ connection: FleetConnection, at now: Moment) -> String? {
+    for observer in observers { observer.observe(connection) }
+    return state.withLock { state in
+      switch connection {
+      case .connected:
+        let isBack = state.link.since != nil
+        state.link.isConnected = true
+        state.link.trouble = nil
+        state.link.since = now
+        state.reading = RetainedReading(at: now.timestamp.nanoseconds)
+        return isBack ? "connected to the broker again" : nil
+      case .subscribed: return nil
+      case .doubtful(let doubt):
+        state.link.trouble = doubt
+        return doubt
+      case .refused(let filter, let reason):
+        let trouble = FleetError.refused(filter: filter, reason: reason).description
+        guard state.link.trouble != trouble else { return nil }
+        state.link.trouble = trouble
+        return trouble
+      case .disconnected(let reason):
+        let trouble = FleetError(reason).description
+        let isNews = state.link.trouble != trouble || state.link.isConnected
+        if state.link.isConnected { state.link.losses += 1 }
+        if state.link.isConnected || state.link.since == nil { state.link.since = now }
+        state.link.isConnected = false
+        state.link.trouble = trouble
+        return isNews && reason.cause != .stopped ? "\(trouble); trying again" : nil
+      }
+    }
+  }
+
+  /// The broker says that what it keeps was all.
+  package func markKept(at now: Moment) {
+    state.withLock { $0.reading?.marked(at: now.timestamp.nanoseconds) }
+  }
+
+  package func link(at now: Moment) -> BrokerLink {
+    state.withLock { state in
+      if !state.link.isComplete, state.link.isConnected,
+        let outcome = state.reading?.outcome(at: now.timestamp.nanoseconds), outcome != .goesOn
+      {
+        state.link.isComplete = true
+      }
+      return state.link
+    }
+  }
+
+  /// Messages and bytes a second, over the last seconds.
+  package func rates(at now: Moment) -> (messages: Double, bytes: Double) {
+    state.withLock { $0.rates.rates(at: now.timestamp) }
   }
 }

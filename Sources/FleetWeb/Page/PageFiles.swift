@@ -1,26 +1,102 @@
 internal import CFleetPage
+internal import Compression
 package import Hummingbird
 internal import NIOCore
 
-/// The page's files, which are part of the program.
+/// The page's files, which are part of the program, and Leaflet's, which are not: packed once, told apart by their contents.
 package struct PageFiles: Sendable {
-  private let files: [String: ByteBuffer]
+  private struct File: Sendable {
+    var type: String
+    var plain: ByteBuffer
+    /// Nil where packing saves nothing.
+    var packed: ByteBuffer?
+    var tag: String
+  }
 
-  package init() {
-    var files: [String: ByteBuffer] = [:]
+  private var files: [String: File] = [:]
+  /// Why Leaflet is not there; nil when it is.
+  private var leafletProblem: WebError?
+
+  /// - Parameter leaflet: nil serves the page's own files alone.
+  package init(leaflet: LeafletFiles? = nil) {
     let table = unsafe UnsafeBufferPointer(start: fleet_page_table(), count: fleet_page_file_count)
     for index in table.indices {
       let file = unsafe table[index]
       let name = unsafe String(cString: file.path)
-      files[name] = unsafe ByteBuffer(bytes: UnsafeBufferPointer(start: file.bytes, count: file.length))
+      files[name] = unsafe Self.file(
+        name, Array(UnsafeBufferPointer(start: file.bytes, count: file.length)))
     }
-    self.files = files
+    guard let leaflet else { return }
+    for (name, bytes) in leaflet.files { files["vendor/leaflet/\(name)"] = Self.file(name, bytes) }
+    leafletProblem = leaflet.problem.map {
+      WebError(.serviceUnavailable, "leaflet-missing", $0, remedy: LeafletFiles.remedy)
+    }
   }
 
-  /// - Throws: 404 for what is no file of the page.
-  package func response(to name: String) throws -> Response {
-    guard let bytes = files[name] else { throw HTTPError(.notFound) }
-    return Response(
-      status: .ok, headers: [.contentType: "text/html; charset=utf-8"], body: .init(byteBuffer: bytes))
+  package var hasLeaflet: Bool { leafletProblem == nil }
+
+  /// Their paths below the server's root, in order.
+  package var names: [String] { files.keys.sorted() }
+
+  private static func file(_ name: String, _ bytes: [UInt8]) -> File {
+    let type = ContentType.of(name)
+    let packed = ContentType.isText(type) ? try? Gzip.packed(bytes, level: 9) : nil
+    return File(
+      type: type, plain: ByteBuffer(bytes: bytes),
+      packed: packed.flatMap { $0.count < bytes.count * 9 / 10 ? ByteBuffer(bytes: $0) : nil },
+      tag: ContentTag.of(bytes))
+  }
+
+  /// - Throws: 404 for what is no file of the page, 503 for Leaflet's where it is not installed.
+  package func response(to name: String, _ request: Request) throws(WebError) -> Response {
+    guard let file = files[name] else {
+      if name.hasPrefix("vendor/leaflet/"), let leafletProblem { throw leafletProblem }
+      throw .notFound("/\(name)")
+    }
+    // Asked for anew each time, and sent only when it is another: an update shows at the next look.
+    var response = Response(
+      status: .ok,
+      headers: [.contentType: file.type, .cacheControl: "no-cache", .vary: "Accept-Encoding"],
+      body: .init(byteBuffer: file.plain))
+    if let packed = file.packed, GzipAnswers.accepts(request) {
+      response.headers[.contentEncoding] = "gzip"
+      response.body = .init(byteBuffer: packed)
+    }
+    return response.tagged(file.tag, for: request)
+  }
+}
+
+/// What changes when bytes change.
+package enum ContentTag {
+  /// 16 hexadecimal digits (FNV-1a, 64 bit): for telling versions apart, not for trust.
+  package static func of(_ bytes: [UInt8]) -> String {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    let digits = String(hash, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}
+
+/// Types of files by their names.
+enum ContentType {
+  static func of(_ name: String) -> String {
+    switch name.split(separator: ".").last.map(String.init) {
+    case "html": "text/html; charset=utf-8"
+    case "js", "mjs": "text/javascript; charset=utf-8"
+    case "css": "text/css; charset=utf-8"
+    case "json": "application/json; charset=utf-8"
+    case "webmanifest": "application/manifest+json; charset=utf-8"
+    case "svg": "image/svg+xml"
+    case "png": "image/png"
+    case "ico": "image/x-icon"
+    case "woff2": "font/woff2"
+    case "txt": "text/plain; charset=utf-8"
+    default: "application/octet-stream"
+    }
+  }
+
+  static func isText(_ type: String) -> Bool {
+    type.hasPrefix("text/") || type.hasPrefix("application/json") || type.hasPrefix("application/manifest")
+      || type.hasPrefix("image/svg")
   }
 }

@@ -14,11 +14,25 @@ package struct ListenAddress: Hashable, Sendable {
       (0...65_535).contains(port)
     else { throw wrong }
     var host = text[..<colon]
-    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = host.dropFirst().dropLast()
+    } else if host.contains(":") {
+      throw wrong
+    }
     guard !host.isEmpty, !host.contains(where: { "[] /".contains($0) }) else { throw wrong }
     (self.host, self.port) = (String(host), port)
   }
 
   /// Whether only programs on this machine reach it.
-  package var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+  package var isLoopback: Bool { Self.isLoopback(host) }
+
+  /// As an address of the web has it.
+  package var text: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
+
+  static func isLoopback(_ host: String) -> Bool {
+    if host == "localhost" || host == "::1" { return true }
+    // A name may begin with "127.", and lead anywhere.
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+  }
 }

@@ -1,90 +1,86 @@
-package import ArgumentParser
 package import Fleet
-package import FleetConsole
-internal import FleetAlerts
+internal import FleetConsole
+internal import Glibc
 internal import Hummingbird
 internal import Logging
 internal import MQTT
+internal import NIOCore
+internal import Platform
 internal import ServiceLifecycle
-
-/// The options of `odograph serve`.
-package struct ServeOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp("The address and port to listen at.", valueName: "address"))
-  package var listen = "127.0.0.1:8080"
-
-  @Option(help: ArgumentHelp("A file with more to configure.", valueName: "file"), completion: .file())
-  package var config: String?
-
-  @OptionGroup package var vehicles: VehicleArguments
-
-  @OptionGroup package var time: TimeLimitArguments
-
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
-
-  @OptionGroup(title: "Broker") package var words: MessageProfileArguments
-
-  package init() {}
-}
 
 /// Shows a fleet in the browser.
 package enum ServeCommand {
-  /// Runs until the time is over or a signal comes.
-  /// - Throws: `FleetError` for options that make no sense, a broker that cannot be reached, and an address that cannot
-  ///   be listened at.
+  /// Seconds in which requests that are under way end, after the server was asked to.
+  private static let farewell = 5.0
+
+  /// Runs until the time is over or a signal comes. A broker that is not there is waited for.
+  /// - Throws: `FleetError` for options that make no sense, and an address that cannot be listened at.
   package static func run(_ options: ServeOptions) throws(FleetError) -> ExitStatus {
-    let address = try ListenAddress(parsing: options.listen)
-    let broker = try options.broker.configuration()
-    let selection = try options.vehicles.selection(options.broker, options.words)
+    let configuration = try ServeConfiguration(options)
+    let access = try Access.policy(configuration.file)
+    try configuration.check(access)
+    let context = ServeContext(
+      configuration: configuration, broker: try options.broker.configuration(),
+      selection: try options.vehicles.selection(options.broker, options.words))
     let timeout = try options.time.limit()
+    let leaflet = try LeafletFiles(folder: configuration.leaflet)
+    SignalDescriptor.ignoreBrokenPipes()
     let waiter = try CommandWaiter()
-    var observers: [any FleetObserver] = []
-    var alerts: AlertService?
-    if let path = options.config, let settings = try AlertSettings(try SettingsFile(path: path)) {
-      let service = AlertService(settings, profile: selection.profile, root: selection.root) {
-        StandardError.say($0)
-      }
-      try service.start()
-      observers.append(service)
-      alerts = service
-    }
-    defer { alerts?.stop() }
-    let connected = observers
-    let feed = FleetFeed(Roster(root: selection.root, profile: selection.profile), observers: observers)
-    let subscriber = try FleetSubscriber(
-      broker: broker, filters: selection.filters(),
-      handlers: .init(
+    DescriptorLimit.raise()
+    var parts = try ServeParts(context)
+    let feed = FleetFeed(
+      Roster(root: context.selection.root, profile: context.selection.profile), observers: parts.observers)
+    let fleet = LiveFleet(feed)
+    try parts.add(fleet, context)
+    let hub = StreamHub(fleet, sources: parts.sources, limits: configuration.streams)
+    let subscriber = try subscriber(of: feed, context)
+    var server = WebServer(
+      subjects: [LiveRoutes(fleet), StreamRoutes(hub), StatisticsRoutes(hub)] + parts.subjects,
+      roots: [HealthRoutes(feed)] + parts.roots, files: PageFiles(leaflet: leaflet), access: access)
+    server.imageOrigins = parts.imageOrigins
+    if let problem = leaflet.problem { StandardError.say("\(problem); \(LeafletFiles.remedy)") }
+    for part in parts.parts { try part.start() }
+    defer { for part in parts.parts.reversed() { part.stop() } }
+    try hub.start()
+    let listener = try WebListener(server, configuration) { waiter.end(.failed($0)) }
+    try subscriber.start()
+    let ending = waiter.wait(seconds: timeout)
+    hub.stop(reason: "the server ends")
+    listener.stop(patience: farewell)
+    subscriber.stop(drain: 0.5)
+    return ending.isTimeOver ? .done : try ending.status()
+  }
+
+  private static func subscriber(
+    of feed: FleetFeed, _ context: ServeContext
+  ) throws(FleetError) -> FleetSubscriber {
+    let filters = try context.selection.filters()
+    var configuration = context.broker
+    // A broker that keeps something of thousands of vehicles sends it at once, and drops what goes beyond this and its queue.
+    configuration.receiveMaximum = .max
+    return try FleetSubscriber(
+      configuration, filters, .atLeastOnce,
+      .init(
         received: {
           feed.receive($0)
           return .kept
         },
         connection: { connection in
-          waiter.observe(connection)
-          for observer in connected { observer.observe(connection) }
-        }))
-    try subscriber.start()
-    defer { subscriber.stop(drain: 0.5) }
-    let server = WebServer(subjects: [])
-    var logger = Logger(label: "odograph")
-    logger.logLevel = .error
-    let application = Application(
-      router: server.router(),
-      configuration: .init(address: .hostname(address.host, port: address.port), serverName: nil),
-      logger: logger)
-    let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
-    let run = Task.detached {
-      do {
-        try await group.run()
-      } catch {
-        waiter.end(
-          .failed(
-            FleetError(
-              operation: "listen at", object: options.listen, cause: "\(error)", exit: .unavailable)))
-      }
-    }
-    let ending = waiter.wait(seconds: timeout)
-    Task.detached { await group.triggerGracefulShutdown() }
-    _ = run
-    return ending.isTimeOver ? .done : try ending.status()
+          if let news = feed.observe(connection, at: .now) { StandardError.say(news) }
+        }), queue: nil,
+      mark: RetainedReading.mark(behind: filters).map { (filter: $0, answered: { feed.markKept(at: .now) }) })
+  }
+}
+
+/// How many files and sockets the process may have open.
+enum DescriptorLimit {
+  /// As many as the system allows: each connection is one.
+  static func raise() {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,
+      limit.rlim_cur < limit.rlim_max
+    else { return }
+    limit.rlim_cur = min(limit.rlim_max, 1 << 20)
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 }

@@ -1,21 +1,45 @@
+package import Fleet
 package import Hummingbird
 package import NIOCore
 
 /// What a request carries from the middlewares to its route.
 package struct WebContext: RequestContext, RemoteAddressRequestContext {
   package var coreContext: CoreRequestContextStorage
-  package let remoteAddress: SocketAddress?
+  package var remoteAddress: SocketAddress? { channel.remoteAddress }
+  /// The connection.
+  package let channel: any Channel
   /// Who asks; nil before the gate has found out, and behind it for what nobody needs to log in for.
   package var principal: Principal?
 
   package init(source: ApplicationRequestContextSource) {
     coreContext = .init(source: source)
-    remoteAddress = source.channel.remoteAddress
+    channel = source.channel
   }
 
-  /// - Throws: 401 for a route that stands in front of the gate by mistake: nothing is told then.
-  package func requirePrincipal() throws -> Principal {
-    guard let principal else { throw HTTPError(.unauthorized) }
+  /// - Throws: 401 where nobody has logged in, and for a route that stands in front of the gate by mistake: nothing is told
+  ///   then.
+  package func requirePrincipal() throws(WebError) -> Principal {
+    guard let principal else { throw .loginRequired }
     return principal
+  }
+
+  /// The vehicle that the address names by `{fleet}` and `{vehicle}`, for one who sees it.
+  /// - Throws: 401 where nobody has logged in; 404 for a vehicle that the one who asks does not see, whether there is one or
+  ///   not.
+  package func requireVehicle() throws(WebError) -> VehicleKey {
+    let principal = try requirePrincipal()
+    let key = try vehicleKey()
+    guard principal.sees(key) else { throw .notFound("vehicle \(key)") }
+    return key
+  }
+
+  /// The same for what changes a vehicle.
+  /// - Throws: 403 for one who may only look.
+  package func requireVehicleToOperate() throws(WebError) -> VehicleKey {
+    let key = try requireVehicle()
+    guard principal?.role == .operate else {
+      throw .forbidden("you may look at vehicles, and not change them", remedy: "ask for the role operate")
+    }
+    return key
   }
 }

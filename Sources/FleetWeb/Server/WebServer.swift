@@ -1,28 +1,57 @@
-internal import Fleet
 package import Hummingbird
 
 /// Routes of one subject.
-package protocol RouteGroup {
+package protocol RouteGroup: Sendable {
   func add(to router: RouterGroup<WebContext>)
 }
 
 /// All of what the server answers, put together from its parts.
-package struct WebServer {
-  /// Below `/api/v1`, behind the gate.
+package struct WebServer: Sendable {
+  /// Below `/api/v1`.
   package var subjects: [any RouteGroup]
+  /// At the root, as `/metrics`.
+  package var roots: [any RouteGroup]
+  package var files: PageFiles
+  package var access: any AccessPolicy
+  /// Where map tiles come from beside this server, as in `https://tile.example.org`.
+  package var imageOrigins: [String] = []
 
-  package init(subjects: [any RouteGroup]) { self.subjects = subjects }
+  package init(
+    subjects: [any RouteGroup], roots: [any RouteGroup] = [], files: PageFiles = PageFiles(),
+    access: any AccessPolicy = LocalAccess()
+  ) {
+    (self.subjects, self.roots, self.files, self.access) = (subjects, roots, files, access)
+  }
 
+  /// Each request passes, from outside to inside: headers that say what a browser may do, packing, the form of errors, who
+  /// asks, its route.
   package func router() -> Router<WebContext> {
-    let router = Router(context: WebContext.self)
+    let router = Router(context: WebContext.self, options: .autoGenerateHeadEndpoints)
+    router.add(middleware: SecurityHeaders(imageOrigins: imageOrigins, isSecure: access.isSecure))
+    router.add(middleware: GzipAnswers())
+    router.add(middleware: ErrorAnswers(methods: MethodFinder(addRoutes)))
+    router.add(middleware: access.gate)
+    addRoutes(to: router)
+    return router
+  }
+
+  private func addRoutes(to router: Router<WebContext>) {
     let interface = router.group("api/v1")
     for subject in subjects { subject.add(to: interface) }
-    let files = PageFiles()
-    router.get("/") { _, _ in try files.response(to: "index.html") }
-    router.get("{file}") { _, context in
-      try files.response(to: context.parameters.require("file"))
+    for subject in access.interface { subject.add(to: interface) }
+    let root = router.group("")
+    for group in roots { group.add(to: root) }
+    for group in access.roots { group.add(to: root) }
+    add(file: "index.html", at: "/", to: router)
+    // Each file has a route of its own, so that no name leads anywhere else.
+    for name in files.names { add(file: name, at: RouterPath(name), to: router) }
+    if !files.hasLeaflet { add(file: "vendor/leaflet/", at: "vendor/leaflet/**", to: router) }
+  }
+
+  private func add(file name: String, at path: RouterPath, to router: Router<WebContext>) {
+    let files = files
+    router.get(path) { (request: Request, _: WebContext) -> Response in
+      try files.response(to: name, request)
     }
-    router.get("health/live") { _, _ in Response(status: .ok) }
-    return router
   }
 }

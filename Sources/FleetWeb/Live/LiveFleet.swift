@@ -1,0 +1,51 @@
+package import Fleet
+internal import Glibc
+internal import Platform
+internal import Spatial
+
+/// What requests read of the fleet: the newest summaries, made of the feed when somebody asks.
+package final class LiveFleet: Sendable {
+  package let feed: FleetFeed
+  /// Tells this run of the server from others, whose revisions mean something else.
+  package let instance: String
+  private let table = Locked(SummaryTable())
+
+  package init(_ feed: FleetFeed) {
+    self.feed = feed
+    instance = String(UInt64(bitPattern: SystemClock.realtime) / 1000 ^ UInt64(getpid()) << 44, radix: 36)
+  }
+
+  /// Reads the summaries as they are now. Messages wait only while changes are written.
+  package func withTable<Result>(at now: Moment, _ body: (SummaryTable) throws -> Result) rethrows -> Result {
+    try table.withLock { table in
+      feed.withRoster { table.update(from: $0, at: now) }
+      return try body(table)
+    }
+  }
+
+  /// Everything known of a vehicle, and the summary's revision; nil for one that is not known.
+  package func details(of key: VehicleKey, at now: Moment) -> (json: [UInt8], revision: UInt64)? {
+    let revision = withTable(at: now) { table in table.place(of: key).map { table.entries[$0].revision } }
+    guard let revision else { return nil }
+    return feed.withRoster { $0[key]?.details(revision: revision, at: now) }.map { ($0, revision) }
+  }
+}
+
+/// Which vehicles a request is about.
+package struct VehicleQuery: Hashable, Sendable {
+  package var states: Set<VehicleState> = []
+  package var fleet: String?
+  /// In lower case: in the name of the vehicle or its fleet.
+  package var text: String?
+  package var bounds: MapBounds?
+
+  package init() {}
+
+  package func selects(_ entry: SummaryTable.Entry) -> Bool {
+    if !states.isEmpty, !states.contains(entry.state) { return false }
+    if let fleet, entry.key.fleet != fleet { return false }
+    if let text, !"\(entry.key.fleet)/\(entry.key.vehicle)".lowercased().contains(text) { return false }
+    if let bounds { return entry.coordinate.map(bounds.contains) ?? false }
+    return true
+  }
+}

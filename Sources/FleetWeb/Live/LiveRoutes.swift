@@ -1,0 +1,103 @@
+internal import Fleet
+package import Hummingbird
+internal import JSON
+internal import NIOCore
+internal import Spatial
+
+/// `/vehicles`, one vehicle, and `/positions`: the fleet as it is now.
+package struct LiveRoutes: RouteGroup {
+  private let fleet: LiveFleet
+
+  package init(_ fleet: LiveFleet) { self.fleet = fleet }
+
+  package func add(to router: RouterGroup<WebContext>) {
+    router.get("vehicles") { [fleet] request, context in
+      let principal = try context.requirePrincipal()
+      let query = try VehicleQuery(request)
+      let now = Moment.now
+      return fleet.withTable(at: now) { table in
+        let tag = fleet.tag(of: table, for: principal)
+        var json = JSONWriter(capacity: table.entries.count * 450 + 200)
+        json.openObject()
+        json.field("revision", table.revision)
+        json.field("now", now.time.rfc3339)
+        json.key("vehicles")
+        json.openArray()
+        for entry in table.entries where principal.sees(entry.key) && query.selects(entry) {
+          json.raw(entry.json)
+        }
+        json.closeArray()
+        json.closeObject()
+        return Response.json(json.bytes).tagged(tag, for: request)
+      }
+    }
+    router.get("vehicles/{fleet}/{vehicle}") { [fleet] request, context in
+      let key = try context.requireVehicle()
+      guard let (json, revision) = fleet.details(of: key, at: .now) else {
+        throw WebError.notFound("vehicle \(key)")
+      }
+      return Response.json(json).tagged("\(fleet.instance)-\(revision)", for: request)
+    }
+    router.get("positions") { [fleet] request, context in
+      let principal = try context.requirePrincipal()
+      let query = try VehicleQuery(request)
+      return fleet.withTable(at: .now) { table in
+        let tag = fleet.tag(of: table, for: principal)
+        var json = JSONWriter(capacity: table.entries.count * 600 + 200)
+        json.openObject()
+        json.field("type", "FeatureCollection")
+        json.key("features")
+        json.openArray()
+        for entry in table.entries where principal.sees(entry.key) && query.selects(entry) {
+          entry.writeFeature(to: &json)
+        }
+        json.closeArray()
+        json.closeObject()
+        return Response.geoJSON(json.bytes).tagged(tag, for: request)
+      }
+    }
+  }
+}
+
+extension LiveFleet {
+  /// Changes with any vehicle, and differs by whom it is told: what one may see, another may not.
+  fileprivate func tag(of table: SummaryTable, for principal: Principal) -> String {
+    var scope = principal.scope.fleets.map { $0.sorted().joined(separator: "\n") } ?? "*"
+    for key in principal.scope.vehicles.sorted() { scope += "\n\(key)" }
+    return "\(instance)-\(table.revision)-\(ContentTag.of(Array(scope.utf8)))"
+  }
+}
+
+extension SummaryTable.Entry {
+  /// A GeoJSON point with the summary as its properties; nothing for a vehicle whose position is not known.
+  fileprivate func writeFeature(to json: inout JSONWriter) {
+    guard let coordinate else { return }
+    json.openObject()
+    json.field("type", "Feature")
+    json.field("id", key.description)
+    json.field("geometry") { json in
+      json.field("type", "Point")
+      json.field("coordinates", numbers: [coordinate.longitude, coordinate.latitude], decimals: 7)
+    }
+    json.key("properties")
+    json.raw(self.json)
+    json.closeObject()
+  }
+}
+
+extension VehicleQuery {
+  /// - Throws: 400 for a value that makes no sense.
+  fileprivate init(_ request: Request) throws(WebError) {
+    self.init()
+    for name in try request.query("state")?.split(separator: ",") ?? [] {
+      guard let state = VehicleState(rawValue: String(name)) else {
+        let names = VehicleState.allCases.map(\.rawValue).joined(separator: ", ")
+        throw .invalid("query", "state is one or several of \(names)")
+      }
+      states.insert(state)
+    }
+    fleet = try request.query("fleet")
+    text = try request.query("q")?.lowercased()
+    if let bounds = try request.query("bounds") { self.bounds = try MapBounds(parsing: bounds) }
+  }
+}

@@ -1,0 +1,59 @@
+package import Spatial
+
+/// A part of the map: between two parallels, and from a western meridian to an eastern one, which may be beyond the 180th.
+package struct MapBounds: Hashable, Sendable {
+  /// Degrees, -180 ..< 180, and how many degrees from there to the east, 0 ... 360.
+  package private(set) var west: Double
+  package private(set) var width: Double
+  /// Degrees, -90 ... 90.
+  package private(set) var south: Double
+  package private(set) var north: Double
+
+  package static let world = MapBounds(west: -180, width: 360, south: -90, north: 90)
+
+  private init(west: Double, width: Double, south: Double, north: Double) {
+    (self.west, self.width, self.south, self.north) = (west, width, south, north)
+  }
+
+  /// `west,south,east,north` in degrees. A map that was turned beyond the 180th meridian says so with longitudes beyond it.
+  /// - Throws: 400 for what is none.
+  package init(parsing text: String) throws(WebError) {
+    let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) ?? .nan }
+    guard numbers.count == 4, numbers.allSatisfy({ $0.isFinite && abs($0) <= 1080 }), numbers[1] <= numbers[3]
+    else {
+      throw .invalid("bounds", "bounds are west,south,east,north in degrees, as 11.3,48.0,11.8,48.3")
+    }
+    let span = numbers[2] - numbers[0]
+    let west = normalizedDegrees(numbers[0] + 180) - 180
+    self.init(
+      west: span >= 360 ? -180 : west, width: span >= 360 ? 360 : normalizedDegrees(span),
+      south: max(-90, min(90, numbers[1])), north: max(-90, min(90, numbers[3])))
+  }
+
+  package func contains(_ place: Coordinate) -> Bool {
+    guard (south...north).contains(place.latitude) else { return false }
+    return width >= 360 || normalizedDegrees(place.longitude - west) <= width
+  }
+
+  /// Made larger, by at most a quarter of its side at each, to lines that all share: those who look at about the same see
+  /// exactly the same then, and share what is made of it.
+  package var snapped: MapBounds {
+    let step = Self.step(max(width, north - south, 1e-3) / 4)
+    guard width < 360 else { return aligned(step, west: -180, width: 360) }
+    let first = (west / step).rounded(.down) * step
+    let last = ((west + width) / step).rounded(.up) * step
+    guard last - first < 360 else { return aligned(step, west: -180, width: 360) }
+    return aligned(step, west: normalizedDegrees(first + 180) - 180, width: last - first)
+  }
+
+  private func aligned(_ step: Double, west: Double, width: Double) -> MapBounds {
+    MapBounds(
+      west: west, width: width, south: max(-90, (south / step).rounded(.down) * step),
+      north: min(90, (north / step).rounded(.up) * step))
+  }
+
+  /// The greatest power of two that is not above.
+  private static func step(_ length: Double) -> Double {
+    Double(sign: .plus, exponent: length.exponent, significand: 1)
+  }
+}

@@ -1,0 +1,78 @@
+internal import Fleet
+package import Hummingbird
+internal import JSON
+internal import Platform
+internal import Spatial
+
+/// `/statistics`: how many vehicles there are, how much comes in, and how late.
+package struct StatisticsRoutes: RouteGroup {
+  private let hub: StreamHub
+
+  package init(_ hub: StreamHub) { self.hub = hub }
+
+  package func add(to router: RouterGroup<WebContext>) {
+    router.get("statistics") { [hub] _, context in
+      let principal = try context.requirePrincipal()
+      return Response.json(hub.statistics(for: principal, at: .now))
+    }
+  }
+}
+
+extension StreamHub {
+  /// Of the vehicles that somebody sees; what is about the server as a whole is for those who see every fleet.
+  fileprivate func statistics(for principal: Principal, at now: Moment) -> [UInt8] {
+    var states: [VehicleState: Int] = [:]
+    let seesAll = principal.scope.fleets == nil
+    let revision = fleet.withTable(at: now) { table in
+      for entry in table.entries where principal.sees(entry.key) { states[entry.state, default: 0] += 1 }
+      return table.revision
+    }
+    let (counters, delays) = fleet.feed.withRoster { ($0.counters, $0.delays) }
+    let rates = fleet.feed.rates(at: now)
+    let streams = self.counters
+    return JSONWriter.object { json in
+      json.field("now", now.time.rfc3339)
+      json.field("revision", revision)
+      json.field("vehicles") { json in
+        for state in VehicleState.allCases {
+          json.key(state.rawValue)
+          json.value(states[state] ?? 0)
+        }
+      }
+      json.field("broker") { fleet.feed.link(at: now).write(to: &$0) }
+      guard seesAll else { return }
+      json.field("messages") { json in
+        json.field("count", counters.messages)
+        json.field("bytes", counters.bytes)
+        json.field("perSecond", rates.messages, decimals: 1)
+        json.field("bytesPerSecond", rates.bytes, decimals: 0)
+        json.field("duplicates", counters.duplicates)
+        json.field("outdated", counters.outdated)
+        json.field("unreadable", counters.malformed)
+        json.field("ignored", counters.ignored)
+        json.field("refused", counters.refused)
+      }
+      json.field("delay") { json in
+        json.field("median", delays.quantile(0.5), decimals: 3)
+        json.field("p95", delays.quantile(0.95), decimals: 3)
+        json.field("p99", delays.quantile(0.99), decimals: 3)
+      }
+      json.field("server") { json in
+        json.field("version", BuildInformation.current.version)
+        json.field("streams", streams.clients)
+        json.field("streamsDropped", streams.dropped)
+        json.field("memory", ProcessMemory.resident)
+      }
+    }
+  }
+}
+
+/// What the kernel counts of this process.
+package enum ProcessMemory {
+  /// Bytes in memory; nil where the kernel does not say.
+  package static var resident: Int? {
+    SmallFiles.text("/proc/self/statm")?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map {
+      $0 * 4096
+    }
+  }
+}

@@ -1,0 +1,214 @@
+internal import Fleet
+internal import JSON
+internal import Platform
+internal import Spatial
+
+/// Pieces of the first telling of all vehicles: who comes within a second of another is told the same.
+enum StreamPieces {
+  struct Key: Hashable {
+    var scope: Scope
+    /// The first place.
+    var place: Int
+  }
+
+  struct Piece {
+    var frame: StreamFrame?
+    /// The table's, when it was made.
+    var revision: UInt64
+    var madeAt: Int64
+    /// Whether there are vehicles behind it.
+    var isLast: Bool
+  }
+
+  /// Nanoseconds.
+  static let age: Int64 = 1_000_000_000
+}
+
+/// What is told to clients at a moment: each event is made when the first needs it. Of the hub's thread.
+final class StreamEvents {
+  private let fleet: LiveFleet
+  private let sources: [any StreamSource]
+  private let now: Moment
+  private let link: BrokerLink
+  private let table: SummaryTable
+  private var changes: [StreamPlan.Changes: [StreamFrame]] = [:]
+  private var details: [VehicleKey: (frame: StreamFrame, revision: UInt64)] = [:]
+  private var told: [ToldKey: StreamFrame?] = [:]
+  private(set) var pieces: [StreamPieces.Key: StreamPieces.Piece]
+
+  private struct ToldKey: Hashable {
+    var source: Int
+    var principal: Principal
+  }
+
+  /// Vehicles in an event of changes.
+  private static let most = 1000
+
+  init(
+    hub fleet: LiveFleet, sources: [any StreamSource], at now: Moment,
+    pieces: [StreamPieces.Key: StreamPieces.Piece]
+  ) {
+    self.fleet = fleet
+    self.sources = sources
+    self.now = now
+    link = fleet.feed.link(at: now)
+    // A copy shares the bytes.
+    table = fleet.withTable(at: now) { $0 }
+    let oldest = now.timestamp.nanoseconds - StreamPieces.age
+    self.pieces = pieces.filter { $0.value.madeAt >= oldest }
+  }
+
+  /// What a client is told now, and how far it has been told then.
+  func frames(
+    for client: inout StreamClient, _ id: String, heartbeat: Double, at time: Int64
+  ) -> [StreamFrame] {
+    var frames: [StreamFrame] = []
+    if !client.isGreeted {
+      client.isGreeted = true
+      client.link = link
+      frames.append(hello(id, client.view))
+    } else if client.link != link {
+      client.link = link
+      frames.append(StreamFrame(event: "broker", json: JSONWriter.object { link.write(to: &$0) }))
+    }
+    let plan = StreamPlan(
+      client.cursor, client.view, client.principal.scope, revision: table.revision, at: time)
+    let before = client.cursor
+    client.cursor = plan.cursor
+    switch plan.part {
+    case .piece(let place):
+      let piece = piece(client.principal, place)
+      if let frame = piece.frame { frames.append(frame) }
+      client.cursor.inside = min(before.inside, piece.revision)
+      client.cursor.outside = client.cursor.inside
+      if piece.isLast { client.cursor.next = nil }
+    case .changes(let wanted): frames += changes(wanted, client.principal, resumesAt: client.cursor.outside)
+    }
+    if let key = client.view.selected, client.principal.sees(key),
+      let found = details(of: key, after: client.selectedRevision)
+    {
+      client.selectedRevision = found.revision
+      frames.append(found.frame)
+    }
+    for (place, source) in sources.enumerated() {
+      if client.sources.count <= place { client.sources.append(.max) }
+      let revision = source.revision
+      guard client.sources[place] != revision else { continue }
+      client.sources[place] = revision
+      if let frame = frame(of: place, client.principal) { frames.append(frame) }
+    }
+    if let farewell = client.farewell {
+      client.isEnded = true
+      frames.append(StreamFrame(event: "bye", json: JSONWriter.object { $0.field("reason", farewell) }))
+    }
+    if frames.isEmpty, Double(time - client.handedAt) * 1e-9 >= heartbeat { frames.append(vehicles([], nil)) }
+    return frames
+  }
+
+  private func hello(_ id: String, _ view: StreamView) -> StreamFrame {
+    StreamFrame(
+      event: "hello",
+      json: JSONWriter.object { json in
+        json.field("now", now.time.rfc3339)
+        json.field("revision", table.revision)
+        json.field("interval", view.interval, decimals: 3)
+        json.field("id", id)
+        json.field("instance", fleet.instance)
+        json.field("broker") { link.write(to: &$0) }
+      })
+  }
+
+  /// - Parameter revision: what a client may go on behind; nil leaves what it knows.
+  private func vehicles(_ places: ArraySlice<Int>, _ revision: UInt64?) -> StreamFrame {
+    var json = JSONWriter(capacity: places.reduce(120) { $0 + table.entries[$1].json.count + 1 })
+    json.openObject()
+    json.field("revision", table.revision)
+    json.field("now", now.time.rfc3339)
+    json.key("vehicles")
+    json.openArray()
+    for place in places { json.raw(table.entries[place].json) }
+    json.closeArray()
+    json.closeObject()
+    return StreamFrame(event: "vehicles", id: revision.map(fleet.eventID), json: json.bytes)
+  }
+
+  private func piece(_ principal: Principal, _ place: Int) -> StreamPieces.Piece {
+    let key = StreamPieces.Key(scope: principal.scope, place: place)
+    if let piece = pieces[key] { return piece }
+    let end = min(place + StreamPlan.pieceLength, table.entries.count)
+    let places = place < end ? (place..<end).filter { principal.sees(table.entries[$0].key) } : []
+    // A page wants to hear of an empty fleet, too.
+    let isNeeded = !places.isEmpty || place == 0
+    let piece = StreamPieces.Piece(
+      frame: isNeeded ? vehicles(places[...], nil) : nil, revision: table.revision,
+      madeAt: now.timestamp.nanoseconds, isLast: end >= table.entries.count)
+    pieces[key] = piece
+    return piece
+  }
+
+  private func changes(
+    _ wanted: StreamPlan.Changes, _ principal: Principal, resumesAt revision: UInt64
+  ) -> [StreamFrame] {
+    if let made = changes[wanted] { return made }
+    var places: [Int] = []
+    table.forEachChange(since: min(wanted.inside, wanted.outside ?? .max)) { place in
+      let entry = table.entries[place]
+      guard principal.sees(entry.key) else { return }
+      // Those without a position are in no part of the map, and few.
+      let isInside = wanted.bounds.flatMap { bounds in entry.coordinate.map(bounds.contains) } ?? true
+      let known = isInside ? wanted.inside : wanted.outside ?? .max
+      if entry.revision > known { places.append(place) }
+    }
+    var frames: [StreamFrame] = []
+    var rest = places[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(Self.most)
+      rest = rest.dropFirst(Self.most)
+      frames.append(vehicles(part, rest.isEmpty ? revision : nil))
+    }
+    changes[wanted] = frames
+    return frames
+  }
+
+  private func details(of key: VehicleKey, after revision: UInt64) -> (frame: StreamFrame, revision: UInt64)?
+  {
+    guard let place = table.place(of: key), table.entries[place].revision > revision else { return nil }
+    if let made = details[key] { return made }
+    guard let found = fleet.details(of: key, at: now) else { return nil }
+    let made = (frame: StreamFrame(event: "vehicle", json: found.json), revision: found.revision)
+    details[key] = made
+    return made
+  }
+
+  private func frame(of source: Int, _ principal: Principal) -> StreamFrame? {
+    let key = ToldKey(source: source, principal: principal)
+    if let made = told[key] { return made }
+    let frame = sources[source].json(for: principal).map {
+      StreamFrame(event: sources[source].event, json: $0)
+    }
+    told[key] = frame
+    return frame
+  }
+}
+
+extension BrokerLink {
+  /// As members of an object.
+  func write(to json: inout JSONWriter) {
+    json.field("connected", isConnected)
+    json.field("complete", isComplete)
+    json.field("trouble", trouble)
+    json.field("since", since?.time.rfc3339)
+  }
+}
+
+extension LiveFleet {
+  /// What an event carries to go on behind it.
+  func eventID(_ revision: UInt64) -> String { "\(instance).\(revision)" }
+
+  /// The revision of an event of this run of the server; nil for any other text.
+  func revision(of eventID: String) -> UInt64? {
+    let parts = eventID.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0] == instance, let revision = UInt64(parts[1]) else { return nil }
+    return withTable(at: .now) { revision <= $0.revision ? revision : nil }
+  }
+}

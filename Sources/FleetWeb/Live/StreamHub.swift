@@ -1,0 +1,274 @@
+internal import Compression
+package import Fleet
+internal import JSON
+package import NIOCore
+internal import Platform
+
+/// Tells all open streams what has changed: one thread, which makes each event once.
+///
+/// A client that is slow costs nobody anything: while it takes what it was handed, nothing is made for it, and all that is
+/// kept is how far it has been told. It goes on from there with the newest, and one that takes nothing for long is dropped.
+package final class StreamHub: Sendable {
+  package struct Limits: Hashable, Sendable {
+    /// Streams at once.
+    package var clients = 256
+    /// Seconds without progress after which a client is dropped.
+    package var patience = 30.0
+    /// Seconds without an event after which an empty one says that the connection stands.
+    package var heartbeat = 10.0
+
+    package init() {}
+  }
+
+  /// What is counted since the start.
+  package struct Counters: Hashable, Sendable {
+    package var clients = 0
+    package var opened = 0
+    package var dropped = 0
+    package var refused = 0
+    package var events = 0
+    package var bytes = 0
+  }
+
+  private struct State {
+    var clients: [String: StreamClient] = [:]
+    var counters = Counters()
+    /// Somebody waits for what is not to wait for its time.
+    var hasUrgent = false
+    /// Until when the thread sleeps (monotonic ns).
+    var wakesAt = Int64.max
+    /// No stream begins any more.
+    var isClosed = false
+    var isStopping = false
+  }
+
+  package let fleet: LiveFleet
+  package let limits: Limits
+  private let sources: [any StreamSource]
+  private let state = Monitor(State())
+  private let thread = Locked<DedicatedThread?>(nil)
+
+  package init(_ fleet: LiveFleet, sources: [any StreamSource] = [], limits: Limits = Limits()) {
+    self.fleet = fleet
+    self.sources = sources
+    self.limits = limits
+  }
+
+  /// - Throws: `FleetError` when the kernel has no room for a thread.
+  package func start() throws(FleetError) {
+    do throws(SystemError) {
+      let started = try DedicatedThread.start(name: "streams") { self.run() }
+      thread.withLock { $0 = started }
+    } catch { throw FleetError(error) }
+  }
+
+  /// Tells each client why it ends, and gives it a second to take that.
+  package func stop(reason: String) {
+    state.update { $0.isClosed = true }
+    end(reason: reason) { _ in true }
+    let deadline = SystemClock.monotonic + 1_000_000_000
+    _ = state.wait(until: deadline) { $0.clients.isEmpty ? true : nil }
+    let left = state.update { state in
+      state.isStopping = true
+      defer { state.clients = [:] }
+      return Array(state.clients.values)
+    }
+    for client in left {
+      client.waiting?.resume(returning: nil)
+      client.channel.close(promise: nil)
+    }
+    thread.withLock { thread in
+      defer { thread = nil }
+      return thread
+    }?.join()
+  }
+
+  /// Ends the streams of some, as of one who has logged out.
+  package func end(reason: String, where isMeant: (Principal) -> Bool) {
+    state.update { state in
+      for (id, client) in state.clients where isMeant(client.principal) {
+        state.clients[id]?.farewell = reason
+      }
+      state.hasUrgent = true
+    }
+  }
+
+  package var counters: Counters {
+    state.withLock { state in
+      state.counters.clients = state.clients.count
+      return state.counters
+    }
+  }
+
+  package var hasRoom: Bool { state.withLock { !$0.isClosed && $0.clients.count < limits.clients } }
+
+  // MARK: What a client's task calls
+
+  /// Begins a stream; nil where there is no room. Its task then calls `next` until that is nil, and `close`.
+  package func open(
+    _ principal: Principal, _ view: StreamView, isPacked: Bool, lastID: String?, channel: any Channel
+  ) -> String? {
+    let now = SystemClock.monotonic
+    let resumed = lastID.flatMap { fleet.revision(of: $0) }
+    let id = Self.identifier()
+    let client = StreamClient(
+      principal: principal, isPacked: isPacked, channel: channel, view: view,
+      cursor: resumed.map(StreamCursor.resuming) ?? StreamCursor(), handedAt: now)
+    let isOpen = state.update { state in
+      guard !state.isClosed, state.clients.count < limits.clients else {
+        state.counters.refused += 1
+        return false
+      }
+      state.clients[id] = client
+      state.counters.opened += 1
+      return true
+    }
+    guard isOpen else { return nil }
+    // A client that has gone is noticed at once, not at the next write.
+    channel.closeFuture.whenComplete { [weak self] _ in self?.close(id) }
+    return id
+  }
+
+  /// What is to be written next; nil at the end.
+  package func next(_ id: String) async -> [ByteBuffer]? {
+    await withCheckedContinuation { continuation in
+      let isOpen = state.update { state in
+        guard var client = state.clients[id], !client.isEnded else { return false }
+        client.waiting = continuation
+        let isUrgent = !client.isGreeted || client.cursor.next != nil || client.farewell != nil
+        client.dueAt =
+          isUrgent ? 0 : StreamClient.due(after: SystemClock.monotonic, interval: client.view.interval)
+        if client.dueAt < state.wakesAt { state.hasUrgent = true }
+        state.clients[id] = client
+        return true
+      }
+      if !isOpen { continuation.resume(returning: nil) }
+    }
+  }
+
+  /// Ends a stream, whose client has gone.
+  package func close(_ id: String) {
+    state.update { $0.clients.removeValue(forKey: id) }?.waiting?.resume(returning: nil)
+  }
+
+  /// Changes what an open stream of somebody looks at.
+  /// - Throws: 404 for one that is not open, or another's.
+  package func change(
+    _ id: String, of principal: Principal, _ body: (inout StreamView) -> Void
+  ) throws(WebError) {
+    let isKnown = state.update { state in
+      guard var client = state.clients[id], client.principal == principal else { return false }
+      let before = client.view
+      body(&client.view)
+      if client.view.selected != before.selected { client.selectedRevision = 0 }
+      if client.view.bounds != before.bounds {
+        // What was outside may be inside now.
+        client.cursor.inside = client.cursor.outside
+      }
+      client.dueAt = 0
+      state.clients[id] = client
+      state.hasUrgent = true
+      return true
+    }
+    guard isKnown else { throw .notFound("stream \(id)", remedy: "open one by GET /api/v1/stream") }
+  }
+
+  /// 128 random bits.
+  private static func identifier() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<2).map { _ in
+      let digits = String(generator.next() as UInt64, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
+  }
+
+  // MARK: The thread
+
+  private func run() {
+    guard let packer = try? GzipPacker(blocksAt: Self.level) else { return }
+    var pieces: [StreamPieces.Key: StreamPieces.Piece] = [:]
+    while true {
+      let due = waitForDue()
+      guard let due else { return }
+      let events = StreamEvents(hub: fleet, sources: sources, at: .now, pieces: pieces)
+      for (id, client) in due { tell(id, client, events, packer) }
+      pieces = events.pieces
+      dropStuck()
+    }
+  }
+
+  /// zlib's, for the streams: fitted on 10,000 summaries, where the next ones save a twentieth for half as much time again.
+  private static let level = 1
+
+  /// The clients that are to be told now; nil at the end.
+  private func waitForDue() -> [(String, StreamClient)]? {
+    while true {
+      let deadline: Int64? = state.withLock { state in
+        if state.hasUrgent { return 0 }
+        state.wakesAt = .max
+        guard !state.clients.isEmpty else { return nil }
+        // Those that write are looked after each second.
+        let next = state.clients.values.compactMap { $0.waiting == nil ? nil : $0.dueAt }.min()
+        state.wakesAt = min(next ?? .max, SystemClock.monotonic + 1_000_000_000)
+        return state.wakesAt
+      }
+      let isStopping = state.wait(until: deadline) { state -> Bool? in
+        if state.isStopping { return true }
+        return state.hasUrgent || (deadline == nil && !state.clients.isEmpty) ? false : nil
+      }
+      if isStopping == true { return nil }
+      let now = SystemClock.monotonic
+      let due = state.update { state in
+        state.hasUrgent = false
+        return state.clients.filter {
+          $0.value.waiting != nil && ($0.value.dueAt <= now || $0.value.farewell != nil)
+        }
+      }
+      if !due.isEmpty { return due.map { ($0.key, $0.value) } }
+      dropStuck()
+    }
+  }
+
+  private func tell(_ id: String, _ before: StreamClient, _ events: StreamEvents, _ packer: GzipPacker) {
+    var client = before
+    let now = SystemClock.monotonic
+    let frames = events.frames(for: &client, id, heartbeat: limits.heartbeat, at: now)
+    var buffers: [ByteBuffer] = []
+    if client.isPacked, !before.isGreeted { buffers.append(ByteBuffer(bytes: Gzip.header)) }
+    for frame in frames { buffers.append(frame.buffer(client.isPacked ? packer : nil, &client.sum)) }
+    if client.isEnded, client.isPacked { buffers.append(ByteBuffer(bytes: Gzip.trailer(client.sum))) }
+    let bytes = buffers.reduce(0) { $0 + $1.readableBytes }
+    let waiting = state.update { state -> CheckedContinuation<[ByteBuffer]?, Never>? in
+      // It may have gone meanwhile, or look at something else: then that is told next.
+      guard let current = state.clients[id] else { return nil }
+      let isChanged = current.view != before.view
+      (client.view, client.farewell) = (current.view, current.farewell)
+      if isChanged {
+        client.selectedRevision = 0
+        client.cursor.inside = min(client.cursor.inside, client.cursor.outside)
+        state.hasUrgent = true
+      }
+      client.dueAt = isChanged ? 0 : StreamClient.due(after: now, interval: client.view.interval)
+      let waiting = buffers.isEmpty ? nil : current.waiting
+      client.waiting = buffers.isEmpty ? current.waiting : nil
+      if !buffers.isEmpty { client.handedAt = now }
+      state.clients[id] = client
+      state.counters.events += frames.count
+      state.counters.bytes += bytes
+      return waiting
+    }
+    waiting?.resume(returning: buffers)
+  }
+
+  /// Lets go of those that take nothing.
+  private func dropStuck() {
+    let limit = SystemClock.monotonic - Int64(limits.patience * 1e9)
+    let stuck = state.update { state in
+      let stuck = state.clients.filter { $0.value.waiting == nil && $0.value.handedAt < limit }
+      for id in stuck.keys { state.clients[id] = nil }
+      state.counters.dropped += stuck.count
+      return stuck
+    }
+    for client in stuck.values { client.channel.close(promise: nil) }
+  }
+}

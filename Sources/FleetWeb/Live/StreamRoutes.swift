@@ -1,0 +1,99 @@
+internal import Fleet
+package import Hummingbird
+internal import JSON
+internal import NIOCore
+
+/// `/stream`: what changes, as server-sent events, and what an open stream looks at.
+package struct StreamRoutes: RouteGroup {
+  private let hub: StreamHub
+
+  package init(_ hub: StreamHub) { self.hub = hub }
+
+  package func add(to router: RouterGroup<WebContext>) {
+    router.get("stream") { [hub] request, context in
+      let principal = try context.requirePrincipal()
+      let view = try StreamView(request)
+      guard hub.hasRoom else { throw WebError.busy("there are \(hub.limits.clients) streams already") }
+      let isPacked = GzipAnswers.accepts(request)
+      let lastID = request.headers[.knownName("Last-Event-ID")]
+      var response = Response(
+        status: .ok,
+        headers: [
+          .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
+          // nginx would hold events back otherwise.
+          .knownName("X-Accel-Buffering"): "no",
+        ],
+        body: ResponseBody { [channel = context.channel] writer in
+          if let id = hub.open(principal, view, isPacked: isPacked, lastID: lastID, channel: channel) {
+            defer { hub.close(id) }
+            while let buffers = await hub.next(id) { try await writer.write(contentsOf: buffers) }
+          }
+          try await writer.finish(nil)
+        })
+      if isPacked { response.headers[.contentEncoding] = "gzip" }
+      response.headers[.vary] = "Accept-Encoding"
+      return response
+    }
+    router.post("stream/{id}") { [hub] request, context in
+      let principal = try context.requirePrincipal()
+      let id = try context.name("id")
+      let change = try ViewChange(try await request.bytes(upTo: 4096))
+      try hub.change(id, of: principal) { change.apply(to: &$0) }
+      return Response(status: .noContent)
+    }
+  }
+}
+
+extension StreamView {
+  /// - Throws: 400 for a value that makes no sense.
+  fileprivate init(_ request: Request) throws(WebError) {
+    self.init()
+    if let text = try request.query("bounds") { bounds = try MapBounds(parsing: text) }
+    if let text = try request.query("selected"), !text.isEmpty { selected = try VehicleKey(parsing: text) }
+    if let seconds = try request.query("interval", in: Self.intervals) { interval = seconds }
+  }
+}
+
+/// What an open stream is to look at: members that are not there stay as they are, null is nothing.
+private struct ViewChange {
+  private var bounds: MapBounds??
+  private var selected: VehicleKey??
+
+  init(_ bytes: [UInt8]) throws(WebError) {
+    let json: JSONValue
+    do throws(JSONError) { json = try JSONValue(parsing: bytes) } catch {
+      throw .invalid("body", "it is no JSON: \(error)")
+    }
+    guard case .object(let members) = json else { throw .invalid("body", "it is a JSON object") }
+    switch members["bounds"] {
+    case nil: break
+    case .null?: bounds = .some(nil)
+    case .string(let text)?: bounds = try MapBounds(parsing: text)
+    case .array(let numbers)?:
+      bounds = try MapBounds(parsing: numbers.map { "\($0.double ?? .nan)" }.joined(separator: ","))
+    default: throw .invalid("bounds", "bounds are [west, south, east, north] in degrees, or null")
+    }
+    switch members["selected"] {
+    case nil: break
+    case .null?, .string("")?: selected = .some(nil)
+    case .string(let text)?: selected = try VehicleKey(parsing: text)
+    default: throw .invalid("selected", "selected is \"fleet/vehicle\", or null")
+    }
+  }
+
+  func apply(to view: inout StreamView) {
+    if let bounds { view.bounds = bounds }
+    if let selected { view.selected = selected }
+  }
+}
+
+extension VehicleKey {
+  /// `fleet/vehicle`.
+  fileprivate init(parsing text: String) throws(WebError) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
+      throw .invalid("selected", "a vehicle is fleet/vehicle")
+    }
+    self.init(fleet: String(parts[0]), vehicle: String(parts[1]))
+  }
+}

@@ -1,0 +1,147 @@
+package import Fleet
+internal import FleetConsole
+package import JSON
+internal import Positioning
+internal import Sensors
+internal import Spatial
+internal import Telemetry
+
+extension VehicleRecord {
+  /// Bytes of a status that are shown: an agent's has some kilobytes.
+  private static let largestStatus = 256 << 10
+
+  /// All that is known of the vehicle, as a JSON object in one line: the summary, and what only a page of its own has room
+  /// for.
+  package func details(revision: UInt64, at now: Moment) -> [UInt8] {
+    var json = JSONWriter(capacity: 4096)
+    json.openObject()
+    writeSummary(to: &json, revision: revision, at: now, hasTrip: false)
+    json.field("overdueAt", nextContact?.rfc3339)
+    if !statusPayload.isEmpty, statusPayload.count <= Self.largestStatus {
+      // As it came; what breaks lines would break the stream of events.
+      switch JSONScan(statusPayload.span) {
+      case .valid:
+        json.key("status")
+        json.raw(statusPayload)
+      case .validAfterEscaping:
+        if let status = try? JSONValue(parsing: statusPayload) {
+          json.key("status")
+          json.value(status)
+        }
+      case .invalid, .stopped: break
+      }
+    }
+    if let location {
+      json.key("location")
+      json.raw(location.message.payload)
+    }
+    if let attitude, state != .offline, !attitude.isRetained { write(attitude.message, to: &json) }
+    if let altitude {
+      json.key("altitude")
+      json.raw(altitude.message.payload)
+    }
+    if let signals {
+      json.key("signals")
+      json.raw(signals.message.payload)
+    }
+    if let compass {
+      json.field("compass") { json in
+        json.field("calibration", compass.calibration?.name)
+        if compass.isCalibrationWanted { json.field("calibrationWanted", true) }
+        json.field("instruction", compass.instruction)
+      }
+    }
+    json.key("recentEvents")
+    json.openArray()
+    for event in recentEvents {
+      json.openObject()
+      json.field("summary", event.message.summary)
+      json.field("time", (event.message.time ?? (event.isRetained ? nil : event.receivedAt.time))?.rfc3339)
+      json.field("region", event.message.region)
+      json.closeObject()
+    }
+    json.closeArray()
+    json.key("regions")
+    writeRegions(to: &json)
+    json.key("trail")
+    json.openArray()
+    for place in trail.coordinates {
+      json.openArray()
+      json.value(place.longitude, decimals: 6)
+      json.value(place.latitude, decimals: 6)
+      json.closeArray()
+    }
+    json.closeArray()
+    if let trip {
+      json.key("trip")
+      json.raw(trip.message.payload)
+    }
+    if let drivingEvent {
+      json.key("drivingEvent")
+      json.raw(drivingEvent.message.payload)
+    }
+    json.field("messages", messageCount)
+    if missing == 0 { json.field("missing", 0) }
+    json.field("unreadable", unreadable)
+    json.closeObject()
+    return json.bytes
+  }
+
+  /// - Parameter json: within the details.
+  private func write(_ attitude: AttitudeMessage, to json: inout JSONWriter) {
+    json.field("attitude") { json in
+      json.field("time", attitude.time.rfc3339)
+      json.field("roll", attitude.tilt?.roll, decimals: 4)
+      json.field("pitch", attitude.tilt?.pitch, decimals: 4)
+      json.field("yaw", attitude.angles?.yaw, decimals: 4)
+      json.field("frame", attitude.frame?.rawValue)
+      json.field("axes", attitude.axes?.rawValue)
+      json.field("degradation", attitude.degradation)
+    }
+  }
+
+  /// The regions that the vehicle is to watch, as a GeoJSON FeatureCollection; circles as polygons of 36 corners, with centre
+  /// and radius beside.
+  package func writeRegions(to json: inout JSONWriter) {
+    let states = Dictionary(
+      (regionStates?.regions ?? []).map { ($0.identifier, $0.state.rawValue) }, uniquingKeysWith: { $1 })
+    json.openObject()
+    json.field("type", "FeatureCollection")
+    json.key("features")
+    json.openArray()
+    for region in wantedRegions {
+      json.openObject()
+      json.field("type", "Feature")
+      json.field("id", region.identifier)
+      json.field("geometry") { json in
+        // Which ring is a hole in which other is not kept.
+        json.field("type", region.lines.count == 1 ? "Polygon" : "MultiLineString")
+        json.key("coordinates")
+        json.openArray()
+        for line in region.lines {
+          json.openArray()
+          for corner in line {
+            json.openArray()
+            json.value(corner.longitude, decimals: 7)
+            json.value(corner.latitude, decimals: 7)
+            json.closeArray()
+          }
+          json.closeArray()
+        }
+        json.closeArray()
+      }
+      json.field("properties") { json in
+        json.field("accepted", acceptedRegions.map { $0.contains(region.identifier) })
+        json.field("state", states[region.identifier])
+        if case .circle(let center, let radius) = region.outline {
+          json.field("latitude", center.latitude, decimals: 7)
+          json.field("longitude", center.longitude, decimals: 7)
+          json.field("radius", radius, decimals: 1)
+        }
+      }
+      json.closeObject()
+    }
+    json.closeArray()
+    json.closeObject()
+  }
+}

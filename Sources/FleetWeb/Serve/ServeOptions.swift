@@ -1,0 +1,90 @@
+package import ArgumentParser
+package import Fleet
+internal import FleetAlerts
+package import FleetConsole
+
+/// The options of `odograph serve`. What is given here goes before the configuration file.
+package struct ServeOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "A file with more to configure: users, alerts, maps. Without one only this machine is served.",
+      valueName: "file"), completion: .file(extensions: ["toml"]))
+  package var config: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The address and port to listen at (default: 127.0.0.1:8080).", valueName: "address"))
+  package var listen: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A recording to show history from: a SQLite file, or postgres://user@host/database.", valueName: "place"
+    ),
+    completion: .file())
+  package var recording: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The folder with Leaflet (default: /usr/share/javascript/leaflet, of the package libjs-leaflet).",
+      valueName: "folder"), completion: .directory)
+  package var leaflet: String?
+
+  @OptionGroup package var vehicles: VehicleArguments
+
+  @OptionGroup package var time: TimeLimitArguments
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  @OptionGroup(title: "Broker") package var words: MessageProfileArguments
+
+  package init() {}
+}
+
+/// What the server is to do, by its options and its file.
+package struct ServeConfiguration: Sendable {
+  /// Tables of the file, in the order in which the example has them.
+  package static let tables = ["server", "map"] + Access.tables + AlertSettings.tables
+
+  /// Nil without one.
+  package var file: SettingsFile?
+  package var address: ListenAddress
+  /// A file, or the address of a database; nil for no history.
+  package var recording: String?
+  /// Nil for Debian's.
+  package var leaflet: String?
+  package var streams = StreamHub.Limits()
+  /// Connections at once; those beyond wait.
+  package var connections = 4000
+
+  /// - Throws: `FleetError` for what makes no sense, at its place.
+  package init(_ options: ServeOptions) throws(FleetError) {
+    var listen: String?
+    if let path = options.config {
+      let file = try SettingsFile(path: path)
+      try file.check(tables: Self.tables)
+      let table = try file.table(
+        "server", keys: ["listen", "recording", "leaflet", "streams", "connections"])
+      listen = try table.text("listen")
+      // The address of a database is no path.
+      recording =
+        try table.text("recording").map { $0.contains("://") } == true
+        ? table.text("recording") : table.file("recording")
+      leaflet = try table.file("leaflet")
+      streams.clients = try table.integer("streams", in: 1...100_000) ?? streams.clients
+      connections = try table.integer("connections", in: 10...1_000_000) ?? connections
+      self.file = file
+    }
+    recording = options.recording ?? recording
+    leaflet = options.leaflet ?? leaflet
+    address = try ListenAddress(parsing: options.listen ?? listen ?? "127.0.0.1:8080")
+  }
+
+  /// - Throws: `FleetError` where other machines would be served without a login.
+  package func check(_ access: any AccessPolicy) throws(FleetError) {
+    guard !address.isLoopback, !access.requiresLogin else { return }
+    throw .usage(
+      "listen at", address.text,
+      "other machines reach that, and nobody would have to log in; configure users in a file and name it with --config, "
+        + "or listen at 127.0.0.1:\(address.port)")
+  }
+}

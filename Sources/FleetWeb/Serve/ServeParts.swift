@@ -1,0 +1,45 @@
+package import Fleet
+package import MQTT
+
+/// What a part of the server is made of.
+package struct ServeContext: Sendable {
+  package let configuration: ServeConfiguration
+  /// How to reach the broker, for what sends to vehicles.
+  package let broker: MQTTConfiguration
+  /// Which vehicles are served.
+  package let selection: FleetSelection
+}
+
+/// Something of the server that lives as long as it does, with threads or files of its own.
+package protocol ServePart: Sendable {
+  /// Called once, before the first request.
+  func start() throws(FleetError)
+  /// Called once, after the last.
+  func stop()
+}
+
+/// What the server is put together from. What comes first is made first: observers before the feed, the feed before what
+/// reads it.
+package struct ServeParts: Sendable {
+  /// See every message that changed something.
+  package var observers: [any FleetObserver] = []
+  /// Told on every stream.
+  package var sources: [any StreamSource] = []
+  /// Below `/api/v1`.
+  package var subjects: [any RouteGroup] = []
+  /// At the root.
+  package var roots: [any RouteGroup] = []
+  /// Started in this order, and stopped in the other.
+  package var parts: [any ServePart] = []
+  /// Where map tiles come from beside this server, as in `https://tile.example.org`.
+  package var imageOrigins: [String] = []
+
+  /// - Throws: `FleetError` for what makes no sense in the configuration.
+  package init(_ context: ServeContext) throws(FleetError) {
+    if let file = context.configuration.file, let alerts = try AlertPart(file, context) { alerts.join(&self) }
+  }
+
+  /// What needs the feed.
+  package mutating func add(_ fleet: LiveFleet, _ context: ServeContext) throws(FleetError) {
+  }
+}

@@ -1,0 +1,112 @@
+internal import Fleet
+internal import FleetConsole
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// Gives every error the interface's form: what a route throws, what nobody answers, and what is asked for in a way that is
+/// not answered.
+struct ErrorAnswers: RouterMiddleware {
+  let methods: MethodFinder
+
+  func handle(
+    _ request: Request, context: WebContext, next: (Request, WebContext) async throws -> Response
+  ) async throws -> Response {
+    do {
+      // The router has found no route where it has set none yet.
+      if context.endpointPath == nil { throw await refusal(of: request, context) }
+      return try await next(request, context)
+    } catch let error as WebError {
+      return try error.response(from: request, context: context)
+    } catch let error as FleetError {
+      return try WebError(error).response(from: request, context: context)
+    } catch let error as HTTPError {
+      return try WebError(error).response(from: request, context: context)
+    } catch let error as any HTTPResponseError {
+      return try WebError(HTTPError(error.status)).response(from: request, context: context)
+    } catch is CancellationError {
+      return try WebError.busy("the server ends").response(from: request, context: context)
+    } catch {
+      // Nobody foresaw it: it is for the log, not for whoever asks.
+      StandardError.say("\(request.method.rawValue) \(request.uri.path.prefix(200)): \(error)")
+      return try WebError(.internalServerError, "failed", "the server failed at this; its log says why")
+        .response(from: request, context: context)
+    }
+  }
+
+  private func refusal(of request: Request, _ context: WebContext) async -> WebError {
+    let allowed = await methods.methods(of: request.uri.path, context)
+    guard !allowed.isEmpty else { return .notFound("\(request.uri.path)") }
+    let names = allowed.map(\.rawValue).joined(separator: ", ")
+    return WebError(
+      .methodNotAllowed, "method-not-allowed", "\(request.method.rawValue.prefix(20)) is not answered here",
+      remedy: "this address knows \(names)", headers: [.allow: names])
+  }
+}
+
+/// Which methods an address knows. The router does not tell, so that a second one is asked, whose routes all answer without
+/// doing anything.
+struct MethodFinder: Sendable {
+  private let responder: RouterResponder<WebContext>
+
+  /// - Parameter addRoutes: adds the routes that are asked for.
+  init(_ addRoutes: (Router<WebContext>) -> Void) {
+    let router = Router(context: WebContext.self, options: .autoGenerateHeadEndpoints)
+    router.add(middleware: Found())
+    addRoutes(router)
+    responder = router.buildResponder()
+  }
+
+  func methods(of path: String, _ context: WebContext) async -> [HTTPRequest.Method] {
+    var known: [HTTPRequest.Method] = []
+    for method in [HTTPRequest.Method.get, .head, .post, .put, .patch, .delete] {
+      let head = HTTPRequest(method: method, scheme: nil, authority: nil, path: path)
+      let request = Request(head: head, body: .init(buffer: ByteBuffer()))
+      var asked = context
+      asked.coreContext.endpointPath = .init()
+      let answer = try? await responder.respond(to: request, context: asked)
+      if answer?.status == .noContent { known.append(method) }
+    }
+    return known
+  }
+
+  private struct Found: RouterMiddleware {
+    func handle(
+      _ request: Request, context: WebContext, next: (Request, WebContext) async throws -> Response
+    ) async throws -> Response {
+      Response(status: context.endpointPath == nil ? .notFound : .noContent)
+    }
+  }
+}
+
+/// Says with every answer what a browser may do with it: nothing from anywhere but this server runs, loads or frames it.
+struct SecurityHeaders: RouterMiddleware {
+  private let policy: String
+  private let isSecure: Bool
+
+  /// - Parameters:
+  ///   - imageOrigins: where map tiles come from beside this server, as in `https://tile.example.org`.
+  ///   - isSecure: whether the server is reached by TLS.
+  init(imageOrigins: [String], isSecure: Bool) {
+    let images = (["'self'", "data:"] + imageOrigins).joined(separator: " ")
+    policy =
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src \(images); connect-src 'self'; "
+      + "font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    self.isSecure = isSecure
+  }
+
+  func handle(
+    _ request: Request, context: WebContext, next: (Request, WebContext) async throws -> Response
+  ) async throws -> Response {
+    var response = try await next(request, context)
+    response.headers[.contentSecurityPolicy] = policy
+    response.headers[.xContentTypeOptions] = "nosniff"
+    response.headers[.knownName("Referrer-Policy")] = "no-referrer"
+    response.headers[.knownName("X-Frame-Options")] = "DENY"
+    response.headers[.knownName("Cross-Origin-Opener-Policy")] = "same-origin"
+    response.headers[.knownName("Cross-Origin-Resource-Policy")] = "same-origin"
+    response.headers[.knownName("Permissions-Policy")] = "camera=(), geolocation=(self), microphone=()"
+    if isSecure { response.headers[.strictTransportSecurity] = "max-age=31536000" }
+    return response
+  }
+}

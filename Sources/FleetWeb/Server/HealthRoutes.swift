@@ -1,0 +1,25 @@
+internal import Fleet
+package import Hummingbird
+internal import JSON
+
+/// `/health/live` and `/health/ready`, for service managers and load balancers; nobody logs in for them.
+package struct HealthRoutes: RouteGroup {
+  private let feed: FleetFeed
+
+  package init(_ feed: FleetFeed) { self.feed = feed }
+
+  package func add(to router: RouterGroup<WebContext>) {
+    router.get("health/live") { _, _ in Response.json(JSONWriter.object { $0.field("live", true) }) }
+    router.get("health/ready") { [feed] _, _ in
+      let link = feed.link(at: .now)
+      let isReady = link.isConnected && link.isComplete
+      // Why it is not is for those who may see the fleet.
+      return Response.json(
+        JSONWriter.object { json in
+          json.field("ready", isReady)
+          json.field("broker", link.isConnected)
+          json.field("complete", link.isComplete)
+        }, status: isReady ? .ok : .serviceUnavailable)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+package import Fleet
+internal import FleetConsole
+internal import Glibc
+internal import Hummingbird
+internal import HummingbirdCore
+internal import Logging
+internal import NIOCore
+internal import NIOPosix
+internal import Platform
+internal import ServiceLifecycle
+
+/// The server's open port: listens from its start to its end.
+package final class WebListener: Sendable {
+  private let group: ServiceGroup
+  private let ended: EventDescriptor
+
+  /// Listens at once.
+  /// - Parameter failed: told, on another thread, when it cannot.
+  /// - Throws: `FleetError` for what is wrong with the configuration of access.
+  package init(
+    _ server: WebServer, _ configuration: ServeConfiguration,
+    failed: @escaping @Sendable (FleetError) -> Void
+  ) throws(FleetError) {
+    var logger = Logger(label: "odograph")
+    logger.logLevel = .critical
+    let address = configuration.address
+    let isSecure = server.access.isSecure
+    // One that sends no whole request within this time goes; one that is being answered is left to the answer.
+    var connections = HTTP1Channel.Configuration(idleTimeout: .seconds(60))
+    connections.httpDecoder.maxHeaderFieldSize = 16 << 10
+    connections.httpDecoder.maxHeaderListSize = 32 << 10
+    connections.httpDecoder.maxHeaderFieldCount = 100
+    let application = Application(
+      router: server.router(), server: try server.access.connections(connections),
+      configuration: .init(
+        address: .hostname(address.host, port: address.port), serverName: nil, backlog: 1024,
+        availableConnectionsDelegate: MaximumAvailableConnections(configuration.connections, logger: logger)),
+      onServerRunning: { channel in
+        var place = address
+        place.port = channel.localAddress?.port ?? address.port
+        StandardError.say("the page is at \(isSecure ? "https" : "http")://\(place.text)/")
+      }, logger: logger)
+    do throws(SystemError) { ended = try EventDescriptor() } catch { throw FleetError(error) }
+    group = ServiceGroup(configuration: .init(services: [application], logger: logger))
+    Task.detached { [group, ended] in
+      do { try await group.run() } catch { failed(Self.cause(of: error, address)) }
+      ended.signal()
+    }
+  }
+
+  /// Takes no further connection, and lets requests that are under way end.
+  /// - Parameter patience: seconds.
+  package func stop(patience: Double) {
+    Task.detached { [group] in await group.triggerGracefulShutdown() }
+    _ = ended.wait(seconds: patience)
+  }
+
+  private static func cause(of error: any Error, _ address: ListenAddress) -> FleetError {
+    var cause = "\(error)"
+    if let error = error as? IOError {
+      cause = SystemError.message(for: error.errnoCode)
+      if error.errnoCode == EADDRINUSE {
+        cause += "; another program listens there, take another port with --listen"
+      }
+    } else if error is SocketAddressError {
+      cause = "there is no such host; write an address of this machine"
+    }
+    return FleetError(operation: "listen at", object: address.text, cause: cause, exit: .unavailable)
+  }
+}
