@@ -328,7 +328,8 @@ let package = Package(
     .testTarget(
       name: "FleetAlertsTests",
       dependencies: [
-        "COpenSSL", "Fleet", "FleetAlerts", "FleetConsole", "FleetFixtures", "JSON", "MQTT", "Platform", "SQLite", "Simulation",
+        "COpenSSL", "Fleet", "FleetAlerts", "FleetConsole", "FleetFixtures", "JSON", "MQTT", "Platform",
+        "SQLite", "Simulation",
         "Spatial", "Telemetry", "TestSupport", "Transfers",
       ]),
     .testTarget(

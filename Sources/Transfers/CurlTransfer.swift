@@ -65,8 +65,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
   }
 
   private func freeLists() {
-    for unsafe list in unsafe lists { unsafe curl_slist_free_all(list) }
-    unsafe lists = []
+    while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
   }
 
   /// One transfer, from its settings to its end.

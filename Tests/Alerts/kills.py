@@ -48,7 +48,14 @@ class Server:
         self.kills += 1
         self.start()
 
+    def takes_signals(self):
+        """Whether it has come so far that it ends in order: it reads SIGTERM itself, and so blocks it."""
+        status = pathlib.Path(f"/proc/{self.child.pid}/status").read_text()
+        blocked = next(line for line in status.splitlines() if line.startswith("SigBlk"))
+        return int(blocked.split()[1], 16) >> (signal.SIGTERM - 1) & 1
+
     def stop(self):
+        until(self.takes_signals, "the server's start")
         self.child.terminate()
         if (status := self.child.wait(timeout=60)) != 143:
             FAULTS.append(f"the server ends with {status}")

@@ -75,7 +75,8 @@ struct AlertEngineModelTests {
   @Test func whateverVehiclesMakeUpIsBounded() {
     var random = SplitMix.announced()
     let rules = [
-      rule(.offline) { $0.duration = 5 }, rule(.battery(below: 0.5, until: 0.6)), rule(.entered([])), rule(.left([])),
+      rule(.offline) { $0.duration = 5 }, rule(.battery(below: 0.5, until: 0.6)), rule(.entered([])),
+      rule(.left([])),
       rule(.event([])), rule(.queue(above: 10, until: 5)), rule(.speed(above: 1, until: 1)),
       rule(.accuracy(above: 1, until: 1)), rule(.trace([])),
     ]
@@ -87,7 +88,8 @@ struct AlertEngineModelTests {
     for turn in 0..<30_000 {
       func name() -> String {
         let length = Int.random(in: 0..<40, using: &random) == 0 ? 60_000 : 3
-        return "v\(UInt16.random(in: 0...400, using: &random))" + String(repeating: "\u{1F69A}", count: length)
+        return "v\(UInt16.random(in: 0...400, using: &random))"
+          + String(repeating: "\u{1F69A}", count: length)
       }
       let key = VehicleKey(fleet: "f", vehicle: name())
       let facts = facts(
@@ -103,7 +105,8 @@ struct AlertEngineModelTests {
         facts.inside = [name()]
         facts.outside = [name()]
         facts.isCrossing = Bool.random(using: &random)
-        facts.event = .init(name: name(), summary: name(), key: name(), isOngoing: Bool.random(using: &random))
+        facts.event = .init(
+          name: name(), summary: name(), key: name(), isOngoing: Bool.random(using: &random))
       }
       for change in engine.observe(facts) {
         let number = change.alert.number

@@ -99,7 +99,8 @@ struct AlertEngineTests {
     }
     #expect(engine.say(braking) == ["happened 1"])
     #expect(engine.say(braking).isEmpty)
-    #expect(engine.say(facts(.event, at: 2) { $0.event = .init(name: "kerb", summary: "", key: "s:2") }).isEmpty)
+    #expect(
+      engine.say(facts(.event, at: 2) { $0.event = .init(name: "kerb", summary: "", key: "s:2") }).isEmpty)
     let trace = facts(.trace, at: 3) {
       $0.event = .init(name: "impact", summary: "trace 1 of impact", key: "trace:s:1")
     }

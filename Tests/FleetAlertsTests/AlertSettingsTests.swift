@@ -95,7 +95,9 @@ struct AlertSettingsTests {
     ("[webhooks.a]\nurl = \"http://alerts.example/\"\n", "2:7", "use https"),
     ("[webhooks.a]\nurl = \"https://u:p@alerts.example/\"\n", "2:7", "no place in it"),
     ("[webhooks.a]\nurl = \"https://alerts.example/\"\n", "1:1", "write a secret of 16"),
-    ("[webhooks.a]\nurl = \"https://alerts.example/\"\nsecret_file = \"short\"\n", "3:15", "has 5 characters"),
+    (
+      "[webhooks.a]\nurl = \"https://alerts.example/\"\nsecret_file = \"short\"\n", "3:15", "has 5 characters"
+    ),
     ("[webhooks.a]\nurl = \"https://alerts.example/\"\nsecret_file = \"none\"\n", "3:15", "No such file"),
     ("[webhooks.a]\nurl = \"ftp://alerts.example/\"\n", "2:7", "https://HOST/PATH"),
     ("[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\n", "1:1", "write one address"),

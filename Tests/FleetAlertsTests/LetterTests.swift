@@ -11,7 +11,8 @@ struct LetterTests {
   /// By another implementation: Python's hmac, of `1700000000.{}`.
   @Test func signaturesAreHMACOfTimeAndBody() {
     #expect(
-      Signature.hex(of: Array("{}".utf8), timestamp: 1_700_000_000, secret: Array("a secret of some length".utf8))
+      Signature.hex(
+        of: Array("{}".utf8), timestamp: 1_700_000_000, secret: Array("a secret of some length".utf8))
         == "9008b8e96ac884fb56cbbbb39d8c4b578c2c6de7951cbcce7f1f18311f3cd9f2")
   }
 
@@ -24,7 +25,8 @@ struct LetterTests {
 
   @Test func noNameAddsALineToTheHead() {
     let names = [
-      "van\r\nBcc: all@example.org", "van\nBcc: x", "\u{2028}\u{202E}van\u{0}", "\u{1F69A}" + String(repeating: "ä", count: 400),
+      "van\r\nBcc: all@example.org", "van\nBcc: x", "\u{2028}\u{202E}van\u{0}",
+      "\u{1F69A}" + String(repeating: "ä", count: 400),
       "=?UTF-8?B?WA==?=", "e" + String(repeating: "\u{301}", count: 500),
     ]
     for name in names {
@@ -35,9 +37,12 @@ struct LetterTests {
       #expect(letter.allSatisfy { $0 < 0x80 && ($0 >= 0x20 || $0 == 0x0a || $0 == 0x0d) })
       let head = text.split(separator: "\r\n\r\n").first ?? ""
       let fields = head.split(separator: "\r\n")
-      #expect(!fields.contains { $0.hasPrefix("Bcc") } && fields.allSatisfy { $0.utf8.count <= 200 }, "\(head)")
+      #expect(
+        !fields.contains { $0.hasPrefix("Bcc") } && fields.allSatisfy { $0.utf8.count <= 200 }, "\(head)")
       #expect(fields.filter { !$0.hasPrefix(" ") }.count == 9, "\(head)")
-      #expect(!text.replacing("\r\n", with: "").contains("\n") && text.contains("Date: Sat, 21 Nov 2026 12:00:00 +0000"))
+      #expect(
+        !text.replacing("\r\n", with: "").contains("\n")
+          && text.contains("Date: Sat, 21 Nov 2026 12:00:00 +0000"))
       #expect(fields.contains { $0.hasPrefix("To: <ann@example.org>,") })
     }
   }

@@ -7,7 +7,9 @@ import Testing
 
 /// Who hears of an alert when.
 struct NoticePlanTests {
-  private func alert(_ number: Int64, _ vehicle: VehicleKey = van, rule: String = "offline", ended: Bool = false)
+  private func alert(
+    _ number: Int64, _ vehicle: VehicleKey = van, rule: String = "offline", ended: Bool = false
+  )
     -> Alert
   {
     Alert(

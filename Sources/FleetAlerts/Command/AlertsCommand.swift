@@ -35,7 +35,8 @@ package enum AlertsCommand {
     let now = Moment.now.time
     var text = ""
     for alert in alerts
-    where (options.rule == nil || alert.rule == options.rule) && (vehicle == nil || alert.vehicle == vehicle) {
+    where (options.rule == nil || alert.rule == options.rule) && (vehicle == nil || alert.vehicle == vehicle)
+    {
       let silenced = silences.filter { $0.until > now && $0.covers(rule: alert.rule, alert.vehicle) }
         .map(\.until).max()
       text += options.json ? json(alert, silenced, store.epoch) : line(alert, silenced)
@@ -74,7 +75,8 @@ package enum AlertsCommand {
       }
       if statement.int64(2) > 0 {
         sentences.append(
-          "\(statement.int64(2)) messages to \(name) were given up\(failure); odograph alerts retry sends them again")
+          "\(statement.int64(2)) messages to \(name) were given up\(failure); odograph alerts retry sends them again"
+        )
       }
     }
     return sentences

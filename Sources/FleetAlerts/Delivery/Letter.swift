@@ -6,7 +6,8 @@ internal import Spatial
 enum Letter {
   /// - Parameter key: names it, so that whoever gets it twice sees that it is one.
   static func text(
-    from sender: String, to recipients: [String], subject: String, body: [UInt8], key: String, at time: UTCTime
+    from sender: String, to recipients: [String], subject: String, body: [UInt8], key: String,
+    at time: UTCTime
   ) -> [UInt8] {
     let domain = sender.split(separator: "@").last.map(String.init) ?? "localhost"
     let lines = [

@@ -57,7 +57,8 @@ final class ReceiverClient {
   }
 
   private func post(
-    _ message: AlertMessage, attempt: Int, at time: UTCTime, by transfer: WebTransfer, to hook: WebhookReceiver
+    _ message: AlertMessage, attempt: Int, at time: UTCTime, by transfer: WebTransfer,
+    to hook: WebhookReceiver
   ) throws(TransferFailure) -> Outcome {
     let seconds = Int(time.nanoseconds / 1_000_000_000)
     var headers = [
@@ -80,7 +81,8 @@ final class ReceiverClient {
         "it sends elsewhere (\(answer.status)), which nobody has named; name that address, if it is right",
         after: answer.retryAfter)
     case 401, 403:
-      return .failed("it does not let this in (\(answer.status)); check secret_file", after: answer.retryAfter)
+      return .failed(
+        "it does not let this in (\(answer.status)); check secret_file", after: answer.retryAfter)
     default: return .failed("it answers with status \(answer.status)", after: answer.retryAfter)
     }
   }

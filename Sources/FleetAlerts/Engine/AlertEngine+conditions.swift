@@ -140,7 +140,8 @@ extension AlertEngine {
   ) {
     guard let event = facts.event, !facts.isRetained else { return }
     switch rule.condition {
-    case .event(let names): guard facts.topic == .event, names.isEmpty || names.contains(event.name) else { return }
+    case .event(let names):
+      guard facts.topic == .event, names.isEmpty || names.contains(event.name) else { return }
     case .trace(let causes):
       guard facts.topic == .trace, causes.isEmpty || causes.contains(event.name) else { return }
     default: return
@@ -155,7 +156,8 @@ extension AlertEngine {
     case (false?, var entry?):
       (entry.holds, entry.since, entry.isConfirmed) = (false, facts.at.timestamp, true)
       settle(entry, key, rule, &changes)
-    case (nil, _) where isNews, (false?, nil) where isNews: changes.append(.happened(happen(event, rule, facts)))
+    case (nil, _) where isNews, (false?, nil) where isNews:
+      changes.append(.happened(happen(event, rule, facts)))
     default: break
     }
   }

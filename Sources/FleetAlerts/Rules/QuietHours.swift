@@ -73,7 +73,8 @@ package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2,
       parts.allSatisfy({ $0.count == 2 && $0.allSatisfy { ("0"..."9").contains($0) } }),
-      let hour = Int(parts[0]), let minute = Int(parts[1]), minute < 60, hour < 24 || hour == 24 && minute == 0
+      let hour = Int(parts[0]), let minute = Int(parts[1]), minute < 60,
+      hour < 24 || hour == 24 && minute == 0
     else { return nil }
     return (hour * 3600 + minute * 60) % 86_400
   }

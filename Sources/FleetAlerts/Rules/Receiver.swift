@@ -68,7 +68,8 @@ package struct WebhookReceiver: Hashable, Sendable {
     guard secret != nil || address.isLoopback else {
       throw table.wrong(
         "secret_file",
-        "it is missing; write a secret of 16 characters or more into a file, by which the receiver knows who tells it")
+        "it is missing; write a secret of 16 characters or more into a file, by which the receiver knows who tells it"
+      )
     }
     if let secret, secret.count < 16 {
       throw table.wrong("secret_file", "the secret has \(secret.count) characters; 16 are needed at least")
@@ -102,7 +103,8 @@ package struct MailReceiver: Hashable, Sendable {
       throw table.wrong("server", "it is missing; write server = \"smtp://HOST:587\" or \"smtps://HOST:465\"")
     }
     guard let address = WebAddress(url), ["smtp", "smtps"].contains(address.scheme), address.hasSoundHost,
-      !address.authority.contains("@"), url.utf8.count <= 500, url.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
+      !address.authority.contains("@"), url.utf8.count <= 500,
+      url.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
     else { throw table.wrong("server", "it is no mail server; one is smtp://HOST:587 or smtps://HOST:465") }
     guard let sender = try table.text("from") else {
       throw table.wrong("from", "it is missing; write the address that letters come from")
@@ -119,7 +121,8 @@ package struct MailReceiver: Hashable, Sendable {
       try table.secret(path, key: "password_file")
     }
     guard (user == nil) == (password == nil) else {
-      throw table.wrong(user == nil ? "user" : "password_file", "user and password_file go together; write both")
+      throw table.wrong(
+        user == nil ? "user" : "password_file", "user and password_file go together; write both")
     }
     let isOpen = try table.flag("starttls") == false
     guard !isOpen || password == nil || address.isLoopback else {
@@ -139,7 +142,8 @@ package struct MailReceiver: Hashable, Sendable {
   static func isAddress(_ text: String) -> Bool {
     let parts = text.split(separator: "@", omittingEmptySubsequences: false)
     return parts.count == 2 && !parts.contains("") && text.utf8.count <= 254
-      && text.utf8.allSatisfy { (0x21...0x7e).contains($0) } && !text.contains { "<>()[]\\\",;:".contains($0) }
+      && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+      && !text.contains { "<>()[]\\\",;:".contains($0) }
   }
 }
 

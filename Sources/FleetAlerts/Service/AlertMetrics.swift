@@ -14,7 +14,8 @@ extension AlertsView {
       for line in lines { text += "\(name)\(line)\n" }
     }
     func label(_ value: String) -> String {
-      "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n") + "\""
+      "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+        + "\""
     }
     let alerts = open.values.sorted { $0.number < $1.number }
     family(

@@ -33,12 +33,15 @@ final class AlertWorker {
   private var generator = SystemRandomNumberGenerator()
   private var ended: [Alert]
   private var publishes = true
+  /// When failures of a receiver are told again: one that fails now and then does not fill the log.
+  private var nextComplaint: [String: Timestamp] = [:]
+  private static let complaints = 60.0
   private var nextPublication: Timestamp
 
   init(_ service: AlertService) throws(FleetError) {
     (self.service, settings) = (service, service.settings)
     let path = service.settings.store
-    store = try AlertStore(path: path)
+    store = try AlertStore(path: path, isService: true)
     let now = Moment.now
     do throws(SQLiteError) {
       engine = AlertEngine(rules: settings.rules, at: now, nextNumber: try store.largest("alerts") + 1)
@@ -96,10 +99,11 @@ final class AlertWorker {
     }
     for threads in threads.values { threads.stop(patience: 3) }
     // What was taken while they ended is not to be sent again.
-    step(service.inbox.update { inbox in
-      defer { inbox = AlertService.Inbox() }
-      return inbox
-    }, at: .now)
+    step(
+      service.inbox.update { inbox in
+        defer { inbox = AlertService.Inbox() }
+        return inbox
+      }, at: .now)
   }
 
   /// What has come, as soon as something has or is due.
@@ -204,7 +208,8 @@ final class AlertWorker {
       queues[result.receiver]?.fail(number, after: after, at: now.timestamp, using: &generator)
       writes.failed.append((number, failure))
       counters.receivers[result.receiver]?.failed += 1
-      if counters.receivers[result.receiver]?.failure == nil {
+      if nextComplaint[result.receiver].map({ $0 <= now.timestamp }) ?? true {
+        nextComplaint[result.receiver] = now.timestamp.advanced(bySeconds: Self.complaints)
         service.say("alerts: \(result.receiver) has not taken a message, which is tried again: \(failure)")
       }
       counters.receivers[result.receiver]?.failure = failure
@@ -254,7 +259,9 @@ final class AlertWorker {
     do throws(SQLiteError) {
       try store.write(writes, at: now)
     } catch {
-      if counters.storeProblem == nil { service.say("alerts: nothing is told, as it cannot be written: \(error)") }
+      if counters.storeProblem == nil {
+        service.say("alerts: nothing is told, as it cannot be written: \(error)")
+      }
       counters.storeProblem = error.description
       publishes = true
       return false

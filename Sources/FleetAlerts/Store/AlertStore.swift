@@ -1,4 +1,5 @@
 internal import Fleet
+internal import Glibc
 internal import SQLite
 internal import Spatial
 
@@ -25,9 +26,18 @@ struct AlertStore: ~Copyable {
   let database: Database
   /// Random, made together with the file: a new file starts alerts of other names.
   let epoch: String
+  private let lock: AlertLock?
 
-  /// - Parameter isReader: for a file that must be there, and stays as it is.
-  init(path: String, isReader: Bool = false) throws(FleetError) {
+  /// - Parameters:
+  ///   - isReader: for a file that must be there.
+  ///   - isService: for the one program that tells what is in it.
+  init(path: String, isReader: Bool = false, isService: Bool = false) throws(FleetError) {
+    let held = isService ? try AlertLock(path) : nil
+    if !isReader {
+      // Places of vehicles are for this user alone, and SQLite would let everybody read them. Where that fails, SQLite says why.
+      let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      if descriptor >= 0 { close(descriptor) }
+    }
     do throws(SQLiteError) {
       let database = try Database(
         path: path, access: isReader ? .readWrite : .create, busyTimeout: .seconds(10))
@@ -47,6 +57,7 @@ struct AlertStore: ~Copyable {
         try database.execute("INSERT OR IGNORE INTO meta VALUES ('epoch', '\(padded)')")
       }
       epoch = try database.text("SELECT value FROM meta WHERE name = 'epoch'") ?? ""
+      lock = held
       self.database = database
     } catch {
       throw Self.failure(error, path)
@@ -203,6 +214,21 @@ struct AlertStore: ~Copyable {
     let used = try database.text("SELECT value FROM meta WHERE name = 'last_\(table)'").flatMap(Int64.init)
     return max(last, used ?? 0)
   }
+}
+
+/// Keeps a second service away from a file: both would tell of everything. The kernel releases it when the process ends, however it
+/// ends.
+private final class AlertLock: Sendable {
+  private let descriptor: Int32
+
+  init(_ path: String) throws(FleetError) {
+    descriptor = unsafe open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else { return }
+    throw .usage(
+      "use the alerts in", path, "another odograph serve has it; end that one, or name another store")
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
 }
 
 extension VehicleKey {

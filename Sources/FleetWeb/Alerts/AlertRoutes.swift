@@ -22,7 +22,8 @@ package struct AlertRoutes: RouteGroup {
       )
       let view = service.state
       let json = Self.json(view, onlyOpen: state == "open") { key in
-        principal.sees(key) && fleet.map { $0 == key.fleet } ?? true && vehicle.map { $0 == key.vehicle } ?? true
+        principal.sees(key) && fleet.map { $0 == key.fleet } ?? true
+          && vehicle.map { $0 == key.vehicle } ?? true
       } selects: {
         rule == nil || $0.rule == rule
       }
@@ -40,7 +41,8 @@ package struct AlertRoutes: RouteGroup {
         throw WebError.notFound("alert \(identifier)")
       }
       guard principal.role == .operate else {
-        throw WebError.forbidden("you may look at alerts, and not silence them", remedy: "ask for the role operate")
+        throw WebError.forbidden(
+          "you may look at alerts, and not silence them", remedy: "ask for the role operate")
       }
       let seconds = try await Self.seconds(in: request)
       let until = Moment.now.time.advanced(bySeconds: seconds)
@@ -57,7 +59,8 @@ package struct AlertRoutes: RouteGroup {
     let bytes = try await request.bytes(upTo: 4096)
     let json: JSONValue
     do throws(JSONError) { json = try JSONValue(parsing: bytes) } catch {
-      throw WebError.invalid("body", "it is no JSON: \(error.description.prefix(200))", remedy: "send {\"seconds\": 3600}")
+      throw WebError.invalid(
+        "body", "it is no JSON: \(error.description.prefix(200))", remedy: "send {\"seconds\": 3600}")
     }
     guard let seconds = json["seconds"]?.double, seconds > 0, seconds <= longest else {
       throw WebError.invalid("body", "seconds is a number above 0, \(Int(longest)) at most")

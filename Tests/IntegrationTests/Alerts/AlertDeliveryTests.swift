@@ -12,7 +12,10 @@ import Testing
     let size = Shared.isFullRun ? ["1000", "5", "50"] : ["40", "3", "6"]
     let child = try ChildProcess(
       ContractScript.python,
-      ["\(ContractScript.repository)/Tests/Alerts/kills.py", OdographProcess.path, "\(broker.port)", directory.path]
+      [
+        "\(ContractScript.repository)/Tests/Alerts/kills.py", OdographProcess.path, "\(broker.port)",
+        directory.path,
+      ]
         + size)
     try await eventually { !child.isRunning }
     print(child.output)
@@ -64,7 +67,9 @@ import Testing
         #"{"state":"online","time":"\#(FleetPayload.time())","sessionStart":"\#(FleetPayload.time(-60))","battery":{"level":0.1}}"#,
         retain: true)
     }
-    func received() -> String { (try? String(contentsOfFile: directory.file("received"), encoding: .utf8)) ?? "" }
+    func received() -> String {
+      (try? String(contentsOfFile: directory.file("received"), encoding: .utf8)) ?? ""
+    }
     try await eventually { received().contains(#""vehicle": "loud""#) }
     let list = try await OdographProcess.run(["alerts", "list", "--config", file])
     #expect(list.output.contains("demo/loud  battery at 10 %"), "\(list.output)")
