@@ -13,7 +13,7 @@ enum Letter {
     let lines = [
       "From: <\(sender)>", "To: " + recipients.map { "<\($0)>" }.joined(separator: ",\r\n "),
       "Subject: " + header("[odograph] \(subject)"), "Date: \(date(time))",
-      "Message-ID: <\(key.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-.".contains($0)) ? String($0) : "." }.joined())@\(domain)>",
+      "Message-ID: <\(key.prefix(100).map { $0.isASCII && ($0.isLetter || $0.isNumber || "-.".contains($0)) ? String($0) : "." }.joined())@\(domain)>",
       "Auto-Submitted: auto-generated", "MIME-Version: 1.0", "Content-Type: text/plain; charset=utf-8",
       "Content-Transfer-Encoding: base64", "",
       Signature.base64(Array(safe(String(decoding: body, as: UTF8.self), keepsLines: true).utf8)), "",

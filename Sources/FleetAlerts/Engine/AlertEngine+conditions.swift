@@ -20,19 +20,22 @@ extension AlertRule {
   func summary(_ value: Double?, subject: String) -> String {
     switch condition {
     case .offline: "offline"
-    case .battery: value.map { "battery at \(Int(($0 * 100).rounded())) %" } ?? "battery low"
+    case .battery: value.map { "battery at \(Self.whole($0 * 100)) %" } ?? "battery low"
     case .entered: "entered \(subject)"
     case .left: "left \(subject)"
     case .speed: value.map { "speed \(Self.tenths($0)) m/s" } ?? "too fast"
-    case .queue: value.map { "\(Int($0)) messages wait" } ?? "messages wait"
+    case .queue: value.map { "\(Self.whole($0)) messages wait" } ?? "messages wait"
     case .accuracy:
-      value.map { $0.isFinite ? "position known to \(Int($0.rounded())) m" : "no position" } ?? "no position"
+      value.map { $0.isFinite ? "position known to \(Self.whole($0)) m" : "no position" } ?? "no position"
     case .event, .trace: subject
     }
   }
 
+  /// Vehicles tell numbers of any size.
+  private static func whole(_ value: Double) -> Int { Int(max(-1e15, min(1e15, value)).rounded()) }
+
   private static func tenths(_ value: Double) -> String {
-    let tenths = Int((value * 10).rounded())
+    let tenths = whole(value * 10)
     return "\(tenths / 10).\(tenths % 10)"
   }
 }
