@@ -143,6 +143,8 @@ let package = Package(
         "AgentCore", "CommandHelp", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
+    // Posts by HTTP and letters by SMTP, bounded and checked.
+    .target(name: "Transfers", dependencies: ["CCurl", "Platform"]),
     // What a backend imports: no database, no Expat, no terminal.
     .target(
       name: "Fleet",
@@ -169,19 +171,21 @@ let package = Package(
     .target(
       name: "FleetStore",
       dependencies: [
-        "AMQP", "Bytes", "CCurl", "CPostgreSQL", "Compression", "Fleet", "FleetConsole", "FleetControl",
+        "AMQP", "Bytes", "CPostgreSQL", "Compression", "Fleet", "FleetConsole", "FleetControl",
         "JSON",
         "MQTT",
-        "Platform", "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces",
+        "Platform", "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces", "Transfers",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     // Rules about vehicles, and a durable queue of what they say, to webhooks and by mail. No web server.
     .target(
       name: "FleetAlerts",
       dependencies: [
-        "Bytes", "CCurl", "COpenSSL", "Fleet", "FleetConsole", "JSON", "MQTT", "Platform", "Positioning",
-        "SQLite", "Spatial", "Telemetry", "TOML",
+        "Bytes", "CLinux", "COpenSSL", "Fleet", "FleetConsole", "JSON", "Motion", "MQTT", "Platform",
+        "Positioning", "SQLite", "Spatial", "Telemetry", "Transfers",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "HeapModule", package: "swift-collections"),
       ]),
     // The page's files as they are: HTML, CSS, ES modules and the OpenAPI document.
     .target(name: "CFleetPage", exclude: ["page"]),
@@ -326,14 +330,15 @@ let package = Package(
       dependencies: [
         "Bytes", "Compression", "Fleet", "JSON", "FleetConsole", "FleetControl", "FleetFixtures",
         "FleetStore", "MQTT", "Platform", "Positioning", "Recordings", "SQLite", "Sensors", "Simulation",
-        "Spatial", "Telemetry", "TestSupport", "Traces",
+        "Spatial", "Telemetry", "TestSupport", "Traces", "Transfers",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
       name: "FleetAlertsTests",
       dependencies: [
-        "COpenSSL", "Fleet", "FleetAlerts", "FleetFixtures", "JSON", "MQTT", "Platform", "SQLite", "Spatial",
-        "Telemetry", "TestSupport", "TOML",
+        "COpenSSL", "Fleet", "FleetAlerts", "FleetConsole", "FleetFixtures", "JSON", "MQTT", "Platform",
+        "SQLite", "Simulation",
+        "Spatial", "Telemetry", "TestSupport", "Transfers",
       ]),
     .testTarget(
       name: "FleetWebTests",
@@ -401,7 +406,7 @@ for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
   "AMQP", "Bytes", "CommandHelp", "Compression", "Fleet", "FleetAlerts", "FleetConsole", "FleetControl",
-  "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform",
+  "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform", "Transfers",
   "Recordings",
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",
   "XML",

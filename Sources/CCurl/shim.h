@@ -45,3 +45,13 @@ static inline const char *odograph_curl_content_type(CURL *handle) {
   curl_easy_getinfo(handle, CURLINFO_CONTENT_TYPE, &type);
   return type;
 }
+
+// Letters: who they go to, and the text, piece by piece.
+static inline CURLcode odograph_curl_set_recipients(CURL *handle, struct curl_slist *value) {
+  return curl_easy_setopt(handle, CURLOPT_MAIL_RCPT, value);
+}
+typedef size_t (*odograph_curl_reader)(char *bytes, size_t size, size_t count, void *context);
+static inline CURLcode odograph_curl_set_reader(CURL *handle, odograph_curl_reader reader, void *context) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_READFUNCTION, reader);
+  return code ? code : curl_easy_setopt(handle, CURLOPT_READDATA, context);
+}

@@ -31,6 +31,7 @@ struct Odograph: ParsableCommand {
       CommandGroup(
         name: "Into a database and out of it",
         subcommands: [Record.self, Export.self, Replay.self]),
+      CommandGroup(name: "Alerts of what is wrong", subcommands: [Alerts.self]),
       CommandGroup(name: "Trips, and how they were driven", subcommands: [Trips.self, Events.self]),
       CommandGroup(
         name: "Samples of sensors, traces of crashes",

@@ -40,6 +40,14 @@ class World:
         self._files()
         self._shims()
         self._vehicle()
+        self._receiver()
+
+    def _receiver(self):
+        """Takes alerts, each at once."""
+        script = REPOSITORY / "Tests/Alerts/receiver.py"
+        self._start(["/usr/bin/python3", script, self.folder / "received", "0"], "receiver.log")
+        self._until(lambda: (self.folder / "receiver.log").read_text().startswith("ready"), "the receiver of alerts")
+        self.receiver_port = (self.folder / "receiver.log").read_text().split()[1]
 
     def _certificates(self):
         subprocess.run(
@@ -249,6 +257,9 @@ class World:
         (room / "stops.kml").write_text(
             '<kml xmlns="http://www.opengis.net/kml/2.2"><Document><Placemark><name>stop</name><Point><coordinates>'
             "11.5755,48.1374</coordinates></Point></Placemark></Document></kml>")
+        (room / "serve.toml").write_text(
+            (REPOSITORY / "Config/serve.toml").read_text()
+            + f'[webhooks.ops]\nurl = "http://127.0.0.1:{self.receiver_port}/alerts"\n')
         (room / "winter.json").write_text('{"location.distance_filter": 25}')
         (room / "drive.nmea").write_text("".join(sentence(second) for second in range(60)))
         return room

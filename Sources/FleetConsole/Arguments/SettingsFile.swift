@@ -78,7 +78,9 @@ package struct SettingsFile: Sendable {
       }
       values[key] = entry
     }
-    return SettingsTable(name: prefix.last ?? "", path: path, values: values)
+    let header = entries.first { $0.path == prefix && $0.value == .table }
+    return SettingsTable(
+      name: prefix.last ?? "", path: path, place: header.map { "\(path):\($0.position)" }, values: values)
   }
 }
 
@@ -87,13 +89,18 @@ package struct SettingsTable: Sendable {
   /// The last part of its header.
   package let name: String
   fileprivate let path: String
+  /// Of its header, as file, line and column; nil for a table that the file does not have.
+  fileprivate let place: String?
   fileprivate let values: [String: TOMLDocument.Entry]
 
   package var isEmpty: Bool { values.isEmpty }
 
-  /// What is wrong with a key's value, at its place.
+  /// Whether the file says a key.
+  package func has(_ key: String) -> Bool { values[key] != nil }
+
+  /// What is wrong with a key's value, at its place; of one that is missing, at its table's.
   package func wrong(_ key: String, _ cause: String) -> FleetError {
-    let place = values[key].map { "\(path):\($0.position)" } ?? "\(path) [\(name)]"
+    let place = values[key].map { "\(path):\($0.position)" } ?? place ?? "\(path) [\(name)]"
     return .usage("use", place, "key \(key): \(cause)")
   }
 

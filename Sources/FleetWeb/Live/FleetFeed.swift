@@ -1,12 +1,7 @@
 package import Fleet
-package import MQTT
+internal import MQTT
 internal import Platform
 internal import Spatial
-
-/// Sees each message that changed what is known of a vehicle, on the connection's thread.
-package protocol FleetObserver: Sendable {
-  func observe(_ message: MQTTMessage, of vehicle: VehicleRecord, at moment: Moment)
-}
 
 /// How the server stands with its broker.
 package struct BrokerLink: Hashable, Sendable {
@@ -71,7 +66,8 @@ package final class FleetFeed: Sendable {
 
   /// Takes in what becomes of the connection. Returns what is to be said of it, if anything.
   package func observe(_ connection: FleetConnection, at now: Moment) -> String? {
-    state.withLock { state in
+    for observer in observers { observer.observe(connection) }
+    return state.withLock { state in
       switch connection {
       case .connected:
         let isBack = state.link.since != nil

@@ -1,5 +1,6 @@
 package import ArgumentParser
 package import Fleet
+internal import FleetAlerts
 package import FleetConsole
 
 /// The options of `odograph serve`. What is given here goes before the configuration file.
@@ -42,7 +43,7 @@ package struct ServeOptions: ParsableArguments {
 /// What the server is to do, by its options and its file.
 package struct ServeConfiguration: Sendable {
   /// Tables of the file, in the order in which the example has them.
-  package static let tables = ["server", "map"] + ConfiguredAccess.tables + ["alerts", "webhook", "mail"]
+  package static let tables = ["server", "map"] + ConfiguredAccess.tables + AlertSettings.tables
 
   /// Nil without one.
   package var file: SettingsFile?

@@ -46,6 +46,7 @@ package struct ServeParts: Sendable {
     subjects.append(HistoryRoutes(history?.readers))
     if let history { parts.append(history) }
     try add(MapService(context.configuration.map))
+    if let file = context.configuration.file, let alerts = try AlertPart(file, context) { alerts.join(&self) }
   }
 
   /// What needs the feed.

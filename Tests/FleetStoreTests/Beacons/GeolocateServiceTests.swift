@@ -6,6 +6,7 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import Transfers
 
 @testable import FleetStore
 

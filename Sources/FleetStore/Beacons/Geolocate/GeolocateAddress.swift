@@ -1,5 +1,6 @@
 internal import Fleet
 internal import Platform
+internal import Transfers
 
 /// Where a service is asked, `https://HOST/v1/geolocate`, and with which key. Neither has a default: nothing is asked of nobody.
 struct GeolocateAddress: Hashable, Sendable {
@@ -18,10 +19,9 @@ struct GeolocateAddress: Hashable, Sendable {
   /// - Throws: `FleetError` naming what is wrong; the key is in no message.
   init(_ url: String, keyFile: String?) throws(FleetError) {
     func wrong(_ cause: String) -> FleetError { .usage("ask", "\"\(url.prefix(100))\"", cause) }
-    guard let end = url.firstRange(of: "://") else {
+    guard let parts = WebAddress(url) else {
       throw wrong("it is no address; one begins with https://")
     }
-    let (scheme, rest) = (url[..<end.lowerBound].lowercased(), url[end.upperBound...])
     guard !url.contains(where: { "?#".contains($0) }) else {
       // It may hold a key: it is not said again.
       throw .usage(
@@ -31,43 +31,28 @@ struct GeolocateAddress: Hashable, Sendable {
     guard url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
       throw wrong("there is a character in it that no address has")
     }
-    let authority = rest.prefix { $0 != "/" }
+    let (scheme, authority, host) = (parts.scheme, parts.authority, parts.host)
     guard !authority.contains("@") else {
       throw .usage(
         "ask", "the address",
         "a user and a password have no place in it; a key is put in a file (--geolocate-key)")
     }
-    let host = Self.host(authority)
     guard !host.isEmpty else { throw wrong("there is no host in it") }
-    guard host.allSatisfy({ $0.isLetter || $0.isNumber || ".-:[]".contains($0) }) else {
+    guard parts.hasSoundHost else {
       throw wrong("\"\(host.prefix(60))\" is no host name")
     }
     guard authority.lowercased() != FleetMapFile.own else {
       throw wrong("a map says that name of what vehicles have found; name the host in full")
     }
-    isLocal = Self.isLoopback(host)
+    isLocal = parts.isLoopback
     guard scheme == "https" || scheme == "http" && isLocal else {
       throw wrong("what is heard and the key would be seen on the way; use https")
     }
-    guard rest.count > authority.count + 1 else {
+    guard url[parts.authority.endIndex...].count > 1 else {
       throw wrong("there is no path in it; services answer at one like /v1/geolocate")
     }
     (self.url, self.host) = (url, authority.lowercased())
     key = try keyFile.map { path throws(FleetError) in try Self.key(in: path) }
-  }
-
-  private static func host(_ authority: Substring) -> String {
-    if authority.first == "[" {
-      let rest = authority.drop { $0 != "]" }.dropFirst()
-      return rest.isEmpty || rest.first == ":" ? String(authority.prefix { $0 != "]" }) + "]" : ""
-    }
-    return String(authority.prefix { $0 != ":" })
-  }
-
-  private static func isLoopback(_ host: String) -> Bool {
-    let octets = host.split(separator: ".", omittingEmptySubsequences: false)
-    return host.lowercased() == "localhost" || host == "[::1]"
-      || octets.count == 4 && octets[0] == "127" && octets.allSatisfy { UInt8($0) != nil }
   }
 
   private static func key(in path: String) throws(FleetError) -> String {

@@ -1,0 +1,72 @@
+package import ArgumentParser
+internal import Fleet
+internal import FleetConsole
+
+/// The file that `odograph serve` reads too.
+package struct AlertsFileArguments: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("The configuration of odograph serve.", valueName: "file"), completion: .file())
+  package var config: String
+
+  package init() {}
+
+  /// - Throws: `FleetError` for a file that is wrong, and for one without alerts.
+  func settings() throws(FleetError) -> AlertSettings {
+    let file = try SettingsFile(path: config)
+    guard let settings = try AlertSettings(file) else {
+      throw .usage(
+        "use", config, "it has no alerts; add [alerts] with store, and rules as [rules.NAME]")
+    }
+    return settings
+  }
+}
+
+/// The options of `odograph alerts list`.
+package struct AlertsListOptions: ParsableArguments {
+  @OptionGroup package var file: AlertsFileArguments
+  @Flag(help: "Show those that have ended, too.") package var all = false
+  @Option(help: ArgumentHelp("Only alerts of this rule.", valueName: "name")) package var rule: String?
+  @Option(help: ArgumentHelp("Only this vehicle's.", valueName: "fleet/vehicle"))
+  package var vehicle: String?
+  @Flag(help: "A line of JSON for each.") package var json = false
+
+  package init() {}
+}
+
+/// The options of `odograph alerts check`.
+package struct AlertsCheckOptions: ParsableArguments {
+  @OptionGroup package var file: AlertsFileArguments
+
+  package init() {}
+}
+
+/// The options of `odograph alerts test`.
+package struct AlertsTestOptions: ParsableArguments {
+  @OptionGroup package var file: AlertsFileArguments
+  @Option(help: ArgumentHelp("Only this receiver (default: all).", valueName: "name"))
+  package var receiver: String?
+
+  package init() {}
+}
+
+/// The options of `odograph alerts silence`.
+package struct AlertsSilenceOptions: ParsableArguments {
+  @OptionGroup package var file: AlertsFileArguments
+  @Option(help: ArgumentHelp("Alerts of this rule (default: all).", valueName: "name"))
+  package var rule: String?
+  @Option(
+    help: ArgumentHelp("Alerts of a vehicle, or of a fleet (default: all).", valueName: "fleet[/vehicle]"))
+  package var vehicle: String?
+  @Option(name: .customLong("for"), help: ArgumentHelp("For how long, as in 2h.", valueName: "time"))
+  package var duration: String?
+  @Flag(help: "End silences of this rule and vehicle.") package var end = false
+
+  package init() {}
+}
+
+/// The options of `odograph alerts retry`.
+package struct AlertsRetryOptions: ParsableArguments {
+  @OptionGroup package var file: AlertsFileArguments
+
+  package init() {}
+}

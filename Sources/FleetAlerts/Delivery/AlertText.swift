@@ -1,0 +1,114 @@
+internal import Fleet
+package import JSON
+package import Spatial
+
+/// What receivers are told.
+package enum AlertText {
+  /// An alert's name for receivers: its number alone would begin anew with a new file.
+  package static func identifier(_ number: Int64, epoch: String) -> String { "\(epoch)-\(number)" }
+
+  static func key(_ item: Notice.Item, epoch: String) -> String {
+    "\(identifier(item.alert.number, epoch: epoch)):\(item.transition.rawValue)"
+  }
+
+  /// The idempotency key of a message: of one alert its number and transition; of several those of the first, and how many more.
+  static func key(_ notice: Notice, epoch: String) -> String {
+    guard let first = notice.items.first else { return epoch }
+    return key(first, epoch: epoch) + (notice.items.count > 1 ? "+\(notice.items.count - 1)" : "")
+  }
+
+  /// Writes the fields of an alert into the object that is open.
+  /// - Parameter silenced: until when nobody is told of it.
+  package static func write(
+    _ alert: Alert, epoch: String, silenced: UTCTime? = nil, to json: inout JSONWriter
+  ) {
+    json.field("id", identifier(alert.number, epoch: epoch))
+    json.field("rule", alert.rule)
+    json.field("fleet", alert.vehicle.fleet)
+    json.field("vehicle", alert.vehicle.vehicle)
+    json.field("severity", alert.severity.rawValue)
+    json.field("summary", alert.summary)
+    json.field("began", alert.began.rfc3339)
+    json.field("ended", alert.ended?.rfc3339)
+    if let place = alert.place {
+      json.field("place") { json in
+        json.field("latitude", place.latitude, decimals: 7)
+        json.field("longitude", place.longitude, decimals: 7)
+      }
+    }
+    json.field("silenced", silenced?.rfc3339)
+    json.field("value", alert.value, decimals: 3)
+  }
+
+  /// The body for a webhook.
+  static func body(_ notice: Notice, severity: Severity, epoch: String) -> [UInt8] {
+    JSONWriter.object { json in
+      json.field("version", 1)
+      json.field("key", key(notice, epoch: epoch))
+      json.field("rule", notice.rule)
+      json.field("severity", severity.rawValue)
+      json.field("summary", subject(notice))
+      json.field("count", notice.items.count)
+      json.key("alerts")
+      json.openArray()
+      for item in notice.items {
+        json.openObject()
+        json.field("key", key(item, epoch: epoch))
+        json.field("transition", item.transition.rawValue)
+        write(item.alert, epoch: epoch, to: &json)
+        json.closeObject()
+      }
+      json.closeArray()
+    }
+  }
+
+  /// One line.
+  static func subject(_ notice: Notice) -> String {
+    guard let first = notice.items.first else { return notice.rule }
+    if notice.items.count == 1 { return line(first) }
+    let (begun, ended) = (
+      notice.items.count { $0.transition != .ended }, notice.items.count { $0.transition == .ended }
+    )
+    let vehicles = Set(notice.items.map(\.alert.vehicle)).count
+    let parts = [begun > 0 ? "\(begun) began" : nil, ended > 0 ? "\(ended) ended" : nil].compactMap { $0 }
+    return "\(notice.rule): \(parts.joined(separator: ", ")), \(vehicles) vehicles"
+  }
+
+  static func line(_ item: Notice.Item) -> String {
+    let end = item.transition == .ended ? ", ended" : ""
+    return "\(item.alert.rule): \(item.alert.vehicle): \(item.alert.summary)\(end)"
+  }
+
+  /// Lines in a letter at most.
+  private static let lineLimit = 500
+
+  /// A letter's text: a line for each alert.
+  static func letter(_ notice: Notice, epoch: String) -> [UInt8] {
+    var text = "\(subject(notice))\n\n"
+    for item in notice.items.prefix(lineLimit) {
+      let alert = item.alert
+      let time = item.transition == .ended ? alert.ended ?? alert.began : alert.began
+      text += "\(time.rfc3339)  \(line(item))"
+      if let place = alert.place { text += "  (\(place.latitude), \(place.longitude))" }
+      text += "  [\(key(item, epoch: epoch))]\n"
+    }
+    if notice.items.count > lineLimit { text += "and \(notice.items.count - lineLimit) more\n" }
+    return Array(text.utf8)
+  }
+
+  /// What `odograph alerts test` sends: marked, so that nobody takes it for one.
+  static func test(_ key: String, at time: UTCTime) -> (subject: String, json: [UInt8], letter: [UInt8]) {
+    let subject = "test: this is a test of odograph's alerts, nothing has happened"
+    let json = JSONWriter.object { json in
+      json.field("version", 1)
+      json.field("key", key)
+      json.field("test", true)
+      json.field("severity", Severity.info.rawValue)
+      json.field("summary", subject)
+      json.field("time", time.rfc3339)
+      json.field("count", 0)
+      json.field("alerts", texts: [])
+    }
+    return (subject, json, Array("\(subject)\n\n\(time.rfc3339)\n".utf8))
+  }
+}

@@ -1,0 +1,89 @@
+internal import Fleet
+internal import Spatial
+internal import Transfers
+
+/// Hands messages to one receiver, one after the other; it blocks, and belongs to one thread.
+final class ReceiverClient {
+  enum Outcome: Hashable, Sendable {
+    case taken(String)
+    /// Why not, and seconds after which it wants to be asked again, where it says so.
+    case failed(String, after: Double?)
+    /// The program is to end: nobody knows whether it was taken.
+    case left
+  }
+
+  private enum Way {
+    case web(WebTransfer, WebhookReceiver)
+    case mail(MailTransfer, MailReceiver)
+  }
+
+  private let way: Way
+
+  /// - Returns: nil when libcurl cannot be used.
+  init?(_ receiver: Receiver, goesOn: @escaping () -> Bool) {
+    switch receiver.way {
+    case .webhook(let hook):
+      guard let transfer = WebTransfer(Self.limits(hook.timeout), goesOn: goesOn) else { return nil }
+      way = .web(transfer, hook)
+    case .mail(let mail):
+      guard let transfer = MailTransfer(Self.limits(mail.timeout), goesOn: goesOn) else { return nil }
+      way = .mail(transfer, mail)
+    }
+  }
+
+  private static func limits(_ seconds: Double) -> TransferLimits {
+    let total = Int(seconds * 1000)
+    return TransferLimits(connect: min(5000, total), total: total, size: 1 << 16)
+  }
+
+  /// - Parameters:
+  ///   - attempt: from 1.
+  ///   - time: now, for the signature.
+  func deliver(_ message: AlertMessage, attempt: Int, at time: UTCTime) -> Outcome {
+    do throws(TransferFailure) {
+      switch way {
+      case .web(let transfer, let hook):
+        return try post(message, attempt: attempt, at: time, by: transfer, to: hook)
+      case .mail(let transfer, let mail):
+        try transfer.send(
+          Letter.text(
+            from: mail.sender, to: mail.recipients, subject: message.subject, body: message.body,
+            key: message.key, at: message.created), from: mail.sender, to: mail.recipients, by: mail.server)
+        return .taken("taken by \(mail.server.url)")
+      }
+    } catch {
+      return error.kind == .interrupted ? .left : .failed(error.text, after: nil)
+    }
+  }
+
+  private func post(
+    _ message: AlertMessage, attempt: Int, at time: UTCTime, by transfer: WebTransfer,
+    to hook: WebhookReceiver
+  ) throws(TransferFailure) -> Outcome {
+    let seconds = Int(time.nanoseconds / 1_000_000_000)
+    var headers = [
+      "Content-Type: application/json", "Idempotency-Key: \(message.key)", "Odograph-Attempt: \(attempt)",
+    ]
+    if let secret = hook.secret {
+      guard let signature = Signature.hex(of: message.body, timestamp: seconds, secret: secret) else {
+        return .failed("it cannot be signed", after: nil)
+      }
+      headers += ["Odograph-Timestamp: \(seconds)", "Odograph-Signature: sha256=\(signature)"]
+    }
+    let answer = try transfer.post(
+      WebRequest(
+        url: hook.url, headers: headers, body: String(decoding: message.body, as: UTF8.self),
+        isDirect: hook.isLocal, authorities: hook.authorities))
+    switch answer.status {
+    case 200...299: return .taken("status \(answer.status)")
+    case 300...399:
+      return .failed(
+        "it sends elsewhere (\(answer.status)), which nobody has named; name that address, if it is right",
+        after: answer.retryAfter)
+    case 401, 403:
+      return .failed(
+        "it does not let this in (\(answer.status)); check secret_file", after: answer.retryAfter)
+    default: return .failed("it answers with status \(answer.status)", after: answer.retryAfter)
+    }
+  }
+}

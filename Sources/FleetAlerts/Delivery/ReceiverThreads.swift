@@ -1,0 +1,74 @@
+internal import DequeModule
+internal import Fleet
+internal import Platform
+internal import Spatial
+
+/// The threads that hand messages to one receiver. They keep nothing: what they are given comes back with what became of it.
+final class ReceiverThreads: Sendable {
+  struct Result: Sendable {
+    var receiver: String
+    var number: Int64
+    var outcome: ReceiverClient.Outcome
+  }
+
+  private struct State: Sendable {
+    var jobs = Deque<AlertMessage>()
+    var isStopping = false
+    /// `SystemClock.monotonic`: until then what is under way may go on.
+    var patience = Int64.max
+  }
+
+  private let receiver: Receiver
+  private let state = Monitor(State())
+  private let threads = Locked<[DedicatedThread]>([])
+  private let report: @Sendable (Result) -> Void
+
+  /// - Parameter report: called on the threads.
+  init(_ receiver: Receiver, report: @escaping @Sendable (Result) -> Void) {
+    (self.receiver, self.report) = (receiver, report)
+  }
+
+  /// How many messages it is given at a time: one under way on each thread, and one that is next.
+  var capacity: Int { receiver.connections * 2 }
+
+  /// - Throws: `SystemError` when the kernel has no room for another thread.
+  func start() throws(SystemError) {
+    for _ in 0..<receiver.connections {
+      let thread = try DedicatedThread.start(name: "to \(receiver.name)") { self.run() }
+      threads.withLock { $0.append(thread) }
+    }
+  }
+
+  func give(_ message: AlertMessage) { state.update { $0.jobs.append(message) } }
+
+  /// What waits is left; what is under way has so many seconds.
+  func stop(patience: Double) {
+    state.update { state in
+      state.isStopping = true
+      state.patience = SystemClock.monotonic + Int64(patience * 1e9)
+      state.jobs = []
+    }
+    let started = threads.withLock { threads in
+      defer { threads = [] }
+      return threads
+    }
+    for thread in started { thread.join() }
+  }
+
+  private func run() {
+    let goesOn: () -> Bool = { [state] in state.withLock { SystemClock.monotonic < $0.patience } }
+    let client = ReceiverClient(receiver, goesOn: goesOn)
+    while true {
+      let job: AlertMessage?? = state.wait(until: nil) { state in
+        if state.isStopping { return .some(nil) }
+        return state.jobs.popFirst().map { .some($0) }
+      }
+      guard let message = job ?? nil else { return }
+      let outcome =
+        client?.deliver(
+          message, attempt: message.attempts + 1, at: UTCTime(nanoseconds: SystemClock.realtime))
+        ?? .failed("libcurl cannot be used", after: nil)
+      report(Result(receiver: receiver.name, number: message.number, outcome: outcome))
+    }
+  }
+}

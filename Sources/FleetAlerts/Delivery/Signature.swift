@@ -1,0 +1,32 @@
+internal import COpenSSL
+
+/// HMAC-SHA256 (RFC 2104, FIPS 180-4), by which a receiver knows who has sent a message, and that nobody has changed it.
+enum Signature {
+  /// - Parameter timestamp: seconds since 1970 at which it is sent: the receiver refuses old ones, which somebody may have kept.
+  /// - Returns: the digest of `timestamp.body` in hexadecimal digits; nil where the library fails.
+  static func hex(of body: [UInt8], timestamp: Int, secret: [UInt8]) -> String? {
+    let text = Array("\(timestamp).".utf8) + body
+    var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+    var length: UInt32 = 0
+    let made = unsafe HMAC(EVP_sha256(), secret, Int32(secret.count), text, text.count, &digest, &length)
+    guard unsafe made != nil else { return nil }
+    return digest.prefix(Int(length)).map { byte in
+      (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }.joined()
+  }
+
+  /// Base64 (RFC 4648) in lines of 76 characters, ended by CR LF.
+  static func base64(_ bytes: [UInt8], lineLength: Int = 76) -> String {
+    guard !bytes.isEmpty else { return "" }
+    var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
+    let count = unsafe EVP_EncodeBlock(&text, bytes, Int32(clamping: bytes.count))
+    let encoded = text.prefix(max(0, Int(count)))
+    var lines: [String] = []
+    var rest = encoded[...]
+    while !rest.isEmpty {
+      lines.append(String(decoding: rest.prefix(lineLength), as: UTF8.self))
+      rest = rest.dropFirst(lineLength)
+    }
+    return lines.joined(separator: "\r\n")
+  }
+}

@@ -1,0 +1,167 @@
+internal import Fleet
+internal import Spatial
+
+extension AlertRule {
+  /// Which messages say something of it.
+  var topics: Set<VehicleFacts.Topic> {
+    let own: Set<VehicleFacts.Topic> =
+      switch condition {
+      case .offline, .battery, .queue: [.status]
+      case .speed: [.position]
+      case .accuracy: [.position, .event]
+      case .entered, .left: [.regions]
+      case .event: [.event]
+      case .trace: [.trace]
+      }
+    return states.isEmpty ? own : own.union([.status])
+  }
+
+  /// What is said of an alert.
+  func summary(_ value: Double?, subject: String) -> String {
+    switch condition {
+    case .offline: "offline"
+    case .battery: value.map { "battery at \(Self.whole($0 * 100)) %" } ?? "battery low"
+    case .entered: "entered \(subject)"
+    case .left: "left \(subject)"
+    case .speed: value.map { "speed \(Self.tenths($0)) m/s" } ?? "too fast"
+    case .queue: value.map { "\(Self.whole($0)) messages wait" } ?? "messages wait"
+    case .accuracy:
+      value.map { $0.isFinite ? "position known to \(Self.whole($0)) m" : "no position" } ?? "no position"
+    case .event, .trace: subject
+    }
+  }
+
+  /// Vehicles tell numbers of any size.
+  private static func whole(_ value: Double) -> Int { Int(max(-1e15, min(1e15, value)).rounded()) }
+
+  private static func tenths(_ value: Double) -> String {
+    let tenths = whole(value * 10)
+    return "\(tenths / 10).\(tenths % 10)"
+  }
+}
+
+extension AlertRule.Condition {
+  var isOfEvents: Bool {
+    switch self {
+    case .event, .trace: true
+    default: false
+    }
+  }
+
+  /// Whether what is known counts also while it does not hold: a region that was left is not left again.
+  var remembers: Bool {
+    switch self {
+    case .entered, .left, .queue: true
+    default: false
+    }
+  }
+}
+
+extension AlertEngine {
+  /// Takes in what a message says of a rule's condition.
+  mutating func judge(_ rule: AlertRule, _ facts: VehicleFacts, _ changes: inout [AlertChange]) {
+    switch rule.condition {
+    case .offline:
+      guard facts.topic == .status else { return }
+      judge(rule, facts, holds: facts.state == .offline || facts.overdue.map { $0 <= 0 } ?? false, &changes)
+    case .battery(let below, let until):
+      compare(rule, facts, facts.battery, begins: { $0 < below }, ends: { $0 >= until }, &changes)
+    case .speed(let above, let until):
+      compare(rule, facts, facts.speed, begins: { $0 > above }, ends: { $0 <= until }, &changes)
+    case .accuracy(let above, let until):
+      compare(rule, facts, facts.accuracy, begins: { $0 > above }, ends: { $0 <= until }, &changes)
+    case .queue(let above, let until):
+      compareQueue(rule, facts, above, until, &changes)
+    case .entered(let regions):
+      for region in names(facts, regions) { cross(rule, facts, region, begins: true, &changes) }
+    case .left(let regions):
+      for region in names(facts, regions) { cross(rule, facts, region, begins: false, &changes) }
+    case .event, .trace: break
+    }
+  }
+
+  private mutating func judge(
+    _ rule: AlertRule, _ facts: VehicleFacts, subject: String = "", value: Double? = nil, holds: Bool,
+    isFromBefore: Bool = false, _ changes: inout [AlertChange]
+  ) {
+    let key = EntryKey(rule: rule.name, vehicle: facts.key, subject: subject)
+    var entry = entry(key) ?? Entry(since: facts.at.timestamp)
+    if entry.holds != holds {
+      (entry.holds, entry.since, entry.isFromBefore) = (holds, facts.at.timestamp, isFromBefore)
+    }
+    entry.isConfirmed = true
+    entry.value = value ?? entry.value
+    entry.place = facts.place ?? entry.place
+    if rule.condition == .offline {
+      entry.overdue = holds ? nil : facts.overdue.map { facts.at.timestamp.advanced(bySeconds: $0) }
+    }
+    settle(entry, key, rule, &changes)
+  }
+
+  /// Between its two limits a condition stays as it was.
+  private mutating func compare(
+    _ rule: AlertRule, _ facts: VehicleFacts, _ value: Double?, begins: (Double) -> Bool,
+    ends: (Double) -> Bool, _ changes: inout [AlertChange]
+  ) {
+    guard let value, !value.isNaN else { return }
+    let before = entry(EntryKey(rule: rule.name, vehicle: facts.key))?.holds ?? false
+    let holds = begins(value) || before && !ends(value)
+    judge(rule, facts, value: value, holds: holds, &changes)
+  }
+
+  /// It holds while the queue is above the limit and no smaller than before; an alert ends at the lower limit.
+  private mutating func compareQueue(
+    _ rule: AlertRule, _ facts: VehicleFacts, _ above: Double, _ until: Double,
+    _ changes: inout [AlertChange]
+  ) {
+    guard let value = facts.queue, value.isFinite else { return }
+    let entry = entry(EntryKey(rule: rule.name, vehicle: facts.key))
+    let isGrowing = value >= entry?.value ?? 0
+    let holds = entry?.alert != nil ? value > until : value > above && isGrowing
+    judge(rule, facts, value: value, holds: holds, &changes)
+  }
+
+  /// The rule's regions of which a message says something; of a rule of all regions those, and what the vehicle was in.
+  private func names(_ facts: VehicleFacts, _ regions: [String]) -> [String] {
+    let told = Set(facts.inside + facts.outside)
+    return (regions.isEmpty ? told : told.intersection(regions)).sorted()
+  }
+
+  /// How it stood with a region when it was first heard of is no crossing: nobody saw the vehicle come in or go out.
+  private mutating func cross(
+    _ rule: AlertRule, _ facts: VehicleFacts, _ region: String, begins: Bool, _ changes: inout [AlertChange]
+  ) {
+    let isFirst = entry(EntryKey(rule: rule.name, vehicle: facts.key, subject: region)) == nil
+    judge(
+      rule, facts, subject: region, holds: facts.inside.contains(region) == begins,
+      isFromBefore: isFirst && !facts.isCrossing, &changes)
+  }
+
+  /// Events happen at once, or have an end that is told with the same number.
+  mutating func judgeEvent(
+    _ rule: AlertRule, _ facts: VehicleFacts, _ isNews: Bool, _ changes: inout [AlertChange]
+  ) {
+    guard let event = facts.event, !facts.isRetained else { return }
+    switch rule.condition {
+    case .event(let names):
+      guard facts.topic == .event, names.isEmpty || names.contains(event.name) else { return }
+    case .trace(let causes):
+      guard facts.topic == .trace, causes.isEmpty || causes.contains(event.name) else { return }
+    default: return
+    }
+    let key = EntryKey(rule: rule.name, vehicle: facts.key, subject: event.key)
+    let known = entry(key)
+    switch (event.isOngoing, known) {
+    case (true?, nil) where isNews:
+      var entry = Entry(since: facts.at.timestamp)
+      (entry.holds, entry.place) = (true, event.place)
+      settle(entry, key, rule, &changes, summary: event.summary)
+    case (false?, var entry?):
+      (entry.holds, entry.since, entry.isConfirmed) = (false, facts.at.timestamp, true)
+      settle(entry, key, rule, &changes)
+    case (nil, _) where isNews, (false?, nil) where isNews:
+      changes.append(.happened(happen(event, rule, facts)))
+    default: break
+    }
+  }
+}

@@ -1,0 +1,305 @@
+package import Fleet
+package import Spatial
+
+/// Decides which alerts there are. A value without I/O: what vehicles tell goes in with its moment, and what has changed comes out.
+///
+/// What it knows can be written down (`drainChanges`) and taken up again (`restore`), so that a restart raises nothing twice and ends
+/// what has ended meanwhile. What was taken up is believed once its vehicle has been heard again; until then no timer of it runs out.
+/// Memory is bounded by `capacity`, whatever vehicles make up.
+package struct AlertEngine: Sendable {
+  /// One condition of one vehicle, or of one of its regions or events.
+  package struct EntryKey: Hashable, Sendable, Comparable {
+    package var rule: String
+    package var vehicle: VehicleKey
+    package var subject: String
+
+    package init(rule: String, vehicle: VehicleKey, subject: String = "") {
+      (self.rule, self.vehicle, self.subject) = (rule, vehicle, subject)
+    }
+
+    package static func < (a: Self, b: Self) -> Bool {
+      (a.rule, a.vehicle.fleet, a.vehicle.vehicle, a.subject)
+        < (b.rule, b.vehicle.fleet, b.vehicle.vehicle, b.subject)
+    }
+  }
+
+  /// How it stands with a condition.
+  package struct Entry: Hashable, Sendable {
+    package var holds = false
+    /// Since when it holds, or does not.
+    package var since: Timestamp
+    /// The open alert of it.
+    package var alert: Int64?
+    package var value: Double?
+    /// When a sleeping vehicle will be overdue.
+    package var overdue: Timestamp?
+    package var place: Coordinate?
+    /// Whether it held when the vehicle was first heard of, so that nobody saw it begin.
+    package var isFromBefore = false
+    /// Whether the vehicle was heard since this was taken up.
+    package var isConfirmed = true
+
+    package init(since: Timestamp) { self.since = since }
+  }
+
+  package static let subjectsPerVehicle = 64
+  static let rememberedEvents = 32
+  /// Bytes of a vehicle's names: topics may be of 64 KiB.
+  private static let longestName = 512
+
+  let rules: [AlertRule]
+  let capacity: Int
+  /// The number of the next alert.
+  package private(set) var nextNumber: Int64
+  /// Whether no timer runs out: while nothing is heard, nobody knows whether what held still does.
+  package var isPaused = false
+  /// What was not watched, because there was no room for it.
+  package private(set) var refused = 0
+  private(set) var now: Moment
+  private(set) var entries: [String: [VehicleKey: [String: Entry]]] = [:]
+  private(set) var entryCount = 0
+  private(set) var open: [Int64: Alert] = [:]
+  private var seen: [VehicleKey: [String]] = [:]
+  private var deadlines: [EntryKey: Timestamp] = [:]
+  private var nextDeadline: Timestamp?
+  private var changedEntries: Set<EntryKey> = []
+  private var changedSeen: Set<VehicleKey> = []
+  private let rulesOfTopic: [VehicleFacts.Topic: [Int]]
+
+  /// - Parameters:
+  ///   - capacity: conditions that something is known of, at most.
+  ///   - nextNumber: of the first alert.
+  package init(
+    rules: [AlertRule], at now: Moment, nextNumber: Int64 = 1, capacity: Int = 400_000
+  ) {
+    (self.rules, self.now, self.nextNumber, self.capacity) = (rules, now, nextNumber, capacity)
+    var table: [VehicleFacts.Topic: [Int]] = [:]
+    for (index, rule) in rules.enumerated() {
+      for topic in rule.topics { table[topic, default: []].append(index) }
+    }
+    rulesOfTopic = table
+  }
+
+  /// Whether any rule asks for what such a message says.
+  package func asks(for topic: VehicleFacts.Topic) -> Bool { rulesOfTopic[topic] != nil }
+
+  package var openAlerts: [Alert] { open.values.sorted { $0.number < $1.number } }
+
+  /// When something happens without a message; nil for never.
+  package var deadline: Timestamp? { isPaused ? nil : nextDeadline }
+
+  /// Takes in what a vehicle told. Time goes on to its moment first.
+  package mutating func observe(_ facts: VehicleFacts) -> [AlertChange] {
+    var changes = advance(to: facts.at)
+    guard facts.key.fleet.utf8.count + facts.key.vehicle.utf8.count <= Self.longestName else {
+      refused += 1
+      return changes
+    }
+    let isNews = facts.event.map { isNew($0, facts) } ?? true
+    for index in rulesOfTopic[facts.topic] ?? [] where rules[index].covers(facts.key) {
+      let rule = rules[index]
+      guard rule.states.isEmpty || rule.states.contains(facts.state) else {
+        forgetPending(rule, facts.key)
+        continue
+      }
+      if rule.condition.isOfEvents {
+        if isNews || facts.event?.isOngoing != nil { judgeEvent(rule, facts, isNews, &changes) }
+      } else {
+        judge(rule, facts, &changes)
+      }
+    }
+    return changes
+  }
+
+  /// Lets time pass: what has held, or not held, for long enough becomes an alert, or ends one.
+  package mutating func advance(to moment: Moment) -> [AlertChange] {
+    if moment.timestamp > now.timestamp { now = moment }
+    guard !isPaused, let nextDeadline, nextDeadline <= now.timestamp else { return [] }
+    let due = deadlines.filter { $0.value <= now.timestamp }
+      .sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+    var changes: [AlertChange] = []
+    for (key, _) in due {
+      deadlines[key] = nil
+      guard var entry = entry(key), let rule = rules.first(where: { $0.name == key.rule }) else { continue }
+      if !entry.holds, let overdue = entry.overdue, overdue <= now.timestamp {
+        (entry.holds, entry.since, entry.overdue) = (true, overdue, nil)
+      }
+      settle(entry, key, rule, &changes)
+    }
+    self.nextDeadline = deadlines.values.min()
+    return changes
+  }
+
+  // MARK: Entries
+
+  func entry(_ key: EntryKey) -> Entry? { entries[key.rule]?[key.vehicle]?[key.subject] }
+
+  func subjects(_ rule: String, _ vehicle: VehicleKey) -> [String] {
+    entries[rule]?[vehicle]?.keys.sorted() ?? []
+  }
+
+  /// - Returns: whether there is room for it.
+  @discardableResult
+  private mutating func store(_ entry: Entry?, _ key: EntryKey) -> Bool {
+    let isThere = self.entry(key) != nil
+    if let entry {
+      if !isThere {
+        guard entryCount < capacity,
+          entries[key.rule]?[key.vehicle]?.count ?? 0 < Self.subjectsPerVehicle
+        else {
+          refused += 1
+          return false
+        }
+        entryCount += 1
+      } else if self.entry(key) == entry {
+        return true
+      }
+      entries[key.rule, default: [:]][key.vehicle, default: [:]][key.subject] = entry
+    } else {
+      guard isThere else { return true }
+      entryCount -= 1
+      entries[key.rule]?[key.vehicle]?[key.subject] = nil
+      if entries[key.rule]?[key.vehicle]?.isEmpty == true { entries[key.rule]?[key.vehicle] = nil }
+    }
+    changedEntries.insert(key)
+    return true
+  }
+
+  /// Sees whether a condition's time has come, keeps what is worth it, and remembers when to look again.
+  mutating func settle(
+    _ entry: Entry, _ key: EntryKey, _ rule: AlertRule, _ changes: inout [AlertChange],
+    summary: String? = nil
+  ) {
+    var entry = entry
+    var look: Timestamp?
+    if entry.isConfirmed {
+      if entry.holds && entry.alert == nil && !entry.isFromBefore {
+        let due = entry.since.advanced(bySeconds: rule.duration)
+        if due <= now.timestamp {
+          guard self.entry(key) != nil || store(entry, key) else { return }
+          let alert = begin(entry, key, rule, at: time(of: due), summary: summary)
+          entry.alert = alert.number
+          changes.append(.began(alert))
+        } else {
+          look = due
+        }
+      } else if !entry.holds, let number = entry.alert {
+        let due = entry.since.advanced(bySeconds: rule.hold)
+        if due <= now.timestamp {
+          entry.alert = nil
+          if let alert = end(number, at: time(of: due)) { changes.append(.ended(alert)) }
+        } else {
+          look = due
+        }
+      }
+      if !entry.holds, let overdue = entry.overdue { look = min(look ?? overdue, overdue) }
+    }
+    let isWorthKeeping =
+      entry.holds || entry.alert != nil || entry.overdue != nil || rule.condition.remembers
+    store(isWorthKeeping ? entry : nil, key)
+    deadlines[key] = look
+    if let look { nextDeadline = min(nextDeadline ?? look, look) }
+  }
+
+  /// The civil time of a moment on this machine's line.
+  private func time(of timestamp: Timestamp) -> UTCTime {
+    now.time.advanced(bySeconds: timestamp.seconds(since: now.timestamp))
+  }
+
+  private mutating func begin(
+    _ entry: Entry, _ key: EntryKey, _ rule: AlertRule, at time: UTCTime, summary: String?
+  ) -> Alert {
+    let alert = Alert(
+      number: nextNumber, rule: rule.name, vehicle: key.vehicle, subject: key.subject,
+      severity: rule.severity,
+      summary: summary ?? rule.summary(entry.value, subject: key.subject), began: time, place: entry.place,
+      value: entry.value.flatMap { $0.isFinite ? $0 : nil })
+    nextNumber += 1
+    open[alert.number] = alert
+    return alert
+  }
+
+  private mutating func end(_ number: Int64, at time: UTCTime) -> Alert? {
+    guard var alert = open.removeValue(forKey: number) else { return nil }
+    alert.ended = max(time, alert.began)
+    return alert
+  }
+
+  /// What happens at once.
+  mutating func happen(_ event: VehicleFacts.Event, _ rule: AlertRule, _ facts: VehicleFacts) -> Alert {
+    let time = event.time ?? facts.at.time
+    defer { nextNumber += 1 }
+    return Alert(
+      number: nextNumber, rule: rule.name, vehicle: facts.key, subject: event.name, severity: rule.severity,
+      summary: event.summary, began: time, ended: time, place: event.place)
+  }
+
+  /// A vehicle that is in no state of the rule's: what has not become an alert does not; what is one stays.
+  private mutating func forgetPending(_ rule: AlertRule, _ vehicle: VehicleKey) {
+    for subject in subjects(rule.name, vehicle) {
+      let key = EntryKey(rule: rule.name, vehicle: vehicle, subject: subject)
+      guard let entry = entry(key), entry.alert == nil, entry.holds else { continue }
+      store(nil, key)
+      deadlines[key] = nil
+    }
+  }
+
+  /// Whether an event has not been told before, by a message that comes again.
+  private mutating func isNew(_ event: VehicleFacts.Event, _ facts: VehicleFacts) -> Bool {
+    let key = "\(facts.topic):\(event.key)"
+    var known = seen[facts.key] ?? []
+    guard !known.contains(key) else { return false }
+    guard seen.count < capacity || !known.isEmpty else {
+      refused += 1
+      return false
+    }
+    if known.count >= Self.rememberedEvents { known.removeFirst() }
+    known.append(key)
+    seen[facts.key] = known
+    changedSeen.insert(facts.key)
+    return true
+  }
+}
+
+extension AlertEngine {
+  /// What is written down of it, since the last time.
+  package struct Written: Sendable {
+    /// nil for what is no longer known.
+    package var entries: [(key: EntryKey, entry: Entry?)]
+    package var seen: [(vehicle: VehicleKey, keys: [String])]
+  }
+
+  package mutating func drainChanges() -> Written {
+    defer { (changedEntries, changedSeen) = ([], []) }
+    return Written(
+      entries: changedEntries.sorted().map { ($0, entry($0)) },
+      seen: changedSeen.sorted().map { ($0, seen[$0] ?? []) })
+  }
+
+  /// Takes up what was written down. What no rule is about any more is left out.
+  /// - Returns: open alerts without a condition, which nothing would end: they have ended now.
+  package mutating func restore(
+    entries restored: [(key: EntryKey, entry: Entry)], open alerts: [Alert],
+    seen: [(vehicle: VehicleKey, keys: [String])]
+  ) -> [Alert] {
+    for alert in alerts { open[alert.number] = alert }
+    var kept: Set<Int64> = []
+    for (key, entry) in restored {
+      var entry = entry
+      if let number = entry.alert, open[number] == nil { entry.alert = nil }
+      guard let rule = rules.first(where: { $0.name == key.rule }), rule.covers(key.vehicle),
+        entryCount < capacity
+      else {
+        changedEntries.insert(key)
+        continue
+      }
+      entry.isConfirmed = false
+      entries[key.rule, default: [:]][key.vehicle, default: [:]][key.subject] = entry
+      entryCount += 1
+      if let number = entry.alert { kept.insert(number) }
+    }
+    for (vehicle, keys) in seen { self.seen[vehicle] = keys }
+    let lost = open.keys.filter { !kept.contains($0) }.sorted()
+    return lost.compactMap { end($0, at: now.time) }
+  }
+}

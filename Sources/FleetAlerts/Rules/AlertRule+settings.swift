@@ -1,0 +1,139 @@
+internal import Fleet
+internal import FleetConsole
+internal import Motion
+internal import Telemetry
+
+extension AlertRule {
+  static let keys = [
+    "when", "below", "above", "until", "regions", "events", "causes", "fleets", "vehicles", "states", "for",
+    "hold", "severity", "quiet", "group", "receivers",
+  ]
+  /// Names of events that vehicles of this version tell.
+  package static let eventNames =
+    DrivingEventMessage.Kind.known.map(\.name) + StationaryDetector.State.allCases.map(\.rawValue)
+    + ["impact", "shake", "orientation", "failed", "paused", "resumed", "deferralEnded"]
+  private static let causes = ["impact", "command"]
+
+  /// - Parameter group: seconds, for a rule that does not say.
+  /// - Throws: `FleetError` for the first key that is wrong or missing.
+  init(_ table: SettingsTable, group: Double) throws(FleetError) {
+    let name: String = table.name
+    guard !name.isEmpty, name.utf8.count <= 80,
+      name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) })
+    else { throw table.wrong("", "a rule's name is of letters, digits, - and _, 80 at most") }
+    guard let kind: Kind = try table.word("when") else {
+      throw table.wrong(
+        "when",
+        "it is missing; write when = one of "
+          + Kind.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))
+    }
+    try Self.check(table, kind)
+    self.init(name: name, condition: try Self.condition(table, kind))
+    fleets = Set(try table.texts("fleets") ?? [])
+    for text in try table.texts("vehicles") ?? [] {
+      let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+      guard parts.count == 2, !parts.contains("") else {
+        throw table.wrong("vehicles", "\"\(text.prefix(80))\" is no vehicle; write \"FLEET/VEHICLE\"")
+      }
+      vehicles.insert(VehicleKey(fleet: parts[0], vehicle: parts[1]))
+    }
+    let names = try Self.known(table, "states", VehicleState.allCases.map(\.rawValue))
+    states = Set(names.compactMap(VehicleState.init(rawValue:)))
+    guard kind != .offline || states.isEmpty else {
+      throw table.wrong("states", "a rule of offline looks at the state itself; leave it out")
+    }
+    duration = try table.duration("for") ?? 0
+    hold = try table.duration("hold") ?? 0
+    severity = try table.word("severity") ?? .warning
+    if let text = try table.text("quiet") {
+      guard let hours = QuietHours(text) else {
+        throw table.wrong("quiet", "it is hours of the day as in \"22:00-06:00\"")
+      }
+      quiet = hours
+    }
+    self.group = try Self.group(table) ?? group
+    receivers = try table.texts("receivers") ?? []
+  }
+
+  /// Seconds, 0 for `"none"`; nil where the table does not say.
+  static func group(_ table: SettingsTable) throws(FleetError) -> Double? {
+    if table.has("group"), try table.text("group") == "none" { return 0 }
+    guard let seconds = try table.duration("group") else { return nil }
+    guard seconds <= 3600 else { throw table.wrong("group", "it is an hour at most, or \"none\"") }
+    return seconds
+  }
+
+  /// A key that says nothing of this kind is a mistake.
+  private static func check(_ table: SettingsTable, _ kind: Kind) throws(FleetError) {
+    let own: [String] =
+      switch kind {
+      case .offline: ["for", "hold"]
+      case .battery: ["below", "until", "for", "hold"]
+      case .speed, .queue, .accuracy: ["above", "until", "for", "hold"]
+      case .entered, .left: ["regions", "for", "hold"]
+      case .event: ["events"]
+      case .trace: ["causes"]
+      }
+    for key in ["below", "above", "until", "regions", "events", "causes", "for", "hold"]
+    where table.has(key) && !own.contains(key) {
+      throw table.wrong(
+        key, "a rule of \(kind.rawValue) has no such key; it has \(own.joined(separator: ", "))")
+    }
+  }
+
+  private static func condition(_ table: SettingsTable, _ kind: Kind) throws(FleetError) -> Condition {
+    switch kind {
+    case .offline: return .offline
+    case .battery:
+      let below = try limit(table, "below", 0...1, "below = 0.2 is 20 %")
+      // Levels are told in whole percents by most gauges, and swing by some of them.
+      let until = try table.number("until", in: 0...1) ?? min(1, below + 0.05)
+      guard until >= below else { throw table.wrong("until", "it is not less than below") }
+      return .battery(below: below, until: until)
+    case .entered: return .entered(try table.texts("regions") ?? [])
+    case .left: return .left(try table.texts("regions") ?? [])
+    case .event: return .event(try known(table, "events", eventNames))
+    case .trace: return .trace(try known(table, "causes", causes))
+    // Seconds of a receiver's noise, and of what a fix is worth: a tenth and a fifth below the limit it is over.
+    case .speed:
+      let (above, until) = try limits(table, 0...1000, "above = 36.1 is 130 km/h", share: 0.9)
+      return .speed(above: above, until: until)
+    case .queue:
+      let (above, until) = try limits(table, 0...1e9, "above = 1000 is so many messages", share: 0.5)
+      return .queue(above: above, until: until)
+    case .accuracy:
+      let (above, until) = try limits(table, 0...1e6, "above = 100 is so many metres", share: 0.8)
+      return .accuracy(above: above, until: until)
+    }
+  }
+
+  private static func limit(
+    _ table: SettingsTable, _ key: String, _ range: ClosedRange<Double>, _ example: String
+  ) throws(FleetError) -> Double {
+    guard let value = try table.number(key, in: range) else {
+      throw table.wrong(key, "it is missing; \(example)")
+    }
+    return value
+  }
+
+  private static func limits(
+    _ table: SettingsTable, _ range: ClosedRange<Double>, _ example: String, share: Double
+  ) throws(FleetError) -> (Double, Double) {
+    let above = try limit(table, "above", range, example)
+    let until = try table.number("until", in: range) ?? above * share
+    guard until <= above else { throw table.wrong("until", "it is not more than above") }
+    return (above, until)
+  }
+
+  private static func known(
+    _ table: SettingsTable, _ key: String, _ names: [String]
+  ) throws(FleetError) -> [String] {
+    let texts = try table.texts(key) ?? []
+    for text in texts where !names.contains(text) {
+      let hint = Spelling.nearest(to: text, among: names).map { "did you mean \"\($0)\"?" }
+      throw table.wrong(
+        key, "\"\(text.prefix(80))\" is unknown; \(hint ?? "there are \(names.joined(separator: ", "))")")
+    }
+    return texts
+  }
+}

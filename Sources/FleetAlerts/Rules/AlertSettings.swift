@@ -1,0 +1,72 @@
+package import Fleet
+package import FleetConsole
+internal import Platform
+internal import Spatial
+
+/// All that the configuration says of alerts: tables `alerts`, `rules`, `webhooks` and `mail`.
+package struct AlertSettings: Hashable, Sendable {
+  package static let tables = ["alerts", "rules", "webhooks", "mail"]
+
+  /// The file with the queue and the state.
+  package var store: String
+  package var zone = LocalTime.offset(0)
+  /// Seconds for which a message is tried, and for which ended alerts are kept.
+  package var patience = 3 * 86_400.0
+  package var keep = 30 * 86_400.0
+  package var rules: [AlertRule] = []
+  package var receivers: [Receiver] = []
+
+  package init(store: String) { self.store = store }
+
+  /// - Returns: nil for a file without rules and receivers: then there is nothing to do.
+  /// - Throws: `FleetError` naming file, line, column and remedy.
+  package init?(_ file: SettingsFile) throws(FleetError) {
+    let table = try file.table(
+      "alerts", keys: ["store", "time_zone", "group", "give_up_after", "keep"])
+    self.init(store: "")
+    let hooks = try file.tables(in: "webhooks", keys: WebhookReceiver.keys)
+    for hook in hooks { receivers.append(try Receiver(webhook: hook)) }
+    for mail in try file.tables(in: "mail", keys: MailReceiver.keys) {
+      let receiver = try Receiver(mail: mail)
+      guard !receivers.contains(where: { $0.name == receiver.name }) else {
+        throw mail.wrong("", "there is a webhook of this name; receivers have names of their own")
+      }
+      receivers.append(receiver)
+    }
+    let group = try AlertRule.group(table) ?? 10
+    for rule in try file.tables(in: "rules", keys: AlertRule.keys) {
+      let found = try AlertRule(rule, group: group)
+      for name in found.receivers where !receivers.contains(where: { $0.name == name }) {
+        let names = receivers.map(\.name).joined(separator: ", ")
+        throw rule.wrong(
+          "receivers",
+          "there is no receiver \"\(name.prefix(80))\"; "
+            + (names.isEmpty ? "add [webhooks.NAME] or [mail.NAME]" : "there are \(names)"))
+      }
+      rules.append(found)
+    }
+    guard rules.count <= 500 else {
+      throw table.wrong("", "there are \(rules.count) rules; 500 are watched at most")
+    }
+    if rules.isEmpty && receivers.isEmpty && table.isEmpty { return nil }
+    guard let store = try table.file("store") else {
+      throw table.wrong(
+        "store", "it is missing; below [alerts] write store = \"alerts.sqlite\", the file of queue and state")
+    }
+    self.store = store
+    if let name = try table.text("time_zone") {
+      guard let zone = LocalTime.taking(name) else {
+        throw table.wrong(
+          "time_zone", "\"\(name.prefix(80))\" is no zone here; write one as \"Europe/Berlin\" or \"+01:00\"")
+      }
+      self.zone = zone
+    }
+    patience = try table.duration("give_up_after") ?? patience
+    keep = try table.duration("keep") ?? keep
+  }
+
+  /// Who is told of a rule's alerts.
+  package func receivers(of rule: AlertRule) -> [Receiver] {
+    rule.receivers.isEmpty ? receivers : receivers.filter { rule.receivers.contains($0.name) }
+  }
+}

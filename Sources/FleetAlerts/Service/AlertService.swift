@@ -1,0 +1,140 @@
+internal import DequeModule
+package import Fleet
+internal import JSON
+package import MQTT
+internal import Platform
+internal import SQLite
+internal import Spatial
+internal import Telemetry
+
+/// Watches vehicles by rules, and tells receivers.
+///
+/// One thread of its own decides and writes; each receiver has threads that only send. What is sent was written before, in one
+/// transaction with what led to it, and is removed after it was taken: a message may come twice, with the same key, and none is lost.
+package final class AlertService: FleetObserver {
+  struct Inbox: Sendable {
+    var facts = Deque<VehicleFacts>()
+    var results: [ReceiverThreads.Result] = []
+    var silences: [Silence] = []
+    /// Whether the broker is heard; nil where nobody has said so.
+    var isConnected: Bool?
+    var dropped = 0
+    var isStopping = false
+
+    var isEmpty: Bool {
+      facts.isEmpty && results.isEmpty && silences.isEmpty && isConnected == nil && !isStopping
+    }
+  }
+
+  /// Messages of vehicles that wait for the thread.
+  static let inboxLimit = 20_000
+
+  package let settings: AlertSettings
+  private let profile: MessageProfile
+  private let root: String
+  private let topics: Set<VehicleFacts.Topic>
+  let inbox = Monitor(Inbox())
+  let view = Locked(AlertsView())
+  let say: @Sendable (String) -> Void
+  private let thread = Locked<DedicatedThread?>(nil)
+
+  /// - Parameters:
+  ///   - root: of topics; nil for the profile's usual one.
+  ///   - say: takes a sentence for whoever operates this.
+  package init(
+    _ settings: AlertSettings, profile: MessageProfile = .native, root: String? = nil,
+    say: @escaping @Sendable (String) -> Void
+  ) {
+    (self.settings, self.profile, self.say) = (settings, profile, say)
+    self.root = root ?? profile.usualRoot
+    topics = settings.rules.reduce(into: []) { $0.formUnion($1.topics) }
+  }
+
+  /// Opens the file, takes up what was there, and starts to tell it.
+  /// - Throws: `FleetError` for a file that cannot be used.
+  package func start() throws(FleetError) {
+    let worker = try AlertWorker(self)
+    // Only the thread that is started here has it.
+    let box = Locked<AlertWorker?>(worker)
+    do throws(SystemError) {
+      let started = try DedicatedThread.start(name: "alerts", stackSize: 1 << 20) {
+        let worker = box.withLock { worker in
+          defer { worker = nil }
+          return worker
+        }
+        worker?.run()
+      }
+      thread.withLock { $0 = started }
+    } catch {
+      throw FleetError(error)
+    }
+  }
+
+  /// Ends in order: what was observed is written, what is under way has three seconds, and the rest is told after the next start.
+  package func stop() {
+    inbox.update { $0.isStopping = true }
+    let started = thread.withLock { thread in
+      defer { thread = nil }
+      return thread
+    }
+    started?.join()
+  }
+
+  package func observe(_ message: MQTTMessage, of vehicle: VehicleRecord, at moment: Moment) {
+    guard let address = profile.address(of: message.topic, root: root), asks(for: address.path),
+      let json = try? JSONValue(parsing: message.payload),
+      case .message(let said)? = try? profile.read(address, json),
+      let facts = VehicleFacts(said, isRetained: message.retain, of: vehicle, at: moment),
+      topics.contains(facts.topic)
+    else { return }
+    observe(facts)
+  }
+
+  /// Whether a rule asks for what comes on such a topic, as far as that shows before it is read.
+  private func asks(for path: String) -> Bool {
+    guard !topics.isEmpty, profile == .native, let kind = MessageKind(rawValue: path) else {
+      return !topics.isEmpty
+    }
+    switch kind {
+    case .status: return topics.contains(.status)
+    case .location: return topics.contains(.position)
+    case .region: return topics.contains(.regions)
+    case .motion, .locationEvent, .drivingEvent: return topics.contains(.event)
+    case .trace: return topics.contains(.trace)
+    default: return false
+    }
+  }
+
+  /// Waits for a while where the thread is behind, which holds up the broker; after that it is counted and left out.
+  package func observe(_ facts: VehicleFacts) {
+    let deadline = SystemClock.monotonic + 5_000_000_000
+    let wasTaken: Bool? = inbox.wait(until: deadline) { inbox in
+      guard inbox.facts.count < Self.inboxLimit || inbox.isStopping else { return nil }
+      return inbox.isStopping ? false : true
+    }
+    inbox.update { inbox in
+      if wasTaken == true { inbox.facts.append(facts) } else { inbox.dropped += 1 }
+    }
+  }
+
+  /// Tells of the connection: while there is none, no timer runs out, because nobody knows what has happened.
+  package func observe(_ connection: FleetConnection) {
+    switch connection {
+    case .subscribed: inbox.update { $0.isConnected = true }
+    case .disconnected: inbox.update { $0.isConnected = false }
+    case .connected, .refused, .doubtful: break
+    }
+  }
+
+  /// Tells nobody of some alerts for a time.
+  package func silence(_ silence: Silence) { inbox.update { $0.silences.append(silence) } }
+
+  /// How it stands now.
+  package var state: AlertsView { view.withLock { $0 } }
+
+  /// Rises with each change of what `state` says.
+  package var revision: UInt64 { view.withLock { $0.revision } }
+
+  /// For `/metrics`.
+  package var metrics: String { state.metrics }
+}

@@ -1,0 +1,246 @@
+internal import Fleet
+internal import Glibc
+internal import SQLite
+internal import Spatial
+
+/// A message to a receiver, as it is written before it is sent.
+struct AlertMessage: Hashable, Sendable {
+  /// Grows from message to message.
+  var number: Int64
+  var receiver: String
+  /// The same for each attempt: whoever has taken it once knows it again.
+  var key: String
+  var created: UTCTime
+  var subject: String
+  var body: [UInt8]
+  var vehicles: [VehicleKey]
+  var attempts = 0
+  /// Why it was not taken the last time.
+  var failure: String?
+}
+
+/// The alerts' file: what the engine knows, the alerts, and the queue of messages, which change together or not at all.
+///
+/// The service writes; commands read beside it, and put silences in. A commit is on the disk when it returns (`synchronous = FULL`).
+struct AlertStore: ~Copyable {
+  let database: Database
+  /// Random, made together with the file: a new file starts alerts of other names.
+  let epoch: String
+  private let lock: AlertLock?
+
+  /// - Parameters:
+  ///   - isReader: for a file that must be there.
+  ///   - isService: for the one program that tells what is in it.
+  init(path: String, isReader: Bool = false, isService: Bool = false) throws(FleetError) {
+    let held = isService ? try AlertLock(path) : nil
+    if !isReader {
+      // Places of vehicles are for this user alone, and SQLite would let everybody read them. Where that fails, SQLite says why.
+      let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      if descriptor >= 0 { close(descriptor) }
+    }
+    do throws(SQLiteError) {
+      let database = try Database(
+        path: path, access: isReader ? .readWrite : .create, busyTimeout: .seconds(10))
+      if !isReader { try database.execute("PRAGMA journal_mode = WAL") }
+      try database.execute("PRAGMA synchronous = FULL")
+      if isReader {
+        guard try database.userVersion() == AlertSchema.steps.count else {
+          throw SQLiteError(code: .notADatabase, message: "it is no file of alerts", sql: "open", file: path)
+        }
+      } else {
+        guard try database.migrate(AlertSchema.steps) else {
+          throw SQLiteError(
+            code: .notADatabase, message: "a newer version has written it", sql: "open", file: path)
+        }
+        let made = String(UInt64.random(in: 0 ... .max), radix: 16)
+        let padded = String(repeating: "0", count: 16 - made.utf8.count) + made
+        try database.execute("INSERT OR IGNORE INTO meta VALUES ('epoch', '\(padded)')")
+      }
+      epoch = try database.text("SELECT value FROM meta WHERE name = 'epoch'") ?? ""
+      lock = held
+      self.database = database
+    } catch {
+      throw Self.failure(error, path)
+    }
+  }
+
+  static func failure(_ error: SQLiteError, _ path: String) -> FleetError {
+    let cause =
+      switch error.code.primary {
+      case .cannotOpen: "there is no such file, or it may not be opened; check store below [alerts]"
+      case .notADatabase, .corrupt: "\(error.message); move it away, and a new one is made"
+      case .busy: "another program holds it"
+      default: error.message
+      }
+    return .usage("use the alerts in", path, cause)
+  }
+
+  /// Changes whenever another program has changed the file.
+  func version() throws(SQLiteError) -> Int64 { try database.integer("PRAGMA data_version") ?? 0 }
+
+  // MARK: Reading
+
+  func alerts(where condition: String) throws(SQLiteError) -> [(alert: Alert, isHeld: Bool)] {
+    var statement = try database.prepare(
+      """
+      SELECT number, rule, fleet, vehicle, subject, severity, summary, began, ended, latitude, longitude, value, held
+      FROM alerts WHERE \(condition)
+      """, isPersistent: false)
+    var found: [(alert: Alert, isHeld: Bool)] = []
+    while try statement.step() {
+      let alert = Alert(
+        number: statement.int64(0), rule: statement.text(1) ?? "",
+        vehicle: VehicleKey(fleet: statement.text(2) ?? "", vehicle: statement.text(3) ?? ""),
+        subject: statement.text(4) ?? "", severity: Severity(rawValue: statement.text(5) ?? "") ?? .warning,
+        summary: statement.text(6) ?? "", began: UTCTime(nanoseconds: statement.int64(7)),
+        ended: statement.integer(8).map(UTCTime.init(nanoseconds:)), place: Self.place(statement, 9),
+        value: statement.double(11))
+      found.append((alert, statement.int64(12) != 0))
+    }
+    return found
+  }
+
+  private static func place(_ statement: borrowing Statement, _ column: Int) -> Coordinate? {
+    guard let latitude = statement.double(column), let longitude = statement.double(column + 1) else {
+      return nil
+    }
+    return Coordinate(latitude: latitude, longitude: longitude)
+  }
+
+  /// - Parameter now: civil times become ones of this machine's line by it.
+  func entries(at now: Moment) throws(SQLiteError) -> [(key: AlertEngine.EntryKey, entry: AlertEngine.Entry)]
+  {
+    var statement = try database.prepare(
+      """
+      SELECT rule, fleet, vehicle, subject, holds, since, alert, value, overdue, latitude, longitude, before
+      FROM entries
+      """, isPersistent: false)
+    func moment(_ nanoseconds: Int64) -> Timestamp {
+      now.timestamp.advanced(bySeconds: UTCTime(nanoseconds: nanoseconds).seconds(since: now.time))
+    }
+    var found: [(key: AlertEngine.EntryKey, entry: AlertEngine.Entry)] = []
+    while try statement.step() {
+      let vehicle = VehicleKey(fleet: statement.text(1) ?? "", vehicle: statement.text(2) ?? "")
+      var entry = AlertEngine.Entry(since: moment(statement.int64(5)))
+      entry.holds = statement.int64(4) != 0
+      entry.alert = statement.integer(6)
+      entry.value = statement.double(7)
+      entry.overdue = statement.integer(8).map(moment)
+      entry.place = Self.place(statement, 9)
+      entry.isFromBefore = statement.int64(11) != 0
+      found.append(
+        (.init(rule: statement.text(0) ?? "", vehicle: vehicle, subject: statement.text(3) ?? ""), entry))
+    }
+    return found
+  }
+
+  func seen() throws(SQLiteError) -> [(vehicle: VehicleKey, keys: [String])] {
+    var statement = try database.prepare("SELECT fleet, vehicle, keys FROM seen", isPersistent: false)
+    var found: [(vehicle: VehicleKey, keys: [String])] = []
+    while try statement.step() {
+      let keys = (statement.text(2) ?? "").split(separator: "\n").map(String.init)
+      found.append((VehicleKey(fleet: statement.text(0) ?? "", vehicle: statement.text(1) ?? ""), keys))
+    }
+    return found
+  }
+
+  /// What was being gathered, by rule and in order.
+  func gathered() throws(SQLiteError) -> [Notice] {
+    var alerts: [Int64: Alert] = [:]
+    for (alert, _) in try self.alerts(where: "number IN (SELECT number FROM gathered)") {
+      alerts[alert.number] = alert
+    }
+    var statement = try database.prepare(
+      "SELECT number, transition FROM gathered ORDER BY rowid", isPersistent: false)
+    var notices: [Notice] = []
+    while try statement.step() {
+      guard var alert = alerts[statement.int64(0)],
+        let transition = Transition(rawValue: statement.text(1) ?? "")
+      else { continue }
+      if transition == .began { alert.ended = nil }
+      if let place = notices.firstIndex(where: { $0.rule == alert.rule }) {
+        notices[place].items.append(.init(alert, transition))
+      } else {
+        notices.append(Notice(rule: alert.rule, items: [.init(alert, transition)]))
+      }
+    }
+    return notices
+  }
+
+  func silences() throws(SQLiteError) -> [Silence] {
+    var statement = try database.prepare("SELECT rule, fleet, vehicle, until FROM silences ORDER BY id")
+    var found: [Silence] = []
+    while try statement.step() {
+      found.append(
+        Silence(
+          rule: statement.text(0), fleet: statement.text(1), vehicle: statement.text(2),
+          until: UTCTime(nanoseconds: statement.int64(3))))
+    }
+    return found
+  }
+
+  /// Numbers, receivers and vehicles of what waits, in order.
+  func waiting() throws(SQLiteError) -> [(receiver: String, entry: DeliveryQueue.Entry, created: UTCTime)] {
+    var statement = try database.prepare(
+      "SELECT number, receiver, vehicles, created FROM messages WHERE gone = 0 ORDER BY number",
+      isPersistent: false)
+    var found: [(receiver: String, entry: DeliveryQueue.Entry, created: UTCTime)] = []
+    while try statement.step() {
+      let vehicles = VehicleKey.list(statement.text(2) ?? "")
+      found.append(
+        (
+          statement.text(1) ?? "", .init(number: statement.int64(0), vehicles: vehicles),
+          UTCTime(nanoseconds: statement.int64(3))
+        ))
+    }
+    return found
+  }
+
+  /// What is sent; nil for a message that is no longer there.
+  func message(_ number: Int64) throws(SQLiteError) -> AlertMessage? {
+    var statement = try database.prepare(
+      "SELECT receiver, key, created, subject, body, attempts FROM messages WHERE number = ?1",
+      isPersistent: false)
+    statement.bind(1, number)
+    guard try statement.step() else { return nil }
+    return AlertMessage(
+      number: number, receiver: statement.text(0) ?? "", key: statement.text(1) ?? "",
+      created: UTCTime(nanoseconds: statement.int64(2)), subject: statement.text(3) ?? "",
+      body: statement.bytes(4), vehicles: [], attempts: Int(clamping: statement.int64(5)))
+  }
+
+  func largest(_ table: String) throws(SQLiteError) -> Int64 {
+    let last = try database.integer("SELECT max(number) FROM \(table)") ?? 0
+    let used = try database.text("SELECT value FROM meta WHERE name = 'last_\(table)'").flatMap(Int64.init)
+    return max(last, used ?? 0)
+  }
+}
+
+/// Keeps a second service away from a file: both would tell of everything. The kernel releases it when the process ends, however it
+/// ends.
+private final class AlertLock: Sendable {
+  private let descriptor: Int32
+
+  init(_ path: String) throws(FleetError) {
+    descriptor = unsafe open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else { return }
+    throw .usage(
+      "use the alerts in", path, "another odograph serve has it; end that one, or name another store")
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+}
+
+extension VehicleKey {
+  /// As it is written; no name of a topic has such characters in it.
+  static func list(_ text: String) -> [VehicleKey] {
+    text.split(separator: "\n").compactMap { line in
+      let parts = line.split(separator: "/", maxSplits: 1).map(String.init)
+      return parts.count == 2 ? VehicleKey(fleet: parts[0], vehicle: parts[1]) : nil
+    }
+  }
+
+  static func text(_ keys: [VehicleKey]) -> String {
+    keys.map { "\($0.fleet)/\($0.vehicle)".replacing("\n", with: " ") }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,113 @@
+internal import ArgumentParser
+internal import FleetAlerts
+
+struct Alerts: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Lists, tests and silences alerts of odograph serve.",
+    discussion: """
+      odograph serve watches vehicles by the rules in its configuration, and tells receivers: webhooks and mailboxes. \
+      Alerts, silences and what waits for receivers are in one file, store below [alerts], which these commands read \
+      beside it.
+
+      Examples:
+        odograph alerts check --config serve.toml
+        odograph alerts list --config serve.toml
+        odograph alerts silence --config serve.toml --rule battery-low --for 2h
+
+      Exit codes: 0 done; 64 usage, or a file that cannot be used; 69 a receiver has not taken a test; 74 the output \
+      cannot be written; 130 Ctrl-C; 143 SIGTERM.
+      """,
+    subcommands: [List.self, Check.self, Test.self, Silence.self, Retry.self])
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Lists open alerts.",
+      discussion: """
+        When each began, how much it matters, its rule and vehicle, and what it is. What waits for receivers, and what \
+        was given up, is said on standard error.
+
+        Examples:
+          odograph alerts list --config serve.toml
+          odograph alerts list --config serve.toml --all --rule battery-low
+          odograph alerts list --config serve.toml --json | jq .summary
+
+        Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 the output cannot be written.
+        """)
+    @OptionGroup var options: AlertsListOptions
+
+    func run() throws { try perform(AlertsCommand.list, options) }
+  }
+
+  struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Checks rules and receivers, and shows them.",
+      discussion: """
+        Reads the configuration as odograph serve does; what is wrong is told with file, line and column. Nothing is \
+        sent.
+
+        Examples:
+          odograph alerts check --config serve.toml
+
+        Exit codes: 0 all is right; 64 something is wrong; 74 the output cannot be written.
+        """)
+    @OptionGroup var options: AlertsCheckOptions
+
+    func run() throws { try perform(AlertsCommand.check, options) }
+  }
+
+  struct Test: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Sends a test message to receivers.",
+      discussion: """
+        The message is marked as a test ("test": true, or so in its subject), has no alert in it, and is sent once. What \
+        came back is printed for each receiver.
+
+        Examples:
+          odograph alerts test --config serve.toml
+          odograph alerts test --config serve.toml --receiver ops
+
+        Exit codes: 0 all have taken it; 64 usage; 69 a receiver has not taken it; 74 the output cannot be written; \
+        130 Ctrl-C; 143 SIGTERM.
+        """)
+    @OptionGroup var options: AlertsTestOptions
+
+    func run() throws { try perform(AlertsCommand.test, options) }
+  }
+
+  struct Silence: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Tells nobody of some alerts for a time.",
+      discussion: """
+        By rule, by fleet or vehicle, or both. Alerts are listed all the same. When the time is over, those that are \
+        still open are told. The end of an alert that was told before is told at once.
+
+        Examples:
+          odograph alerts silence --config serve.toml --for 30m
+          odograph alerts silence --config serve.toml --rule battery-low --for 2h
+          odograph alerts silence --config serve.toml --vehicle demo/van-1 --for 1d
+          odograph alerts silence --config serve.toml --rule battery-low --end
+
+        Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 the output cannot be written.
+        """)
+    @OptionGroup var options: AlertsSilenceOptions
+
+    func run() throws { try perform(AlertsCommand.silence, options) }
+  }
+
+  struct Retry: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Sends again what was given up.",
+      discussion: """
+        A message that no receiver has taken for give_up_after is kept aside. This puts all of them back; odograph serve \
+        sends them within a second or so.
+
+        Examples:
+          odograph alerts retry --config serve.toml
+
+        Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 the output cannot be written.
+        """)
+    @OptionGroup var options: AlertsRetryOptions
+
+    func run() throws { try perform(AlertsCommand.retry, options) }
+  }
+}

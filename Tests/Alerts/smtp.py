@@ -1,0 +1,89 @@
+"""Takes letters by SMTP on a loopback port of its own, one connection at a time.
+
+usage: smtp.py LOG MODE [CERTIFICATE KEY]
+MODE: plain has no encryption; starttls demands it before a letter; tls is encrypted from the start; refuse takes none. Prints
+"ready PORT"; LOG gets a line of JSON for each letter.
+"""
+
+import base64
+import json
+import socket
+import ssl
+import sys
+import threading
+
+LOG, MODE = open(sys.argv[1], "a", buffering=1), sys.argv[2]
+CONTEXT = None
+if len(sys.argv) > 3:
+    CONTEXT = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    CONTEXT.load_cert_chain(sys.argv[3], sys.argv[4])
+
+
+def serve(connection):
+    is_safe = MODE == "tls"
+    if is_safe:
+        connection = CONTEXT.wrap_socket(connection, server_side=True)
+    stream = connection.makefile("rwb", buffering=0)
+    letter = {"to": [], "safe": is_safe}
+
+    def say(text):
+        stream.write(text.encode() + b"\r\n")
+
+    say("220 here")
+    while line := stream.readline():
+        text = line.decode(errors="replace").strip()
+        word = text.split(" ")[0].upper()
+        if word in ("EHLO", "HELO"):
+            offers = ["here", "AUTH PLAIN"] + (["STARTTLS"] if MODE == "starttls" and not is_safe else [])
+            for offer in offers[:-1]:
+                say("250-" + offer)
+            say("250 " + offers[-1])
+        elif word == "STARTTLS" and CONTEXT:
+            say("220 go on")
+            connection = CONTEXT.wrap_socket(connection, server_side=True)
+            stream = connection.makefile("rwb", buffering=0)
+            is_safe = letter["safe"] = True
+        elif word == "AUTH":
+            given = text.split(" ")
+            if len(given) < 3:
+                say("334 ")
+                given.append(stream.readline().decode().strip())
+            letter["login"] = base64.b64decode(given[2]).decode().split("\0")[1:]
+            say("235 welcome")
+        elif word == "MAIL" and (MODE == "refuse" or MODE == "starttls" and not is_safe):
+            say("530 not so")
+        elif word == "MAIL":
+            letter["from"] = text
+            say("250 fine")
+        elif word == "RCPT":
+            letter["to"].append(text)
+            say("250 fine")
+        elif word == "DATA":
+            say("354 go on")
+            lines = []
+            while (line := stream.readline()) not in (b".\r\n", b""):
+                lines.append(line.decode())
+            letter["text"] = "".join(lines)
+            LOG.write(json.dumps(letter) + "\n")
+            say("250 taken")
+        elif word == "QUIT":
+            say("221 bye")
+            return
+        else:
+            say("502 what?")
+
+
+def attend(connection):
+    try:
+        serve(connection)
+    except OSError:
+        pass
+    finally:
+        connection.close()
+
+
+if __name__ == "__main__":
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(f"ready {listener.getsockname()[1]}", flush=True)
+    while True:
+        threading.Thread(target=attend, args=(listener.accept()[0],), daemon=True).start()

@@ -1,0 +1,171 @@
+import Fleet
+import FleetFixtures
+import Spatial
+import Testing
+
+@testable import FleetAlerts
+
+/// Each condition on its own, in virtual time.
+struct AlertEngineTests {
+  private func engine(_ rules: AlertRule...) -> AlertEngine { AlertEngine(rules: rules, at: moment(0)) }
+
+  @Test func offlineForAWhileIsAnAlertAndBackEndsIt() {
+    var engine = engine(rule(.offline) { $0.duration = 600 })
+    #expect(engine.say(facts(.status, at: 10, state: .offline)).isEmpty)
+    #expect(engine.pass(to: 609).isEmpty)
+    #expect(engine.pass(to: 700) == ["began 610"])
+    #expect(engine.say(facts(.status, at: 800, state: .online)) == ["ended 800"])
+    // Back in time.
+    #expect(engine.say(facts(.status, at: 900, state: .offline)).isEmpty)
+    #expect(engine.say(facts(.status, at: 1000, state: .online)).isEmpty)
+    #expect(engine.pass(to: 9000).isEmpty)
+  }
+
+  @Test func whoeverSleepsIsOfflineOnceOverdue() {
+    var engine = engine(rule(.offline) { $0.duration = 60 })
+    #expect(engine.say(facts(.status, at: 0, state: .asleep) { $0.overdue = 1000 }).isEmpty)
+    #expect(engine.pass(to: 1059).isEmpty)
+    #expect(engine.pass(to: 1100) == ["began 1060"])
+    #expect(engine.say(facts(.status, at: 1200, state: .asleep) { $0.overdue = 5000 }) == ["ended 1200"])
+  }
+
+  @Test func aLevelBetweenItsLimitsStaysAsItWas() {
+    var engine = engine(rule(.battery(below: 0.2, until: 0.3)))
+    #expect(engine.say(battery(0.25, at: 1)).isEmpty)
+    #expect(engine.say(battery(0.19, at: 2)) == ["began 2"])
+    #expect(engine.say(battery(0.29, at: 3)).isEmpty)
+    #expect(engine.say(battery(0.3, at: 4)) == ["ended 4"])
+    #expect(engine.say(battery(0.2, at: 5)).isEmpty)
+    // No level, no news.
+    #expect(engine.say(facts(.status, at: 6)).isEmpty)
+  }
+
+  @Test func anAlertEndsOnlyAfterItsHold() {
+    var engine = engine(rule(.speed(above: 30, until: 27)) { $0.hold = 20 })
+    func speed(_ value: Double, at seconds: Double) -> VehicleFacts {
+      facts(.position, at: seconds) { $0.speed = value }
+    }
+    #expect(engine.say(speed(31, at: 1)) == ["began 1"])
+    #expect(engine.say(speed(20, at: 10)).isEmpty)
+    #expect(engine.say(speed(40, at: 20)).isEmpty)
+    #expect(engine.say(speed(20, at: 30)).isEmpty)
+    #expect(engine.pass(to: 60) == ["ended 50"])
+  }
+
+  @Test func aQueueThatShrinksIsNone() {
+    var engine = engine(rule(.queue(above: 100, until: 50)) { $0.duration = 60 })
+    func queue(_ value: Double, at seconds: Double) -> VehicleFacts {
+      facts(.status, at: seconds) { $0.queue = value }
+    }
+    #expect(engine.say(queue(500, at: 0)).isEmpty)
+    #expect(engine.say(queue(400, at: 50)).isEmpty)
+    #expect(engine.pass(to: 100).isEmpty)
+    #expect(engine.say(queue(450, at: 110)).isEmpty)
+    #expect(engine.say(queue(450, at: 150)).isEmpty)
+    #expect(engine.pass(to: 200) == ["began 170"])
+    #expect(engine.say(queue(51, at: 210)).isEmpty)
+    #expect(engine.say(queue(50, at: 220)) == ["ended 220"])
+  }
+
+  @Test func aLostPositionIsWorseThanAny() {
+    var engine = engine(rule(.accuracy(above: 100, until: 80)))
+    #expect(engine.say(facts(.position, at: 1) { $0.accuracy = 100 }).isEmpty)
+    let changes = engine.observe(facts(.event, at: 2) { $0.accuracy = .infinity })
+    #expect(changes.map(brief) == ["began 2"] && changes[0].alert.summary == "no position")
+    #expect(changes[0].alert.value == nil)
+    #expect(engine.say(facts(.position, at: 3) { $0.accuracy = 5 }) == ["ended 3"])
+  }
+
+  @Test func aCrossingIsAnAlertAndWhatWasSoBeforeIsNone() {
+    var engine = engine(rule(.entered(["depot"])), rule(.left([])))
+    func state(inside: [String], outside: [String], at seconds: Double) -> VehicleFacts {
+      facts(.regions, at: seconds, retained: true) { ($0.inside, $0.outside) = (inside, outside) }
+    }
+    #expect(engine.say(state(inside: ["depot"], outside: ["yard"], at: 1)).isEmpty)
+    let left = facts(.regions, at: 2) { ($0.outside, $0.isCrossing) = (["depot"], true) }
+    let changes = engine.observe(left)
+    #expect(changes.map(brief) == ["began 2"] && changes[0].alert.summary == "left depot")
+    let entered = facts(.regions, at: 3) { ($0.inside, $0.isCrossing) = (["depot"], true) }
+    #expect(engine.say(entered) == ["began 3", "ended 3"])
+    // Nobody knew it before: coming in is an alert, and the other rule has no name for it.
+    let yard = facts(.regions, at: 4) { ($0.inside, $0.isCrossing) = (["mill"], true) }
+    #expect(engine.say(yard).isEmpty)
+  }
+
+  @Test func anEventIsToldOnceHoweverOftenItComes() {
+    var engine = engine(rule(.event(["harshBraking"])), rule(.trace([])))
+    let braking = facts(.event, at: 1) {
+      $0.event = .init(name: "harshBraking", summary: "harshBraking (high)", key: "s:1")
+    }
+    #expect(engine.say(braking) == ["happened 1"])
+    #expect(engine.say(braking).isEmpty)
+    #expect(
+      engine.say(facts(.event, at: 2) { $0.event = .init(name: "kerb", summary: "", key: "s:2") }).isEmpty)
+    let trace = facts(.trace, at: 3) {
+      $0.event = .init(name: "impact", summary: "trace 1 of impact", key: "trace:s:1")
+    }
+    #expect(engine.say(trace) == ["happened 3"] && engine.say(trace).isEmpty)
+    #expect(engine.openAlerts.isEmpty)
+  }
+
+  @Test func whatGoesOnEndsByTheSameNumber() {
+    var engine = engine(rule(.event([])))
+    func towing(_ isOngoing: Bool, at seconds: Double) -> VehicleFacts {
+      facts(.event, at: seconds) {
+        $0.event = .init(name: "tow", summary: "tow (high)", key: "s:7", isOngoing: isOngoing)
+      }
+    }
+    #expect(engine.say(towing(true, at: 1)) == ["began 1"])
+    #expect(engine.say(towing(true, at: 2)).isEmpty)
+    #expect(engine.say(towing(false, at: 3)) == ["ended 3"])
+    #expect(engine.say(towing(false, at: 4)).isEmpty)
+  }
+
+  @Test func onlyVehiclesOfTheRuleAreWatched() {
+    var engine = engine(
+      rule(.battery(below: 0.2, until: 0.2)) {
+        $0.fleets = ["demo"]
+        $0.states = [.online]
+      })
+    let other = VehicleKey(fleet: "other", vehicle: "van")
+    #expect(engine.say(battery(0.1, at: 1, of: other)).isEmpty)
+    #expect(engine.say(facts(.status, at: 2, state: .asleep) { $0.battery = 0.1 }).isEmpty)
+    #expect(engine.say(battery(0.1, at: 3)) == ["began 3"])
+    // In another state it stays as it is.
+    #expect(engine.say(facts(.status, at: 4, state: .asleep) { $0.battery = 0.9 }).isEmpty)
+    #expect(engine.say(battery(0.9, at: 5)) == ["ended 5"])
+  }
+
+  @Test func whatWasTakenUpIsBelievedOnceItsVehicleIsHeard() {
+    let offline = rule(.offline) { $0.duration = 60 }
+    var first = engine(offline)
+    _ = first.observe(facts(.status, at: 0, state: .offline))
+    let written = first.drainChanges().entries.compactMap { pair in pair.entry.map { (pair.key, $0) } }
+    var second = engine(offline)
+    #expect(second.restore(entries: written, open: [], seen: []).isEmpty)
+    // It may have come back while nobody listened.
+    #expect(second.pass(to: 500).isEmpty)
+    var third = second
+    #expect(second.say(facts(.status, at: 600, state: .online, retained: true)).isEmpty)
+    #expect(third.say(facts(.status, at: 600, state: .offline, retained: true)) == ["began 60"])
+  }
+
+  @Test func noTimerRunsOutWhileNothingIsHeard() {
+    var engine = engine(rule(.offline) { $0.duration = 60 })
+    _ = engine.observe(facts(.status, at: 0, state: .offline))
+    engine.isPaused = true
+    #expect(engine.pass(to: 100).isEmpty)
+    #expect(engine.say(facts(.status, at: 101, state: .online, retained: true)).isEmpty)
+    engine.isPaused = false
+    #expect(engine.pass(to: 900).isEmpty)
+  }
+
+  @Test func anOpenAlertOfARuleThatIsGoneEnds() {
+    var first = engine(rule(.battery(below: 0.2, until: 0.3)))
+    _ = first.observe(battery(0.1, at: 1))
+    let written = first.drainChanges().entries.compactMap { pair in pair.entry.map { (pair.key, $0) } }
+    var second = engine(rule(.offline))
+    let ended = second.restore(entries: written, open: first.openAlerts, seen: [])
+    #expect(ended.count == 1 && ended[0].ended != nil && second.openAlerts.isEmpty)
+  }
+}

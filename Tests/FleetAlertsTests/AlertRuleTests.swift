@@ -1,6 +1,0 @@
-import FleetAlerts
-import Testing
-
-struct AlertRuleTests {
-  @Test func aRuleHasItsName() { #expect(AlertRule(name: "offline").name == "offline") }
-}

@@ -1,0 +1,136 @@
+import Fleet
+import FleetFixtures
+import Foundation
+import JSON
+import Platform
+import Spatial
+import TestSupport
+import Testing
+
+@testable import FleetAlerts
+
+/// The service with its file, its threads and a real receiver.
+@Suite(.timeLimit(.minutes(3))) struct AlertServiceTests {
+  private let directory: TemporaryDirectory
+  private let said = Locked<[String]>([])
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private func settings(_ url: String?) -> AlertSettings {
+    var settings = AlertSettings(store: directory.file("alerts.sqlite"))
+    settings.rules = [rule(.battery(below: 0.2, until: 0.3)), rule(.event([]))]
+    if let url {
+      var hook = WebhookReceiver(url: url, secret: nil, isLocal: true)
+      hook.timeout = 2
+      settings.receivers = [Receiver(name: "ops", way: .webhook(hook))]
+    }
+    return settings
+  }
+
+  private func service(_ settings: AlertSettings) -> AlertService {
+    AlertService(settings) { [said] sentence in said.withLock { $0.append(sentence) } }
+  }
+
+  private func receiver() throws -> (child: ChildProcess, url: String) {
+    let child = try ChildProcess(
+      ContractScript.python,
+      ["\(ContractScript.repository)/Tests/Alerts/receiver.py", directory.file("received"), "0"])
+    #expect(waitUntil { child.output.hasSuffix("\n") })
+    return (child, "http://127.0.0.1:\(child.output.split(whereSeparator: \.isWhitespace).last ?? "")/")
+  }
+
+  private var received: [String] {
+    let text = (try? String(contentsOfFile: directory.file("received"), encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").compactMap { line in
+      (try? JSONValue(parsing: Array(line.utf8)))?["key"]?.string
+        .map { String($0.split(separator: "-", maxSplits: 1).last ?? "") }
+    }
+  }
+
+  private func low(_ level: Double, _ key: VehicleKey = van, retained: Bool = false) -> VehicleFacts {
+    var facts = VehicleFacts(key: key, topic: .status, at: .now, isRetained: retained)
+    facts.battery = level
+    return facts
+  }
+
+  @Test func whatIsKeptByTheBrokerRaisesNothingTwice() throws {
+    let (child, url) = try receiver()
+    for turn in 0..<3 {
+      let service = service(settings(url))
+      try service.start()
+      service.observe(low(0.1, retained: turn > 0))
+      #expect(waitUntil { !service.state.open.isEmpty })
+      service.stop()
+    }
+    let service = service(settings(url))
+    try service.start()
+    service.observe(low(0.9, retained: true))
+    #expect(waitUntil { received.count == 2 })
+    #expect(waitUntil { service.state.ended.count == 1 && service.state.open.isEmpty })
+    service.stop()
+    #expect(received == ["1:began", "1:ended"])
+    #expect(child.isRunning)
+  }
+
+  @Test func whatIsGivenUpIsToldAndGoesAgain() throws {
+    let port: Int = try FreePort.next()
+    var away = settings("http://127.0.0.1:\(port)/")
+    away.patience = 1
+    let service = service(away)
+    try service.start()
+    service.observe(low(0.1))
+    #expect(waitUntil { service.state.counters.receivers["ops"]?.gone == 1 })
+    #expect(service.metrics.contains("odograph_alert_messages_given_up_total{receiver=\"ops\"} 1"))
+    service.stop()
+    #expect(said.withLock { $0.contains { $0.contains("1 messages to ops are given up") } })
+    let (child, url) = try receiver()
+    let next = self.service(settings(url))
+    try next.start()
+    let store = try AlertStore(path: away.store, isReader: true)
+    #expect(try store.retryGone(at: Moment.now.time) == 1)
+    #expect(waitUntil { received == ["1:began"] })
+    next.stop()
+    #expect(child.isRunning)
+  }
+
+  /// Rules without receivers are for the list, and for Prometheus.
+  @Test func openAlertsAreSeries() throws {
+    let service = service(settings(nil))
+    try service.start()
+    service.observe(low(0.1, VehicleKey(fleet: "a\"b", vehicle: "c\\d")))
+    #expect(waitUntil { !service.state.open.isEmpty })
+    let line = try #require(
+      service.metrics.split(separator: "\n").first { $0.hasPrefix("odograph_alert_active{") })
+    #expect(line.contains(#"fleet="a\"b",vehicle="c\\d"} 1"#) && line.contains("severity=\"warning\""))
+    let view = service.state
+    let alert = try #require(view.open.values.first)
+    #expect(view.alert("\(view.epoch)-\(alert.number)") == alert && view.alert("x-\(alert.number)") == nil)
+    let before = service.revision
+    service.silence(Silence(rule: "battery", until: Moment.now.time.advanced(bySeconds: 60)))
+    #expect(waitUntil { service.revision > before })
+    #expect(service.state.silenced(alert, at: Moment.now.time) != nil)
+    service.stop()
+  }
+
+  /// Both would tell of everything.
+  @Test func aSecondServiceIsKeptAway() throws {
+    let first = service(settings(nil))
+    try first.start()
+    do throws(FleetError) {
+      try service(settings(nil)).start()
+      Issue.record("it was let in")
+    } catch { #expect(error.cause.contains("another odograph serve has it"), "\(error)") }
+    first.stop()
+    let third = service(settings(nil))
+    try third.start()
+    third.stop()
+  }
+
+  @Test func aFileThatIsNoneIsToldWithTheRemedy() throws {
+    try directory.write("alerts.sqlite", String(repeating: "no database ", count: 1000))
+    do throws(FleetError) {
+      try service(settings(nil)).start()
+      Issue.record("it was taken")
+    } catch { #expect(error.cause.contains("move it away"), "\(error)") }
+  }
+}

@@ -1,0 +1,126 @@
+import Fleet
+import FleetConsole
+import Spatial
+import TestSupport
+import Testing
+
+@testable import FleetAlerts
+
+/// What the configuration says, and how it is told what is wrong in it.
+struct AlertSettingsTests {
+  private let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    try directory.write("secret", "a secret of some length\n")
+    try directory.write("short", "short\n")
+    try directory.write("password", "pass word\n")
+  }
+
+  private func read(_ text: String) throws(FleetError) -> AlertSettings? {
+    try AlertSettings(try SettingsFile(text: text, path: directory.file("serve.toml")))
+  }
+
+  @Test func everyKeyIsRead() throws {
+    let settings = try #require(
+      try read(
+        """
+        [alerts]
+        store = "alerts.sqlite"
+        time_zone = "+01:00"
+        group = "20s"
+        give_up_after = "1d"
+        keep = "7d"
+        [rules.low]
+        when = "battery"
+        below = 0.2
+        until = 0.4
+        for = "5m"
+        hold = "1m"
+        fleets = ["delivery"]
+        vehicles = ["demo/van-1"]
+        states = ["online", "asleep"]
+        severity = "critical"
+        quiet = "22:00-06:00"
+        group = "none"
+        receivers = ["ops"]
+        [rules.away]
+        when = "offline"
+        [webhooks.ops]
+        url = "https://alerts.example/hook"
+        secret_file = "secret"
+        timeout = "5s"
+        connections = 8
+        [mail.desk]
+        server = "smtp://mail.example:587"
+        from = "odograph@example.org"
+        to = ["ann@example.org", "bob@example.org"]
+        user = "odograph"
+        password_file = "password"
+        """))
+    #expect(settings.store == directory.file("alerts.sqlite") && settings.zone == .offset(3600))
+    #expect(settings.patience == 86_400 && settings.keep == 7 * 86_400)
+    let low = try #require(settings.rules.first { $0.name == "low" })
+    #expect(low.condition == .battery(below: 0.2, until: 0.4) && low.severity == .critical && low.group == 0)
+    #expect(low.covers(VehicleKey(fleet: "delivery", vehicle: "x")))
+    #expect(low.covers(VehicleKey(fleet: "demo", vehicle: "van-1")))
+    #expect(!low.covers(VehicleKey(fleet: "demo", vehicle: "van-2")))
+    #expect(settings.receivers(of: low).map(\.name) == ["ops"])
+    let away = try #require(settings.rules.first { $0.name == "away" })
+    #expect(away.group == 20 && settings.receivers(of: away).count == 2)
+    #expect(settings.receivers.map(\.connections) == [8, 1])
+    #expect(try read("") == nil && read("[server]\nlisten = \"x\"\n") == nil)
+  }
+
+  static let mistakes: [(text: String, place: String, cause: String)] = [
+    ("[rules.a]\nwhen = \"offlin\"\n", "2:8", "it is \"offline\","),
+    ("[rules.a]\nfor = \"5m\"\n", "1:1", "when = one of"),
+    ("[rules.a]\nwhen = \"battery\"\n", "1:1", "below = 0.2 is 20 %"),
+    ("[rules.a]\nwhen = \"battery\"\nbelow = 20\n", "3:9", "a number from 0.0 to 1.0"),
+    ("[rules.a]\nwhen = \"battery\"\nbelow = 0.2\nuntil = 0.1\n", "4:9", "not less than below"),
+    ("[rules.a]\nwhen = \"speed\"\nabove = 30\nuntil = 31\n", "4:9", "not more than above"),
+    ("[rules.a]\nwhen = \"speed\"\nabove = 30\nbelow = 31\n", "4:9", "has no such key"),
+    ("[rules.a]\nwhen = \"event\"\nevents = [\"harshBreaking\"]\n", "3:10", "did you mean \"harshBraking\"?"),
+    ("[rules.a]\nwhen = \"offline\"\nquiet = \"22-6\"\n", "3:9", "22:00-06:00"),
+    ("[rules.a]\nwhen = \"offline\"\nvehicles = \"van\"\n", "3:12", "FLEET/VEHICLE"),
+    ("[rules.a]\nwhen = \"offline\"\nstates = [\"online\"]\n", "3:10", "leave it out"),
+    ("[rules.a]\nwhen = \"offline\"\nfor = 5\n", "3:7", "text in quotes"),
+    ("[rules.a]\nwhen = \"offline\"\ngroup = \"2h\"\n", "3:9", "an hour at most"),
+    ("[rules.a]\nwhen = \"offline\"\nreceivers = [\"ops\"]\n", "3:13", "add [webhooks.NAME]"),
+    ("[rules.a]\nwhen = \"offline\"\nfoo = 1\n", "3:1", "unknown key foo"),
+    ("[rules.\"a b\"]\nwhen = \"offline\"\n", "1:1", "letters, digits"),
+    ("[rules.a]\nwhen = \"offline\"\n", "", "write store = \"alerts.sqlite\""),
+    ("[alerts]\nstore = \"x\"\ntime_zone = \"Mars/Base\"\n", "3:13", "Europe/Berlin"),
+    ("[webhooks.a]\nsecret_file = \"secret\"\n", "1:1", "url = \"https://HOST/PATH\""),
+    ("[webhooks.a]\nurl = \"http://alerts.example/\"\n", "2:7", "use https"),
+    ("[webhooks.a]\nurl = \"https://u:p@alerts.example/\"\n", "2:7", "no place in it"),
+    ("[webhooks.a]\nurl = \"https://alerts.example/\"\n", "1:1", "write a secret of 16"),
+    (
+      "[webhooks.a]\nurl = \"https://alerts.example/\"\nsecret_file = \"short\"\n", "3:15", "has 5 characters"
+    ),
+    ("[webhooks.a]\nurl = \"https://alerts.example/\"\nsecret_file = \"none\"\n", "3:15", "No such file"),
+    ("[webhooks.a]\nurl = \"ftp://alerts.example/\"\n", "2:7", "https://HOST/PATH"),
+    ("[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\n", "1:1", "write one address"),
+    ("[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\nto = \"a@b\\nBcc: x@y\"\n", "4:6", "is no address"),
+    ("[mail.a]\nserver = \"http://m\"\nfrom = \"a@b\"\nto = \"a@b\"\n", "2:10", "smtp://HOST:587"),
+    (
+      "[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\nto = \"a@b\"\nuser = \"x\"\n", "1:1",
+      "user and password_file go together"
+    ),
+    (
+      "[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\nto = \"a@b\"\nuser = \"x\"\npassword_file = \"password\"\nstarttls = false\n",
+      "7:12", "would be seen on the way"
+    ),
+  ]
+
+  @Test(arguments: mistakes.indices) func eachMistakeIsToldWithItsPlace(index: Int) throws {
+    let mistake = Self.mistakes[index]
+    do throws(FleetError) {
+      _ = try read(mistake.text)
+      Issue.record("nothing is told of \(mistake.text)")
+    } catch {
+      #expect(error.object.contains(":\(mistake.place)") || mistake.place.isEmpty, "\(error)")
+      #expect(error.cause.contains(mistake.cause), "\(error)")
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import Fleet
+import FleetAlerts
+import FleetFixtures
+import Spatial
+
+let van = VehicleKey(fleet: "demo", vehicle: "van")
+
+/// What a made-up vehicle tells, `seconds` after noon.
+func facts(
+  _ topic: VehicleFacts.Topic, at seconds: Double, of key: VehicleKey = van, state: VehicleState = .online,
+  retained: Bool = false, _ change: (inout VehicleFacts) -> Void = { _ in }
+) -> VehicleFacts {
+  var facts = VehicleFacts(key: key, topic: topic, at: moment(seconds), state: state, isRetained: retained)
+  change(&facts)
+  return facts
+}
+
+func battery(_ level: Double, at seconds: Double, of key: VehicleKey = van, retained: Bool = false)
+  -> VehicleFacts
+{
+  facts(.status, at: seconds, of: key, retained: retained) { $0.battery = level }
+}
+
+func rule(
+  _ condition: AlertRule.Condition, _ change: (inout AlertRule) -> Void = { _ in }
+) -> AlertRule {
+  var rule = AlertRule(name: condition.kind.rawValue, condition: condition)
+  change(&rule)
+  return rule
+}
+
+/// As in `began 60`: what has become of an alert, and seconds after noon.
+func brief(_ change: AlertChange) -> String {
+  let time = change.transition == .ended ? change.alert.ended ?? change.alert.began : change.alert.began
+  return "\(change.transition.rawValue) \(Int(time.seconds(since: noon).rounded()))"
+}
+
+extension AlertEngine {
+  mutating func say(_ facts: VehicleFacts) -> [String] { observe(facts).map(brief) }
+  mutating func pass(to seconds: Double) -> [String] { advance(to: moment(seconds)).map(brief) }
+}

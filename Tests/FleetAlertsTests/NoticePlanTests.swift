@@ -1,0 +1,84 @@
+import Fleet
+import FleetFixtures
+import Spatial
+import Testing
+
+@testable import FleetAlerts
+
+/// Who hears of an alert when.
+struct NoticePlanTests {
+  private func alert(
+    _ number: Int64, _ vehicle: VehicleKey = van, rule: String = "offline", ended: Bool = false
+  )
+    -> Alert
+  {
+    Alert(
+      number: number, rule: rule, vehicle: vehicle, subject: "", severity: .warning, summary: "offline",
+      began: noon, ended: ended ? noon : nil)
+  }
+
+  private func brief(_ notices: [Notice]) -> [[String]] {
+    notices.map { $0.items.map { "\($0.alert.number) \($0.transition.rawValue)" } }
+  }
+
+  @Test func anOutageIsOneMessage() {
+    var plan = NoticePlan(rules: [rule(.offline) { $0.group = 30 }], zone: .offset(0))
+    for number in 1...1000 {
+      plan.observe(
+        .began(alert(Int64(number), VehicleKey(fleet: "demo", vehicle: "v\(number)"))),
+        at: moment(Double(number) / 100))
+    }
+    #expect(plan.advance(to: moment(29)).isEmpty && plan.gathered.first?.items.count == 1000)
+    let notices = plan.advance(to: moment(31))
+    #expect(notices.count == 1 && notices[0].items.count == 1000 && plan.deadline == nil)
+    #expect(AlertText.subject(notices[0]) == "offline: 1000 began, 1000 vehicles")
+  }
+
+  @Test func quietHoursHoldWhatBeginsAndDropWhatEnds() throws {
+    // It is noon in UTC, and 22:00 ten hours to the east.
+    let hours = try #require(QuietHours("22:00-06:00"))
+    var plan = NoticePlan(rules: [rule(.offline) { $0.quiet = hours }], zone: .offset(36_000))
+    plan.observe(.began(alert(1)), at: moment(0))
+    plan.observe(.began(alert(2)), at: moment(1))
+    plan.observe(.happened(alert(3, ended: true)), at: moment(2))
+    plan.observe(.ended(alert(2, ended: true)), at: moment(3))
+    #expect(plan.advance(to: moment(8 * 3600 - 1)).isEmpty)
+    #expect(brief(plan.advance(to: moment(8 * 3600))) == [["1 began"], ["3 happened"]])
+    plan.observe(.ended(alert(1, ended: true)), at: moment(11 * 3600))
+    #expect(brief(plan.advance(to: moment(11 * 3600))) == [["1 ended"]])
+    let written = plan.drainChanges()
+    #expect(written.held == [1, 2, 3] && written.released == [2, 1, 3])
+  }
+
+  @Test func aSilenceCoversWhatItNames() {
+    var plan = NoticePlan(rules: [rule(.offline)], zone: .offset(0))
+    let other = VehicleKey(fleet: "demo", vehicle: "other")
+    plan.silence([Silence(fleet: "demo", vehicle: "van", until: moment(60).time)], at: moment(0))
+    plan.observe(.began(alert(1)), at: moment(1))
+    plan.observe(.began(alert(2, other)), at: moment(1))
+    plan.observe(.happened(alert(3, ended: true)), at: moment(1))
+    #expect(brief(plan.advance(to: moment(2))) == [["2 began"]])
+    #expect(brief(plan.advance(to: moment(61))) == [["1 began"]])
+    plan.silence([Silence(until: moment(900).time)], at: moment(70))
+    plan.observe(.began(alert(4)), at: moment(71))
+    #expect(plan.advance(to: moment(72)).isEmpty)
+    // Ended by hand.
+    plan.silence([], at: moment(80))
+    #expect(brief(plan.advance(to: moment(80))) == [["4 began"]])
+  }
+
+  @Test func hoursOfTheDayAreReadOrRefused() throws {
+    let night = try #require(QuietHours("22:00-06:00"))
+    #expect(night.remaining(at: moment(0).time, in: .offset(0)) == nil)
+    #expect(night.remaining(at: moment(0).time, in: .offset(10 * 3600)) == 28_800.0)
+    #expect(night.remaining(at: moment(0).time, in: .offset(-6 * 3600)) == nil)
+    #expect(night.remaining(at: moment(0).time, in: .offset(-6 * 3600 - 60)) == 60)
+    let noon = try #require(QuietHours("12:00-24:00"))
+    #expect(noon.remaining(at: moment(0).time, in: .offset(0)) == 43_200.0)
+    for text in ["", "22-6", "25:00-06:00", "22:00", "22:00-22:00", "22:60-06:00", "a-b", "24:30-01:00"] {
+      #expect(QuietHours(text) == nil, "\(text)")
+    }
+    #expect(LocalTime.taking("+05:30") == .offset(19_800) && LocalTime.taking("UTC") == .offset(0))
+    #expect(LocalTime.taking("../etc/passwd") == nil && LocalTime.taking("Europe/Nowhere") == nil)
+  }
+}

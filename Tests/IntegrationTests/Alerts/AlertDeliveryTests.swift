@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built `odograph serve` and a receiver that fails a third of the time, in every way: whatever is killed when, each alert and its
+/// end is processed once, and in order for each vehicle.
+@Suite(.serialized) struct AlertDeliveryTests {
+  /// 240 messages and 6 kills; 10,000 and 50 with ODOGRAPH_FULL=1.
+  @Test(.timeLimit(.minutes(45))) func eachAlertIsProcessedOnceWhateverIsKilled() async throws {
+    let broker = try BrokerFixture()
+    let directory = try TemporaryDirectory()
+    let size = Shared.isFullRun ? ["1000", "5", "50"] : ["40", "3", "6"]
+    let child = try ChildProcess(
+      ContractScript.python,
+      [
+        "\(ContractScript.repository)/Tests/Alerts/kills.py", OdographProcess.path, "\(broker.port)",
+        directory.path,
+      ]
+        + size)
+    try await eventually { !child.isRunning }
+    print(child.output)
+    #expect(child.waitForExit() == 0, "\(child.output)")
+    let counts = ContractScript.counts(child.output)
+    #expect(counts["processed"] == (Shared.isFullRun ? 10_000 : 240))
+    #expect(counts["kills"] == (Shared.isFullRun ? 50 : 6))
+  }
+
+  /// What a person at the keyboard does: looks, tries, silences.
+  @Test(.timeLimit(.minutes(6))) func alertsAreListedTriedAndSilenced() async throws {
+    let broker = try BrokerFixture()
+    let directory = try TemporaryDirectory()
+    let receiver = try ChildProcess(
+      ContractScript.python,
+      ["\(ContractScript.repository)/Tests/Alerts/receiver.py", directory.file("received"), "0"])
+    try await eventually { receiver.output.hasSuffix("\n") }
+    let port = try #require(receiver.output.split(whereSeparator: \.isWhitespace).last)
+    let file = try directory.write(
+      "serve.toml",
+      """
+      [alerts]
+      store = "alerts.sqlite"
+      group = "none"
+      time_zone = "Asia/Kolkata"
+      [rules.low]
+      when = "battery"
+      below = 0.2
+      [webhooks.ops]
+      url = "http://127.0.0.1:\(port)/alerts"
+
+      """)
+    let none = try await OdographProcess.run(["alerts", "list", "--config", file])
+    #expect(none.status == 0 && none.output.contains("there are no alerts yet"), "\(none.output)")
+    let checked = try await OdographProcess.run(["alerts", "check", "--config", file])
+    #expect(checked.status == 0 && checked.output.contains("zone  +05:30 now"), "\(checked.output)")
+    #expect(checked.output.contains("rule  low  battery  warning  not grouped  to ops"), "\(checked.output)")
+    let tried = try await OdographProcess.run(["alerts", "test", "--config", file])
+    #expect(tried.status == 0 && tried.output.contains("ops: status 200"), "\(tried.output)")
+    let silenced = try await OdographProcess.run(
+      ["alerts", "silence", "--config", file, "--vehicle", "demo/quiet", "--for", "1h"])
+    #expect(silenced.status == 0 && silenced.output.contains("all rules, demo/quiet"), "\(silenced.output)")
+    let server = try OdographProcess.start(
+      ["serve", "--config", file, "--listen", "127.0.0.1:0", "--broker", "mqtt://127.0.0.1:\(broker.port)"],
+      output: directory.file("serve.log"))
+    for vehicle in ["loud", "quiet"] {
+      try await publish(
+        broker, "odograph/v1/demo/\(vehicle)/status",
+        #"{"state":"online","time":"\#(FleetPayload.time())","sessionStart":"\#(FleetPayload.time(-60))","battery":{"level":0.1}}"#,
+        retain: true)
+    }
+    func received() -> String {
+      (try? String(contentsOfFile: directory.file("received"), encoding: .utf8)) ?? ""
+    }
+    try await eventually { received().contains(#""vehicle": "loud""#) }
+    let list = try await OdographProcess.run(["alerts", "list", "--config", file])
+    #expect(list.output.contains("demo/loud  battery at 10 %"), "\(list.output)")
+    #expect(list.output.contains("demo/quiet  battery at 10 %  silenced until"), "\(list.output)")
+    #expect(!received().contains(#""vehicle": "quiet""#))
+    // What a command writes, the server sees: the alert is still open, and told now.
+    let ended = try await OdographProcess.run(
+      ["alerts", "silence", "--config", file, "--vehicle", "demo/quiet", "--end"])
+    #expect(ended.status == 0 && ended.output.contains("1 silences ended"), "\(ended.output)")
+    try await eventually { received().contains(#""vehicle": "quiet""#) }
+    #expect(server.terminate() == 143)
+    receiver.kill()
+    let away = try await OdographProcess.run(["alerts", "test", "--config", file])
+    #expect(away.status == 69 && away.output.contains("ops: not taken: "), "\(away.output)")
+    let wrong = try await OdographProcess.run(["alerts", "list", "--config", file, "--rule", "loww"])
+    #expect(wrong.status == 64 && wrong.output.contains("did you mean low?"), "\(wrong.output)")
+  }
+}
