@@ -331,7 +331,7 @@ let package = Package(
       name: "FleetWebTests",
       dependencies: [
         "Bytes", "Compression", "Fleet", "FleetConsole", "FleetFixtures", "FleetStore", "FleetWeb", "JSON",
-        "MQTT", "Platform", "SQLite", "Spatial", "Telemetry", "TestSupport",
+        "MQTT", "Platform", "SQLite", "Simulation", "Spatial", "Telemetry", "TestSupport",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOCore", package: "swift-nio"),

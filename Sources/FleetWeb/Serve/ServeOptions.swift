@@ -55,6 +55,8 @@ package struct ServeConfiguration: Sendable {
   /// Connections at once; those beyond wait.
   package var connections = 4000
 
+  package init(address: ListenAddress) { self.address = address }
+
   /// - Throws: `FleetError` for what makes no sense, at its place.
   package init(_ options: ServeOptions) throws(FleetError) {
     var listen: String?
