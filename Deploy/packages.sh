@@ -2,8 +2,8 @@
 # Installs what is missing of the Debian packages that are named; sourced by the other scripts.
 
 build_packages=(pkg-config libiio-dev libgps-dev libmosquitto-dev libsqlite3-dev libexpat1-dev
-  libcurl4-openssl-dev libpq-dev libtomlplusplus-dev libnl-genl-3-dev libsystemd-dev zlib1g-dev)
-run_packages=(mosquitto mosquitto-clients)
+  libcurl4-openssl-dev libpq-dev libtomlplusplus-dev libnl-genl-3-dev libssl-dev libsystemd-dev zlib1g-dev)
+run_packages=(libjs-leaflet mosquitto mosquitto-clients)
 test_packages=(libjansson-dev openssl faketime gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps
   iproute2 util-linux gpsbabel postgresql-15 postgresql-15-postgis-3 python3-jsonschema python3-gpxpy python3-paho-mqtt python3-prometheus-client python3-yaml)
 packaging_packages=(binutils debhelper dpkg-dev fakeroot)

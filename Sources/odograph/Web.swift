@@ -15,7 +15,7 @@ struct Serve: ParsableCommand {
       Examples:
         odograph serve
         odograph serve --fleet delivery --listen 127.0.0.1:9000
-        odograph serve --config /etc/odograph/serve.toml
+        odograph serve --config serve.toml
 
       Exit codes: 0 the time was over; 64 usage; 69 the address cannot be listened at; 130 Ctrl-C; 143 SIGTERM.
       """)

@@ -13,7 +13,7 @@ import time
 import zlib
 
 # These go on until they are stopped, unless they are told when to end; the world stops them.
-ENDLESS = "watch tail stats record simulate run replay trips events"
+ENDLESS = "watch tail stats record serve simulate run replay trips events"
 PATIENCE = 3  # seconds that those run
 LIMIT = 120  # seconds for all others
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]

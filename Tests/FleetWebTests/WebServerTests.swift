@@ -10,7 +10,7 @@ import Testing
     let web = try WebFixture(leaflet: try LeafletFiles(folder: nil))
     for (method, path) in [
       ("GET", "/"), ("GET", "/nothing"), ("POST", "/"), ("GET", "/api/v1/vehicles"), ("HEAD", "/"),
-      ("GET", "/health/live"), ("BREW", "/"),
+      ("GET", "/health/live"), ("PROPFIND", "/"),
     ] {
       let answer = try await web.ask(method, path)
       let policy = answer.headers["content-security-policy"] ?? ""
@@ -75,7 +75,7 @@ import Testing
     for (method, path, allowed) in [
       ("POST", "/api/v1/vehicles", "GET, HEAD"), ("DELETE", "/", "GET, HEAD"),
       ("GET", "/api/v1/stream/7", "POST"),
-      ("BREW", "/health/live", "GET, HEAD"), ("PUT", "/api/v1/vehicles/a/b", "GET, HEAD"),
+      ("PROPFIND", "/health/live", "GET, HEAD"), ("PUT", "/api/v1/vehicles/a/b", "GET, HEAD"),
     ] {
       let answer = try await web.ask(method, path)
       #expect(
@@ -131,7 +131,7 @@ import Testing
     _ = try await web.ask("GET", "/api/v1/vehicles/demo/van")
     _ = try await web.ask("GET", "/api/v1/vehicles/demo/bus")
     _ = try await web.ask("GET", "/x-\(web.port)")
-    _ = try await web.ask("BREW", "/")
+    _ = try await web.ask("PROPFIND", "/")
     let metrics = try await web.ask("GET", "/metrics")
     #expect(metrics.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
     let route = #"route="/api/v1/vehicles/{fleet}/{vehicle}",method="GET""#
