@@ -51,6 +51,8 @@ let package = Package(
       name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .systemLibrary(
+      name: "CRabbitMQ", pkgConfig: "librabbitmq", providers: [.apt(["librabbitmq-dev", "libssl-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -110,6 +112,8 @@ let package = Package(
     // Puts a check between the socket and libmosquitto, which reads it itself.
     .target(name: "CMosquittoReads"),
     .target(name: "MQTT", dependencies: ["Bytes", "CMosquitto", "CMosquittoReads", "Platform"]),
+    // A consumer of a cluster's queue, in the words of MQTT.
+    .target(name: "AMQP", dependencies: ["CRabbitMQ", "MQTT", "Platform"]),
     // Reads what libraries write to standard error, and what a crash writes there all the same.
     .target(name: "CStandardError"),
     .target(
@@ -164,7 +168,8 @@ let package = Package(
     .target(
       name: "FleetStore",
       dependencies: [
-        "Bytes", "CCurl", "CPostgreSQL", "Compression", "Fleet", "FleetConsole", "FleetControl", "JSON",
+        "AMQP", "Bytes", "CCurl", "CPostgreSQL", "Compression", "Fleet", "FleetConsole", "FleetControl",
+        "JSON",
         "MQTT",
         "Platform", "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -281,6 +286,7 @@ let package = Package(
         "Spatial", "Telemetry", "TestSupport",
       ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
+    .testTarget(name: "AMQPTests", dependencies: ["AMQP", "MQTT", "Simulation", "TestSupport"]),
     // SQLite's files, failing on demand.
     .target(name: "FaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
     .testTarget(
@@ -387,7 +393,7 @@ for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
-  "Bytes", "CommandHelp", "Compression", "Fleet", "FleetAlerts", "FleetConsole", "FleetControl",
+  "AMQP", "Bytes", "CommandHelp", "Compression", "Fleet", "FleetAlerts", "FleetConsole", "FleetControl",
   "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform",
   "Recordings",
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",

@@ -2,7 +2,7 @@
 # Installs what is missing of the Debian packages that are named; sourced by the other scripts.
 
 build_packages=(pkg-config libiio-dev libgps-dev libmosquitto-dev libsqlite3-dev libexpat1-dev
-  libcurl4-openssl-dev libpq-dev libtomlplusplus-dev libnl-genl-3-dev libssl-dev libsystemd-dev zlib1g-dev)
+  libcurl4-openssl-dev libpq-dev librabbitmq-dev libssl-dev libtomlplusplus-dev libnl-genl-3-dev libsystemd-dev zlib1g-dev)
 run_packages=(libjs-leaflet mosquitto mosquitto-clients)
 test_packages=(libjansson-dev openssl faketime gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps
   iproute2 util-linux gpsbabel postgresql-15 postgresql-15-postgis-3 python3-jsonschema python3-gpxpy python3-paho-mqtt python3-prometheus-client python3-yaml)
@@ -18,6 +18,9 @@ test_packages+=(jq mandoc nodejs sqlite3)
 test_packages+=(python3-venv)
 # A bus of its own, and what answers on it as ModemManager does.
 test_packages+=(dbus python3-dbus python3-gi)
+# A broker that clusters, as three nodes of a test's own.
+cluster_packages=(openssl rabbitmq-server)
+test_packages+=("${cluster_packages[@]}")
 # Shells in which the completions are tried.
 test_packages+=(zsh fish)
 

@@ -106,7 +106,7 @@ longest=(
   AccuracyThroughGPSDTests DocumentationTests GPSDReplayTests OwnTracksDayTests ParkedReceiverTests WireContractTests
 )
 # Those that wait for minutes to pass, and use seconds of the processor.
-waiting=(FleetBeaconsTests WatchdogTests)
+waiting=(AgentDiagnosticsTests AgentTripKillTests FleetBeaconsTests ModemTests StatusTests WatchdogTests)
 suites() { local IFS='|'; echo "^IntegrationTests\\.($*)/"; }
 some_of() { local IFS='|'; echo "^($*)\\."; }
 documentation() {

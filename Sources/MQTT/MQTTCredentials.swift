@@ -61,7 +61,7 @@ public struct MQTTTLS: Hashable, Sendable {
 
 extension MQTTSecret {
   /// The secret itself: of a file the first line, without its end.
-  func read() throws(MQTTError) -> String {
+  package func read() throws(MQTTError) -> String {
     switch self {
     case .value(let text): return text
     case .file(let path):

@@ -12,6 +12,8 @@ package enum AgentInput: Sendable {
   case snapshotRequest
   /// The configuration file is to be read again.
   case reload
+  /// The power may be gone at any moment.
+  case powerFailing
   case stop
   /// Time has passed.
   case tick

@@ -11,7 +11,7 @@ internal import DequeModule
 /// | request | `requestCapacity` | the new one is refused: its sender is not answered and can ask again |
 /// | link change | `linkCapacity` | the oldest is dropped: the newest says how the link stands |
 /// | snapshot request, reload | 1 | moves to the end: what was asked for before it is done first |
-/// | tick, stop | 1 | one is enough; a stop goes first |
+/// | tick, failing power, stop | 1 | one is enough; the last two go first |
 package struct AgentInputQueue: Sendable {
   /// Some seconds of all sensors at full rate.
   package static let sensorCapacity = 1024
@@ -45,7 +45,7 @@ package struct AgentInputQueue: Sendable {
       remove(input)
       others.append(input)
     case .tick: if count(of: input) == 0 { others.append(input) }
-    case .stop: if count(of: input) == 0 { others.prepend(input) }
+    case .powerFailing, .stop: if count(of: input) == 0 { others.prepend(input) }
     }
     return true
   }
@@ -69,7 +69,7 @@ extension AgentInput {
   fileprivate func isLike(_ other: AgentInput) -> Bool {
     switch (self, other) {
     case (.sensor, .sensor), (.request, .request), (.link, .link), (.snapshotRequest, .snapshotRequest),
-      (.reload, .reload), (.stop, .stop), (.tick, .tick):
+      (.reload, .reload), (.powerFailing, .powerFailing), (.stop, .stop), (.tick, .tick):
       true
     default: false
     }

@@ -184,6 +184,7 @@ package struct AgentPipeline: Sendable {
     case .radio(let scans): for scan in scans { process(scan, into: send) }
     case .status(let change):
       motion.observe(change)
+      traces?.observe(change)
       status.observe(change)
       observeCapabilities()
       location.observe(change, timeBase, into: send)

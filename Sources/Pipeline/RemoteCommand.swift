@@ -34,10 +34,12 @@ package enum RemoteCommand: Hashable, Sendable {
   case setTrip(driver: String?, purpose: String?)
   /// Raw samples from now on; nil kinds are those that are there.
   case samples(seconds: Double, rate: Double, kinds: Set<SamplePiece.Kind>?)
+  /// Keeps every sensor around a moment of the last half minute.
+  case trace(TraceRequest)
 
   package static let names = [
     "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
-    "level", "history", "samples", "set-odometer", "set-trip",
+    "level", "history", "samples", "set-odometer", "set-trip", "trace",
   ]
   /// Bytes of a request.
   package static let sizeLimit = 65_536
@@ -60,6 +62,11 @@ package enum RemoteCommand: Hashable, Sendable {
       self = .samples(
         seconds: try json.number("seconds", in: 0.1...86_400) ?? 10,
         rate: try json.number("rate", in: 0.1...100_000) ?? 50, kinds: try json.kinds("kinds"))
+    case "trace":
+      self = .trace(
+        TraceRequest(
+          time: try json.time("at"), before: try json.number("before", in: 0...60),
+          after: try json.number("after", in: 0...60)))
     case "reset-regions": self = .resetRegions
     case "forget-regions": self = .forgetRegions
     case "region-state":

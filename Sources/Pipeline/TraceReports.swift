@@ -2,42 +2,26 @@ internal import Navigation
 internal import Positioning
 internal import Sensors
 internal import Spatial
-package import Telemetry
-package import Traces
-
-/// What is to be done about a trace, in order. Its messages have neither number nor revision, size, pieces and checksum yet: those are whoever's
-/// who keeps the trace.
-package enum TraceStep: Hashable, Sendable {
-  /// What there is up to now is to be safe before anything else.
-  case begin(TraceMessage, TraceFile.Head, blocks: [[UInt8]])
-  case append([[UInt8]])
-  /// More is known of the blow of the last trace that began.
-  case tell(TraceMessage)
-  /// - Parameter isWhole: no where the time after the moment was cut short.
-  case end(TraceMessage, isWhole: Bool)
-}
+internal import Telemetry
+internal import Traces
 
 /// The last half minute of every sensor, and what of it is kept for whom. A value without I/O.
 ///
-/// A trace begins at the end of a blow, with all that the ring has of the time before; from then on what comes is handed out second by second.
+/// A trace begins at the end of a blow, or when it is asked for, with all that the ring has of the time before; from then on what comes is
+/// handed out second by second. Several may be under way: none ends because another begins.
 struct TraceReports: Sendable {
   /// What the rest of the pipeline knows.
   struct Context: Sendable {
     var timeBase: TimeBase
     /// The newest position that may be told exactly; nil where there is none.
     var place: Location?
-    /// Nil where positions are nobody's business.
-    var privacy: PrivacyPolicy?
-
-    /// A position as it may be told: as it is, or not.
-    func shown(_ coordinate: Coordinate?) -> Coordinate? {
-      guard let coordinate, let privacy else { return nil }
-      let location = Location(timestamp: Timestamp(nanoseconds: 0), coordinate: coordinate)
-      return privacy.shown(location)?.coordinate == coordinate ? coordinate : nil
-    }
+    var places: ExactPlaces
+    /// Since when the vehicle is known to rest; nil where it is not.
+    var restSince: Timestamp?
   }
 
   private struct Recording: Sendable {
+    let run: Int
     var message: TraceMessage
     let moment, until: Timestamp
     /// The last block of the ring that was handed out.
@@ -46,14 +30,22 @@ struct TraceReports: Sendable {
   }
 
   private let settings: PipelineConfiguration.Traces
+  /// Which places were told when the ring took them in.
+  private var places: ExactPlaces
   private var ring: TraceRing
   private var observer: CrashObserver
-  private var recording: Recording?
+  private var recordings: [Recording] = []
   /// Of the blow that is followed, also when its trace is whole.
-  private var followed: TraceMessage?
+  private var followed: (run: Int, message: TraceMessage)?
+  private var runs = 0
   private var newestScan: Timestamp?
   private var motionDue: Timestamp?
+  private var mounting: Quaternion?
+  /// The last time of rest that is known of, as long as it was one for certain.
+  private var rest: ClosedRange<Timestamp>?
   private var steps: [TraceStep] = []
+  private var isStopped = false
+  private let latency: Double
 
   /// s that the ring has at least: half a minute costs 90 kB at 400 Hz.
   private static let shortest = 30.0
@@ -65,11 +57,18 @@ struct TraceReports: Sendable {
   private static let (pace, motionPace) = (1.0, 0.1)
   /// s without scans, beyond those that may wait in the kernel, after which a trace is as whole as it gets.
   private static let patience = 2.0
+  /// Traces that are under way at once: blows are half a minute apart at least, and last a minute at most.
+  private static let most = 4
+  /// s: how old a position may be to be where the blow was. A car goes 300 m in that time.
+  private static let placeAge = 10.0
+  /// s by which the clock of who asks may be ahead.
+  private static let ahead = 2.0
 
   /// Nil where no traces are kept.
   init?(_ configuration: PipelineConfiguration) {
     guard let settings = configuration.traces else { return nil }
     self.settings = settings
+    places = ExactPlaces(configuration)
     var ring = TraceRing.Settings()
     ring.seconds = max(Self.shortest, settings.before + Self.margin)
     ring.bytes = Self.bytes
@@ -80,44 +79,51 @@ struct TraceReports: Sendable {
     latency = configuration.inertial.latency
   }
 
-  private let latency: Double
-
-  /// Goes on under another configuration; with other settings a trace that is under way ends, and the ring begins anew.
+  /// Goes on under another configuration; with other settings traces that are under way end, and the ring begins anew. Where other places
+  /// may be told, the ring forgets what it has, and of what is kept those are taken out that may not be told any more.
   func reconfigured(_ new: PipelineConfiguration) -> TraceReports? {
-    guard new.traces != settings else { return self }
-    var ended = self
-    ended.finish()
-    guard var next = TraceReports(new) else { return ended.steps.isEmpty ? nil : ended.stopped }
-    next.steps = ended.steps
-    return next
+    var next = self
+    if new.traces != settings {
+      next.finish(nil)
+      let steps = next.steps
+      if var begun = TraceReports(new) {
+        begun.runs = runs
+        next = begun
+      } else {
+        // Without sensors and ring, until its last steps are drained.
+        next.ring.removeAll()
+        next.isStopped = true
+      }
+      next.steps = steps
+    }
+    let newPlaces = ExactPlaces(new)
+    if newPlaces != places {
+      next.appendAll()
+      next.places = newPlaces
+      next.ring.removeAll()
+      for index in next.recordings.indices {
+        next.recordings[index].message = next.recordings[index].message.shown(newPlaces)
+      }
+      next.followed = next.followed.map { ($0.run, $0.message.shown(newPlaces)) }
+      next.steps.append(.withhold(newPlaces))
+    }
+    return next.isStopped && next.steps.isEmpty ? nil : next
   }
-
-  /// Without sensors and ring, until its last steps are drained.
-  private var stopped: TraceReports {
-    var stopped = self
-    stopped.ring.removeAll()
-    stopped.isStopped = true
-    return stopped
-  }
-
-  private var isStopped = false
 
   // MARK: What goes in
 
   /// Takes scans, judged and with times of their own.
   /// - Parameter mounting: from the device frame to right, forward, up of the vehicle; nil where it is not known.
   mutating func process(_ block: [InertialScan], mounting: Quaternion?, _ context: Context) {
-    guard !isStopped else { return }
+    guard !isStopped, let first = block.first?.timestamp else { return }
+    self.mounting = mounting
+    if let since = context.restSince { rest = min(since, first)...first }
     for scan in block {
       ring.append(.inertial(scan))
       newestScan = scan.timestamp
       let wasFollowing = observer.isFollowing
       if let summary = observer.process(scan, mounting: mounting) {
-        if wasFollowing {
-          follow(summary, context)
-        } else {
-          begin(summary, at: scan.timestamp, context)
-        }
+        tell(summary, isNew: !wasFollowing, at: scan.timestamp, context)
         if !observer.isFollowing { followed = nil }
       }
       cut(at: scan.timestamp)
@@ -138,10 +144,7 @@ struct TraceReports: Sendable {
   mutating func process(_ fix: PositionFix, _ context: Context) {
     guard !isStopped else { return }
     var fix = fix
-    if context.shown(fix.coordinate) == nil {
-      (fix.coordinate, fix.altitudeEllipsoidal, fix.altitudeMeanSeaLevel) = (nil, nil, nil)
-      (fix.speed, fix.course, fix.climb) = (nil, nil, nil)
-    }
+    if context.places.shown(fix.coordinate) == nil { fix.withholdPlace() }
     ring.append(.fix(fix))
   }
 
@@ -154,7 +157,7 @@ struct TraceReports: Sendable {
   mutating func observe(at now: Timestamp, _ estimate: () -> NavigationEstimate?, _ context: Context) {
     guard !isStopped, motionDue.map({ now >= $0 }) ?? true, let estimate = estimate() else { return }
     motionDue = now.advanced(bySeconds: Self.motionPace)
-    let isShown = context.shown(estimate.coordinate) != nil
+    let isShown = context.places.shown(estimate.coordinate) != nil
     ring.append(
       .motion(
         TraceMotion(
@@ -163,17 +166,74 @@ struct TraceReports: Sendable {
     observer.observe(speed: estimate.speed, coordinate: nil, at: estimate.timestamp)
   }
 
+  /// Learns where the accelerometer ends.
+  mutating func observe(_ status: SourceStatus) {
+    if let range = status.ranges[.accelerometer] { observer.observe(range: range) }
+  }
+
   /// Lets time pass: a trace whose sensors have gone silent is as whole as it gets.
   mutating func advance(to now: Timestamp) {
-    guard let nextDeadline, now >= nextDeadline else { return }
-    end(isWhole: false)
+    for recording in recordings where now >= due(recording) {
+      // Without inertial sensors nothing else says that the time is over.
+      end(recording.run, isWhole: newestScan == nil)
+    }
   }
 
   /// When `advance` has something to do, if nothing comes before.
-  var nextDeadline: Timestamp? { recording?.until.advanced(bySeconds: latency + Self.patience) }
+  var nextDeadline: Timestamp? { recordings.map(due).min() }
 
-  /// Ends a trace that is under way, before a stop.
-  mutating func finish() { end(isWhole: false) }
+  private func due(_ recording: Recording) -> Timestamp {
+    recording.until.advanced(bySeconds: latency + Self.patience)
+  }
+
+  /// Begins the trace of a blow that is under way and is a crash already, and has what there is of all traces kept: nobody knows whether more
+  /// comes.
+  mutating func save(_ context: Context?) {
+    if let context, let now = newestScan {
+      let wasFollowing = observer.isFollowing
+      if let summary = observer.finish(mounting: mounting) {
+        tell(summary, isNew: !wasFollowing, at: now, context)
+      }
+    }
+    appendAll()
+  }
+
+  /// Ends the traces that are under way, before a stop; that of a blow that is, begins first.
+  mutating func finish(_ context: Context?) {
+    save(context)
+    for recording in recordings { end(recording.run, isWhole: false) }
+  }
+
+  /// Begins a trace that somebody asks for.
+  /// - Parameters:
+  ///   - moment: nil is now.
+  ///   - now: where the time line stands.
+  mutating func begin(
+    _ request: TraceRequest, at moment: Timestamp?, now: Timestamp, _ context: Context
+  ) -> TraceRequest.Answer {
+    func time(_ timestamp: Timestamp) -> String { context.timeBase.utc(at: timestamp).rfc3339 }
+    guard let there = ring.times else {
+      return .refused("nothing has been measured in the last half minute; sensors sleep, or there are none")
+    }
+    if let moment, moment > now.advanced(bySeconds: Self.ahead) {
+      return .refused("\(time(moment)) is in the future here, where it is \(time(now))")
+    }
+    let moment = min(moment ?? now, now)
+    guard moment >= there.lowerBound,
+      moment <= there.upperBound.advanced(bySeconds: latency + Self.patience)
+    else {
+      return .refused(
+        "\(time(moment)) is not in memory, which has \(time(there.lowerBound)) to \(time(there.upperBound))")
+    }
+    if let asked = recordings.first(where: { $0.message.cause == .command }) {
+      return .refused("another that was asked for is being recorded until \(time(asked.until))")
+    }
+    let message = message(
+      .command, at: moment, before: request.before ?? settings.before, after: request.after ?? settings.after,
+      context)
+    begin(message, at: moment, now: now, context)
+    return .begun(run: runs, message)
+  }
 
   // MARK: What comes out
 
@@ -184,92 +244,118 @@ struct TraceReports: Sendable {
     return steps
   }
 
-  private mutating func begin(_ summary: CrashSummary, at now: Timestamp, _ context: Context) {
-    end(isWhole: true)
+  private mutating func tell(_ summary: CrashSummary, isNew: Bool, at now: Timestamp, _ context: Context) {
     let moment = summary.pulse.start
-    let (blocks, number) = ring.cut(after: 0, from: moment.advanced(bySeconds: -settings.before))
-    let before = ring.times.map { moment.seconds(since: $0.lowerBound) } ?? 0
-    var message = TraceMessage(
-      time: context.timeBase.utc(at: moment), trace: JournalNumber(series: "", number: 0), cause: .impact,
-      state: .recording, before: min(settings.before, max(0, before)), after: settings.after,
-      coordinate: context.place?.coordinate, horizontalAccuracy: context.place?.horizontalAccuracy)
-    message.impact = Self.impact(summary, message, context)
-    let head = TraceFile.Head(
-      moment: moment, utcOffset: context.timeBase.knownOffset(at: moment) ?? 0)
-    steps.append(.begin(message, head, blocks: blocks))
-    followed = message
-    recording = Recording(
-      message: message, moment: moment, until: moment.advanced(bySeconds: settings.after), block: number,
-      nextCut: now.advanced(bySeconds: Self.pace))
+    var message =
+      isNew
+      ? message(.impact, at: moment, before: settings.before, after: settings.after, context)
+      : followed?.message
+    let impact = TraceMessage.Impact(summary, before: message?.impact, context)
+    message?.impact = impact
+    guard let message else { return }
+    if isNew {
+      begin(message, at: moment, now: now, context)
+      followed = (runs, message)
+    } else if let run = followed?.run {
+      followed?.message = message
+      for index in recordings.indices where recordings[index].run == run {
+        recordings[index].message = message
+      }
+      steps.append(.tell(run: run, message))
+    }
   }
 
-  private mutating func follow(_ summary: CrashSummary, _ context: Context) {
-    guard var message = followed else { return }
-    message.impact = Self.impact(summary, message, context)
-    followed = message
-    if recording?.message.time == message.time { recording?.message = message }
-    steps.append(.tell(message))
+  private func message(
+    _ cause: TraceMessage.Cause, at moment: Timestamp, before: Double, after: Double, _ context: Context
+  ) -> TraceMessage {
+    let there = ring.times.map { moment.seconds(since: $0.lowerBound) } ?? 0
+    let place = place(at: moment, context)
+    return TraceMessage(
+      time: context.timeBase.utc(at: moment), trace: JournalNumber(series: "", number: 0), cause: cause,
+      state: .recording, before: min(before, max(0, there)), after: after, coordinate: place?.coordinate,
+      horizontalAccuracy: place?.horizontalAccuracy)
+  }
+
+  /// Where the vehicle was: a position that is older is one only where it has rested since.
+  private func place(at moment: Timestamp, _ context: Context) -> Location? {
+    guard let place = context.place else { return nil }
+    let age = moment.seconds(since: place.timestamp)
+    // Of a moment that is over the newest position may be of later.
+    if abs(age) <= Self.placeAge { return place }
+    guard let rest, place.timestamp.advanced(bySeconds: Self.placeAge) >= rest.lowerBound,
+      rest.upperBound.advanced(bySeconds: Self.pace) >= moment
+    else { return nil }
+    return age > 0 ? place : nil
+  }
+
+  private mutating func begin(
+    _ message: TraceMessage, at moment: Timestamp, now: Timestamp, _ context: Context
+  ) {
+    if recordings.count == Self.most { end(recordings[0].run, isWhole: false) }
+    runs += 1
+    let start = moment.advanced(bySeconds: -message.before)
+    let until = moment.advanced(bySeconds: message.after)
+    let head = TraceFile.Head(
+      moment: moment, utcOffset: context.timeBase.knownOffset(at: moment) ?? 0)
+    let isOver = newestScan.map { $0 > until } ?? false
+    let (blocks, number) = isOver ? (ring.blocks(start...until), 0) : ring.cut(after: 0, from: start)
+    steps.append(.begin(run: runs, message, head, blocks: blocks))
+    guard !isOver else {
+      steps.append(.end(run: runs, message, isWhole: true))
+      return
+    }
+    recordings.append(
+      Recording(
+        run: runs, message: message, moment: moment, until: until, block: number,
+        nextCut: now.advanced(bySeconds: Self.pace)))
   }
 
   private mutating func cut(at now: Timestamp) {
-    guard let recording, now >= min(recording.nextCut, recording.until) else { return }
-    if now >= recording.until { return end(isWhole: true) }
-    append()
-    self.recording?.nextCut = now.advanced(bySeconds: Self.pace)
+    guard !recordings.isEmpty else { return }
+    for (index, recording) in recordings.enumerated().reversed()
+    where now >= min(recording.nextCut, recording.until) {
+      if now >= recording.until {
+        end(recording.run, isWhole: true)
+      } else {
+        append(index)
+        recordings[index].nextCut = now.advanced(bySeconds: Self.pace)
+      }
+    }
   }
 
-  private mutating func append() {
-    guard let block = recording?.block else { return }
-    let (blocks, number) = ring.cut(after: block)
-    recording?.block = number
-    if !blocks.isEmpty { steps.append(.append(blocks)) }
+  private mutating func append(_ index: Int) {
+    let (blocks, number) = ring.cut(after: recordings[index].block)
+    recordings[index].block = number
+    if !blocks.isEmpty { steps.append(.append(run: recordings[index].run, blocks)) }
   }
 
-  private mutating func end(isWhole: Bool) {
-    append()
-    guard var ended = recording else { return }
-    recording = nil
-    let after = newestScan.map { $0.seconds(since: ended.moment) } ?? 0
-    ended.message.after = min(settings.after, max(0, after))
-    if followed?.time == ended.message.time { followed?.after = ended.message.after }
-    steps.append(.end(ended.message, isWhole: isWhole))
-  }
+  private mutating func appendAll() { for index in recordings.indices { append(index) } }
 
-  private static func impact(
-    _ summary: CrashSummary, _ message: TraceMessage, _ context: Context
-  ) -> TraceMessage.Impact {
-    let pulse = summary.pulse
-    return TraceMessage.Impact(
-      severity: .init(rawValue: pulse.severity.rawValue) ?? .light,
-      // Where the place is nobody's business, the speed says too much.
-      speedBefore: message.coordinate == nil ? nil : summary.speedBefore,
-      changeOfVelocity: pulse.changeOfVelocity, isInVehicleFrame: pulse.isInVehicleFrame,
-      direction: pulse.direction, peak: pulse.peak, isClipped: pulse.isClipped,
-      duration: pulse.end.seconds(since: pulse.start), largestTilt: summary.largestTilt,
-      hasRolledOver: summary.hasRolledOver, rest: context.shown(summary.restPosition),
-      restTime: summary.restTime.map { context.timeBase.utc(at: $0) })
+  private mutating func end(_ run: Int, isWhole: Bool) {
+    guard let index = recordings.firstIndex(where: { $0.run == run }) else { return }
+    append(index)
+    var ended = recordings.remove(at: index)
+    let newest = newestScan ?? ring.times?.upperBound
+    let after = newest.map { $0.seconds(since: ended.moment) } ?? 0
+    ended.message.after = min(ended.message.after, max(0, after))
+    if followed?.run == run { followed?.message.after = ended.message.after }
+    steps.append(.end(run: run, ended.message, isWhole: isWhole))
   }
 }
 
-extension PipelineConfiguration {
-  /// Which traces are kept.
-  package struct Traces: Sendable, Hashable {
-    /// The least impact that has one.
-    package var severity: CrashPulse.Severity
-    /// Seconds before and after the blow.
-    package var before, after: Double
-
-    package init(severity: CrashPulse.Severity = .light, before: Double = 15, after: Double = 15) {
-      (self.severity, self.before, self.after) = (severity, before, after)
-    }
-
-    /// m/s within 150 ms.
-    var changeOfVelocity: Double {
-      switch severity {
-      case .light: 8 / 3.6
-      case .moderate: 16 / 3.6
-      case .severe: 40 / 3.6
-      }
-    }
+extension TraceMessage.Impact {
+  /// - Parameter told: what was told of it before; nil where nothing was.
+  fileprivate init(_ summary: CrashSummary, before told: Self?, _ context: TraceReports.Context) {
+    let pulse = summary.pulse
+    // Where the place is nobody's business, the speed says too much.
+    let speed = context.place == nil ? nil : summary.speedBefore
+    self.init(
+      severity: .init(rawValue: pulse.severity.rawValue) ?? .light,
+      speedBefore: told.map { $0.speedBefore } ?? speed,
+      changeOfVelocity: pulse.changeOfVelocity, isInVehicleFrame: pulse.isInVehicleFrame,
+      direction: pulse.direction, peak: pulse.peak, isClipped: pulse.isClipped,
+      duration: pulse.end.seconds(since: pulse.start), largestTilt: summary.largestTilt,
+      hasRolledOver: summary.hasRolledOver, rest: context.places.shown(summary.restPosition),
+      restTime: summary.restTime.map { context.timeBase.utc(at: $0) })
   }
 }

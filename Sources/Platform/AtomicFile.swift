@@ -40,6 +40,15 @@ public enum AtomicFile {
     try synchronize(folderOf: newPath)
   }
 
+  /// Deletes a file so that a loss of power does not bring it back. One that is not there is no error.
+  public static func remove(_ path: String) throws(SystemError) {
+    guard unsafe unlink(path) == 0 else {
+      if errno == ENOENT || errno == ENOTDIR { return }
+      throw SystemError(operation: "delete", object: path, code: errno)
+    }
+    try synchronize(folderOf: path)
+  }
+
   /// A name is safe when its folder is.
   static func synchronize(folderOf path: String) throws(SystemError) {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."

@@ -15,6 +15,12 @@ struct Record: ParsableCommand {
       With --share, as many processes as you like split the messages of a large fleet. One that ends with Ctrl-C or \
       SIGTERM first takes what the broker has for it; what one that was killed had is taken by the next to start.
 
+      --from takes the messages from a quorum queue of RabbitMQ instead, whose MQTT plugin the vehicles speak to: for a \
+      cluster, which has no shared subscriptions in MQTT 3.1.1. The queue is made and bound to what is selected when it is \
+      not there; recorders that name the same one split its messages, and what one had when it ended goes to another. A queue \
+      keeps what it was bound with and what comes, until --forget deletes it. Names of fleets and vehicles \
+      must have no dots there.
+
       Tables: messages (each as it came, with columns for what is asked for most), fixes (tracks, taken apart), latest \
       (the newest position of each vehicle), trips and driving_events (what was told last of each); view: positions. In PostgreSQL in the schema odograph, with a partition \
       for each day, and with PostGIS an index in space. Config/database/README.md has the queries.
@@ -26,6 +32,7 @@ struct Record: ParsableCommand {
         odograph record                                  # into odograph.sqlite
         odograph record fleet.sqlite --fleet demo
         odograph record postgres://fleet@db.example/fleet --share recorders
+        odograph record postgres://fleet@db.example/fleet --from amqps://broker.example --queue odograph-record --ca ca.crt --cert dashboard.crt --key dashboard.key
         odograph record --message-profile owntracks phones.sqlite
         odograph record --topic 'sensors/#' other.sqlite
         odograph record fleet.sqlite --fleet demo --forget

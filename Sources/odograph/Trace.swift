@@ -3,19 +3,21 @@ internal import FleetStore
 
 struct Trace: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lists, fetches and verifies crash traces, and writes them as CSV or MCAP.",
+    abstract: "Lists, asks for, fetches and verifies traces, and writes them as CSV or MCAP.",
     discussion: """
-      A trace is every sensor of a vehicle at its full rate, some seconds before and after an impact. Vehicles with \
-      trace.enabled tell of it in trace and send it in pieces in trace/piece, which odograph record keeps; whatever \
-      the order in which they come, they are put together and checked by size and checksum.
+      A trace is every sensor of a vehicle at its full rate, some seconds before and after an impact, or around a \
+      moment that somebody asks for. Vehicles with trace.enabled tell of it in trace and send it in pieces in \
+      trace/piece, which odograph record keeps; whatever the order in which they come, they are put together and \
+      checked by size and checksum.
 
       Examples:
         odograph trace list --recording fleet.sqlite
         odograph trace wait van-1 --timeout 60 -o crash.mcap
+        odograph trace request van-1 --fleet delivery --before 20 --after 10
 
       Exit codes: those of each command.
       """,
-    subcommands: [List.self, Fetch.self, Wait.self, Verify.self, Export.self])
+    subcommands: [List.self, Request.self, Fetch.self, Wait.self, Verify.self, Export.self])
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -37,6 +39,28 @@ struct Trace: ParsableCommand {
     @OptionGroup var options: TraceListOptions
 
     func run() throws { try perform(TraceCommand.list, options) }
+  }
+
+  struct Request: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Has a vehicle keep every sensor around a moment as a trace.",
+      discussion: """
+        The moment is now, or --at, a time within the last half minute, which the vehicle has in memory. The answer \
+        says which trace it is; its pieces come when its time is over, as those of an impact do, with the cause \
+        command. One such trace is recorded at a time. A vehicle refuses without trace.enabled, and where its sensors \
+        slept. It has to be managed over MQTT (remote.enabled).
+
+        Examples:
+          odograph trace request van-1 --fleet delivery
+          odograph trace request van-1 --fleet delivery --before 20 --after 0 --json
+          odograph trace request van-1 --at 2026-11-22T08:03:20Z
+
+        Exit codes: 0 it is being kept; 64 usage; 69 broker unavailable, or the vehicle refuses; 74 the output cannot \
+        be written; 75 it did not answer in time; 130 Ctrl-C; 143 SIGTERM.
+        """)
+    @OptionGroup var options: TraceRequestOptions
+
+    func run() throws { try perform(TraceCommand.request, options) }
   }
 
   struct Fetch: ParsableCommand {

@@ -143,6 +143,9 @@ class Examples:
             # Any command reads it; a name that no profile has is refused with those that there are.
             command = ["odograph", "check", "--profile-file", path, "--profile", "none such"]
             good = lambda status, output: "there is no profile" in output or "it has " in output  # noqa: E731
+        elif path.name == "serve.toml":
+            command = ["odograph", "serve", "--config", path, "--listen", "127.0.0.1:0", "--seconds", "0"]
+            good = lambda status, output: status == 0  # noqa: E731
         else:
             text = path.read_text()
             uses_tls = re.search(r"^(ca_file|certificate_file|psk_file) *=|^broker *=.*mqtts:", text, re.M)

@@ -19,7 +19,7 @@ class Compiler:
         maps = sorted(build.glob("C*.build/module.modulemap"))
         flags = subprocess.check_output("pkg-config --cflags libcurl libpq libnl-genl-3.0".split(), text=True).split()
         libraries = subprocess.check_output(
-            "pkg-config --libs expat libcurl libgps libiio libmosquitto libnl-genl-3.0 libpq libsystemd sqlite3 zlib".split(),
+            "pkg-config --libs expat libcurl libgps libiio libmosquitto libnl-genl-3.0 libpq librabbitmq libsystemd openssl sqlite3 zlib".split(),
             text=True).split()
         # The agent's own is no library: an object of it that has a symbol by chance would want all that it is linked with.
         modules = {path.name for path in (REPOSITORY / "Sources").iterdir()} - {"AgentCore", "odograph", "odographd"}

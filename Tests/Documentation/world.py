@@ -100,6 +100,8 @@ class World:
                 f'case "$1 $2" in "beacons serve" | "trace wait") limit={PATIENCE} stopped=0 ;; esac\n'
                 # A drive whose length is given ends by itself.
                 f'[ -n "$ODOGRAPH_SIMULATION_DURATION" ] && limit={LIMIT} stopped=124\n'
+                # Several run at once.
+                f'[ "$1" = serve ] && set -- "$@" --listen 127.0.0.1:0\n'
                 # These ask the vehicle that listens; others run beside it.
                 f'case "$1" in status | support) export RUNTIME_DIRECTORY="${{RUNTIME_DIRECTORY:-{self.folder}/run}}" ;; esac\n'
                 f'timeout -k 20 -s INT "$limit" "{self.programs}/{program}" "$@"\nstatus=$?\n'
@@ -249,6 +251,7 @@ class World:
         (room / "stops.kml").write_text(
             '<kml xmlns="http://www.opengis.net/kml/2.2"><Document><Placemark><name>stop</name><Point><coordinates>'
             "11.5755,48.1374</coordinates></Point></Placemark></Document></kml>")
+        shutil.copy(REPOSITORY / "Config/serve.toml", room)
         (room / "winter.json").write_text('{"location.distance_filter": 25}')
         (room / "drive.nmea").write_text("".join(sentence(second) for second in range(60)))
         return room

@@ -164,6 +164,31 @@ import Testing
     #expect(abs((road.ended[0].end.time?.seconds(since: road.time(10)) ?? 0) - 1810) <= 1)
   }
 
+  /// Of a run that lasts five seconds only what is kept at once is there in the next one.
+  @Test func aStopEndsATripThroughOneKillAfterTheOther() throws {
+    var road = Road()
+    road.go(100)
+    road.go(300, speed: 10)
+    var disk = road.recorder.state.text
+    for _ in 0..<80 {
+      road.now += 1
+      road.recorder = TripRecorder(try TripState(text: disk))
+      let milestones = road.recorder.milestones
+      for _ in 0..<5 {
+        let before = road.recorder.milestones
+        road.go(1)
+        if road.recorder.milestones != before { disk = road.recorder.state.text }
+      }
+      #expect(road.recorder.milestones - milestones <= 2)
+    }
+    road.go(20)
+    road.go(300, speed: 10)
+    road.go(302)
+    #expect(road.ended.map(\.number) == [1, 2])
+    #expect(abs((road.ended.first?.end.distance ?? 0) - 4000) <= 1)
+    #expect(road.recorder.state.trip == nil)
+  }
+
   @Test func whatNobodyWatchedIsATripOfItsOwn() throws {
     var road = Road()
     road.go(10)

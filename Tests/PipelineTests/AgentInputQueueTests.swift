@@ -25,6 +25,7 @@ import Testing
     case .link(.lost(let reason)): "lost \(reason)"
     case .snapshotRequest: "snapshot"
     case .reload: "reload"
+    case .powerFailing: "failing power"
     case .stop: "stop"
     case .tick: "tick"
     }

@@ -40,6 +40,9 @@ public struct Need: Sendable {
   public static let postgreSQL = Need("the Debian packages postgresql-15") {
     PostgreSQLFixture.isInstalled && ChildProcess.find("psql") != nil
   }
+  /// Three nodes of RabbitMQ.
+  public static let rabbitMQ = packages(
+    "rabbitmq-server openssl", programs: "/usr/lib/rabbitmq/bin/rabbitmq-server", "epmd", "openssl")
   public static let node = packages("nodejs", programs: "node")
   public static let postGIS = Need("the Debian packages postgresql-15-postgis-3") {
     PostgreSQLFixture.isInstalled && PostgreSQLFixture.hasExtension("postgis")

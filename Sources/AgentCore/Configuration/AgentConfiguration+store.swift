@@ -19,11 +19,13 @@ extension AgentConfiguration {
 extension AgentConfiguration {
   /// Where traces are kept.
   package struct Traces: Sendable, Hashable {
-    /// The folder.
-    package var path: String
+    /// The folder; nil keeps them in memory only.
+    package var path: String?
     /// How many stay after they were told, and how many bytes of them.
     package var count: Int
     package var bytes: Int
+    /// Seconds after which what the queue has accepted outlives a loss of power.
+    package var settlingTime: Double
   }
 }
 
@@ -34,6 +36,8 @@ extension AgentConfiguration.Traces {
     path = store.path + ".traces"
     count = try reader.integer("trace.kept")
     bytes = try reader.bytes("trace.kept_megabytes")
+    // The queue's last second, and as long again.
+    settlingTime = store.outbox.traces.durability == .beforeAccepting ? 0 : 2
   }
 }
 

@@ -1,6 +1,5 @@
 internal import Bytes
 internal import Compression
-internal import Glibc
 internal import JSON
 internal import Logging
 internal import Pipeline
@@ -10,61 +9,86 @@ internal import Telemetry
 internal import Traces
 
 /// Keeps traces on disk from the end of a blow until the outbox has them, so that a kill or a loss of power costs no more than the last
-/// second, and tells no piece twice with other bytes.
+/// second, and tells no piece twice with other bytes (`TraceFolder` has the files).
 ///
-/// A trace has files named by its number. `.json` is its last message, written before that is told. `.trace` is a `TraceFile` that grows.
-/// `.packed` is the whole as it is told, written before its pieces are, and never changed; once the outbox has the pieces it is `.sent`.
-/// A disk that fails costs what a restart would find, never the trace: that is in memory, too, while it is recorded.
+/// A disk that fails costs what a restart would find, never the trace: that is in memory, too, while it is recorded. Of a trace that cannot be
+/// kept as it is told, nothing is left on the disk before it is told, or it is told later: a restart would find less, and tell that.
 struct TraceStore: Sendable {
-  private struct Current: Sendable {
-    var name: String
+  /// One that is recorded, or was.
+  private struct Trace: Sendable {
+    let run: Int
+    let name: String
     var message: TraceMessage
-    /// The file, and how much of it is on the disk.
+    /// The recording, and how much of it is on the disk.
     var bytes: [UInt8]
     var written = 0
     var isWhole = false
+    /// No where nothing of it is on the disk any more, or may be.
+    var isKept = true
+  }
+
+  /// One as it is told.
+  private struct Whole: Sendable {
+    let name: String
+    var message: TraceMessage
+    let packed: [UInt8]
   }
 
   private let settings: AgentConfiguration.Traces
   private let log: Logger
-  private var current: Current?
-  /// In the outbox after the next hand-over.
-  private var handedOver: [String] = []
+  private var folder: TraceFolder
+  /// Those that are under way, and the last ones before, of which more may be known.
+  private var traces: [Trace] = []
+  /// Those that the disk neither takes nor forgets, and when to try again (`SystemClock.monotonic`).
+  private var waiting: [Whole] = []
+  private var retryDue: Int64 = 0
+  /// In the outbox after the next hand-over, and since when they may be.
+  private var handedOver: [(name: String, at: Int64)] = []
   private var hasLoggedFailure = false
 
-  /// Bytes of files that are read back: of the ring and as much again after it, twice.
+  /// Traces that are remembered: more than are under way at once.
+  private static let most = 8
+  /// ns between two tries.
+  private static let retryInterval: Int64 = 10_000_000_000
+  /// Bytes of a trace as it is unpacked.
   private static let largest = 4 << 20
 
   init(_ settings: AgentConfiguration.Traces, log: Logger) {
     self.settings = settings
     self.log = log
+    folder = TraceFolder(path: settings.path)
   }
 
   /// Finishes what an earlier run could not: hand the messages over, then `confirm`.
-  mutating func resume() -> [VehicleMessage] {
-    var messages: [VehicleMessage] = []
-    let names = SmallFiles.names(in: settings.path)
-    let sent = Set(names.compactMap { Self.number($0, ".sent") })
-    for name in names {
-      guard let number = Self.number(name, ".json"), !sent.contains(number) else { continue }
-      messages += resume(number)
-    }
-    return messages
+  /// - Parameter places: those that may be told now; others are taken out of what is kept, or it is deleted.
+  mutating func resume(_ places: ExactPlaces) -> [VehicleMessage] {
+    let pending = folder.pending()
+    forgetSent(places)
+    return pending.flatMap { resume($0, places) }
   }
 
-  private mutating func resume(_ name: String) -> [VehicleMessage] {
-    guard let bytes = read(name, ".json"), let json = try? JSONValue(parsing: bytes),
+  private mutating func resume(_ name: String, _ places: ExactPlaces) -> [VehicleMessage] {
+    guard let bytes = read(name, .message), let json = try? JSONValue(parsing: bytes),
       var message = try? TraceMessage(json: json)
-    else {
-      failed("\(path(name, ".json")) is damaged; its trace is lost")
-      for ending in [".json", ".trace", ".packed"] { unlink(path(name, ending)) }
-      return []
-    }
+    else { return drop(name, "the message of trace \(name) is damaged") }
     message.identity = nil
-    if let packed = read(name, ".packed") { return tell(name, message, packed) }
+    let shown = message.shown(places)
+    if let packed = read(name, .packed) {
+      // Some of it may have been told: it is told as it is, or not at all.
+      guard shown == message, !hides(packed, places) else {
+        return drop(name, "trace \(name) has places that nobody may know any more")
+      }
+      return tell(Whole(name: name, message: message, packed: packed), isKept: true)
+    }
+    let recording = read(name, .recording)
+    // The files of one that was told are deleted one by one.
+    guard recording != nil || message.size == nil else { return drop(name, nil) }
+    message = shown
     let head = TraceFile.Head(moment: Timestamp(nanoseconds: 0), utcOffset: message.time.nanoseconds)
-    let file =
-      read(name, ".trace").flatMap { TraceFile(bytes: $0) } ?? TraceFile(bytes: TraceFile.bytes(head))
+    var file = recording.flatMap { TraceFile(bytes: $0) } ?? TraceFile(bytes: TraceFile.bytes(head))
+    if !places.areAll {
+      file = file.flatMap { TraceFile(bytes: $0.withoutPlaces { !places.contains($0) }) }
+    }
     // Of a message that was to be told with the pieces nobody has heard.
     if message.state == .recording { message.revision += 1 }
     message.state = .interrupted
@@ -76,80 +100,110 @@ struct TraceStore: Sendable {
 
   /// Carries out what the pipeline decided. What comes back is to be handed over, then `confirm`.
   mutating func process(_ steps: [TraceStep]) -> [VehicleMessage] {
-    var messages: [VehicleMessage] = []
+    var messages = retry()
     for step in steps {
       switch step {
-      case .begin(let message, let head, let blocks):
-        messages.append(begin(message, head))
-        append(blocks)
-      case .append(let blocks): append(blocks)
-      case .tell(let message): messages += change(message)
-      case .end(let message, let isWhole):
-        guard var ended = current, !ended.isWhole else { continue }
-        ended.message = Self.numbered(message, as: ended.message)
-        ended.message.revision += 1
-        ended.message.state = isWhole ? .complete : .interrupted
-        current = ended
-        messages += finish(ended.name, ended.message, TraceFile(bytes: ended.bytes))
+      case .begin(let run, let message, let head, let blocks):
+        messages.append(begin(run, message, head, blocks))
+      case .append(let run, let blocks): append(run, blocks)
+      case .tell(let run, let message): messages += change(run, message)
+      case .end(let run, let message, let isWhole): messages += end(run, message, isWhole: isWhole)
+      case .withhold(let places): withhold(places)
       }
     }
     return messages
   }
 
-  /// The outbox has what was handed over.
-  mutating func confirm() {
+  /// Which trace a run is; nil for one that was not begun, or long ago.
+  func number(ofRun run: Int) -> JournalNumber? { traces.last { $0.run == run }?.message.trace }
+
+  /// What was handed over has been accepted.
+  /// - Parameter isStored: whether the outbox has all on the disk; asked where it matters.
+  mutating func confirm(_ isStored: () -> Bool) {
     guard !handedOver.isEmpty else { return }
-    for name in handedOver {
-      // What fails here is told again by the next run, as it is.
-      if rename(path(name, ".packed"), path(name, ".sent")) == 0 { unlink(path(name, ".trace")) }
+    let now = SystemClock.monotonic
+    guard isStored() else {
+      for index in handedOver.indices { handedOver[index].at = now }
+      return
     }
-    handedOver = []
+    let limit = now - Int64(settings.settlingTime * 1e9)
+    guard handedOver.contains(where: { $0.at <= limit }) else { return }
+    for (name, at) in handedOver where at <= limit && folder.exists(name, .packed) {
+      // What fails here is told again by the next run, as it is.
+      do throws(SystemError) { try folder.setSent(name) } catch { failed("\(error)") }
+    }
+    handedOver.removeAll { $0.at <= limit }
     makeRoom()
   }
 
   // MARK: A trace
 
-  private mutating func begin(_ message: TraceMessage, _ head: TraceFile.Head) -> VehicleMessage {
+  private mutating func begin(
+    _ run: Int, _ message: TraceMessage, _ head: TraceFile.Head, _ blocks: [[UInt8]]
+  ) -> VehicleMessage {
     var message = message
-    let name: String
-    (message.trace, name) = nextNumber()
-    current = Current(name: name, message: message, bytes: TraceFile.bytes(head))
-    keep(message, name)
+    var problem: SystemError?
+    let (number, name) = folder.nextNumber { problem = $0 }
+    if let problem { failed("\(problem)") }
+    message.trace = number
+    if traces.count >= Self.most, let oldest = traces.firstIndex(where: \.isWhole) {
+      traces.remove(at: oldest)
+    }
+    traces.append(Trace(run: run, name: name, message: message, bytes: TraceFile.bytes(head)))
+    append(run, blocks)
+    // Its name is safe with that of the recording: both are in one folder, which is synchronized.
+    _ = keep(message, name)
     return .trace(message)
   }
 
-  private mutating func append(_ blocks: [[UInt8]]) {
-    guard var trace = current, !trace.isWhole else { return }
-    current = nil
-    for block in blocks { trace.bytes += TraceFile.bytes(block: block) }
-    let isNew = trace.written == 0
+  private mutating func append(_ run: Int, _ blocks: [[UInt8]]) {
+    guard let index = traces.lastIndex(where: { $0.run == run }), !traces[index].isWhole else { return }
+    for block in blocks { traces[index].bytes += TraceFile.bytes(block: block) }
+    write(index)
+  }
+
+  private mutating func write(_ index: Int) {
+    let trace = traces[index]
     do throws(SystemError) {
-      let file = try RandomAccessFile(
-        path: path(trace.name, ".trace"), access: .readWrite, followsLinks: false)
-      try file.write(Array(trace.bytes[trace.written...]), at: Int64(trace.written))
-      try file.synchronize()
-      trace.written = trace.bytes.count
+      try folder.append(trace.bytes[trace.written...], to: trace.name, at: trace.written)
+      traces[index].written = trace.bytes.count
     } catch { failed("\(error)") }
-    // A new name is safe when its folder is: the message's file beside it is renamed after this one is there.
-    if isNew { keep(trace.message, trace.name) }
-    current = trace
   }
 
-  private mutating func change(_ message: TraceMessage) -> [VehicleMessage] {
-    guard var trace = current else { return [] }
-    trace.message = Self.numbered(message, as: trace.message)
-    trace.message.revision += 1
-    current = trace
-    keep(trace.message, trace.name)
-    return [.trace(trace.message)]
+  private mutating func change(_ run: Int, _ message: TraceMessage) -> [VehicleMessage] {
+    guard let index = traces.lastIndex(where: { $0.run == run }) else { return [] }
+    let trace = traces[index]
+    let new = Self.numbered(message, as: trace.message)
+    if let place = waiting.firstIndex(where: { $0.name == trace.name }) {
+      // It is told together with its pieces.
+      (waiting[place].message, traces[index].message) = (new, new)
+      return []
+    }
+    // Nothing comes back that was deleted.
+    let isKept = trace.isKept && (folder.exists(trace.name, .message) || !trace.isWhole)
+    if isKept, !keep(new, trace.name), folder.exists(trace.name, .message) {
+      // After a restart another message would have the same revision: this one is told with the next.
+      return []
+    }
+    traces[index].message = new
+    return [.trace(new)]
   }
 
-  /// With what the store knows of it.
+  /// With what the store knows of it, as the message after that.
   private static func numbered(_ message: TraceMessage, as before: TraceMessage) -> TraceMessage {
     var message = message
-    (message.trace, message.revision, message.state) = (before.trace, before.revision, before.state)
+    (message.trace, message.revision, message.state) = (before.trace, before.revision + 1, before.state)
     (message.size, message.pieces, message.checksum) = (before.size, before.pieces, before.checksum)
     return message
+  }
+
+  private mutating func end(_ run: Int, _ message: TraceMessage, isWhole: Bool) -> [VehicleMessage] {
+    guard let index = traces.lastIndex(where: { $0.run == run }), !traces[index].isWhole else { return [] }
+    var ended = Self.numbered(message, as: traces[index].message)
+    ended.state = isWhole ? .complete : .interrupted
+    let file = TraceFile(bytes: traces[index].bytes)
+    (traces[index].isWhole, traces[index].bytes, traces[index].message) = (true, [], ended)
+    return finish(traces[index].name, ended, file)
   }
 
   private mutating func finish(_ name: String, _ message: TraceMessage, _ file: TraceFile?)
@@ -167,29 +221,57 @@ struct TraceStore: Sendable {
     message.pieces = max(
       1, (packed.count + TracePieceMessage.largestSize - 1) / TracePieceMessage.largestSize)
     message.checksum = CRC32.checksum(packed)
-    if var trace = current, trace.name == name {
-      (trace.message, trace.isWhole, trace.bytes) = (message, true, [])
-      current = trace
-    }
-    keep(message, name)
-    do throws(SystemError) { try AtomicFile.write(packed, to: path(name, ".packed")) } catch {
-      failed("\(error)")
+    // As a restart would read it, so that pieces are the same then to the last digit of their time.
+    if let json = try? JSONValue(parsing: message.payload), let read = try? TraceMessage(json: json) {
+      message = read
     }
     log.notice(
       .traceKept, "trace kept",
       metadata: [
         "number": "\(message.trace.number)", "state": "\(message.state.rawValue)", "bytes": "\(packed.count)",
       ])
-    return tell(name, message, packed)
+    return secured(Whole(name: name, message: message, packed: packed))
   }
 
-  private mutating func tell(_ name: String, _ message: TraceMessage, _ packed: [UInt8]) -> [VehicleMessage] {
-    handedOver.append(name)
-    let pieces = message.pieces ?? 1
+  /// Tells a trace when a restart would tell the same, or nothing; else it waits.
+  private mutating func secured(_ whole: Whole) -> [VehicleMessage] {
+    if let index = traces.firstIndex(where: { $0.name == whole.name }) {
+      traces[index].message = whole.message
+    }
+    do throws(SystemError) {
+      try folder.write(whole.message.payload, to: whole.name, .message)
+      try folder.write(whole.packed, to: whole.name, .packed)
+      return tell(whole, isKept: true)
+    } catch {
+      failed("\(error)")
+    }
+    do throws(SystemError) {
+      try folder.removeAll(whole.name)
+      return tell(whole, isKept: false)
+    } catch {
+      failed("\(error)")
+      waiting.append(whole)
+      retryDue = SystemClock.monotonic + Self.retryInterval
+      return []
+    }
+  }
+
+  private mutating func retry() -> [VehicleMessage] {
+    guard !waiting.isEmpty, SystemClock.monotonic >= retryDue else { return [] }
+    let due = waiting
+    waiting = []
+    return due.flatMap { secured($0) }
+  }
+
+  private mutating func tell(_ whole: Whole, isKept: Bool) -> [VehicleMessage] {
+    let (message, packed) = (whole.message, whole.packed)
+    if let index = traces.firstIndex(where: { $0.name == whole.name }) { traces[index].isKept = isKept }
+    if isKept { handedOver.append((whole.name, SystemClock.monotonic)) }
+    let pieces = max(1, message.pieces ?? 1)
     // Whenever it is cut, a piece is the same.
     let time = message.time.advanced(bySeconds: message.after)
     return [.trace(message)]
-      + (1...max(1, pieces)).map { piece in
+      + (1...pieces).map { piece in
         let start = min(packed.count, (piece - 1) * TracePieceMessage.largestSize)
         let end = min(packed.count, start + TracePieceMessage.largestSize)
         return .tracePiece(
@@ -212,80 +294,86 @@ struct TraceStore: Sendable {
     return try Deflate.huffman(sections)
   }
 
+  // MARK: Places
+
+  /// Takes places that nobody may know any more out of what is recorded, and deletes the kept traces that have such. What is in the outbox
+  /// has been told.
+  private mutating func withhold(_ places: ExactPlaces) {
+    forgetSent(places)
+    guard !places.areAll else { return }
+    for index in traces.indices {
+      traces[index].message = traces[index].message.shown(places)
+      guard !traces[index].isWhole, let file = TraceFile(bytes: traces[index].bytes) else { continue }
+      let bytes = file.withoutPlaces { !places.contains($0) }
+      guard bytes != traces[index].bytes else { continue }
+      traces[index].bytes = bytes
+      do throws(SystemError) {
+        try folder.write(bytes, to: traces[index].name, .recording)
+        traces[index].written = bytes.count
+      } catch {
+        failed("\(error)")
+        // The next writing makes it good.
+        traces[index].written = 0
+      }
+    }
+  }
+
+  private mutating func forgetSent(_ places: ExactPlaces) {
+    guard !places.areAll else { return }
+    for name in folder.names(.sent) {
+      if let packed = read(name, .sent), hides(packed, places) {
+        do throws(SystemError) { try folder.removeAll(name) } catch { failed("\(error)") }
+      }
+    }
+  }
+
+  private func hides(_ packed: [UInt8], _ places: ExactPlaces) -> Bool {
+    guard !places.areAll else { return false }
+    // What cannot be looked through may have any.
+    guard let bytes = try? Deflate.unpacked(packed, limit: Self.largest), let file = TraceFile(bytes: bytes)
+    else { return true }
+    return file.holds { !places.contains($0) }
+  }
+
   // MARK: Files
 
-  /// A number that no other trace has or will have, and the name of its files.
-  private mutating func nextNumber() -> (JournalNumber, name: String) {
-    mkdir(settings.path, 0o750)
-    let names = SmallFiles.names(in: settings.path)
-    let highest = names.compactMap { Self.number($0, ".json") ?? Self.number($0, ".sent") }.compactMap {
-      Int64($0)
-    }.max()
-    let kept = SmallFiles.text(settings.path + "/counter")?.split(separator: " ") ?? []
-    var series: String?
-    var last = highest ?? 0
-    if kept.count == 2, kept[0].utf8.count == 16, UInt64(kept[0], radix: 16) != nil,
-      let number = Int64(kept[1]),
-      (0...Int64(1 << 40)).contains(number)
-    {
-      series = String(kept[0])
-      last = max(last, number)
-    }
-    let number = JournalNumber(series: series ?? Self.newSeries(), number: last + 1)
-    let digits = String(number.number)
-    let name = String(repeating: "0", count: max(0, 10 - digits.utf8.count)) + digits
+  /// Deletes a trace that cannot be told.
+  /// - Parameter reason: nil where nothing of it is lost.
+  private mutating func drop(_ name: String, _ reason: String?) -> [VehicleMessage] {
+    if let reason { failed(reason) }
+    do throws(SystemError) { try folder.removeAll(name) } catch { failed("\(error)") }
+    return []
+  }
+
+  /// - Returns: whether it is on the disk.
+  private mutating func keep(_ message: TraceMessage, _ name: String) -> Bool {
     do throws(SystemError) {
-      try AtomicFile.write(Array("\(number.series) \(number.number)\n".utf8), to: settings.path + "/counter")
-      return (number, name)
+      try folder.write(message.payload, to: name, .message)
+      return true
     } catch {
       failed("\(error)")
-      // A number that is not kept may come again: in a series of its own it is another.
-      return (JournalNumber(series: Self.newSeries(), number: number.number), name)
+      return false
     }
   }
 
-  private static func newSeries() -> String {
-    let digits = String(UInt64.random(in: 0 ... .max), radix: 16)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-  }
-
-  private mutating func keep(_ message: TraceMessage, _ name: String) {
-    do throws(SystemError) { try AtomicFile.write(message.payload, to: path(name, ".json")) } catch {
-      failed("\(error)")
-    }
-  }
-
-  private mutating func read(_ name: String, _ ending: String) -> [UInt8]? {
-    do throws(SystemError) { return try AtomicFile.read(path(name, ending), limit: Self.largest) } catch {
+  private mutating func read(_ name: String, _ part: TraceFolder.Part) -> [UInt8]? {
+    do throws(SystemError) { return try folder.read(name, part) } catch {
       failed("\(error)")
       return nil
     }
   }
 
   /// Deletes the oldest that are sent until the rest is within the limits.
-  private func makeRoom() {
-    let sent = SmallFiles.names(in: settings.path).compactMap { Self.number($0, ".sent") }
+  private mutating func makeRoom() {
     var (count, bytes) = (0, 0)
-    for name in sent.reversed() {
-      var status = stat()
-      let size = stat(path(name, ".sent"), &status) == 0 ? Int(status.st_size) : 0
+    for name in folder.names(.sent).reversed() {
+      let size = folder.size(name, .sent)
       if count < settings.count, bytes + size <= settings.bytes {
         (count, bytes) = (count + 1, bytes + size)
       } else {
-        // In this order: a message without its pieces would be told again.
-        for ending in [".json", ".sent"] { unlink(path(name, ending)) }
+        do throws(SystemError) { try folder.removeAll(name) } catch { failed("\(error)") }
       }
     }
-  }
-
-  private func path(_ name: String, _ ending: String) -> String { "\(settings.path)/\(name)\(ending)" }
-
-  /// The name without its ending; nil for another file.
-  private static func number(_ name: String, _ ending: String) -> String? {
-    guard name.hasSuffix(ending), case let digits = name.dropLast(ending.count), digits.utf8.count >= 10,
-      digits.utf8.allSatisfy({ (48...57).contains($0) })
-    else { return nil }
-    return String(digits)
   }
 
   private mutating func failed(_ reason: String) {

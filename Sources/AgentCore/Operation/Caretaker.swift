@@ -18,6 +18,7 @@ struct Caretaker: ~Copyable {
   /// Signal actions.
   struct SignalActions {
     var stop: () -> Void
+    var powerFailing: () -> Void
     /// Returns whether the configuration is being read again.
     var reload: () -> Bool
   }
@@ -105,6 +106,8 @@ struct Caretaker: ~Copyable {
           log.notice(
             .reloadIgnored, "SIGHUP ignored without remote.enabled; restart to read the configuration again")
         }
+      } else if signal == SIGPWR {
+        actions.powerFailing()
       } else {
         log.info(.agentStopping, "stopping", metadata: ["signal": signal == SIGTERM ? "SIGTERM" : "SIGINT"])
         duties.notifier?.stopping()

@@ -32,6 +32,8 @@ final class RemoteService {
   private var lastNoted: Timestamp?
   /// The last command that set the odometer, and what it was answered.
   private var lastSet: (id: String, result: JSONValue)?
+  /// The last command that began a trace, and what it was answered.
+  var lastTrace: (id: String, result: JSONValue)?
   /// The connection's settings in force.
   private var connection: AgentConfiguration.MQTT
   /// To be delivered, and to those who wait for an answer after that.
@@ -161,7 +163,8 @@ final class RemoteService {
   // MARK: Requests
 
   func process(
-    _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ memory: borrowing MotionMemory
+    _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ memory: borrowing MotionMemory,
+    _ traces: inout TraceStore?
   ) {
     switch request.subject {
     case .configuration:
@@ -172,14 +175,14 @@ final class RemoteService {
     case .command where request.isRetained, .ownTracks where request.isRetained: break
     // Not remote management: the loop has handed it to whoever keeps the map.
     case .beacons: break
-    case .command(let name): process(command: name, request, &pipeline, memory)
+    case .command(let name): process(command: name, request, &pipeline, memory, &traces)
     case .ownTracks: carryOut(processOwnTracks(request, &pipeline), &pipeline)
     }
   }
 
   private func process(
     command name: String, _ request: RemoteRequest, _ pipeline: inout AgentPipeline,
-    _ memory: borrowing MotionMemory
+    _ memory: borrowing MotionMemory, _ traces: inout TraceStore?
   ) {
     var sender = PendingCommands.Sender(command: name, request: request)
     do throws(JSONError) {
@@ -219,6 +222,7 @@ final class RemoteService {
       case .setTrip(let driver, let purpose): setTrip(sender, driver, purpose, &pipeline)
       case .samples(let seconds, let rate, let kinds):
         beginSamples(seconds, rate, kinds, sender, &pipeline)
+      case .trace(let request): beginTrace(request, sender, &pipeline, &traces)
       }
     } catch { answer(sender, .refused, error.description) }
   }

@@ -49,7 +49,7 @@ package final class Agent: Sendable {
   /// - Throws: an error with a sentence for the person on call, when the agent cannot start or go on.
   package func run() throws {
     SignalDescriptor.ignoreBrokenPipes()
-    let signals = try SignalDescriptor([SIGTERM, SIGINT, SIGHUP])
+    let signals = try SignalDescriptor([SIGTERM, SIGINT, SIGHUP, SIGPWR])
     let libraryMessages = ownsStandardError ? LibraryMessages(log: log) : nil
     defer { libraryMessages?.end() }
     let ended = try EventDescriptor()
@@ -155,6 +155,7 @@ package final class Agent: Sendable {
       signals: signals, ended: ended, duties: duties,
       actions: Caretaker.SignalActions(
         stop: { inbox.push(.stop) },
+        powerFailing: { inbox.push(.powerFailing) },
         reload: {
           guard start != nil else { return false }
           return inbox.push(.reload)
@@ -199,10 +200,11 @@ package final class Agent: Sendable {
       path: configuration.store.path + ".trips", keepsPlaces: configuration.calibrationPath != nil, log: log)
   }
 
-  /// Where traces are kept; nil where they are none of this machine's, or off.
+  /// What keeps traces; nil where they are off. Of a recording, too, what is told to a broker is told whole; what is printed is not kept.
   private func traceStore() -> TraceStore? {
-    guard configuration.input == .hardware, output == .broker else { return nil }
-    return configuration.traces.map { TraceStore($0, log: log) }
+    guard var settings = configuration.traces else { return nil }
+    if output == .print { settings.path = nil }
+    return TraceStore(settings, log: log)
   }
 
   /// What is made of the transmitters around; nil where that is nothing. A recording tells nothing of what this machine hears.

@@ -88,7 +88,7 @@ struct AgentLoop: ~Copyable {
       remote?.begin(&pipeline)
       messages += remote?.drain() ?? []
       // What the run before could not finish.
-      messages += traces?.resume() ?? []
+      messages += traces?.resume(pipeline.exactPlaces) ?? []
       loop: while let input = try feed.next(until: deadline) {
         heartbeat.beat()
         if case .stop = input { break loop }
@@ -113,7 +113,7 @@ struct AgentLoop: ~Copyable {
       beacons?.accept(request.payload, at: feed.now)
     case .request(let request):
       let count = pipeline.odometerSetCount
-      remote?.process(request, &pipeline, memory)
+      remote?.process(request, &pipeline, memory, &traces)
       // The answer leaves after that.
       if pipeline.odometerSetCount != count { memory.keepOdometer(&pipeline, at: feed.now, isSet: true) }
     case .link(let change):
@@ -121,6 +121,7 @@ struct AgentLoop: ~Copyable {
       if case .connected(let sessionStart) = change { pipeline.beginSession(at: sessionStart) }
     case .reload: remote?.reload(&pipeline)
     case .snapshotRequest: publishSnapshot()
+    case .powerFailing: pipeline.saveTraces()
     case .tick, .stop: break
     }
     if remote?.advance(&pipeline) == true {
@@ -251,9 +252,10 @@ struct AgentLoop: ~Copyable {
         if case .trip(let trip) = message { pipeline.confirm(trip) }
         if case .drivingEvent(let event) = message { pipeline.confirm(event) }
       }
-      traces?.confirm()
       messages.removeAll(keepingCapacity: true)
     }
+    let delivery = delivery
+    traces?.confirm { delivery.storeProblem == nil }
     // Only now: the copy must not be ahead of events that are safe.
     if let states { surroundings.regionStates?.keep(states) }
   }

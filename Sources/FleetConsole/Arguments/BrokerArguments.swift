@@ -123,28 +123,36 @@ package struct BrokerArguments: ParsableArguments {
     var configuration = MQTTConfiguration.consumer(of: address)
     configuration.userName =
       user ?? address.user ?? environment("ODOGRAPH_USER") ?? profile?[.user]
-    let (secret, secretFile) = (environment("ODOGRAPH_PASSWORD"), environment("ODOGRAPH_PASSWORD_FILE"))
-    if let file = passwordFile ?? secretFile ?? (secret == nil ? profile?[.passwordFile] : nil) {
-      configuration.password = .file(file)
-    } else {
-      configuration.password = secret.map { .value($0) }
-    }
+    configuration.password = secret(profile)
     if usesVersion311 || profile?[.mqttProtocol] == "3.1.1" { configuration.protocolVersion = .v311 }
-    let version = tlsMinimum ?? profile?[.minimumTLS] ?? "1.2"
-    guard ["1.2", "1.3"].contains(version) else {
-      throw .usage("use", "--tls-minimum \(version)", "it is 1.2 or 1.3")
-    }
+    let version = try minimumTLS(profile)
     guard address.usesTLS else { return configuration }
     var tls = MQTTTLS(trust: authorities ?? .system)
     tls.identity = certificates.map { .init(certificateFile: $0, keyFile: $1) }
     tls.alpn = alpn ?? environment("ODOGRAPH_ALPN") ?? profile?[.applicationProtocol]
-    tls.minimumVersion = version == "1.3" ? .tls13 : .tls12
+    tls.minimumVersion = version
     configuration.tls = tls
     return configuration
   }
 
+  func minimumTLS(_ profile: Profile?) throws(FleetError) -> MQTTTLS.Version {
+    let version = tlsMinimum ?? profile?[.minimumTLS] ?? "1.2"
+    guard ["1.2", "1.3"].contains(version) else {
+      throw .usage("use", "--tls-minimum \(version)", "it is 1.2 or 1.3")
+    }
+    return version == "1.3" ? .tls13 : .tls12
+  }
+
+  func secret(_ profile: Profile?) -> MQTTSecret? {
+    let (secret, secretFile) = (environment("ODOGRAPH_PASSWORD"), environment("ODOGRAPH_PASSWORD_FILE"))
+    if let file = passwordFile ?? secretFile ?? (secret == nil ? profile?[.passwordFile] : nil) {
+      return .file(file)
+    }
+    return secret.map { .value($0) }
+  }
+
   /// Whom to believe; nil when nothing is said of it. The profile's are taken as a whole, where none is given.
-  private func trust(_ profile: Profile?) throws(FleetError) -> MQTTTLS.Trust? {
+  func trust(_ profile: Profile?) throws(FleetError) -> MQTTTLS.Trust? {
     var file = ca ?? environment("ODOGRAPH_CA")
     var folder = caFolder ?? environment("ODOGRAPH_CA_FOLDER")
     var identity = pskIdentity ?? environment("ODOGRAPH_PSK_IDENTITY")
@@ -169,7 +177,7 @@ package struct BrokerArguments: ParsableArguments {
   }
 
   /// Two values that make sense together only; nil without either.
-  private func pair(
+  func pair(
     _ a: (value: String?, option: String), _ b: (value: String?, option: String), _ what: String
   ) throws(FleetError) -> (String, String)? {
     if let first = a.value, let second = b.value { return (first, second) }

@@ -61,25 +61,38 @@ package final class CommandWaiter: Sendable {
   /// broker does not run. A connection that stood once is waited for.
   package func observe(_ connection: FleetConnection) {
     switch connection {
-    case .connected:
-      let isBack = state.withLock { state in
-        defer { (state.wasConnected, state.isConnected) = (true, true) }
-        return state.wasConnected
-      }
-      if isBack { StandardError.say("connected again") }
+    case .connected: observeConnection()
     case .subscribed: break
     case .doubtful(let doubt): StandardError.say(doubt)
     case .refused(let filter, let reason): end(.failed(.refused(filter: filter, reason: reason)))
     case .disconnected(let reason):
-      let (wasConnected, wasLost) = state.withLock { state in
-        defer { state.isConnected = false }
-        return (state.wasConnected, state.isConnected)
-      }
-      if !wasConnected {
-        end(.failed(FleetError(reason)))
-      } else if reason.cause != .stopped {
-        StandardError.say(wasLost ? "\(reason); connecting again" : "\(reason)")
-      }
+      observeLoss("\(reason)", FleetError(reason), isOurs: reason.cause == .stopped)
+    }
+  }
+
+  /// Tells of a connection that stands, of whatever protocol.
+  package func observeConnection() {
+    let isBack = state.withLock { state in
+      defer { (state.wasConnected, state.isConnected) = (true, true) }
+      return state.wasConnected
+    }
+    if isBack { StandardError.say("connected again") }
+  }
+
+  /// Tells of a connection that does not stand, of whatever protocol.
+  /// - Parameters:
+  ///   - reason: for a connection that will be made again.
+  ///   - error: how the command ends when it never stood.
+  ///   - isOurs: whether this side has ended it.
+  package func observeLoss(_ reason: String, _ error: FleetError, isOurs: Bool = false) {
+    let (wasConnected, wasLost) = state.withLock { state in
+      defer { state.isConnected = false }
+      return (state.wasConnected, state.isConnected)
+    }
+    if !wasConnected {
+      end(.failed(error))
+    } else if !isOurs {
+      StandardError.say(wasLost ? "\(reason); connecting again" : reason)
     }
   }
 

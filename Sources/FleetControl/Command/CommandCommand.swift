@@ -131,7 +131,7 @@ package enum CommandCommand {
         Spelling.nearest(to: options.name, among: CommandOptions.names).map { "did you mean \($0)? " } ?? ""
       throw .usage(
         "send", "\"\(options.name.prefix(40))\"",
-        "\(meant)the commands are \(CommandOptions.names.joined(separator: ", ")); history and samples are odograph's own"
+        "\(meant)the commands are \(CommandOptions.names.joined(separator: ", ")); history, samples and trace request are odograph's own"
       )
     }
     guard (0.1...3600).contains(options.timeout) else {

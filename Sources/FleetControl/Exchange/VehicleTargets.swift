@@ -8,7 +8,7 @@ internal import Telemetry
 
 /// Which vehicles a command is for.
 package struct VehicleTargets: Hashable, Sendable {
-  package var root = FleetSelection().root
+  package var root: String
   /// None stands for all.
   package var fleets: [String]
   package var vehicles: [String]
@@ -17,6 +17,13 @@ package struct VehicleTargets: Hashable, Sendable {
   /// Whether every vehicle of every fleet is meant where none is named. Without it that is refused to a command that
   /// changes something; one that only reads does not ask.
   var meansEveryVehicle = false
+
+  /// - Parameters:
+  ///   - fleets: none stands for all.
+  ///   - vehicles: none stands for all.
+  package init(root: String, fleets: [String], vehicles: [String], share: Double? = nil) {
+    (self.root, self.fleets, self.vehicles, self.share) = (root, fleets, vehicles, share)
+  }
 
   /// The filters of a path below each of them.
   package func filters(_ paths: [String]) throws(FleetError) -> [String] {

@@ -1,13 +1,13 @@
-internal import Fleet
-internal import FleetConsole
-internal import JSON
+package import Fleet
+package import FleetConsole
+package import JSON
 internal import MQTT
 internal import Platform
 internal import Telemetry
 
 /// One vehicle that is asked, again and again, and its answers.
-final class VehicleQuestion {
-  enum Answer {
+package final class VehicleQuestion {
+  package enum Answer {
     /// The result of a command that was done.
     case result(JSONValue)
     /// It was refused, or could not be done, and why.
@@ -16,7 +16,7 @@ final class VehicleQuestion {
     case interrupted(ExitStatus)
   }
 
-  let vehicle: VehicleKey
+  package let vehicle: VehicleKey
   private let exchange: FleetExchange
   private let topic: String
   private var id = ""
@@ -24,7 +24,7 @@ final class VehicleQuestion {
 
   /// - Throws: `FleetError` when options do not name one vehicle, and when it is not managed over MQTT or the broker cannot be
   ///   reached.
-  init(_ broker: BrokerArguments, _ targets: VehicleTargets, command: String) throws(FleetError) {
+  package init(_ broker: BrokerArguments, _ targets: VehicleTargets, command: String) throws(FleetError) {
     let path = "command/\(command)"
     let exchange = try FleetExchange(
       broker.configuration(), filters: try targets.filters([path + "/response"]),
@@ -50,14 +50,14 @@ final class VehicleQuestion {
     }
   }
 
-  func close() { exchange.close() }
+  package func close() { exchange.close() }
 
   /// A signal that has come and asks the command to end; nil while there is none.
   func interruption() -> ExitStatus? { exchange.interruption() }
 
   /// Sends a request; answers to those before are passed over from now on.
   /// - Parameter timeout: seconds after which the broker need not deliver it.
-  func ask(_ arguments: [String: JSONValue], timeout: Double) {
+  package func ask(_ arguments: [String: JSONValue], timeout: Double) {
     id = String(UInt64.random(in: 0 ... .max), radix: 16)
     token = exchange.publish(
       MQTTMessage(
@@ -69,7 +69,7 @@ final class VehicleQuestion {
   }
 
   /// The next answer to the last request.
-  func answer(within seconds: Double) throws(FleetError) -> Answer {
+  package func answer(within seconds: Double) throws(FleetError) -> Answer {
     let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
     while let event = try exchange.next(until: deadline) {
       switch event {

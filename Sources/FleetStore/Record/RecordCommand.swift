@@ -1,3 +1,4 @@
+internal import AMQP
 package import ArgumentParser
 package import Fleet
 package import FleetConsole
@@ -66,6 +67,8 @@ package struct RecordOptions: ParsableArguments {
       "End the session that the same command left, with what the broker keeps for it; record nothing. A recorder that runs under the same --client-id on another machine loses its session, too."
   )
   var forgets = false
+
+  @OptionGroup package var queues: QueueArguments
 
   @OptionGroup package var quality: QualityArguments
 
@@ -138,19 +141,74 @@ package enum RecordCommand {
   /// Runs until the count is reached, the time is over or a signal comes.
   /// - Throws: `FleetError` for options that make no sense, a broker that cannot be reached and a store that cannot be
   ///   opened.
-  package static func run(_ options: RecordOptions) throws(FleetError) -> ExitStatus {
-    let broker = try options.broker.configuration()
+  package static func run(_ given: RecordOptions) throws(FleetError) -> ExitStatus {
+    let options = try given.settled()
     let filters = try options.topics.filters(options.broker, options.words)
+    let queue = try options.queueConfiguration(filters)
+    let broker = queue == nil ? try options.broker.configuration() : nil
     let timeout = try options.time.limit()
     try options.check()
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
-    if options.forgets { return try forget(options, broker, filters, waiter) }
+    if options.forgets {
+      if let queue { return try forget(queue, options) }
+      if let broker { return try forget(options, broker, filters, waiter) }
+    }
     let retention = Retention(days: try options.keptDays())
     let store = RecordingAddress.store(for: options.store, keep: retention.days, isQuiet: options.isQuiet)
     try store.open()
     if let advice = store.advice, !options.isQuiet { StandardError.say(advice) }
     if options.prepares { return try prepare(store, retention, options) }
+    let entry = try entry(options, queue, broker, filters, waiter)
+    guard let batches = entry.source.batches else { return .done }
+    let recorder = try Recorder(options, retention) { waiter.end(.ended(.done)) }
+    try recorder.start(store, batches)
+    try entry.source.start()
+    var progress = RecordProgress(options)
+    let deadline = timeout.map { SystemClock.monotonic + Int64(max(0, min($0, 1e8)) * 1e9) }
+    var ending: CommandWaiter.Ending = .timedOut
+    while true {
+      let left = deadline.map { Double($0 - SystemClock.monotonic) * 1e-9 } ?? .infinity
+      ending = waiter.wait(seconds: min(left, progress.interval))
+      progress.show(recorder.current)
+      guard case .timedOut = ending, left > progress.interval else { break }
+    }
+    let isClean = leave(entry.source, recorder, waiter, isAsked: ending.isSignal)
+    recorder.end(abandoning: !isClean, limit: ending.isSignal ? 0.2 : drain)
+    // A broker that was never reached keeps nothing.
+    if waiter.wasConnected {
+      progress.finish(recorder.current, left: entry.left)
+    } else {
+      progress.finish(recorder.current)
+    }
+    withExtendedLifetime(entry) {}
+    if case .timedOut = ending {
+      guard let count = options.count else { return .done }
+      if !options.isQuiet { StandardError.sayMissed(count, came: recorder.current.received) }
+    }
+    return try ending.status()
+  }
+
+  /// Where messages come from, what marks it as in use, and what is left at the broker when this ends.
+  private struct Entry {
+    var source: any RecordSource
+    var slot: SessionSlot?
+    var mark: SessionMark?
+    /// A sentence; nil for nothing.
+    var left: String?
+  }
+
+  private static func entry(
+    _ options: RecordOptions, _ queue: AMQPConfiguration?, _ broker: MQTTConfiguration?, _ filters: [String],
+    _ waiter: CommandWaiter
+  ) throws(FleetError) -> Entry {
+    if let queue {
+      return Entry(
+        source: try QueueSource(queue, waiter),
+        left: "the cluster keeps what comes in queue \(queue.queue); "
+          + "the same command takes it up, with --forget it ends that")
+    }
+    guard let broker else { throw .usage("record", "from nowhere", "there is neither a broker nor a queue") }
     let slot =
       options.clientID == nil ? try SessionSlot.free(for: identity(of: options, broker, filters)) : nil
     let mark = options.clientID.map { SessionMark(of: $0, at: broker.brokerName) }
@@ -165,29 +223,13 @@ package enum RecordCommand {
     let subscriber = try FleetSubscriber(broker: broker, filters: filters, session: session) {
       waiter.observe($0)
     }
-    guard let queue = subscriber.queue else { return .done }
-    let recorder = try Recorder(options, retention) { waiter.end(.ended(.done)) }
-    try recorder.start(store, queue)
-    try subscriber.start()
-    var progress = RecordProgress(options)
-    let deadline = timeout.map { SystemClock.monotonic + Int64(max(0, min($0, 1e8)) * 1e9) }
-    var ending: CommandWaiter.Ending = .timedOut
-    while true {
-      let left = deadline.map { Double($0 - SystemClock.monotonic) * 1e-9 } ?? .infinity
-      ending = waiter.wait(seconds: min(left, progress.interval))
-      progress.show(recorder.current)
-      guard case .timedOut = ending, left > progress.interval else { break }
+    var entry = Entry(source: subscriber, slot: slot, mark: mark)
+    if let name = session.clientID, session.expiry > 0, session.share == nil {
+      entry.left =
+        "the broker keeps what comes for session \(name) for \(session.expiry) s; "
+        + "the same command takes it up, with --forget it ends that"
     }
-    let isClean = leave(subscriber, recorder, waiter, isAsked: ending.isSignal)
-    recorder.end(abandoning: !isClean, limit: ending.isSignal ? 0.2 : drain)
-    // A broker that was never reached keeps nothing.
-    progress.finish(recorder.current, session: waiter.wasConnected ? session : nil)
-    withExtendedLifetime((slot, mark)) {}
-    if case .timedOut = ending {
-      guard let count = options.count else { return .done }
-      if !options.isQuiet { StandardError.sayMissed(count, came: recorder.current.received) }
-    }
-    return try ending.status()
+    return entry
   }
 
   /// Takes what the broker has under way, as long as it is stored.
@@ -195,17 +237,17 @@ package enum RecordCommand {
   ///   signal comes. What is not acknowledged stays at the broker.
   /// - Returns: whether all is stored.
   private static func leave(
-    _ subscriber: FleetSubscriber, _ recorder: Recorder, _ waiter: CommandWaiter, isAsked: Bool
+    _ source: any RecordSource, _ recorder: Recorder, _ waiter: CommandWaiter, isAsked: Bool
   ) -> Bool {
     // With a store that is away, waiting for it would only delay the end.
     let limit = recorder.current.isInterrupted ? 0 : drain
     let outcome = Locked<Bool?>(nil)
     let work: @Sendable () -> Void = {
-      let isClean = subscriber.leaveBlocking(drain: limit)
+      let isClean = source.leaveBlocking(drain: limit)
       outcome.withLock { $0 = isClean }
     }
     guard isAsked, let thread = try? DedicatedThread.start(name: "leave", work) else {
-      return subscriber.leaveBlocking(drain: limit)
+      return source.leaveBlocking(drain: limit)
     }
     thread.detach()
     var commits = recorder.current.commits
@@ -231,6 +273,17 @@ package enum RecordCommand {
     }
     store.close()
     if !options.isQuiet { StandardError.say(done) }
+    return .done
+  }
+
+  /// Ends a queue with what is in it.
+  private static func forget(
+    _ queue: AMQPConfiguration, _ options: RecordOptions
+  ) throws(FleetError) -> ExitStatus {
+    do throws(AMQPDisconnection) { try AMQPConsumer.deleteQueue(queue) } catch { throw FleetError(error) }
+    if !options.isQuiet {
+      StandardError.say("queue \(queue.queue) is ended, and what the cluster kept in it is gone")
+    }
     return .done
   }
 

@@ -32,17 +32,20 @@ struct RecordProgress {
     }
   }
 
-  /// - Parameter session: what is left at the broker; nil when it was never reached, which is all that there is to say.
-  mutating func finish(_ counts: RecordCounts, session: SubscriberSession?) {
+  /// The end of a recording that reached its broker.
+  /// - Parameter left: what is left at the broker; nil for nothing.
+  mutating func finish(_ counts: RecordCounts, left: String?) {
+    finish(counts)
+    guard !options.isJSON, !options.isQuiet else { return }
+    StandardError.say("\(Self.sentence(counts)) in \(PostgreSQLStore.withoutSecrets(options.store))")
+    if let left { StandardError.say(left) }
+  }
+
+  /// The end of one that never did, of which the error says all.
+  mutating func finish(_ counts: RecordCounts) {
     line.clear()
     let seconds = max(1e-3, Double(SystemClock.monotonic - start) * 1e-9)
-    if options.isJSON { return printJSON(counts, Double(counts.received) / seconds, isFinal: true) }
-    guard !options.isQuiet, let session else { return }
-    StandardError.say("\(Self.sentence(counts)) in \(PostgreSQLStore.withoutSecrets(options.store))")
-    guard let name = session.clientID, session.expiry > 0, session.share == nil else { return }
-    StandardError.say(
-      "the broker keeps what comes for session \(name) for \(session.expiry) s; "
-        + "the same command takes it up, with --forget it ends that")
+    if options.isJSON { printJSON(counts, Double(counts.received) / seconds, isFinal: true) }
   }
 
   private static func sentence(_ counts: RecordCounts) -> String {

@@ -32,6 +32,8 @@ extension TripRecorder {
     close(sample, seconds: seconds.flatMap { $0 >= 0 ? $0 : nil }, after: before)
     observeIgnition(sample)
     finishStep(sample)
+    // A stop goes on through the next restart, however soon that comes.
+    if state.trip != nil, (sample.speed ?? .infinity) < Self.movingSpeed { milestones += 1 }
   }
 
   /// Takes a moment that does not follow the one before.
@@ -68,7 +70,9 @@ extension TripRecorder {
     let isCarried = trip.kind == .carried && isOff
     let rest = max(0, (seconds ?? 0) - driving)
     let isShort = (wasStanding ? trip.standingFor : 0) + rest < longestStop
-    if way < Self.leastWay, wasStanding {
+    // It stood at the last moment that was watched, as that of a run that was killed soon after; its end is known by then.
+    let stoodAtLast = wasStanding || (state.speed ?? .infinity) < Self.movingSpeed && !isMoving
+    if way < Self.leastWay, stoodAtLast {
       trip.elapsed += seconds ?? 0
       if let stirred, !sample.isLocated, trip.hasMoved,
         case let moved = sample.timestamp.seconds(since: stirred.timestamp), moved > Self.falseStart

@@ -262,6 +262,16 @@ public struct TraceBlock: Sendable {
     !microseconds.multipliedReportingOverflow(by: 1000).overflow
   }
 
+  /// What receivers reported, stream by stream.
+  var fixes: [PositionFix] {
+    streams.filter { $0.key.kind == .fix }.flatMap { stream in
+      stream.times.indices.compactMap { row -> PositionFix? in
+        guard case .fix(let fix)? = stream.sample(row, steps: steps, texts: texts) else { return nil }
+        return fix
+      }
+    }
+  }
+
   /// The samples in order of time; of those at one time those of one stream in their order.
   public var samples: [TraceSample] {
     var samples: [(time: Int64, sample: TraceSample)] = []

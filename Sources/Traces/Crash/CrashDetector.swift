@@ -15,8 +15,6 @@ public struct CrashDetector: Sendable {
   public struct Settings: Hashable, Sendable {
     /// m/s within 150 ms that make a crash.
     public var changeOfVelocity = 8 / 3.6
-    /// m/s² of an axis from which on the sensor is at its limit; nil where that is not known.
-    public var range: Double?
 
     public init() {}
   }
@@ -34,6 +32,7 @@ public struct CrashDetector: Sendable {
   }
 
   private let settings: Settings
+  private var limit = Double.infinity
   private var level = LevelKeeper()
   private var course = VelocityCourse()
   private var pulse: Pulse?
@@ -56,8 +55,16 @@ public struct CrashDetector: Sendable {
   private static let (weightless, fall, strike) = (3.0, 0.08, 0.3)
   /// m/s from which on a vehicle is on its way.
   private static let moving = 3.0
+  /// The share of its range from which on a sensor is at its limit: samples there differ by 0.2 % with one make.
+  private static let limitShare = 0.997
 
   public init(settings: Settings = Settings()) { self.settings = settings }
+
+  /// Learns where the sensor ends.
+  /// - Parameter range: m/s², the largest value that an axis can have; nil where that is not known, so that no pulse is told to be clipped.
+  public mutating func observe(range: Double?) {
+    limit = range.flatMap { $0.isFinite && $0 > 0 ? $0 * Self.limitShare : nil } ?? .infinity
+  }
 
   /// From the device frame to right, forward (any direction) and up of the level; nil before the first samples.
   public var attitude: Quaternion? { level.attitude }
@@ -123,15 +130,26 @@ public struct CrashDetector: Sendable {
     let short = course.change(within: Self.peakTime)
     let time = now.seconds(since: short.since)
     if time > 0 { pulse.peak = max(pulse.peak, Self.plane(short.velocity) / time) }
-    if let range = settings.range, max(abs(force.x), abs(force.y), abs(force.z)) >= range {
-      pulse.isClipped = true
-    }
+    if max(abs(force.x), abs(force.y), abs(force.z)) >= limit { pulse.isClipped = true }
     guard Self.plane(change.velocity) <= Self.movement || now.seconds(since: pulse.start) > Self.longest
     else {
       self.pulse = pulse
       return nil
     }
     self.pulse = nil
+    return crash(pulse, at: now, mounting)
+  }
+
+  /// Ends a pulse that is under way, where nothing follows any more.
+  /// - Parameter mounting: as in `process`.
+  /// - Returns: a crash, where it is one already.
+  public mutating func finish(mounting: Quaternion?) -> CrashPulse? {
+    guard let pulse, let last else { return nil }
+    self.pulse = nil
+    return crash(pulse, at: last, mounting)
+  }
+
+  private func crash(_ pulse: Pulse, at now: Timestamp, _ mounting: Quaternion?) -> CrashPulse? {
     guard pulse.trigger >= settings.changeOfVelocity, !pulse.isDropped else { return nil }
     let inDevice = pulse.attitude.rotate(pulse.largest)
     return CrashPulse(

@@ -65,6 +65,19 @@ public struct CrashObserver: Sendable {
     let pulse = detector.process(scan, mounting: mounting, speed: before(now))
     follow(at: now)
     guard let pulse else { return closed(at: now) }
+    return take(pulse)
+  }
+
+  /// Learns where the accelerometer ends: m/s² of an axis; nil where that is not known.
+  public mutating func observe(range: Double?) { detector.observe(range: range) }
+
+  /// Ends a blow that is under way, where nothing follows any more.
+  /// - Returns: a summary that is new or says more, where it is a crash already.
+  public mutating func finish(mounting: Quaternion?) -> CrashSummary? {
+    detector.finish(mounting: mounting).flatMap { take($0) }
+  }
+
+  private mutating func take(_ pulse: CrashPulse) -> CrashSummary? {
     guard var known = summary else {
       summary = CrashSummary(
         pulse: pulse, speedBefore: before(pulse.start), largestTilt: 0, hasRolledOver: false)

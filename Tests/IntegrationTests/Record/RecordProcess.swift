@@ -9,8 +9,14 @@ final class RecordProcess {
   private var child: ChildProcess?
 
   /// - Parameter state: the folder in which the names of sessions are kept.
-  init(_ broker: BrokerFixture, into store: String, _ more: [String] = [], state: TemporaryDirectory) {
-    arguments = ["record", store, "--broker", "mqtt://127.0.0.1:\(broker.port)"] + more
+  convenience init(
+    _ broker: BrokerFixture, into store: String, _ more: [String] = [], state: TemporaryDirectory
+  ) {
+    self.init(into: store, ["--broker", "mqtt://127.0.0.1:\(broker.port)"] + more, state: state)
+  }
+
+  init(into store: String, _ more: [String], state: TemporaryDirectory) {
+    arguments = ["record", store] + more
     environment = ["XDG_STATE_HOME": state.path]
     log = state.file("record-\(UInt32.random(in: 0 ... .max)).out")
   }

@@ -16,9 +16,8 @@ import Traces
     _ crash: SimulatedCrash, seconds: Double = 4, knows: Bool = true, speed: Double? = 15,
     range: Double? = nil
   ) -> [CrashPulse] {
-    var (crash, settings) = (crash, CrashDetector.Settings())
-    settings.range = range
-    var detector = CrashDetector(settings: settings)
+    var (crash, detector) = (crash, CrashDetector())
+    detector.observe(range: range)
     let mounting = knows ? crash.mounting : nil
     return crash.scans(seconds).compactMap { detector.process($0, mounting: mounting, speed: speed) }
   }
@@ -78,7 +77,7 @@ import Traces
     var crash = SimulatedCrash(SeededGenerator.announced())
     crash.range = 16 * standardGravity
     crash.acceleration = SimulatedCrash.pulse(Vector3(0, -14, 0), at: 2, lasting: 0.07)
-    let pulse = try #require(pulses(crash, range: 0.99 * crash.range).first)
+    let pulse = try #require(pulses(crash, range: crash.range).first)
     #expect(pulse.isClipped && pulse.speedChange < 13 && pulse.speedChange > 6)
   }
 

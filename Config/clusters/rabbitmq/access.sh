@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Who may do what, for RabbitMQ: reads the access list of mosquitto's kit and writes definitions, so that there is one list.
+# The name in a client's certificate is its user. Whatever is not granted is refused, and no user has a password.
+#
+# usage: access.sh ACL NAME... | rabbitmqctl import_definitions
+#   ACL    ../../mosquitto/odograph.acl, or one like it
+#   NAME   FLEET/VEHICLE, or a user of ACL
+#
+# Import on one node; all have it then. An import adds and replaces, and takes nothing away: rabbitmqctl delete_user NAME.
+set -euo pipefail
+
+fail() { echo "access.sh: $1" >&2; exit 1; }
+[ $# -ge 2 ] || { sed -n 's/^# \{0,1\}//; 5,7p' "$0" >&2; exit 64; }
+acl=$1
+shift
+[ -r "$acl" ] || fail "cannot read $acl; name the access list, as ../../mosquitto/odograph.acl"
+
+for name in "$@"; do
+  case $name in
+    '' | .* | -* | */*/* | */ | /* | *[!A-Za-z0-9_/-]*)
+      # A dot would cut a level of the topic in two: RabbitMQ's routing keys have dots for slashes.
+      fail "\"$name\" is no name here: use letters, digits, \"_\" and \"-\", as in FLEET/VEHICLE; RabbitMQ cuts topics at dots, too" ;;
+  esac
+done
+
+awk -v names="$*" '
+  function expression(topic, level, levels, count, i, text) {
+    count = split(topic, levels, "/")
+    text = ""
+    for (i = 1; i <= count; i++) {
+      level = levels[i]
+      if (level == "#") return text (i > 1 ? "(\\\\..*)?" : ".*")
+      if (i > 1) text = text "\\\\."
+      # A subscription with a wildcard is asked for with it: * for one level.
+      if (level == "+") level = "[^.#]+"
+      else gsub(/\./, "\\\\.", level)
+      text = text level
+    }
+    return text
+  }
+  function add(list, key, topic) { list[key] = list[key] (list[key] == "" ? "" : "|") expression(topic) }
+  function quoted(list, key) { return list[key] == "" ? "^$" : "^(" list[key] ")$" }
+  BEGIN { count = split(names, name, " ") }
+  { sub(/[ \t\r]+$/, "") }
+  /^[ \t]*(#|$)/ { next }
+  $1 == "user" && NF == 2 { user = $2; known[user] = 1; next }
+  $1 == "topic" && NF == 3 && user != "" && ($2 == "read" || $2 == "write") {
+    if ($2 == "read") add(reads, user, $3); else add(writes, user, $3)
+    next
+  }
+  $1 == "pattern" && NF == 3 && ($2 == "read" || $2 == "write") {
+    for (i = 1; i <= count; i++) {
+      if (name[i] !~ /\//) continue
+      topic = $3
+      gsub(/%u/, name[i], topic)
+      if ($2 == "read") add(reads, name[i], topic); else add(writes, name[i], topic)
+    }
+    next
+  }
+  { printf "access.sh: %s:%d: \"%s\" cannot be said in RabbitMQ; write \"topic read|write TOPIC\" below a user, or \"pattern read|write TOPIC\"\n", FILENAME, NR, $0 >"/dev/stderr"; failed = 1; exit 1 }
+  END {
+    if (failed) exit 1
+    for (i = 1; i <= count; i++) if (name[i] !~ /\// && !(name[i] in known)) {
+      printf "access.sh: %s has no user %s; add \"user %s\" with its topics there\n", FILENAME, name[i], name[i] >"/dev/stderr"
+      exit 1
+    }
+    print "{\"vhosts\": [{\"name\": \"/\"}],\n \"users\": ["
+    for (i = 1; i <= count; i++)
+      printf "  {\"name\": \"%s\", \"password_hash\": \"\", \"hashing_algorithm\": \"rabbit_password_hashing_sha256\", \"tags\": \"\"}%s\n", name[i], i < count ? "," : ""
+    print " ],\n \"permissions\": ["
+    for (i = 1; i <= count; i++) {
+      # A vehicle has the session of its own name and no other; the fleet side those whose names begin with odograph-.
+      own = name[i]
+      gsub(/\//, "-", own)
+      queue = name[i] ~ /\// ? "mqtt-subscription-odographd-" own "qos[01]" : "(mqtt-subscription-)?odograph-.*"
+      printf "  {\"user\": \"%s\", \"vhost\": \"/\", \"configure\": \"^%s$\", \"write\": \"^(%s|amq\\\\.topic)$\", \"read\": \"^(%s|amq\\\\.topic)$\"}%s\n", name[i], queue, queue, queue, i < count ? "," : ""
+    }
+    print " ],\n \"topic_permissions\": ["
+    for (i = 1; i <= count; i++)
+      printf "  {\"user\": \"%s\", \"vhost\": \"/\", \"exchange\": \"amq.topic\", \"write\": \"%s\", \"read\": \"%s\"}%s\n", name[i], quoted(writes, name[i]), quoted(reads, name[i]), i < count ? "," : ""
+    print " ]}"
+  }' "$acl"

@@ -1,0 +1,96 @@
+public import MQTT
+
+/// A mistake in what the caller asked for, or a thing the machine could not give: what was tried, on what, and how to put it
+/// right. What the network and the broker do is an `AMQPDisconnection`, because the consumer goes on.
+public struct AMQPError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What was being done, as in "read".
+  public var operation: String
+  /// What it was done to: an address, a topic, a file.
+  public var object: String
+  /// The cause, and where there is one the remedy, in a sentence.
+  public var cause: String
+
+  public init(operation: String, object: String, cause: String) {
+    self.operation = operation
+    self.object = object
+    self.cause = cause
+  }
+
+  public var description: String { "AMQP: cannot \(operation) \(object): \(cause)" }
+}
+
+/// Why there is no consumer at a node of the cluster.
+public struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConvertible {
+  /// How far the attempt had come.
+  public enum Phase: String, Hashable, Sendable {
+    case connect = "connection"
+    case login
+    case declare = "declaration of the queue"
+    case bind = "binding of the queue"
+    case consume = "subscription to the queue"
+    case established
+  }
+
+  public enum Cause: Hashable, Sendable {
+    /// Nobody listens there, no such name, or the way is lost; in the library's words.
+    case network(String)
+    /// Certificate, key or protocol do not fit.
+    case tls(String)
+    /// Nothing came back in time.
+    case timedOut
+    /// The broker closed the channel or the connection: its number (AMQP 0-9-1, section 1.2) and its words.
+    case refused(code: Int, text: String)
+    /// The broker has ended the subscription: the queue was deleted.
+    case cancelled
+    /// The settings cannot work: a missing file, for one.
+    case configuration(String)
+  }
+
+  public var node: MQTTConfiguration.Broker
+  public var phase: Phase
+  public var cause: Cause
+
+  public init(node: MQTTConfiguration.Broker, phase: Phase, cause: Cause) {
+    self.node = node
+    self.phase = phase
+    self.cause = cause
+  }
+
+  public var description: String {
+    let place = phase == .established ? "connection to \(node)" : "\(phase.rawValue) at \(node)"
+    return switch cause {
+    case .network(let why): "\(place) \(phase == .established ? "lost" : "failed"): \(why)"
+    case .tls(let why): "TLS with \(node) failed: \(why)"
+    case .timedOut: "\(place): no answer in time"
+    case .refused(let code, let text): "\(place) refused: \(code) \(text)"
+    case .cancelled: "\(place): the broker has ended the subscription to the queue"
+    case .configuration(let why): "\(place) not tried: \(why)"
+    }
+  }
+
+  /// What a person can do about it; nil when waiting is all.
+  public var remedy: String? {
+    switch cause {
+    case .network where phase == .connect:
+      "check the host name, that a node listens there for AMQP (5671 with TLS, 5672 without), and the firewall"
+    case .network where phase == .login:
+      "check that this port speaks AMQP 0-9-1, and whether it wants TLS (amqps://)"
+    case .timedOut where phase == .connect: "check the route to the node and the firewall"
+    case .timedOut where phase == .login:
+      "check that this port speaks AMQP 0-9-1, and whether it wants TLS (amqps://)"
+    case .timedOut: "check that most nodes of the cluster run: a quorum queue needs them"
+    case .tls: "check the CA file, the certificate's dates and names, and this machine's clock"
+    case .refused(403, _) where phase == .login:
+      "check user and password, or that the name in the certificate is a user there and EXTERNAL is allowed"
+    case .refused(403, _): "check the user's permissions for the queue, the exchange and its topics"
+    case .refused(404, _): "check the name of the exchange, and that the MQTT plugin uses it (mqtt.exchange)"
+    case .refused(405, _), .refused(406, _):
+      "a queue of this name is there and is no durable quorum queue; choose another --queue, or delete that one"
+    case .refused(530, _):
+      "check the virtual host at the end of the address, and the user's permissions in it"
+    case .refused(540, _), .refused(503, _): "quorum queues want RabbitMQ 3.8 or later; update it"
+    case .configuration: "change the configuration"
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,149 @@
+internal import Glibc
+internal import Platform
+internal import Telemetry
+
+/// The files of traces, named by their numbers. Without a folder nothing is kept, and nothing fails.
+struct TraceFolder: Sendable {
+  enum Part: String, Sendable, CaseIterable {
+    /// The last message of a trace, written before that is told.
+    case message = ".json"
+    /// A `TraceFile` that grows.
+    case recording = ".trace"
+    /// The whole as it is told, written before its pieces are, and never changed.
+    case packed = ".packed"
+    /// The same, once the outbox has the pieces.
+    case sent = ".sent"
+  }
+
+  let path: String?
+  /// Of the traces that are not kept, from 1.
+  private var unkept: Int64 = 0
+
+  /// Bytes of files that are read back: of the ring and as much again after it, twice.
+  private static let largest = 4 << 20
+
+  init(path: String?) { self.path = path }
+
+  private func place(_ name: String, _ part: Part) -> String? { path.map { "\($0)/\(name)\(part.rawValue)" } }
+
+  func exists(_ name: String, _ part: Part) -> Bool {
+    var status = stat()
+    return place(name, part).map { stat($0, &status) == 0 } ?? false
+  }
+
+  func size(_ name: String, _ part: Part) -> Int {
+    var status = stat()
+    return place(name, part).map { stat($0, &status) == 0 ? Int(status.st_size) : 0 } ?? 0
+  }
+
+  /// Nil where there is none.
+  func read(_ name: String, _ part: Part) throws(SystemError) -> [UInt8]? {
+    guard let place = place(name, part) else { return nil }
+    return try AtomicFile.read(place, limit: Self.largest)
+  }
+
+  func write(_ bytes: [UInt8], to name: String, _ part: Part) throws(SystemError) {
+    guard let place = place(name, part) else { return }
+    try AtomicFile.write(bytes, to: place)
+  }
+
+  /// Writes what a recording has grown by.
+  /// - Parameter offset: how much of it is there.
+  func append(_ bytes: ArraySlice<UInt8>, to name: String, at offset: Int) throws(SystemError) {
+    guard let place = place(name, .recording) else { return }
+    let file = try RandomAccessFile(path: place, access: .readWrite, followsLinks: false)
+    try file.write(Array(bytes), at: Int64(offset))
+    try file.synchronize()
+  }
+
+  /// Deletes a file for good; one that is not there is no error.
+  func remove(_ name: String, _ part: Part) throws(SystemError) {
+    guard let place = place(name, part) else { return }
+    do throws(SystemError) { try AtomicFile.remove(place) } catch {
+      // A disk that is read-only says so before it looks.
+      if exists(name, part) { throw error }
+    }
+  }
+
+  /// Deletes what there is of a trace, the message first: without it nothing is told again.
+  func removeAll(_ name: String) throws(SystemError) {
+    for part in Part.allCases { try remove(name, part) }
+  }
+
+  /// What was handed over stays for whoever comes to the vehicle.
+  func setSent(_ name: String) throws(SystemError) {
+    guard let packed = place(name, .packed), let sent = place(name, .sent) else { return }
+    try AtomicFile.move(packed, to: sent)
+    try remove(name, .recording)
+  }
+
+  /// The names of traces that have such a file, in order.
+  func names(_ part: Part) -> [String] {
+    path.map { SmallFiles.names(in: $0).compactMap { Self.name(of: $0, part.rawValue) } } ?? []
+  }
+
+  /// The names of traces that an earlier run could not hand over. What losses of power have left of others is deleted.
+  func pending() -> [String] {
+    guard let path else { return [] }
+    let names = SmallFiles.names(in: path)
+    for name in names where name.hasSuffix(".new") { unlink("\(path)/\(name)") }
+    let sent = Set(names.compactMap { Self.name(of: $0, Part.sent.rawValue) })
+    let told = Set(names.compactMap { Self.name(of: $0, Part.message.rawValue) })
+    for part in [Part.recording, .packed] {
+      for name in names.compactMap({ Self.name(of: $0, part.rawValue) })
+      where sent.contains(name) || !told.contains(name) {
+        try? remove(name, part)
+      }
+    }
+    return told.subtracting(sent).sorted()
+  }
+
+  /// A number that no other trace has or will have, and the name of its files.
+  /// - Parameter failed: why a number may come again; it is in a series of its own then, where it is another.
+  mutating func nextNumber(_ failed: (SystemError) -> Void) -> (JournalNumber, name: String) {
+    guard let path else {
+      unkept += 1
+      return (JournalNumber(series: String(repeating: "0", count: 16), number: unkept), Self.name(unkept))
+    }
+    mkdir(path, 0o750)
+    let names = SmallFiles.names(in: path)
+    let highest = names.compactMap { name in
+      Part.allCases.compactMap { Self.name(of: name, $0.rawValue) }.first.flatMap { Int64($0) }
+    }.max()
+    let kept = SmallFiles.text(path + "/counter")?.split(separator: " ") ?? []
+    var series: String?
+    var last = highest ?? 0
+    if kept.count == 2, kept[0].utf8.count == 16, UInt64(kept[0], radix: 16) != nil,
+      let number = Int64(kept[1]), (0...Int64(1 << 40)).contains(number)
+    {
+      series = String(kept[0])
+      last = max(last, number)
+    }
+    let number = JournalNumber(series: series ?? Self.newSeries(), number: last + 1)
+    do throws(SystemError) {
+      try AtomicFile.write(Array("\(number.series) \(number.number)\n".utf8), to: path + "/counter")
+      return (number, Self.name(number.number))
+    } catch {
+      failed(error)
+      return (JournalNumber(series: Self.newSeries(), number: number.number), Self.name(number.number))
+    }
+  }
+
+  private static func newSeries() -> String {
+    let digits = String(UInt64.random(in: 0 ... .max), radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+
+  private static func name(_ number: Int64) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, 10 - digits.utf8.count)) + digits
+  }
+
+  /// The name without its ending; nil for another file.
+  private static func name(of file: String, _ ending: String) -> String? {
+    guard file.hasSuffix(ending), case let digits = file.dropLast(ending.count), digits.utf8.count >= 10,
+      digits.utf8.allSatisfy({ (48...57).contains($0) })
+    else { return nil }
+    return String(digits)
+  }
+}

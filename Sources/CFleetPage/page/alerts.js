@@ -1,0 +1,107 @@
+/** What the rules have found: open alerts, those that have ended, the rules, and silence. */
+import { path, query } from "./api.js";
+import { button, drawing, fill, h, limited } from "./dom.js";
+import { field, openDialog, outcome } from "./dialog.js";
+import { count, duration, moment, safeName, words } from "./format.js";
+import { routeAddress } from "./router.js";
+import { timeElement } from "./times.js";
+import { announce } from "./announce.js";
+
+const severities = {
+  critical: { d: "M5 1h6l4 4v6l-4 4H5l-4-4V5ZM7 4v5h2V4ZM7 10.5v2h2v-2Z", word: "Critical", order: 0 },
+  warning: { d: "M8 1.2 15.2 14.2H.8ZM7.1 5.4h1.8v4.6H7.1ZM7.1 11h1.8v1.7H7.1Z", word: "Warning", order: 1 },
+  info: { d: "M8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14ZM7 7v5h2V7ZM7 4v2h2V4Z", word: "Information", order: 2 },
+};
+const severityOf = (name) => severities[name] ? name : "warning";
+const silences = [[900, "15 minutes"], [3600, "1 hour"], [28_800, "8 hours"], [86_400, "1 day"]];
+
+export class AlertsView {
+  #api; #store; #session; #open; #past; #rules; #state = "open"; #announced = new Set(); #isFirst = true;
+
+  constructor(api, store, session) {
+    [this.#api, this.#store, this.#session] = [api, store, session];
+    this.#open = h("div");
+    this.#past = h("div");
+    this.#rules = h("div");
+    this.element = h("section", { class: "wide alerts-view", "aria-labelledby": "alerts-title", hidden: true },
+      h("h1", { id: "alerts-title", tabindex: "-1" }, "Alerts"),
+      h("section", { "aria-labelledby": "alerts-open" }, h("h2", { id: "alerts-open" }, "Open"), this.#open),
+      h("section", { "aria-labelledby": "alerts-past" }, h("h2", { id: "alerts-past" }, "Ended"), this.#past),
+      h("section", { "aria-labelledby": "alerts-rules" }, h("h2", { id: "alerts-rules" }, "Rules"), this.#rules));
+    store.on("alerts", limited(500, () => {
+      this.#announceNew();
+      if (!this.element.hidden) this.#showOpen();
+    }));
+    setInterval(() => { if (!this.element.hidden && !document.hidden) this.#showOpen(); }, 5000);
+  }
+
+  get openCount() { return this.#store.alerts.filter((alert) => !alert.ended).length; }
+
+  #announceNew() {
+    const fresh = this.#store.alerts.filter((alert) => !alert.ended && !this.#announced.has(alert.id));
+    for (const alert of fresh) this.#announced.add(alert.id);
+    if (this.#isFirst) {
+      this.#isFirst = false;
+      return;
+    }
+    if (fresh.length === 1) announce(`New alert: ${safeName(fresh[0].summary, 200)}`);
+    else if (fresh.length) announce(count(fresh.length, "new alert"));
+  }
+
+  async shown() {
+    this.#showOpen();
+    const past = this.#api.get(`alerts${query({ state: "all" })}`).then((answer) => {
+      const ended = (answer.alerts ?? []).filter((alert) => alert.ended).sort((a, b) => moment(b.ended) - moment(a.ended));
+      fill(this.#past, ended.length ? this.#list(ended.slice(0, 200)) : h("p", { class: "note" }, "None is remembered."));
+    }, (error) => fill(this.#past, h("p", { class: "note" }, error.explanation ?? error.message)));
+    const rules = this.#api.get("rules").then((answer) => {
+      const found = answer.rules ?? [];
+      fill(this.#rules, found.length ? h("ul", { class: "rules" }, found.map((rule) => h("li", {}, h("b", {}, safeName(rule.name ?? rule.rule ?? rule.id, 80)),
+        ` ${safeName(rule.summary ?? words(rule.kind ?? rule.condition ?? ""), 300)}`))) : h("p", { class: "note" }, "No rule is configured: section [alerts] of the server's file."));
+    }, (error) => fill(this.#rules, h("p", { class: "note" }, error.explanation ?? error.message)));
+    await Promise.all([past, rules]);
+  }
+
+  #told = "";
+  #showOpen() {
+    const open = this.#store.alerts.filter((alert) => !alert.ended)
+      .sort((a, b) => severities[severityOf(a.severity)].order - severities[severityOf(b.severity)].order || moment(b.began) - moment(a.began));
+    const told = JSON.stringify([open, this.#session.mayOperate, Math.floor(Date.now() / 60_000)]);
+    if (told === this.#told) return;
+    this.#told = told;
+    fill(this.#open, open.length ? this.#list(open) : h("p", { class: "calm" }, "Nothing is wrong by the rules."));
+  }
+
+  #list(alerts) {
+    const now = this.#store.now();
+    return h("ul", { class: "alert-list" }, alerts.map((alert) => {
+      const severity = severityOf(alert.severity), sign = severities[severity];
+      const silenced = moment(alert.silenced) > now;
+      return h("li", { class: `alert severity-${severity}${alert.ended ? " ended" : ""}` },
+        drawing([{ d: sign.d, "fill-rule": "evenodd" }], `glyph severity-${severity}`),
+        h("div", { class: "what" },
+          h("b", {}, `${sign.word}: ${safeName(alert.summary ?? words(alert.rule), 300)}`),
+          h("span", { class: "note" },
+            alert.vehicle ? [h("a", { href: routeAddress({ view: "vehicle", fleet: alert.fleet, vehicle: alert.vehicle }) }, h("bdi", {}, safeName(alert.vehicle, 60))), " · "] : null,
+            `${safeName(alert.rule, 60)} · since `, timeElement(alert.began, now, { withAge: !alert.ended }),
+            alert.ended ? [" · lasted ", duration((moment(alert.ended) - moment(alert.began)) / 1000)] : null,
+            silenced ? [" · silent until ", timeElement(alert.silenced, now)] : null)),
+        !alert.ended && this.#session.mayOperate ? button("Silence…", () => this.#silence(alert), { "aria-label": `Silence: ${safeName(alert.summary, 100)}` }) : null);
+    }));
+  }
+
+  #silence(alert) {
+    const result = outcome();
+    const seconds = h("select", {}, silences.map(([value, text]) => h("option", { value, selected: value === 3600 }, text)));
+    const dialog = openDialog("Silence this alert", h("p", {}, safeName(alert.summary, 300)), field("For", seconds), result.element,
+      h("div", { class: "actions end" }, button("Silence", async () => {
+        try {
+          await this.#api.post(`${path("alerts", String(alert.id), "silence")}`, { seconds: Number(seconds.value) });
+          dialog.close();
+          announce("The alert is silent.");
+        } catch (error) {
+          result.bad(error);
+        }
+      }, { class: "strong" })));
+  }
+}

@@ -1,0 +1,251 @@
+/** Puts the page together: who sees what, and where the address leads. */
+import { API } from "./api.js";
+import { AlertsView } from "./alerts.js";
+import { announce, startAnnouncing } from "./announce.js";
+import { openCommands } from "./commands.js";
+import { DetailsPanel } from "./details.js";
+import { limited, settled } from "./dom.js";
+import { FleetView } from "./fleet-view.js";
+import { safeName } from "./format.js";
+import { Header } from "./header.js";
+import { openHelp, openMenu } from "./help.js";
+import { HistoryView } from "./history.js";
+import { listenForKeys } from "./keys.js";
+import { legend } from "./legend.js";
+import { VehicleList } from "./list.js";
+import { FleetMap } from "./map.js";
+import { RegionsView } from "./regions.js";
+import { Router } from "./router.js";
+import { Selection } from "./selection.js";
+import { Session } from "./session.js";
+import { openSettings } from "./settings.js";
+import { openShare } from "./share.js";
+import { Store } from "./store.js";
+import { Stream } from "./stream.js";
+import { VehicleTable } from "./table.js";
+import { chooseTheme, isDark } from "./theme.js";
+import { isUTC, setUTC } from "./times.js";
+import { activity, activityWords, keyOf } from "./vehicle.js";
+
+const at = (id) => document.getElementById(id);
+const api = new API(), store = new Store(), selection = new Selection(store), router = new Router();
+startAnnouncing(at("announcer"));
+let hasRecording = false;
+
+const session = new Session(api, at("login"), {
+  began: () => {
+    document.body.classList.remove("logged-out");
+    details.setRole(session.mayOperate);
+    stream.open();
+    router.current && show(router.current);
+  },
+  ended: () => {
+    document.body.classList.add("logged-out");
+    stream.close();
+    header.noConnection();
+    store.clear();
+  },
+});
+
+const stream = new Stream(api, {
+  hello: (event) => store.learnTime(event.now),
+  vehicles: (event) => store.apply(event),
+  vehicle: (event) => store.applyDetails(event),
+  alerts: (event) => store.applyAlerts(event.alerts ?? []),
+  broker: (link) => header.broker(link),
+  server: (abilities) => {
+    hasRecording = abilities.recording === true;
+    if (hasRecording) map.showWays();
+  },
+  state: (state) => header.connection(state),
+  mayRetry: () => session.resume(),
+});
+
+const header = new Header(at("header"), at("banner"), store, {
+  help: openHelp, menu: () => openMenu({ logOut: () => session.logOut(), session: () => session.current }),
+});
+
+const map = new FleetMap(at("map"), store, api, {
+  select: (key) => openVehicle(key),
+  moved: () => {
+    stream.look({ bounds: map.bounds() });
+    notePlace();
+  },
+  // What the details hide of the map.
+  insets: () => {
+    const panel = details.element;
+    if (panel.hidden || getComputedStyle(panel).display === "none") return {};
+    const box = panel.getBoundingClientRect(), whole = at("map").getBoundingClientRect();
+    return box.width < whole.width * 0.7 ? { right: box.width } : { bottom: box.height };
+  },
+});
+
+const details = new DetailsPanel(store, {
+  close: () => closeVehicle(),
+  centre: () => centre(),
+  follow: () => map.follow(!map.following),
+  share: () => withSelected((vehicle) => openShare(api, vehicle, store.now())),
+  commands: () => withSelected((vehicle) => openCommands(api, vehicle)),
+  settings: () => withSelected((vehicle) => openSettings(api, vehicle, session.mayOperate)),
+  regions: () => router.go({ view: "regions", query: {} }),
+});
+map.onFollow = (isOn) => details.setFollowing(isOn);
+
+const list = new VehicleList(store, selection, (key) => openVehicle(key, true));
+const vehicleTable = new VehicleTable(store, selection, (key) => openVehicle(key, true));
+const history = new HistoryView(api, store, map, router);
+const regions = new RegionsView(api, store, map, session, selection, router);
+const alerts = new AlertsView(api, store, session);
+const figures = new FleetView(api, store, () => hasRecording);
+at("panel").append(list.element, history.panel, regions.panel);
+at("stage").append(legend(), history.dock, details.element);
+at("wide").append(vehicleTable.element, alerts.element, figures.element);
+
+selection.onChange(() => map.fleet.show(selection.keys));
+store.on("alerts", limited(300, () => header.showAlerts(alerts.openCount)));
+store.on("details", () => {
+  const trail = store.details?.trail;
+  if (trail?.length && map.fleet.trail.length < 4) map.startTrail(trail);
+});
+
+const wide = { vehicles: vehicleTable, alerts, fleet: figures };
+const titles = { map: "Map", vehicles: "Vehicles", regions: "Regions", alerts: "Alerts", fleet: "Fleet" };
+
+/** @param {import("./router.js").Route} route @param {import("./router.js").Route} [before] */
+function show(route, before) {
+  document.body.dataset.view = route.view;
+  header.show(route.view);
+  for (const [view, { element }] of Object.entries(wide)) element.hidden = view !== route.view;
+  at("wide").hidden = !(route.view in wide);
+  list.element.hidden = !["map", "vehicle"].includes(route.view);
+  if (route.view !== "regions") regions.close();
+  if (route.view !== "history") history.close();
+  map.fleet.onlySelected = route.view === "history";
+  const key = route.vehicle ? keyOf(route) : undefined;
+  if (route.view === "vehicle" || route.view === "history" || route.view === "map") {
+    details.closed = route.view !== "vehicle";
+    if (store.selected !== key) select(key);
+    else store.select(key);
+    details.refresh();
+  } else {
+    details.closed = true;
+    details.refresh();
+  }
+  document.title = `${key ? safeName(route.vehicle, 60) : titles[route.view]} · Odograph`;
+  if (route.query.at) {
+    const [latitude, longitude] = route.query.at.split(",").map(Number), zoom = Number(route.query.zoom);
+    if (before === undefined && Number.isFinite(latitude) && Number.isFinite(longitude)) {
+      map.keepView();
+      map.map.setView([latitude, longitude], Number.isFinite(zoom) ? zoom : 14, { animate: false });
+    }
+  }
+  if (session.current) {
+    if (route.view === "history") history.open({ fleet: route.fleet, vehicle: route.vehicle }, route.day, route.query);
+    if (route.view === "regions") regions.open(route.region);
+    wide[route.view]?.shown();
+  }
+  // A screen reader learns that the view is another one, unless its user is within a list.
+  if (before && before.view !== route.view && route.view !== "vehicle") {
+    const title = document.querySelector(`#wide:not([hidden]) section:not([hidden]) h1, #panel section:not([hidden]) h1`);
+    title?.focus({ preventScroll: true });
+  }
+}
+
+function select(key) {
+  store.select(key);
+  stream.look({ selected: key ?? "" });
+  map.select(key);
+  map.follow(false);
+  if (key) centreWhenKnown(key);
+}
+
+/** The page may be opened at a vehicle that has not been told yet. */
+function centreWhenKnown(key) {
+  const run = () => {
+    const vehicle = store.vehicles.get(key);
+    if (!vehicle) return false;
+    announce(`${safeName(vehicle.vehicle, 60)}: ${activityWords[activity(vehicle)]}`);
+    if (vehicle.position && router.current.view === "vehicle" && !map.isInSight(vehicle)) map.select(key, { centre: true });
+    else map.select(key);
+    return true;
+  };
+  map.keepView();
+  if (run()) return;
+  const stop = store.on("vehicles", () => {
+    if (store.selected !== key || run()) stop();
+  });
+}
+
+function openVehicle(key, withFocus = false) {
+  const vehicle = store.vehicles.get(key);
+  if (!vehicle) return;
+  router.go({ view: "vehicle", fleet: vehicle.fleet, vehicle: vehicle.vehicle, query: {} });
+  if (withFocus) setTimeout(() => details.focus(), 60);
+}
+
+function closeVehicle() {
+  if (router.current.view !== "vehicle") return;
+  router.go({ view: "map", query: {} });
+  list.element.querySelector("[role=listbox]").focus({ preventScroll: true });
+}
+
+function withSelected(run) {
+  const vehicle = store.vehicles.get(store.selected);
+  if (vehicle) run(vehicle);
+}
+
+const centre = () => map.select(store.selected, { centre: true });
+
+function step(by) {
+  const index = selection.items.indexOf(store.selected);
+  const next = selection.items[Math.max(0, Math.min(selection.items.length - 1, index + by))];
+  if (next) openVehicle(next);
+}
+
+const notePlace = settled(500, () => {
+  if (router.current.view === "map" || router.current.view === "vehicle") router.note(map.place());
+});
+
+listenForKeys({
+  "/": () => {
+    if (!["map", "vehicle", "vehicles"].includes(router.current.view)) router.go({ view: "map", query: {} });
+    setTimeout(() => document.querySelector(router.current.view === "vehicles" ? "#wide .search" : "#panel .search")?.focus(), 50);
+  },
+  m: () => router.go({ view: "map", query: {} }),
+  v: () => router.go({ view: "vehicles", query: {} }),
+  r: () => router.go({ view: "regions", query: {} }),
+  a: () => router.go({ view: "alerts", query: {} }),
+  s: () => router.go({ view: "fleet", query: {} }),
+  n: () => step(1),
+  p: () => step(-1),
+  c: centre,
+  f: () => store.selected && map.follow(!map.following),
+  h: () => withSelected((vehicle) => router.go({ view: "history", fleet: vehicle.fleet, vehicle: vehicle.vehicle, query: {} })),
+  0: () => map.fitAll(),
+  d: () => chooseTheme(isDark() ? "light" : "dark"),
+  u: () => setUTC(!isUTC()),
+  "?": openHelp,
+  Escape: () => {
+    if (router.current.view === "vehicle") closeVehicle();
+    else if (router.current.view === "history") withSelected((vehicle) => openVehicle(keyOf(vehicle)));
+    else if (router.current.view === "regions" && router.current.region) router.go({ view: "regions", query: {} });
+  },
+});
+
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  at("content").focus();
+});
+
+// Known from the start, so that the server need not be told what is looked at once more.
+stream.look({ bounds: map.bounds() });
+router.start(show);
+session.resume().then((isKnown) => {
+  if (!isKnown && !session.current) setTimeout(retry, 2000);
+});
+
+async function retry() {
+  if (session.current) return;
+  if (!document.querySelector(".login-form input[name=name]")?.value) await session.resume();
+  if (!session.current) setTimeout(retry, 5000);
+}

@@ -1,0 +1,117 @@
+/** The panel of one vehicle. */
+import { button, fill, h, limited, setText } from "./dom.js";
+import { age, moment, safeName } from "./format.js";
+import { Horizon } from "./horizon.js";
+import { sign } from "./markers.js";
+import { routeAddress } from "./router.js";
+import {
+  connectionSection, deviceSection, eventSection, journeySection, positionSection, powerSection, regionSection, sensorSection, signalSection,
+} from "./detail-sections.js";
+import { onPreference } from "./preferences.js";
+import { onTheme } from "./theme.js";
+import { activity, activityWords, concerns } from "./vehicle.js";
+
+const sections = [
+  ["Position", positionSection], ["Connection", connectionSection], ["Power", powerSection], ["Journey", journeySection],
+  ["Events", eventSection], ["Sensors", sensorSection], ["Signals", signalSection], ["Regions", regionSection], ["Device", deviceSection],
+];
+
+export class DetailsPanel {
+  #store; #name; #fleet; #state; #concerns; #parts; #horizon = new Horizon(); #attitude; #raw; #actions; #follow; #history; #operate = [];
+
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {{close: () => void, centre: () => void, follow: () => void, share: () => void, commands: () => void,
+   *   settings: () => void, regions: () => void}} on
+   */
+  constructor(store, on) {
+    this.#store = store;
+    this.#name = h("bdi");
+    this.#fleet = h("span", { class: "fleet" });
+    this.#state = h("p", { class: "state-line" });
+    this.#concerns = h("ul", { class: "concerns" });
+    this.#follow = button("Follow", on.follow, { "aria-pressed": "false" });
+    this.#history = h("a", { class: "button" }, "History");
+    this.#operate = [button("Command…", on.commands), button("Settings…", on.settings)];
+    this.#actions = h("div", { class: "actions", role: "group", "aria-label": "What to do" },
+      this.#follow, button("Centre", on.centre), this.#history, button("Regions", on.regions), ...this.#operate, button("Share…", on.share));
+    this.#parts = sections.map(([title, make]) => {
+      const body = h("div");
+      const id = `section-${title.toLowerCase()}`;
+      const section = h("section", { "aria-labelledby": id }, h("h3", { id }, title), body);
+      return { make, body, section, told: "" };
+    });
+    this.#attitude = h("section", { "aria-labelledby": "section-attitude" }, h("h3", { id: "section-attitude" }, "Attitude"), this.#horizon.element);
+    const text = h("pre", { tabindex: "0", "aria-label": "As it came" });
+    this.#raw = h("details", { class: "raw", on: { toggle: () => this.#show() } }, h("summary", {}, "All as it came"), text);
+    this.element = h("aside", { class: "details panel", "aria-label": "Vehicle", hidden: true, tabindex: "-1" },
+      h("header", {}, h("div", { class: "title" }, h("h2", { tabindex: "-1" }, this.#name), this.#fleet),
+        button("×", on.close, { class: "close", "aria-label": "Close the vehicle's panel", title: "Close (Escape)" }), this.#state, this.#concerns, this.#actions),
+      h("div", { class: "sections scroll", tabindex: "0", role: "group", "aria-label": "What is known" },
+        this.#parts[0].section, this.#attitude, this.#parts.slice(1).map(({ section }) => section), this.#raw));
+    const later = limited(400, () => this.#show());
+    store.on("details", later);
+    store.on("vehicles", (changes) => { if (changes.some(({ key }) => key === store.selected)) later(); });
+    store.on("selected", () => {
+      for (const part of this.#parts) part.told = "";
+      this.#show();
+    });
+    onPreference("utc", () => this.#show());
+    onTheme(() => this.#show());
+    setInterval(() => { if (!this.element.hidden && !document.hidden) this.#show(); }, 1000);
+  }
+
+  setRole(mayOperate) { for (const element of this.#operate) element.hidden = !mayOperate; }
+  setFollowing(isOn) { this.#follow.setAttribute("aria-pressed", isOn); }
+  focus() { this.element.querySelector("h2").focus({ preventScroll: true }); }
+
+  #show() {
+    const key = this.#store.selected;
+    this.element.hidden = !key || this.closed;
+    if (!key || this.closed) return;
+    const summary = this.#store.vehicles.get(key), now = this.#store.now();
+    const [fleet, ...rest] = key.split("/");
+    setText(this.#name, safeName(summary?.vehicle ?? rest.join("/")));
+    setText(this.#fleet, safeName(summary?.fleet ?? fleet, 60));
+    if (!summary) {
+      fill(this.#state, "This vehicle has not been heard from, or you may not see it.");
+      fill(this.#concerns);
+      for (const part of this.#parts) part.section.hidden = true;
+      this.#attitude.hidden = this.#raw.hidden = this.#actions.hidden = true;
+      return;
+    }
+    this.#actions.hidden = this.#raw.hidden = false;
+    const doing = activity(summary);
+    const line = `${doing} ${age(moment(summary.heard), now)}`;
+    if (this.#state.dataset.line !== line) {
+      this.#state.dataset.line = line;
+      fill(this.#state, sign(doing), ` ${activityWords[doing]}`, h("span", { class: "age" }, ` · heard ${age(moment(summary.heard), now) ?? "never"}`));
+    }
+    const found = concerns(summary).join("|");
+    if (this.#concerns.dataset.line !== found) {
+      this.#concerns.dataset.line = found;
+      fill(this.#concerns, concerns(summary).map((text) => h("li", {}, text)));
+    }
+    this.#history.href = routeAddress({ view: "history", fleet: summary.fleet, vehicle: summary.vehicle });
+    const known = { summary, details: this.#store.details, now };
+    for (const part of this.#parts) {
+      const made = part.make(known);
+      part.section.hidden = !made;
+      if (!made) continue;
+      const next = h("div", {}, made);
+      // Only what reads differently is put in: what is selected or read aloud stays.
+      if (next.isEqualNode(part.body)) continue;
+      part.body.replaceWith(next);
+      part.body = next;
+    }
+    const attitude = this.#store.details?.attitude;
+    this.#attitude.hidden = !attitude;
+    this.#horizon.show(attitude);
+    if (this.#raw.open) setText(this.#raw.querySelector("pre"), JSON.stringify({ ...summary, ...this.#store.details }, null, 2));
+  }
+
+  /** Not shown although a vehicle is selected, as while its history is. */
+  closed = false;
+
+  refresh() { this.#show(); }
+}

@@ -1,0 +1,58 @@
+/** Dialogs: the browser's own, which hold the focus and close with Escape. */
+import { button, fill, h } from "./dom.js";
+
+let identifiers = 0;
+
+/**
+ * @param {string} title
+ * @param {...any} children
+ * @returns {HTMLDialogElement & {close(): void}} shown, with the focus in it; it leaves the page when it is closed
+ */
+export function openDialog(title, ...children) {
+  const before = document.activeElement;
+  const id = `dialog${(identifiers += 1)}`;
+  const dialog = h("dialog", { "aria-labelledby": id },
+    h("header", {}, h("h2", { id }, title), button("×", () => dialog.close(), { class: "close", "aria-label": "Close" })),
+    h("div", { class: "body" }, children));
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    before?.focus?.();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  dialog.querySelector("[autofocus], .body input:not([type=hidden]), .body select, .body button")?.focus();
+  return dialog;
+}
+
+/**
+ * Asks before something is changed.
+ * @returns {Promise<boolean>}
+ */
+export function confirmed(title, sentence, word) {
+  return new Promise((resolve) => {
+    let answer = false;
+    const dialog = openDialog(title, h("p", {}, sentence), h("div", { class: "actions end" },
+      button("Cancel", () => dialog.close()),
+      button(word, () => { answer = true; dialog.close(); }, { class: "strong" })));
+    dialog.addEventListener("close", () => resolve(answer));
+  });
+}
+
+/** A place for the outcome of a request, read aloud when it changes. */
+export function outcome() {
+  const element = h("div", { class: "outcome", role: "status" });
+  return {
+    element,
+    wait: (text) => { element.className = "outcome"; fill(element, text); },
+    good: (...children) => { element.className = "outcome good"; fill(element, children); },
+    bad: (error) => { element.className = "outcome bad"; fill(element, h("b", {}, "Not done. "), error.explanation ?? String(error.message ?? error)); },
+  };
+}
+
+/** A labelled field. */
+export function field(label, control, note) {
+  const id = control.id || `field${(identifiers += 1)}`;
+  control.id = id;
+  if (note) control.setAttribute("aria-describedby", `${id}-note`);
+  return h("div", { class: "field" }, h("label", { for: id }, label), control, note ? h("span", { class: "note", id: `${id}-note` }, note) : null);
+}

@@ -1,0 +1,95 @@
+/**
+ * Elements without markup: text only ever becomes a text node, so no name of a vehicle is read as HTML.
+ */
+
+/**
+ * @param {string} tag
+ * @param {Record<string, any>} [options] `class`, `text`, `on` (listeners), `data` (data-*); everything else is an
+ *   attribute. False, null and undefined leave one out, true sets it empty.
+ * @param {...(Node|string|null|undefined|false)} children
+ * @returns {HTMLElement}
+ */
+export function h(tag, options = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(options)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (name === "class") element.className = value;
+    else if (name === "text") element.textContent = value;
+    else if (name === "on") for (const [event, run] of Object.entries(value)) element.addEventListener(event, run);
+    else if (name === "data") Object.assign(element.dataset, value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  append(element, children);
+  return element;
+}
+
+/** Puts children in, in place of what is there. */
+export function fill(element, ...children) {
+  element.replaceChildren();
+  append(element, children);
+  return element;
+}
+
+function append(element, children) {
+  for (const child of children.flat(2)) {
+    if (child === false || child === null || child === undefined) continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+}
+
+const svgNamespace = "http://www.w3.org/2000/svg";
+
+/** A drawing of paths in a box of 16 by 16, for the eye only: what it means stands beside it in words. */
+export function drawing(paths, className = "glyph") {
+  const svg = document.createElementNS(svgNamespace, "svg");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("aria-hidden", "true");
+  svg.setAttribute("class", className);
+  for (const { d, ...attributes } of paths) {
+    const path = document.createElementNS(svgNamespace, "path");
+    path.setAttribute("d", d);
+    for (const [name, value] of Object.entries(attributes)) path.setAttribute(name, value);
+    svg.append(path);
+  }
+  return svg;
+}
+
+/** Sets the text only where it differs: a screen reader and the layout are left alone otherwise. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** A button that says what it does. */
+export function button(text, run, options = {}) {
+  return h("button", { type: "button", ...options, on: { click: run } }, text);
+}
+
+/** The rows of a definition list; a row whose value is undefined says that it is not known. */
+export function facts(rows) {
+  return h(
+    "dl", { class: "facts" },
+    rows.filter(Boolean).map(([name, value, note]) => [
+      h("dt", {}, name),
+      h("dd", { class: value === undefined ? "unknown" : null },
+        value === undefined ? "not known" : value, note ? h("span", { class: "note" }, note) : null),
+    ]));
+}
+
+/** Runs at most once in `milliseconds`, the last call always. */
+export function limited(milliseconds, run) {
+  let timer = null, last = -Infinity;
+  return (...values) => {
+    clearTimeout(timer);
+    const wait = Math.max(0, last + milliseconds - performance.now());
+    timer = setTimeout(() => { last = performance.now(); run(...values); }, wait);
+  };
+}
+
+/** Runs when nothing has called for `milliseconds`. */
+export function settled(milliseconds, run) {
+  let timer = null;
+  return (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(run, milliseconds, ...values);
+  };
+}

@@ -1,0 +1,83 @@
+/** Which vehicles a list shows, and in what order. Pure. */
+import { activities, activity, concerns } from "./vehicle.js";
+import { moment } from "./format.js";
+
+/**
+ * @typedef {Object} Filter
+ * @property {string} text every word must be in the name, the fleet, a region or the newest event
+ * @property {string[]} activities none for all
+ * @property {string} fleet "" for all
+ * @property {boolean} concerned only what wants a look
+ */
+
+/** @type {Filter} */
+export const noFilter = { text: "", activities: [], fleet: "", concerned: false };
+
+export const orders = {
+  name: "Name", attention: "Needs a look first", heard: "Heard from last", speed: "Fastest", battery: "Lowest battery",
+  queue: "Longest queue",
+};
+
+const fold = (text) => text.normalize("NFKD").replace(/\p{Mn}/gu, "").toLowerCase();
+
+/** @param {Filter} filter @returns {(vehicle: import("./vehicle.js").Summary) => boolean} */
+export function matcher(filter) {
+  const wanted = fold(filter.text).split(/\s+/).filter(Boolean);
+  const shown = new Set(filter.activities);
+  return (vehicle) => {
+    if (filter.fleet && vehicle.fleet !== filter.fleet) return false;
+    if (shown.size && !shown.has(activity(vehicle))) return false;
+    if (filter.concerned && concerns(vehicle).length === 0) return false;
+    if (!wanted.length) return true;
+    const text = fold(`${vehicle.vehicle} ${vehicle.fleet} ${(vehicle.inside ?? []).join(" ")} ${vehicle.event?.summary ?? ""}`);
+    return wanted.every((word) => text.includes(word));
+  };
+}
+
+const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+
+/** "truck 9" before "truck 10". */
+export const byName = (a, b) => collator.compare(a.vehicle, b.vehicle) || collator.compare(a.fleet, b.fleet)
+  || (a.vehicle < b.vehicle ? -1 : a.vehicle > b.vehicle ? 1 : 0);
+
+const least = (value) => value ?? Infinity;
+const greatest = (value) => -(value ?? -Infinity);
+
+const keys = {
+  name: () => 0,
+  attention: (vehicle) => -concerns(vehicle).length * 10 + activities.indexOf(activity(vehicle)),
+  heard: (vehicle) => greatest(moment(vehicle.heard)),
+  speed: (vehicle) => greatest(vehicle.position?.speed),
+  battery: (vehicle) => least(vehicle.battery?.level),
+  queue: (vehicle) => greatest(vehicle.queue),
+  state: (vehicle) => activities.indexOf(activity(vehicle)),
+  accuracy: (vehicle) => greatest(vehicle.position?.accuracy),
+};
+
+/**
+ * @param {import("./vehicle.js").Summary[]} named in order of name already
+ * @param {keyof typeof keys} order
+ * @returns {import("./vehicle.js").Summary[]} a new array; what is equal stays in order of name
+ */
+export function sorted(named, order, reversed = false) {
+  const key = keys[order] ?? keys.name;
+  const ranked = named.map((vehicle, index) => ({ vehicle, index, key: key(vehicle) }));
+  const turn = reversed ? -1 : 1;
+  ranked.sort((a, b) => {
+    if (a.key !== b.key) {
+      // What is not known stays at the end, whichever way.
+      if (a.key === Infinity) return 1;
+      if (b.key === Infinity) return -1;
+      return a.key < b.key ? -turn : turn;
+    }
+    return order === "name" ? turn * (a.index - b.index) : a.index - b.index;
+  });
+  return ranked.map((entry) => entry.vehicle);
+}
+
+/** How many there are of each activity. */
+export function tally(vehicles) {
+  const counts = Object.fromEntries(activities.map((name) => [name, 0]));
+  for (const vehicle of vehicles) counts[activity(vehicle)] += 1;
+  return counts;
+}

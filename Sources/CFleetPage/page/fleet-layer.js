@@ -1,0 +1,289 @@
+/** All vehicles on one canvas: alone, or together in discs where there are many. */
+import { CanvasLayer } from "./canvas-layer.js";
+import { ClusterGrid, clusterFrom } from "./clusters.js";
+import { latitudeAt, longitudeAt, pixelsPerMetre, worldX, worldY } from "./mercator.js";
+import { Sprites } from "./markers.js";
+import { colours, reducedMotion } from "./theme.js";
+import { activities, freshFor, positionKind, reckoned } from "./vehicle.js";
+import { safeName } from "./format.js";
+
+/** More accuracy circles than these hide each other. */
+const greatestCircles = 250;
+const greatestLabels = 60;
+/** Milliseconds between frames while only vehicles move: a pixel's way at street zoom. */
+const motionInterval = 100;
+
+/**
+ * @typedef {{x: number, y: number, radius: number, entry?: import("./clusters.js").Entry, cell?: import("./clusters.js").Cell}} Target
+ */
+
+export class FleetLayer {
+  grid = new ClusterGrid();
+  /** Keys of vehicles that are shown; undefined for all. */
+  #shown;
+  #sprites; #colours; #timer = null; #store;
+  /** What the last frame drew, for the pointer. @type {Target[]} */
+  targets = [];
+  /** How many vehicles the last frame showed. */
+  visible = 0;
+  selected; hovered;
+  /** World coordinates of the selected's way, oldest first. @type {number[]} */
+  trail = [];
+  dimmed = false;
+  /** While a day of one is looked at, the others would be in the way. */
+  onlySelected = false;
+
+  /** @param {import("./store.js").Store} store */
+  constructor(store) {
+    this.#store = store;
+    this.layer = new CanvasLayer((context, view) => this.#draw(context, view), { pane: "fleet" });
+    this.restyle();
+  }
+
+  restyle() {
+    this.#colours = colours();
+    this.#sprites = new Sprites(this.#colours, Math.min(2, window.devicePixelRatio || 1));
+    this.ink = this.#colours.ink;
+    this.paper = this.#colours.paper;
+    this.accent = this.#colours.accent;
+    this.muted = this.#colours.muted;
+    this.kinds = activities.map((name) => this.#colours[`state-${name}`]);
+    this.font = getComputedStyle(document.body).fontFamily;
+    this.redraw();
+  }
+
+  redraw() { this.layer.redraw(); }
+
+  /** @param {{key: string, vehicle: any}[]} changes */
+  update(changes) {
+    for (const { key, vehicle } of changes) {
+      this.grid.update(key, vehicle && (!this.#shown || this.#shown.has(key)) ? vehicle : undefined);
+      if (key === this.selected && vehicle?.position) this.#follow(vehicle.position);
+    }
+    this.redraw();
+  }
+
+  #follow(position) {
+    const x = worldX(position.longitude), y = worldY(position.latitude), trail = this.trail;
+    if (trail.length && trail.at(-2) === x && trail.at(-1) === y) return;
+    trail.push(x, y);
+    if (trail.length > 4000) trail.splice(0, trail.length - 4000);
+  }
+
+  /** @param {Set<string>|undefined} keys */
+  show(keys) {
+    this.#shown = keys;
+    for (const [key, vehicle] of this.#store.vehicles) {
+      const isShown = !keys || keys.has(key);
+      if (isShown !== this.grid.entries.has(key)) this.grid.update(key, isShown ? vehicle : undefined);
+    }
+    this.redraw();
+  }
+
+  /** What lies under the pointer, the nearest first. */
+  at(point) {
+    let best, least = Infinity;
+    for (const target of this.targets) {
+      const distance = Math.hypot(target.x - point.x, target.y - point.y);
+      // The last drawn lies on top.
+      if (distance <= target.radius && distance <= least) [best, least] = [target, distance];
+    }
+    return best;
+  }
+
+  #draw(context, view) {
+    const { size, left, top, width, height, zoom } = view;
+    this.grid.setZoom(zoom);
+    const now = this.#store.now();
+    const margin = 60;
+    const singles = [], discs = [];
+    let chosen;
+    this.grid.visit(
+      (left - margin) / size, (top - margin) / size, (left + width + margin) / size, (top + height + margin) / size,
+      (cell, shift) => {
+        const together = this.grid.isClustering && cell.members.size >= clusterFrom;
+        if (together) {
+          const n = cell.members.size;
+          discs.push({ x: (cell.sumX / n + shift) * size - left, y: (cell.sumY / n) * size - top, cell });
+        }
+        for (const entry of together ? this.#marked(cell) : cell.members) {
+          const place = this.#place(entry, now, size, left, top, shift);
+          if (entry.key === this.selected) chosen = place;
+          else singles.push(place);
+        }
+      });
+    this.targets = [];
+    if (this.onlySelected) [singles.length, discs.length, chosen] = [0, 0, undefined];
+    this.visible = singles.length + (chosen ? 1 : 0);
+    context.globalAlpha = this.dimmed ? 0.35 : 1;
+    if (chosen) this.#drawTrail(context, view, chosen);
+    if (zoom >= 12 && singles.length <= greatestCircles) for (const place of singles) this.#circle(context, place, zoom);
+    let isMoving = false;
+    for (const place of singles) isMoving = this.#single(context, place) || isMoving;
+    for (const disc of discs) {
+      this.visible += disc.cell.members.size;
+      this.#disc(context, disc);
+    }
+    if (chosen) {
+      this.#circle(context, chosen, zoom, true);
+      this.#halo(context, chosen);
+      isMoving = this.#single(context, chosen) || isMoving;
+    }
+    this.#labels(context, singles, chosen, zoom);
+    context.globalAlpha = 1;
+    this.#goOn(isMoving);
+  }
+
+  /** Of vehicles that are drawn together, the selected one shows all the same. */
+  #marked(cell) {
+    const entry = this.selected && this.grid.entries.get(this.selected);
+    return entry && cell.members.has(entry) ? [entry] : [];
+  }
+
+  #place(entry, now, size, left, top, shift) {
+    const place = {
+      entry, x: (entry.x + shift) * size - left, y: entry.y * size - top, fromX: 0, fromY: 0, ahead: 0,
+      radius: entry.vehicle.position.accuracy,
+    };
+    if (!entry.motion || reducedMotionNow) return place;
+    const guess = reckoned(entry.vehicle, now, entry.motion);
+    if (guess.ahead === 0) return place;
+    const x = worldX(guess.longitude);
+    [place.fromX, place.fromY] = [place.x, place.y];
+    place.x += (x - Math.floor(x) - entry.x) * size;
+    place.y = worldY(guess.latitude) * size - top;
+    place.ahead = guess.ahead;
+    place.radius = guess.radius;
+    return place;
+  }
+
+  /** @returns {boolean} whether it moves by itself */
+  #single(context, place) {
+    const { entry, x, y } = place;
+    const vehicle = entry.vehicle, isReckoned = place.ahead > freshFor;
+    if (isReckoned && Math.hypot(x - place.fromX, y - place.fromY) > 6) {
+      context.beginPath();
+      context.setLineDash([2, 3]);
+      context.lineWidth = 1.5;
+      context.strokeStyle = this.kinds[entry.kind];
+      context.moveTo(place.fromX, place.fromY);
+      context.lineTo(x, y);
+      context.stroke();
+      context.setLineDash([]);
+      context.beginPath();
+      context.arc(place.fromX, place.fromY, 2, 0, 2 * Math.PI);
+      context.fillStyle = this.kinds[entry.kind];
+      context.fill();
+    }
+    const heading = vehicle.position.course ?? vehicle.heading;
+    this.#sprites.draw(context, x, y, entry.kind, heading, positionKind(vehicle.position), isReckoned);
+    this.targets.push({ x, y, radius: 16, entry });
+    return entry.motion !== undefined;
+  }
+
+  #circle(context, place, zoom, always = false) {
+    const radius = (place.radius ?? 0) * pixelsPerMetre(place.entry.vehicle.position.latitude, zoom);
+    if (radius < 12 || (!always && radius > 400)) return;
+    context.beginPath();
+    context.arc(place.x, place.y, Math.min(radius, 5000), 0, 2 * Math.PI);
+    const alpha = context.globalAlpha;
+    context.fillStyle = context.strokeStyle = this.kinds[place.entry.kind];
+    context.globalAlpha = alpha * 0.1;
+    context.fill();
+    context.globalAlpha = alpha * 0.55;
+    context.lineWidth = 1;
+    context.stroke();
+    context.globalAlpha = alpha;
+  }
+
+  #halo(context, place) {
+    for (const [width, colour] of [[5, this.paper], [2.5, this.accent]]) {
+      context.beginPath();
+      context.arc(place.x, place.y, 19, 0, 2 * Math.PI);
+      context.lineWidth = width;
+      context.strokeStyle = colour;
+      context.stroke();
+    }
+  }
+
+  #disc(context, { x, y, cell }) {
+    const n = cell.members.size;
+    const radius = Math.min(30, 13 + 3.6 * Math.log10(n) * 1.6);
+    context.beginPath();
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+    context.fillStyle = this.paper;
+    context.fill();
+    let from = -Math.PI / 2;
+    context.lineWidth = 4.5;
+    for (let kind = 0; kind < cell.kinds.length; kind += 1) {
+      if (!cell.kinds[kind]) continue;
+      const to = from + (cell.kinds[kind] / n) * 2 * Math.PI;
+      context.beginPath();
+      context.arc(x, y, radius - 2.25, from, to);
+      context.strokeStyle = this.kinds[kind];
+      context.stroke();
+      from = to;
+    }
+    context.fillStyle = this.ink;
+    context.font = `600 ${n > 999 ? 11 : 12}px ${this.font}`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.fillText(n > 9999 ? `${Math.round(n / 1000)}k` : String(n), x, y + 0.5);
+    this.targets.push({ x, y, radius, cell });
+  }
+
+  #drawTrail(context, { size, left, top }, place) {
+    const trail = this.trail;
+    if (trail.length < 2) return;
+    // The world's copy that the vehicle is drawn in.
+    const shift = Math.round((place.x + left) / size - trail.at(-2));
+    context.beginPath();
+    for (let index = 0; index < trail.length; index += 2) {
+      context.lineTo((trail[index] + shift) * size - left, trail[index + 1] * size - top);
+    }
+    context.lineJoin = context.lineCap = "round";
+    for (const [width, colour] of [[5.5, this.paper], [2.5, this.accent]]) {
+      context.lineWidth = width;
+      context.strokeStyle = colour;
+      context.stroke();
+    }
+    context.lineCap = "butt";
+  }
+
+  #labels(context, singles, chosen, zoom) {
+    const named = zoom >= 14 && singles.length <= greatestLabels ? singles : singles.filter((place) => place.entry.key === this.hovered);
+    context.font = `500 12px ${this.font}`;
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    context.lineJoin = "round";
+    for (const place of chosen ? [...named, chosen] : named) {
+      const text = safeName(place.entry.vehicle.vehicle, 28);
+      context.lineWidth = 3.5;
+      context.strokeStyle = this.paper;
+      context.strokeText(text, place.x + 18, place.y);
+      context.fillStyle = this.ink;
+      context.fillText(text, place.x + 18, place.y);
+    }
+  }
+
+  #goOn(isMoving) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.redraw(), isMoving && !reducedMotionNow ? motionInterval : 1000);
+  }
+
+  /** Degrees around the members of a cell, as [[south, west], [north, east]]. */
+  static bounds(cell) {
+    let west = 2, east = -1, north = 2, south = -1;
+    for (const { x, y } of cell.members) {
+      west = Math.min(west, x);
+      east = Math.max(east, x);
+      north = Math.min(north, y);
+      south = Math.max(south, y);
+    }
+    return [[latitudeAt(south), longitudeAt(west)], [latitudeAt(north), longitudeAt(east)]];
+  }
+}
+
+// Asked at each vehicle and frame: kept, and learned anew when it changes.
+let reducedMotionNow = reducedMotion();
+matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", () => { reducedMotionNow = reducedMotion(); });

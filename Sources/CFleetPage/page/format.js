@@ -1,0 +1,133 @@
+/** Numbers, places, times and names as they are shown. Pure: what is the time is handed in. */
+
+const number = (digits) => new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const formats = [0, 1, 2, 3].map(number);
+const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
+
+/** With thousands apart; undefined for what is no number. */
+export function amount(value, digits = 0, unit = "") {
+  if (!isNumber(value)) return undefined;
+  return formats[digits].format(value) + (unit ? `\u202f${unit}` : "");
+}
+
+export function metres(value) {
+  if (!isNumber(value)) return undefined;
+  if (Math.abs(value) < 10) return amount(value, 1, "m");
+  return Math.abs(value) < 10_000 ? amount(value, 0, "m") : amount(value / 1000, Math.abs(value) < 1e6 ? 1 : 0, "km");
+}
+
+/** Of m/s. */
+export const speed = (value) => isNumber(value) ? amount(value * 3.6, 0, "km/h") : undefined;
+
+export const percent = (share) => isNumber(share) ? amount(share * 100, 0, "%") : undefined;
+
+const points = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"];
+
+/** Degrees clockwise from north, with the point of the compass. */
+export function direction(degrees) {
+  if (!isNumber(degrees)) return undefined;
+  const turned = ((degrees % 360) + 360) % 360;
+  return `${String(Math.round(turned) % 360).padStart(3, "0")}° ${points[Math.round(turned / 45) % 8]}`;
+}
+
+/** Five decimals are a metre. */
+export function place(latitude, longitude) {
+  if (!isNumber(latitude) || !isNumber(longitude)) return undefined;
+  return `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`;
+}
+
+/** Seconds as a length of time: "12 s", "4 min", "3 h 05", "12 d". */
+export function duration(seconds) {
+  if (!isNumber(seconds)) return undefined;
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 100) return `${whole}\u202fs`;
+  if (whole < 3600) return `${Math.floor(whole / 60)}\u202fmin`;
+  if (whole < 172_800) return `${Math.floor(whole / 3600)}\u202fh\u202f${String(Math.floor(whole / 60) % 60).padStart(2, "0")}`;
+  return `${Math.floor(whole / 86_400)}\u202fd`;
+}
+
+/** How long ago, of milliseconds; what lies in the future by more than the clocks can differ says so. */
+export function age(then, now) {
+  if (!isNumber(then) || !isNumber(now)) return undefined;
+  const seconds = (now - then) / 1000;
+  if (seconds < -5) return `in ${duration(-seconds)}`;
+  return seconds < 1 ? "now" : `${duration(seconds)} ago`;
+}
+
+export function bytes(value) {
+  if (!isNumber(value)) return undefined;
+  for (const [size, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
+    if (value >= size) return amount(value / size, value < 10 * size ? 1 : 0, unit);
+  }
+  return amount(value, 0, "B");
+}
+
+/** Milliseconds of an RFC 3339 time; undefined for anything else. */
+export function moment(text) {
+  if (typeof text !== "string") return undefined;
+  const value = Date.parse(text);
+  return Number.isNaN(value) ? undefined : value;
+}
+
+const pad = (value, length = 2) => String(value).padStart(length, "0");
+
+/** The parts of a moment, in the viewer's zone or in UTC. */
+function parts(milliseconds, utc) {
+  const date = new Date(milliseconds);
+  return utc
+    ? [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate(), date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()]
+    : [date.getFullYear(), date.getMonth(), date.getDate(), date.getHours(), date.getMinutes(), date.getSeconds()];
+}
+
+/** "14:03:22", in front the day where it is not that of `now`; UTC ends in "Z". */
+export function clock(milliseconds, { utc = false, now, seconds = true } = {}) {
+  if (!isNumber(milliseconds)) return undefined;
+  const [year, month, day, hour, minute, second] = parts(milliseconds, utc);
+  const time = `${pad(hour)}:${pad(minute)}${seconds ? `:${pad(second)}` : ""}${utc ? "Z" : ""}`;
+  const date = `${pad(year, 4)}-${pad(month + 1)}-${pad(day)}`;
+  return now === undefined || dayOf(now, utc) !== date ? `${date} ${time}` : time;
+}
+
+/** The calendar day of a moment, as "2026-11-23". */
+export function dayOf(milliseconds, utc = false) {
+  const [year, month, day] = parts(milliseconds, utc);
+  return `${pad(year, 4)}-${pad(month + 1)}-${pad(day)}`;
+}
+
+/** Where a day begins and where the next one does, in milliseconds; undefined for what names no day. */
+export function boundsOfDay(day, utc = false) {
+  const found = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day ?? "");
+  if (!found) return undefined;
+  const [year, month, date] = found.slice(1).map(Number);
+  const at = (shift) => utc ? Date.UTC(year, month - 1, date + shift) : new Date(year, month - 1, date + shift).getTime();
+  return dayOf(at(0), utc) === day ? { from: at(0), to: at(1) } : undefined;
+}
+
+/** The day `shift` days after. */
+export function dayAfter(day, shift, utc = false) {
+  const bounds = boundsOfDay(day, utc);
+  if (!bounds) return day;
+  // Noon stays within its day whatever clocks are set forward or back.
+  return dayOf(bounds.from + (shift + 0.5) * 86_400_000, utc);
+}
+
+/**
+ * A name as others wrote it, on one line: what steers a terminal or turns the direction of writing is shown as "�", and
+ * what is very long is cut, so that a name cannot pretend to be another or push the page aside.
+ */
+export function safeName(text, limit = 120) {
+  const clean = String(text ?? "").replace(
+    /[\u0000-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u2069\ufeff]/g, "\ufffd");
+  const characters = [...clean];
+  return characters.length > limit ? `${characters.slice(0, limit).join("")}…` : clean;
+}
+
+/** "harshBraking" as "harsh braking". */
+export function words(identifier) {
+  return safeName(String(identifier ?? "").replace(/([a-z0-9])([A-Z])/g, "$1 $2").replaceAll(/[-_.]/g, " ")).toLowerCase();
+}
+
+/** A count with its noun. */
+export function count(value, one, many = `${one}s`) {
+  return `${amount(value)} ${value === 1 ? one : many}`;
+}

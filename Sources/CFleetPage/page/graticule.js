@@ -1,0 +1,64 @@
+/** Lines of latitude and longitude with their degrees: what there is to go by without a map. */
+import { CanvasLayer } from "./canvas-layer.js";
+import { latitudeAt, longitudeAt, worldX, worldY } from "./mercator.js";
+import { colours } from "./theme.js";
+
+const steps = [45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001];
+/** Pixels that two lines keep apart. */
+const leastGap = 110;
+
+/** Degrees from line to line where a degree is so many pixels. */
+export const stepFor = (pixelsPerDegree) => steps.findLast((step) => step * pixelsPerDegree >= leastGap) ?? steps[0];
+
+/** "48.05° N". */
+export function degreeText(value, positive, negative, step) {
+  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  return `${Math.abs(value).toFixed(digits)}°${value === 0 ? "" : `\u202f${value > 0 ? positive : negative}`}`;
+}
+
+export function graticule() {
+  let line, text, paper, font;
+  const restyle = () => {
+    const now = colours();
+    [line, text, paper, font] = [now.grid, now.muted, now.ground, getComputedStyle(document.body).fontFamily];
+  };
+  restyle();
+  const layer = new CanvasLayer((context, { size, left, top, width, height }) => {
+    const step = stepFor(size / 360);
+    const west = longitudeAt(left / size), east = longitudeAt((left + width) / size);
+    const north = latitudeAt(Math.max(0, top / size)), south = latitudeAt(Math.min(1, (top + height) / size));
+    const lines = [], labels = [];
+    for (let index = Math.ceil(west / step); index * step <= east; index += 1) {
+      const x = Math.round(worldX(index * step) * size - left) + 0.5;
+      lines.push([x, 0, x, height]);
+      const degrees = ((((index * step + 180) % 360) + 360) % 360) - 180;
+      // The scale stands in the corner.
+      if (x > 160) labels.push([degreeText(degrees, "E", "W", step), x + 4, height - 8, "left"]);
+    }
+    // Near the poles the same degrees are further apart, which does no harm.
+    for (let index = Math.ceil(south / step); index * step <= north; index += 1) {
+      const y = Math.round(worldY(index * step) * size - top) + 0.5;
+      lines.push([0, y, width, y]);
+      if (y < height - 30) labels.push([degreeText(index * step, "N", "S", step), width - 6, y - 6, "right"]);
+    }
+    context.beginPath();
+    for (const [x1, y1, x2, y2] of lines) {
+      context.moveTo(x1, y1);
+      context.lineTo(x2, y2);
+    }
+    context.strokeStyle = line;
+    context.lineWidth = 1;
+    context.stroke();
+    context.font = `11px ${font}`;
+    context.textBaseline = "alphabetic";
+    context.lineWidth = 3;
+    context.strokeStyle = paper;
+    context.fillStyle = text;
+    for (const [label, x, y, align] of labels) {
+      context.textAlign = align;
+      context.strokeText(label, x, y);
+      context.fillText(label, x, y);
+    }
+  }, { pane: "graticule" });
+  return { layer, restyle: () => { restyle(); layer.redraw(); } };
+}

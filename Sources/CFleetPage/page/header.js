@@ -1,0 +1,108 @@
+/** The bar above all: where one is, whether what is shown is live, the time. */
+import { button, drawing, fill, h, setText } from "./dom.js";
+import { clock, dayOf, duration, moment, safeName } from "./format.js";
+import { isUTC, setUTC, shown, zoneName } from "./times.js";
+import { chooseTheme, isDark, onTheme } from "./theme.js";
+import { onPreference } from "./preferences.js";
+import { announce } from "./announce.js";
+
+const places = [["map", "Map"], ["vehicles", "Vehicles"], ["regions", "Regions"], ["alerts", "Alerts"], ["fleet", "Fleet"]];
+
+const brand = [
+  { d: "M8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14Z", class: "ring" }, { d: "M8 3.2 11.4 12 8 10 4.6 12Z", class: "needle" },
+];
+
+export class Header {
+  #links; #badge; #live; #clock; #theme; #zone; #store; #lostAt = null; #state = "connecting"; #banner;
+
+  /** @param {{menu: () => void, help: () => void}} on */
+  constructor(element, banner, store, on) {
+    [this.#store, this.#banner] = [store, banner];
+    this.#badge = h("span", { class: "badge", hidden: true });
+    this.#links = places.map(([view, text]) => h("a", { href: `#/${view}`, data: { view } }, text, view === "alerts" ? this.#badge : null));
+    this.#live = h("span", { class: "live" });
+    this.#clock = h("time", { class: "clock" });
+    this.#zone = button("", () => setUTC(!isUTC()), { class: "zone" });
+    this.#theme = button("", () => chooseTheme(isDark() ? "light" : "dark"), { class: "icon" });
+    fill(element, h("a", { class: "brand", href: "#/map", "aria-label": "Odograph: map" }, drawing(brand, "glyph brand-sign"), h("span", {}, "Odograph")),
+      h("nav", { "aria-label": "Views" }, this.#links),
+      h("div", { class: "tools" }, this.#live, this.#clock, this.#zone, this.#theme,
+        button("?", on.help, { class: "icon", "aria-label": "Keys", title: "Keys (?)" }),
+        button("☰", on.menu, { class: "icon", "aria-label": "Settings of this page", title: "Settings of this page" })));
+    const theme = () => {
+      this.#theme.textContent = isDark() ? "☀" : "☾";
+      const text = isDark() ? "Light colours" : "Dark colours";
+      this.#theme.setAttribute("aria-label", text);
+      this.#theme.title = `${text} (d)`;
+    };
+    onTheme(theme);
+    theme();
+    onPreference("utc", () => this.#tick());
+    setInterval(() => this.#tick(), 1000);
+    this.#tick();
+  }
+
+  #tick() {
+    const now = this.#store.now();
+    setText(this.#clock, clock(now, { utc: isUTC(), now }).replace("Z", ""));
+    this.#clock.dateTime = new Date(now).toISOString();
+    this.#clock.title = `${dayOf(now, isUTC())}, ${clock(now, { utc: !isUTC(), now })}${isUTC() ? " local" : ""}`;
+    setText(this.#zone, isUTC() ? "UTC" : "Local");
+    this.#zone.setAttribute("aria-label", `Times in ${zoneName()}: change to ${isUTC() ? "local time" : "UTC"}`);
+    this.#zone.title = `Times in ${zoneName()} (u)`;
+    if (this.#lostAt !== null || this.#link) {
+      this.#banner.hidden = false;
+      setText(this.#banner, this.#lostAt === null ? this.#brokerWords(now) : `No connection to the server for ${duration((Date.now() - this.#lostAt) / 1000)}. What is shown is as of ${shown(now - (Date.now() - this.#lostAt), { now })}.`);
+    }
+  }
+
+  show(view) {
+    for (const link of this.#links) {
+      const isHere = link.dataset.view === view || ((view === "vehicle" || view === "history") && link.dataset.view === "map");
+      if (isHere) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+  }
+
+  showAlerts(count) {
+    this.#badge.hidden = count === 0;
+    setText(this.#badge, String(count));
+    this.#badge.setAttribute("aria-label", `${count} open`);
+  }
+
+  /** @param {"connecting"|"open"|"lost"} state */
+  connection(state) {
+    if (state === "lost") this.#lostAt ??= Date.now();
+    if (state === "open") {
+      if (this.#lostAt !== null && this.#state !== "open" && Date.now() - this.#lostAt > 3000) announce("Connected again.");
+      this.#lostAt = null;
+      this.#banner.hidden = !this.#link;
+    }
+    if (state === "lost" && this.#state === "open") announce("The connection to the server is lost.");
+    if (state !== "connecting" || this.#lostAt === null) this.#state = state;
+    const isLost = this.#lostAt !== null;
+    this.#live.className = `live ${isLost ? "lost" : state}`;
+    fill(this.#live, drawing([{ d: isLost ? "M3 3 13 13M13 3 3 13" : state === "open" ? "M8 4a4 4 0 1 1 0 8a4 4 0 1 1 0-8Z" : "M8 4.5a3.5 3.5 0 1 1 0 7a3.5 3.5 0 1 1 0-7Z", class: isLost || state !== "open" ? "line" : "full" }]),
+      h("span", {}, isLost ? "Not live" : state === "open" ? "Live" : "Connecting"));
+  }
+
+  #link = null;
+  /** @param {{connected: boolean, trouble?: string, since?: string}} link of the server with the broker */
+  broker(link) {
+    const before = this.#link;
+    this.#link = link.connected === false ? link : null;
+    if (this.#link && !before) announce("The server has lost the broker.");
+    if (this.#lostAt === null) this.#banner.hidden = !this.#link;
+    this.#tick();
+  }
+
+  #brokerWords(now) {
+    const since = moment(this.#link.since);
+    return `The server has no connection to the broker${since === undefined ? "" : ` since ${shown(since, { now })}`}: nothing new is heard.${this.#link.trouble ? ` ${safeName(this.#link.trouble, 300)}` : ""}`;
+  }
+
+  noConnection() {
+    this.#lostAt = null;
+    this.#banner.hidden = true;
+  }
+}

@@ -1,0 +1,255 @@
+/** A vehicle's day: its way on the map, speed and altitude, what happened, played back at will. */
+import { query, vehiclePath } from "./api.js";
+import { button, fill, h, setText } from "./dom.js";
+import { amount, boundsOfDay, clock, dayAfter, dayOf, direction, duration, metres, moment, place, safeName, speed } from "./format.js";
+import { Journal } from "./journal.js";
+import { Plots } from "./plots.js";
+import { routeAddress } from "./router.js";
+import { isUTC, shown, zoneName } from "./times.js";
+import { Track } from "./track.js";
+import { TrackLayer } from "./track-layer.js";
+import { onTheme } from "./theme.js";
+import { onPreference } from "./preferences.js";
+
+const points = 2000;
+const paces = [[1, "1×"], [10, "10×"], [60, "60×"], [300, "300×"]];
+const sources = { gnss: "receiver", fused: "receiver and inertial sensors", inertial: "inertial sensors alone", coarse: "access points or cells" };
+
+export class HistoryView {
+  #api; #store; #map; #router; #on; #controller = null; #track = new Track(); #dayTrack; #day; #vehicle; #bounds; #time; #timer = null; #shown = false;
+
+  constructor(api, store, map, router, on) {
+    [this.#api, this.#store, this.#map, this.#router, this.#on] = [api, store, map, router, on];
+    this.trackLayer = new TrackLayer();
+    this.plots = new Plots((time) => this.#setTime(time, true));
+    this.journal = new Journal(api, {
+      span: (from, to) => this.#setSpan(from, to),
+      moment: (time) => { this.#setTime(time, true); this.#showPlace(); },
+    });
+    this.#makePanel();
+    this.#makeDock();
+    onTheme(() => { this.trackLayer.restyle(); this.plots.redraw(); });
+    onPreference("utc", () => { if (this.#shown) this.open(this.#vehicle, this.#day, {}); });
+  }
+
+  #name; #date; #extent; #summary; #status; #link;
+  #makePanel() {
+    this.#name = h("bdi");
+    this.#link = h("a", { class: "button" }, "Live");
+    this.#date = h("input", { type: "date", "aria-label": "Day", required: true, on: { change: () => this.#date.value && this.#go(this.#date.value) } });
+    this.#extent = h("p", { class: "note" });
+    this.#summary = h("p", { class: "day-summary" });
+    this.#status = h("p", { class: "note", role: "status" });
+    this.panel = h("section", { class: "panel-content history-panel", "aria-labelledby": "history-title", hidden: true },
+      h("header", {}, h("h1", { id: "history-title", tabindex: "-1" }, "History of ", this.#name), this.#link),
+      h("div", { class: "day-row" }, button("‹", () => this.#go(dayAfter(this.#day, -1, isUTC())), { "aria-label": "Day before" }),
+        this.#date, button("›", () => this.#go(dayAfter(this.#day, 1, isUTC())), { "aria-label": "Day after" }),
+        button("Today", () => this.#go(dayOf(this.#store.now(), isUTC())))),
+      this.#extent, this.#summary, this.#status, this.journal.element);
+  }
+
+  #slider; #play; #pace; #readout; #zoomOut;
+  #makeDock() {
+    this.#slider = h("input", {
+      type: "range", min: 0, max: 86_400, step: 1, value: 0, class: "time-slider", "aria-label": "Time of the day",
+      on: { input: () => this.#setTime(this.plots.from + Number(this.#slider.value) * 1000, true) },
+    });
+    this.#play = button("Play", () => this.#toggle(), { class: "strong", "aria-pressed": "false" });
+    this.#pace = h("select", { "aria-label": "Pace" }, paces.map(([value, text]) => h("option", { value, selected: value === 60 }, text)));
+    this.#zoomOut = button("Whole day", () => this.#setSpan(), { hidden: true });
+    this.#readout = h("p", { class: "readout", id: "readout" });
+    this.dock = h("section", { class: "dock", "aria-label": "Time", hidden: true },
+      h("div", { class: "dock-row" }, this.#play, this.#pace, this.#zoomOut, this.#readout),
+      this.#slider, this.plots.element);
+  }
+
+  #go(day) { this.#router.go({ view: "history", ...this.#vehicle, day, query: {} }); }
+
+  /** @param {{fleet: string, vehicle: string}} vehicle @param {string} [day] */
+  async open(vehicle, day, routeQuery) {
+    this.#shown = true;
+    this.panel.hidden = this.dock.hidden = false;
+    const isOther = this.#vehicle?.fleet !== vehicle.fleet || this.#vehicle?.vehicle !== vehicle.vehicle;
+    this.#vehicle = { fleet: vehicle.fleet, vehicle: vehicle.vehicle };
+    setText(this.#name, safeName(vehicle.vehicle, 60));
+    this.#link.href = routeAddress({ view: "vehicle", ...this.#vehicle });
+    this.trackLayer.layer.addTo(this.#map.map);
+    this.#stop();
+    this.#controller?.abort();
+    const controller = this.#controller = new AbortController();
+    if (isOther) this.#extentOf(controller.signal, day);
+    const wanted = boundsOfDay(day, isUTC()) ? day : await this.#lastDay(controller.signal);
+    if (controller.signal.aborted) return;
+    this.#day = wanted;
+    this.#date.value = wanted;
+    this.#bounds = boundsOfDay(wanted, isUTC());
+    this.#useTrack(new Track({ from: new Date(this.#bounds.from).toISOString() }), this.#bounds.from, this.#bounds.to);
+    fill(this.#summary);
+    setText(this.#status, "Asking the server…");
+    try {
+      const [track, journal] = await Promise.all([
+        this.#fetch(this.#bounds.from, this.#bounds.to, controller.signal),
+        this.journal.load(this.#vehicle, this.#bounds.from, this.#bounds.to, controller.signal),
+      ]);
+      this.#dayTrack = track;
+      this.#useTrack(track, this.#bounds.from, this.#bounds.to);
+      this.#useJournal(journal);
+      this.#tell(track, journal);
+      const at = routeQuery?.time && moment(`${wanted}T${routeQuery.time}${isUTC() ? "Z" : ""}`);
+      this.#setTime(at || track.time[0] || this.#bounds.from);
+      const bounds = track.bounds();
+      if (bounds) this.#map.fit(bounds, { animate: false });
+    } catch (error) {
+      if (error.name !== "AbortError") setText(this.#status, error.explanation ?? error.message);
+    }
+  }
+
+  #extentKnown;
+  async #extentOf(signal) {
+    this.#extentKnown = this.#api.get(vehiclePath(this.#vehicle, "extent"), { signal });
+    try {
+      const told = await this.#extentKnown;
+      const from = moment(told?.from), to = moment(told?.to);
+      if (from !== undefined) {
+        this.#date.min = dayOf(from, isUTC());
+        setText(this.#extent, `Recorded from ${dayOf(from, isUTC())} to ${dayOf(to, isUTC())}: ${amount(told.positions)} positions. Times in ${zoneName()}.`);
+      } else setText(this.#extent, "Nothing of it was recorded.");
+    } catch (error) {
+      if (error.name !== "AbortError") setText(this.#extent, "");
+    }
+  }
+
+  async #lastDay() {
+    try {
+      const told = await this.#extentKnown;
+      return dayOf(moment(told?.to) ?? this.#store.now(), isUTC());
+    } catch {
+      return dayOf(this.#store.now(), isUTC());
+    }
+  }
+
+  async #fetch(from, to, signal) {
+    return new Track(await this.#api.get(
+      `${vehiclePath(this.#vehicle, "track")}${query({ from: new Date(from).toISOString(), to: new Date(to).toISOString(), points })}`, { signal }));
+  }
+
+  #tell(track, journal) {
+    const trips = Array.isArray(journal.Trips) ? journal.Trips : [];
+    const sum = (name) => trips.reduce((total, trip) => total + (trip[name] ?? 0), 0);
+    setText(this.#summary, track.length ? [
+      `${amount(track.count)} positions`, trips.length ? `${metres(sum("distance"))} on ${trips.length} ${trips.length === 1 ? "trip" : "trips"}` : null,
+      trips.length ? `${duration(sum("moving"))} in motion` : null,
+    ].filter(Boolean).join(" · ") : "");
+    setText(this.#status, !track.length ? "No position of this day was recorded."
+      : track.count > track.length ? `The line is thinned: every position lies within ${metres(track.tolerance)} of it.` : "");
+  }
+
+  #useTrack(track, from, to) {
+    this.#track = track;
+    Object.assign(this.plots, { track, from, to, origin: this.#bounds.from });
+    this.plots.redraw();
+    this.trackLayer.track = track;
+    this.trackLayer.redraw();
+    this.#slider.max = Math.max(1, Math.round((to - from) / 1000));
+  }
+
+  #useJournal(journal) {
+    const of = (name) => Array.isArray(journal[name]) ? journal[name] : [];
+    this.trackLayer.stops = of("Stops");
+    this.plots.spans = of("Trips").map((trip) => [moment(trip.start?.time), moment(trip.end?.time ?? trip.time)]);
+    this.plots.events = of("Events").map((event) => moment(event.time));
+  }
+
+  /** Looks at a part of the day more closely: with points of its own. Without one, at the whole day. */
+  async #setSpan(from, to) {
+    const isWhole = from === undefined || !(to > from);
+    const span = isWhole ? [this.#bounds.from, this.#bounds.to] : [from - 30_000, to + 30_000];
+    this.#zoomOut.hidden = isWhole;
+    this.trackLayer.span = isWhole ? [-Infinity, Infinity] : [from, to];
+    if (isWhole) this.#useTrack(this.#dayTrack, ...span);
+    else {
+      try {
+        const track = await this.#fetch(...span, this.#controller.signal);
+        this.#useTrack(track, ...span);
+      } catch (error) {
+        if (error.name !== "AbortError") setText(this.#status, error.explanation ?? error.message);
+        return;
+      }
+    }
+    this.#setTime(isWhole ? this.#time : from);
+    const bounds = this.#track.bounds(...span);
+    if (bounds) this.#map.fit(bounds);
+  }
+
+  #setTime(time, isByHand = false) {
+    if (isByHand) this.#stop();
+    this.#time = Math.max(this.plots.from, Math.min(this.plots.to, time));
+    this.plots.moment = this.trackLayer.moment = this.#time;
+    this.plots.redraw();
+    this.trackLayer.redraw();
+    this.#slider.value = Math.round((this.#time - this.plots.from) / 1000);
+    const at = this.#track.at(this.#time), index = at?.index;
+    const text = !at ? "before the first position" : !at.isKnown ? "nothing was recorded then" : [
+      speed(this.#track.speed[index]) ?? "speed not known", direction(this.#track.course[index]), metres(this.#track.altitude[index]),
+      this.#track.accuracy[index] === null || this.#track.accuracy[index] === undefined ? "accuracy not known" : `± ${metres(this.#track.accuracy[index])}`,
+      sources[this.#track.source[index]] ?? this.#track.source[index], place(at.latitude, at.longitude),
+    ].filter(Boolean).join(" · ");
+    const told = shown(this.#time, { now: this.#time });
+    fill(this.#readout, h("time", { datetime: new Date(this.#time).toISOString(), title: clock(this.#time, { utc: !isUTC() }) }, told), " ", h("span", {}, text));
+    this.#slider.setAttribute("aria-valuetext", `${told}, ${text}`);
+    if (isByHand) this.#note();
+  }
+
+  #note() {
+    clearTimeout(this.#noteTimer);
+    this.#noteTimer = setTimeout(() => {
+      if (this.#shown) this.#router.note({ time: clock(this.#time, { utc: isUTC(), now: this.#time }).replace("Z", "") });
+    }, 400);
+  }
+  #noteTimer;
+
+  #showPlace() {
+    const at = this.#track.at(this.#time);
+    if (at) this.#map.show(at.latitude, at.longitude);
+  }
+
+  #toggle() {
+    if (this.#timer !== null) {
+      this.#stop();
+      return;
+    }
+    if (this.#time >= this.plots.to - 1000) this.#setTime(this.plots.from);
+    this.#play.textContent = "Pause";
+    this.#play.setAttribute("aria-pressed", "true");
+    let last = performance.now();
+    const step = (now) => {
+      // Where nothing is known, nothing is to be seen: the pause is left out.
+      const next = this.#time + (now - last) * Number(this.#pace.value);
+      last = now;
+      const index = this.#track.indexAt(next);
+      const jump = index >= 0 && this.#track.isGap(index + 1) && next - this.#track.time[index] > 2000 ? this.#track.time[index + 1]
+        : index < 0 ? this.#track.time[0] : next;
+      this.#setTime(jump ?? next);
+      if (this.#time >= this.plots.to || index >= this.#track.length - 1) this.#stop();
+      else this.#timer = requestAnimationFrame(step);
+    };
+    this.#timer = requestAnimationFrame(step);
+  }
+
+  #stop() {
+    if (this.#timer !== null) cancelAnimationFrame(this.#timer);
+    this.#timer = null;
+    setText(this.#play, "Play");
+    this.#play.setAttribute("aria-pressed", "false");
+  }
+
+  close() {
+    if (!this.#shown) return;
+    this.#shown = false;
+    this.#stop();
+    this.#controller?.abort();
+    this.panel.hidden = this.dock.hidden = true;
+    this.trackLayer.layer.remove();
+    this.#vehicle = undefined;
+  }
+}

@@ -1,0 +1,93 @@
+/** How a vehicle lies, as a small artificial horizon, with the same in words. */
+import { h, setText } from "./dom.js";
+import { amount, direction } from "./format.js";
+import { colours } from "./theme.js";
+
+const side = 132;
+const degrees = (radians) => (radians * 180) / Math.PI;
+
+/**
+ * Roll, pitch and yaw in radians of what an attitude message says.
+ * @returns {{roll: number, pitch: number, yaw: number|undefined}|undefined}
+ */
+export function anglesOf(attitude) {
+  if (!attitude) return undefined;
+  if (Number.isFinite(attitude.roll) && Number.isFinite(attitude.pitch)) {
+    return { roll: attitude.roll, pitch: attitude.pitch, yaw: attitude.yaw };
+  }
+  const [w, x, y, z] = Array.isArray(attitude.quaternion) ? attitude.quaternion : [];
+  if (![w, x, y, z].every(Number.isFinite)) return undefined;
+  // Intrinsic z-x-y: the pitch turns about the axis that points right, the roll about the one that points forward.
+  return {
+    roll: Math.atan2(2 * (w * y - x * z), 1 - 2 * (x * x + y * y)),
+    pitch: Math.asin(Math.max(-1, Math.min(1, 2 * (w * x + y * z)))),
+    yaw: Math.atan2(2 * (w * z - x * y), 1 - 2 * (x * x + z * z)),
+  };
+}
+
+export class Horizon {
+  #canvas = h("canvas", { class: "horizon", width: side * 2, height: side * 2, role: "img" });
+  #words = h("p", { class: "note" });
+  element = h("div", { class: "attitude" }, this.#canvas, this.#words);
+
+  show(attitude) {
+    const angles = anglesOf(attitude);
+    this.element.hidden = !angles;
+    if (!angles) return;
+    const roll = degrees(angles.roll), pitch = degrees(angles.pitch);
+    const side = (value, one, other) => `${amount(Math.abs(value), 1)}° ${value >= 0 ? one : other}`;
+    const text = [
+      `Roll ${side(roll, "to the right", "to the left")}`, `pitch ${side(pitch, "up", "down")}`,
+      attitude.frame?.endsWith("NorthZVertical") && Number.isFinite(angles.yaw) ? `front towards ${direction(-degrees(angles.yaw))}` : null,
+      attitude.axes ? `axes of the ${attitude.axes}` : null,
+    ].filter(Boolean).join(", ");
+    setText(this.#words, text);
+    this.#canvas.setAttribute("aria-label", text);
+    this.#draw(angles.roll, pitch);
+  }
+
+  #draw(roll, pitch) {
+    const context = this.#canvas.getContext("2d"), paint = colours(), r = side / 2;
+    context.setTransform(2, 0, 0, 2, side, side);
+    context.clearRect(-r, -r, side, side);
+    context.save();
+    context.beginPath();
+    context.arc(0, 0, r - 2, 0, 2 * Math.PI);
+    context.clip();
+    context.rotate(-roll);
+    const perDegree = r / 45;
+    const level = pitch * perDegree;
+    context.fillStyle = paint.sky;
+    context.fillRect(-2 * r, -4 * r, 4 * r, 4 * r + level);
+    context.fillStyle = paint.earth;
+    context.fillRect(-2 * r, level, 4 * r, 4 * r);
+    context.strokeStyle = paint.ink;
+    context.lineWidth = 1.5;
+    line(context, -2 * r, level, 2 * r, level);
+    context.lineWidth = 1;
+    for (let mark = -80; mark <= 80; mark += 10) {
+      if (mark) line(context, mark % 20 ? -8 : -16, level - mark * perDegree, mark % 20 ? 8 : 16, level - mark * perDegree);
+    }
+    context.restore();
+    // The vehicle itself stands still in the middle.
+    context.strokeStyle = paint.accent;
+    context.lineWidth = 3;
+    line(context, -30, 0, -10, 0);
+    line(context, 10, 0, 30, 0);
+    context.beginPath();
+    context.arc(0, 0, 3, 0, 2 * Math.PI);
+    context.stroke();
+    context.beginPath();
+    context.arc(0, 0, r - 2, 0, 2 * Math.PI);
+    context.strokeStyle = paint.line;
+    context.lineWidth = 2;
+    context.stroke();
+  }
+}
+
+function line(context, x1, y1, x2, y2) {
+  context.beginPath();
+  context.moveTo(x1, y1);
+  context.lineTo(x2, y2);
+  context.stroke();
+}

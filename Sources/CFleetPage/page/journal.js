@@ -1,0 +1,119 @@
+/** What a day holds beside its way: trips, stops, events, traces. */
+import { path, query, vehiclePath } from "./api.js";
+import { button, fill, h } from "./dom.js";
+import { amount, count, duration, metres, moment, place, safeName, speed, words } from "./format.js";
+import { timeElement } from "./times.js";
+
+const kinds = ["Trips", "Stops", "Events", "Traces"];
+
+export class Journal {
+  #api; #on; #tabs; #panel; #chosen = "Trips"; #data = {}; #day = { from: 0, to: 0 };
+
+  /** @param {{span: (from: number, to: number) => void, moment: (time: number) => void}} on */
+  constructor(api, on) {
+    [this.#api, this.#on] = [api, on];
+    this.#panel = h("div", { class: "scroll journal-list", role: "tabpanel", tabindex: "0", id: "journal-panel" });
+    this.#tabs = kinds.map((name) => h("button", {
+      type: "button", role: "tab", id: `journal-${name}`, "aria-controls": "journal-panel",
+      on: { click: () => this.#choose(name), keydown: (event) => this.#key(event) },
+    }, name));
+    this.element = h("div", { class: "journal" }, h("div", { role: "tablist", class: "tabs", "aria-label": "What happened" }, this.#tabs), this.#panel);
+    this.#choose("Trips");
+  }
+
+  #key(event) {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const next = kinds[(kinds.indexOf(this.#chosen) + by + kinds.length) % kinds.length];
+    this.#choose(next);
+    this.#tabs[kinds.indexOf(next)].focus();
+  }
+
+  #choose(name) {
+    this.#chosen = name;
+    for (const tab of this.#tabs) {
+      const isChosen = tab.id === `journal-${name}`;
+      tab.setAttribute("aria-selected", isChosen);
+      tab.tabIndex = isChosen ? 0 : -1;
+    }
+    this.#panel.setAttribute("aria-labelledby", `journal-${name}`);
+    this.#show();
+  }
+
+  /** @param {{fleet: string, vehicle: string}} vehicle */
+  async load(vehicle, from, to, signal) {
+    this.#data = {};
+    this.#day = { from, to };
+    this.#vehicle = vehicle;
+    this.#show();
+    const span = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+    const about = { fleet: vehicle.fleet, vehicle: vehicle.vehicle, ...span, limit: 500 };
+    const asked = {
+      Trips: [`trips${query(about)}`, "trips"], Stops: [`${vehiclePath(vehicle, "stops")}${query(span)}`, "stops"],
+      Events: [`events${query(about)}`, "events"], Traces: [`traces${query(about)}`, "traces"],
+    };
+    await Promise.all(Object.entries(asked).map(async ([name, [address, member]]) => {
+      try {
+        const answer = await this.#api.get(address, { signal });
+        this.#data[name] = answer?.[member] ?? [];
+      } catch (error) {
+        if (error.name === "AbortError") return;
+        this.#data[name] = error;
+      }
+      if (name === this.#chosen) this.#show();
+    }));
+    return this.#data;
+  }
+
+  #vehicle;
+
+  #show() {
+    const items = this.#data[this.#chosen];
+    for (const tab of this.#tabs) {
+      const found = this.#data[tab.textContent.split(" ")[0]];
+      tab.textContent = tab.id.slice(8) + (Array.isArray(found) ? ` ${found.length}` : "");
+    }
+    if (!items) fill(this.#panel, h("p", { class: "note" }, this.#vehicle ? "Asking the server…" : ""));
+    else if (items instanceof Error) fill(this.#panel, h("p", { class: "note" }, items.explanation ?? items.message));
+    else if (!items.length) fill(this.#panel, h("p", { class: "note" }, `No ${this.#chosen.toLowerCase()} on this day.`));
+    else fill(this.#panel, h("ul", { class: "journal-items" }, items.map((item) => h("li", {}, this[`show${this.#chosen}`](item)))));
+  }
+
+  showTrips(trip) {
+    const from = moment(trip.start?.time), to = moment(trip.end?.time ?? trip.time), now = this.#day.from;
+    return [button("", () => this.#on.span(from, to), { class: "entry" }, null)].map((entry) => {
+      fill(entry, h("b", {}, `Trip ${amount(trip.number)}`), h("span", {}, timeElement(from, now), " – ", timeElement(to, now)),
+        h("span", { class: "note" }, [metres(trip.distance), duration(trip.moving) && `${duration(trip.moving)} in motion`, speed(trip.greatestSpeed) && `up to ${speed(trip.greatestSpeed)}`, trip.driver && safeName(trip.driver, 60)].filter(Boolean).join(" · ")));
+      return entry;
+    }).concat(trip.series ? [h("span", { class: "downloads" }, ["geojson", "gpx"].map((form) => this.#download(["trips", trip.series, String(trip.number)], form)))] : []);
+  }
+
+  showStops(stop) {
+    const from = moment(stop.from), to = moment(stop.to), now = this.#day.from;
+    const entry = button("", () => this.#on.moment(from), { class: "entry" });
+    fill(entry, h("b", {}, `${duration((to - from) / 1000)}${stop.open ? " so far" : ""}`), h("span", {}, timeElement(from, now), " – ", timeElement(to, now)),
+      h("span", { class: "note" }, place(stop.latitude, stop.longitude)));
+    return entry;
+  }
+
+  showEvents(event) {
+    const at = moment(event.time), entry = button("", () => this.#on.moment(at), { class: "entry" });
+    fill(entry, h("b", {}, safeName(event.summary ?? words(event.event ?? event.kind), 200)), h("span", {}, timeElement(at, this.#day.from)),
+      h("span", { class: "note" }, [event.severity && words(event.severity), speed(event.speed), event.region && safeName(event.region, 64)].filter(Boolean).join(" · ")));
+    return entry;
+  }
+
+  showTraces(trace) {
+    const at = moment(trace.time);
+    const entry = button("", () => this.#on.moment(at), { class: "entry" });
+    fill(entry, h("b", {}, `Trace ${amount(trace.number)}${trace.cause ? `: ${words(trace.cause)}` : ""}`), h("span", {}, timeElement(at, this.#day.from)),
+      h("span", { class: "note" }, [trace.pieces === undefined ? null : count(trace.pieces, "piece")].filter(Boolean).join(" · ")));
+    return [entry, h("span", { class: "downloads" }, ["odotrace", "csv", "mcap"].map((form) => this.#download(["traces", String(trace.series), String(trace.number)], form)))];
+  }
+
+  #download(parts, form) {
+    const address = `${this.#api.base}${vehiclePath(this.#vehicle)}/${path(...parts)}.${form}`;
+    return h("a", { href: address, download: true, class: "download" }, form === "geojson" ? "GeoJSON" : form === "gpx" ? "GPX" : form);
+  }
+}

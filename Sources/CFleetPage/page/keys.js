@@ -1,0 +1,23 @@
+/** Single keys, where nobody types. */
+import { shortcutsHold } from "./help.js";
+
+const writes = (element) => element?.matches?.("input:not([type=checkbox], [type=radio], [type=range]), select, textarea, [contenteditable]");
+
+/** @param {Record<string, () => void>} actions by key */
+export function listenForKeys(actions) {
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    // A dialog has keys of its own.
+    if (document.querySelector("dialog[open]")) return;
+    if (event.key === "Escape") {
+      if (writes(event.target) && event.target.value) return;
+      actions.Escape?.();
+      return;
+    }
+    if (!shortcutsHold() || writes(event.target)) return;
+    const run = actions[event.key];
+    if (!run) return;
+    event.preventDefault();
+    run();
+  });
+}

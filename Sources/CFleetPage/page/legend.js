@@ -1,0 +1,29 @@
+/** What the signs on the map mean. */
+import { drawing, h } from "./dom.js";
+import { sign } from "./markers.js";
+import { activities, activityMeanings, activityWords, positionKinds } from "./vehicle.js";
+
+const circle = "M8 2.4a5.6 5.6 0 1 1 0 11.2a5.6 5.6 0 1 1 0-11.2Z";
+
+const positionSigns = {
+  reckoned: [{ d: "M8 15V9", class: "dashed" }, { d: "M8 .8 11.6 10 8 8 4.4 10Z", class: "hollow" }],
+  inertial: [{ d: circle, class: "dashed" }, { d: "M8 5a3 3 0 1 1 0 6a3 3 0 1 1 0-6Z" }],
+  coarse: [{ d: circle, class: "dotted" }, { d: "M8 5a3 3 0 1 1 0 6a3 3 0 1 1 0-6Z" }],
+  stale: [{ d: "M8 1 11.4 10 8 8 4.6 10Z" }, { d: "M2 13H14V14.8H2Z" }],
+};
+
+export function legend() {
+  const row = (picture, name, meaning) => h("li", {}, picture, h("span", {}, h("b", {}, name), ` ${meaning}`));
+  return h("details", { class: "legend" },
+    h("summary", {}, "Legend"),
+    h("ul", {},
+      activities.map((name) => row(sign(name), activityWords[name], activityMeanings[name]))),
+    h("ul", {},
+      row(drawing(positionSigns.reckoned, "glyph outline"), "Carried on",
+        "hollow, with a dotted line from its last report: reckoned from speed and course, not measured"),
+      row(drawing(positionSigns.inertial, "glyph outline"), "Inertial", positionKinds.inertial.toLowerCase()),
+      row(drawing(positionSigns.coarse, "glyph outline"), "Coarse", "from access points or cells, often hundreds of metres off"),
+      row(drawing(positionSigns.stale, "glyph outline"), "Underlined", "old: it may have moved since"),
+      row(drawing([{ d: circle, class: "hollow" }], "glyph outline"), "Circle around", "it is inside of it in 68 % of cases; while carried on, it grows"),
+      row(drawing([{ d: "M1 14C5 14 5 4 15 3", class: "trail" }], "glyph outline"), "Line", "where the selected vehicle came from")));
+}

@@ -1,0 +1,187 @@
+/** The list of vehicles beside the map. */
+import { button, fill, h, limited, setText, settled } from "./dom.js";
+import { age, amount, count, moment, percent, safeName, speed } from "./format.js";
+import { orders, tally } from "./filters.js";
+import { shapes, sign } from "./markers.js";
+import { activities, activity, activityWords, concerns } from "./vehicle.js";
+import { VirtualRows } from "./virtual-rows.js";
+import { announce } from "./announce.js";
+
+/** The fields that choose what is shown. */
+export function filterControls(store, selection, { compact = false } = {}) {
+  const search = h("input", {
+    type: "search", class: "search", placeholder: "Search", "aria-label": "Search vehicles by name, fleet, region or event",
+    autocomplete: "off", spellcheck: "false", maxlength: 100,
+    on: { input: settled(120, () => selection.setFilter({ text: search.value })) },
+  });
+  const chips = activities.map((name) => {
+    const number = h("span", { class: "number" }, "0");
+    const chip = button("", () => {
+      const on = new Set(selection.filter.activities);
+      if (!on.delete(name)) on.add(name);
+      selection.setFilter({ activities: [...on] });
+    }, { class: "chip", "aria-pressed": "false" });
+    chip.append(sign(name), h("span", { class: "word" }, activityWords[name]), number);
+    return { name, chip, number };
+  });
+  const concerned = button("Needs a look", () => selection.setFilter({ concerned: !selection.filter.concerned }), {
+    class: "chip", "aria-pressed": "false",
+  });
+  const fleet = h("select", { "aria-label": "Fleet", on: { change: () => selection.setFilter({ fleet: fleet.value }) } });
+  const order = h("select", { "aria-label": "Order", on: { change: () => selection.setOrder(order.value) } },
+    Object.entries(orders).map(([value, text]) => h("option", { value }, text)));
+  const showFleets = () => {
+    const fleets = store.fleets();
+    fleet.hidden = fleets.length < 2;
+    fill(fleet, h("option", { value: "" }, "All fleets"), fleets.map((name) => h("option", { value: name }, safeName(name))));
+    fleet.value = selection.filter.fleet;
+  };
+  store.on("set", limited(500, showFleets));
+  const showCounts = limited(1000, () => {
+    const counts = tally(store.vehicles.values());
+    // As wide as the whole fleet would need: chips keep their places.
+    const width = `${amount(store.vehicles.size).length}ch`;
+    for (const { name, chip, number } of chips) {
+      setText(number, amount(counts[name]));
+      number.style.minWidth = width;
+      chip.classList.toggle("none", counts[name] === 0);
+    }
+  });
+  store.on("vehicles", showCounts);
+  selection.onChange(() => {
+    if (search.value !== selection.filter.text && document.activeElement !== search) search.value = selection.filter.text;
+    for (const { name, chip } of chips) chip.setAttribute("aria-pressed", selection.filter.activities.includes(name));
+    concerned.setAttribute("aria-pressed", selection.filter.concerned);
+    if (orders[selection.order]) order.value = selection.order;
+    fleet.value = selection.filter.fleet;
+  });
+  order.value = selection.order;
+  showFleets();
+  return h("div", { class: `filters${compact ? " compact" : ""}`, role: "search", "aria-label": "Vehicles" },
+    search, h("div", { class: "selects" }, order, fleet),
+    h("div", { class: "chips", role: "group", "aria-label": "Show only" }, chips.map(({ chip }) => chip), concerned));
+}
+
+let identifiers = 0;
+
+export class VehicleList {
+  #store; #selection; #rows; #viewport; #status; #cursor; #open; #manyFleets = false; #prefix = `row${(identifiers += 1)}-`;
+
+  /** @param {(key: string) => void} open */
+  constructor(store, selection, open) {
+    [this.#store, this.#selection, this.#open] = [store, selection, open];
+    const space = h("div", { class: "rows", role: "presentation" });
+    this.#viewport = h("div", {
+      class: "scroll", role: "listbox", tabindex: "0", "aria-label": "Vehicles",
+      on: {
+        keydown: (event) => this.#key(event),
+        focus: () => this.#focus(),
+        click: (event) => this.#click(event),
+        pointerenter: () => { selection.held = true; },
+        pointerleave: () => { selection.held = false; },
+        blur: () => { selection.held = false; },
+      },
+    }, space);
+    this.#status = h("p", { class: "list-status" });
+    this.element = h("section", { class: "vehicle-list", "aria-label": "Vehicles" },
+      filterControls(store, selection, { compact: true }), this.#status, this.#viewport);
+    const sample = h("div", { class: "vehicle-row sample", "aria-hidden": "true" });
+    this.element.append(sample);
+    this.#rows = new VirtualRows(this.#viewport, space, () => sample.offsetHeight || 52, () => this.#make(), (row, key, index) => this.#show(row, key, index));
+    selection.onChange(() => this.#changed());
+    store.on("vehicles", limited(500, () => this.#rows.render()));
+    store.on("selected", () => this.#rows.render());
+    // Ages grow while nobody reports.
+    setInterval(() => { if (!document.hidden) this.#rows.render(); }, 1000);
+    this.#changed();
+  }
+
+  #changed() {
+    this.#manyFleets = this.#store.fleets().length > 1;
+    this.#rows.setItems(this.#selection.items);
+    const total = this.#store.vehicles.size, shown = this.#selection.items.length;
+    setText(this.#status, total === 0 ? "No vehicle has been heard from yet."
+      : shown === total ? count(total, "vehicle") : `${amount(shown)} of ${count(total, "vehicle")}`);
+    if (this.#selection.isFiltered) this.#announce(this.#status.textContent);
+  }
+
+  #announce = settled(800, announce);
+
+  #make() {
+    const row = h("div", { class: "vehicle-row", role: "option" });
+    const parts = {
+      glyph: h("span", { class: "glyph-box" }), name: h("bdi", { class: "name" }), fleet: h("span", { class: "fleet" }),
+      state: h("span", { class: "state" }), age: h("span", { class: "age" }), speed: h("span", { class: "speed" }),
+      battery: h("span", { class: "battery" }), concern: h("span", { class: "concern" }),
+    };
+    const path = sign("unknown");
+    parts.glyph.append(path);
+    row.append(parts.glyph, h("span", { class: "first" }, parts.name, parts.fleet), parts.speed,
+      h("span", { class: "second" }, parts.state, parts.age, parts.concern), parts.battery);
+    row.parts = parts;
+    return row;
+  }
+
+  #show(row, key, index) {
+    const vehicle = this.#store.vehicles.get(key);
+    if (!vehicle) return;
+    const { parts } = row, now = this.#store.now(), doing = activity(vehicle);
+    if (row.doing !== doing) {
+      row.doing = doing;
+      const glyph = parts.glyph.firstChild;
+      glyph.setAttribute("class", `glyph state-${doing}`);
+      glyph.firstChild.setAttribute("d", shapes[doing]);
+    }
+    setText(parts.name, safeName(vehicle.vehicle));
+    setText(parts.fleet, this.#manyFleets ? safeName(vehicle.fleet, 40) : "");
+    setText(parts.state, activityWords[doing]);
+    setText(parts.age, ` · ${age(moment(vehicle.heard), now) ?? "never heard"}`);
+    setText(parts.speed, doing === "moving" ? speed(vehicle.position?.speed) ?? "" : "");
+    setText(parts.battery, vehicle.battery?.level === undefined ? "" : `${percent(vehicle.battery.level)}${vehicle.battery.charging ? " ⚡︎" : ""}`);
+    const concern = concerns(vehicle).find((text) => !text.startsWith("heard"));
+    setText(parts.concern, concern ? ` · ${concern}` : "");
+    row.id = this.#prefix + index;
+    row.setAttribute("aria-posinset", index + 1);
+    row.setAttribute("aria-setsize", this.#selection.items.length);
+    const selected = key === this.#store.selected;
+    row.setAttribute("aria-selected", selected);
+    row.classList.toggle("cursor", key === this.#cursor && document.activeElement === this.#viewport);
+  }
+
+  #click(event) {
+    const index = this.#rows.indexOf(event.target);
+    if (index < 0) return;
+    this.#cursor = this.#selection.items[index];
+    this.#open(this.#cursor);
+  }
+
+  #focus() {
+    this.#selection.held = true;
+    if (!this.#selection.items.includes(this.#cursor)) this.#cursor = this.#store.selected;
+    this.#move(Math.max(0, this.#selection.items.indexOf(this.#cursor)));
+  }
+
+  #move(index) {
+    const items = this.#selection.items;
+    if (!items.length) return;
+    const next = Math.max(0, Math.min(items.length - 1, index));
+    this.#cursor = items[next];
+    this.#rows.reveal(next);
+    this.#viewport.setAttribute("aria-activedescendant", this.#prefix + next);
+  }
+
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const at = this.#selection.items.indexOf(this.#cursor), page = this.#rows.rowsInSight;
+    const moves = {
+      ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: Infinity,
+    };
+    if (event.key in moves) this.#move(moves[event.key]);
+    else if ((event.key === "Enter" || event.key === " ") && this.#cursor) this.#open(this.#cursor);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  focusSearch() { this.element.querySelector("input").focus(); }
+}

@@ -1,0 +1,254 @@
+/** The map: the base that there is, the vehicles on it, what the pointer and the keys do there. */
+import * as L from "/vendor/leaflet/leaflet.esm.min.js";
+import { button, h, limited, setText } from "./dom.js";
+import { FleetLayer } from "./fleet-layer.js";
+import { age, count, moment, safeName, speed } from "./format.js";
+import { graticule } from "./graticule.js";
+import { worldX, worldY } from "./mercator.js";
+import { recordedWays } from "./ways.js";
+import { onTheme, reducedMotion } from "./theme.js";
+import { activities, activityWords, activity, reckoned } from "./vehicle.js";
+
+/** Zoom at which a street fills the map. */
+const streetZoom = 16;
+
+export class FleetMap {
+  #store; #api; #on; #tip; #summary; #hover = null; #fitted = false; #insets = () => ({});
+  following = false;
+
+  /**
+   * @param {HTMLElement} element
+   * @param {import("./store.js").Store} store
+   * @param {import("./api.js").API} api
+   * @param {{select: (key: string) => void, moved: () => void, together: (keys: string[]) => void, insets: () => any}} on
+   */
+  constructor(element, store, api, on) {
+    this.#store = store;
+    this.#api = api;
+    this.#on = on;
+    this.#insets = on.insets;
+    this.element = element;
+    this.map = L.map(element, {
+      attributionControl: false, zoomControl: false, worldCopyJump: true, minZoom: 2, maxZoom: 20,
+      zoomAnimation: !reducedMotion(), fadeAnimation: false, markerZoomAnimation: false, inertia: !reducedMotion(),
+      center: [30, 10], zoom: 2, tap: false,
+    });
+    for (const [name, index] of [["ways", 210], ["graticule", 220], ["regions", 400], ["track", 420], ["fleet", 450], ["draft", 500]]) {
+      const pane = this.map.createPane(name);
+      pane.style.zIndex = index;
+      if (name !== "regions" && name !== "draft") pane.style.pointerEvents = "none";
+    }
+    L.control.scale({ imperial: false, maxWidth: 140, position: "bottomleft" }).addTo(this.map);
+    this.fleet = new FleetLayer(store);
+    this.fleet.layer.addTo(this.map);
+    this.#background();
+    onTheme(() => this.fleet.restyle());
+    store.on("vehicles", (changes) => {
+      this.fleet.update(changes);
+      this.#fitOnce();
+      if (this.following) this.#follow();
+      this.#describe();
+    });
+    this.#pointer();
+    this.map.on("moveend", () => {
+      this.#on.moved();
+      this.#describe();
+    });
+    this.map.on("dragstart", () => this.follow(false));
+    this.#controls();
+    new ResizeObserver(() => this.map.invalidateSize({ animate: false, pan: false })).observe(element);
+  }
+
+  async #background() {
+    const lines = graticule();
+    onTheme(lines.restyle);
+    let tiles;
+    try {
+      ({ tiles } = (await this.#api.get("map")) ?? {});
+    } catch {
+      // Without an answer there is no base map: the graticule stands in for it.
+    }
+    if (tiles?.url) {
+      L.tileLayer(tiles.url, {
+        minNativeZoom: tiles.minimumZoom, maxNativeZoom: tiles.maximumZoom, className: "base-tiles",
+        maxZoom: 20,
+      }).addTo(this.map);
+      if (tiles.attribution) {
+        this.element.append(h("p", { class: "attribution" }, plain(tiles.attribution)));
+      }
+    } else {
+      lines.layer.addTo(this.map);
+    }
+  }
+
+  #ways;
+  /** The fleet's own recorded ways below all, where there is a recording. */
+  showWays() {
+    if (this.#ways) return;
+    this.#ways = recordedWays(this.#api);
+    onTheme(this.#ways.restyle);
+    this.#ways.layer.addTo(this.map);
+  }
+
+  #controls() {
+    const zoom = (by) => () => this.map.setZoom(this.map.getZoom() + by);
+    this.element.append(h("div", { class: "map-buttons", role: "group", "aria-label": "Map" },
+      button("+", zoom(1), { "aria-label": "Zoom in", title: "Zoom in (+)" }),
+      button("−", zoom(-1), { "aria-label": "Zoom out", title: "Zoom out (−)" }),
+      button("⤢", () => this.fitAll(), { "aria-label": "Show the whole fleet", title: "Show the whole fleet (0)" })));
+    this.#tip = h("div", { class: "map-tip", "aria-hidden": "true", hidden: true });
+    this.#summary = h("p", { class: "visually-hidden", id: "map-summary" });
+    this.element.append(this.#tip, this.#summary);
+    this.element.setAttribute("aria-describedby", "map-summary");
+    L.DomEvent.disableClickPropagation(this.element.querySelector(".map-buttons"));
+  }
+
+  #pointer() {
+    this.map.on("mousemove", limited(40, (event) => this.#point(event.containerPoint)));
+    this.map.on("mouseout", () => this.#point(null));
+    this.map.on("movestart zoomstart", () => this.#point(null));
+    this.map.on("click", (event) => {
+      if (!this.interactive) return;
+      const target = this.fleet.at(event.containerPoint);
+      if (target?.entry) this.#on.select(target.entry.key);
+      else if (target?.cell) this.#open(target.cell);
+    });
+  }
+
+  /** Whether a click chooses vehicles; not while a region is drawn. */
+  interactive = true;
+
+  #open(cell) {
+    const [southWest, northEast] = FleetLayer.bounds(cell);
+    const bounds = L.latLngBounds(southWest, northEast);
+    const zoom = this.map.getBoundsZoom(bounds);
+    if (zoom > this.map.getZoom()) this.map.fitBounds(bounds, { ...this.#padding(), maxZoom: streetZoom });
+    else this.map.setView(bounds.getCenter(), Math.min(20, this.map.getZoom() + 2));
+  }
+
+  #point(point) {
+    const target = point && this.interactive ? this.fleet.at(point) : undefined;
+    this.element.classList.toggle("over-vehicle", Boolean(target));
+    const key = target?.entry?.key;
+    if (this.fleet.hovered !== key) {
+      this.fleet.hovered = key;
+      this.fleet.redraw();
+    }
+    this.#tip.hidden = !target;
+    if (!target) return;
+    setText(this.#tip, target.entry ? this.#wordsOf(target.entry.vehicle) : wordsOfCell(target.cell));
+    this.#tip.style.transform = `translate(${Math.round(target.x)}px, ${Math.round(target.y - target.radius - 6)}px) translate(-50%, -100%)`;
+  }
+
+  #wordsOf(vehicle) {
+    const now = this.#store.now(), position = vehicle.position;
+    return [
+      safeName(vehicle.vehicle, 60), activityWords[activity(vehicle)], speed(position?.speed), age(moment(position?.time), now),
+    ].filter(Boolean).join(" · ");
+  }
+
+  /** Tells a screen reader, when it asks, what the map shows. */
+  #describe = limited(1500, () => {
+    const total = this.#store.vehicles.size;
+    setText(this.#summary, total === 0
+      ? "No vehicle has been heard from yet."
+      : `${count(this.fleet.visible, "vehicle")} of ${total} in view. The list of vehicles tells the same in words.`);
+  });
+
+  /** The fleet is shown once when its first vehicles are known, unless the address says what to look at. */
+  #fitOnce() {
+    if (this.#fitted || this.fleet.grid.entries.size === 0) return;
+    this.#fitted = true;
+    this.fitAll(false);
+  }
+
+  keepView() { this.#fitted = true; }
+
+  fitAll(animate = true) {
+    const grid = this.fleet.grid;
+    if (!grid.entries.size) return;
+    const bounds = FleetLayer.bounds({ members: grid.entries.values() });
+    this.fit(bounds, { animate, maxZoom: streetZoom });
+  }
+
+  fit(bounds, options = {}) {
+    this.follow(false);
+    this.map.fitBounds(bounds, { ...this.#padding(), animate: !reducedMotion(), maxZoom: streetZoom + 1, ...options });
+  }
+
+  #padding() {
+    const { left = 0, right = 0, top = 0, bottom = 0 } = this.#insets();
+    return { paddingTopLeft: [left + 30, top + 30], paddingBottomRight: [right + 30, bottom + 30] };
+  }
+
+  /** Shows a place in the middle of what no panel hides. */
+  show(latitude, longitude, zoom = Math.max(this.map.getZoom(), 14)) {
+    const { left = 0, right = 0, top = 0, bottom = 0 } = this.#insets();
+    const centre = this.map.project([latitude, longitude], zoom).add([(right - left) / 2, (bottom - top) / 2]);
+    this.map.setView(this.map.unproject(centre, zoom), zoom, { animate: !reducedMotion() });
+  }
+
+  /** @param {string|undefined} key */
+  select(key, { centre = false } = {}) {
+    this.fleet.selected = key;
+    this.fleet.trail = [];
+    const vehicle = key && this.#store.vehicles.get(key);
+    if (vehicle?.position && centre) {
+      const place = reckoned(vehicle, this.#store.now());
+      this.show(place.latitude, place.longitude);
+    }
+    this.fleet.redraw();
+  }
+
+  /** Whether a vehicle is where one sees it, and near enough to tell it from others. */
+  isInSight(vehicle) {
+    if (this.map.getZoom() < 11) return false;
+    const { right = 0, bottom = 0 } = this.#insets();
+    const size = this.map.getSize(), point = this.map.latLngToContainerPoint([vehicle.position.latitude, vehicle.position.longitude]);
+    return point.x > 40 && point.y > 40 && point.x < size.x - right - 40 && point.y < size.y - bottom - 40;
+  }
+
+  /** @param {[number, number][]} places longitude and latitude, oldest first */
+  startTrail(places) {
+    this.fleet.trail = [...places.flatMap(([longitude, latitude]) => [worldX(longitude), worldY(latitude)]), ...this.fleet.trail];
+    this.fleet.redraw();
+  }
+
+  follow(isOn) {
+    if (this.following === isOn) return;
+    this.following = isOn;
+    this.onFollow?.(isOn);
+    if (isOn) this.#follow();
+  }
+
+  #follow() {
+    const vehicle = this.#store.vehicles.get(this.fleet.selected);
+    const place = vehicle && reckoned(vehicle, this.#store.now());
+    if (place) this.show(place.latitude, place.longitude, Math.max(this.map.getZoom(), 14));
+  }
+
+  /** "w,s,e,n" of what is seen, with a margin, for the server. */
+  bounds() {
+    const seen = this.map.getBounds().pad(0.15);
+    return [
+      Math.max(-180, seen.getWest()), Math.max(-90, seen.getSouth()), Math.min(180, seen.getEast()), Math.min(90, seen.getNorth()),
+    ].map((value) => value.toFixed(4)).join(",");
+  }
+
+  place() {
+    const { lat, lng } = this.map.getCenter();
+    const digits = Math.max(1, Math.min(6, Math.ceil(this.map.getZoom() / 3)));
+    return { at: `${lat.toFixed(digits)},${lng.toFixed(digits)}`, zoom: String(this.map.getZoom()) };
+  }
+}
+
+function wordsOfCell(cell) {
+  const parts = activities.map((name, kind) => cell.kinds[kind] ? `${cell.kinds[kind]} ${activityWords[name].toLowerCase()}` : null);
+  return `${cell.members.size} vehicles: ${parts.filter(Boolean).join(", ")}`;
+}
+
+/** Attributions are often written in HTML: its text alone is shown. */
+function plain(text) {
+  return new DOMParser().parseFromString(String(text), "text/html").body.textContent ?? "";
+}
+

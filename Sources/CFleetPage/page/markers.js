@@ -1,0 +1,114 @@
+/** Shapes of vehicles: each state has its own, so that no colour is needed to tell them apart. */
+import { drawing } from "./dom.js";
+import { activities } from "./vehicle.js";
+
+/** Paths in a box of 16 by 16. The arrow points up, and is turned. */
+export const shapes = {
+  moving: "M8 .8 13.4 14.6 8 11.6 2.6 14.6Z",
+  standing: "M8 2.4a5.6 5.6 0 1 1 0 11.2a5.6 5.6 0 1 1 0-11.2Z",
+  asleep: "M9.8 1.6a6.4 6.4 0 1 0 4.6 9.4A5.6 5.6 0 0 1 9.8 1.6Z",
+  overdue: "M8 1.2 15.2 14.2H.8ZM7.1 5.4h1.8v4.6H7.1ZM7.1 11h1.8v1.7H7.1Z",
+  offline: "M3.1 1.4 8 6.3 12.9 1.4 14.6 3.1 9.7 8 14.6 12.9 12.9 14.6 8 9.7 3.1 14.6 1.4 12.9 6.3 8 1.4 3.1Z",
+  unknown: "M8 1 15 8 8 15 1 8ZM8 3.8 3.8 8 8 12.2 12.2 8Z",
+};
+
+/** The sign of an activity, for beside its word. */
+export const sign = (activity, className = "glyph") =>
+  drawing([{ d: shapes[activity], "fill-rule": "evenodd" }], `${className} state-${activity}`);
+
+const paths = {};
+const directions = 32;
+const side = 40;
+
+/** Drawn once for each shape, direction and kind of position, then only copied. */
+export class Sprites {
+  #cache = new Map();
+  #colours; #ratio;
+
+  constructor(colours, ratio) {
+    this.#colours = Object.fromEntries(
+      ["paper", "ink", ...activities.map((name) => `state-${name}`)].map((name) => [name, colours[name]]));
+    this.#ratio = ratio;
+  }
+
+  /**
+   * @param {number} kind index in `activities`
+   * @param {number|undefined} heading degrees; undefined where it is not known
+   * @param {string} position a kind of position
+   * @param {boolean} reckoned carried on since its report
+   */
+  draw(context, x, y, kind, heading, position, reckoned) {
+    const turn = heading === undefined ? -1 : ((Math.round((heading / 360) * directions) % directions) + directions) % directions;
+    const key = `${kind} ${turn} ${position} ${reckoned}`;
+    let sprite = this.#cache.get(key);
+    if (!sprite) {
+      sprite = this.#make(activities[kind], turn, position, reckoned);
+      this.#cache.set(key, sprite);
+    }
+    context.drawImage(sprite, x - side / 2, y - side / 2, side, side);
+  }
+
+  #make(activity, turn, position, reckoned) {
+    const canvas = document.createElement("canvas");
+    canvas.width = canvas.height = side * this.#ratio;
+    const context = canvas.getContext("2d");
+    context.setTransform(this.#ratio, 0, 0, this.#ratio, (side / 2) * this.#ratio, (side / 2) * this.#ratio);
+    const colour = this.#colours[`state-${activity}`], paper = this.#colours.paper;
+    this.#ring(context, position, colour, paper);
+    if (turn >= 0) context.rotate((turn / directions) * 2 * Math.PI);
+    // Without a direction an arrow would tell one: a disc is drawn.
+    const shape = activity === "moving" && turn < 0 ? "standing" : activity;
+    if (turn >= 0 && shape === "standing") nose(context, colour, paper);
+    if (turn >= 0 && shape !== "moving") context.rotate((-turn / directions) * 2 * Math.PI);
+    paths[shape] ??= new Path2D(shapes[shape]);
+    context.scale(1.12, 1.12);
+    context.translate(-8, -8);
+    context.lineJoin = "round";
+    context.strokeStyle = paper;
+    context.lineWidth = 3;
+    context.stroke(paths[shape]);
+    const hollow = reckoned;
+    context.fillStyle = hollow ? paper : colour;
+    context.fill(paths[shape], "evenodd");
+    if (hollow) {
+      context.strokeStyle = colour;
+      context.lineWidth = 1.6;
+      context.stroke(paths[shape]);
+    }
+    return canvas;
+  }
+
+  #ring(context, position, colour, paper) {
+    if (position === "stale") {
+      for (const [grow, fill] of [[1.5, paper], [0, colour]]) {
+        context.fillStyle = fill;
+        context.fillRect(-8 - grow, 11 - grow, 16 + 2 * grow, 2.2 + 2 * grow);
+      }
+    }
+    if (position !== "inertial" && position !== "coarse") return;
+    const radius = position === "coarse" ? 16 : 13;
+    for (const [width, stroke] of [[4, paper], [2, colour]]) {
+      context.beginPath();
+      context.lineWidth = width;
+      context.strokeStyle = stroke;
+      context.setLineDash(position === "coarse" ? [0.1, 5] : [7, 4]);
+      context.lineCap = position === "coarse" ? "round" : "butt";
+      context.arc(0, 0, radius, 0, 2 * Math.PI);
+      context.stroke();
+    }
+    context.setLineDash([]);
+  }
+}
+
+function nose(context, colour, paper) {
+  context.beginPath();
+  context.moveTo(0, -13);
+  context.lineTo(5, -4.5);
+  context.lineTo(-5, -4.5);
+  context.closePath();
+  context.strokeStyle = paper;
+  context.lineWidth = 2.5;
+  context.stroke();
+  context.fillStyle = colour;
+  context.fill();
+}

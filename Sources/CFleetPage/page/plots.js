@@ -1,0 +1,141 @@
+/** Speed and altitude over a day, on one canvas, with the moment that is looked at. */
+import { h } from "./dom.js";
+import { amount, clock } from "./format.js";
+import { niceMarks, timeMarks } from "./track.js";
+import { isUTC } from "./times.js";
+import { colours } from "./theme.js";
+
+const margin = { left: 46, right: 12, top: 8, bottom: 20 };
+
+export class Plots {
+  /** @type {import("./track.js").Track|undefined} */ track;
+  from = 0; to = 1; origin = 0; moment = undefined;
+  /** Spans to mark, in milliseconds: trips. @type {[number, number][]} */ spans = [];
+  /** @type {number[]} */ events = [];
+  #canvas; #frame = null; #onPick;
+
+  /** @param {(time: number) => void} onPick */
+  constructor(onPick) {
+    this.#onPick = onPick;
+    this.#canvas = h("canvas", { class: "plots", "aria-hidden": "true" });
+    this.element = this.#canvas;
+    const pick = (event) => {
+      if (event.type === "pointermove" && !(event.buttons & 1)) return;
+      const box = this.#canvas.getBoundingClientRect();
+      const share = (event.clientX - box.left - margin.left) / (box.width - margin.left - margin.right);
+      this.#onPick(this.from + Math.max(0, Math.min(1, share)) * (this.to - this.from));
+    };
+    this.#canvas.addEventListener("pointerdown", (event) => {
+      this.#canvas.setPointerCapture(event.pointerId);
+      pick(event);
+    });
+    this.#canvas.addEventListener("pointermove", pick);
+    new ResizeObserver(() => this.redraw()).observe(this.#canvas);
+  }
+
+  redraw() {
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = null;
+      this.#draw();
+    });
+  }
+
+  #draw() {
+    const ratio = Math.min(2, window.devicePixelRatio || 1), width = this.#canvas.clientWidth, height = this.#canvas.clientHeight;
+    if (!width || !height) return;
+    if (this.#canvas.width !== Math.round(width * ratio) || this.#canvas.height !== Math.round(height * ratio)) {
+      this.#canvas.width = Math.round(width * ratio);
+      this.#canvas.height = Math.round(height * ratio);
+    }
+    const context = this.#canvas.getContext("2d"), paint = colours();
+    const paper = { line: paint.line, muted: paint.muted, accent: paint.accent, ink: paint.ink, quiet: paint.quiet, second: paint["state-standing"] };
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+    const x = (time) => margin.left + ((time - this.from) / (this.to - this.from)) * (width - margin.left - margin.right);
+    const inner = height - margin.top - margin.bottom, gap = 12, half = (inner - gap) / 2;
+    context.fillStyle = paper.quiet;
+    for (const [from, to] of this.spans) {
+      const left = Math.max(margin.left, x(from)), right = Math.min(width - margin.right, x(to));
+      if (right > left) context.fillRect(left, margin.top, right - left, inner);
+    }
+    this.#times(context, paper, x, width, height);
+    this.#plot(context, paper, x, margin.top, half, width, this.track?.speed, 3.6, "km/h", paper.accent, 0);
+    this.#plot(context, paper, x, margin.top + half + gap, half, width, this.track?.altitude, 1, "m", paper.second);
+    context.fillStyle = paper.ink;
+    for (const time of this.events) {
+      const at = x(time);
+      if (at < margin.left || at > width - margin.right) continue;
+      context.beginPath();
+      context.moveTo(at - 4, margin.top);
+      context.lineTo(at + 4, margin.top);
+      context.lineTo(at, margin.top + 7);
+      context.fill();
+    }
+    if (this.moment !== undefined) {
+      context.fillStyle = paper.ink;
+      context.fillRect(x(this.moment) - 0.75, margin.top, 1.5, inner);
+    }
+  }
+
+  #times(context, paper, x, width, height) {
+    context.textBaseline = "bottom";
+    for (const time of timeMarks(this.from, this.to, Math.max(2, Math.floor(width / 90)), this.origin)) {
+      context.fillStyle = paper.line;
+      context.fillRect(Math.round(x(time)), margin.top, 1, height - margin.top - margin.bottom);
+      context.fillStyle = paper.muted;
+      const text = clock(time, { utc: isUTC(), now: time, seconds: this.to - this.from < 600_000 });
+      const at = x(time);
+      context.textAlign = at < margin.left + 20 ? "left" : at > width - 40 ? "right" : "center";
+      context.fillText(text, at, height - 3);
+    }
+  }
+
+  #plot(context, paper, x, top, height, width, values, factor, unit, colour, floor) {
+    const track = this.track;
+    let low = Infinity, high = -Infinity;
+    for (let index = 0; index < (track?.length ?? 0); index += 1) {
+      if (values[index] === null || values[index] === undefined || track.time[index] < this.from || track.time[index] > this.to) continue;
+      low = Math.min(low, values[index] * factor);
+      high = Math.max(high, values[index] * factor);
+    }
+    context.textBaseline = "middle";
+    if (low > high) {
+      context.fillStyle = paper.muted;
+      context.textAlign = "left";
+      context.fillText(unit === "m" ? "Altitude is not known" : "Speed is not known", margin.left + 8, top + height / 2);
+      return;
+    }
+    low = Math.min(low, floor ?? low);
+    // A flat line does not fill the height: noise would look like hills.
+    const least = unit === "m" ? 20 : 30;
+    if (high - low < least) [low, high] = floor === undefined ? [(low + high - least) / 2, (low + high + least) / 2] : [low, low + least];
+    const y = (value) => top + height - ((value - low) / (high - low)) * height;
+    context.textAlign = "right";
+    const marks = niceMarks(low, high, Math.max(1, Math.floor(height / 22)));
+    for (const mark of marks) {
+      context.fillStyle = paper.line;
+      context.fillRect(margin.left, Math.round(y(mark)), width - margin.left - margin.right, 1);
+      context.fillStyle = paper.muted;
+      context.fillText(amount(mark), margin.left - 6, y(mark));
+    }
+    context.textAlign = "left";
+    context.fillText(unit, margin.left + 4, top + 6);
+    context.beginPath();
+    let isDown = false;
+    for (let index = 0; index < track.length; index += 1) {
+      const value = values[index];
+      if (value === null || value === undefined || track.isGap(index)) isDown = false;
+      if (value === null || value === undefined) continue;
+      const time = track.time[index];
+      if (time < this.from || time > this.to) continue;
+      if (isDown) context.lineTo(x(time), y(value * factor));
+      else context.moveTo(x(time), y(value * factor));
+      isDown = true;
+    }
+    context.strokeStyle = colour;
+    context.lineWidth = 1.5;
+    context.lineJoin = "round";
+    context.stroke();
+  }
+}

@@ -1,0 +1,96 @@
+/** Regions as GeoJSON features, and as they are drawn. Pure. */
+
+/**
+ * @typedef {Object} Draft
+ * @property {string} identifier
+ * @property {"circle"|"polygon"} form
+ * @property {{latitude: number, longitude: number}|undefined} centre of a circle
+ * @property {number} radius metres
+ * @property {{latitude: number, longitude: number}[]} corners of a polygon, without the first one again
+ * @property {Record<string, any>} properties what else the feature says
+ */
+
+/** @returns {Draft} */
+export const newDraft = (form) => ({ identifier: "", form, centre: undefined, radius: 200, corners: [], properties: {} });
+
+/** @param {any} feature @returns {Draft|undefined} nothing for a form that cannot be edited here */
+export function draftOf(feature) {
+  const { radius, latitude, longitude, accepted, state, vehicles, reason, ...properties } = feature.properties ?? {};
+  const identifier = String(feature.id ?? properties.id ?? properties.identifier ?? "");
+  const { type, coordinates } = feature.geometry ?? {};
+  if (type === "Point" && radius > 0) {
+    return { ...newDraft("circle"), identifier, radius, centre: { longitude: coordinates[0], latitude: coordinates[1] }, properties };
+  }
+  if (radius > 0 && Number.isFinite(latitude) && Number.isFinite(longitude)) {
+    return { ...newDraft("circle"), identifier, radius, centre: { latitude, longitude }, properties };
+  }
+  if (type !== "Polygon" || coordinates.length !== 1) return undefined;
+  const corners = coordinates[0].map(([lon, lat]) => ({ latitude: lat, longitude: lon }));
+  const first = corners[0], last = corners.at(-1);
+  if (corners.length > 1 && first.latitude === last.latitude && first.longitude === last.longitude) corners.pop();
+  return { ...newDraft("polygon"), identifier, corners, properties };
+}
+
+/** Why a draft is no region yet; undefined when it is one. */
+export function problemOf(draft) {
+  const size = new TextEncoder().encode(draft.identifier).length;
+  if (size === 0) return "It needs a name.";
+  if (size > 64) return "Its name is longer than 64 bytes.";
+  if (draft.form === "circle") {
+    if (!draft.centre) return "It needs a centre: choose a place on the map.";
+    return draft.radius > 0 ? undefined : "It needs a radius above 0 m.";
+  }
+  if (draft.corners.length < 3) return `It needs ${3 - draft.corners.length} more ${draft.corners.length === 2 ? "corner" : "corners"}.`;
+  return crossesItself(draft.corners) ? "Its edges cross each other." : undefined;
+}
+
+const round = (degrees) => Math.round(degrees * 1e7) / 1e7;
+
+/** @param {Draft} draft */
+export function featureOf(draft) {
+  const geometry = draft.form === "circle"
+    ? { type: "Point", coordinates: [round(draft.centre.longitude), round(draft.centre.latitude)] }
+    : { type: "Polygon", coordinates: [closed(turnedLeft(draft.corners)).map((corner) => [round(corner.longitude), round(corner.latitude)])] };
+  const properties = Object.fromEntries(Object.entries(draft.properties).filter(([, value]) => value !== undefined));
+  if (draft.form === "circle") properties.radius = draft.radius;
+  return { type: "Feature", id: draft.identifier, geometry, properties };
+}
+
+const closed = (corners) => [...corners, corners[0]];
+
+/** RFC 7946: an outer ring turns counterclockwise. */
+function turnedLeft(corners) {
+  let area = 0;
+  corners.forEach((corner, index) => {
+    const next = corners[(index + 1) % corners.length];
+    area += corner.longitude * next.latitude - next.longitude * corner.latitude;
+  });
+  return area < 0 ? [...corners].reverse() : corners;
+}
+
+function crossesItself(corners) {
+  const n = corners.length;
+  const side = (a, b, c) => Math.sign((b.longitude - a.longitude) * (c.latitude - a.latitude) - (b.latitude - a.latitude) * (c.longitude - a.longitude));
+  for (let i = 0; i < n; i += 1) {
+    for (let j = i + 2; j < n; j += 1) {
+      if (i === 0 && j === n - 1) continue;
+      const [a, b, c, d] = [corners[i], corners[(i + 1) % n], corners[j], corners[(j + 1) % n]];
+      if (side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0) return true;
+    }
+  }
+  return false;
+}
+
+/** A collection with the feature in it, in place of one of the same name. */
+export function withFeature(features, feature) {
+  const others = features.filter((other) => String(other.id ?? other.properties?.id ?? other.properties?.identifier) !== feature.id);
+  return [...others, feature];
+}
+
+/** What the server tells of a feature is not sent back: states and who has it. */
+export function asWanted(feature) {
+  const draft = draftOf(feature);
+  if (draft) return featureOf(draft);
+  const { accepted, state, vehicles, reason, ...properties } = feature.properties ?? {};
+  return { type: "Feature", id: feature.id, geometry: feature.geometry, properties };
+}

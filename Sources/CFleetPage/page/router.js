@@ -1,0 +1,79 @@
+/** The address after "#" says what is looked at, so that everything can be linked to. Pure but for `start`. */
+
+/**
+ * @typedef {Object} Route
+ * @property {"map"|"vehicles"|"vehicle"|"history"|"regions"|"alerts"|"fleet"} view
+ * @property {string} [fleet]
+ * @property {string} [vehicle]
+ * @property {string} [day] as "2026-11-23"
+ * @property {string} [region]
+ * @property {Record<string,string>} query
+ */
+
+const simple = new Set(["map", "vehicles", "regions", "alerts", "fleet"]);
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** @returns {Route} that of the map for what names nothing */
+export function parseRoute(hash) {
+  const text = hash.startsWith("#") ? hash.slice(1) : hash;
+  const mark = text.indexOf("?");
+  const path = (mark < 0 ? text : text.slice(0, mark)).split("/").slice(1).map(decoded);
+  const query = Object.fromEntries(new URLSearchParams(mark < 0 ? "" : text.slice(mark + 1)));
+  const [view, fleet, vehicle, part, day] = path;
+  if (view === "vehicle" && fleet && vehicle) {
+    return part === "history" ? { view: "history", fleet, vehicle, day, query } : { view: "vehicle", fleet, vehicle, query };
+  }
+  if (view === "regions" && fleet) return { view: "regions", region: fleet, query };
+  return { view: simple.has(view) ? view : "map", query };
+}
+
+/** The address of a route, "#" and all. */
+export function routeAddress(route) {
+  const parts = route.view === "vehicle" || route.view === "history"
+    ? ["vehicle", route.fleet, route.vehicle] : [route.view];
+  if (route.view === "history") parts.push("history", ...(route.day ? [route.day] : []));
+  if (route.view === "regions" && route.region) parts.push(route.region);
+  const query = new URLSearchParams(
+    Object.entries(route.query ?? {}).filter(([, value]) => value !== undefined && value !== "")).toString();
+  // Commas and colons need no escape here, and places and times stay readable.
+  return `#/${parts.map(encodeURIComponent).join("/")}${query ? `?${query.replaceAll("%2C", ",").replaceAll("%3A", ":")}` : ""}`;
+}
+
+export class Router {
+  /** @type {Route} */ current;
+  #run;
+
+  /** @param {(route: Route, before: Route|undefined) => void} run */
+  start(run) {
+    this.#run = run;
+    addEventListener("hashchange", () => this.#read());
+    this.#read();
+  }
+
+  #read() {
+    // Anything else, as a place within the page, is no route.
+    if (location.hash && !location.hash.startsWith("#/")) return;
+    const before = this.current;
+    this.current = parseRoute(location.hash);
+    this.#run(this.current, before);
+  }
+
+  go(route) {
+    const address = routeAddress(route);
+    if (location.hash === address) return;
+    location.hash = address;
+  }
+
+  /** Changes the address alone, as for the map's place: no step back is added, nothing is drawn anew. */
+  note(query) {
+    this.current = { ...this.current, query: { ...this.current.query, ...query } };
+    history.replaceState(null, "", routeAddress(this.current));
+  }
+}

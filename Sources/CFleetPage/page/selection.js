@@ -1,0 +1,54 @@
+/** Filters, order and cursor of vehicles: the list beside the map and the table share them. */
+import { matcher, noFilter, sorted } from "./filters.js";
+import { preference, setPreference } from "./preferences.js";
+import { keyOf } from "./vehicle.js";
+
+/** Milliseconds between two sortings by what changes: rows that hop cannot be read. */
+const sortInterval = 5000;
+
+export class Selection {
+  filter = { ...noFilter };
+  order = preference("order", "name");
+  reversed = false;
+  /** @type {import("./vehicle.js").Summary[]} */ items = [];
+  /** While somebody points at or works in a list, it keeps still. */
+  held = false;
+  #store; #listeners = new Set(); #keys = undefined;
+
+  constructor(store) {
+    this.#store = store;
+    store.on("set", () => this.refresh());
+    setInterval(() => {
+      if (document.hidden || this.held) return;
+      if (this.order !== "name" || this.isFiltered) this.refresh();
+    }, sortInterval);
+  }
+
+  onChange(run) { this.#listeners.add(run); }
+
+  get isFiltered() { return Boolean(this.filter.text || this.filter.activities.length || this.filter.fleet || this.filter.concerned); }
+
+  /** Keys of what the filters let through; undefined for all. */
+  get keys() { return this.#keys; }
+
+  setFilter(change) {
+    this.filter = { ...this.filter, ...change };
+    this.refresh();
+  }
+
+  setOrder(order, reversed = false) {
+    [this.order, this.reversed] = [order, reversed];
+    setPreference("order", order);
+    this.refresh();
+  }
+
+  refresh() {
+    const matches = matcher(this.filter);
+    const found = this.isFiltered ? this.#store.named().filter(matches) : this.#store.named();
+    this.items = sorted(found, this.order, this.reversed).map(keyOf);
+    this.#keys = this.isFiltered ? new Set(this.items) : undefined;
+    for (const run of this.#listeners) run();
+  }
+
+  vehicle(key) { return this.#store.vehicles.get(key); }
+}

@@ -1,0 +1,92 @@
+/** Who looks: the login, what it permits, and its end. */
+import { APIError } from "./api.js";
+import { h } from "./dom.js";
+import { field, outcome } from "./dialog.js";
+
+export class Session {
+  /** @type {{name: string, role: "view"|"operate", csrf?: string, login?: boolean, link?: boolean, expires?: string}|undefined} */
+  current;
+  #api; #on; #form; #element;
+
+  /**
+   * @param {import("./api.js").API} api
+   * @param {HTMLElement} element where the form is shown
+   * @param {{began: (session: any) => void, ended: () => void}} on
+   */
+  constructor(api, element, on) {
+    [this.#api, this.#element, this.#on] = [api, element, on];
+    api.onLoginRequired = () => this.#end();
+  }
+
+  get mayOperate() { return this.current?.role === "operate"; }
+
+  /** @returns {Promise<boolean>} whether somebody is known to look */
+  async resume() {
+    try {
+      this.#begin(await this.#api.get("session", { quiet: true }));
+      return true;
+    } catch (error) {
+      if (error instanceof APIError && error.status === 401) this.#end();
+      else if (error.status === 404) {
+        // A server without sessions: nobody has to log in, and nothing is changed from here.
+        this.#begin({ name: "local", role: "view", login: false });
+        return true;
+      }
+      else if (!this.current) this.#show("The server cannot be reached. The page goes on as soon as it answers.");
+      return false;
+    }
+  }
+
+  async logOut() {
+    try {
+      await this.#api.delete("session", { quiet: true });
+    } catch {
+      // A session that is over already is over.
+    }
+    this.#end("You are logged out.");
+  }
+
+  #begin(session) {
+    const isNew = !this.current || this.current.name !== session.name || this.current.role !== session.role;
+    this.current = session;
+    this.#api.csrf = session.csrf;
+    this.#element.hidden = true;
+    if (isNew) this.#on.began(session);
+  }
+
+  #end(text) {
+    const was = this.current;
+    this.current = undefined;
+    this.#api.csrf = undefined;
+    if (was) this.#on.ended();
+    if (was || !this.#form || this.#element.hidden) this.#show(text ?? (was ? "Your session has ended." : ""));
+  }
+
+  #show(text) {
+    const result = outcome();
+    const name = h("input", { type: "text", name: "name", autocomplete: "username", required: true, maxlength: 200, autocapitalize: "none" });
+    const password = h("input", { type: "password", name: "password", autocomplete: "current-password", required: true, maxlength: 1000 });
+    const submit = h("button", { type: "submit", class: "strong" }, "Log in");
+    this.#form = h("form", {
+      class: "login-form", "aria-labelledby": "login-title", on: {
+        submit: async (event) => {
+          event.preventDefault();
+          submit.disabled = true;
+          result.wait("Asking the server…");
+          try {
+            this.#begin(await this.#api.post("session", { name: name.value, password: password.value }, { quiet: true }));
+          } catch (error) {
+            result.bad(error);
+            password.select();
+          }
+          submit.disabled = false;
+        },
+      },
+    },
+    h("h1", { id: "login-title" }, "Odograph"), text ? h("p", { role: "status" }, text) : null,
+    field("Name", name), field("Password", password), result.element, submit);
+    this.#element.replaceChildren(this.#form);
+    this.#element.hidden = false;
+    name.focus();
+  }
+}

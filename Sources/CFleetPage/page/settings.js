@@ -1,0 +1,80 @@
+/** A vehicle's remote settings: what it reports, what it is to have, what it answered. */
+import { vehiclePath } from "./api.js";
+import { button, fill, h } from "./dom.js";
+import { confirmed, field, openDialog, outcome } from "./dialog.js";
+import { table } from "./detail-sections.js";
+import { safeName } from "./format.js";
+
+const shown = (value) => value === undefined ? undefined : typeof value === "string" ? safeName(value, 200) : safeName(JSON.stringify(value), 200);
+
+/** What somebody has typed, as the key takes it: a text stays one although it looks like a number. */
+export function typed(text, type) {
+  if (type === "string") return text;
+  if (type === "strings" && !text.trim().startsWith("[")) return text.split(",").map((part) => part.trim()).filter(Boolean);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** What a key takes, in words. */
+function takenBy(setting) {
+  if (!setting) return "";
+  const range = setting.minimum === undefined ? "" : ` from ${setting.minimum} to ${setting.maximum}`;
+  const choices = setting.choices ? `: ${setting.choices.join(", ")}` : "";
+  return `It takes a ${setting.type}${range}${choices}.${setting.default === undefined ? "" : ` Usually ${JSON.stringify(setting.default)}.`}`;
+}
+
+/** @param {import("./api.js").API} api */
+export async function openSettings(api, vehicle, mayOperate) {
+  const result = outcome(), content = h("div", {}, h("p", { class: "note" }, "Asking the server…"));
+  const key = h("input", { type: "text", required: true, autocomplete: "off", list: "setting-keys", maxlength: 100 });
+  const value = h("input", { type: "text", autocomplete: "off", maxlength: 1000 });
+  const keys = h("datalist", { id: "setting-keys" }), takes = h("p", { class: "note", role: "status" });
+  let catalogue = new Map();
+  key.addEventListener("input", () => { takes.textContent = takenBy(catalogue.get(key.value.trim())); });
+  const form = mayOperate ? h("form", { class: "fields", on: { submit: (event) => { event.preventDefault(); change(); } } },
+    h("h3", {}, "Change one"), field("Key", key), keys,
+    field("Value", value, "Left empty, the vehicle's own file counts again."), takes,
+    h("div", { class: "actions end" }, h("button", { type: "submit", class: "strong" }, "Change…"))) : null;
+  openDialog(`Settings of ${safeName(vehicle.vehicle, 60)}`, content, form, result.element);
+  await load();
+
+  async function load() {
+    try {
+      const [answer, known] = await Promise.all([api.get(vehiclePath(vehicle, "settings")), mayOperate ? api.get("settings") : { settings: [] }]);
+      const reported = answer.reported ?? {}, wanted = answer.wanted ?? {};
+      const refused = Object.fromEntries((answer.refused ?? []).map((entry) => [entry.key, entry.reason]));
+      const names = [...new Set([...Object.keys(reported), ...Object.keys(wanted)])].sort();
+      catalogue = new Map(known.settings.map((setting) => [setting.key, setting]));
+      fill(keys, known.settings.map((setting) => h("option", { value: setting.key })));
+      fill(content, names.length
+        ? h("div", { class: "scroll table-box", tabindex: "0", role: "group", "aria-label": "Settings" },
+          table("Settings", ["Key", "In force", "Wanted", "Answer"], names.map((name) => [
+            safeName(name, 80), shown(reported[name]), shown(wanted[name]) ?? "–",
+            refused[name] ? `refused: ${safeName(refused[name], 300)}` : wanted[name] === undefined ? "–"
+              : JSON.stringify(wanted[name]) === JSON.stringify(reported[name]) ? "accepted" : answer.state === "waiting" ? "no answer yet" : "differs",
+          ])))
+        : h("p", { class: "unknown" }, "The vehicle has not reported its settings."));
+    } catch (error) {
+      fill(content);
+      result.bad(error);
+    }
+  }
+
+  async function change() {
+    const name = key.value.trim(), text = value.value;
+    const sentence = text === "" ? `${name} of ${safeName(vehicle.vehicle, 60)} goes back to what its own file says.`
+      : `${name} of ${safeName(vehicle.vehicle, 60)} becomes ${text}.`;
+    if (!await confirmed("Change the setting?", sentence, "Change")) return;
+    result.wait("Sending…");
+    try {
+      await api.patch(vehiclePath(vehicle, "settings"), { settings: { [name]: text === "" ? null : typed(text, catalogue.get(name)?.type) } });
+      result.good("Sent. The vehicle's answer is shown as soon as it comes.");
+      setTimeout(load, 1500);
+    } catch (error) {
+      result.bad(error);
+    }
+  }
+}

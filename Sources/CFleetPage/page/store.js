@@ -1,0 +1,109 @@
+/** What the page knows of the fleet: the newest summary of each vehicle, the details of the selected, the alerts. */
+import { byName } from "./filters.js";
+import { keyOf } from "./vehicle.js";
+import { moment } from "./format.js";
+
+export class Store {
+  /** @type {Map<string, import("./vehicle.js").Summary>} */
+  vehicles = new Map();
+  /** The key of the vehicle that is looked at. */
+  selected;
+  /** What the server tells of the selected vehicle beside its summary. */
+  details;
+  alerts = [];
+  revision = 0;
+  /** Milliseconds by which the server's clock is ahead of this one's; the quickest answer so far knows it best. */
+  #skew = 0;
+  #skewKnown = false;
+  /** In order of name; made anew only when a vehicle comes or goes. */
+  #named;
+  #listeners = new Map();
+
+  /** Milliseconds by the server's clock. */
+  now() { return Date.now() + this.#skew; }
+
+  learnTime(text) {
+    const told = moment(text);
+    if (told === undefined) return;
+    const skew = told - Date.now();
+    // What was on its way longer seems further behind. A jump of a minute is a clock that was set.
+    if (!this.#skewKnown || skew > this.#skew || this.#skew - skew > 60_000) this.#skew = skew;
+    this.#skewKnown = true;
+  }
+
+  /** @param {"vehicles"|"details"|"selected"|"alerts"|"set"} what `set`: which vehicles there are */
+  on(what, run) {
+    if (!this.#listeners.has(what)) this.#listeners.set(what, new Set());
+    this.#listeners.get(what).add(run);
+    return () => this.#listeners.get(what).delete(run);
+  }
+
+  #tell(what, value) {
+    for (const run of this.#listeners.get(what) ?? []) run(value);
+  }
+
+  /** @param {{revision?: number, now?: string, vehicles: any[], removed?: any[]}} event */
+  apply(event) {
+    this.learnTime(event.now);
+    if (Number.isFinite(event.revision)) this.revision = event.revision;
+    const changed = [];
+    let isOther = false;
+    for (const vehicle of event.vehicles ?? []) {
+      const key = keyOf(vehicle);
+      if (vehicle.removed) {
+        isOther = this.vehicles.delete(key) || isOther;
+        changed.push({ key, vehicle: undefined });
+        continue;
+      }
+      if (!this.vehicles.has(key)) isOther = true;
+      this.vehicles.set(key, vehicle);
+      changed.push({ key, vehicle });
+    }
+    if (isOther) this.#named = undefined;
+    if (changed.length) this.#tell("vehicles", changed);
+    if (isOther) this.#tell("set");
+  }
+
+  /** Forgets all, as when somebody else logs in. */
+  clear() {
+    const changed = [...this.vehicles.keys()].map((key) => ({ key, vehicle: undefined }));
+    this.vehicles.clear();
+    this.#named = undefined;
+    this.details = undefined;
+    this.alerts = [];
+    this.#tell("vehicles", changed);
+    this.#tell("set");
+    this.#tell("alerts");
+  }
+
+  /** All vehicles in order of name. */
+  named() {
+    this.#named ??= [...this.vehicles.values()].sort(byName).map(keyOf);
+    return this.#named.map((key) => this.vehicles.get(key));
+  }
+
+  fleets() {
+    return [...new Set([...this.vehicles.values()].map((vehicle) => vehicle.fleet))].sort();
+  }
+
+  select(key) {
+    if (this.selected === key) return;
+    this.selected = key;
+    this.details = undefined;
+    this.#tell("selected", key);
+    this.#tell("details");
+  }
+
+  applyDetails(details) {
+    this.learnTime(details.now);
+    if (keyOf(details) !== this.selected) return;
+    this.details = details;
+    this.#tell("details");
+  }
+
+  applyAlerts(alerts) {
+    const before = this.alerts;
+    this.alerts = alerts;
+    this.#tell("alerts", before);
+  }
+}

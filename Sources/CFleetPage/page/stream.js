@@ -1,0 +1,112 @@
+/** The server's events: what changed, as it changes. */
+
+/**
+ * @typedef {Object} StreamHandlers
+ * @property {(hello: any) => void} hello
+ * @property {(event: any) => void} vehicles
+ * @property {(details: any) => void} vehicle
+ * @property {(event: any) => void} alerts
+ * @property {(abilities: {recording?: boolean}) => void} server what this server can tell beside what is live
+ * @property {(link: any) => void} broker how the server's own connection to the broker stands
+ * @property {(state: "connecting"|"open"|"lost", reason?: string) => void} state
+ * @property {() => Promise<boolean>} mayRetry asked when the server ends the stream: false when one must log in first
+ */
+
+export class Stream {
+  #api; #handlers; #source = null; #identifier = null; #timer = null; #failures = 0;
+  #view = { bounds: undefined, selected: undefined };
+
+  /** @param {import("./api.js").API} api @param {StreamHandlers} handlers */
+  constructor(api, handlers) {
+    this.#api = api;
+    this.#handlers = handlers;
+  }
+
+  open() {
+    this.close();
+    const { bounds, selected } = this.#view;
+    const query = new URLSearchParams();
+    if (bounds) query.set("bounds", bounds);
+    if (selected) query.set("selected", selected);
+    const source = new EventSource(`/api/v1/stream?${query}`);
+    this.#source = source;
+    this.#handlers.state("connecting");
+    source.addEventListener("open", () => {
+      this.#failures = 0;
+      this.#handlers.state("open");
+    });
+    const on = (name, run) => source.addEventListener(name, (event) => {
+      const value = parsed(event.data);
+      if (value !== undefined) run(value);
+    });
+    on("hello", (value) => {
+      this.#identifier = value.id ?? null;
+      this.#handlers.hello(value);
+      if (value.broker) this.#handlers.broker(value.broker);
+      // What is looked at may have changed while the stream was opened.
+      if (this.#view.bounds !== bounds || this.#view.selected !== selected) this.#tell();
+    });
+    on("vehicles", this.#handlers.vehicles);
+    on("vehicle", this.#handlers.vehicle);
+    on("alerts", this.#handlers.alerts);
+    on("broker", this.#handlers.broker);
+    on("server", this.#handlers.server);
+    on("bye", (value) => this.#lost(value.reason));
+    source.addEventListener("error", () => this.#lost());
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+    this.#source?.close();
+    this.#source = null;
+    this.#identifier = null;
+  }
+
+  /** @param {{bounds?: string, selected?: string}} view bounds as "w,s,e,n" */
+  look(view) {
+    const next = { ...this.#view, ...view };
+    if (next.bounds === this.#view.bounds && next.selected === this.#view.selected) return;
+    this.#view = next;
+    this.#tell();
+  }
+
+  async #tell() {
+    if (this.#identifier === null) return;
+    const identifier = this.#identifier;
+    try {
+      await this.#api.post(`stream/${encodeURIComponent(identifier)}`, {
+        ...(this.#view.bounds ? { bounds: this.#view.bounds.split(",").map(Number) } : {}),
+        ...(this.#view.selected ? { selected: this.#view.selected } : {}),
+      });
+    } catch {
+      // The stream has ended meanwhile, or its server has: a new one says from the start what is looked at.
+      if (this.#identifier === identifier) this.open();
+    }
+  }
+
+  #lost(reason) {
+    this.close();
+    this.#handlers.state("lost", reason);
+    // Each failure doubles the wait, up to half a minute, with some chance in it: not all pages come back at once.
+    const wait = Math.min(30_000, 500 * 2 ** this.#failures) * (0.75 + Math.random() / 2);
+    this.#failures += 1;
+    this.#timer = setTimeout(() => this.#retry(), wait);
+  }
+
+  async #retry() {
+    const source = this.#source;
+    const may = await this.#handlers.mayRetry();
+    // A login may have opened it meanwhile.
+    if (this.#source !== source) return;
+    if (may) this.open();
+    else this.#lost();
+  }
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,26 @@
+/** Moments on the page: in the viewer's zone or in UTC, as chosen, with the other at hand. */
+import { age, clock, moment } from "./format.js";
+import { h } from "./dom.js";
+import { preference, setPreference } from "./preferences.js";
+
+export const isUTC = () => preference("utc", false);
+export const setUTC = (utc) => setPreference("utc", utc);
+
+/** The name of the zone in which times are shown. */
+export const zoneName = () => isUTC() ? "UTC" : (Intl.DateTimeFormat().resolvedOptions().timeZone ?? "local time");
+
+/** The text of a moment in milliseconds. */
+export const shown = (milliseconds, options = {}) => clock(milliseconds, { utc: isUTC(), ...options });
+
+/**
+ * @param {string|number|undefined} when RFC 3339, or milliseconds
+ * @param {number} now milliseconds
+ * @param {{withAge?: boolean}} [options]
+ */
+export function timeElement(when, now, { withAge = false } = {}) {
+  const at = typeof when === "number" ? when : moment(when);
+  if (at === undefined) return undefined;
+  const other = clock(at, { utc: !isUTC() });
+  return h("time", { datetime: new Date(at).toISOString(), title: isUTC() ? `${other} local` : other },
+    shown(at, { now }), withAge ? h("span", { class: "age" }, ` · ${age(at, now)}`) : null);
+}

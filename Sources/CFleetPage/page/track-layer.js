@@ -1,0 +1,111 @@
+/** A day's way on the map, with the place at the moment that the slider shows. */
+import { CanvasLayer } from "./canvas-layer.js";
+import { pixelsPerMetre, worldX, worldY } from "./mercator.js";
+import { lineKind } from "./track.js";
+import { colours } from "./theme.js";
+
+const dashes = { fix: [], inertial: [7, 5], coarse: [1, 6] };
+
+export class TrackLayer {
+  /** @type {import("./track.js").Track|undefined} */ track;
+  /** @type {{latitude: number, longitude: number}[]} */ stops = [];
+  /** The span that is looked at, in milliseconds. */
+  span = [-Infinity, Infinity];
+  moment = undefined;
+  #paint;
+
+  constructor() {
+    this.layer = new CanvasLayer((context, view) => this.#draw(context, view), { pane: "track" });
+    this.restyle();
+  }
+
+  restyle() {
+    const now = colours();
+    this.#paint = { line: now.accent, paper: now.paper, muted: now.muted, ink: now.ink };
+    this.layer.redraw();
+  }
+
+  redraw() { this.layer.redraw(); }
+
+  #draw(context, view) {
+    const track = this.track;
+    if (!track?.length) return;
+    const { size, left, top } = view;
+    const x = (index) => track.x[index] * size - left, y = (index) => track.y[index] * size - top;
+    context.lineJoin = context.lineCap = "round";
+    const run = (from, to, dash, width, colour) => {
+      context.beginPath();
+      context.setLineDash(dash);
+      context.moveTo(x(from), y(from));
+      for (let index = from + 1; index <= to; index += 1) context.lineTo(x(index), y(index));
+      context.lineWidth = width;
+      context.strokeStyle = colour;
+      context.stroke();
+    };
+    const isInside = (index) => track.time[index] >= this.span[0] && track.time[index] <= this.span[1];
+    const runs = [];
+    for (let from = 0; from + 1 < track.length;) {
+      const next = from + 1, gap = track.isGap(next), kind = lineKind(track.source[next]), inside = isInside(next) && isInside(from);
+      let to = next;
+      while (!gap && to + 1 < track.length && !track.isGap(to + 1) && lineKind(track.source[to + 1]) === kind && isInside(to + 1) === inside) to += 1;
+      runs.push({ from, to, gap, kind, inside });
+      from = to;
+    }
+    for (const { from, to, gap } of runs) if (!gap) run(from, to, [], 7, this.#paint.paper);
+    for (const { from, to, gap, kind, inside } of runs) {
+      if (gap) run(from, to, [2, 7], 1.5, this.#paint.muted);
+      else run(from, to, dashes[kind], inside ? 3.5 : 2, inside ? this.#paint.line : this.#paint.muted);
+    }
+    context.setLineDash([]);
+    this.#stops(context, view);
+    this.#place(context, view);
+  }
+
+  #stops(context, { size, left, top }) {
+    for (const stop of this.stops) {
+      if (!Number.isFinite(stop.latitude)) continue;
+      const x = worldX(stop.longitude) * size - left, y = worldY(stop.latitude) * size - top;
+      context.beginPath();
+      context.rect(x - 6, y - 6, 12, 12);
+      context.fillStyle = this.#paint.paper;
+      context.fill();
+      context.lineWidth = 2.5;
+      context.strokeStyle = this.#paint.ink;
+      context.stroke();
+    }
+  }
+
+  #place(context, { size, left, top, zoom }) {
+    if (this.moment === undefined) return;
+    const place = this.track.at(this.moment);
+    if (!place) return;
+    const x = worldX(place.longitude) * size - left, y = worldY(place.latitude) * size - top;
+    const radius = (this.track.accuracy[place.index] ?? 0) * pixelsPerMetre(place.latitude, zoom);
+    if (radius > 10) {
+      context.beginPath();
+      context.arc(x, y, Math.min(radius, 4000), 0, 2 * Math.PI);
+      context.globalAlpha = 0.14;
+      context.fillStyle = this.#paint.line;
+      context.fill();
+      context.globalAlpha = 1;
+    }
+    const course = this.track.course[place.index];
+    context.save();
+    context.translate(x, y);
+    context.beginPath();
+    if (Number.isFinite(course) && (this.track.speed[place.index] ?? 0) > 0.7) {
+      context.rotate((course * Math.PI) / 180);
+      for (const [px, py] of [[0, -12], [8, 10], [0, 6], [-8, 10]]) context.lineTo(px, py);
+      context.closePath();
+    } else context.arc(0, 0, 8, 0, 2 * Math.PI);
+    context.lineWidth = 5;
+    context.strokeStyle = this.#paint.paper;
+    context.stroke();
+    context.fillStyle = place.isKnown ? this.#paint.ink : this.#paint.paper;
+    context.fill();
+    context.lineWidth = 2;
+    context.strokeStyle = this.#paint.ink;
+    context.stroke();
+    context.restore();
+  }
+}

@@ -1,0 +1,97 @@
+/** A way over time, as the server's columns tell it. Pure. */
+import { moment } from "./format.js";
+import { worldX, worldY } from "./mercator.js";
+
+/** Seconds without a position from which a line says that nothing is known between. */
+export const gapSeconds = 180;
+
+export class Track {
+  /** @param {any} columns of `GET …/track` */
+  constructor(columns) {
+    const start = moment(columns?.from) ?? 0;
+    this.from = start;
+    this.to = moment(columns?.to) ?? start;
+    this.count = columns?.count ?? 0;
+    this.tolerance = columns?.tolerance;
+    /** Milliseconds, rising. */
+    this.time = Float64Array.from(columns?.time ?? [], (shift) => start + shift);
+    this.latitude = Float64Array.from(columns?.latitude ?? []);
+    this.longitude = Float64Array.from(columns?.longitude ?? []);
+    for (const name of ["altitude", "speed", "course", "accuracy", "source"]) this[name] = columns?.[name] ?? [];
+    this.x = this.longitude.map(worldX);
+    this.y = this.latitude.map(worldY);
+  }
+
+  get length() { return this.time.length; }
+
+  /** The newest point at or before a moment; -1 before the first. */
+  indexAt(time) {
+    let low = 0, high = this.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.time[middle] <= time) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  /** Whether the way to point `index` is not known. */
+  isGap(index) { return index > 0 && this.time[index] - this.time[index - 1] > gapSeconds * 1000; }
+
+  /**
+   * Where it was.
+   * @returns {{latitude: number, longitude: number, index: number, isKnown: boolean}|undefined} isKnown: false within a gap,
+   *   where the last place before it is told
+   */
+  at(time) {
+    const index = this.indexAt(time);
+    if (index < 0 || !this.length) return undefined;
+    const next = index + 1;
+    if (next >= this.length) return { latitude: this.latitude[index], longitude: this.longitude[index], index, isKnown: time - this.time[index] <= gapSeconds * 1000 };
+    if (this.isGap(next)) return { latitude: this.latitude[index], longitude: this.longitude[index], index, isKnown: time - this.time[index] <= gapSeconds * 1000 };
+    const share = (time - this.time[index]) / Math.max(1, this.time[next] - this.time[index]);
+    const between = (values) => values[index] + (values[next] - values[index]) * share;
+    return { latitude: between(this.latitude), longitude: between(this.longitude), index, isKnown: true };
+  }
+
+  /** [[south, west], [north, east]] of a span of time; undefined for none. */
+  bounds(from = -Infinity, to = Infinity) {
+    let south = 91, north = -91, west = 181, east = -181;
+    for (let index = 0; index < this.length; index += 1) {
+      if (this.time[index] < from || this.time[index] > to) continue;
+      south = Math.min(south, this.latitude[index]);
+      north = Math.max(north, this.latitude[index]);
+      west = Math.min(west, this.longitude[index]);
+      east = Math.max(east, this.longitude[index]);
+    }
+    return south > north ? undefined : [[south, west], [north, east]];
+  }
+}
+
+/** How a part of the way came about, for the line's look. */
+export function lineKind(source) {
+  return source === "inertial" || source === "coarse" ? source : "fix";
+}
+
+/**
+ * Marks along an axis that people count in: steps of 1, 2 or 5 times a power of ten.
+ * @returns {number[]}
+ */
+export function niceMarks(low, high, wanted) {
+  if (!(high > low)) return [low];
+  const raw = (high - low) / Math.max(1, wanted), power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= raw);
+  const marks = [];
+  for (let index = Math.ceil(low / step); index * step <= high + step * 1e-9; index += 1) marks.push(index * step);
+  return marks;
+}
+
+const timeSteps = [1, 5, 10, 30, 60, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400].map((seconds) => seconds * 1000);
+
+/** Moments at which a time axis is marked, from the start of the day on. */
+export function timeMarks(from, to, wanted, origin) {
+  const step = timeSteps.find((size) => (to - from) / size <= wanted) ?? timeSteps.at(-1);
+  const marks = [];
+  for (let time = origin + Math.ceil((from - origin) / step) * step; time <= to; time += step) marks.push(time);
+  return marks;
+}

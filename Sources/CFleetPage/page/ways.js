@@ -1,0 +1,61 @@
+/** The ways that the fleet has driven before, as a background: what the recording knows of streets. */
+import { CanvasLayer } from "./canvas-layer.js";
+import { query } from "./api.js";
+import { settled } from "./dom.js";
+import { worldX, worldY } from "./mercator.js";
+import { colours } from "./theme.js";
+
+/** @param {import("./api.js").API} api */
+export function recordedWays(api) {
+  let colour = colours().way;
+  /** @type {Float64Array[]} */ let ways = [];
+  let asked = "", controller = null;
+  const layer = new CanvasLayer((context, { size, left, top }) => {
+    context.beginPath();
+    for (const way of ways) {
+      for (let index = 0; index < way.length; index += 2) {
+        const x = way[index] * size - left, y = way[index + 1] * size - top;
+        if (index) context.lineTo(x, y);
+        else context.moveTo(x, y);
+      }
+    }
+    context.strokeStyle = colour;
+    context.lineWidth = 2;
+    context.lineJoin = "round";
+    context.stroke();
+  }, { pane: "ways", padding: 0.5 });
+
+  const fetchWays = settled(300, async () => {
+    const map = layer._map;
+    if (!map) return;
+    const around = map.getBounds().pad(0.5);
+    const bounds = [
+      Math.max(-180, around.getWest()), Math.max(-90, around.getSouth()), Math.min(180, around.getEast()), Math.min(90, around.getNorth()),
+    ].map((value) => value.toFixed(4)).join(",");
+    const address = `ways${query({ bounds, zoom: Math.round(map.getZoom()) })}`;
+    if (address === asked) return;
+    asked = address;
+    controller?.abort();
+    controller = new AbortController();
+    try {
+      const answer = await api.get(address, { signal: controller.signal });
+      ways = (answer.ways ?? []).map((way) => {
+        const points = new Float64Array(way.length);
+        for (let index = 0; index + 1 < way.length; index += 2) {
+          points[index] = worldX(way[index + 1]);
+          points[index + 1] = worldY(way[index]);
+        }
+        return points;
+      });
+      layer.redraw();
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      asked = "";
+    }
+  });
+  layer.on("add", () => {
+    layer._map.on("moveend", fetchWays);
+    fetchWays();
+  });
+  return { layer, restyle: () => { colour = colours().way; layer.redraw(); } };
+}

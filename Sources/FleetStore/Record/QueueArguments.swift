@@ -1,0 +1,95 @@
+internal import AMQP
+package import ArgumentParser
+internal import Fleet
+internal import FleetConsole
+internal import MQTT
+
+/// A cluster's queue to record from, instead of a broker's topics.
+package struct QueueArguments: ParsableArguments {
+  package init() {}
+
+  @Option(
+    help: ArgumentHelp(
+      "Record from a queue of RabbitMQ instead of by MQTT: amqps://[user@]host[:port][,host…][/vhost], or amqp:// without TLS.",
+      valueName: "url"))
+  package var from: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --from: the queue; it is made when it is not there. Recorders that name the same one split its messages.",
+      valueName: "name"))
+  package var queue: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --from: the topic exchange that RabbitMQ's MQTT plugin publishes to (default: amq.topic).",
+      valueName: "name"))
+  package var exchange: String?
+}
+
+extension RecordOptions {
+  /// The options with what --from means for those of a broker: one that is given leaves the unnamed profile aside.
+  /// - Throws: `FleetError` for options that make no sense with --from, or without it.
+  func settled() throws(FleetError) -> RecordOptions {
+    guard let from = queues.from else {
+      for (value, option) in [(queues.queue, "--queue"), (queues.exchange, "--exchange")] where value != nil {
+        throw .usage("use", option, "it belongs to --from amqps://…, and there is none")
+      }
+      return self
+    }
+    let wrong: [(isGiven: Bool, option: String, cause: String)] = [
+      (broker.broker != nil, "--broker", "--from names where to record from already; give one of them"),
+      (share != nil, "--share", "recorders that name the same --queue split its messages; leave it out"),
+      (clientID != nil, "--client-id", "it names a session of MQTT; name the --queue instead"),
+      (
+        sessionExpiry != nil, "--session-expiry",
+        "a queue keeps what comes until --forget ends it; leave it out"
+      ),
+      (
+        quality.qos != 1, "--qos \(quality.qos)",
+        "a queue gives each message until it is stored; leave it out"
+      ),
+    ]
+    if let first = wrong.first(where: \.isGiven) { throw .usage("use", first.option, first.cause) }
+    var own = self
+    own.broker.broker = from
+    return own
+  }
+
+  /// How to reach the queue; nil without --from.
+  /// - Parameter filters: MQTT topic filters.
+  /// - Throws: `FleetError` naming the option that is wrong, and the remedy.
+  func queueConfiguration(_ filters: [String]) throws(FleetError) -> AMQPConfiguration? {
+    guard let from = queues.from else { return nil }
+    guard let queue = queues.queue else {
+      throw .usage(
+        "record from", "a cluster",
+        "no queue is named; add --queue NAME, the same for all recorders that split its messages")
+    }
+    var configuration: AMQPConfiguration
+    do throws(AMQPError) {
+      let address = try AMQPAddress(parsing: from)
+      var patterns: [String] = []
+      for filter in filters { patterns.append(try RoutingKey.pattern(for: filter)) }
+      configuration = AMQPConfiguration(address: address, queue: queue, patterns: patterns)
+    } catch { throw FleetError(error) }
+    configuration.exchange = queues.exchange ?? configuration.exchange
+    configuration.mostPrefetch = min(2 * commitCount, bufferedMessages, 65_535)
+    (configuration.tls, configuration.user, configuration.password) = try broker.queueCredentials(
+      usesTLS: configuration.address.usesTLS, user: configuration.address.user)
+    do throws(AMQPError) { try configuration.validate() } catch { throw FleetError(error) }
+    return configuration
+  }
+}
+
+extension FleetError {
+  /// A mistake in the settings of a consumer.
+  init(_ error: AMQPError) { self = .usage(error.operation, error.object, error.cause) }
+
+  /// Why the queue cannot be used, for a command that ends on it.
+  init(_ reason: AMQPDisconnection) {
+    self.init(
+      operation: "reach", object: "the queue",
+      cause: reason.description + (reason.remedy.map { "; \($0)" } ?? ""), exit: .unavailable)
+  }
+}

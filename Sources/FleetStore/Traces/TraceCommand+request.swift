@@ -1,0 +1,123 @@
+package import ArgumentParser
+package import Fleet
+package import FleetConsole
+internal import FleetControl
+internal import Glibc
+internal import JSON
+internal import Spatial
+
+/// The options of `odograph trace request`.
+package struct TraceRequestOptions: ParsableArguments {
+  @Argument(help: ArgumentHelp("Who keeps it.", valueName: "vehicle"))
+  var vehicle: String
+
+  @Option(help: ArgumentHelp("The moment, RFC 3339 (default: now).", valueName: "time"))
+  var at: String?
+
+  @Option(
+    help: ArgumentHelp("How long before the moment it begins (default: the vehicle's).", valueName: "seconds")
+  )
+  var before: Double?
+
+  @Option(
+    help: ArgumentHelp("How long after the moment it ends (default: the vehicle's).", valueName: "seconds"))
+  var after: Double?
+
+  @Option(help: "The vehicle's fleet.")
+  var fleet: [String] = []
+
+  @Option(help: ArgumentHelp("How long the vehicle has to answer.", valueName: "seconds"))
+  package var timeout = 30.0
+
+  @Flag(help: "Print a JSON line.")
+  var json = false
+
+  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+
+  package init() {}
+
+  /// - Throws: `FleetError` for options that make no sense.
+  fileprivate func arguments() throws(FleetError) -> [String: JSONValue] {
+    guard (0.1...3600).contains(timeout) else {
+      throw .usage("wait", "\(timeout) s", "--timeout is 0.1 to 3600 seconds")
+    }
+    var arguments: [String: JSONValue] = [:]
+    if let at {
+      guard let time = UTCTime(rfc3339: at) else {
+        throw .usage("use", "--at \(at.prefix(60))", "write a time as in 2026-11-21T08:00:00Z")
+      }
+      arguments["at"] = .string(time.rfc3339)
+    }
+    for (name, seconds) in [("before", before), ("after", after)] {
+      guard let seconds else { continue }
+      guard (0...60).contains(seconds) else {
+        throw .usage("use", "--\(name) \(seconds)", "it is 0 to 60 seconds")
+      }
+      arguments[name] = .number(seconds)
+    }
+    return arguments
+  }
+}
+
+extension TraceCommand {
+  /// Has a vehicle keep a moment as a trace, and prints which trace it is.
+  /// - Throws: `FleetError` for options that make no sense, a broker that cannot be reached, a vehicle that refuses.
+  package static func request(_ options: TraceRequestOptions) throws(FleetError) -> ExitStatus {
+    let arguments = try options.arguments()
+    signal(SIGPIPE, SIG_IGN)
+    let question = try VehicleQuestion(
+      options.broker,
+      VehicleTargets(
+        root: options.broker.topicRoot, fleets: options.broker.fleets(options.fleet),
+        vehicles: [options.vehicle]), command: "trace")
+    defer { question.close() }
+    question.ask(arguments, timeout: options.timeout)
+    switch try question.answer(within: options.timeout) {
+    case .interrupted(let status): return status
+    case .timedOut:
+      StandardError.say(
+        "\(question.vehicle) has not answered within \(options.timeout) s; see with odograph watch whether it is online"
+      )
+      return .timedOut
+    case .problem(let problem):
+      throw FleetError(
+        operation: "have", object: "a trace of \(question.vehicle)", cause: problem, exit: .unavailable)
+    case .result(let result):
+      try CommandOutput.print(try line(result, of: question.vehicle, asJSON: options.json))
+      if !options.json {
+        StandardError.say(
+          "odograph trace wait \(question.vehicle.vehicle) \(result["number"]?.double.map { "\(Int($0))" } ?? "") waits for it"
+        )
+      }
+      return .done
+    }
+  }
+
+  private static func line(
+    _ result: JSONValue, of vehicle: VehicleKey, asJSON: Bool
+  ) throws(FleetError) -> [UInt8] {
+    guard let number = result["number"]?.double, (1...1e15).contains(number),
+      let series = result["series"]?.string,
+      let time = result["time"]?.string.flatMap({ UTCTime(rfc3339: $0) }),
+      let before = result["before"]?.double, let after = result["after"]?.double
+    else {
+      throw FleetError(
+        operation: "read", object: "the answer of \(vehicle)", cause: "it does not say which trace it is",
+        exit: .unavailable)
+    }
+    guard asJSON else {
+      let text = "\(vehicle)  trace \(Int(number))  \(time.rfc3339)  "
+      let span = "\(ExportText.decimal(before, 2)) s before, \(ExportText.decimal(after, 2)) s after"
+      return Array((text + span + "\n").utf8)
+    }
+    return JSONWriter.object { json in
+      json.field("fleet", vehicle.fleet)
+      json.field("vehicle", vehicle.vehicle)
+      json.field("series", series)
+      json.field("number", Int(number))
+      json.field("time", time.rfc3339)
+      json.field("before", before, decimals: 2)
+      json.field("after", after, decimals: 2)
+    } + [UInt8(ascii: "\n")]
+  }
+}

@@ -1,0 +1,81 @@
+import AMQP
+import Simulation
+import TestSupport
+import Testing
+
+struct DeliveryTests {
+  @Test(arguments: [
+    ("odograph/v1/+/+/#", "odograph.v1.*.*.#"), ("#", "#"), ("+", "*"), ("a//b", "a..b"), ("/a", ".a"),
+    ("odograph/v1/acme/van-1/location", "odograph.v1.acme.van-1.location"),
+  ])
+  func makesPatterns(_ filter: String, _ pattern: String) throws {
+    #expect(try RoutingKey.pattern(for: filter) == pattern)
+  }
+
+  @Test(arguments: [
+    ("", "1 to 255"), ("a/#/b", "at the end"), ("a/b.c", "two levels"), ("a/b*", "wildcard"),
+    ("a+/b", "stand alone"),
+    ("a/b#", "stand alone"), (String(repeating: "a/", count: 128) + "b", "1 to 255"),
+  ])
+  func refusesWhatAnExchangeCannotSelect(_ filter: String, _ cause: String) {
+    let error = #expect(throws: AMQPError.self) { try RoutingKey.pattern(for: filter) }
+    #expect(error?.description.contains(cause) == true, "\(error?.description ?? "")")
+  }
+
+  @Test func makesTopics() {
+    #expect(
+      RoutingKey.topic(of: "odograph.v1.acme.van-1.location.event") == "odograph/v1/acme/van-1/location/event"
+    )
+    #expect(RoutingKey.topic(of: "") == "" && RoutingKey.topic(of: "é..b") == "é//b")
+  }
+
+  @Test func growsWithTheCommit() {
+    var window = PrefetchWindow(most: 4000)
+    #expect(window.size == 250)
+    var sizes: [Int] = []
+    while window.acknowledged(window.size) { sizes.append(window.size) }
+    #expect(sizes == [500, 1000, 2000, 4000])
+    let few = window.acknowledged(1)
+    #expect(!few && window.size == 4000)
+    var small = PrefetchWindow(most: 10)
+    let grew = small.acknowledged(10)
+    #expect(small.size == 10 && !grew)
+    var idle = PrefetchWindow(most: 4000)
+    let grewIdle = idle.acknowledged(124)
+    #expect(!grewIdle && idle.size == 250)
+    #expect(PrefetchWindow(most: .max).most == 65_535 && PrefetchWindow(most: -1).size == 1)
+  }
+
+  /// Against a plain model: batches settled in any order of calls, channels that go, and what is acknowledged then.
+  @Test func acknowledgesOnlyWhatIsSettled() {
+    var generator = SeededGenerator.announced()
+    for _ in 0..<200 {
+      var ledger = DeliveryLedger()
+      var model: [(number: UInt64, tag: UInt64, count: Int)] = []
+      var (number, tag, settled) = (UInt64(0), UInt64(0), UInt64(0))
+      for _ in 0..<100 {
+        switch Int.random(in: 0..<10, using: &generator) {
+        case 0..<5:
+          let count = Int.random(in: 1...500, using: &generator)
+          (number, tag) = (number + UInt64.random(in: 1...3, using: &generator), tag + UInt64(count))
+          ledger.held(number, tag: tag, count: count)
+          model.append((number, tag, count))
+        case 5..<8:
+          let through = UInt64.random(in: 0...number + 1, using: &generator)
+          settled = max(settled, through)
+          ledger.settle(through: through)
+        case 8:
+          // Another channel: what an old batch's number settles is nothing of it.
+          (ledger, model, tag) = (DeliveryLedger(), [], 0)
+          ledger.settle(through: settled)
+        default: break
+        }
+        let done = model.prefix { $0.number <= settled }
+        let due = ledger.due()
+        #expect(due?.tag == done.last?.tag && due?.count ?? 0 == done.reduce(0) { $0 + $1.count })
+        model.removeFirst(done.count)
+        #expect(ledger.unacknowledged == model.reduce(0) { $0 + $1.count })
+      }
+    }
+  }
+}

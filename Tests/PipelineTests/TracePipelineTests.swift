@@ -1,0 +1,268 @@
+import Foundation
+import Sensors
+import Simulation
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+import Traces
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// What the pipeline decides about traces: of blows, of moments that are asked for, and when it is over all at once.
+@Suite struct TracePipelineTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+
+  /// A vehicle whose sensors come in blocks of 0.1 s: 100 scans a second, and a fix each second while `hasSky`.
+  private struct Vehicle {
+    var pipeline: AgentPipeline
+    var random: SeededGenerator
+    var now = 40.0
+    var speed = 15.0
+    var hasSky = true
+    /// m/s² forward, at a second.
+    var acceleration: (Double) -> Double = { _ in 0 }
+    var way = 0.0
+    private(set) var steps: [TraceStep] = []
+
+    init(_ settings: [String] = [], seed: UInt64) throws {
+      let configuration = try AgentConfiguration(
+        layers: [
+          ConfigurationLayer(
+            assignments: ["vehicle.id=v", "input.mode=simulation", "trace.enabled=true"] + settings)
+        ], file: nil)
+      pipeline = AgentPipeline(
+        configuration: configuration.pipeline, start: Timestamp(seconds: now),
+        time: start.advanced(bySeconds: now), version: "1")
+      random = SeededGenerator(seed: seed)
+    }
+
+    mutating func run(until end: Double) {
+      while now < end - 0.05 {
+        let scans = (0..<10).map { number in
+          let time = now + Double(number) / 100
+          return InertialScan(
+            timestamp: Timestamp(seconds: time),
+            specificForce: Vector3(0, acceleration(time), standardGravity) + 0.02 * random.nextNormalVector(),
+            rotationRate: 0.001 * random.nextNormalVector())
+        }
+        now += 0.1
+        way += speed / 10
+        pipeline.process(.inertial(scans)) { _ in }
+        if hasSky, Int((now * 10).rounded()) % 10 == 0 {
+          var fix = PositionFix(
+            timestamp: Timestamp(seconds: now), time: start.advanced(bySeconds: now), mode: .threeDimensional,
+            coordinate: Coordinate(latitude: 48, longitude: 11).destination(distance: way, bearing: 0))
+          (fix.speed, fix.course, fix.horizontalError) = (speed, 0, 2)
+          pipeline.process(.position([fix])) { _ in }
+        }
+        steps += pipeline.drainTraceSteps()
+      }
+    }
+
+    mutating func drain() { steps += pipeline.drainTraceSteps() }
+
+    var begun: [(run: Int, message: TraceMessage)] {
+      steps.compactMap { if case .begin(let run, let message, _, _) = $0 { (run, message) } else { nil } }
+    }
+
+    var ended: [(run: Int, message: TraceMessage, isWhole: Bool)] {
+      steps.compactMap {
+        if case .end(let run, let message, let isWhole) = $0 { (run, message, isWhole) } else { nil }
+      }
+    }
+
+    /// The scans of a run.
+    func scans(_ wanted: Int) -> [InertialScan] {
+      let blocks = steps.flatMap { step -> [[UInt8]] in
+        switch step {
+        case .begin(wanted, _, _, let blocks), .append(wanted, let blocks): blocks
+        default: []
+        }
+      }
+      return blocks.flatMap { TraceBlock(bytes: $0)?.samples ?? [] }.compactMap {
+        if case .inertial(let scan) = $0 { scan } else { nil }
+      }
+    }
+  }
+
+  /// Nothing is missing between two times, and nothing is there twice.
+  private func expectWhole(_ scans: [InertialScan], from: Double, to: Double, _ what: String) {
+    let times = scans.map(\.timestamp.seconds)
+    #expect(zip(times, times.dropFirst()).allSatisfy { abs($1 - $0 - 0.01) < 1e-4 }, "\(what)")
+    #expect(
+      (times.first ?? .infinity) <= from + 0.011 && (times.last ?? 0) >= to - 0.02, "\(what): \(times.count)")
+  }
+
+  // MARK: Moments that are asked for
+
+  private func begun(_ answer: TraceRequest.Answer) -> (run: Int, message: TraceMessage)? {
+    if case .begun(let run, let message) = answer { (run, message) } else { nil }
+  }
+
+  private func refusal(_ answer: TraceRequest.Answer) -> String {
+    if case .refused(let reason) = answer { reason } else { "begun" }
+  }
+
+  @Test func aMomentIsKept() throws {
+    var vehicle = try Vehicle(seed: 1)
+    vehicle.run(until: 80)
+    // Now, and on: as long as configured.
+    let now = try #require(begun(vehicle.pipeline.requestTrace(TraceRequest())))
+    #expect(now.message.cause == .command && now.message.impact == nil && now.message.coordinate != nil)
+    #expect(now.message.before == 15 && now.message.after == 15)
+    #expect(abs(now.message.time.seconds(since: Self.start) - 80) < 0.2)
+    vehicle.run(until: 85)
+    // One at a time.
+    let second = refusal(vehicle.pipeline.requestTrace(TraceRequest()))
+    #expect(second.contains("is being recorded until 2026-11-21T08:01:3"), "\(second)")
+    vehicle.run(until: 100)
+    #expect(vehicle.ended.map(\.run) == [now.run] && vehicle.ended.first?.isWhole == true)
+    expectWhole(vehicle.scans(now.run), from: 65, to: 94.9, "now")
+
+    // One that is over, at once.
+    let past = try #require(
+      begun(
+        vehicle.pipeline.requestTrace(
+          TraceRequest(time: Self.start.advanced(bySeconds: 90), before: 5, after: 4))))
+    vehicle.drain()
+    #expect(vehicle.ended.map(\.run) == [now.run, past.run] && vehicle.ended.last?.isWhole == true)
+    #expect(past.message.before == 5 && past.message.after == 4)
+    expectWhole(vehicle.scans(past.run), from: 85, to: 94, "past")
+  }
+
+  @Test func whatIsNotInMemoryIsRefused() throws {
+    var vehicle = try Vehicle(seed: 2)
+    #expect(refusal(vehicle.pipeline.requestTrace(TraceRequest())).contains("nothing has been measured"))
+    vehicle.run(until: 100)
+    func ask(_ seconds: Double) -> String {
+      refusal(vehicle.pipeline.requestTrace(TraceRequest(time: Self.start.advanced(bySeconds: seconds))))
+    }
+    #expect(
+      ask(110).contains("2026-11-21T08:01:50.000Z is in the future here, where it is 2026-11-21T08:01:"))
+    #expect(ask(50).contains("2026-11-21T08:00:50.000Z is not in memory, which has 2026-11-21T08:01:"))
+    // More than there is, is not promised.
+    let most = try #require(begun(vehicle.pipeline.requestTrace(TraceRequest(before: 60, after: 0))))
+    #expect(most.message.before > 29 && most.message.before < 36)
+    // Sensors that sleep leave what they said before; now is not in it.
+    vehicle.pipeline.advance(to: Timestamp(seconds: 200)) { _ in }
+    let asleep = refusal(vehicle.pipeline.requestTrace(TraceRequest()))
+    #expect(asleep.contains("is not in memory") && !asleep.contains("future"), "\(asleep)")
+    var off = try Vehicle(["trace.enabled=false"], seed: 2)
+    off.run(until: 41)
+    #expect(refusal(off.pipeline.requestTrace(TraceRequest())).contains("(trace.enabled)"))
+  }
+
+  /// A vehicle without inertial sensors has positions, and a trace of them ends, too.
+  @Test func withoutInertialSensorsPositionsAreKept() throws {
+    var vehicle = try Vehicle(seed: 3)
+    for second in 40...80 {
+      var fix = PositionFix(
+        timestamp: Timestamp(seconds: Double(second)), mode: .threeDimensional,
+        coordinate: Coordinate(latitude: 48, longitude: 11))
+      fix.horizontalError = 3
+      vehicle.pipeline.process(.position([fix])) { _ in }
+      if second == 50 { #expect(begun(vehicle.pipeline.requestTrace(TraceRequest())) != nil) }
+    }
+    vehicle.drain()
+    #expect(vehicle.ended.map(\.isWhole) == [true])
+  }
+
+  // MARK: Blows
+
+  private static func blow(_ time: Double) -> (Double) -> Double {
+    { (time..<time + 0.1).contains($0) ? -100 : 0 }
+  }
+
+  /// A blow while a moment is being kept, and another after its long time has begun: each has its own trace, and each is whole.
+  @Test func noTraceEndsBecauseAnotherBegins() throws {
+    var vehicle = try Vehicle(["trace.after=60"], seed: 4)
+    vehicle.acceleration = { Self.blow(80)($0) + Self.blow(120)($0) }
+    vehicle.run(until: 75)
+    let asked = try #require(begun(vehicle.pipeline.requestTrace(TraceRequest(after: 30))))
+    vehicle.run(until: 200)
+    #expect(vehicle.begun.map(\.message.cause) == [.command, .impact, .impact])
+    #expect(vehicle.ended.count == 3 && vehicle.ended.allSatisfy(\.isWhole))
+    #expect(vehicle.ended.map(\.message.after).sorted() == [30, 60, 60])
+    expectWhole(vehicle.scans(asked.run), from: 60, to: 104.9, "asked for")
+    expectWhole(vehicle.scans(vehicle.begun[1].run), from: 65, to: 139.9, "first blow")
+    expectWhole(vehicle.scans(vehicle.begun[2].run), from: 105, to: 179.9, "second blow")
+  }
+
+  /// Power that fails during a blow: it is one already when enough of it has come, and it is kept at once.
+  @Test(arguments: [(0.02, false), (0.06, true)]) func aBlowIsKeptWhilePowerFails(
+    after: Double, isKept: Bool
+  ) throws {
+    for isStop in [false, true] {
+      var vehicle = try Vehicle(seed: 5)
+      vehicle.acceleration = Self.blow(80 - after)
+      vehicle.run(until: 80)
+      #expect(vehicle.begun.isEmpty)
+      if isStop { vehicle.pipeline.finishTraces() } else { vehicle.pipeline.saveTraces() }
+      vehicle.drain()
+      #expect(vehicle.begun.count == (isKept ? 1 : 0))
+      guard isKept else { continue }
+      expectWhole(vehicle.scans(1), from: 65, to: 79.99, "\(after)")
+      #expect(vehicle.begun[0].message.impact?.severity == .moderate)
+      #expect(vehicle.ended.map(\.isWhole) == (isStop ? [false] : []))
+      guard !isStop else { continue }
+      // The power did not fail, and the rest of the blow came: it is the same crash.
+      vehicle.run(until: 100)
+      #expect(vehicle.begun.count == 1 && vehicle.ended.map(\.isWhole) == [true])
+    }
+  }
+
+  /// What a second's writing has not yet taken is written when power fails.
+  @Test func whatIsUnderWayIsWrittenWhenPowerFails() throws {
+    var vehicle = try Vehicle(seed: 6)
+    vehicle.acceleration = Self.blow(80)
+    vehicle.run(until: 85.5)
+    vehicle.pipeline.saveTraces()
+    vehicle.drain()
+    expectWhole(vehicle.scans(1), from: 65, to: 85.49, "saved")
+    #expect(vehicle.ended.isEmpty)
+  }
+
+  /// A position is where the blow was while it is new, or while the vehicle has rested since.
+  @Test func anOldPositionIsNotWhereTheBlowWas() throws {
+    var vehicle = try Vehicle(["navigation.enabled=false"], seed: 7)
+    vehicle.acceleration = Self.blow(80)
+    vehicle.run(until: 74)
+    vehicle.hasSky = false
+    vehicle.run(until: 81)
+    #expect(vehicle.begun.map(\.message.coordinate).first ?? nil != nil)
+
+    var tunnel = try Vehicle(["navigation.enabled=false"], seed: 8)
+    // The road shakes, or it would be at rest.
+    tunnel.acceleration = { 0.8 * sin(9 * $0) + Self.blow(80)($0) }
+    tunnel.run(until: 60)
+    tunnel.hasSky = false
+    tunnel.run(until: 81)
+    #expect(tunnel.begun.count == 1 && tunnel.begun[0].message.coordinate == nil)
+
+    var parked = try Vehicle(["navigation.enabled=false"], seed: 9)
+    parked.speed = 0
+    parked.acceleration = Self.blow(80)
+    parked.run(until: 60)
+    parked.hasSky = false
+    parked.run(until: 81)
+    #expect(parked.begun.count == 1 && parked.begun[0].message.coordinate != nil)
+  }
+
+  /// Only where its driver says where the sensor ends, it is told that it was there.
+  @Test(arguments: [(nil, false), (9.0 * standardGravity, true), (16 * standardGravity, false)])
+  func aSensorAtItsLimitIsTold(range: Double?, isClipped: Bool) throws {
+    var vehicle = try Vehicle(seed: 10)
+    vehicle.pipeline.process(
+      .status(
+        SourceStatus(
+          timestamp: Timestamp(seconds: 40), source: "iio", kinds: [.accelerometer],
+          state: .active(rates: [:]),
+          ranges: range.map { [.accelerometer: $0] } ?? [:]))
+    ) { _ in }
+    vehicle.acceleration = { Self.blow(80)($0) < 0 ? -9 * standardGravity : 0 }
+    vehicle.run(until: 82)
+    #expect(vehicle.begun.map { $0.message.impact?.isClipped } == [isClipped])
+  }
+}

@@ -1,0 +1,131 @@
+"""The parts that a page needs to show something: a broker, the server, and vehicles."""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+repository = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def program(name):
+    """The built program; ODOGRAPH_PROGRAM names another one."""
+    chosen = os.environ.get("ODOGRAPH_PROGRAM")
+    if chosen:
+        return chosen
+    for kind in ("release", "debug") if os.environ.get("ODOGRAPH_FULL") == "1" else ("debug", "release"):
+        path = os.path.join(repository, ".build", kind, name)
+        if os.path.exists(path):
+            return path
+    raise SystemExit(f"{name} is not built: swift build")
+
+
+class Fleet:
+    """A broker with simulated vehicles and the server before it; all of it ends with the `with`."""
+
+    def __init__(self, vehicles=50, recording=False, configuration="", rate=1.0, speed=1.0, arguments=(), extra=()):
+        self.folder = tempfile.mkdtemp(prefix="odograph-web-")
+        self.children = []
+        self.broker_port, self.port = free_port(), free_port()
+        self.address = f"http://127.0.0.1:{self.port}/"
+        try:
+            broker = self.file("broker.conf", f"listener {self.broker_port} 127.0.0.1\nallow_anonymous true\nuser root\n"
+                               "max_queued_messages 0\nmax_inflight_messages 0\n")
+            self.start("mosquitto", [shutil.which("mosquitto") or "/usr/sbin/mosquitto", "-c", broker])
+            self.wait_for_port(self.broker_port)
+            self.recording = os.path.join(self.folder, "fleet.sqlite") if recording else None
+            serve = [program("odograph"), "serve", "--broker", f"mqtt://127.0.0.1:{self.broker_port}",
+                     "--listen", f"127.0.0.1:{self.port}", *extra]
+            if recording:
+                serve += ["--recording", self.recording, *(recording if isinstance(recording, (list, tuple)) else [])]
+            if configuration:
+                serve += ["--config", self.file("serve.toml", configuration)]
+            self.command, self.count, self.name = serve, vehicles, "simulation"
+            self.start_server()
+            if vehicles:
+                self.simulate(vehicles, rate, speed, *arguments)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def start_server(self):
+        self.server = self.start("serve", self.command)
+        self.wait_for_port(self.port)
+
+    def stop_server(self):
+        self.server.terminate()
+        self.server.wait(15)
+        self.children = [each for each in self.children if each[1] is not self.server]
+
+    def simulate(self, vehicles, rate=1.0, speed=1.0, *arguments):
+        return self.start("simulate", [
+            program("odograph"), "simulate", "--broker", f"mqtt://127.0.0.1:{self.broker_port}", "--vehicles", str(vehicles),
+            "--rate", str(rate), "--speed", str(speed), *arguments])
+
+    def publish(self, topic, payload, retain=False):
+        subprocess.run(
+            ["mosquitto_pub", "-p", str(self.broker_port), "-t", topic, "-q", "1", "-s", *(["-r"] if retain else [])],
+            input=payload if isinstance(payload, bytes) else json.dumps(payload).encode(), check=True)
+
+    def file(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            file.write(text)
+        os.chmod(path, 0o600)
+        return path
+
+    def start(self, name, command):
+        log = open(os.path.join(self.folder, f"{name}.log"), "a")
+        child = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        log.close()
+        self.children.append((name, child))
+        return child
+
+    def log(self, name):
+        with open(os.path.join(self.folder, f"{name}.log"), errors="replace") as file:
+            return file.read()[-3000:]
+
+    def wait_for_port(self, port):
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return
+            except OSError:
+                for name, child in self.children:
+                    if child.poll() is not None:
+                        raise SystemExit(f"{name} ended with {child.returncode}:\n{self.log(name)}")
+                time.sleep(0.05)
+        raise SystemExit(f"nothing listens at port {port}")
+
+    def get(self, path):
+        """The server's answer as JSON, or the status that refuses it."""
+        try:
+            with urllib.request.urlopen(self.address + path, timeout=20) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for _, child in reversed(self.children):
+            child.terminate()
+        for _, child in self.children:
+            try:
+                child.wait(15)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
