@@ -70,11 +70,12 @@ if [ "$noted" != "$version-$revision" ]; then
   } >"$source/debian/changelog"
 fi
 cp Deploy/systemd/odographd.service "$source/debian/odographd.service"
+cp Deploy/systemd/odograph-serve.service "$source/debian/odograph.odograph-serve.service"
 cp Deploy/udev/60-odograph.rules "$source/debian/odographd.odograph.udev"
 cp Deploy/systemd/back-off Deploy/udev/iio-access "$source/libexec"
 cp Deploy/systemd/radio.conf "$source"
 cp -r Deploy/modem "$source"
-cp Config/profile.toml CHANGELOG.md Deploy/THIRD-PARTY.md "$source"
+cp Config/profile.toml Config/serve.toml CHANGELOG.md Deploy/THIRD-PARTY.md "$source"
 cp Config/odograph.toml "$source/odograph.toml.reference"
 cp -r Config/mosquitto "$source/mosquitto"
 cp -r Config/asyncapi.yaml Config/schemas "$source/contract"

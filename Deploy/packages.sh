@@ -3,7 +3,7 @@
 
 build_packages=(pkg-config libiio-dev libgps-dev libmosquitto-dev libsqlite3-dev libexpat1-dev
   libcurl4-openssl-dev libpq-dev librabbitmq-dev libssl-dev libtomlplusplus-dev libnl-genl-3-dev libsystemd-dev zlib1g-dev)
-run_packages=(mosquitto mosquitto-clients)
+run_packages=(libjs-leaflet mosquitto mosquitto-clients)
 test_packages=(libjansson-dev openssl faketime gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps
   iproute2 util-linux gpsbabel postgresql-15 postgresql-15-postgis-3 python3-jsonschema python3-gpxpy python3-paho-mqtt python3-prometheus-client python3-yaml)
 packaging_packages=(binutils debhelper dpkg-dev fakeroot)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks what systemd and udev make of the agent's unit and rules, without either running: the unit's exposure (at most 1.5),
+# Checks what systemd and udev make of the units and rules, without either running: each unit's exposure (at most 1.5),
 # its syntax, the back-off of restarts, and who may open and set an IIO device once the rules have been applied.
 #
 # usage: Deploy/unit-check.sh
@@ -12,6 +12,7 @@ install_packages nodejs systemd udev util-linux >&2
 
 limit=1.5
 unit=Deploy/systemd/odographd.service
+server=Deploy/systemd/odograph-serve.service
 fail() { echo "unit: $1" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -24,19 +25,27 @@ awk -v exposure="$exposure" -v limit="$limit" 'BEGIN { exit !(exposure != "" && 
   fail "the exposure is above $limit"
 }
 
-# The programs that the unit names are in the package; here they stand for themselves.
+systemd-analyze security --offline=true --no-pager "$server" >"$work/security"
+exposure=$(sed -nE 's/.*Overall exposure level for [^:]*: ([0-9.]+) .*/\1/p' "$work/security")
+echo "server-exposure,$exposure"
+awk -v exposure="$exposure" -v limit="$limit" 'BEGIN { exit !(exposure != "" && exposure <= limit) }' || {
+  grep '✗' "$work/security" >&2
+  fail "the web server's exposure is above $limit"
+}
+
+# The programs that the units name are in the package; here they stand for themselves.
 mkdir -p "$work/root"/{usr/bin,usr/lib/odographd,etc/systemd/system,bin}
-for program in usr/bin/odographd usr/lib/odographd/back-off bin/kill; do
+for program in usr/bin/odographd usr/bin/odograph usr/lib/odographd/back-off bin/kill; do
   printf '#!/bin/sh\n' >"$work/root/$program"
   chmod +x "$work/root/$program"
 done
-cp "$unit" "$work/root/etc/systemd/system"
-for target in sysinit basic shutdown multi-user; do
+cp "$unit" "$server" "$work/root/etc/systemd/system"
+for target in sysinit basic shutdown multi-user network-online; do
   printf '[Unit]\nDescription=%s\n' "$target" >"$work/root/etc/systemd/system/$target.target"
 done
-systemd-analyze verify --man=no --recursive-errors=no --root="$work/root" odographd.service >"$work/verify" 2>&1 ||
-  { cat "$work/verify" >&2; fail "systemd does not take it"; }
-if [ -s "$work/verify" ]; then cat "$work/verify" >&2; fail "systemd remarks on it"; fi
+systemd-analyze verify --man=no --recursive-errors=no --root="$work/root" odographd.service odograph-serve.service >"$work/verify" 2>&1 ||
+  { cat "$work/verify" >&2; fail "systemd does not take them"; }
+if [ -s "$work/verify" ]; then cat "$work/verify" >&2; fail "systemd remarks on them"; fi
 echo "ok  systemd-analyze verify has no remarks"
 
 # The drop-in of radio.wifi gives one capability and nothing else.

@@ -20,7 +20,7 @@ struct Serve: ParsableCommand {
         odograph serve --recording fleet.sqlite
         odograph serve --recording fleet.sqlite --record --keep 90d
         odograph serve --fleet delivery --listen 127.0.0.1:9000
-        odograph serve --config /etc/odograph/serve.toml
+        odograph serve --config serve.toml
 
       Exit codes: 0 the time was over; 64 usage; 69 the address cannot be listened at; 74 the recording cannot be opened \
       to record; 130 Ctrl-C; 143 SIGTERM.

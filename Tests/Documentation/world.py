@@ -13,7 +13,7 @@ import time
 import zlib
 
 # These go on until they are stopped, unless they are told when to end; the world stops them.
-ENDLESS = "watch tail stats record simulate run replay trips events"
+ENDLESS = "watch tail stats record serve simulate run replay trips events"
 PATIENCE = 3  # seconds that those run
 LIMIT = 120  # seconds for all others
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -108,6 +108,8 @@ class World:
                 f'case "$1 $2" in "beacons serve" | "trace wait") limit={PATIENCE} stopped=0 ;; esac\n'
                 # A drive whose length is given ends by itself.
                 f'[ -n "$ODOGRAPH_SIMULATION_DURATION" ] && limit={LIMIT} stopped=124\n'
+                # Several run at once.
+                f'[ "$1" = serve ] && set -- "$@" --listen 127.0.0.1:0\n'
                 # These ask the vehicle that listens; others run beside it.
                 f'case "$1" in status | support) export RUNTIME_DIRECTORY="${{RUNTIME_DIRECTORY:-{self.folder}/run}}" ;; esac\n'
                 f'timeout -k 20 -s INT "$limit" "{self.programs}/{program}" "$@"\nstatus=$?\n'

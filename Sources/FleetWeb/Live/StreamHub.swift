@@ -125,7 +125,7 @@ package final class StreamHub: Sendable {
       return true
     }
     guard isOpen else { return nil }
-    // A client that has gone is noticed at once, not at the next write.
+    // One that has gone without a word is noticed so; one that took leave, by what cannot be written to it any more.
     channel.closeFuture.whenComplete { [weak self] _ in self?.close(id) }
     return id
   }

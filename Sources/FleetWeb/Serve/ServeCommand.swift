@@ -47,7 +47,10 @@ package enum ServeCommand {
     for part in parts.parts { try part.start() }
     defer { for part in parts.parts.reversed() { part.stop() } }
     try hub.start()
-    let listener = try WebListener(server, configuration) { waiter.end(.failed($0)) }
+    let scheme = access.isSecure ? "https" : "http"
+    let listener = try WebListener(
+      server, configuration, started: { StandardError.say("the page is at \(scheme)://\($0.text)/") },
+      failed: { waiter.end(.failed($0)) })
     try subscriber.start()
     let ending = waiter.wait(seconds: timeout)
     hub.stop(reason: "the server ends")

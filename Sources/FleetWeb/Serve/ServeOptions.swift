@@ -61,6 +61,8 @@ package struct ServeConfiguration: Sendable {
   /// Connections at once; those beyond are closed.
   package var connections = 4000
 
+  package init(address: ListenAddress) { self.address = address }
+
   /// - Throws: `FleetError` for what makes no sense, at its place.
   package init(_ options: ServeOptions) throws(FleetError) {
     var listen: String?

@@ -1,5 +1,4 @@
 package import Fleet
-internal import FleetConsole
 internal import Glibc
 internal import Hummingbird
 internal import HummingbirdCore
@@ -13,14 +12,19 @@ internal import ServiceLifecycle
 package final class WebListener: Sendable {
   private let group: ServiceGroup
   private let ended: EventDescriptor
+  private let place = Monitor<ListenAddress?>(nil)
 
   /// Listens at once.
-  /// - Parameter failed: told, on another thread, when it cannot.
+  /// - Parameters:
+  ///   - started: told, on another thread, where it listens.
+  ///   - failed: told, on another thread, when it cannot.
   /// - Throws: `FleetError` for what is wrong with the configuration of access.
   package init(
     _ server: WebServer, _ configuration: ServeConfiguration,
+    started: @escaping @Sendable (ListenAddress) -> Void = { _ in },
     failed: @escaping @Sendable (FleetError) -> Void
   ) throws(FleetError) {
+    let running = place
     var logger = Logger(label: "odograph")
     logger.logLevel = .critical
     let address = configuration.address
@@ -34,7 +38,8 @@ package final class WebListener: Sendable {
       onServerRunning: { channel in
         var place = address
         place.port = channel.localAddress?.port ?? address.port
-        StandardError.say("the page is at \(isSecure ? "https" : "http")://\(place.text)/")
+        running.update { [place] in $0 = place }
+        started(place)
       }, logger: logger)
     do throws(SystemError) { ended = try EventDescriptor() } catch { throw FleetError(error) }
     group = ServiceGroup(configuration: .init(services: [application], logger: logger))
@@ -42,6 +47,11 @@ package final class WebListener: Sendable {
       do { try await group.run() } catch { failed(Self.cause(of: error, address)) }
       ended.signal()
     }
+  }
+
+  /// Where it listens, with the port that it was given; nil where it does not after so many seconds.
+  package func address(within seconds: Double) -> ListenAddress? {
+    place.wait(until: SystemClock.monotonic + Int64(seconds * 1e9)) { $0 }
   }
 
   /// Takes no further connection, and lets requests that are under way end.

@@ -8,7 +8,7 @@ import Testing
     .timeLimit(.minutes(6)),
     arguments: [
       "watch", "tail", "stats", "record", "export", "replay", "check", "command", "config", "regions",
-      "history", "samples", "trace", "forget", "simulate", "alerts",
+      "history", "samples", "trace", "forget", "simulate", "serve", "alerts",
     ])
   func helpHasExamplesAndExitCodes(command: String) async throws {
     let help = try await OdographProcess.run([command, "--help"])
@@ -25,9 +25,9 @@ import Testing
       ["watch"], ["tail"], ["stats"], ["record"], ["export"], ["replay"], ["check"], ["command"], ["config"],
       ["config", "show"], ["config", "set"], ["config", "diff"], ["regions"], ["regions", "list"],
       ["regions", "push"], ["regions", "remove"], ["regions", "diff"], ["history"], ["samples"], ["forget"],
-      ["simulate"], ["trace"], ["trace", "list"], ["trace", "fetch"], ["trace", "wait"], ["trace", "verify"],
-      ["trace", "export"], ["alerts"], ["alerts", "list"], ["alerts", "check"], ["alerts", "test"],
-      ["alerts", "silence"], ["alerts", "retry"],
+      ["simulate"], ["serve"], ["trace"], ["trace", "list"], ["trace", "fetch"], ["trace", "wait"],
+      ["trace", "verify"], ["trace", "export"], ["alerts"], ["alerts", "list"], ["alerts", "check"],
+      ["alerts", "test"], ["alerts", "silence"], ["alerts", "retry"],
     ])
   func examplesFitALine(command: [String]) async throws {
     try checkExamples(of: try await OdographProcess.run(command + ["--help"]).output)

@@ -1,0 +1,98 @@
+import Fleet
+import FleetFixtures
+import FleetWeb
+import JSON
+import Simulation
+import Spatial
+import TestSupport
+import Testing
+
+@Suite struct SummaryTableTests {
+  private func json(_ entry: SummaryTable.Entry) throws -> JSONValue { try JSONValue(parsing: entry.json) }
+
+  @Test func aSummarySaysWhatIsKnown() throws {
+    var roster = Roster()
+    var table = SummaryTable()
+    roster.receive("status", statusJSON("online", at: 0), at: 0)
+    roster.receive("location", locationJSON(48.1, at: 1, speed: 12.5, course: 90), at: 1.5)
+    table.update(from: roster, at: moment(2))
+    let entry = try #require(table.entries.first)
+    let summary = try json(entry)
+    #expect(summary["fleet"]?.string == "demo" && summary["vehicle"]?.string == "van")
+    #expect(summary["state"]?.string == "online" && summary["revision"]?.integer == 1)
+    #expect(summary["heard"]?.string == wireTime(1.5))
+    let position = try #require(summary["position"])
+    #expect(position["latitude"]?.double == 48.1 && position["longitude"]?.double == 11.5)
+    #expect(position["speed"]?.double == 12.5 && position["course"]?.double == 90)
+    #expect(position["time"]?.string == wireTime(1) && position["stale"] == nil)
+    #expect(entry.coordinate == Coordinate(latitude: 48.1, longitude: 11.5))
+    for absent in ["heading", "battery", "queue", "missing", "inside", "trip", "overdue", "prediction"] {
+      #expect(summary[absent] == nil)
+    }
+  }
+
+  /// What the broker had kept is not shown as live, and a vehicle that was never heard was not heard.
+  @Test func whatWasKeptIsStale() throws {
+    var roster = Roster()
+    var table = SummaryTable()
+    roster.receive("location", locationJSON(48.1, at: -3600), retained: true, at: 0)
+    table.update(from: roster, at: moment(1))
+    let summary = try json(try #require(table.entries.first))
+    #expect(summary["position"]?["stale"]?.bool == true && summary["state"]?.string == "unknown")
+    #expect(summary["heard"]?.string == wireTime(-3600))
+  }
+
+  @Test func whatDidNotChangeIsWrittenOnce() throws {
+    var roster = Roster()
+    var table = SummaryTable()
+    roster.receive("location", locationJSON(48.1, at: 1), at: 1)
+    roster.receive("location", locationJSON(48.2, at: 1), at: 1, vehicle: "bus")
+    table.update(from: roster, at: moment(2))
+    #expect(table.revision == 2)
+    table.update(from: roster, at: moment(3))
+    #expect(table.revision == 2)
+    roster.receive("location", locationJSON(48.3, at: 4), at: 4, vehicle: "bus")
+    table.update(from: roster, at: moment(5))
+    #expect(table.revision == 3 && table.entries.map(\.revision) == [1, 3])
+  }
+
+  /// Nobody says that a vehicle is overdue: the time does.
+  @Test func timeMakesAVehicleOverdue() throws {
+    var roster = Roster()
+    var table = SummaryTable()
+    roster.receive(
+      "status",
+      #"{"state":"asleep","time":"\#(wireTime(0))","sessionStart":"\#(wireTime(0))","nextContact":"\#(wireTime(600))"}"#,
+      at: 0)
+    table.update(from: roster, at: moment(1))
+    #expect(try json(table.entries[0])["overdue"] == nil)
+    table.update(from: roster, at: moment(899))
+    #expect(table.revision == 1)
+    table.update(from: roster, at: moment(901))
+    #expect(try json(table.entries[0])["overdue"]?.bool == true && table.revision == 2)
+    table.update(from: roster, at: moment(2000))
+    #expect(table.revision == 2)
+  }
+
+  /// From any revision on, the changes are exactly those vehicles whose revision is above it, each once.
+  @Test func changesSinceAnyRevision() {
+    var random = SeededGenerator.announced()
+    var roster = Roster()
+    var table = SummaryTable()
+    var time = 0.0
+    for _ in 0..<300 {
+      for _ in 0..<Int(random.next() % 20) {
+        time += 0.01
+        let name = "v\(random.next() % 40)"
+        roster.receive("location", locationJSON(40 + time / 1000, at: time), at: time, vehicle: name)
+      }
+      table.update(from: roster, at: moment(time))
+      let from = random.next() % (table.revision + 2)
+      var told: [Int] = []
+      table.forEachChange(since: from) { told.append($0) }
+      let expected = table.entries.indices.filter { table.entries[$0].revision > from }
+      #expect(told.sorted() == expected, "from \(from) of \(table.revision), seed \(random.seed)")
+    }
+    #expect(table.revision > 2000)
+  }
+}

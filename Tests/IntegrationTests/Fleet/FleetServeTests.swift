@@ -1,0 +1,116 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// `odograph serve` as it is run: over a real broker and a simulated fleet.
+@Suite(.serialized) struct FleetServeTests {
+  /// Where a server says that its page is; waits for it.
+  private func port(_ output: String) async throws -> Int {
+    var port: Int?
+    try await eventually {
+      let text = try OdographProcess.text(of: output)
+      guard let match = text.firstMatch(of: /the page is at http:\/\/127\.0\.0\.1:(\d+)\//) else {
+        return false
+      }
+      port = Int(match.1)
+      return true
+    }
+    return try #require(port)
+  }
+
+  private func get(_ port: Int, _ path: String) async throws -> HTTPAnswer {
+    try await onThread { try HTTPConnection(port: port).ask("GET", path) }
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aFleetIsServedLive() async throws {
+    let broker = try BrokerFixture()
+    let directory = try TemporaryDirectory()
+    let address = ["--host", "127.0.0.1", "--port", "\(broker.port)"]
+    let server = try OdographProcess.start(
+      ["serve", "--listen", "127.0.0.1:0"] + address, output: directory.file("serve"))
+    let port = try await port(directory.file("serve"))
+    let fleet = try OdographProcess.start(
+      ["simulate", "--vehicles", "30"] + address, output: directory.file("simulate"))
+    try await eventually {
+      let vehicles = try JSONValue(parsing: try await get(port, "/api/v1/vehicles").body)["vehicles"]?.array
+      return vehicles?.count == 30 && vehicles?.allSatisfy { $0["state"]?.string == "online" } == true
+    }
+    try await eventually { try await get(port, "/health/ready").status == 200 }
+    #expect(try await get(port, "/").text.hasPrefix("<!doctype html>"))
+    let metrics = try await get(port, "/metrics").text
+    #expect(metrics.contains("odograph_fleet_vehicles{state=\"online\"} 30\n"), "\(metrics)")
+    // A vehicle that moves is told by the stream, and the end is said.
+    let stream = try await onThread {
+      let connection = try HTTPConnection(port: port)
+      connection.send("GET", "/api/v1/stream")
+      _ = try connection.readHead()
+      return connection
+    }
+    _ = try await onThread {
+      var text = ""
+      while text.components(separatedBy: "event: vehicles\n").count < 4, let chunk = try stream.readChunk() {
+        text += String(decoding: chunk, as: UTF8.self)
+      }
+    }
+    server.signal(SIGTERM)
+    let rest = try await onThread {
+      var text = ""
+      while let chunk = try stream.readChunk() { text += String(decoding: chunk, as: UTF8.self) }
+      return text
+    }
+    #expect(rest.hasSuffix("event: bye\ndata: {\"reason\":\"the server ends\"}\n\n"))
+    try await eventually { !server.isRunning }
+    #expect(server.waitForExit() == 143)
+    fleet.terminate()
+  }
+
+  /// A broker that is away is said, waited for, and no reason to end.
+  @Test(.timeLimit(.minutes(5))) func aBrokerThatIsAwayIsWaitedFor() async throws {
+    let directory = try TemporaryDirectory()
+    let nowhere: Int = try FreePort.next()
+    let server = try OdographProcess.start(
+      ["serve", "--listen", "127.0.0.1:0", "--host", "127.0.0.1", "--port", "\(nowhere)"],
+      output: directory.file("serve"))
+    let port = try await port(directory.file("serve"))
+    try await eventually { try OdographProcess.text(of: directory.file("serve")).contains("trying again") }
+    #expect(try await get(port, "/health/live").status == 200)
+    #expect(try await get(port, "/health/ready").status == 503)
+    let statistics = try JSONValue(parsing: try await get(port, "/api/v1/statistics").body)
+    #expect(
+      statistics["broker"]?["connected"]?.bool == false && statistics["broker"]?["trouble"]?.string != nil)
+    server.signal(SIGINT)
+    try await eventually { !server.isRunning }
+    #expect(server.waitForExit() == 130)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func whatMakesNoSenseEndsItAtOnce() async throws {
+    let directory = try TemporaryDirectory()
+    let wrong = try directory.write("wrong.toml", "[server]\nstreams = 0\n")
+    let unknown = try directory.write("unknown.toml", "[sever]\nlisten = \"127.0.0.1:0\"\n")
+    for (arguments, told) in [
+      (["--listen", "0.0.0.0:8080"], "nobody would have to log in"),
+      (["--listen", "8080"], "write an address"),
+      (["--config", wrong], "wrong.toml:2"), (["--config", unknown], "did you mean [server]?"),
+      (["--config", directory.file("none.toml")], "none.toml"),
+      (["--leaflet", directory.path], "apt install libjs-leaflet"),
+    ] {
+      let run = try await OdographProcess.run(["serve", "--seconds", "20"] + arguments)
+      #expect(run.status == 64 && run.output.contains(told), "\(arguments): \(run.output)")
+    }
+    let broker = try BrokerFixture()
+    let run = try await OdographProcess.run([
+      "serve", "--seconds", "20", "--listen", "127.0.0.1:\(broker.port)",
+    ])
+    #expect(run.status == 69 && run.output.contains("another program listens there"), "\(run.output)")
+  }
+
+  /// The example says what holds without it.
+  @Test(.timeLimit(.minutes(5))) func theExampleConfigurationHolds() async throws {
+    let run = try await OdographProcess.run([
+      "serve", "--config", "\(ContractScript.repository)/Config/serve.toml", "--listen", "127.0.0.1:0",
+      "--seconds", "1",
+    ])
+    #expect(run.status == 0, "\(run.output)")
+  }
+}
