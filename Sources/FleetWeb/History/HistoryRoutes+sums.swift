@@ -34,7 +34,7 @@ extension HistoryRoutes {
     router.get("ways") { request, context in
       let principal = try context.requirePrincipal()
       let query = try HistoryQuery(request, ["bounds", "zoom"])
-      let bounds = try MapBounds(query)
+      let bounds = try WayBounds(query)
       let zoom = Double(try query.integer("zoom", 0...22) ?? 12)
       guard let canvas = bounds.canvas(zoom: zoom) else {
         throw HistoryError.parameter(
@@ -84,7 +84,7 @@ extension DrivenDay {
 }
 
 /// What a map shows, in degrees: west, south, east, north.
-struct MapBounds: Sendable {
+struct WayBounds: Sendable {
   private let west: Double
   private let south: Double
   private let east: Double
