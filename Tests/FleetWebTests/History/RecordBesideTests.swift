@@ -23,8 +23,8 @@ import Testing
       environment: ["XDG_STATE_HOME": home])
   }
 
-  private func count(_ store: String) -> String? {
-    try? SQLiteReader(store).rows("SELECT count(*) FROM messages").first?.first
+  private func count(_ store: String) throws -> String? {
+    try SQLiteReader(store).rows("SELECT count(*) FROM messages").first?.first ?? nil
   }
 
   @Test func itRecordsAndRecordTakesUpItsSession() throws {
@@ -37,7 +37,7 @@ import Testing
     // The page's own connection, and the recorder's.
     #expect(waitUntil { broker.logCount("Received SUBSCRIBE") >= 2 }, "\(server.output)")
     try publish(1, to: broker)
-    #expect(waitUntil { count(store) == "1" }, "\(server.output)")
+    #expect(try waitUntil { try count(store) == "1" }, "\(server.output)")
     #expect(server.terminate() == 143, "\(server.output)")
     // While neither runs the broker keeps it.
     try publish(2, to: broker)
@@ -48,7 +48,7 @@ import Testing
         "--timeout", "60",
       ], environment: ["XDG_STATE_HOME": home])
     #expect(record.waitForExit() == 0, "\(record.output)")
-    #expect(count(store) == "2")
+    #expect(try count(store) == "2")
   }
 
   @Test func optionsThatMakeNoSenseAreRefused() throws {
