@@ -27,14 +27,19 @@ final class AnswerPipe: Sendable {
   var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
   /// Hands a piece over, and waits for room.
-  /// - Parameter deadline: on `SystemClock.monotonic`, ns, after which nobody waits any more.
+  /// - Parameters:
+  ///   - isLast: whether nothing follows.
+  ///   - deadline: on `SystemClock.monotonic`, ns, after which nobody waits any more.
   /// - Returns: whether anybody wants more.
-  func put(_ piece: [UInt8], until deadline: Int64) -> Bool {
+  func put(_ piece: [UInt8], isLast: Bool = false, until deadline: Int64) -> Bool {
     let hasRoom = state.wait(until: deadline) { state -> Bool? in
       state.isCancelled ? false : state.pieces.count < Self.capacity ? true : nil
     }
     guard hasRoom == true else { return false }
-    change { $0.pieces.append(ByteBuffer(bytes: piece)) }
+    change { state in
+      state.pieces.append(ByteBuffer(bytes: piece))
+      state.isFinished = isLast
+    }
     return true
   }
 

@@ -9,6 +9,7 @@ final class AnswerWriter {
   private let deadline: Int64
   /// Whether anything was handed over.
   private(set) var hasBegun = false
+  private var held: [UInt8]?
 
   /// Bytes that are handed over at once.
   private static let portion = 64 << 10
@@ -26,26 +27,31 @@ final class AnswerWriter {
 
   private func flush() throws {
     let bytes = json.takeBytes()
-    guard !bytes.isEmpty else { return }
-    hasBegun = true
-    guard pipe.put(bytes, until: deadline) else { throw CancellationError() }
+    if !bytes.isEmpty { try hand(bytes) }
+  }
+
+  /// Hands over what came before; this waits for what follows, so that the last piece is known to be the last.
+  private func hand(_ bytes: [UInt8]) throws {
+    if let held {
+      hasBegun = true
+      guard pipe.put(held, until: deadline) else { throw CancellationError() }
+    }
+    held = bytes
   }
 
   /// Hands over a document that is whole.
   /// - Throws: as `flushIfLarge`.
   func write(_ document: [UInt8]) throws {
     try flush()
-    var start = 0
-    while start < document.count {
-      let end = min(start + Self.portion, document.count)
-      hasBegun = true
-      guard pipe.put(Array(document[start..<end]), until: deadline) else { throw CancellationError() }
-      start = end
+    for start in stride(from: 0, to: document.count, by: Self.portion) {
+      try hand(Array(document[start..<min(start + Self.portion, document.count)]))
     }
   }
 
   func finish() throws {
     try flush()
-    pipe.finish()
+    guard let held else { return pipe.finish() }
+    hasBegun = true
+    guard pipe.put(held, isLast: true, until: deadline) else { throw CancellationError() }
   }
 }

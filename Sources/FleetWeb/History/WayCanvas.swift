@@ -20,7 +20,9 @@ struct WayCanvas {
   private let width: Double
   private let height: Double
   private let columns: Int
-  private var isDrawn: [Bool]
+  /// The number of the way that was there first; 0 for none.
+  private var owners: [Int32]
+  private var way: Int32 = 0
   private(set) var places = 0
 
   /// nil for a map that is larger than there are screens.
@@ -34,7 +36,7 @@ struct WayCanvas {
     height = Self.y(south) * scale - self.north
     guard width > 0, height > 0, width <= Self.mostPixels, height <= Self.mostPixels else { return nil }
     columns = Int(width / Self.cell) + 1
-    isDrawn = [Bool](repeating: false, count: columns * (Int(height / Self.cell) + 1))
+    owners = [Int32](repeating: 0, count: columns * (Int(height / Self.cell) + 1))
   }
 
   /// Whether there is room for more.
@@ -50,6 +52,7 @@ struct WayCanvas {
   /// Draws a way of latitudes and longitudes in millionths of a degree. Returns the parts of it that were not there yet, in
   /// the same form.
   mutating func draw(_ way: ArraySlice<Int32>) -> [[Int32]] {
+    self.way += 1
     var parts: [[Int32]] = []
     var part: [Int32] = []
     var last: (index: Int, x: Double, y: Double)?
@@ -79,7 +82,7 @@ struct WayCanvas {
     return parts
   }
 
-  /// Marks the cells of a line. Returns whether one of them was not marked.
+  /// Marks the cells of a line. Returns whether no other way was in one of them before.
   private mutating func mark(_ from: (x: Double, y: Double), _ to: (x: Double, y: Double)) -> Bool {
     guard max(from.x, to.x) >= 0, min(from.x, to.x) <= width, max(from.y, to.y) >= 0,
       min(from.y, to.y) <= height
@@ -93,8 +96,8 @@ struct WayCanvas {
       let (x, y) = (from.x + (to.x - from.x) * part, from.y + (to.y - from.y) * part)
       guard x >= 0, y >= 0, x <= width, y <= height else { continue }
       let cell = Int(y / Self.cell) * columns + Int(x / Self.cell)
-      guard !isDrawn[cell] else { continue }
-      isDrawn[cell] = true
+      guard owners[cell] == 0 || owners[cell] == way else { continue }
+      owners[cell] = way
       isNew = true
     }
     return isNew

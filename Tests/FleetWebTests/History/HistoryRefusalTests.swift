@@ -31,7 +31,8 @@ import Testing
     """
 
   @Test func parametersThatMakeNoSenseAreRefusedWithPlaceAndRemedy() async throws {
-    let (fixture, _) = try await Self.fixture()
+    let (fixture, recording) = try await Self.fixture()
+    defer { withExtendedLifetime(recording) {} }
     let track = "vehicles/demo/van/track"
     let cases: [(path: String, parameter: String)] = [
       (track, "from"), ("\(track)?from=2026-11-21", "to"), ("\(track)?to=2026-11-21", "from"),
@@ -67,7 +68,8 @@ import Testing
   }
 
   @Test func hostileNamesAreNobody() async throws {
-    let (fixture, _) = try await Self.fixture()
+    let (fixture, recording) = try await Self.fixture()
+    defer { withExtendedLifetime(recording) {} }
     for name in [
       "%2e%2e", "van%00", "%ff%fe", "%zz", "van'%20OR%201=1--", "%3Cscript%3E", "van%22", "..%2f..%2fetc",
       String(repeating: "a", count: 600),
@@ -87,7 +89,8 @@ import Testing
   }
 
   @Test func anothersVehicleIsAnsweredAsOneThatIsNotThere() async throws {
-    let (fixture, _) = try await Self.fixture()
+    let (fixture, recording) = try await Self.fixture()
+    defer { withExtendedLifetime(recording) {} }
     let series = HistoryRows.series
     for scope in ["demo", "demo/van", "third,demo/van"] {
       for end in [

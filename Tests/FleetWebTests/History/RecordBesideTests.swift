@@ -23,12 +23,11 @@ import Testing
       environment: ["XDG_STATE_HOME": home])
   }
 
-  private func positions(_ port: Int) -> Int64? {
-    let request = "GET /api/v1/vehicles/demo/van/extent HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n"
-    return try? HTTPConnection(port: port, request).answer().json["positions"]?.integer
+  private func count(_ store: String) throws -> String? {
+    try SQLiteReader(store).rows("SELECT count(*) FROM messages").first?.first ?? nil
   }
 
-  @Test func itShowsWhatItRecordsAndRecordTakesUpItsSession() throws {
+  @Test func itRecordsAndRecordTakesUpItsSession() throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let (store, home) = (directory.file("fleet.sqlite"), directory.path)
@@ -38,7 +37,7 @@ import Testing
     // The page's own connection, and the recorder's.
     #expect(waitUntil { broker.logCount("Received SUBSCRIBE") >= 2 }, "\(server.output)")
     try publish(1, to: broker)
-    #expect(waitUntil { positions(port) == 1 }, "\(server.output)")
+    #expect(try waitUntil { try count(store) == "1" }, "\(server.output)")
     #expect(server.terminate() == 143, "\(server.output)")
     // While neither runs the broker keeps it.
     try publish(2, to: broker)
@@ -49,13 +48,7 @@ import Testing
         "--timeout", "60",
       ], environment: ["XDG_STATE_HOME": home])
     #expect(record.waitForExit() == 0, "\(record.output)")
-    let again = try serve(
-      broker, ["--recording", store, "--listen", "127.0.0.1:\(port)"], home)
-    #expect(waitUntil { positions(port) == 2 }, "\(again.output)")
-    // Without --record nothing is added.
-    try publish(3, to: broker)
-    #expect(again.terminate() == 143)
-    #expect(try SQLiteReader(store).rows("SELECT count(*) FROM messages") == [["2"]])
+    #expect(try count(store) == "2")
   }
 
   @Test func optionsThatMakeNoSenseAreRefused() throws {

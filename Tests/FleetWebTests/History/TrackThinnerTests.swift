@@ -26,7 +26,8 @@ struct TrackThinnerTests {
       samples.append(
         TrackSample(
           time: time, latitude: noise.latitude, longitude: noise.longitude,
-          altitude: Float.random(in: 0...900, using: &generator), speed: Float(max(0, speed)),
+          altitude: Float.random(in: 0...900, using: &generator), accuracy: 3, speed: Float(max(0, speed)),
+          course: 90,
           source: chance < 0.002 ? .coarse : .location))
     }
     return samples
@@ -97,7 +98,7 @@ struct TrackThinnerTests {
     var samples = (0..<3600).map { index in
       TrackSample(
         time: Int64(index) * 1000 + (index > 2000 ? 900_000 : 0), latitude: 48 + Double(index) * 9e-5,
-        longitude: 11, altitude: 500, speed: 10)
+        longitude: 11, altitude: 500, accuracy: 3, speed: 10, course: 0)
     }
     // So that times and places agree over the gap.
     for index in samples.indices where index > 2000 { samples[index].latitude += 900 * 9e-5 }
