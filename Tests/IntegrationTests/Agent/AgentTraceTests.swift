@@ -84,7 +84,7 @@ import Traces
       // Half of them while the blow is judged.
       let kill =
         number % 2 == 0
-        ? recording.blow.lowerBound + Double.random(in: -0.8...0.6, using: &random)
+        ? recording.blow.lowerBound + Double.random(in: -2...0.6, using: &random)
         : Double.random(in: 8.2...14.5, using: &random)
       let vehicle = "van\(number)"
       let directory = try TemporaryDirectory()
