@@ -25,7 +25,8 @@ import Testing
       ["watch"], ["tail"], ["stats"], ["record"], ["export"], ["replay"], ["check"], ["command"], ["config"],
       ["config", "show"], ["config", "set"], ["config", "diff"], ["regions"], ["regions", "list"],
       ["regions", "push"], ["regions", "remove"], ["regions", "diff"], ["history"], ["samples"], ["forget"],
-      ["simulate"], ["trace"], ["trace", "list"], ["trace", "request"], ["trace", "fetch"], ["trace", "wait"], ["trace", "verify"],
+      ["simulate"], ["trace"], ["trace", "list"], ["trace", "request"], ["trace", "fetch"],
+      ["trace", "wait"], ["trace", "verify"],
       ["trace", "export"],
     ])
   func examplesFitALine(command: [String]) async throws {
