@@ -57,8 +57,9 @@ struct TraceReports: Sendable {
   private static let (pace, motionPace) = (1.0, 0.1)
   /// s without scans, beyond those that may wait in the kernel, after which a trace is as whole as it gets.
   private static let patience = 2.0
-  /// Traces that are under way at once: blows are half a minute apart at least, and last a minute at most.
-  private static let most = 4
+  /// Traces that are under way at once, and of them those that somebody asks for: blows are half a minute apart at least, and their traces
+  /// last a minute at most.
+  private static let (most, mostAsked) = (6, 3)
   /// s: how old a position may be to be where the blow was. A car goes 300 m in that time.
   private static let placeAge = 10.0
   /// s by which the clock of who asks may be ahead.
@@ -225,8 +226,11 @@ struct TraceReports: Sendable {
       return .refused(
         "\(time(moment)) is not in memory, which has \(time(there.lowerBound)) to \(time(there.upperBound))")
     }
-    if let asked = recordings.first(where: { $0.message.cause == .command }) {
-      return .refused("another that was asked for is being recorded until \(time(asked.until))")
+    let asked = recordings.filter { $0.message.cause == .command }.map(\.until)
+    if asked.count >= Self.mostAsked, let first = asked.min() {
+      return .refused(
+        "\(asked.count) that were asked for are being recorded, the first until \(time(first)); ask again then"
+      )
     }
     let message = message(
       .command, at: moment, before: request.before ?? settings.before, after: request.after ?? settings.after,

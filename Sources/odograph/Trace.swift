@@ -13,7 +13,7 @@ struct Trace: ParsableCommand {
       Examples:
         odograph trace list --recording fleet.sqlite
         odograph trace wait van-1 --timeout 60 -o crash.mcap
-        odograph trace request van-1 --fleet delivery --before 20 --after 10
+        odograph trace request van-1 --fleet delivery --before 20 --after 0
 
       Exit codes: those of each command.
       """,
@@ -47,13 +47,13 @@ struct Trace: ParsableCommand {
       discussion: """
         The moment is now, or --at, a time within the last half minute, which the vehicle has in memory. The answer \
         says which trace it is; its pieces come when its time is over, as those of an impact do, with the cause \
-        command. One such trace is recorded at a time. A vehicle refuses without trace.enabled, and where its sensors \
+        command. Three such traces may be recorded at once. A vehicle refuses without trace.enabled, and where its sensors \
         slept. It has to be managed over MQTT (remote.enabled).
 
         Examples:
           odograph trace request van-1 --fleet delivery
           odograph trace request van-1 --fleet delivery --before 20 --after 0 --json
-          odograph trace request van-1 --at 2026-11-22T08:03:20Z
+          odograph trace request van-1 --at "$(date -u -d '10 seconds ago' +%FT%TZ)"
 
         Exit codes: 0 it is being kept; 64 usage; 69 broker unavailable, or the vehicle refuses; 74 the output cannot \
         be written; 75 it did not answer in time; 130 Ctrl-C; 143 SIGTERM.

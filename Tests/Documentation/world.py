@@ -88,7 +88,8 @@ class World:
             return "\n".join(tables)
 
         remote = {"enabled": True, "path": f"{self.folder}/state/remote"}
-        (self.folder / "etc/van-1.toml").write_text(vehicle("van-1", remote=remote, recorder={"enabled": True}))
+        (self.folder / "etc/van-1.toml").write_text(vehicle("van-1", remote=remote, recorder={"enabled": True},
+                                                            trace={"enabled": True, "after": 1}))
         (self.folder / "etc/odograph.toml").write_text(vehicle("van-2", "service"))
         (self.folder / "config/odograph/profile.toml").write_text(
             f'[default]\nbroker = "mqtt://127.0.0.1:{self.port}"\n\n'

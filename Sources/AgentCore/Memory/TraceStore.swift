@@ -301,6 +301,11 @@ struct TraceStore: Sendable {
   private mutating func withhold(_ places: ExactPlaces) {
     forgetSent(places)
     guard !places.areAll else { return }
+    let hidden = waiting.filter { $0.message != $0.message.shown(places) || hides($0.packed, places) }
+    for whole in hidden {
+      waiting.removeAll { $0.name == whole.name }
+      _ = drop(whole.name, "trace \(whole.name) has places that nobody may know any more")
+    }
     for index in traces.indices {
       traces[index].message = traces[index].message.shown(places)
       guard !traces[index].isWhole, let file = TraceFile(bytes: traces[index].bytes) else { continue }

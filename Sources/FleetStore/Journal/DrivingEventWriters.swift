@@ -5,15 +5,7 @@ internal import Spatial
 internal import Telemetry
 
 extension JournalFormat {
-  var drivingEventWriter: any JournalWriter<ToldDrivingEvent> {
-    switch self {
-    case .text: DrivingEventLinesWriter()
-    case .csv: DrivingEventCSVWriter()
-    case .jsonl: DrivingEventJSONLinesWriter()
-    case .geojson: DrivingEventGeoJSONWriter()
-    case .gpx: DrivingEventGPXWriter()
-    }
-  }
+  var drivingEventWriter: any JournalWriter<ToldDrivingEvent> { writer(text: DrivingEventLinesWriter()) }
 }
 
 /// A line for each event, for a person.
@@ -69,96 +61,34 @@ enum DrivingEventText {
   }
 }
 
-/// CSV: a head, and a line for each event, with the columns of the table `driving_events`. What is not known is empty.
-struct DrivingEventCSVWriter: JournalWriter {
-  var bytes: [UInt8] = []
-
-  mutating func begin() {
-    write(
-      """
-      fleet,vehicle,series,number,time,event,ongoing,trip,latitude,longitude,accuracy,speed,peak,threshold,duration,\
-      severity,confidence,region
-
-      """)
+extension ToldDrivingEvent: JournalEntry {
+  /// Those of the table `driving_events`.
+  static var columns: String {
+    "series,number,time,event,ongoing,trip,latitude,longitude,accuracy,speed,peak,threshold,duration,"
+      + "severity,confidence,region"
   }
 
-  mutating func append(_ told: ToldDrivingEvent) {
-    let event = told.event
+  var fields: [String] {
     var fields = [
-      CSVWriter.quoted(told.vehicle.fleet), CSVWriter.quoted(told.vehicle.vehicle), event.journal.series,
-      "\(event.journal.number)", event.time.rfc3339, CSVWriter.quoted(event.event.name),
-      "\(event.isOngoing)", event.trip.map { "\($0)" } ?? "",
+      event.journal.series, "\(event.journal.number)", event.time.rfc3339,
+      CSVWriter.quoted(event.event.name), "\(event.isOngoing)", event.trip.map { "\($0)" } ?? "",
       event.coordinate.map { ExportText.degrees($0.latitude) } ?? "",
       event.coordinate.map { ExportText.degrees($0.longitude) } ?? "",
     ]
     fields += [event.horizontalAccuracy, event.speed, event.peak, event.limit, event.duration].map {
       ExportText.decimal($0, ExportPrecision.metres)
     }
-    fields += [
+    return fields + [
       event.severity.rawValue, ExportText.decimal(event.confidence, 3), CSVWriter.quoted(event.region ?? ""),
     ]
-    write(fields.joined(separator: ",") + "\n")
   }
 
-  mutating func end() {}
-}
+  var places: [Coordinate] { event.coordinate.map { [$0] } ?? [] }
+  static var geometryMembers: Set<String> { ["latitude", "longitude"] }
 
-/// JSON lines: the message as it came, with fleet and vehicle.
-struct DrivingEventJSONLinesWriter: JournalWriter {
-  var bytes: [UInt8] = []
-
-  mutating func begin() {}
-  mutating func append(_ told: ToldDrivingEvent) { bytes.append(json: told.payload, of: told.vehicle) }
-  mutating func end() {}
-}
-
-/// GeoJSON: a FeatureCollection with the place of each event, one in a line. One whose place nobody knows has no geometry.
-struct DrivingEventGeoJSONWriter: JournalWriter {
-  var bytes: [UInt8] = []
-  private var isFirst = true
-
-  mutating func begin() { write("{\"type\":\"FeatureCollection\",\"features\":[") }
-
-  mutating func append(_ told: ToldDrivingEvent) {
-    write(isFirst ? "\n" : ",\n")
-    isFirst = false
-    bytes.append(
-      contentsOf: JSONWriter.object { json in
-        json.field("type", "Feature")
-        if let coordinate = told.event.coordinate {
-          json.field("geometry") { json in
-            json.field("type", "Point")
-            json.key("coordinates")
-            json.write(coordinate)
-          }
-        } else {
-          json.key("geometry")
-          json.value(JSONValue.null)
-        }
-        json.field("properties") { json in
-          json.write(told.payload, of: told.vehicle, without: ["latitude", "longitude", "epoch", "seq"])
-        }
-      })
+  var gpx: String? {
+    event.coordinate.map {
+      GPXText.waypoint($0, at: event.time, event.event.name, of: vehicle, type: event.severity.rawValue)
+    }
   }
-
-  mutating func end() { write("\n]}\n") }
-}
-
-/// GPX 1.1: a waypoint for each event whose place is known.
-struct DrivingEventGPXWriter: JournalWriter {
-  var bytes: [UInt8] = []
-
-  mutating func begin() { write(GPXText.head) }
-
-  mutating func append(_ told: ToldDrivingEvent) {
-    guard let coordinate = told.event.coordinate else { return }
-    let (name, vehicle) = (XMLText.escaped(told.event.event.name), XMLText.escaped("\(told.vehicle)"))
-    write(
-      GPXText.point(
-        "wpt", coordinate,
-        "<time>\(told.event.time.rfc3339)</time><name>\(name)</name><desc>\(vehicle)</desc>"
-          + "<type>\(told.event.severity.rawValue)</type>"))
-  }
-
-  mutating func end() { write("</gpx>\n") }
 }

@@ -5,15 +5,7 @@ internal import Spatial
 internal import Telemetry
 
 extension JournalFormat {
-  var traceWriter: any JournalWriter<ToldTrace> {
-    switch self {
-    case .text: TraceLinesWriter()
-    case .csv: TraceListCSVWriter()
-    case .jsonl: TraceJSONLinesWriter()
-    case .geojson: TraceGeoJSONWriter()
-    case .gpx: TraceGPXWriter()
-    }
-  }
+  var traceWriter: any JournalWriter<ToldTrace> { writer(text: TraceLinesWriter()) }
 }
 
 /// A line for each trace, for a person.
@@ -83,28 +75,21 @@ enum TraceText {
   }
 }
 
-/// CSV: a head, and a line for each trace. What is not known is empty.
-struct TraceListCSVWriter: JournalWriter {
-  var bytes: [UInt8] = []
-
-  mutating func begin() {
-    write(
-      """
-      fleet,vehicle,series,number,revision,time,cause,state,before,after,size,pieces,arrived,checksum,latitude,longitude,\
-      accuracy,severity,speed_before,change_right,change_forward,change_up,frame,direction,peak,clipped,duration,\
-      largest_tilt,rolled_over
-
-      """)
+extension ToldTrace: JournalEntry {
+  static var columns: String {
+    "series,number,revision,time,cause,state,before,after,size,pieces,arrived,checksum,latitude,longitude,"
+      + "accuracy,severity,speed_before,change_right,change_forward,change_up,frame,direction,peak,clipped,duration,"
+      + "largest_tilt,rolled_over"
   }
 
-  mutating func append(_ told: ToldTrace) {
-    let (trace, impact) = (told.trace, told.trace.impact)
+  var fields: [String] {
+    let impact = trace.impact
     var fields = [
-      CSVWriter.quoted(told.vehicle.fleet), CSVWriter.quoted(told.vehicle.vehicle), trace.trace.series,
-      "\(trace.trace.number)", "\(trace.revision)", trace.time.rfc3339, CSVWriter.quoted(trace.cause.name),
-      trace.state.rawValue, ExportText.decimal(trace.before, 2), ExportText.decimal(trace.after, 2),
+      trace.trace.series, "\(trace.trace.number)", "\(trace.revision)", trace.time.rfc3339,
+      CSVWriter.quoted(trace.cause.name), trace.state.rawValue, ExportText.decimal(trace.before, 2),
+      ExportText.decimal(trace.after, 2),
     ]
-    fields += [trace.size, trace.pieces, told.arrived].map { $0.map(String.init) ?? "" }
+    fields += [trace.size, trace.pieces, arrived].map { $0.map(String.init) ?? "" }
     fields += [
       trace.checksum.map(TraceText.checksum) ?? "",
       trace.coordinate.map { ExportText.degrees($0.latitude) } ?? "",
@@ -114,77 +99,22 @@ struct TraceListCSVWriter: JournalWriter {
     ]
     let change = impact?.changeOfVelocity
     fields += [impact?.speedBefore, change?.x, change?.y, change?.z].map { ExportText.decimal($0, 2) }
-    fields += [
+    return fields + [
       impact.map { $0.isInVehicleFrame ? "vehicle" : "device" } ?? "",
       ExportText.decimal(impact?.direction, 1),
       ExportText.decimal(impact?.peak, 1), impact.map { "\($0.isClipped)" } ?? "",
       ExportText.decimal(impact?.duration, 3), ExportText.decimal(impact?.largestTilt, 1),
       impact.map { "\($0.hasRolledOver)" } ?? "",
     ]
-    write(fields.joined(separator: ",") + "\n")
   }
 
-  mutating func end() {}
-}
+  var places: [Coordinate] { trace.coordinate.map { [$0] } ?? [] }
+  static var geometryMembers: Set<String> { ["latitude", "longitude"] }
 
-/// JSON lines: the message as it came, with fleet and vehicle.
-struct TraceJSONLinesWriter: JournalWriter {
-  var bytes: [UInt8] = []
-
-  mutating func begin() {}
-  mutating func append(_ told: ToldTrace) { bytes.append(json: told.payload, of: told.vehicle) }
-  mutating func end() {}
-}
-
-/// GeoJSON: a FeatureCollection with the place of each trace, one in a line. One whose place nobody knows has no geometry.
-struct TraceGeoJSONWriter: JournalWriter {
-  var bytes: [UInt8] = []
-  private var isFirst = true
-
-  mutating func begin() { write("{\"type\":\"FeatureCollection\",\"features\":[") }
-
-  mutating func append(_ told: ToldTrace) {
-    write(isFirst ? "\n" : ",\n")
-    isFirst = false
-    bytes.append(
-      contentsOf: JSONWriter.object { json in
-        json.field("type", "Feature")
-        if let coordinate = told.trace.coordinate {
-          json.field("geometry") { json in
-            json.field("type", "Point")
-            json.key("coordinates")
-            json.write(coordinate)
-          }
-        } else {
-          json.key("geometry")
-          json.value(JSONValue.null)
-        }
-        json.field("properties") { json in
-          json.write(told.payload, of: told.vehicle, without: ["latitude", "longitude", "epoch", "seq"])
-        }
-      })
+  var gpx: String? {
+    trace.coordinate.map {
+      GPXText.waypoint(
+        $0, at: trace.time, "trace \(trace.trace.number)", of: vehicle, type: trace.cause.name)
+    }
   }
-
-  mutating func end() { write("\n]}\n") }
-}
-
-/// GPX 1.1: a waypoint for each trace whose place is known.
-struct TraceGPXWriter: JournalWriter {
-  var bytes: [UInt8] = []
-
-  mutating func begin() { write(GPXText.head) }
-
-  mutating func append(_ told: ToldTrace) {
-    guard let coordinate = told.trace.coordinate else { return }
-    let (name, vehicle) = (
-      XMLText.escaped("trace \(told.trace.trace.number)"), XMLText.escaped("\(told.vehicle)")
-    )
-    write(
-      GPXText.point(
-        "wpt", coordinate,
-        "<time>\(told.trace.time.rfc3339)</time><name>\(name)</name><desc>\(vehicle)</desc>"
-          + "<type>\(XMLText.escaped(told.trace.cause.name))</type>"))
-  }
-
-  mutating func end() { write("</gpx>\n") }
 }

@@ -25,9 +25,9 @@ import Testing
       ["watch"], ["tail"], ["stats"], ["record"], ["export"], ["replay"], ["check"], ["command"], ["config"],
       ["config", "show"], ["config", "set"], ["config", "diff"], ["regions"], ["regions", "list"],
       ["regions", "push"], ["regions", "remove"], ["regions", "diff"], ["history"], ["samples"], ["forget"],
-      ["simulate"], ["serve"], ["trace"], ["trace", "list"], ["trace", "fetch"], ["trace", "wait"],
-      ["trace", "verify"], ["trace", "export"], ["alerts"], ["alerts", "list"], ["alerts", "check"],
-      ["alerts", "test"], ["alerts", "silence"], ["alerts", "retry"],
+      ["simulate"], ["serve"], ["trace"], ["trace", "list"], ["trace", "request"], ["trace", "fetch"],
+      ["trace", "wait"], ["trace", "verify"], ["trace", "export"], ["alerts"], ["alerts", "list"],
+      ["alerts", "check"], ["alerts", "test"], ["alerts", "silence"], ["alerts", "retry"],
     ])
   func examplesFitALine(command: [String]) async throws {
     try checkExamples(of: try await OdographProcess.run(command + ["--help"]).output)
