@@ -9,6 +9,8 @@ public enum PythonEnvironment: String, Sendable {
   case canTools = "cantools"
   /// mcap, which reads its own format.
   case mcap = "mcap"
+  /// What drives Chromium, and the rules of accessibility.
+  case web
   /// Home Assistant's core; with `Deploy/test.sh --full` only.
   case homeAssistant = "home-assistant"
 
@@ -49,6 +51,15 @@ extension Need {
   public static let mcap = Need(
     "mcap of PyPI \(PythonEnvironment.mcap.installation("MCAP/requirements.txt"))"
   ) { try PythonEnvironment.mcap.has("mcap.reader") }
+
+  public static let chromium = Need(
+    "the Debian packages chromium libjs-leaflet mosquitto mosquitto-clients, and websocket-client and axe-core-python of PyPI "
+      + PythonEnvironment.web.installation("WebTests/requirements.txt")
+  ) {
+    try ["chromium", "mosquitto", "mosquitto_pub"].allSatisfy { ChildProcess.find($0) != nil }
+      && FileManager.default.fileExists(atPath: "/usr/share/javascript/leaflet/leaflet.js")
+      && PythonEnvironment.web.has("axe_core_python, websocket")
+  }
 
   public static let homeAssistant = Need(
     "Home Assistant of PyPI \(PythonEnvironment.homeAssistant.installation("Consumers/home-assistant.txt"))"
