@@ -30,6 +30,8 @@ class Page:
         self.tab.size(*sizes[size], mobile=size == "phone")
         self.tab.prefer(scheme, motion)
         self.allowed = []
+        # What was chosen in another use does not count here.
+        self.tab.call("Storage.clearDataForOrigin", origin=fleet.address.rstrip("/"), storageTypes="local_storage")
 
     def open(self, route="#/map"):
         self.tab.go(self.fleet.address + route)

@@ -84,7 +84,7 @@ export class VehicleList {
     }, space);
     this.#status = h("p", { class: "list-status" });
     this.element = h("section", { class: "vehicle-list", "aria-label": "Vehicles" },
-      h("h1", { class: "visually-hidden" }, "Vehicles on the map"), filterControls(store, selection, { compact: true }), this.#status, this.#viewport);
+      filterControls(store, selection, { compact: true }), this.#status, this.#viewport);
     const sample = h("div", { class: "vehicle-row sample", "aria-hidden": "true" });
     this.element.append(sample);
     this.#rows = new VirtualRows(this.#viewport, space, () => sample.offsetHeight || 52, () => this.#make(), (row, key, index) => this.#show(row, key, index));
