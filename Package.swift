@@ -375,7 +375,8 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "Bytes", "Compression", "DeliveryChild", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning",
+        "Bytes", "CFleetPage", "Compression", "DeliveryChild", "Fleet", "JSON", "Motion", "MQTT", "Platform",
+        "Positioning",
         "RadioChild", "Recordings", "Sensors", "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial",
         "Telemetry", "TestSupport", "Traces", "odograph", "odographd",
       ]),

@@ -12,6 +12,8 @@ packaging_test_packages=(lintian mmdebstrap mosquitto nodejs openssl python3-sec
 container_packages=(buildah docker-compose mmdebstrap openssl python3-yaml)
 # One list, which the rig's own errors name too.
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
+# A browser for the page of `odograph serve`, and what it draws the map with.
+test_packages+=(chromium libjs-leaflet)
 # What the documentation's own checks need.
 test_packages+=(jq mandoc nodejs sqlite3)
 # What reads Parquet is not in Debian, and comes from PyPI.

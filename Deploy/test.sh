@@ -83,6 +83,7 @@ check "readers of Parquet" install_python python Tests/Parquet/requirements.txt
 check "a reader of DBC files" install_python cantools Tests/CANTools/requirements.txt
 check "a reader of MCAP" install_python mcap Tests/MCAP/requirements.txt
 check "schemathesis" install_python schemathesis Tests/Schemathesis/requirements.txt
+check "a browser's driver" install_python web Tests/WebTests/requirements.txt
 if [ -n "$full" ]; then check "Home Assistant" install_python home-assistant Tests/Consumers/home-assistant.txt; fi
 
 # shellcheck disable=SC2317 # called by its name

@@ -11,6 +11,8 @@ public enum PythonEnvironment: String, Sendable {
   case mcap = "mcap"
   /// schemathesis, which asks a server all that its OpenAPI document allows.
   case schemathesis
+  /// What drives Chromium, and the rules of accessibility.
+  case web
   /// Home Assistant's core; with `Deploy/test.sh --full` only.
   case homeAssistant = "home-assistant"
 
@@ -55,6 +57,15 @@ extension Need {
   public static let schemathesis = Need(
     "schemathesis of PyPI \(PythonEnvironment.schemathesis.installation("Schemathesis/requirements.txt"))"
   ) { try PythonEnvironment.schemathesis.has("schemathesis") }
+
+  public static let chromium = Need(
+    "the Debian packages chromium libjs-leaflet mosquitto mosquitto-clients, and websocket-client and axe-core-python of PyPI "
+      + PythonEnvironment.web.installation("WebTests/requirements.txt")
+  ) {
+    try ["chromium", "mosquitto", "mosquitto_pub"].allSatisfy { ChildProcess.find($0) != nil }
+      && FileManager.default.fileExists(atPath: "/usr/share/javascript/leaflet/leaflet.js")
+      && PythonEnvironment.web.has("axe_core_python, websocket")
+  }
 
   public static let homeAssistant = Need(
     "Home Assistant of PyPI \(PythonEnvironment.homeAssistant.installation("Consumers/home-assistant.txt"))"

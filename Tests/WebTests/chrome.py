@@ -114,7 +114,8 @@ class Tab:
         end = time.monotonic() + seconds
         while True:
             value = self.run(expression)
-            if value:
+            # An element comes as an empty object.
+            if value or value == {}:
                 return value
             if time.monotonic() > end:
                 raise AssertionError(f"not within {seconds} s: {what or expression}")

@@ -73,9 +73,11 @@ class Fleet:
             "--rate", str(rate), "--speed", str(speed), *arguments])
 
     def publish(self, topic, payload, retain=False):
+        """An empty payload takes back what the broker keeps."""
+        data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         subprocess.run(
-            ["mosquitto_pub", "-p", str(self.broker_port), "-t", topic, "-q", "1", "-s", *(["-r"] if retain else [])],
-            input=payload if isinstance(payload, bytes) else json.dumps(payload).encode(), check=True)
+            ["mosquitto_pub", "-p", str(self.broker_port), "-t", topic, "-q", "1", "-s" if data else "-n", *(["-r"] if retain else [])],
+            input=data, check=True)
 
     def file(self, name, text):
         path = os.path.join(self.folder, name)

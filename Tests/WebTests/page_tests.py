@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The page of `odograph serve` in a real Chromium, on a real server, broker and simulated vehicles.
 
-page_tests.py FOLDER [NAME...]: runs the uses (all of them, or those named), keeps a picture of each in FOLDER, and fails on the first line
+page_tests.py FOLDER [NAME...] [--program PATH]: runs the uses (all of them, or those named), keeps a picture of each in FOLDER, and fails on the first line
 that the browser's console says, on a request to anywhere else, on a finding of the accessibility rules, and on a use that does not work.
-ODOGRAPH_FULL=1 also shows 10,000 vehicles.
+ODOGRAPH_FULL=1 also shows 10,000 vehicles, and every size in both colours.
 """
+import argparse
 import json
 import os
 import sys
@@ -29,6 +30,8 @@ class Page:
         self.tab.size(*sizes[size], mobile=size == "phone")
         self.tab.prefer(scheme, motion)
         self.allowed = []
+        # What was chosen in another use does not count here.
+        self.tab.call("Storage.clearDataForOrigin", origin=fleet.address.rstrip("/"), storageTypes="local_storage")
 
     def open(self, route="#/map"):
         self.tab.go(self.fleet.address + route)
@@ -226,7 +229,7 @@ def use_keyboard(page):
             break
         assert told[2] != "none" and told[3], f"no visible focus at {told[1]}"
         seen.add(told[1])
-    assert len(seen) > 12, seen
+    assert len(seen) > 9, seen
 
 
 def use_large_letters(page):
@@ -262,21 +265,30 @@ def use_frames(page):
     assert memory < 250, f"{memory} MB"
 
 
-small = [use_map, use_list, use_details, use_table, use_views, use_hostile, use_keyboard, use_large_letters, use_lost_server]
+# A vehicle that was heard stays in the list: the hostile one comes last.
+small = [use_map, use_list, use_details, use_table, use_views, use_keyboard, use_large_letters, use_lost_server, use_hostile]
 
 
 def plan():
     """Fleets in turn, with the uses, sizes and colours that each is shown in."""
     everywhere = [(size, scheme) for size in sizes for scheme in ("light", "dark")]
-    yield 50, [(use, "desk", "light") for use in small] + [
-        (use, size, scheme) for use in (use_map, use_details, use_table, use_views) for size, scheme in everywhere if (size, scheme) != ("desk", "light")]
+    shown = everywhere if is_full else [("phone", "dark"), ("wall", "light"), ("desk", "dark")]
+    yield 50, [(use, size, scheme) for use in (use_map, use_details, use_table, use_views) for size, scheme in shown
+               if (size, scheme) != ("desk", "light")] + [(use, "desk", "light") for use in small]
     yield 1, [(use_map, "desk", "light"), (use_details, "phone", "dark")]
     if is_full:
         yield 10_000, [(use_frames, "desk", "light"), (use_map, "wall", "dark"), (use_table, "desk", "light"), (use_map, "phone", "light")]
 
 
 def main():
-    folder, wanted = sys.argv[1], sys.argv[2:]
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("folder")
+    arguments.add_argument("names", nargs="*")
+    arguments.add_argument("--program", help="odograph; the one in .build otherwise")
+    chosen = arguments.parse_args()
+    folder, wanted = chosen.folder, chosen.names
+    if chosen.program:
+        os.environ["ODOGRAPH_PROGRAM"] = chosen.program
     os.makedirs(folder, exist_ok=True)
     failures = done = 0
     with Chrome() as chrome:

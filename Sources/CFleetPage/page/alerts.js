@@ -23,7 +23,7 @@ export class AlertsView {
     this.#open = h("div");
     this.#past = h("div");
     this.#rules = h("div");
-    this.element = h("section", { class: "wide alerts-view", "aria-labelledby": "alerts-title", hidden: true },
+    this.element = h("section", { class: "wide alerts-view", tabindex: "0", "aria-labelledby": "alerts-title", hidden: true },
       h("h1", { id: "alerts-title", tabindex: "-1" }, "Alerts"),
       h("section", { "aria-labelledby": "alerts-open" }, h("h2", { id: "alerts-open" }, "Open"), this.#open),
       h("section", { "aria-labelledby": "alerts-past" }, h("h2", { id: "alerts-past" }, "Ended"), this.#past),

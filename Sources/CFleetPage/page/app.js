@@ -117,7 +117,7 @@ function show(route, before) {
   header.show(route.view);
   for (const [view, { element }] of Object.entries(wide)) element.hidden = view !== route.view;
   at("wide").hidden = !(route.view in wide);
-  list.element.hidden = !["map", "vehicle"].includes(route.view);
+  list.element.hidden = at("stage-title").hidden = !["map", "vehicle"].includes(route.view);
   if (route.view !== "regions") regions.close();
   if (route.view !== "history") history.close();
   map.fleet.onlySelected = route.view === "history";

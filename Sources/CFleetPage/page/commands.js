@@ -61,7 +61,7 @@ export async function openCommands(api, vehicle) {
       if (told?.answered && told.problem) {
         result.bad(new Error(`It answered: ${safeName(told.problem, 400)}`));
       } else if (told?.answered) {
-        result.good(h("b", {}, "It answered. "), h("pre", { tabindex: "0", "aria-label": "Answer" }, JSON.stringify(told.result ?? told.state, null, 2)));
+        result.good(h("b", {}, "It answered. "), h("pre", { tabindex: "0", role: "group", "aria-label": "Answer" }, JSON.stringify(told.result ?? told.state, null, 2)));
       } else {
         result.good(h("b", {}, "It is on its way. "), "The vehicle sleeps, and answers when it wakes.");
       }

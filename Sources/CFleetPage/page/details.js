@@ -42,7 +42,7 @@ export class DetailsPanel {
       return { make, body, section, told: "" };
     });
     this.#attitude = h("section", { "aria-labelledby": "section-attitude" }, h("h3", { id: "section-attitude" }, "Attitude"), this.#horizon.element);
-    const text = h("pre", { tabindex: "0", "aria-label": "As it came" });
+    const text = h("pre", { tabindex: "0", role: "group", "aria-label": "As it came" });
     this.#raw = h("details", { class: "raw", on: { toggle: () => this.#show() } }, h("summary", {}, "All as it came"), text);
     this.element = h("aside", { class: "details panel", "aria-label": "Vehicle", hidden: true, tabindex: "-1" },
       h("header", {}, h("div", { class: "title" }, h("h2", { tabindex: "-1" }, this.#name), this.#fleet),

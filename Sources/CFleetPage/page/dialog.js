@@ -12,7 +12,7 @@ export function openDialog(title, ...children) {
   const before = document.activeElement;
   const id = `dialog${(identifiers += 1)}`;
   const dialog = h("dialog", { "aria-labelledby": id },
-    h("header", {}, h("h2", { id }, title), button("×", () => dialog.close(), { class: "close", "aria-label": "Close" })),
+    h("div", { class: "head" }, h("h2", { id }, title), button("×", () => dialog.close(), { class: "close", "aria-label": "Close" })),
     h("div", { class: "body" }, children));
   dialog.addEventListener("close", () => {
     dialog.remove();

@@ -14,7 +14,7 @@ export class FleetView {
   constructor(api, store, hasHistory) {
     [this.#api, this.#store, this.#hasHistory] = [api, store, hasHistory];
     [this.#states, this.#traffic, this.#history] = [h("div", { class: "tiles" }), h("div"), h("div")];
-    this.element = h("section", { class: "wide fleet-view", "aria-labelledby": "fleet-title", hidden: true },
+    this.element = h("section", { class: "wide fleet-view", tabindex: "0", "aria-labelledby": "fleet-title", hidden: true },
       h("h1", { id: "fleet-title", tabindex: "-1" }, "Fleet"), this.#states,
       h("section", { "aria-labelledby": "fleet-traffic" }, h("h2", { id: "fleet-traffic" }, "Traffic"), this.#traffic),
       h("section", { "aria-labelledby": "fleet-history" }, h("h2", { id: "fleet-history" }, "The last seven days"), this.#history));

@@ -1,0 +1,46 @@
+import CFleetPage
+import Foundation
+import TestSupport
+import Testing
+
+/// The page of `odograph serve`: in a real browser, on a real server, broker and simulated vehicles.
+@Suite(.serialized, .timeLimit(.minutes(25))) struct PageTests {
+  /// Every use by `Tests/WebTests/page_tests.py`: with 50 vehicles and one; with ODOGRAPH_FULL in every size and all
+  /// colours, and with 10,000. Pictures stay in `Tests/WebTests/pictures`.
+  @Test(.needs(.chromium)) func everyUseWorksInABrowser() throws {
+    let folder = "\(ContractScript.repository)/Tests/WebTests/pictures"
+    let run = try PythonEnvironment.web.run(
+      "WebTests/page_tests.py", [folder, "--program", BuiltProduct.path("odograph")])
+    #expect(run.status == 0, "\(run.output.suffix(6000))")
+  }
+
+  /// `Deploy/page-files.sh` was run after a file came or went.
+  @Test func everyFileOfThePageIsInTheProgram() throws {
+    let folder = "\(ContractScript.repository)/Sources/CFleetPage/page"
+    let table = unsafe UnsafeBufferPointer(start: fleet_page_table(), count: fleet_page_file_count)
+    var served: [String: Int] = [:]
+    for index in table.indices {
+      let file = unsafe table[index]
+      unsafe served[String(cString: file.path)] = file.length
+    }
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(served.keys.sorted() == names.sorted())
+    for name in names {
+      #expect(FileManager.default.contents(atPath: "\(folder)/\(name)")?.count == served[name], "\(name)")
+    }
+  }
+
+  /// What could read a name as markup, or break the policy that the server sends, is nowhere in the page.
+  @Test func noNameCanBecomeMarkup() throws {
+    let folder = "\(ContractScript.repository)/Sources/CFleetPage/page"
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+      let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+      for word in [
+        "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function",
+        " style=\"", "javascript:",
+        " onclick=", "https://", "bindPopup",
+        "bindTooltip",
+      ] { #expect(!text.contains(word), "\(name) has \(word)") }
+    }
+  }
+}
