@@ -82,8 +82,9 @@ import Testing
     let regions = try await odograph("regions", "list", with: at + named)
     let allRegions = try await odograph("regions", "list", with: at)
     row(
-      "odograph regions list", "with `--fleet` and `--vehicle`", "without, nothing is found",
-      regions.status == 0 && allRegions.output.contains("no vehicle has regions"),
+      "odograph regions list", "with `--fleet` and `--vehicle`",
+      "without, nothing is found, and it says why that may be",
+      regions.status == 0 && allRegions.output.contains("or hands it out by exact topics only"),
       regions.output + allRegions.output)
     let check = try await odograph("check", "--fleet", "acme", with: at)
     row(
