@@ -78,6 +78,7 @@ cp -r Deploy/modem "$source"
 cp Config/profile.toml Config/serve.toml CHANGELOG.md Deploy/THIRD-PARTY.md "$source"
 cp Config/odograph.toml "$source/odograph.toml.reference"
 cp -r Config/mosquitto "$source/mosquitto"
+cp -r Config/clusters "$source/clusters"
 cp -r Config/asyncapi.yaml Config/schemas "$source/contract"
 cp -r Config/examples "$source"
 # The recording is played from where it is installed, and the contract is where the package odograph has it.

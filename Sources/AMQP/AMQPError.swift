@@ -60,6 +60,7 @@ public struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConverti
     let place = phase == .established ? "connection to \(node)" : "\(phase.rawValue) at \(node)"
     return switch cause {
     case .network(let why): "\(place) \(phase == .established ? "lost" : "failed"): \(why)"
+    case .tls(let why) where phase == .established: "\(place) lost: \(why)"
     case .tls(let why): "TLS with \(node) failed: \(why)"
     case .timedOut: "\(place): no answer in time"
     case .refused(let code, let text): "\(place) refused: \(code) \(text)"
@@ -79,7 +80,8 @@ public struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case .timedOut where phase == .login:
       "check that this port speaks AMQP 0-9-1, and whether it wants TLS (amqps://)"
     case .timedOut: "check that most nodes of the cluster run: a quorum queue needs them"
-    case .tls: "check the CA file, the certificate's dates and names, and this machine's clock"
+    case .tls where phase != .established:
+      "check the CA file, the certificate's dates and names, and this machine's clock"
     case .refused(403, _) where phase == .login:
       "check user and password, or that the name in the certificate is a user there and EXTERNAL is allowed"
     case .refused(403, _): "check the user's permissions for the queue, the exchange and its topics"

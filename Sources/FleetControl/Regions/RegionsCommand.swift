@@ -63,7 +63,9 @@ package enum RegionsCommand {
     let (exchange, retained) = try read(options.broker, targets)
     exchange.close()
     if targets.isNobody(retained) {
-      StandardError.say("no vehicle has regions: the broker keeps nothing of any")
+      StandardError.say(
+        "no vehicle has regions: the broker keeps nothing of any, or hands it out by exact topics only; "
+          + "name --fleet and --vehicle to know")
       return .done
     }
     let kept = try documents(retained, targets)
