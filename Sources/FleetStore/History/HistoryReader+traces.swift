@@ -18,11 +18,11 @@ extension HistoryReader {
   ///   - causes: none stands for all.
   package func traces(
     _ part: RecordingSelection, causes: [String], after: JournalPlace?, limit: Int
-  ) throws(FleetError) -> [JournalEntry] {
+  ) throws(FleetError) -> [PagedEntry] {
     var selection = TraceSelection(part: part)
     selection.causes = causes
     let entries = try recording.traces(selection).map { told in
-      JournalEntry(
+      PagedEntry(
         place: JournalPlace(
           time: told.trace.time.milliseconds, vehicle: told.vehicle, number: told.trace.trace),
         payload: told.payload)

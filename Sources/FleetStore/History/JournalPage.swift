@@ -15,7 +15,7 @@ package struct JournalPlace: Hashable, Sendable {
 }
 
 /// An entry of a page, as the vehicle told it.
-package struct JournalEntry: Hashable, Sendable {
+package struct PagedEntry: Hashable, Sendable {
   package var place: JournalPlace
   /// The message as it came: JSON.
   package var payload: [UInt8]
@@ -40,7 +40,7 @@ package struct JournalQuery: Sendable {
 
 extension HistoryReader {
   /// A page of trips or driving events, newest first.
-  package func page(_ query: JournalQuery) throws(FleetError) -> [JournalEntry] {
+  package func page(_ query: JournalQuery) throws(FleetError) -> [PagedEntry] {
     try recording.page(query)
   }
 
@@ -61,7 +61,7 @@ extension HistoryReader {
 }
 
 extension RecordingTables {
-  func page(_ query: JournalQuery) throws(FleetError) -> [JournalEntry] {
+  func page(_ query: JournalQuery) throws(FleetError) -> [PagedEntry] {
     let table = query.table == .trips ? JournalTable.trips : JournalTable.drivingEvents
     guard version >= JournalTable.version else {
       throw .usage("read", "\(table.title) of \(name)", RecordingAddress.olderVersion)
@@ -88,7 +88,7 @@ extension RecordingTables {
         """
     }
     let source = "FROM \(Self.dialect.schema)\(table.name) WHERE \(condition.sql)"
-    var entries: [JournalEntry] = []
+    var entries: [PagedEntry] = []
     // The moment from which on there are enough comes out of an index alone; only those rows are then looked at.
     try read(
       """
@@ -104,7 +104,7 @@ extension RecordingTables {
       let place = JournalPlace(
         time: time, vehicle: VehicleKey(fleet: fleet, vehicle: vehicle),
         number: JournalNumber(series: series, number: number))
-      entries.append(JournalEntry(place: place, payload: row.payload(5)))
+      entries.append(PagedEntry(place: place, payload: row.payload(5)))
       return true
     }
     return entries

@@ -90,7 +90,7 @@ protocol Recording: AnyObject {
   func newest(_ scope: RecordingScope) throws(FleetError) -> [(vehicle: VehicleKey, time: UTCTime)]
 
   /// Trips or driving events, newest first.
-  func page(_ query: JournalQuery) throws(FleetError) -> [JournalEntry]
+  func page(_ query: JournalQuery) throws(FleetError) -> [PagedEntry]
 
   /// What trips add up to, by vehicle, day and kind.
   func drivenDays(

@@ -47,7 +47,7 @@ package struct CommandRoutes: RouteGroup {
     let lifetime = sleeps ? Self.lifetime(vehicle) : timeout
     let detail = JSONValue.object(arguments).text
     return try await desk.changing(
-      "command \(command.name)", [key], detail: detail, by: principal, context
+      "command \(command.name)", [key], detail: detail, context
     ) {
       try vehicle.requireManaged()
       let given = try await desk.session.give(

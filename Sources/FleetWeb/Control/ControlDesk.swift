@@ -28,14 +28,11 @@ extension WebContext {
 package struct ControlDesk: Sendable {
   let feed: FleetFeed
   let session: ManagementSession
-  let log: any VehicleChangeLog
   /// For what takes long.
   let threads: WorkerThreads
 
-  package init(
-    feed: FleetFeed, session: ManagementSession, log: any VehicleChangeLog, threads: WorkerThreads
-  ) {
-    (self.feed, self.session, self.log, self.threads) = (feed, session, log, threads)
+  package init(feed: FleetFeed, session: ManagementSession, threads: WorkerThreads) {
+    (self.feed, self.session, self.threads) = (feed, session, threads)
   }
 
   /// A vehicle as far as it matters for what it is told.
@@ -89,24 +86,17 @@ package struct ControlDesk: Sendable {
     return documents
   }
 
-  /// Runs what changes vehicles, with a line in the audit whatever comes of it.
+  /// Runs what changes vehicles; what it is and what came of it stands in the audit then.
   func changing(
-    _ action: String, _ vehicles: [VehicleKey], detail: String, by principal: Principal,
-    _ context: WebContext,
+    _ action: String, _ vehicles: [VehicleKey], detail: String, _ context: WebContext,
     _ body: () async throws -> (response: Response, outcome: String)
   ) async throws -> Response {
-    func record(_ outcome: String) {
-      log.record(
-        VehicleChange(
-          action: action, who: principal.name, address: context.remoteAddress?.ipAddress, vehicles: vehicles,
-          outcome: outcome, detail: detail))
-    }
     do {
       let (response, outcome) = try await body()
-      record(outcome)
+      context.note(detail: "\(action): \(outcome): \(detail)", vehicles: vehicles)
       return response
     } catch {
-      record((error as? WebError)?.code ?? "failed")
+      context.note(detail: "\(action): \(detail)", vehicles: vehicles)
       throw error
     }
   }

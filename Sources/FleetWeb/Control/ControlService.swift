@@ -11,8 +11,7 @@ package struct ControlService: ServePart {
 
   /// - Throws: `FleetError` for settings of the broker that make no sense.
   package init(
-    _ broker: MQTTConfiguration, _ targets: VehicleTargets, _ feed: FleetFeed,
-    log: any VehicleChangeLog = StandardErrorChangeLog()
+    _ broker: MQTTConfiguration, _ targets: VehicleTargets, _ feed: FleetFeed
   ) throws(FleetError) {
     var broker = broker
     // A broker has one connection of a name; the fleet's own is another.
@@ -21,7 +20,7 @@ package struct ControlService: ServePart {
     do throws(SystemError) {
       threads = try WorkerThreads(name: "control", count: 2, capacity: 64)
     } catch { throw FleetError(error) }
-    desk = ControlDesk(feed: feed, session: session, log: log, threads: threads)
+    desk = ControlDesk(feed: feed, session: session, threads: threads)
   }
 
   package var routes: [any RouteGroup] { [RegionRoutes(desk), SettingsRoutes(desk), CommandRoutes(desk)] }

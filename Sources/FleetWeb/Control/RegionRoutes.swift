@@ -53,12 +53,12 @@ package struct RegionRoutes: RouteGroup {
 
   private func set(_ request: Request, _ context: WebContext) async throws -> Response {
     let key = try context.requireVehicleToOperate()
-    let principal = try context.requirePrincipal()
+    _ = try context.requirePrincipal()
     let vehicle = try desk.vehicle(key)
     let json = try await request.json(upTo: Self.largestBody, types: Self.types)
     let document = try Self.document(json)
     let detail = "\(document.features.count) regions"
-    return try await desk.changing("regions", [key], detail: detail, by: principal, context) {
+    return try await desk.changing("regions", [key], detail: detail, context) {
       try vehicle.requireManaged()
       let (version, messages) = try await messages([key: document])
       let deliveries = try await desk.session.publish(messages)
@@ -91,7 +91,7 @@ package struct RegionRoutes: RouteGroup {
     default: throw WebError.invalid("body", "key \"add\": it is true or false")
     }
     let detail = "\(document.features.count) regions\(isAdding ? ", beside those wanted before" : "")"
-    return try await desk.changing("regions", keys, detail: detail, by: principal, context) {
+    return try await desk.changing("regions", keys, detail: detail, context) {
       if isAdding { try await desk.session.waitUntilRead() }
       let managed = vehicles.filter(\.isManaged).map(\.key)
       var wanted: [VehicleKey: RegionDocument] = [:]

@@ -97,7 +97,7 @@ package struct SettingsRoutes: RouteGroup {
 
   private func change(_ request: Request, _ context: WebContext) async throws -> Response {
     let key = try context.requireVehicleToOperate()
-    let principal = try context.requirePrincipal()
+    _ = try context.requirePrincipal()
     let vehicle = try desk.vehicle(key)
     let members = try await request.json(
       upTo: Self.largestBody, types: ["application/json", "application/merge-patch+json"]
@@ -118,7 +118,7 @@ package struct SettingsRoutes: RouteGroup {
     }
     let detail = given.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text.prefix(80))" }
     return try await desk.changing(
-      "settings", [key], detail: detail.joined(separator: " "), by: principal, context
+      "settings", [key], detail: detail.joined(separator: " "), context
     ) {
       try vehicle.requireManaged()
       let wanted = settings.document(on: documents, version: version)

@@ -65,7 +65,7 @@ extension HistoryRoutes {
 
   /// - Parameter limit: entries of a page; where there are more, `next` says where they begin.
   static func write(
-    _ entries: [JournalEntry], _ limit: Int, _ member: String, without names: Set<String>,
+    _ entries: [PagedEntry], _ limit: Int, _ member: String, without names: Set<String>,
     to writer: AnswerWriter
   ) throws {
     writer.json.openObject()

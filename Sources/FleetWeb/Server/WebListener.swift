@@ -28,7 +28,6 @@ package final class WebListener: Sendable {
     var logger = Logger(label: "odograph")
     logger.logLevel = .critical
     let address = configuration.address
-    let isSecure = server.access.isSecure
     var limits = ConnectionLimits()
     limits.connections = configuration.connections
     let application = Application(

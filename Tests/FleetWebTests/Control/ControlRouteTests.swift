@@ -10,14 +10,6 @@ import Testing
 
 /// Who may manage what, and what of a request is refused before anything is sent: there is no broker here.
 @Suite struct ControlRouteTests {
-  /// Keeps the audit.
-  private final class Log: VehicleChangeLog {
-    let changes = Locked<[VehicleChange]>([])
-    func record(_ change: VehicleChange) { changes.withLock { $0.append(change) } }
-  }
-
-  private let log = Log()
-
   private func probe(_ role: Role = .operate, _ scope: Scope = .all) throws -> RouteProbe {
     var roster = Roster()
     for vehicle in ["van", "caf\u{E9} 1"] {
@@ -31,7 +23,7 @@ import Testing
     let session = try ManagementSession(
       MQTTConfiguration(brokers: [.init(host: "127.0.0.1", port: 1)], clientID: "t"), targets)
     let desk = ControlDesk(
-      feed: FleetFeed(roster), session: session, log: log,
+      feed: FleetFeed(roster), session: session,
       threads: try WorkerThreads(name: "test", count: 1, capacity: 4))
     return RouteProbe(
       [RegionRoutes(desk), SettingsRoutes(desk), CommandRoutes(desk)],
@@ -53,7 +45,6 @@ import Testing
   func viewersChangeNothing(method: String, path: String, type: String, body: String) async throws {
     let answer = try await probe(.view).ask(.init(method) ?? .get, path, body, type: type)
     #expect(answer.status == .forbidden && answer.code == "forbidden")
-    #expect(log.changes.withLock { $0.isEmpty })
   }
 
   /// A vehicle that one does not see is answered as one that is not there, byte for byte but for its name.
@@ -88,16 +79,12 @@ import Testing
     #expect(broken.status == .badRequest && broken.message.contains("line 1 column 2"))
   }
 
-  /// Nothing is put aside for later where the broker cannot be reached; the audit has the attempt.
+  /// Nothing is put aside for later where the broker cannot be reached.
   @Test(arguments: [changes[0], changes[1], changes[3]])
   func withoutABrokerNothingIsPromised(method: String, path: String, type: String, body: String) async throws
   {
     let answer = try await probe().ask(.init(method) ?? .get, path, body, type: type)
     #expect(answer.status == .serviceUnavailable && answer.code == "broker-unreachable", "\(answer.message)")
-    let changes = log.changes.withLock { $0 }
-    #expect(
-      changes.count == 1 && changes.first?.outcome == "broker-unreachable" && changes.first?.who == "ann")
-    #expect(changes.first?.vehicles == [VehicleKey(fleet: "demo", vehicle: "van")])
   }
 
   /// Table: bodies, and what is said of them.
@@ -142,7 +129,6 @@ import Testing
       .post, "/vehicles/demo/island/commands", #"{"command":"status"}"#, type: "application/json")
     #expect(answer.status == .conflict && answer.code == "unmanaged")
     #expect(answer.json?["error"]?["remedy"]?.string?.contains("remote.enabled") == true)
-    #expect(log.changes.withLock { $0.first?.outcome } == "unmanaged")
   }
 
   @Test func namesInAddressesAreDecoded() async throws {
