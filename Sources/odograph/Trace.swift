@@ -53,7 +53,7 @@ struct Trace: ParsableCommand {
         Examples:
           odograph trace request van-1 --fleet delivery
           odograph trace request van-1 --fleet delivery --before 20 --after 0 --json
-          odograph trace request van-1 --at "$(date -u -d '10 seconds ago' +%FT%TZ)"
+          odograph trace request van-1 --at 2026-11-22T08:03:20Z
 
         Exit codes: 0 it is being kept; 64 usage; 69 broker unavailable, or the vehicle refuses; 74 the output cannot \
         be written; 75 it did not answer in time; 130 Ctrl-C; 143 SIGTERM.
