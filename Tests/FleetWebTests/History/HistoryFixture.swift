@@ -46,15 +46,15 @@ final class HistoryFixture: Sendable {
   }
 
   /// - Parameter path: below `/api/v1/`.
-  func get(_ path: String, as principal: String? = "all") throws -> HTTPAnswer {
+  func get(_ path: String, as principal: String? = "all") throws -> HistoryAnswer {
     let connection = try open(path, as: principal)
     return try connection.answer()
   }
 
   /// Sends a request, whose answer has not been read yet.
-  func open(_ path: String, as principal: String? = "all") throws -> HTTPConnection {
+  func open(_ path: String, as principal: String? = "all") throws -> HistoryConnection {
     let who = principal.map { "x-test-principal: \($0)\r\n" } ?? ""
-    return try HTTPConnection(
+    return try HistoryConnection(
       port: port, "GET /api/v1/\(path) HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\(who)\r\n")
   }
 
@@ -87,7 +87,7 @@ private struct TestPrincipal: RouterMiddleware {
   }
 }
 
-struct HTTPAnswer {
+struct HistoryAnswer {
   var status: Int
   var head: String
   var body: [UInt8]
@@ -107,7 +107,7 @@ struct HTTPAnswer {
 }
 
 /// One request over a connection of its own.
-final class HTTPConnection {
+final class HistoryConnection {
   private var descriptor: Int32
 
   init(port: Int, _ request: String) throws {
@@ -145,7 +145,7 @@ final class HTTPConnection {
     return Array(buffer.prefix(max(0, count)))
   }
 
-  func answer() throws -> HTTPAnswer {
+  func answer() throws -> HistoryAnswer {
     var all: [UInt8] = []
     while true {
       let piece = read(65_536)
@@ -160,7 +160,7 @@ final class HTTPConnection {
     var body = Array(all[split.upperBound...])
     if head.lowercased().contains("transfer-encoding: chunked") { body = Self.unchunked(body) }
     let status = head.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-    return HTTPAnswer(status: status, head: head, body: body)
+    return HistoryAnswer(status: status, head: head, body: body)
   }
 
   private static func unchunked(_ bytes: [UInt8]) -> [UInt8] {

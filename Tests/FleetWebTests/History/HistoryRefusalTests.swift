@@ -205,7 +205,7 @@ import Testing
     }
     let recording = try TestRecording(.sqlite, drive)
     let fixture = try await HistoryFixture(recording.address, limits: limits)
-    var slow: [HTTPConnection] = []
+    var slow: [HistoryConnection] = []
     for _ in 0..<3 { slow.append(try fixture.open("vehicles/demo/van/track?\(Self.day)&points=100000")) }
     // They read nothing; what they asked for is longer than sockets hold.
     #expect(waitUntil { fixture.readers.load.running == 0 && fixture.readers.load.waiting == 0 })
