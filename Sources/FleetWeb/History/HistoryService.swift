@@ -20,7 +20,8 @@ package final class HistoryService: ServePart {
         into: recording, keep: configuration.keep, selection: context.selection, broker: context.broker,
         connection: { connection in
           guard case .refused(let filter, let reason) = connection else { return }
-          StandardError.say("\(FleetError.refused(filter: filter, reason: reason)); nothing is recorded of it")
+          StandardError.say(
+            "\(FleetError.refused(filter: filter, reason: reason)); nothing is recorded of it")
         }) : nil
     do throws(FleetError) {
       return HistoryService(try HistoryReaders(recording), recorder)

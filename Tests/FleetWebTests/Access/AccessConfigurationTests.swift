@@ -38,7 +38,7 @@ struct AccessConfigurationTests {
 
   /// Each mistake is told with its place and what to do.
   @Test(arguments: [
-    ("[users.ann]\nrole = \"view\"", "serve.toml [ann]", "odograph access password ann"),
+    ("[users.ann]\nrole = \"view\"", "serve.toml:1:1", "odograph access password ann"),
     ("[users.ann]\npassword = \"secret\"", "serve.toml:2:12", "yescrypt"),
     (
       "[users.ann]\npassword = \"\(AccessFixture.hash)\"\npassword_file = \"x\"", "serve.toml:3:17",
@@ -52,8 +52,8 @@ struct AccessConfigurationTests {
     ),
     ("[users.ann]\npasword = \"x\"", "serve.toml:2:1", "did you mean password?"),
     ("[tokens.t]\nsha256 = \"abc\"", "serve.toml:2:10", "odograph access token t"),
-    ("[tokens.t]\nrole = \"view\"", "serve.toml [t]", "odograph access token t"),
-    ("[proxy]\nheader = \"X-Remote-User\"", "serve.toml [proxy]", "127.0.0.1"),
+    ("[tokens.t]\nrole = \"view\"", "serve.toml:1:1", "odograph access token t"),
+    ("[proxy]\nheader = \"X-Remote-User\"", "serve.toml:1:1", "127.0.0.1"),
     ("[proxy]\nheader = \"Cookie\"\naddresses = [\"::1\"]", "serve.toml:2:10", "X-Remote-User"),
     ("[proxy]\naddresses = [\"localhost\"]", "serve.toml:2:13", "10.0.0.0/8"),
     ("[access]\nhosts = [\"https://x\"]", "serve.toml:2:9", "scheme"),
