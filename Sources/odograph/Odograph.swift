@@ -26,12 +26,13 @@ struct Odograph: ParsableCommand {
     version: BuildInformation.current.description,
     groupedSubcommands: [
       CommandGroup(
-        name: "What vehicles say, on a screen, in a browser or as lines",
-        subcommands: [Watch.self, Serve.self, Access.self, Tail.self, Stats.self]),
+        name: "What vehicles say, on a screen or as lines",
+        subcommands: [Watch.self, Tail.self, Stats.self]),
+      CommandGroup(
+        name: "A page in the browser, and alerts", subcommands: [Serve.self, Access.self, Alerts.self]),
       CommandGroup(
         name: "Into a database and out of it",
         subcommands: [Record.self, Export.self, Replay.self]),
-      CommandGroup(name: "Alerts of what is wrong", subcommands: [Alerts.self]),
       CommandGroup(name: "Trips, and how they were driven", subcommands: [Trips.self, Events.self]),
       CommandGroup(
         name: "Samples of sensors, traces of crashes",

@@ -13,7 +13,11 @@ struct Serve: ParsableCommand {
       The map needs Leaflet, as the package libjs-leaflet has it. /health/live and /health/ready tell how the server is, \
       /metrics tells it to Prometheus. SIGHUP lets it read users, tokens and the certificate again.
 
-      With --recording it answers for the past, out of what odograph record has written or is writing. --record records in       the same process, under the same session at the broker as odograph record with the same store and selection: either       takes up what the other has left, and nothing is lost while neither runs. A recorder of its own goes on       while the server is restarted or brought up to date, and several can share a fleet; so it is what a service wants, and       --record what one machine with one command does.
+      With --recording it answers for the past, out of what odograph record has written or is writing. --record records in \
+      the same process, under the same session at the broker as odograph record with the same store and selection: either \
+      takes up what the other has left, and nothing is lost while neither runs. A recorder of its own goes on while the \
+      server is restarted or brought up to date, and several can share a fleet: that is what a service wants, and --record \
+      what one machine with one command does.
 
       Examples:
         odograph serve
@@ -41,7 +45,7 @@ struct Access: ParsableCommand {
         echo 'correct horse battery' | odograph access password ann
         odograph access token prometheus
 
-      Exit codes: those of its commands.
+      Exit codes: 0 done; 64 usage; 74 output gone; 130 Ctrl-C.
       """,
     subcommands: [AccessPassword.self, AccessToken.self])
 }

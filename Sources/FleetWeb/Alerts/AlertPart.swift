@@ -3,7 +3,7 @@ internal import FleetAlerts
 internal import FleetConsole
 
 /// The alerts' service as a part of the server, and what streams tell of it.
-struct AlertPart: ServePart, StreamSource {
+struct AlertPart: ServePart, StreamSource, MetricsSource {
   private let service: AlertService
 
   /// - Returns: nil for a configuration without alerts.
@@ -19,12 +19,15 @@ struct AlertPart: ServePart, StreamSource {
   func join(_ parts: inout ServeParts) {
     parts.observers.append(service)
     parts.sources.append(self)
+    parts.metrics.append(self)
     parts.subjects.append(AlertRoutes(service))
     parts.parts.append(self)
   }
 
   func start() throws(FleetError) { try service.start() }
   func stop() { service.stop() }
+
+  func write(to metrics: inout MetricsText) { metrics.append(service.metrics) }
 
   var event: String { "alerts" }
   var revision: UInt64 { service.revision }

@@ -44,6 +44,7 @@ package struct ServeParts: Sendable {
   package init(_ context: ServeContext) throws(FleetError) {
     let history = try HistoryService.start(context)
     subjects.append(HistoryRoutes(history?.readers))
+    sources.append(ServerAbilities(hasRecording: history != nil))
     if let history { parts.append(history) }
     try add(MapService(context.configuration.map))
     if let file = context.configuration.file, let alerts = try AlertPart(file, context) { alerts.join(&self) }

@@ -32,6 +32,9 @@ package struct MetricsText: Sendable {
     family(name, .counter, help, [([], value.map(Double.init))])
   }
 
+  /// Families that another part has written in the same format.
+  package mutating func append(_ families: String) { text += families }
+
   private static func escaped(_ value: String) -> String {
     var result = ""
     for character in value.unicodeScalars {

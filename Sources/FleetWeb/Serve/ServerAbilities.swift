@@ -1,0 +1,14 @@
+internal import JSON
+
+/// What this server can tell beside what is live, for a page that asks for nothing that is not there.
+struct ServerAbilities: StreamSource {
+  var hasRecording: Bool
+
+  var event: String { "server" }
+  /// It does not change while the server runs.
+  var revision: UInt64 { 1 }
+
+  func json(for principal: Principal) -> [UInt8]? {
+    JSONWriter.object { $0.field("recording", hasRecording) }
+  }
+}
