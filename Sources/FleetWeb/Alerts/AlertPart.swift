@@ -15,12 +15,13 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
     }
   }
 
+  var routes: AlertRoutes { AlertRoutes(service) }
+
   /// Puts what it has to do into the server's parts.
   func join(_ parts: inout ServeParts) {
     parts.observers.append(service)
     parts.sources.append(self)
     parts.metrics.append(self)
-    parts.subjects.append(AlertRoutes(service))
     parts.parts.append(self)
   }
 

@@ -47,7 +47,10 @@ package struct ServeParts: Sendable {
     sources.append(ServerAbilities(hasRecording: history != nil))
     if let history { parts.append(history) }
     try add(MapService(context.configuration.map))
-    if let file = context.configuration.file, let alerts = try AlertPart(file, context) { alerts.join(&self) }
+    let alerts: AlertPart?
+    if let file = context.configuration.file { alerts = try AlertPart(file, context) } else { alerts = nil }
+    subjects.append(alerts?.routes ?? AlertRoutes(nil))
+    alerts?.join(&self)
   }
 
   /// What needs the feed.
