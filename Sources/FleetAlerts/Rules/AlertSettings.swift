@@ -49,11 +49,7 @@ package struct AlertSettings: Hashable, Sendable {
       throw table.wrong("", "there are \(rules.count) rules; 500 are watched at most")
     }
     if rules.isEmpty && receivers.isEmpty && table.isEmpty { return nil }
-    guard let store = try table.file("store") else {
-      throw table.wrong(
-        "store", "it is missing; below [alerts] write store = \"alerts.sqlite\", the file of queue and state")
-    }
-    self.store = store
+    store = try table.file("store") ?? file.stateFile("alerts.sqlite")
     if let name = try table.text("time_zone") {
       guard let zone = LocalTime.taking(name) else {
         throw table.wrong(

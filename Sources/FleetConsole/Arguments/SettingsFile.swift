@@ -25,6 +25,13 @@ package struct SettingsFile: Sendable {
     }
   }
 
+  /// Where a file of that name is kept, unless the configuration says otherwise: in the service manager's folder for what is to
+  /// last, else beside the configuration.
+  package func stateFile(_ name: String) -> String {
+    if let folder = environment("STATE_DIRECTORY")?.split(separator: ":").first { return "\(folder)/\(name)" }
+    return path.lastIndex(of: "/").map { path[..<$0] + "/" + name } ?? name
+  }
+
   /// - Throws: `FleetError` for the first table, or key outside of a table, that is none of these.
   package func check(tables: [String]) throws(FleetError) {
     for entry in entries where entry.path.count == 1 {

@@ -63,6 +63,14 @@ package final class PublishQueue: OutboundProvider {
     return state.nextToken
   }
 
+  /// Takes back a message that has not been acknowledged: it is not sent again when the connection is made anew.
+  package func withdraw(_ token: UInt64) {
+    state.withLock { state in
+      state.underWay[token] = nil
+      state.waiting.removeAll { $0.token == token }
+    }
+  }
+
   package func next(limit: Int) -> [OutboundRecord] {
     state.withLock { state in
       let records = Array(state.waiting.prefix(limit))

@@ -26,6 +26,7 @@ extension AccessControl {
     guard wait == 0 else { throw .loginDelayed(nanoseconds: wait) }
     guard let hash else { throw .loginWrong }
     guard let isRight = await passwords.check(password, against: hash) else {
+      state.withLock { $0.delays.takeBack(user: name, from: place) }
       throw .busy("too many logins are being checked")
     }
     guard isRight, isKnown else { throw .loginWrong }

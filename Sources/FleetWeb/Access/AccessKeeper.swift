@@ -93,6 +93,11 @@ package final class AccessKeeper: Sendable {
     do throws(FleetError) {
       let configuration = try AccessConfiguration(SettingsFile(path: configurationFile))
       try configuration.check(listening: address)
+      // A file that is just being written may be empty for a moment.
+      if control.configuration.hasLogin, !configuration.hasLogin {
+        throw .usage(
+          "use", configurationFile, "nobody could log in any more; a server without a login wants a restart")
+      }
       control.use(configuration)
       control.audit.record(
         AuditEntry(action: "reload", who: "SIGHUP", from: "this machine", outcome: "done"))

@@ -29,6 +29,9 @@ package struct AuditEntry: Sendable {
     (self.outcome, self.status, self.detail) = (outcome, status, detail)
   }
 
+  /// Vehicles that a route has named, beside that of the path.
+  mutating func add(_ named: [String]?) { vehicles += (named ?? []).filter { !vehicles.contains($0) } }
+
   /// One line of JSON without its end.
   package func line(at time: Int64) -> String {
     var writer = JSONWriter()
@@ -72,6 +75,7 @@ package final class AuditLog: Sendable {
     let state = Monitor(State(path: path))
     self.state = state
     thread = try .start(name: "audit") {
+      var hasFailed = false
       while true {
         let batch: ([String], String?)? = state.wait(until: nil) { state in
           guard !state.waiting.isEmpty || state.isStopped else { return nil }
@@ -79,16 +83,21 @@ package final class AuditLog: Sendable {
           return (state.waiting, state.path)
         }
         guard let batch, !batch.0.isEmpty else { return }
-        Self.write(batch.0, to: batch.1, isSaid: isSaid)
+        // What a full disk does not take waits for it, up to the room there is; standard error has it at once.
+        if isSaid, !hasFailed { for line in batch.0 { StandardError.say("audit \(line)") } }
+        guard let path = batch.1 else { continue }
+        do throws(SystemError) {
+          try Self.append(batch.0, to: path)
+          if hasFailed { StandardError.say("audit: \(path) is written again") }
+          hasFailed = false
+        } catch {
+          if !hasFailed { StandardError.say("audit: \(error); tried again each second") }
+          hasFailed = true
+          state.update { $0.waiting.insert(contentsOf: batch.0, at: 0) }
+          let isStopped = state.wait(until: SystemClock.monotonic + 1_000_000_000) { $0.isStopped ? true : nil }
+          if isStopped == true { return }
+        }
       }
-    }
-  }
-
-  private static func write(_ lines: [String], to path: String?, isSaid: Bool) {
-    if isSaid { for line in lines { StandardError.say("audit \(line)") } }
-    guard let path else { return }
-    do throws(SystemError) { try append(lines, to: path) } catch {
-      StandardError.say("audit: \(error)")
     }
   }
 
@@ -97,13 +106,19 @@ package final class AuditLog: Sendable {
     guard descriptor >= 0 else { throw SystemError(operation: "open", object: path, code: errno) }
     defer { close(descriptor) }
     let bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
+    let length = lseek(descriptor, 0, SEEK_END)
     var written = 0
     while written < bytes.count {
       let count = unsafe bytes.withUnsafeBytes {
         unsafe Glibc.write(descriptor, $0.baseAddress.map { unsafe $0 + written }, bytes.count - written)
       }
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw SystemError(operation: "write", object: path, code: errno) }
+      guard count > 0 else {
+        let code = errno
+        // No half of a line stays for the next one to be glued to.
+        if length >= 0 { ftruncate(descriptor, length) }
+        throw SystemError(operation: "write", object: path, code: code)
+      }
       written += count
     }
   }

@@ -147,7 +147,8 @@ package final class ManagementSession: Sendable {
       guard state.isConnected else { throw Self.unreachable }
       guard queue.pending + count <= Self.largestQueue else { return false }
       for (key, message) in messages {
-        state.deliveries[queue.append(message)] = { reason in
+        let token = queue.append(message)
+      state.deliveries[token] = { reason in
           let isLast = outcomes.withLock { outcomes in
             outcomes[key] = Self.delivery(reason)
             return outcomes.count == count
@@ -193,9 +194,9 @@ package final class ManagementSession: Sendable {
         contentType: "application/json", messageExpiryInterval: UInt32(lifetime.rounded(.up)),
         responseTopic: key.topic(root: root, path + "/response"), correlationData: Array(id.utf8)))
     let reply = TimedReply<CommandRequest>()
-    let isTaken = try state.withLock { state in
+    let token = try state.withLock { state -> UInt64? in
       guard state.isConnected else { throw Self.unreachable }
-      guard state.answers.count < Self.largestWait, queue.pending < Self.largestQueue else { return false }
+      guard state.answers.count < Self.largestWait, queue.pending < Self.largestQueue else { return nil }
       state.management.add(request)
       state.answers[id] = reply
       state.deliveries[queue.append(message)] = { reason in
@@ -206,14 +207,20 @@ package final class ManagementSession: Sendable {
         }
         if refusal != nil || seconds == 0 { reply.resolve(settled) }
       }
-      return true
+      return token
     }
-    guard isTaken else { throw WebError.busy("Too many commands wait for their answers.") }
+    guard let token else { throw WebError.busy("Too many commands wait for their answers.") }
     session.wakeUp()
     let answer = await reply.value(within: seconds == 0 ? Self.patience : seconds)
     return state.withLock { state in
       state.answers[id] = nil
-      return answer ?? state.management.request(id) ?? request
+      let known = answer ?? state.management.request(id) ?? request
+      if !known.isSent {
+        // Who was told that it failed is not surprised by it an hour later.
+        queue.withdraw(token)
+        state.deliveries[token] = nil
+      }
+      return known
     }
   }
 }

@@ -39,7 +39,7 @@ extension StreamHub {
           json.value(states[state] ?? 0)
         }
       }
-      json.field("broker") { fleet.feed.link(at: now).write(to: &$0) }
+      json.field("broker") { fleet.feed.link(at: now).write(to: &$0, for: principal) }
       guard seesAll else { return }
       json.field("messages") { json in
         json.field("count", counters.messages)

@@ -45,6 +45,8 @@ struct StreamPlan {
     var inside: UInt64
     /// Nil while what is outside of the bounds waits.
     var outside: UInt64?
+    /// What a client may go on behind, which stands in the events themselves.
+    var resumesAt: UInt64
   }
 
   enum Part {
@@ -70,7 +72,7 @@ struct StreamPlan {
     part = .changes(
       .init(
         scope: scope, bounds: view.bounds?.snapped, inside: cursor.inside,
-        outside: isSweep ? cursor.outside : nil))
+        outside: isSweep ? cursor.outside : nil, resumesAt: isSweep ? revision : cursor.outside))
     self.cursor.inside = revision
     guard isSweep else { return }
     self.cursor.outside = revision
@@ -100,6 +102,8 @@ struct StreamClient: Sendable {
   var selectedRevision: UInt64 = 0
   /// Of each source.
   var sources: [UInt64] = []
+  /// When one of them was told last (monotonic ns).
+  var sourcesToldAt: Int64 = 0
   /// The last told.
   var link: BrokerLink?
   /// Why it ends after what it is told next.

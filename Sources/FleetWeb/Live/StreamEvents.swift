@@ -32,9 +32,14 @@ final class StreamEvents {
   private let link: BrokerLink
   private let table: SummaryTable
   private var changes: [StreamPlan.Changes: [StreamFrame]] = [:]
-  private var details: [VehicleKey: (frame: StreamFrame, revision: UInt64)] = [:]
+  private var details: [ToldVehicle: (frame: StreamFrame, revision: UInt64)] = [:]
   private var told: [ToldKey: StreamFrame?] = [:]
   private(set) var pieces: [StreamPieces.Key: StreamPieces.Piece]
+
+  private struct ToldVehicle: Hashable {
+    var key: VehicleKey
+    var isLink: Bool
+  }
 
   private struct ToldKey: Hashable {
     var source: Int
@@ -43,6 +48,8 @@ final class StreamEvents {
 
   /// Vehicles in an event of changes.
   private static let most = 1000
+  /// Nanoseconds between two tellings of what has no vehicle's pace: a storm of alerts is told as it stands now and then.
+  private static let sourcesPause: Int64 = 2_000_000_000
 
   init(
     hub fleet: LiveFleet, sources: [any StreamSource], at now: Moment,
@@ -66,10 +73,11 @@ final class StreamEvents {
     if !client.isGreeted {
       client.isGreeted = true
       client.link = link
-      frames.append(hello(id, client.view))
+      frames.append(hello(id, client))
     } else if client.link != link {
       client.link = link
-      frames.append(StreamFrame(event: "broker", json: JSONWriter.object { link.write(to: &$0) }))
+      let principal = client.principal
+      frames.append(StreamFrame(event: "broker", json: JSONWriter.object { link.write(to: &$0, for: principal) }))
     }
     let plan = StreamPlan(
       client.cursor, client.view, client.principal.scope, revision: table.revision, at: time)
@@ -85,16 +93,19 @@ final class StreamEvents {
     case .changes(let wanted): frames += changes(wanted, client.principal, resumesAt: client.cursor.outside)
     }
     if let key = client.view.selected, client.principal.sees(key),
-      let found = details(of: key, after: client.selectedRevision)
+      let found = details(of: key, after: client.selectedRevision, forLink: client.principal.isLink)
     {
       client.selectedRevision = found.revision
       frames.append(found.frame)
     }
-    for (place, source) in sources.enumerated() {
+    // A link shows one vehicle as it is now.
+    let isTime = client.sources.isEmpty || time - client.sourcesToldAt >= Self.sourcesPause
+    for (place, source) in sources.enumerated() where isTime && !client.principal.isLink {
       if client.sources.count <= place { client.sources.append(.max) }
       let revision = source.revision
       guard client.sources[place] != revision else { continue }
       client.sources[place] = revision
+      client.sourcesToldAt = time
       if let frame = frame(of: place, client.principal) { frames.append(frame) }
     }
     if let farewell = client.farewell { frames += last(for: &client, reason: farewell) }
@@ -110,16 +121,16 @@ final class StreamEvents {
     return [StreamFrame(event: "bye", json: JSONWriter.object { $0.field("reason", reason) })]
   }
 
-  private func hello(_ id: String, _ view: StreamView) -> StreamFrame {
+  private func hello(_ id: String, _ client: StreamClient) -> StreamFrame {
     StreamFrame(
       event: "hello",
       json: JSONWriter.object { json in
         json.field("now", now.time.rfc3339)
         json.field("revision", table.revision)
-        json.field("interval", view.interval, decimals: 3)
+        json.field("interval", client.view.interval, decimals: 3)
         json.field("id", id)
         json.field("instance", fleet.instance)
-        json.field("broker") { link.write(to: &$0) }
+        json.field("broker") { link.write(to: &$0, for: client.principal) }
       })
   }
 
@@ -175,13 +186,15 @@ final class StreamEvents {
     return frames
   }
 
-  private func details(of key: VehicleKey, after revision: UInt64) -> (frame: StreamFrame, revision: UInt64)?
-  {
+  private func details(
+    of key: VehicleKey, after revision: UInt64, forLink isLink: Bool
+  ) -> (frame: StreamFrame, revision: UInt64)? {
     guard let place = table.place(of: key), table.entries[place].detailRevision > revision else { return nil }
-    if let made = details[key] { return made }
-    guard let found = fleet.details(of: key, at: now) else { return nil }
+    let told = ToldVehicle(key: key, isLink: isLink)
+    if let made = details[told] { return made }
+    guard let found = fleet.details(of: key, at: now, forLink: isLink) else { return nil }
     let made = (frame: StreamFrame(event: "vehicle", json: found.json), revision: found.revision)
-    details[key] = made
+    details[told] = made
     return made
   }
 
@@ -197,11 +210,11 @@ final class StreamEvents {
 }
 
 extension BrokerLink {
-  /// As members of an object.
-  func write(to json: inout JSONWriter) {
+  /// As members of an object. What the trouble is names other fleets, and the broker: it is for who may see all.
+  func write(to json: inout JSONWriter, for principal: Principal) {
     json.field("connected", isConnected)
     json.field("complete", isComplete)
-    json.field("trouble", trouble)
+    if principal.scope.fleets == nil { json.field("trouble", trouble) }
     json.field("since", since?.time.rfc3339)
   }
 }

@@ -116,7 +116,12 @@ package final class StreamHub: Sendable {
       principal: principal, grant: grant, isPacked: isPacked, channel: channel, view: view,
       cursor: resumed.map(StreamCursor.resuming) ?? StreamCursor(), handedAt: now)
     let isOpen = state.update { state in
-      guard !state.isClosed, state.clients.count < limits.clients else {
+      // One name does not take all there is, and a link that went around still less.
+      let share = max(4, limits.clients / (principal.isLink ? 16 : 4))
+      guard !state.isClosed, state.clients.count < limits.clients,
+        principal == .local
+          || state.clients.values.count(where: { $0.principal.name == principal.name }) < share
+      else {
         state.counters.refused += 1
         return false
       }
@@ -128,6 +133,11 @@ package final class StreamHub: Sendable {
     // One that has gone without a word is noticed so; one that took leave, by what cannot be written to it any more.
     channel.closeFuture.whenComplete { [weak self] _ in self?.close(id) }
     return id
+  }
+
+  /// The client has taken a part of what it was handed: it is slow, and there.
+  package func took(_ id: String) {
+    state.update { $0.clients[id]?.handedAt = SystemClock.monotonic }
   }
 
   /// What is to be written next; nil at the end.
@@ -253,7 +263,10 @@ package final class StreamHub: Sendable {
         client.cursor.inside = min(client.cursor.inside, client.cursor.outside)
         state.hasUrgent = true
       }
-      client.dueAt = isChanged ? 0 : StreamClient.due(after: now, interval: client.view.interval)
+      // The first telling goes on at once, also behind vehicles that this client does not see.
+      let goesOn = isChanged || client.cursor.next != nil
+      if goesOn { state.hasUrgent = true }
+      client.dueAt = goesOn ? 0 : StreamClient.due(after: now, interval: client.view.interval)
       let waiting = buffers.isEmpty ? nil : current.waiting
       client.waiting = buffers.isEmpty ? current.waiting : nil
       if !buffers.isEmpty { client.handedAt = now }

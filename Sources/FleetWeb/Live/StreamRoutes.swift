@@ -28,7 +28,12 @@ package struct StreamRoutes: RouteGroup {
             principal, view, grant: grant, isPacked: isPacked, lastID: lastID, channel: channel)
           {
             defer { hub.close(id) }
-            while let buffers = await hub.next(id) { try await writer.write(contentsOf: buffers) }
+            while let buffers = await hub.next(id) {
+              for buffer in buffers {
+                try await writer.write(buffer)
+                hub.took(id)
+              }
+            }
           }
           try await writer.finish(nil)
         })

@@ -12,12 +12,18 @@ extension VehicleRecord {
 
   /// All that is known of the vehicle, as a JSON object in one line: the summary, and what only a page of its own has room
   /// for.
-  package func details(revision: UInt64, at now: Moment) -> [UInt8] {
+  /// - Parameter isLink: for somebody with a link, who is to know where the vehicle is now, and neither where it was before nor
+  ///   what it is to watch.
+  package func details(revision: UInt64, at now: Moment, forLink isLink: Bool = false) -> [UInt8] {
     var json = JSONWriter(capacity: 4096)
     json.openObject()
     json.field("revision", revision)
     writeSummary(to: &json, at: now, hasTrip: false)
     json.field("overdueAt", nextContact?.rfc3339)
+    if isLink {
+      json.closeObject()
+      return json.bytes
+    }
     if !statusPayload.isEmpty, statusPayload.count <= Self.largestStatus {
       // As it came; what breaks lines would break the stream of events.
       switch JSONScan(statusPayload.span) {

@@ -83,14 +83,14 @@ package struct Gate: RouterMiddleware {
       line.status = response.status.code
       if response.status.kind != .successful { line.outcome = "refused" }
       line.detail = context.access?.note.detail
-      line.vehicles += context.access?.note.vehicles ?? []
+      line.add(context.access?.note.vehicles)
       return response
     } catch {
       let refusal = error as? WebError
       line.status = refusal?.status.code ?? (error as? any HTTPResponseError)?.status.code
       line.outcome = refusal?.code ?? "refused"
       line.detail = context.access?.note.detail
-      line.vehicles += context.access?.note.vehicles ?? []
+      line.add(context.access?.note.vehicles)
       throw error
     }
   }

@@ -55,6 +55,13 @@ package struct LoginDelays: Sendable {
     return max(0, count.last + min(rule.longest, Self.second << Int64(doublings)) - now)
   }
 
+  /// An attempt was let in, and no password was looked at: it counts for nothing.
+  package mutating func takeBack(user: String, from address: Address) {
+    for key in [Key.pair(user, address), .address(address), .user(user)] {
+      if let failures = counts[key]?.failures, failures > 0 { counts[key]?.failures = failures - 1 }
+    }
+  }
+
   /// Asks whether a password may be tried. An attempt that may counts as wrong until `succeed`, so that many at once are no
   /// way around the count; one that must wait counts for nothing.
   /// - Returns: how many nanoseconds to wait, 0 to go on.
