@@ -105,8 +105,7 @@ public final class AMQPConsumer: Sendable {
           heartbeat.beat()
           heartbeat.expectPause(seconds: 60 + configuration.connectTimeout + configuration.answerTimeout)
           let connection = try AMQPConnection.opened(to: node, configuration)
-          backoff.reset()
-          try serve(connection, heartbeat)
+          try serve(connection, heartbeat) { backoff.reset() }
           return
         } catch {
           // What a node says of the first attempt tells most: the others' answers are the same or follow from it.
@@ -125,12 +124,16 @@ public final class AMQPConsumer: Sendable {
   private var isLeaving: Bool { wishes.withLock { $0.deadline != nil } }
 
   /// Takes messages and acknowledges them until it is to leave, and then until all is acknowledged.
-  private func serve(_ first: consuming AMQPConnection, _ heartbeat: Heartbeat) throws(AMQPDisconnection) {
+  /// - Parameter begun: called when the queue may be read.
+  private func serve(
+    _ first: consuming AMQPConnection, _ heartbeat: Heartbeat, begun: () -> Void
+  ) throws(AMQPDisconnection) {
     var connection = first
     var window = PrefetchWindow(most: configuration.mostPrefetch)
     var ledger = DeliveryLedger()
     var isCancelled = false
     try connection.consume(prefetch: window.size)
+    begun()
     handlers.connection(.connected)
     while true {
       heartbeat.beat()

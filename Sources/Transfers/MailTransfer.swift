@@ -49,7 +49,10 @@ package final class MailTransfer {
     if let authorities = server.authorities { texts.append((CURLOPT_CAINFO, authorities)) }
     let encryption = server.requiresEncryption ? CURLUSESSL_ALL : CURLUSESSL_TRY
     try transfer.perform(
-      texts: texts, numbers: [(CURLOPT_USE_SSL, Int(encryption.rawValue)), (CURLOPT_UPLOAD, 1)],
+      texts: texts,
+      numbers: [
+        (CURLOPT_USE_SSL, Int(encryption.rawValue)), (CURLOPT_UPLOAD, 1), (CURLOPT_MAIL_RCPT_ALLLOWFAILS, 1),
+      ],
       recipients: recipients.map { "<\($0)>" }, upload: letter)
   }
 }

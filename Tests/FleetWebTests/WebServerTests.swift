@@ -38,13 +38,13 @@ import Testing
     let directory = try TemporaryDirectory()
     #expect(throws: FleetError.self) { try LeafletFiles(folder: directory.path) }
     let script = String(repeating: "console.log('map');\n", count: 500)
-    _ = try directory.write("leaflet.js", script)
+    _ = try directory.write("leaflet.esm.min.js", script)
     _ = try directory.write("leaflet.css", ".map {}")
     _ = try directory.write("secret.txt", "no")
     let web = try WebFixture(leaflet: try LeafletFiles(folder: directory.path))
-    let plain = try await web.ask("GET", "/vendor/leaflet/leaflet.js")
+    let plain = try await web.ask("GET", "/vendor/leaflet/leaflet.esm.min.js")
     #expect(plain.text == script && plain.headers["content-type"] == "text/javascript; charset=utf-8")
-    let packed = try await web.ask("GET", "/vendor/leaflet/leaflet.js", ["Accept-Encoding": "gzip"])
+    let packed = try await web.ask("GET", "/vendor/leaflet/leaflet.esm.min.js", ["Accept-Encoding": "gzip"])
     #expect(try Gzip.unpacked(packed.body, limit: 1 << 20) == Array(script.utf8))
     #expect(packed.headers["content-length"] == "\(packed.body.count)")
     #expect(

@@ -56,8 +56,10 @@ export class AlertsView {
     }, (error) => fill(this.#past, h("p", { class: "note" }, error.explanation ?? error.message)));
     const rules = this.#api.get("rules").then((answer) => {
       const found = answer.rules ?? [];
-      fill(this.#rules, found.length ? h("ul", { class: "rules" }, found.map((rule) => h("li", {}, h("b", {}, safeName(rule.name ?? rule.rule ?? rule.id, 80)),
-        ` ${safeName(rule.summary ?? words(rule.kind ?? rule.condition ?? ""), 300)}`))) : h("p", { class: "note" }, "No rule is configured: section [alerts] of the server's file."));
+      fill(this.#rules, found.length ? h("ul", { class: "rules" }, found.map((rule) => h("li", {}, h("b", {}, safeName(rule.name, 80)),
+        ` ${[`${severities[severityOf(rule.severity)].word}: ${words(rule.when)}`, rule.for ? `for ${duration(rule.for)}` : null,
+          rule.quiet ? `quiet ${safeName(rule.quiet, 80)}` : null,
+          rule.receivers?.length ? `told to ${rule.receivers.map((name) => safeName(name, 40)).join(", ")}` : "told to nobody"].filter(Boolean).join(" · ")}`))) : h("p", { class: "note" }, "No rule is configured: section [alerts] of the server's file."));
     }, (error) => fill(this.#rules, h("p", { class: "note" }, error.explanation ?? error.message)));
     await Promise.all([past, rules]);
   }

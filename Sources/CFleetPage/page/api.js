@@ -9,8 +9,14 @@ export class APIError extends Error {
 
   /** In a sentence or two, for a person. */
   get explanation() {
-    return this.remedy ? `${this.message} ${this.remedy}` : this.message;
+    return [this.message, this.remedy].filter(Boolean).map(sentence).join(" ");
   }
+}
+
+/** The server's words stand in a line of a log, too: here they begin and end as sentences do. */
+function sentence(text) {
+  const whole = String(text);
+  return whole.charAt(0).toUpperCase() + whole.slice(1) + (/[.!?…]$/.test(whole) ? "" : ".");
 }
 
 /**
@@ -30,7 +36,8 @@ export const vehiclePath = (vehicle, ...rest) => path("vehicles", vehicle.fleet,
 /** @param {Record<string, any>} values undefined ones are left out */
 export function query(values) {
   const found = Object.entries(values).filter(([, value]) => value !== undefined && value !== "");
-  return found.length ? `?${new URLSearchParams(found)}` : "";
+  // A plus sign is a space in forms alone, and the server reads some of these as an address.
+  return found.length ? `?${String(new URLSearchParams(found)).replaceAll("+", "%20")}` : "";
 }
 
 export class API {
@@ -38,6 +45,8 @@ export class API {
   csrf;
   /** Called when the session has ended. */
   onLoginRequired = () => {};
+  /** Called when the session has become another, as by a login in another tab. */
+  onOtherSession = () => {};
   base = "/api/v1/";
 
   get(address, options) { return this.request("GET", address, undefined, options); }
@@ -51,7 +60,7 @@ export class API {
    * @returns {Promise<any>} the answer's JSON; undefined for an empty one
    * @throws {APIError}
    */
-  async request(method, address, body, { signal, quiet = false } = {}) {
+  async request(method, address, body, { signal, quiet = false, attempts = 5 } = {}) {
     const headers = { Accept: "application/json" };
     if (body !== undefined) headers["Content-Type"] = "application/json";
     if (this.csrf && method !== "GET") headers["X-CSRF-Token"] = this.csrf;
@@ -75,6 +84,12 @@ export class API {
     if (response.ok) return value;
     const told = value?.error;
     if (response.status === 401 && !quiet) this.onLoginRequired();
+    if (told?.code === "csrf-token") this.onOtherSession();
+    // Refused at the gate, so that nothing was done yet.
+    if (told?.code === "too-many-requests" && attempts > 1) {
+      await new Promise((resume) => { setTimeout(resume, Math.min(10, Number(response.headers.get("Retry-After")) || 1) * 1000); });
+      return this.request(method, address, body, { signal, quiet, attempts: attempts - 1 });
+    }
     throw new APIError(
       response.status, told?.code ?? `status-${response.status}`,
       told?.message ?? `The server answered ${response.status}.`, told?.remedy);

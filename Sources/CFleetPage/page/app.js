@@ -30,12 +30,14 @@ import { activity, activityWords, keyOf } from "./vehicle.js";
 const at = (id) => document.getElementById(id);
 const api = new API(), store = new Store(), selection = new Selection(store), router = new Router();
 startAnnouncing(at("announcer"));
-let hasRecording = false;
+let hasRecording = false, instance;
 
 const session = new Session(api, at("login"), {
   began: () => {
     document.body.classList.remove("logged-out");
-    details.setRole(session.mayOperate);
+    document.body.classList.toggle("by-link", session.current.link === true);
+    details.setRole(session.mayOperate, session.current.link === true);
+    map.showTiles();
     stream.open();
     router.current && show(router.current);
   },
@@ -48,7 +50,12 @@ const session = new Session(api, at("login"), {
 });
 
 const stream = new Stream(api, {
-  hello: (event) => store.learnTime(event.now),
+  hello: (event) => {
+    store.learnTime(event.now);
+    // Another run of the server may know other vehicles.
+    if (instance !== undefined && instance !== event.instance) store.clear();
+    instance = event.instance;
+  },
   vehicles: (event) => store.apply(event),
   vehicle: (event) => store.applyDetails(event),
   alerts: (event) => store.applyAlerts(event.alerts ?? []),
@@ -56,14 +63,23 @@ const stream = new Stream(api, {
   server: (abilities) => {
     hasRecording = abilities.recording === true;
     if (hasRecording) map.showWays();
+    if (router.current?.view === "fleet") figures.shown();
   },
-  state: (state) => header.connection(state),
+  // Behind the login there is no connection that could be lost.
+  state: (state) => session.current && header.connection(state),
   mayRetry: () => session.resume(),
 });
 
 const header = new Header(at("header"), at("banner"), store, {
-  help: openHelp, menu: () => openMenu({ logOut: () => session.logOut(), session: () => session.current }),
+  help: openHelp, menu: () => openMenu({ logOut, session: () => session.current }),
 });
+
+async function logOut() {
+  const wasLink = session.current?.link;
+  await session.logOut();
+  // Without the link one is again who one was before it, where that needs no login.
+  if (wasLink) location.reload();
+}
 
 const map = new FleetMap(at("map"), store, api, {
   select: (key) => openVehicle(key),
@@ -103,7 +119,9 @@ at("wide").append(vehicleTable.element, alerts.element, figures.element);
 
 selection.onChange(() => map.fleet.show(selection.keys));
 store.on("alerts", limited(300, () => header.showAlerts(alerts.openCount)));
+const showOwnRegions = () => map.showRegions(router.current?.view === "vehicle" ? store.details?.regions : undefined);
 store.on("details", () => {
+  showOwnRegions();
   const trail = store.details?.trail;
   if (trail?.length && map.fleet.trail.length < 4) map.startTrail(trail);
 });
@@ -131,11 +149,13 @@ function show(route, before) {
     details.closed = true;
     details.refresh();
   }
+  showOwnRegions();
   document.title = `${key ? safeName(route.vehicle, 60) : titles[route.view]} · Odograph`;
   if (route.query.at) {
     const [latitude, longitude] = route.query.at.split(",").map(Number), zoom = Number(route.query.zoom);
-    if (before === undefined && Number.isFinite(latitude) && Number.isFinite(longitude)) {
+    if (Number.isFinite(latitude) && Number.isFinite(longitude) && (route.query.at !== map.place().at || route.query.zoom !== map.place().zoom)) {
       map.keepView();
+      map.follow(false);
       map.map.setView([latitude, longitude], Number.isFinite(zoom) ? zoom : 14, { animate: false });
     }
   }

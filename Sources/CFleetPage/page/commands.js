@@ -58,8 +58,8 @@ export async function openCommands(api, vehicle) {
     try {
       const answer = await api.post(vehiclePath(vehicle, "commands"), { command: command.name, arguments: values, timeout: patience });
       const told = answer.answers[0];
-      if (told?.answered && told.problem) {
-        result.bad(new Error(`It answered: ${safeName(told.problem, 400)}`));
+      if (told?.answered && told.state !== "done") {
+        result.bad(new Error(`It answered: ${safeName(told.problem ?? told.state, 400)}`));
       } else if (told?.answered) {
         result.good(h("b", {}, "It answered. "), h("pre", { tabindex: "0", role: "group", "aria-label": "Answer" }, JSON.stringify(told.result ?? told.state, null, 2)));
       } else {

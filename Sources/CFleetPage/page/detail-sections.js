@@ -15,7 +15,7 @@ export function positionSection({ summary, details, now }) {
   return [facts([
     ["Place", place(position.latitude, position.longitude)],
     ["Accuracy", position.accuracy === undefined ? undefined : `± ${metres(position.accuracy)}`, "68 of 100 times"],
-    ["Source", positionKinds[kind === "stale" ? positionKind({ ...position, stale: false }) : kind], kind === "stale" ? "old: it may have moved since" : null],
+    ["Source", position.source === undefined ? undefined : positionKinds[positionKind({ ...position, stale: false })], kind === "stale" ? "old: it may have moved since" : null],
     ["Measured", timeElement(position.time, now, { withAge: true })],
     ["Speed", speed(position.speed)],
     ["Course", direction(position.course)],
@@ -25,7 +25,7 @@ export function positionSection({ summary, details, now }) {
     summary.prediction && ["Promise", `never more than ${metres(summary.prediction.bound)} from what is shown`,
       summary.prediction.validity === undefined ? null : `for ${duration(summary.prediction.validity)} after its report`],
     ["Inside", summary.inside?.length ? summary.inside.map((name) => safeName(name, 64)).join(", ") : "no region"],
-    position.contradictsBeacons && ["Contradicted", "access points and cells say that it is elsewhere"],
+    details?.location?.contradictsBeacons && ["Contradicted", "access points and cells say that it is elsewhere"],
   ])];
 }
 
@@ -36,7 +36,7 @@ export function connectionSection({ summary, details, now }) {
     ["Heard from", timeElement(summary.heard, now, { withAge: true })],
     status?.nextContact && ["Next contact", timeElement(status.nextContact, now)],
     ["Waiting to be sent", summary.queue === undefined ? undefined : count(summary.queue, "message")],
-    ["Missing", summary.missing === undefined ? undefined : count(summary.missing, "message")],
+    ["Missing", (summary.missing ?? details?.missing) === undefined ? undefined : count(summary.missing ?? details.missing, "message")],
     details && ["Received", details.messages === undefined ? undefined : count(details.messages, "message"),
       details.unreadable ? `${amount(details.unreadable)} unreadable` : null],
     status?.sessionStart && ["Connected since", timeElement(status.sessionStart, now)],
@@ -86,7 +86,7 @@ export function sensorSection({ details }) {
 }
 
 export function journeySection({ summary, details, now }) {
-  const trip = details?.wholeTrip, status = details?.status;
+  const trip = details?.trip, status = details?.status;
   return [facts([
     ["Trip", trip || summary.trip ? `${amount((trip ?? summary.trip).number)}${trip?.phase ? `, ${words(trip.phase)}` : summary.trip?.moving ? ", moving" : ""}` : undefined],
     ["Distance", metres(trip?.distance ?? summary.trip?.distance), trip?.estimated ? `${metres(trip.estimated)} of it estimated` : null],

@@ -17,7 +17,7 @@ const sections = [
 ];
 
 export class DetailsPanel {
-  #store; #name; #fleet; #state; #concerns; #parts; #horizon = new Horizon(); #attitude; #raw; #actions; #follow; #history; #operate = [];
+  #store; #name; #fleet; #state; #concerns; #parts; #horizon = new Horizon(); #attitude; #raw; #actions; #follow; #history; #operate = []; #look = [];
 
   /**
    * @param {import("./store.js").Store} store
@@ -32,9 +32,10 @@ export class DetailsPanel {
     this.#concerns = h("ul", { class: "concerns" });
     this.#follow = button("Follow", on.follow, { "aria-pressed": "false" });
     this.#history = h("a", { class: "button" }, "History");
-    this.#operate = [button("Command…", on.commands), button("Settings…", on.settings)];
+    this.#operate = [button("Command…", on.commands), button("Share…", on.share)];
+    this.#look = [this.#history, button("Regions", on.regions), button("Settings…", on.settings)];
     this.#actions = h("div", { class: "actions", role: "group", "aria-label": "What to do" },
-      this.#follow, button("Centre", on.centre), this.#history, button("Regions", on.regions), ...this.#operate, button("Share…", on.share));
+      this.#follow, button("Centre", on.centre), ...this.#look, ...this.#operate);
     this.#parts = sections.map(([title, make]) => {
       const body = h("div");
       const id = `section-${title.toLowerCase()}`;
@@ -61,7 +62,11 @@ export class DetailsPanel {
     setInterval(() => { if (!this.element.hidden && !document.hidden) this.#show(); }, 1000);
   }
 
-  setRole(mayOperate) { for (const element of this.#operate) element.hidden = !mayOperate; }
+  /** @param {boolean} isLink whoever has a link sees the vehicle as it is now, and nothing else */
+  setRole(mayOperate, isLink = false) {
+    for (const element of this.#operate) element.hidden = !mayOperate;
+    for (const element of this.#look) element.hidden = isLink;
+  }
   setFollowing(isOn) { this.#follow.setAttribute("aria-pressed", isOn); }
   focus() { this.element.querySelector("h2").focus({ preventScroll: true }); }
 
@@ -95,7 +100,13 @@ export class DetailsPanel {
     this.#history.href = routeAddress({ view: "history", fleet: summary.fleet, vehicle: summary.vehicle });
     const known = { summary, details: this.#store.details, now };
     for (const part of this.#parts) {
-      const made = part.make(known);
+      let made;
+      try {
+        made = part.make(known);
+      } catch {
+        // A status is shown as it came, and may be of any form.
+        made = [h("p", { class: "unknown" }, "What it tells of this cannot be read.")];
+      }
       part.section.hidden = !made;
       if (!made) continue;
       const next = h("div", {}, made);

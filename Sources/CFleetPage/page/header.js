@@ -90,13 +90,14 @@ export class Header {
   /** @param {{connected: boolean, trouble?: string, since?: string}} link of the server with the broker */
   broker(link) {
     const before = this.#link;
-    this.#link = link.connected === false ? link : null;
-    if (this.#link && !before) announce("The server has lost the broker.");
+    this.#link = link.connected === false || link.trouble ? link : null;
+    if (link.connected === false && before?.connected !== false) announce("The server has lost the broker.");
     if (this.#lostAt === null) this.#banner.hidden = !this.#link;
     this.#tick();
   }
 
   #brokerWords(now) {
+    if (this.#link.connected) return `Not all may be heard: ${safeName(this.#link.trouble, 300)}`;
     const since = moment(this.#link.since);
     return `The server has no connection to the broker${since === undefined ? "" : ` since ${shown(since, { now })}`}: nothing new is heard.${this.#link.trouble ? ` ${safeName(this.#link.trouble, 300)}` : ""}`;
   }

@@ -32,10 +32,10 @@ export function openMenu(on) {
     return h("label", { class: "check" }, input, ` ${text}`);
   }));
   const dialog = openDialog("Settings of this page",
-    session ? h("p", {}, session.login === false ? "Nobody has to log in here: only this machine reaches the server."
+    session ? h("p", {}, session.link ? "A link shows you one vehicle as it is now." : session.login === false ? "Nobody has to log in here: only this machine reaches the server."
       : [h("b", {}, session.name), session.role === "operate" ? " sees and changes vehicles." : " sees vehicles, and changes nothing."]) : null,
     choice("Colours", themes, chosenTheme(), chooseTheme),
     choice("Times", { local: "In the zone of this machine", utc: "In UTC" }, isUTC() ? "utc" : "local", (value) => setUTC(value === "utc")),
     h("div", { class: "actions" }, button("Keys", () => { dialog.close(); openHelp(); }),
-      session?.login ? button("Log out", () => { dialog.close(); on.logOut(); }) : null));
+      session?.login || session?.link ? button(session.link ? "Leave the link" : "Log out", () => { dialog.close(); on.logOut(); }) : null));
 }

@@ -13,7 +13,8 @@ import { onPreference } from "./preferences.js";
 
 const points = 2000;
 const paces = [[1, "1×"], [10, "10×"], [60, "60×"], [300, "300×"]];
-const sources = { gnss: "receiver", fused: "receiver and inertial sensors", inertial: "inertial sensors alone", coarse: "access points or cells" };
+/** As recordings have them: how a position came in, and whether radios alone told it. */
+const sources = { location: "told at the time", track: "told afterwards", coarse: "access points or cells" };
 
 export class HistoryView {
   #api; #store; #map; #router; #on; #controller = null; #track = new Track(); #dayTrack; #day; #vehicle; #bounds; #time; #timer = null; #shown = false;

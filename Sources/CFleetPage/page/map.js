@@ -33,7 +33,7 @@ export class FleetMap {
       zoomAnimation: !reducedMotion(), fadeAnimation: false, markerZoomAnimation: false, inertia: !reducedMotion(),
       center: [30, 10], zoom: 2, tap: false,
     });
-    for (const [name, index] of [["ways", 210], ["graticule", 220], ["regions", 400], ["track", 420], ["fleet", 450], ["draft", 500]]) {
+    for (const [name, index] of [["graticule", 190], ["ways", 210], ["regions", 400], ["track", 420], ["fleet", 450], ["draft", 500]]) {
       const pane = this.map.createPane(name);
       pane.style.zIndex = index;
       if (name !== "regions" && name !== "draft") pane.style.pointerEvents = "none";
@@ -41,7 +41,10 @@ export class FleetMap {
     L.control.scale({ imperial: false, maxWidth: 140, position: "bottomleft" }).addTo(this.map);
     this.fleet = new FleetLayer(store);
     this.fleet.layer.addTo(this.map);
-    this.#background();
+    // Below the tiles: seen where there are none.
+    const lines = graticule();
+    onTheme(lines.restyle);
+    lines.layer.addTo(this.map);
     onTheme(() => this.fleet.restyle());
     store.on("vehicles", (changes) => {
       this.fleet.update(changes);
@@ -55,30 +58,29 @@ export class FleetMap {
       this.#describe();
     });
     this.map.on("dragstart", () => this.follow(false));
+    for (const name of ["pointerdown", "wheel", "keydown"]) element.addEventListener(name, () => this.keepView(), { passive: true });
     this.#controls();
     new ResizeObserver(() => this.map.invalidateSize({ animate: false, pan: false })).observe(element);
   }
 
-  async #background() {
-    const lines = graticule();
-    onTheme(lines.restyle);
+  #tiles;
+  /** The base map, once somebody looks who may see it. */
+  async showTiles() {
+    if (this.#tiles) return;
     let tiles;
     try {
-      ({ tiles } = (await this.#api.get("map")) ?? {});
+      ({ tiles } = (await this.#api.get("map", { quiet: true })) ?? {});
     } catch {
       // Without an answer there is no base map: the graticule stands in for it.
     }
-    if (tiles?.url) {
-      L.tileLayer(tiles.url, {
-        minNativeZoom: tiles.minimumZoom, maxNativeZoom: tiles.maximumZoom, className: "base-tiles",
-        maxZoom: 20,
-      }).addTo(this.map);
-      if (tiles.attribution) {
-        this.element.append(h("p", { class: "attribution" }, plain(tiles.attribution)));
-      }
-    } else {
-      lines.layer.addTo(this.map);
-    }
+    if (!tiles?.url || this.#tiles) return;
+    const [west, south, east, north] = tiles.bounds ?? [];
+    // Below the least zoom there is nothing: Leaflet would put it together of thousands of tiles for each.
+    this.#tiles = L.tileLayer(tiles.url, {
+      minZoom: tiles.minimumZoom ?? 0, maxNativeZoom: tiles.maximumZoom, maxZoom: 20, className: "base-tiles",
+      bounds: tiles.bounds ? [[south, west], [north, east]] : undefined,
+    }).addTo(this.map);
+    if (tiles.attribution) this.element.append(h("p", { class: "attribution" }, plain(tiles.attribution)));
   }
 
   #ways;
@@ -156,11 +158,16 @@ export class FleetMap {
   });
 
   /** The fleet is shown once when its first vehicles are known, unless the address says what to look at. */
-  #fitOnce() {
-    if (this.#fitted || this.fleet.grid.entries.size === 0) return;
-    this.#fitted = true;
+  #fitOnce = limited(250, () => {
+    const size = this.fleet.grid.entries.size;
+    if (this.#fitted || size <= this.#fittedSize) return;
+    this.#fittedSize = size;
     this.fitAll(false);
-  }
+    // The server tells a fleet in pieces; all of them are waited for, unless somebody moves the map meanwhile.
+    this.#fitTimer ??= setTimeout(() => this.keepView(), 3000);
+  });
+  #fitTimer;
+  #fittedSize = 0;
 
   keepView() { this.#fitted = true; }
 
@@ -186,6 +193,22 @@ export class FleetMap {
     const { left = 0, right = 0, top = 0, bottom = 0 } = this.#insets();
     const centre = this.map.project([latitude, longitude], zoom).add([(right - left) / 2, (bottom - top) / 2]);
     this.map.setView(this.map.unproject(centre, zoom), zoom, { animate: !reducedMotion() });
+  }
+
+  #regions = L.layerGroup();
+  #regionsTold = "";
+  /** What a vehicle is to watch. @param {any} collection GeoJSON; without one they are taken away */
+  showRegions(collection) {
+    const told = collection?.features?.length ? JSON.stringify(collection) : "";
+    if (told === this.#regionsTold) return;
+    this.#regionsTold = told;
+    this.#regions.clearLayers();
+    if (!told) return;
+    try {
+      L.geoJSON(collection, { pane: "regions", interactive: false, style: { className: "region-shape" } }).addTo(this.#regions.addTo(this.map));
+    } catch {
+      // An outline that cannot be drawn stands in the list all the same.
+    }
   }
 
   /** @param {string|undefined} key */
@@ -230,8 +253,9 @@ export class FleetMap {
   /** "w,s,e,n" of what is seen, with a margin, for the server. */
   bounds() {
     const seen = this.map.getBounds().pad(0.15);
+    // Beyond the 180th meridian longitudes go on, as the server takes them.
     return [
-      Math.max(-180, seen.getWest()), Math.max(-90, seen.getSouth()), Math.min(180, seen.getEast()), Math.min(90, seen.getNorth()),
+      seen.getWest(), Math.max(-90, seen.getSouth()), seen.getEast(), Math.min(90, seen.getNorth()),
     ].map((value) => value.toFixed(4)).join(",");
   }
 

@@ -13,10 +13,23 @@
 /** @returns {Draft} */
 export const newDraft = (form) => ({ identifier: "", form, centre: undefined, radius: 200, corners: [], properties: {} });
 
-/** @param {any} feature @returns {Draft|undefined} nothing for a form that cannot be edited here */
+/** The name of a region, as vehicles find it. */
+export const identifierOf = (feature) => String(feature?.id ?? feature?.properties?.id ?? feature?.properties?.identifier ?? feature?.properties?.name ?? "");
+
+/** @param {any} feature as a broker keeps it: of any form @returns {Draft|undefined} nothing for what cannot be edited here */
 export function draftOf(feature) {
+  try {
+    const draft = draftFrom(feature);
+    const places = draft?.form === "circle" ? [draft.centre] : draft?.corners ?? [];
+    return places.length && places.every((place) => Number.isFinite(place.latitude) && Number.isFinite(place.longitude)) ? draft : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function draftFrom(feature) {
   const { radius, latitude, longitude, accepted, state, vehicles, reason, ...properties } = feature.properties ?? {};
-  const identifier = String(feature.id ?? properties.id ?? properties.identifier ?? "");
+  const identifier = identifierOf(feature);
   const { type, coordinates } = feature.geometry ?? {};
   if (type === "Point" && radius > 0) {
     return { ...newDraft("circle"), identifier, radius, centre: { longitude: coordinates[0], latitude: coordinates[1] }, properties };
@@ -79,18 +92,4 @@ function crossesItself(corners) {
     }
   }
   return false;
-}
-
-/** A collection with the feature in it, in place of one of the same name. */
-export function withFeature(features, feature) {
-  const others = features.filter((other) => String(other.id ?? other.properties?.id ?? other.properties?.identifier) !== feature.id);
-  return [...others, feature];
-}
-
-/** What the server tells of a feature is not sent back: states and who has it. */
-export function asWanted(feature) {
-  const draft = draftOf(feature);
-  if (draft) return featureOf(draft);
-  const { accepted, state, vehicles, reason, ...properties } = feature.properties ?? {};
-  return { type: "Feature", id: feature.id, geometry: feature.geometry, properties };
 }

@@ -2,7 +2,7 @@
 import { vehiclePath } from "./api.js";
 import { h, setText } from "./dom.js";
 import { count, safeName } from "./format.js";
-import { asWanted } from "./region-geometry.js";
+import { identifierOf } from "./region-geometry.js";
 import { keyOf } from "./vehicle.js";
 
 /** Requests under way at a time. */
@@ -26,6 +26,8 @@ export async function pushRegion(api, vehicles, feature, result, place) {
     const sent = vehicles.filter((vehicle) => (told?.vehicles ?? []).some((each) => keyOf(each) === keyOf(vehicle) && each.state === "sent"));
     result.good(`Sent to ${count(sent.length, "vehicle")} of ${vehicles.length}. Their answers follow.`);
     await answers(api, sent, rows, (told) => {
+      // What it says is about what it was told before.
+      if (told.state === "waiting") return undefined;
       const refusal = (told.rejected ?? []).find((each) => each.region === feature.id);
       return refusal ? `refused: ${safeName(refusal.reason, 200)}` : (told.accepted ?? []).includes(feature.id) ? "accepted" : undefined;
     });
@@ -43,9 +45,9 @@ export async function takeRegion(api, vehicles, identifier, result, place) {
       const address = vehiclePath(vehicle, "regions");
       try {
         const told = await api.get(address);
-        const features = (told?.wanted?.features ?? []).filter((feature) => String(feature.id) !== identifier).map(asWanted);
-        await api.put(address, { type: "FeatureCollection", features });
-        setText(rows.get(keyOf(vehicle)), "sent, no answer yet");
+        const features = (told?.wanted?.features ?? []).filter((feature) => identifierOf(feature) !== identifier);
+        const answer = await api.put(address, { type: "FeatureCollection", features });
+        setText(rows.get(keyOf(vehicle)), sentWords[answer?.vehicles?.[0]?.state] ?? sentWords.sent);
         sent.push(vehicle);
       } catch (error) {
         setText(rows.get(keyOf(vehicle)), error.explanation ?? error.message);

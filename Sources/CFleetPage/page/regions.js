@@ -26,13 +26,15 @@ export class RegionsView {
   }
 
   async open(identifier) {
+    const isOpening = !this.#shown;
     this.#shown = true;
     this.panel.hidden = false;
     this.#new.hidden = !this.#session.mayOperate;
     this.#layer.addTo(this.#map.map);
     this.#map.fleet.dimmed = true;
     this.#map.fleet.redraw();
-    if (!this.#regions.length) await this.#load();
+    if (isOpening || !this.#regions.length) await this.#load();
+    if (!this.#shown) return;
     if (!this.#draft) this.#choose(identifier);
   }
 
@@ -87,7 +89,8 @@ export class RegionsView {
       return;
     }
     const shape = shapeOf(region.variants[0]);
-    if (shape) this.#map.fit(shape.addTo(this.#map.map).getBounds());
+    const bounds = shape?.addTo(this.#map.map).getBounds();
+    if (bounds?.isValid()) this.#map.fit(bounds);
     shape?.remove();
     const draft = draftOf(region.variants[0]);
     const result = outcome();

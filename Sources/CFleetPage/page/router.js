@@ -27,7 +27,8 @@ export function parseRoute(hash) {
   const path = (mark < 0 ? text : text.slice(0, mark)).split("/").slice(1).map(decoded);
   const query = Object.fromEntries(new URLSearchParams(mark < 0 ? "" : text.slice(mark + 1)));
   const [view, fleet, vehicle, part, day] = path;
-  if (view === "vehicle" && fleet && vehicle) {
+  // No name holds a slash: the server would refuse the whole stream for it.
+  if (view === "vehicle" && fleet && vehicle && !`${fleet}${vehicle}`.includes("/")) {
     return part === "history" ? { view: "history", fleet, vehicle, day, query } : { view: "vehicle", fleet, vehicle, query };
   }
   if (view === "regions" && fleet) return { view: "regions", region: fleet, query };

@@ -6,7 +6,7 @@ import { field, outcome } from "./dialog.js";
 export class Session {
   /** @type {{name: string, role: "view"|"operate", csrf?: string, login?: boolean, link?: boolean, expires?: string}|undefined} */
   current;
-  #api; #on; #form; #element;
+  #api; #on; #form; #element; #who;
 
   /**
    * @param {import("./api.js").API} api
@@ -16,6 +16,7 @@ export class Session {
   constructor(api, element, on) {
     [this.#api, this.#element, this.#on] = [api, element, on];
     api.onLoginRequired = () => this.#end();
+    api.onOtherSession = () => this.resume();
   }
 
   get mayOperate() { return this.current?.role === "operate"; }
@@ -32,7 +33,7 @@ export class Session {
         this.#begin({ name: "local", role: "view", login: false });
         return true;
       }
-      else if (!this.current) this.#show("The server cannot be reached. The page goes on as soon as it answers.");
+      else if (!this.current) this.#show(error.status ? error.explanation : "The server cannot be reached. The page goes on as soon as it answers.");
       return false;
     }
   }
@@ -40,14 +41,25 @@ export class Session {
   async logOut() {
     try {
       await this.#api.delete("session", { quiet: true });
-    } catch {
+    } catch (error) {
       // A session that is over already is over.
+      if (error.status !== 401) {
+        this.#end(`You may still be logged in. ${error.explanation ?? error.message}`);
+        return;
+      }
     }
     this.#end("You are logged out.");
   }
 
   #begin(session) {
-    const isNew = !this.current || this.current.name !== session.name || this.current.role !== session.role;
+    const who = JSON.stringify([session.name, session.role, session.link, session.scope]);
+    if (this.#who !== undefined && this.#who !== who) {
+      // Somebody else, or one who may see other vehicles: nothing stays of what was seen before.
+      location.reload();
+      return;
+    }
+    this.#who = who;
+    const isNew = !this.current;
     this.current = session;
     this.#api.csrf = session.csrf;
     this.#element.hidden = true;

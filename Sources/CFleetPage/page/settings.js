@@ -70,8 +70,9 @@ export async function openSettings(api, vehicle, mayOperate) {
     if (!await confirmed("Change the setting?", sentence, "Change")) return;
     result.wait("Sending…");
     try {
-      await api.patch(vehiclePath(vehicle, "settings"), { settings: { [name]: text === "" ? null : typed(text, catalogue.get(name)?.type) } });
-      result.good("Sent. The vehicle's answer is shown as soon as it comes.");
+      const told = await api.patch(vehiclePath(vehicle, "settings"), { settings: { [name]: text === "" ? null : typed(text, catalogue.get(name)?.type) } });
+      if (told?.vehicles?.[0]?.state === "unsent") result.wait("The broker has not confirmed it: it is sent as soon as there is a connection.");
+      else result.good("Sent. The vehicle's answer is shown as soon as it comes.");
       setTimeout(load, 1500);
     } catch (error) {
       result.bad(error);

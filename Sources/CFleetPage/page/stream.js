@@ -76,7 +76,7 @@ export class Stream {
     try {
       await this.#api.post(`stream/${encodeURIComponent(identifier)}`, {
         ...(this.#view.bounds ? { bounds: this.#view.bounds.split(",").map(Number) } : {}),
-        ...(this.#view.selected ? { selected: this.#view.selected } : {}),
+        selected: this.#view.selected || null,
       });
     } catch {
       // The stream has ended meanwhile, or its server has: a new one says from the start what is looked at.

@@ -237,7 +237,7 @@ extension FleetSubscriber: AsyncSequence {
         case .refused(let filter, let reason): queue.finish(.refused(filter: filter, reason: reason))
         case .disconnected(let reason):
           let isFirst = wasConnected.withLock { !$0 }
-          if isFirst, reason.cause != .stopped { queue.finish(FleetError(reason)) }
+          if session.endsUnreached, isFirst, reason.cause != .stopped { queue.finish(FleetError(reason)) }
         }
       })
     try self.init(
@@ -295,6 +295,9 @@ public struct SubscriberSession: Hashable, Sendable {
   /// Leave out messages that came before, and put those of a vehicle that came together into the order of their
   /// numbers.
   public var isOnceInOrder = true
+
+  /// Whether a broker that was never reached ends the sequence; else it is waited for.
+  package var endsUnreached = true
 
   public init(clientID: String? = nil, share: String? = nil) {
     self.clientID = clientID

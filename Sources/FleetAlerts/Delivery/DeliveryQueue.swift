@@ -61,7 +61,9 @@ package struct DeliveryQueue: Sendable {
     while let turn = turns.min, turn.due <= now {
       _ = turns.popMin()
       // What was given up meanwhile has no turn any more.
-      guard entries[turn.number] != nil else { continue }
+      guard let entry = entries[turn.number], isFirst(entry), !underWay.contains(turn.number) else {
+        continue
+      }
       underWay.insert(turn.number)
       return turn.number
     }

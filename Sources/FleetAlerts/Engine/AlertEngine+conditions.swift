@@ -6,7 +6,9 @@ extension AlertRule {
   var topics: Set<VehicleFacts.Topic> {
     let own: Set<VehicleFacts.Topic> =
       switch condition {
-      case .offline, .battery, .queue: [.status]
+      // Of phones a location says that they are there.
+      case .offline: [.status, .position]
+      case .battery, .queue: [.status]
       case .speed: [.position]
       case .accuracy: [.position, .event]
       case .entered, .left: [.regions]
@@ -62,7 +64,7 @@ extension AlertEngine {
   mutating func judge(_ rule: AlertRule, _ facts: VehicleFacts, _ changes: inout [AlertChange]) {
     switch rule.condition {
     case .offline:
-      guard facts.topic == .status else { return }
+      guard facts.topic == .status || facts.state == .online else { return }
       judge(rule, facts, holds: facts.state == .offline || facts.overdue.map { $0 <= 0 } ?? false, &changes)
     case .battery(let below, let until):
       compare(rule, facts, facts.battery, begins: { $0 < below }, ends: { $0 >= until }, &changes)

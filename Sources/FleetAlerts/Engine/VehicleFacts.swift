@@ -91,13 +91,13 @@ extension VehicleFacts {
       speed = message.location.speed
       accuracy = message.location.horizontalAccuracy
     case .region(let region):
-      let name = String(region.region.prefix(80))
+      let name = region.region.cut(80)
       if region.event == .exit { outside = [name] }
       inside = region.event == .exit ? [] : [name]
       isCrossing = !isRetained && region.event != .dwell
     case .regionsState(let states):
       inside = record.insideRegions
-      outside = states.regions.filter { $0.state == .outside }.map { String($0.identifier.prefix(80)) }
+      outside = states.regions.filter { $0.state == .outside }.map { $0.identifier.cut(80) }
     case .locationEvent(let failure):
       if failure.event == .failed { accuracy = .infinity }
       event = Event(
@@ -124,21 +124,28 @@ extension VehicleFacts {
   }
 
   private static func key(_ identity: MessageIdentity?, _ time: UTCTime, _ name: String) -> String {
-    identity.map { "\($0.epoch.prefix(32)):\($0.seq)" } ?? "\(time.nanoseconds):\(name.prefix(80))"
+    identity.map { "\($0.epoch.cut(32)):\($0.seq)" } ?? "\(time.nanoseconds):\(name.cut(80))"
+  }
+}
+
+extension String {
+  /// Its beginning: of scalars, as a character may have any number of marks.
+  fileprivate func cut(_ length: Int) -> String {
+    String(String.UnicodeScalarView(unicodeScalars.prefix(length)))
   }
 }
 
 extension VehicleFacts.Event {
   /// Leaves of texts what is shown: whoever speaks for a vehicle does not fill memory and disk.
   fileprivate mutating func shorten() {
-    name = String(name.prefix(80))
-    summary = String(summary.prefix(120))
-    key = String(key.prefix(120))
+    name = name.cut(80)
+    summary = summary.cut(120)
+    key = key.cut(120)
   }
 }
 
 extension VehicleEvent {
   fileprivate static func summary(_ message: LocationEventMessage) -> String {
-    "location \(message.event.name)" + ((message.reason ?? message.error).map { ": \($0.prefix(80))" } ?? "")
+    "location \(message.event.name)" + ((message.reason ?? message.error).map { ": \($0.cut(80))" } ?? "")
   }
 }

@@ -22,7 +22,7 @@ package struct Notice: Hashable, Sendable {
 /// ended meanwhile never is. The end of what was told is told at once, so that nobody waits for it.
 package struct NoticePlan: Sendable {
   /// Alerts in a message at most.
-  package static let largestGroup = 10_000
+  package static let largestGroup = 1000
 
   private struct Window: Sendable {
     var closes: Timestamp
@@ -107,6 +107,8 @@ package struct NoticePlan: Sendable {
     self.silences = silences
     for alert in held { self.held[alert.number] = alert }
     for notice in gathered { for item in notice.items { gather(item, now) } }
+    // They are written down as gathered already; what is let go now is not.
+    written = Written()
     if !held.isEmpty { release(now) }
   }
 

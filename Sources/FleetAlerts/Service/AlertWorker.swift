@@ -59,8 +59,6 @@ final class AlertWorker {
       plan.restore(
         held: unfinished.filter(\.isHeld).map(\.alert), gathered: try store.gathered(),
         silences: try store.silences(), at: now)
-      // They are written down as gathered already.
-      _ = plan.drainChanges()
       for alert in lost { take(.ended(alert), at: now) }
       for receiver in settings.receivers {
         queues[receiver.name] = DeliveryQueue()
@@ -75,7 +73,10 @@ final class AlertWorker {
 
   /// Puts what is in the file, and in no queue, into the queues.
   private func takeUpMessages(at now: Moment) throws(SQLiteError) {
-    for (receiver, entry, time) in try store.waiting() where created[entry.number] == nil {
+    // What was settled since the last commit stands in the file still.
+    let settled = Set(writes.taken).union(writes.gone.map(\.0))
+    for (receiver, entry, time) in try store.waiting()
+    where created[entry.number] == nil && !settled.contains(entry.number) {
       guard queues[receiver] != nil else {
         writes.gone.append((entry.number, "there is no receiver \(receiver) any more"))
         continue

@@ -73,7 +73,9 @@ struct MessageRecording {
     if !recorded.hasIdentity {
       // What says no time may well be said again, as a switch says "on": to keep it twice after a kill at the wrong
       // moment is better than to take the second for a copy of the first.
-      let isUnique = message.retain || recorded.fields.time != nil
+      // A topic that no index can hold is stored without being known again.
+      let isUnique =
+        message.topic.utf8.count <= Self.longestIndexed && (message.retain || recorded.fields.time != nil)
       recorded.hash = isUnique ? Int64(bitPattern: FNV1a.hash64(message.payload)) : nil
     }
     if place.kind == MessageKind.track.rawValue, let json = try? JSONValue(parsing: message.payload),
@@ -84,12 +86,16 @@ struct MessageRecording {
     return recorded
   }
 
+  /// Bytes: PostgreSQL's B-trees hold 2704 in an entry, and one vehicle is not to hold up all others' messages.
+  private static let longestIndexed = 1024
+
   private mutating func place(of topic: String) -> Place {
     if let known = places[topic] { return known }
     if places.count >= Self.mostTopics { places.removeAll() }
     var place = Place()
     if let address = profile.address(of: topic, root: root)
-      ?? MessageProfile.ownTracks.address(of: topic, root: MessageProfile.ownTracks.usualRoot)
+      ?? MessageProfile.ownTracks.address(of: topic, root: MessageProfile.ownTracks.usualRoot),
+      address.fleet.utf8.count + address.vehicle.utf8.count + address.path.utf8.count <= Self.longestIndexed
     {
       place = Place(fleet: address.fleet, vehicle: address.vehicle, kind: address.path)
     }

@@ -13,10 +13,13 @@ struct RecordEntry: Sendable {
   private var mark: SessionMark?
 
   /// A session at a broker, or a share of a group's.
-  /// - Parameter connection: is told of the connection to the broker.
+  /// - Parameters:
+  ///   - waits: whether a broker that is not there at the start is waited for, in place of an end.
+  ///   - connection: is told of the connection to the broker.
   /// - Throws: `FleetError` where there is no name for a session, or the settings cannot work.
   init(
-    _ plan: RecordPlan, _ broker: MQTTConfiguration, connection: @escaping @Sendable (FleetConnection) -> Void
+    _ plan: RecordPlan, _ broker: MQTTConfiguration, waits: Bool = false,
+    connection: @escaping @Sendable (FleetConnection) -> Void
   ) throws(FleetError) {
     slot = plan.clientID == nil ? try SessionSlot.free(for: plan.identity(broker)) : nil
     mark = plan.clientID.map { SessionMark(of: $0, at: broker.brokerName) }
@@ -28,6 +31,7 @@ struct RecordEntry: Sendable {
     session.bufferedMessages = plan.bufferedMessages
     // The store knows best what it has.
     session.isOnceInOrder = false
+    session.endsUnreached = !waits
     source = try FleetSubscriber(
       broker: broker, filters: plan.filters, session: session, connection: connection)
     guard let name = session.clientID, session.expiry > 0, session.share == nil else { return }

@@ -28,7 +28,7 @@ package final class SideRecorder: Sendable {
     let opened = RecordingAddress.store(for: store, keep: plan.keptDays)
     try opened.open()
     if let advice = opened.advice { StandardError.say(advice) }
-    let entry = try RecordEntry(plan, broker, connection: connection)
+    let entry = try RecordEntry(plan, broker, waits: true, connection: connection)
     return SideRecorder(try RunningRecorder.start(plan, into: opened, from: entry))
   }
 

@@ -94,7 +94,9 @@ package final class AuditLog: Sendable {
           if !hasFailed { StandardError.say("audit: \(error); tried again each second") }
           hasFailed = true
           state.update { $0.waiting.insert(contentsOf: batch.0, at: 0) }
-          let isStopped = state.wait(until: SystemClock.monotonic + 1_000_000_000) { $0.isStopped ? true : nil }
+          let isStopped = state.wait(until: SystemClock.monotonic + 1_000_000_000) {
+            $0.isStopped ? true : nil
+          }
           if isStopped == true { return }
         }
       }

@@ -35,6 +35,8 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
 
   /// Open alerts that somebody may see.
   func json(for principal: Principal) -> [UInt8]? {
-    AlertRoutes.json(service.state, onlyOpen: true) { principal.sees($0) }
+    // As the gate refuses `/alerts` to who has a link.
+    guard !principal.isLink else { return nil }
+    return AlertRoutes.json(service.state, onlyOpen: true) { principal.sees($0) }
   }
 }

@@ -147,8 +147,8 @@ package final class ManagementSession: Sendable {
       guard state.isConnected else { throw Self.unreachable }
       guard queue.pending + count <= Self.largestQueue else { return false }
       for (key, message) in messages {
-        let token = queue.append(message)
-      state.deliveries[token] = { reason in
+        let own = queue.append(message)
+        state.deliveries[own] = { reason in
           let isLast = outcomes.withLock { outcomes in
             outcomes[key] = Self.delivery(reason)
             return outcomes.count == count
@@ -199,7 +199,8 @@ package final class ManagementSession: Sendable {
       guard state.answers.count < Self.largestWait, queue.pending < Self.largestQueue else { return nil }
       state.management.add(request)
       state.answers[id] = reply
-      state.deliveries[queue.append(message)] = { reason in
+      let own = queue.append(message)
+      state.deliveries[own] = { reason in
         let refusal = reason.map { "by the broker: \($0); check its access list for this server's user" }
         let settled = self.state.withLock { state in
           state.management.settle(id, refusal: refusal)
@@ -207,7 +208,7 @@ package final class ManagementSession: Sendable {
         }
         if refusal != nil || seconds == 0 { reply.resolve(settled) }
       }
-      return token
+      return own
     }
     guard let token else { throw WebError.busy("Too many commands wait for their answers.") }
     session.wakeUp()

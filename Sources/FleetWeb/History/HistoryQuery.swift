@@ -96,7 +96,8 @@ struct HistoryQuery {
     guard let to else {
       throw .parameter("to", "it is missing", remedy: "give the time before which to answer")
     }
-    guard to.seconds(since: from) <= Double(days) * 86_400 else {
+    // Not by their difference, which wraps for times centuries apart.
+    guard to <= from.advanced(bySeconds: Double(days) * 86_400) else {
       throw .parameter("to", "it is more than \(days) days after from", remedy: "ask for less time at once")
     }
     return (from, to)

@@ -24,11 +24,15 @@ package final class LiveFleet: Sendable {
   }
 
   /// Everything known of a vehicle, and the summary's revision; nil for one that is not known.
-  package func details(of key: VehicleKey, at now: Moment, forLink isLink: Bool = false) -> (json: [UInt8], revision: UInt64)? {
+  package func details(of key: VehicleKey, at now: Moment, forLink isLink: Bool = false) -> (
+    json: [UInt8], revision: UInt64
+  )? {
     let revision = withTable(at: now) { table in table.place(of: key).map { table.entries[$0].detailRevision }
     }
     guard let revision else { return nil }
-    return feed.withRoster { $0[key]?.details(revision: revision, at: now, forLink: isLink) }.map { ($0, revision) }
+    return feed.withRoster { $0[key]?.details(revision: revision, at: now, forLink: isLink) }.map {
+      ($0, revision)
+    }
   }
 }
 

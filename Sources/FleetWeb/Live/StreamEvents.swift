@@ -77,7 +77,8 @@ final class StreamEvents {
     } else if client.link != link {
       client.link = link
       let principal = client.principal
-      frames.append(StreamFrame(event: "broker", json: JSONWriter.object { link.write(to: &$0, for: principal) }))
+      frames.append(
+        StreamFrame(event: "broker", json: JSONWriter.object { link.write(to: &$0, for: principal) }))
     }
     let plan = StreamPlan(
       client.cursor, client.view, client.principal.scope, revision: table.revision, at: time)

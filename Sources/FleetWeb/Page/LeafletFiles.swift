@@ -14,7 +14,7 @@ package struct LeafletFiles: Sendable {
   package private(set) var problem: String?
 
   /// What the page cannot do without.
-  private static let needed = ["leaflet.js", "leaflet.css"]
+  private static let needed = ["leaflet.esm.min.js", "leaflet.css"]
   /// Bytes that a file may have: Leaflet's greatest, not made small, has half a megabyte.
   private static let largest = 4 << 20
 

@@ -9,6 +9,7 @@ struct ServerAbilities: StreamSource {
   var revision: UInt64 { 1 }
 
   func json(for principal: Principal) -> [UInt8]? {
-    JSONWriter.object { $0.field("recording", hasRecording) }
+    // Who has a link sees one vehicle as it is now: what was is refused to them.
+    JSONWriter.object { $0.field("recording", hasRecording && !principal.isLink) }
   }
 }
