@@ -61,7 +61,7 @@ struct AccessPassword: ParsableCommand {
 
       Examples:
         echo 'correct horse battery' | odograph access password ann
-        odograph access password ann --role operate --fleet delivery >> serve.toml
+        echo 'correct horse battery' | odograph access password bob --role operate
 
       Exit codes: 0 done; 64 usage; 74 output gone; 130 Ctrl-C.
       """)

@@ -89,7 +89,6 @@ struct AlertSettingsTests {
     ("[rules.a]\nwhen = \"offline\"\nreceivers = [\"ops\"]\n", "3:13", "add [webhooks.NAME]"),
     ("[rules.a]\nwhen = \"offline\"\nfoo = 1\n", "3:1", "unknown key foo"),
     ("[rules.\"a b\"]\nwhen = \"offline\"\n", "1:1", "letters, digits"),
-    ("[rules.a]\nwhen = \"offline\"\n", "", "write store = \"alerts.sqlite\""),
     ("[alerts]\nstore = \"x\"\ntime_zone = \"Mars/Base\"\n", "3:13", "Europe/Berlin"),
     ("[webhooks.a]\nsecret_file = \"secret\"\n", "1:1", "url = \"https://HOST/PATH\""),
     ("[webhooks.a]\nurl = \"http://alerts.example/\"\n", "2:7", "use https"),

@@ -13,12 +13,9 @@ struct ErrorAnswers: RouterMiddleware {
     _ request: Request, context: WebContext, next: (Request, WebContext) async throws -> Response
   ) async throws -> Response {
     do {
-      do {
-        return try await next(request, context)
-      } catch let error as HTTPError where error.status == .notFound && context.endpointPath == nil {
-        // Behind the gate, so that what nobody answers is limited as everything else.
-        throw await refusal(of: request, context)
-      }
+      // The router has found no route where it has set none yet.
+      if context.endpointPath == nil { throw await refusal(of: request, context) }
+      return try await next(request, context)
     } catch let error as WebError {
       return try error.response(from: request, context: context)
     } catch let error as FleetError {
