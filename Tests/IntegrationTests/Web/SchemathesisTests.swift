@@ -5,9 +5,9 @@ import Testing
 /// schemathesis against a server of a simulated fleet: what the OpenAPI document says holds, for requests that it allows and
 /// for ones that it does not.
 @Suite struct SchemathesisTests {
-  /// Examples for each operation: a few minutes of them with ODOGRAPH_FULL.
-  private static let examples =
-    ProcessInfo.processInfo.environment["ODOGRAPH_FULL"]?.isEmpty == false ? 200 : 15
+  /// Each form of each parameter; with ODOGRAPH_FULL also a few minutes of random requests and of sequences.
+  private static let isFull = ProcessInfo.processInfo.environment["ODOGRAPH_FULL"]?.isEmpty == false
+  private static let examples = isFull ? 200 : 15
 
   @Test(.needs(.schemathesis), .timeLimit(.minutes(30))) func theDocumentHolds() async throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
@@ -32,7 +32,8 @@ import Testing
     let tests = "\(ContractScript.repository)/Tests/Schemathesis"
     let (status, output) = try PythonEnvironment.schemathesis.run(
       "Schemathesis/run.py",
-      ["\(tests)/schemathesis.toml", "http://127.0.0.1:\(server.port)", "\(Self.examples)"])
+      ["\(tests)/schemathesis.toml", "http://127.0.0.1:\(server.port)", "\(Self.examples)"]
+        + (Self.isFull ? [] : ["examples,coverage"]))
     #expect(status == 0, "\(output.suffix(20_000))\n\(server.child.output.suffix(2000))")
     #expect(server.child.isRunning)
   }
