@@ -35,7 +35,7 @@ awk -v exposure="$exposure" -v limit="$limit" 'BEGIN { exit !(exposure != "" && 
 
 # The programs that the units name are in the package; here they stand for themselves.
 mkdir -p "$work/root"/{usr/bin,usr/lib/odographd,etc/systemd/system,bin}
-for program in usr/bin/odographd usr/bin/odograph usr/lib/odographd/back-off bin/kill; do
+for program in usr/bin/odographd usr/bin/odograph usr/bin/install usr/lib/odographd/back-off bin/kill; do
   printf '#!/bin/sh\n' >"$work/root/$program"
   chmod +x "$work/root/$program"
 done
