@@ -343,7 +343,8 @@ let package = Package(
     .testTarget(
       name: "FleetWebTests",
       dependencies: [
-        "Bytes", "Compression", "Fleet", "FleetConsole", "FleetControl", "FleetFixtures", "FleetStore",
+        "Bytes", "Compression", "Fleet", "FleetAlerts", "FleetConsole", "FleetControl", "FleetFixtures",
+        "FleetStore",
         "FleetWeb", "JSON", "MQTT", "Platform", "SQLite", "Simulation", "Spatial", "Telemetry", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -14,14 +14,16 @@ container_packages=(buildah docker-compose mmdebstrap openssl python3-yaml)
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
 # A browser for the page of `odograph serve`, and what it draws the map with.
 test_packages+=(chromium libjs-leaflet)
+# A proxy in front of that server.
+test_packages+=(nginx-light)
 # What the documentation's own checks need.
 test_packages+=(jq mandoc nodejs sqlite3)
 # What reads Parquet is not in Debian, and comes from PyPI.
 test_packages+=(python3-venv)
 # A bus of its own, and what answers on it as ModemManager does.
 test_packages+=(dbus python3-dbus python3-gi)
-# A broker that clusters, as three nodes of a test's own.
-cluster_packages=(openssl rabbitmq-server)
+# Brokers that cluster, as three nodes of a test's own, each in a network namespace where root runs the tests.
+cluster_packages=(iproute2 nats-server openssl rabbitmq-server)
 test_packages+=("${cluster_packages[@]}")
 # Shells in which the completions are tried.
 test_packages+=(zsh fish)

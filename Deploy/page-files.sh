@@ -1,7 +1,19 @@
 #!/bin/bash
-# Writes page.c anew: run it when a file of the page comes or goes. A test fails when the list is not the folder's.
+# Writes page.c anew, and which modules index.html loads ahead: run it when a file of the page comes or goes, or imports another.
+# Tests fail when either is not the folder's.
 set -euo pipefail
 cd "$(dirname "$0")/../Sources/CFleetPage"
+# One after the other, as each names the next, modules take as many round trips as they are deep.
+{
+  sed '/rel="modulepreload"/,$d' page/index.html | sed '/type="module"/,$d'
+  for file in page/*.js; do
+    # A script of its own is no module.
+    [[ $file = */theme-early.js || $file = */app.js ]] || printf '<link rel="modulepreload" href="%s">\n' "${file#page/}"
+  done
+  printf '<link rel="modulepreload" href="%s">\n' vendor/leaflet/leaflet.esm.min.js
+  sed -n '/type="module"/,$p' page/index.html
+} > page/index.html.new
+mv page/index.html.new page/index.html
 mapfile -t files < <(cd page && LC_ALL=C ls)
 {
   cat <<'END'

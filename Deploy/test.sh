@@ -108,7 +108,7 @@ longest=(
   AccuracyThroughGPSDTests DocumentationTests GPSDReplayTests OwnTracksDayTests ParkedReceiverTests WireContractTests
 )
 # Those that wait for minutes to pass, and use seconds of the processor.
-waiting=(AgentDiagnosticsTests AgentTraceTests AgentTripKillTests ClusterChaosTests ClusterTableTests FleetBeaconsTests ModemTests StatusTests WatchdogTests)
+waiting=(AgentDiagnosticsTests AgentTraceTests AgentTripKillTests BrokerTableTests ClusterChaosTests ClusterTableTests FleetBeaconsTests ModemTests StatusTests WatchdogTests)
 suites() { local IFS='|'; echo "^IntegrationTests\\.($*)/"; }
 some_of() { local IFS='|'; echo "^($*)\\."; }
 documentation() {

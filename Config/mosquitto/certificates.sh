@@ -5,6 +5,7 @@
 # usage: certificates.sh [--directory DIR] [--days N] COMMAND
 #   authority NAME         makes the authority; NAME is what certificates say of who issued them
 #   broker HOST...         (again) the broker's certificate, for these host names and addresses
+#   node HOST...           (again) the certificate with which the nodes of a cluster know each other, for both ends
 #   vehicle FLEET VEHICLE  a vehicle's; its common name FLEET/VEHICLE is the name in odograph.acl
 #   member NAME            of the fleet's side: a user of odograph.acl, as "dispatch"
 #   replace NAME           another key and certificate for FLEET/VEHICLE or a member, and the old one revoked
@@ -13,6 +14,7 @@
 #   list                   all certificates: state, end, name
 # DIR (default: odograph-certificates) becomes:
 #   ca.crt                 for everybody     broker.crt broker.key   for the broker     revoked.pem   its crlfile
+#   node.crt node.key      for the nodes of a cluster
 #   clients/NAME.crt .key  for the client    private/ca.key          for nobody: keep it off the broker and the vehicles
 # --days: how long a new certificate is good for (default: 825; the authority and the list: 3650).
 #
@@ -25,7 +27,7 @@ set -euo pipefail
 umask 077
 
 fail() { echo "certificates.sh: $1" >&2; exit 1; }
-usage() { sed -n 's/^# \{0,1\}//; 5,17p' "$0" >&2; exit 64; }
+usage() { sed -n 's/^# \{0,1\}//; 5,19p' "$0" >&2; exit 64; }
 
 directory=odograph-certificates days=
 while [ $# -gt 0 ]; do
@@ -76,6 +78,11 @@ subjectKeyIdentifier = hash
 basicConstraints = critical, CA:false
 keyUsage = critical, digitalSignature
 extendedKeyUsage = serverAuth
+subjectAltName = ${1:-DNS:localhost}
+[node]
+basicConstraints = critical, CA:false
+keyUsage = critical, digitalSignature
+extendedKeyUsage = serverAuth, clientAuth
 subjectAltName = ${1:-DNS:localhost}
 [client]
 basicConstraints = critical, CA:false
@@ -161,7 +168,7 @@ case $command in
     publish_list "$days"
     echo "$directory/ca.crt"
     ;;
-  broker)
+  broker | node)
     [ $# -ge 1 ] || usage
     need_authority
     names=
@@ -171,8 +178,8 @@ case $command in
         *) names+=",IP:$host" ;;
       esac
     done
-    issue broker "$1" "$directory/broker" "${names#,}"
-    echo "$directory/broker.crt"
+    issue "$command" "$1" "$directory/$command" "${names#,}"
+    echo "$directory/$command.crt"
     ;;
   vehicle | member)
     if [ "$command" = vehicle ]; then

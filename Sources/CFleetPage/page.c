@@ -38,6 +38,9 @@ static const unsigned char dialog_js[] = {
 static const unsigned char dom_js[] = {
 #embed "page/dom.js"
 };
+static const unsigned char downloads_js[] = {
+#embed "page/downloads.js"
+};
 static const unsigned char filters_js[] = {
 #embed "page/filters.js"
 };
@@ -76,6 +79,9 @@ static const unsigned char journal_js[] = {
 };
 static const unsigned char keys_js[] = {
 #embed "page/keys.js"
+};
+static const unsigned char labels_js[] = {
+#embed "page/labels.js"
 };
 static const unsigned char layout_css[] = {
 #embed "page/layout.css"
@@ -134,8 +140,8 @@ static const unsigned char session_js[] = {
 static const unsigned char settings_js[] = {
 #embed "page/settings.js"
 };
-static const unsigned char share_js[] = {
-#embed "page/share.js"
+static const unsigned char shares_js[] = {
+#embed "page/shares.js"
 };
 static const unsigned char store_js[] = {
 #embed "page/store.js"
@@ -184,6 +190,7 @@ const fleet_page_file fleet_page_files[] = {
   {"details.js", details_js, sizeof details_js},
   {"dialog.js", dialog_js, sizeof dialog_js},
   {"dom.js", dom_js, sizeof dom_js},
+  {"downloads.js", downloads_js, sizeof downloads_js},
   {"filters.js", filters_js, sizeof filters_js},
   {"fleet-layer.js", fleet_layer_js, sizeof fleet_layer_js},
   {"fleet-view.js", fleet_view_js, sizeof fleet_view_js},
@@ -197,6 +204,7 @@ const fleet_page_file fleet_page_files[] = {
   {"index.html", index_html, sizeof index_html},
   {"journal.js", journal_js, sizeof journal_js},
   {"keys.js", keys_js, sizeof keys_js},
+  {"labels.js", labels_js, sizeof labels_js},
   {"layout.css", layout_css, sizeof layout_css},
   {"legend.js", legend_js, sizeof legend_js},
   {"list.js", list_js, sizeof list_js},
@@ -216,7 +224,7 @@ const fleet_page_file fleet_page_files[] = {
   {"selection.js", selection_js, sizeof selection_js},
   {"session.js", session_js, sizeof session_js},
   {"settings.js", settings_js, sizeof settings_js},
-  {"share.js", share_js, sizeof share_js},
+  {"shares.js", shares_js, sizeof shares_js},
   {"store.js", store_js, sizeof store_js},
   {"stream.js", stream_js, sizeof stream_js},
   {"table.js", table_js, sizeof table_js},

@@ -42,6 +42,9 @@ package final class WebTransfer {
     self.transfer = transfer
   }
 
+  /// The status of the last answer, also of one that was too long; 0 for none.
+  package var status: Int { transfer.status }
+
   /// - Throws: `TransferFailure` where nothing was answered.
   package func post(_ request: WebRequest) throws(TransferFailure) -> WebAnswer {
     var texts: [(CURLoption, String)] = [

@@ -5,8 +5,14 @@ struct Config: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Shows and changes vehicles' settings from afar.",
     discussion: """
+      --recording names vehicles out of what odograph record has stored, at a broker that does not hand out for wildcards \
+      what it keeps (RabbitMQ): they are then asked for by name. What the broker does not hand out even so is shown as it was \
+      recorded: what is wanted of a vehicle always, what it said about it from the week before its last position, of a \
+      large fleet from its last 200 messages at least.
+
       Examples:
         odograph config show --fleet delivery --vehicle van-1
+        odograph config show --recording fleet.sqlite
         odograph config set status.interval=30 --fleet delivery --vehicle van-1
         odograph config set --unset location.distance_filter --fleet delivery
         odograph config set --file winter.json --fleet delivery --stages 5,100
@@ -29,7 +35,7 @@ struct Config: ParsableCommand {
         """)
     @OptionGroup var options: VehicleQueryOptions
 
-    func run() throws { try perform(ConfigCommand.show, options) }
+    func run() throws { try performBeginning(ConfigCommand.show, options) }
   }
 
   struct Diff: ParsableCommand {
@@ -44,7 +50,7 @@ struct Config: ParsableCommand {
         """)
     @OptionGroup var options: VehicleQueryOptions
 
-    func run() throws { try perform(ConfigCommand.diff, options) }
+    func run() throws { try performBeginning(ConfigCommand.diff, options) }
   }
 
   struct Set: ParsableCommand {
@@ -68,6 +74,6 @@ struct Config: ParsableCommand {
         """)
     @OptionGroup var options: ConfigSetOptions
 
-    func run() throws { try perform(ConfigCommand.set, options) }
+    func run() throws { try performBeginning(ConfigCommand.set, options) }
   }
 }

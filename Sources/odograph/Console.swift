@@ -17,6 +17,10 @@ struct Watch: ParsableCommand {
       Battery, backlog, temperature, energy and version are what a vehicle's last status says; – stands for what it does not \
       say, as the battery of a vehicle whose computer knows of none.
 
+      --recording begins with what odograph record has stored, at a broker that keeps nothing or does not hand it out for \
+      wildcards (RabbitMQ): the last position of each vehicle, and status, altitude, signals and regions as they came. What \
+      is heard takes its place.
+
       Examples:
         odograph watch --fleet demo
         odograph watch --broker mqtt://10.0.0.5 --vehicle van-1
@@ -27,14 +31,15 @@ struct Watch: ParsableCommand {
         odograph watch --once --silent 10m             # not heard for so long
         odograph watch --message-profile owntracks     # phones, OwnTracks
         odograph watch --interval 10 >> fleet.log      # lines, every 10 s
+        odograph watch --once --recording fleet.sqlite # and what was recorded
 
-      Exit codes: 0 done; 64 usage; 69 broker unavailable, or with --once it does not say that what it keeps is all \
+      Exit codes: 0 done; 64 usage, or a recording that cannot be read; 69 broker unavailable, or with --once it does not say that what it keeps is all \
       sent; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: WatchOptions
 
-  func run() throws { try perform(WatchCommand.run, options) }
+  func run() throws { try performBeginning(WatchCommand.run, options) }
 }
 
 struct Tail: ParsableCommand {

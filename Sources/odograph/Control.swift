@@ -90,7 +90,9 @@ struct Simulate: ParsableCommand {
       odographd does; what it could not send during an outage comes afterwards, as a track. Reports are spread \
       evenly over time. A broker that is slower than the vehicles costs messages, and their number is said. \
       The broker's will for a connection is that of its first vehicle: --connections as many as --vehicles \
-      gives each vehicle its own. At the end it waits up to 30 s for what the broker has not acknowledged; a second \
+      gives each vehicle its own. Several processes drive one fleet with --part: the same options and --seed for all, each \
+      with a part of its own. --told writes which numbers each vehicle has told and which of them the broker has not \
+      acknowledged; odograph verify holds a recording against that. At the end it waits up to 30 s for what the broker has not acknowledged; a second \
       Ctrl-C or SIGTERM ends that.
 
       Examples:
@@ -99,6 +101,7 @@ struct Simulate: ParsableCommand {
         odograph simulate --vehicles 500 --connections 500    # one for each
         odograph simulate --vehicles 20 --outages 30 --outage-seconds 20
         odograph simulate --vehicles 100 --seconds 10 --clear --json
+        odograph simulate --vehicles 2000 --seed 7 --part 1/4 --seconds 60 --told one.jsonl
 
       Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
       """)

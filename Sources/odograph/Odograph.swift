@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CommandHelp
 internal import Fleet
 internal import FleetConsole
+internal import FleetStore
 internal import Platform
 
 @main
@@ -43,7 +44,7 @@ struct Odograph: ParsableCommand {
       CommandGroup(name: "A map of radio beacons of the fleet's own", subcommands: [Beacons.self]),
       CommandGroup(
         name: "A broker tried, loaded and tidied up",
-        subcommands: [Check.self, Simulate.self, Forget.self]),
+        subcommands: [Check.self, Simulate.self, Verify.self, Forget.self]),
     ])
 
   static func main() { CommandProgram.main(Self.self) }
@@ -62,4 +63,13 @@ func perform<Options>(
     status = error.exit
   }
   if status != .done { throw ExitCode(status.rawValue) }
+}
+
+/// Runs a command that may begin from a recording.
+func performBeginning<Options>(
+  _ command: (Options, BeginningReader) throws(FleetError) -> ExitStatus,
+  _ options: @autoclosure () throws(FleetError) -> Options
+) throws {
+  try perform(
+    { options throws(FleetError) in try command(options, RecordedBeginning.read) }, try options())
 }

@@ -9,8 +9,14 @@ struct Regions: ParsableCommand {
       and colon before it). Each has a name: the GeoJSON id, or its property identifier or name; the KML \
       placemark's id or name.
 
+      --recording names vehicles out of what odograph record has stored, at a broker that does not hand out for wildcards \
+      what it keeps (RabbitMQ): they are then asked for by name. What the broker does not hand out even so is shown as it was \
+      recorded: what is wanted of a vehicle always, what it said about it from the week before its last position, of a \
+      large fleet from its last 200 messages at least.
+
       Examples:
         odograph regions list --fleet delivery
+        odograph regions list --recording fleet.sqlite
         odograph regions push depots.geojson --fleet delivery --vehicle van-1
         odograph regions push stops.kml --radius 80 --add --fleet delivery
         echo 'yard: POLYGON ((11.5 48.1, 11.6 48.1, 11.6 48.2, 11.5 48.1))' | \\
@@ -39,7 +45,7 @@ struct Regions: ParsableCommand {
         """)
     @OptionGroup var options: VehicleQueryOptions
 
-    func run() throws { try perform(RegionsCommand.list, options) }
+    func run() throws { try performBeginning(RegionsCommand.list, options) }
   }
 
   struct Push: ParsableCommand {
@@ -57,7 +63,7 @@ struct Regions: ParsableCommand {
         """)
     @OptionGroup var options: RegionsPushOptions
 
-    func run() throws { try perform(RegionsCommand.push, options) }
+    func run() throws { try performBeginning(RegionsCommand.push, options) }
   }
 
   struct Remove: ParsableCommand {
@@ -76,7 +82,7 @@ struct Regions: ParsableCommand {
         """)
     @OptionGroup var options: RegionsRemoveOptions
 
-    func run() throws { try perform(RegionsCommand.remove, options) }
+    func run() throws { try performBeginning(RegionsCommand.remove, options) }
   }
 
   struct Diff: ParsableCommand {
@@ -92,6 +98,6 @@ struct Regions: ParsableCommand {
         """)
     @OptionGroup var options: RegionsDiffOptions
 
-    func run() throws { try perform(RegionsCommand.diff, options) }
+    func run() throws { try performBeginning(RegionsCommand.diff, options) }
   }
 }

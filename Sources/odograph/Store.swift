@@ -118,3 +118,28 @@ struct Replay: ParsableCommand {
 
   func run() throws { try perform(ReplayCommand.run, options) }
 }
+
+struct Verify: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Says what of a simulated fleet has arrived.",
+    discussion: """
+      Holds what odograph simulate --told has written, a file for each process, against a recording, or against lines of \
+      odograph tail: which numbers of which vehicle are missing, and which came more than once. What the broker had \
+      acknowledged has to be there; what it had not is counted apart, and may be. Several recordings count as \
+      one, as those of recorders that split a fleet.
+
+      Examples:
+        odograph simulate --vehicles 2000 --seed 7 --part 1/2 --seconds 900 --told one.jsonl
+        odograph simulate --vehicles 2000 --seed 7 --part 2/2 --seconds 900 --told two.jsonl
+        odograph verify one.jsonl two.jsonl --recording postgres://fleet@db.example/fleet
+        odograph verify one.jsonl two.jsonl --recording a.sqlite --recording b.sqlite --json
+        # odograph verify one.jsonl --lines heard.jsonl
+
+      Exit codes: 0 each number is there once; 1 numbers are missing or doubled; 64 usage, or what is named cannot be \
+      read; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      """)
+
+  @OptionGroup var options: VerifyOptions
+
+  func run() throws { try perform(VerifyCommand.run, options) }
+}

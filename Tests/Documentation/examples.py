@@ -136,8 +136,9 @@ class Examples:
     def toml(self, block, room):
         self.count("configurations")
         text = self.world.here(block.text)
-        (room / "example.toml").write_text(text)
-        return self.configuration(room / "example.toml", block.place, block.detail == "profile", room)
+        path = room / ("serve.toml" if block.detail == "serve" else "example.toml")
+        path.write_text(text)
+        return self.configuration(path, block.place, block.detail == "profile", room)
 
     def configuration(self, path, place, is_profile, room):
         if is_profile:

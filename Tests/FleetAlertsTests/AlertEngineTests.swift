@@ -92,6 +92,47 @@ struct AlertEngineTests {
     #expect(engine.say(yard).isEmpty)
   }
 
+  @Test func aRegionThatIsNoLongerWatchedEndsItsAlert() {
+    var engine = engine(rule(.left([])), rule(.entered([])))
+    func watching(_ inside: [String], _ outside: [String], at seconds: Double, all: Bool = true)
+      -> VehicleFacts
+    {
+      facts(.regions, at: seconds, retained: true) {
+        ($0.inside, $0.outside) = (inside, outside)
+        if all { $0.watched = Set(inside + outside) }
+      }
+    }
+    #expect(engine.say(watching(["a", "b"], [], at: 0)).isEmpty)
+    #expect(engine.say(facts(.regions, at: 1) { ($0.outside, $0.isCrossing) = (["a"], true) }) == ["began 1"])
+    // It has more regions than a message has room for: nobody knows that it is gone.
+    #expect(engine.say(watching(["b"], [], at: 2, all: false)).isEmpty)
+    #expect(engine.say(watching(["b"], [], at: 3)) == ["ended 3"])
+    #expect(engine.openAlerts.isEmpty)
+    // As a new one it is not left again, nor entered, before somebody has seen that.
+    #expect(engine.say(watching(["b"], ["a"], at: 4)).isEmpty)
+  }
+
+  @Test func aVehicleOfManyRegionsIsHeardOfEach() {
+    var engine = engine(rule(.entered([])))
+    for number in 0..<(3 * AlertEngine.subjectsPerVehicle) {
+      let time = Double(2 * number)
+      let name = "region \(number)"
+      #expect(
+        engine.say(facts(.regions, at: time) { ($0.inside, $0.isCrossing) = ([name], true) })
+          == ["began \(2 * number)"])
+      #expect(
+        engine.say(facts(.regions, at: time + 1) { ($0.outside, $0.isCrossing) = ([name], true) })
+          == ["ended \(2 * number + 1)"])
+    }
+    #expect(engine.refused == 0)
+    // While something is open of every one, there is no room, which is counted.
+    for number in 0...AlertEngine.subjectsPerVehicle {
+      _ = engine.say(
+        facts(.regions, at: 1000) { ($0.inside, $0.isCrossing) = (["other \(number)"], true) })
+    }
+    #expect(engine.openAlerts.count == AlertEngine.subjectsPerVehicle && engine.refused == 1)
+  }
+
   @Test func anEventIsToldOnceHoweverOftenItComes() {
     var engine = engine(rule(.event(["harshBraking"])), rule(.trace([])))
     let braking = facts(.event, at: 1) {

@@ -93,6 +93,30 @@ import Testing
     #expect(child.isRunning)
   }
 
+  /// A receiver that cannot read one message is not a receiver that is away.
+  @Test func aMessageThatIsRefusedMakesWay() throws {
+    let child = try ChildProcess(
+      ContractScript.python,
+      [
+        "\(ContractScript.repository)/Tests/Alerts/receiver.py", directory.file("received"), "0",
+        "a secret that nobody signs with",
+      ])
+    #expect(waitUntil { child.output.hasSuffix("\n") })
+    let port = String(child.output.split(whereSeparator: \.isWhitespace).last ?? "")
+    var strict = settings("http://127.0.0.1:\(port)/")
+    strict.refusalPatience = 1
+    let service = service(strict)
+    try service.start()
+    service.observe(low(0.1))
+    #expect(waitUntil { service.state.counters.receivers["ops"]?.gone == 1 })
+    #expect(service.state.counters.receivers["ops"]?.waiting == 0)
+    service.stop()
+    #expect(
+      said.withLock {
+        $0.contains { $0.contains("given up, which it does not want: it answers with status 400") }
+      })
+  }
+
   /// Rules without receivers are for the list, and for Prometheus.
   @Test func openAlertsAreSeries() throws {
     let service = service(settings(nil))

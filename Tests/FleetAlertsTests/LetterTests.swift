@@ -1,5 +1,6 @@
 import Fleet
 import FleetFixtures
+import Foundation
 import JSON
 import Spatial
 import Testing
@@ -62,5 +63,23 @@ struct LetterTests {
     #expect(AlertText.key(two, epoch: "e") == "e-7:began+1")
     #expect(AlertText.subject(two) == "low: 1 began, 1 ended, 1 vehicles")
     #expect(try JSONValue(parsing: AlertText.test("k", at: noon).json)["test"]?.bool == true)
+  }
+
+  /// What Config/alerts.md shows is what comes.
+  @Test func thePageShowsWhatAWebhookGets() throws {
+    let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/alerts.md")
+    let text = try String(contentsOf: page, encoding: .utf8)
+    let shown = try #require(
+      text.components(separatedBy: "```json webhook\n").last?.components(separatedBy: "```").first)
+    let alert = Alert(
+      number: 17, rule: "battery-low", vehicle: VehicleKey(fleet: "delivery", vehicle: "van-1"), subject: "",
+      severity: .warning, summary: "battery at 14 %",
+      began: try #require(UTCTime(rfc3339: "2026-11-23T21:14:06.000Z")), ended: nil,
+      place: Coordinate(latitude: 48.137154, longitude: 11.576124), value: 0.14)
+    let notice = Notice(rule: "battery-low", items: [.init(alert, .began)])
+    let sent = AlertText.body(notice, severity: .warning, epoch: "9d0f6b1c22a4e871")
+    #expect(
+      try JSONValue(parsing: Array(shown.utf8)) == JSONValue(parsing: sent),
+      "\(String(decoding: sent, as: UTF8.self))")
   }
 }

@@ -50,6 +50,16 @@ struct NoticePlanTests {
     #expect(written.held == [1, 2, 3] && written.released == [2, 1, 3])
   }
 
+  @Test func ofSilencesOfTheSameTheLongestIsKept() {
+    func until(_ seconds: Double, _ rule: String? = "a") -> Silence {
+      Silence(rule: rule, until: moment(seconds).time)
+    }
+    let now = moment(10).time
+    var silences = [until(60), until(5, "b")]
+    for silence in [until(30), until(90), until(20, nil)] { silences = silences.adding(silence, at: now) }
+    #expect(silences == [until(90), until(20, nil)])
+  }
+
   @Test func aSilenceCoversWhatItNames() {
     var plan = NoticePlan(rules: [rule(.offline)], zone: .offset(0))
     let other = VehicleKey(fleet: "demo", vehicle: "other")

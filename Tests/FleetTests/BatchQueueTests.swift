@@ -34,6 +34,24 @@ import Testing
     #expect(next(queue) == nil)
   }
 
+  /// A connection that ended gives all of it again; what a consumer holds is still settled by it.
+  @Test func whatIsDroppedIsNoLongerThere() throws {
+    let settled = Settled()
+    let queue = try BatchQueue { settled.note($0) }
+    _ = queue.push(messages(1), at: moment(0))
+    let held = try #require(next(queue))
+    for _ in 0..<5 { _ = queue.push(messages(7), at: moment(0)) }
+    queue.dropWaiting()
+    queue.dropWaiting()
+    #expect(queue.count == 0 && next(queue) == nil)
+    _ = queue.push(messages(2), at: moment(1))
+    let again = try #require(next(queue))
+    #expect(again.messages == messages(2) && again.receivedAt == moment(1))
+    held.acknowledge()
+    again.acknowledge()
+    #expect(settled.all.last == 7)
+  }
+
   @Test func aBatchCountsOnceAllBeforeItAreStored() throws {
     let settled = Settled()
     let queue = try BatchQueue { settled.note($0) }

@@ -95,9 +95,9 @@ import Testing
     try await onThread {
       let stream = try EventReader(port: web.port, "?interval=0.1&bounds=11,47,12,49")
       _ = try stream.next("vehicles")
-      // The first telling of changes is of all.
-      web.locate(48.1, vehicle: "near")
-      _ = try stream.next("vehicles") { $0.json.vehicleNames.contains("near") }
+      // Behind the first time that all is told, there is none for five seconds.
+      web.locate(10.05, vehicle: "far")
+      _ = try stream.next("vehicles") { $0.json.vehicleNames.contains("far") }
       web.locate(10.1, vehicle: "far")
       web.locate(48.2, vehicle: "near")
       let next = try stream.next("vehicles") { !$0.json.vehicleNames.isEmpty }
@@ -204,6 +204,28 @@ import Testing
       streams.removeLast()
       #expect(waitUntil { web.hub.counters.clients == 2 })
       #expect(try EventReader(port: web.port).next("hello") != nil)
+    }
+  }
+
+  /// One login has its share, and who has more open is told so; a stream that says nothing would be opened again and again.
+  @Test(.timeLimit(.minutes(2))) func oneLoginDoesNotTakeAllThereIs() async throws {
+    var limits = StreamHub.Limits()
+    (limits.clients, limits.heartbeat) = (16, 0.2)
+    let web = try WebFixture(access: NamedAccess(), limits: limits)
+    let ann = ["User-Agent": "ann"]
+    try await onThread {
+      var streams = try (0..<4).map { _ in try EventReader(port: web.port, "", ann) }
+      for stream in streams { _ = try stream.next("hello") }
+      let refused = try EventReader(port: web.port, "", ann)
+      #expect(refused.head.status == 503 && refused.head.headers["retry-after"] == "5")
+      let error = try JSONValue(parsing: refused.connection.readBody(of: refused.head))["error"]
+      #expect(error?["code"]?.string == "busy")
+      #expect(error?["message"]?.string?.contains("ann has 4 streams") == true)
+      #expect(web.hub.counters.refused == 1)
+      #expect(try EventReader(port: web.port, "", ["User-Agent": "bob"]).next("hello") != nil)
+      streams.removeLast()
+      #expect(waitUntil { web.hub.counters.clients <= 4 })
+      #expect(waitUntil { (try? EventReader(port: web.port, "", ann).next("hello")) ?? nil != nil })
     }
   }
 

@@ -2,15 +2,31 @@ internal import Foundation
 internal import Glibc
 internal import Platform
 
-/// Three real nodes of RabbitMQ on loopback, by the kit's own script, with an authority of their own; ended with the fixture.
+/// Three real nodes of an engine, by its kit's own script, with an authority of their own; ended with the fixture.
 public final class ClusterFixture: Sendable {
-  /// Where one node listens, on localhost and with TLS only.
+  /// Its kit's folder.
+  public enum Engine: String, Sendable, CaseIterable {
+    case rabbitMQ = "rabbitmq"
+    case nats
+
+    /// What it cannot run without.
+    public var need: Need { self == .rabbitMQ ? .rabbitMQ : .nats }
+  }
+
+  /// Where one node listens, with TLS only.
   public struct Node: Sendable {
     /// 1...3.
     public var number: Int
-    public var amqp: Int
+    /// The port of the engine's own protocol: AMQP, or NATS.
+    public var own: Int
     public var mqtt: Int
+    /// A name or an address, which its certificate has.
+    public var host: String
   }
+
+  public let engine: Engine
+  /// Whether a node can be cut off.
+  public let canCut: Bool
 
   public let directory: TemporaryDirectory
   public let nodes: [Node]
@@ -18,19 +34,34 @@ public final class ClusterFixture: Sendable {
 
   private static let kits = ContractScript.repository + "/Config"
 
+  /// Whether this user may give each node a network of its own.
+  public static let hasNamespaces: Bool = {
+    guard getuid() == 0, ChildProcess.find("ip") != nil else { return false }
+    return (try? run("unshare", ["-n", "ip", "link", "add", "type", "bridge"])) != nil
+  }()
+
   /// Makes certificates for the names, and starts the nodes; takes a quarter of a minute.
   /// - Parameters:
+  ///   - isApart: each node in a network of its own, from which it can be cut off: root only. Else on loopback.
   ///   - members: FLEET/VEHICLE, or users of the kit's access list.
   ///   - extra: further lines of the access list.
-  public init(_ members: [String], extra: [String] = []) throws {
+  public init(
+    _ engine: Engine = .rabbitMQ, _ members: [String], extra: [String] = [], isApart: Bool = false
+  ) throws {
+    self.engine = engine
+    canCut = isApart
     directory = try TemporaryDirectory()
-    script = Self.kits + "/clusters/rabbitmq/cluster.sh"
+    script = Self.kits + "/clusters/\(engine.rawValue)/cluster.sh"
+    // Of the addresses that are for tests of networks (RFC 2544).
+    let network = "198.\(Int.random(in: 18...19)).\(Int.random(in: 0...255))"
+    let hosts = ["localhost", "127.0.0.1"] + (isApart ? (1...3).map { "\(network).\($0)" } : [])
     let authority = directory.file("authority")
     func certify(_ words: [String]) throws {
       try Self.run(Self.kits + "/mosquitto/certificates.sh", ["--directory", authority] + words)
     }
     try certify(["authority", "Test"])
-    try certify(["broker", "localhost"])
+    try certify(["broker"] + hosts)
+    try certify(["node"] + hosts)
     for member in members {
       let parts = member.split(separator: "/").map(String.init)
       try certify([parts.count == 2 ? "vehicle" : "member"] + parts)
@@ -39,10 +70,16 @@ public final class ClusterFixture: Sendable {
     let access = try directory.write("access.acl", list + extra.map { $0 + "\n" }.joined())
     let cluster = directory.file("cluster")
     do {
-      try Self.run(script, [cluster, "start", authority] + members, environment: ["ACL": access])
+      var environment = ["ACL": access]
+      if isApart { environment["NETWORK"] = network }
+      try Self.run(script, [cluster, "start", authority] + members, environment: environment)
       nodes = try Self.run(script, [cluster, "ports"]).split(separator: "\n").compactMap { line in
-        let words = line.split(separator: " ").compactMap { Int($0) }
-        return words.count == 3 ? Node(number: words[0], amqp: words[1], mqtt: words[2]) : nil
+        let words = line.split(separator: " ")
+        let numbers = words.prefix(3).compactMap { Int($0) }
+        guard numbers.count == 3, words.count == 4 else { return nil }
+        return Node(
+          number: numbers[0], own: numbers[1], mqtt: numbers[2],
+          host: isApart ? String(words[3]) : "localhost")
       }
     } catch {
       _ = try? Self.run(script, [cluster, "stop"])
@@ -72,13 +109,26 @@ public final class ClusterFixture: Sendable {
   /// For `--from`: all nodes, beginning with one.
   /// - Parameter first: 0...2.
   public func queueAddress(first: Int = 0) -> String {
-    let order = (0..<nodes.count).map { nodes[($0 + first) % nodes.count] }
-    return "amqps://" + order.map { "localhost:\($0.amqp)" }.joined(separator: ",")
+    "amqps://" + order(first).map { "\($0.host):\($0.own)" }.joined(separator: ",")
   }
 
-  /// Does to a node what the script can: `kill`, `up`, `pause`, `resume`.
+  /// For `--broker`: all nodes, beginning with one.
+  /// - Parameter first: 0...2.
+  public func address(first: Int = 0) -> String {
+    "mqtts://" + order(first).map { "\($0.host):\($0.mqtt)" }.joined(separator: ",")
+  }
+
+  /// All nodes, beginning with one.
+  public func order(_ first: Int) -> [Node] { (0..<nodes.count).map { nodes[($0 + first) % nodes.count] } }
+
+  /// Does to a node what the script can: `kill`, `up`, `pause`, `resume`, `cut`, `join`.
   /// - Parameter node: 1...3.
   public func act(_ what: String, _ node: Int) throws { try run(what, "\(node)") }
+
+  /// Lets these in and nobody else, as the engine's kit does it.
+  public func access(_ members: [String]) throws {
+    try Self.run(script, [directory.file("cluster"), "access"] + members)
+  }
 
   /// What `rabbitmqctl` says at a node.
   public func control(_ node: Int, _ words: String...) throws -> String {

@@ -75,12 +75,18 @@ package final class HTTPConnection: Sendable {
     send(method, path, headers, body: body)
     var answer = try readHead()
     if method == "HEAD" || answer.status == 304 || answer.status == 204 { return answer }
-    if answer.headers["transfer-encoding"]?.contains("chunked") == true {
-      while let chunk = try readChunk() { answer.body += chunk }
-    } else {
-      answer.body = try take(Int(answer.headers["content-length"] ?? "") ?? 0)
-    }
+    answer.body = try readBody(of: answer)
     return answer
+  }
+
+  /// What follows an answer's head, as a whole.
+  package func readBody(of head: HTTPAnswer) throws -> [UInt8] {
+    guard head.headers["transfer-encoding"]?.contains("chunked") == true else {
+      return try take(Int(head.headers["content-length"] ?? "") ?? 0)
+    }
+    var body: [UInt8] = []
+    while let chunk = try readChunk() { body += chunk }
+    return body
   }
 
   /// The status and headers of an answer.

@@ -43,6 +43,10 @@ public struct Need: Sendable {
   /// Three nodes of RabbitMQ.
   public static let rabbitMQ = packages(
     "rabbitmq-server openssl", programs: "/usr/lib/rabbitmq/bin/rabbitmq-server", "epmd", "openssl")
+  /// Three nodes of NATS.
+  public static let nats = packages("nats-server openssl", programs: "nats-server", "openssl")
+  /// A proxy in front of `odograph serve`.
+  public static let nginx = packages("nginx-light", programs: "nginx")
   public static let node = packages("nodejs", programs: "node")
   public static let postGIS = Need("the Debian packages postgresql-15-postgis-3") {
     PostgreSQLFixture.isInstalled && PostgreSQLFixture.hasExtension("postgis")

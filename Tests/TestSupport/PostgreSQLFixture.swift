@@ -41,6 +41,33 @@ public final class PostgreSQLFixture: Sendable {
     try start()
   }
 
+  /// A streaming replica of a server, which answers questions and takes nothing.
+  public init(replicaOf primary: PostgreSQLFixture, _ settings: [String] = []) throws {
+    directory = try TemporaryDirectory()
+    port = try FreePort.next()
+    self.settings = ["fsync=off"] + settings
+    if getuid() == 0, let nobody = getpwnam("nobody") {
+      chown(directory.path, nobody.pointee.pw_uid, nobody.pointee.pw_gid)
+    }
+    let copied = try Self.run(
+      "pg_basebackup",
+      [
+        "-h", "127.0.0.1", "-p", "\(primary.port)", "-U", "fleet", "-D", directory.file("data"), "-R", "-X",
+        "stream",
+        "-c", "fast", "--no-sync",
+      ], output: directory.file("basebackup.out"))
+    guard copied.waitForExit() == 0 else {
+      throw SystemError(operation: "copy", object: "database cluster: \(copied.output)", code: EIO)
+    }
+    try start()
+  }
+
+  /// Whether a replica has all that its primary has now.
+  public func hasAll(of primary: PostgreSQLFixture) throws -> Bool {
+    let written = try primary.query("SELECT pg_current_wal_lsn()")[0][0]
+    return try query("SELECT pg_last_wal_replay_lsn() >= '\(written)'") == [["t"]]
+  }
+
   /// For `odograph record` and for `psql`.
   public var url: String { "postgres://fleet@127.0.0.1:\(port)/postgres" }
 

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-import urllib.request
 
 import websocket
 
@@ -33,29 +32,52 @@ class Chrome:
              "--disable-dev-shm-usage", "--disable-breakpad", "--enable-precise-memory-info",
              "--force-color-profile=srgb", "--hide-scrollbars", "--lang=en-GB", "about:blank"],
             stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, "TZ": "Europe/Berlin"})
-        self.port = self._port()
+        self.port, path = self._port()
+        self.socket = websocket.create_connection(f"ws://127.0.0.1:{self.port}{path}", timeout=60, suppress_origin=True)
+        self.number = 0
+
+    def call(self, method, **parameters):
+        """Of the browser as a whole."""
+        self.number += 1
+        self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
+        while True:
+            message = json.loads(self.socket.recv())
+            if message.get("id") == self.number:
+                if "error" in message:
+                    raise PageError(f"{method}: {message['error']}")
+                return message["result"]
+
+    def person(self):
+        """A profile of its own within the browser: its cookies and choices are nobody else's."""
+        return self.call("Target.createBrowserContext")["browserContextId"]
+
+    def leave(self, person):
+        self.call("Target.disposeBrowserContext", browserContextId=person)
+
+    def download_to(self, folder, person):
+        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=folder, browserContextId=person)
 
     def _port(self):
         path = os.path.join(self.folder, "profile", "DevToolsActivePort")
         for _ in range(600):
             if os.path.exists(path):
                 text = open(path).read().split("\n")
-                if len(text) > 1:
-                    return int(text[0])
+                if len(text) > 1 and text[1]:
+                    return int(text[0]), text[1]
             if self.process.poll() is not None:
                 break
             time.sleep(0.05)
         raise SystemExit("chromium did not start:\n" + open(os.path.join(self.folder, "log")).read()[-2000:])
 
-    def tab(self):
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/json/new?about:blank", method="PUT")
-        told = json.load(urllib.request.urlopen(request))
-        return Tab(told["webSocketDebuggerUrl"])
+    def tab(self, person=None):
+        target = self.call("Target.createTarget", url="about:blank", **({"browserContextId": person} if person else {}))["targetId"]
+        return Tab(f"ws://127.0.0.1:{self.port}/devtools/page/{target}")
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
+        self.socket.close()
         self.process.terminate()
         try:
             self.process.wait(10)
@@ -130,6 +152,18 @@ class Tab:
 
     def go(self, address):
         self.call("Page.navigate", url=address)
+
+    def reload(self):
+        self.call("Page.reload")
+
+    def text(self, selector):
+        return self.run(f"document.querySelector({json.dumps(selector)})?.textContent")
+
+    def set(self, selector, value):
+        """Writes into a field, or chooses of a list, as somebody would: with its events."""
+        self.wait(f"document.querySelector({json.dumps(selector)})", f"{selector} is there")
+        self.run(f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.focus(); e.value = {json.dumps(value)};"
+                 " e.dispatchEvent(new Event('input', {bubbles: true})); e.dispatchEvent(new Event('change', {bubbles: true})); })()")
 
     def key(self, key, text=None, modifiers=0):
         codes = {"Enter": 13, "Escape": 27, "Tab": 9, "ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39,

@@ -33,30 +33,83 @@ def program(name):
 class Fleet:
     """A broker with simulated vehicles and the server before it; all of it ends with the `with`."""
 
-    def __init__(self, vehicles=50, recording=False, configuration="", rate=1.0, speed=1.0, arguments=(), extra=()):
+    def __init__(self, vehicles=50, recording=False, configuration="", rate=1.0, speed=1.0, arguments=(), extra=(), map_file=None, name="simulation"):
         self.folder = tempfile.mkdtemp(prefix="odograph-web-")
-        self.children = []
+        self.children, self.tiles = [], None
         self.broker_port, self.port = free_port(), free_port()
         self.address = f"http://127.0.0.1:{self.port}/"
         try:
-            broker = self.file("broker.conf", f"listener {self.broker_port} 127.0.0.1\nallow_anonymous true\nuser root\n"
-                               "max_queued_messages 0\nmax_inflight_messages 0\n")
-            self.start("mosquitto", [shutil.which("mosquitto") or "/usr/sbin/mosquitto", "-c", broker])
-            self.wait_for_port(self.broker_port)
+            # What it keeps outlives a restart, as with a broker in use.
+            self.broker_file = self.file("broker.conf", f"listener {self.broker_port} 127.0.0.1\nallow_anonymous true\nuser root\n"
+                                         f"persistence true\npersistence_location {self.folder}/\nmax_queued_messages 0\nmax_inflight_messages 0\n")
+            self.start_broker()
             self.recording = os.path.join(self.folder, "fleet.sqlite") if recording else None
             serve = [program("odograph"), "serve", "--broker", f"mqtt://127.0.0.1:{self.broker_port}",
                      "--listen", f"127.0.0.1:{self.port}", *extra]
             if recording:
                 serve += ["--recording", self.recording, *(recording if isinstance(recording, (list, tuple)) else [])]
+            if map_file:
+                path = os.path.join(self.folder, "map.mbtiles")
+                map_file(path)
+                serve += ["--map", path]
             if configuration:
                 serve += ["--config", self.file("serve.toml", configuration)]
-            self.command, self.count, self.name = serve, vehicles, "simulation"
+            self.command, self.count, self.name = serve, vehicles, name
             self.start_server()
             if vehicles:
                 self.simulate(vehicles, rate, speed, *arguments)
         except BaseException:
             self.__exit__()
             raise
+
+    def start_broker(self):
+        self.broker = self.start("mosquitto", [shutil.which("mosquitto") or "/usr/sbin/mosquitto", "-c", self.broker_file])
+        self.wait_for_port(self.broker_port)
+
+    def stop_broker(self):
+        self.broker.terminate()
+        self.broker.wait(15)
+        self.children = [each for each in self.children if each[1] is not self.broker]
+
+    def agent(self, vehicle="van", speed=5):
+        """A real odographd on its simulated drive, which may be managed remotely; returns once it is online."""
+        folder = os.path.join(self.folder, vehicle)
+        os.mkdir(folder)
+        configuration = self.file(f"{vehicle}.toml", f"""
+[vehicle]
+fleet = "{self.name}"
+id = "{vehicle}"
+[input]
+mode = "simulation"
+speed = {speed}
+[iio]
+rate = 20
+[location]
+reporting = "distance"
+[heading]
+interval = 1
+filter = 1
+[attitude]
+enabled = true
+[mqtt]
+link = "always"
+broker = "mqtt://127.0.0.1:{self.broker_port}"
+[store]
+path = "{folder}/outbox.sqlite"
+[regions]
+state = "{folder}/regions.state"
+[remote]
+enabled = true
+path = "{folder}/remote"
+""")
+        self.start("odographd", [os.path.join(os.path.dirname(program("odograph")), "odographd"), "run", "--config", configuration])
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            told = self.get(f"api/v1/vehicles/{self.name}/{vehicle}")
+            if isinstance(told, dict) and told.get("state") == "online" and told.get("status", {}).get("remote"):
+                return
+            time.sleep(0.1)
+        raise AssertionError("the agent did not come online:\n" + self.log("odographd"))
 
     def start_server(self):
         self.server = self.start("serve", self.command)
@@ -78,6 +131,10 @@ class Fleet:
         subprocess.run(
             ["mosquitto_pub", "-p", str(self.broker_port), "-t", topic, "-q", "1", "-s" if data else "-n", *(["-r"] if retain else [])],
             input=data, check=True)
+
+    def publish_lines(self, topic, payloads):
+        text = "".join(json.dumps(each) + "\n" for each in payloads)
+        subprocess.run(["mosquitto_pub", "-p", str(self.broker_port), "-t", topic, "-q", "1", "-l"], input=text.encode(), check=True)
 
     def file(self, name, text):
         path = os.path.join(self.folder, name)
@@ -122,7 +179,9 @@ class Fleet:
         return self
 
     def __exit__(self, *_):
-        for _, child in reversed(self.children):
+        for name, child in reversed(self.children):
+            if child.poll() is not None:
+                print(f"{name} ended by itself with {child.returncode}:\n{self.log(name)}", flush=True)
             child.terminate()
         for _, child in self.children:
             try:

@@ -1,32 +1,48 @@
 #!/usr/bin/env python3
-"""README's pictures: the same simulated fleet in light, in dark and on a phone."""
+"""README's pictures: a simulated fleet with an agent and a recording, in light, in dark and on a phone."""
 import os
 import sys
 import time
 
 from chrome import Chrome
 from fleet import Fleet
+from samples import Day
 
-pictures = [
-    ("fleet-light", (1280, 800), "light", "#/map"),
-    ("vehicle-dark", (1280, 800), "dark", "#/vehicle/simulation/sim-7"),
-    ("phone", (390, 844), "light", "#/vehicle/simulation/sim-7"),
-]
+# Seconds in which trails and recorded ways come about.
+driving = 100
+rules = """
+[rules.fast]
+when = "speed"
+above = 19.0
+"""
+
+
+def pictures(fleet, day):
+    """Name, window, colours, address, and what is to be seen before the picture is taken."""
+    yield "fleet-light", (1280, 800), "light", "#/vehicle/delivery/van-7", "document.querySelector('.details .facts')"
+    yield ("history-dark", (1280, 800), "dark", f"#/vehicle/delivery/truck-1/history/{day.name}?from=09:20:00&to=09:40:00&time=09:34:30",
+           "document.querySelector('.journal-items')")
+    yield "phone", (390, 844), "light", "#/vehicle/delivery/agent-1", "document.querySelector('.details .horizon')"
 
 
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    with Fleet(50) as fleet, Chrome() as chrome:
-        # Trails have to be driven first.
-        time.sleep(45)
-        for name, size, scheme, route in pictures:
-            tab = chrome.tab()
+    with Fleet(0, recording=["--record"], configuration=rules, name="delivery") as fleet, Chrome() as chrome:
+        fleet.count = 40
+        fleet.simulate(40, 1.0, 1.0, "--fleet", "delivery", "--prefix", "van-")
+        fleet.agent("agent-1", speed=1)
+        day = Day()
+        day.publish(fleet, "truck-1")
+        time.sleep(driving)
+        for name, size, scheme, route, shown in pictures(fleet, day):
+            tab = chrome.tab(chrome.person())
             tab.size(*size)
             tab.prefer(scheme)
             tab.go(fleet.address + route)
-            tab.wait("document.querySelector('.list-status')?.textContent.startsWith('50')", "the fleet", 60)
-            time.sleep(4)
+            tab.wait(shown, name, 60)
+            # The trail of who is looked at grows.
+            time.sleep(15)
             tab.picture(os.path.join(folder, f"{name}.png"))
             tab.call("Page.close")
 

@@ -5,19 +5,21 @@
 # usage: cluster.sh DIR COMMAND
 #   start AUTHORITY NAME... all three nodes, in DIR, which becomes theirs; AUTHORITY is the folder of certificates.sh with a
 #                           certificate for localhost, NAMEs are those of access.sh (ACL=FILE for another access list)
-#   ports                   a line for each node: number, port of AMQP, port of MQTT
+#   ports                   a line for each node: number, port of AMQP, port of MQTT, address
 #   pid N                   the process of node N
 #   kill N                  ends node N as a power cut would
 #   up N                    starts node N again
 #   pause N, resume N       node N stands still, and goes on
+#   cut N, join N           node N is cut off from all, and back; for a cluster that was started with NETWORK (../nodes.sh)
 #   ctl N WORD...           rabbitmqctl at node N
 #   stop                    ends all
 set -euo pipefail
 
-fail() { echo "cluster.sh: $1" >&2; exit 1; }
-usage() { sed -n 's/^# \{0,1\}//; 5,16p' "$0" >&2; exit 64; }
+usage() { sed -n 's/^# \{0,1\}//; 5,17p' "$0" >&2; exit 64; }
 [ $# -ge 2 ] || usage
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=Config/clusters/nodes.sh
+. "$here/../nodes.sh"
 programs=${RABBITMQ_PROGRAMS:-/usr/lib/rabbitmq/bin}
 [ -x "$programs/rabbitmq-server" ] || fail "there is no RabbitMQ in $programs; install it with: apt-get install rabbitmq-server"
 case $2 in start) mkdir -p "$1" ;; esac
@@ -25,8 +27,11 @@ directory=$(cd "$1" 2>/dev/null && pwd) || fail "there is no cluster in $1; make
 command=$2
 shift 2
 
-# node N: checks the number.
-node() { case ${1:-} in [123]) ;; *) fail "a node is 1, 2 or 3, not \"${1:-}\"" ;; esac; }
+# shellcheck source=/dev/null
+if [ -r "$directory/network" ]; then . "$directory/network"; fi
+
+# name N: of the node, for the others.
+name() { if [ -n "${NETWORK:-}" ]; then echo "fleet$1@$(host "$1")"; else echo "fleet$1@localhost"; fi; }
 
 # environment N: what a node and its tools share. Nothing of /etc/rabbitmq is read.
 environment() {
@@ -35,31 +40,21 @@ environment() {
   . "$directory/ports"
   local dist=DIST_$number amqp=AMQP_$number
   export HOME=$directory
-  export ERL_EPMD_ADDRESS=127.0.0.1 ERL_EPMD_PORT=$EPMD
-  export RABBITMQ_CONF_ENV_FILE=/dev/null RABBITMQ_NODENAME=fleet$number@localhost RABBITMQ_USE_LONGNAME=false
+  export ERL_EPMD_PORT=$EPMD RABBITMQ_CONF_ENV_FILE=/dev/null
+  ERL_EPMD_ADDRESS=$(host "$number")
+  RABBITMQ_NODENAME=$(name "$number")
+  export ERL_EPMD_ADDRESS RABBITMQ_NODENAME
+  if [ -n "${NETWORK:-}" ]; then export RABBITMQ_USE_LONGNAME=true; else export RABBITMQ_USE_LONGNAME=false; fi
   export RABBITMQ_CONFIG_FILE=$directory/$number/rabbitmq.conf
   export RABBITMQ_ADVANCED_CONFIG_FILE=$directory/$number/advanced.config
   export RABBITMQ_ENABLED_PLUGINS_FILE=$directory/$number/enabled_plugins
   export RABBITMQ_MNESIA_BASE=$directory/$number/data RABBITMQ_LOG_BASE=$directory/$number
   export RABBITMQ_PID_FILE=$directory/$number/pid
   export RABBITMQ_DIST_PORT=${!dist} RABBITMQ_NODE_PORT=${!amqp}
-  export RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="-kernel inet_dist_use_interface {127,0,0,1} +S 1:1 +sbwt none"
-  export RABBITMQ_CTL_ERL_ARGS="-kernel inet_dist_use_interface {127,0,0,1} +S 1:1"
-}
-
-# pid N: of the node's process; fails when it does not run.
-pid() {
-  local number
-  number=$(cat "$directory/$1/pid" 2>/dev/null) && [ -n "$number" ] && kill -0 "$number" 2>/dev/null && echo "$number"
-}
-
-# free COUNT: loopback ports that nobody has now.
-free() {
-  python3 - "$1" <<'PYTHON'
-import socket, sys
-sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
-print(*[each.getsockname()[1] for each in sockets])
-PYTHON
+  local interface
+  interface="-kernel inet_dist_use_interface {$(host "$number" | tr . ,)}"
+  export RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="$interface +S 1:1 +sbwt none"
+  export RABBITMQ_CTL_ERL_ARGS="$interface +S 1:1"
 }
 
 # up N: starts a node and does not wait.
@@ -68,21 +63,22 @@ up() {
   rm -f "$directory/$1/pid"
   (
     environment "$1"
-    exec setsid "$programs/rabbitmq-server" </dev/null >>"$directory/$1/out" 2>&1
+    within "$1" setsid "$programs/rabbitmq-server" </dev/null >>"$directory/$1/out" 2>&1
   ) &
 }
 
-# names_service: finds out where each node listens; it ends with `stop`.
+# names_service: finds out where each node listens; it ends with `stop`. One on loopback, and one in each namespace.
 names_service() {
   # shellcheck source=/dev/null
   . "$directory/ports"
-  if [ -s "$directory/epmd.pid" ] && kill -0 "$(cat "$directory/epmd.pid")" 2>/dev/null; then return; fi
-  setsid epmd -address 127.0.0.1 -port "$EPMD" </dev/null >>"$directory/epmd.out" 2>&1 &
-  echo $! >"$directory/epmd.pid"
+  local number
+  for number in 1 2 3; do
+    if [ -s "$directory/epmd$number.pid" ] && kill -0 "$(cat "$directory/epmd$number.pid")" 2>/dev/null; then continue; fi
+    (within "$number" setsid epmd -address "$(host "$number")" -port "$EPMD" </dev/null >>"$directory/epmd.out" 2>&1) &
+    echo $! >"$directory/epmd$number.pid"
+    if [ -z "${NETWORK:-}" ]; then return; fi
+  done
 }
-
-# accepting PORT
-accepting() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 # wait_for N...: until each answers on both ports.
 wait_for() {
@@ -92,7 +88,7 @@ wait_for() {
   for number in "$@"; do
     amqp=AMQP_$number mqtt=MQTT_$number
     for _ in $(seq 1200); do
-      if accepting "${!amqp}" && accepting "${!mqtt}"; then continue 2; fi
+      if accepting "$(host "$number")" "${!amqp}" && accepting "$(host "$number")" "${!mqtt}"; then continue 2; fi
       sleep 0.1
     done
     tail -n 40 "$directory/$number/out" >&2
@@ -100,15 +96,26 @@ wait_for() {
   done
 }
 
+# serving: fails unless all three nodes are one cluster, and the virtual host is up on each.
+serving() {
+  local states
+  states=$(environment 1; within 1 "$programs/rabbitmqctl" --silent --no-table-headers list_vhosts cluster_state)
+  [ "$(grep -o 'fleet[123]@[^,]*, running' <<<"$states" | sort -u | wc -l)" -eq 3 ] ||
+    fail "the virtual host is not up on every node: $states; stop the cluster, remove $directory and start it again"
+}
+
 # configure N: the files of this folder with paths and ports of this machine.
 configure() {
-  local number=$1 amqp=AMQP_$1 mqtt=MQTT_$1
+  local number=$1 amqp=AMQP_$1 mqtt=MQTT_$1 address
+  address=$(host "$1")
   mkdir -p "$directory/$number"
-  sed -e "s|rabbit@broker-|fleet|; /nodes\./s|\$|@localhost|" \
-    -e "s|^listeners.ssl.default = .*|listeners.ssl.default = 127.0.0.1:${!amqp}|" \
-    -e "s|^mqtt.listeners.ssl.default = .*|mqtt.listeners.ssl.default = 127.0.0.1:${!mqtt}|" \
+  sed -e "s|rabbit@broker-1|$(name 1)|; s|rabbit@broker-2|$(name 2)|; s|rabbit@broker-3|$(name 3)|" \
+    -e "s|^listeners.ssl.default = .*|listeners.ssl.default = $address:${!amqp}|" \
+    -e "s|^mqtt.listeners.ssl.default = .*|mqtt.listeners.ssl.default = $address:${!mqtt}|" \
     -e "s|/etc/rabbitmq/|$directory/|" -e "s|^disk_free_limit.*|disk_free_limit.absolute = 50MB|" \
     "$here/rabbitmq.conf" >"$directory/$number/rabbitmq.conf"
+  # The first has nobody to find: the others start after it.
+  if [ "$number" = 1 ]; then echo "cluster_formation.discovery_retry_limit = 1" >>"$directory/$number/rabbitmq.conf"; fi
   sed -e "s|/etc/rabbitmq/|$directory/|" "$here/advanced.config" >"$directory/$number/advanced.config"
   cp "$here/enabled_plugins" "$directory/$number/"
 }
@@ -140,17 +147,23 @@ case $command in
     } >"$directory/ports"
     # shellcheck source=/dev/null
     . "$directory/ports"
+    make_network
     names_service
     for number in 1 2 3; do configure "$number"; done
-    for number in 1 2 3; do up "$number"; done
-    wait_for 1 2 3
+    # One after the other: nodes that start for the first time at once can end with the virtual host down on one of them,
+    # which then closes every MQTT connection, for good.
+    for number in 1 2 3; do
+      up "$number"
+      wait_for "$number"
+    done
+    serving
     ;;
   ports)
     # shellcheck source=/dev/null
     . "$directory/ports"
     for number in 1 2 3; do
       amqp=AMQP_$number mqtt=MQTT_$number
-      echo "$number ${!amqp} ${!mqtt}"
+      echo "$number ${!amqp} ${!mqtt} $(host "$number")"
     done
     ;;
   pid) node "${1:-}"; pid "$1" || fail "node $1 does not run" ;;
@@ -158,27 +171,21 @@ case $command in
   up) node "${1:-}"; names_service; up "$1"; wait_for "$1" ;;
   pause) node "${1:-}"; kill -STOP "$(pid "$1")" ;;
   resume) node "${1:-}"; kill -CONT "$(pid "$1")" ;;
+  cut) node "${1:-}"; link "$1" down ;;
+  join) node "${1:-}"; link "$1" up ;;
   ctl)
     node "${1:-}"
     number=$1
     shift
     environment "$number"
-    exec "$programs/rabbitmqctl" "$@"
+    within "$number" "$programs/rabbitmqctl" "$@"
     ;;
   stop)
-    for number in 1 2 3; do
-      process=$(pid "$number") || continue
-      kill -CONT "$process"
-      kill -TERM "$process"
+    end_nodes
+    for file in "$directory"/epmd?.pid; do
+      if [ -s "$file" ]; then kill "$(cat "$file")" 2>/dev/null || true; fi
     done
-    for number in 1 2 3; do
-      for _ in $(seq 300); do
-        process=$(pid "$number") || continue 2
-        sleep 0.1
-      done
-      kill -KILL "$process"
-    done
-    if [ -s "$directory/epmd.pid" ]; then kill "$(cat "$directory/epmd.pid")" 2>/dev/null || true; fi
+    remove_network
     ;;
   *) usage ;;
 esac

@@ -2,9 +2,9 @@
 import { path, query } from "./api.js";
 import { button, drawing, fill, h, limited } from "./dom.js";
 import { field, openDialog, outcome } from "./dialog.js";
-import { count, duration, moment, safeName, words } from "./format.js";
+import { clock, count, dayOf, duration, moment, place, safeName, words } from "./format.js";
 import { routeAddress } from "./router.js";
-import { timeElement } from "./times.js";
+import { isUTC, timeElement } from "./times.js";
 import { announce } from "./announce.js";
 
 const severities = {
@@ -15,11 +15,18 @@ const severities = {
 const severityOf = (name) => severities[name] ? name : "warning";
 const silences = [[900, "15 minutes"], [3600, "1 hour"], [28_800, "8 hours"], [86_400, "1 day"]];
 
-export class AlertsView {
-  #api; #store; #session; #open; #past; #rules; #state = "open"; #announced = new Set(); #isFirst = true;
+/** The day of an alert's vehicle, at the moment at which it began. */
+function momentOf(alert) {
+  const began = moment(alert.began), utc = isUTC();
+  return { view: "history", fleet: alert.fleet, vehicle: alert.vehicle, day: dayOf(began, utc), query: { time: clock(began, { utc, now: began }).replace("Z", "") } };
+}
 
-  constructor(api, store, session) {
-    [this.#api, this.#store, this.#session] = [api, store, session];
+export class AlertsView {
+  #api; #store; #session; #hasHistory; #open; #past; #rules; #chosen; #announced = new Set(); #isFirst = true;
+
+  /** @param {() => boolean} hasHistory whether the server has a recording */
+  constructor(api, store, session, hasHistory) {
+    [this.#api, this.#store, this.#session, this.#hasHistory] = [api, store, session, hasHistory];
     this.#open = h("div");
     this.#past = h("div");
     this.#rules = h("div");
@@ -48,11 +55,16 @@ export class AlertsView {
     else if (fresh.length) announce(count(fresh.length, "new alert"));
   }
 
-  async shown() {
+  /** @param {string|undefined} chosen the alert that an address names */
+  async shown(chosen) {
+    this.#chosen = chosen;
+    this.#told = "";
     this.#showOpen();
+    this.#reveal();
     const past = this.#api.get(`alerts${query({ state: "all" })}`).then((answer) => {
       const ended = (answer.alerts ?? []).filter((alert) => alert.ended).sort((a, b) => moment(b.ended) - moment(a.ended));
       fill(this.#past, ended.length ? this.#list(ended.slice(0, 200)) : h("p", { class: "note" }, "None is remembered."));
+      this.#reveal();
     }, (error) => fill(this.#past, h("p", { class: "note" }, error.explanation ?? error.message)));
     const rules = this.#api.get("rules").then((answer) => {
       const found = answer.rules ?? [];
@@ -74,12 +86,18 @@ export class AlertsView {
     fill(this.#open, open.length ? this.#list(open) : h("p", { class: "calm" }, "Nothing is wrong by the rules."));
   }
 
+  /** Brings what the address names into sight. */
+  #reveal() {
+    if (this.#chosen) this.element.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }
+
   #list(alerts) {
     const now = this.#store.now();
     return h("ul", { class: "alert-list" }, alerts.map((alert) => {
       const severity = severityOf(alert.severity), sign = severities[severity];
       const silenced = moment(alert.silenced) > now;
-      return h("li", { class: `alert severity-${severity}${alert.ended ? " ended" : ""}` },
+      const at = Number.isFinite(alert.place?.latitude) ? place(alert.place.latitude, alert.place.longitude) : undefined;
+      return h("li", { class: `alert severity-${severity}${alert.ended ? " ended" : ""}`, "aria-current": String(alert.id) === this.#chosen ? "true" : null },
         drawing([{ d: sign.d, "fill-rule": "evenodd" }], `glyph severity-${severity}`),
         h("div", { class: "what" },
           h("b", {}, `${sign.word}: ${safeName(alert.summary ?? words(alert.rule), 300)}`),
@@ -87,6 +105,9 @@ export class AlertsView {
             alert.vehicle ? [h("a", { href: routeAddress({ view: "vehicle", fleet: alert.fleet, vehicle: alert.vehicle }) }, h("bdi", {}, safeName(alert.vehicle, 60))), " · "] : null,
             `${safeName(alert.rule, 60)} · since `, timeElement(alert.began, now, { withAge: !alert.ended }),
             alert.ended ? [" · lasted ", duration((moment(alert.ended) - moment(alert.began)) / 1000)] : null,
+            at ? [" · ", h("a", { href: routeAddress({ view: "map", query: { pin: at.replace(" ", "") } }), "aria-label": `Show on the map where it began: ${at}` }, `at ${at}`)] : null,
+            this.#hasHistory() && alert.vehicle && moment(alert.began) !== undefined
+              ? [" · ", h("a", { href: routeAddress(momentOf(alert)), "aria-label": `History of ${safeName(alert.vehicle, 60)} when it began` }, "what it did then")] : null,
             silenced ? [" · silent until ", timeElement(alert.silenced, now)] : null)),
         !alert.ended && this.#session.mayOperate ? button("Silence…", () => this.#silence(alert), { "aria-label": `Silence: ${safeName(alert.summary, 100)}` }) : null);
     }));

@@ -14,8 +14,9 @@ export class APIError extends Error {
 }
 
 /** The server's words stand in a line of a log, too: here they begin and end as sentences do. */
-function sentence(text) {
+export function sentence(text) {
   const whole = String(text);
+  if (!whole) return whole;
   return whole.charAt(0).toUpperCase() + whole.slice(1) + (/[.!?…]$/.test(whole) ? "" : ".");
 }
 

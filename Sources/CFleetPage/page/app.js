@@ -5,6 +5,7 @@ import { announce, startAnnouncing } from "./announce.js";
 import { openCommands } from "./commands.js";
 import { DetailsPanel } from "./details.js";
 import { limited, settled } from "./dom.js";
+import { filterOf, filterQuery } from "./filters.js";
 import { FleetView } from "./fleet-view.js";
 import { safeName } from "./format.js";
 import { Header } from "./header.js";
@@ -19,7 +20,7 @@ import { Router } from "./router.js";
 import { Selection } from "./selection.js";
 import { Session } from "./session.js";
 import { openSettings } from "./settings.js";
-import { openShare } from "./share.js";
+import { openLinks, openShare } from "./shares.js";
 import { Store } from "./store.js";
 import { Stream } from "./stream.js";
 import { VehicleTable } from "./table.js";
@@ -30,7 +31,8 @@ import { activity, activityWords, keyOf } from "./vehicle.js";
 const at = (id) => document.getElementById(id);
 const api = new API(), store = new Store(), selection = new Selection(store), router = new Router();
 startAnnouncing(at("announcer"));
-let hasRecording = false, instance;
+/** Undefined until the server has told. */
+let hasRecording, instance;
 
 const session = new Session(api, at("login"), {
   began: () => {
@@ -61,8 +63,10 @@ const stream = new Stream(api, {
   alerts: (event) => store.applyAlerts(event.alerts ?? []),
   broker: (link) => header.broker(link),
   server: (abilities) => {
+    const before = hasRecording;
     hasRecording = abilities.recording === true;
     if (hasRecording) map.showWays();
+    if (router.current?.view === "history" && before !== hasRecording) show(router.current);
     if (router.current?.view === "fleet") figures.shown();
   },
   // Behind the login there is no connection that could be lost.
@@ -71,7 +75,8 @@ const stream = new Stream(api, {
 });
 
 const header = new Header(at("header"), at("banner"), store, {
-  help: openHelp, menu: () => openMenu({ logOut, session: () => session.current }),
+  help: openHelp,
+  menu: () => openMenu({ logOut, session: () => session.current, links: () => openLinks(api, () => store.now(), session.mayOperate) }),
 });
 
 async function logOut() {
@@ -84,7 +89,7 @@ async function logOut() {
 const map = new FleetMap(at("map"), store, api, {
   select: (key) => openVehicle(key),
   moved: () => {
-    stream.look({ bounds: map.bounds() });
+    tellBounds();
     notePlace();
   },
   // What the details hide of the map.
@@ -100,24 +105,27 @@ const details = new DetailsPanel(store, {
   close: () => closeVehicle(),
   centre: () => centre(),
   follow: () => map.follow(!map.following),
-  share: () => withSelected((vehicle) => openShare(api, vehicle, store.now())),
-  commands: () => withSelected((vehicle) => openCommands(api, vehicle)),
-  settings: () => withSelected((vehicle) => openSettings(api, vehicle, session.mayOperate)),
+  share: () => openPart("share"),
+  commands: () => openPart("command"),
+  settings: () => openPart("settings"),
   regions: () => router.go({ view: "regions", query: {} }),
 });
 map.onFollow = (isOn) => details.setFollowing(isOn);
 
 const list = new VehicleList(store, selection, (key) => openVehicle(key, true));
 const vehicleTable = new VehicleTable(store, selection, (key) => openVehicle(key, true));
-const history = new HistoryView(api, store, map, router);
+const history = new HistoryView(api, store, map, router, () => hasRecording);
 const regions = new RegionsView(api, store, map, session, selection, router);
-const alerts = new AlertsView(api, store, session);
-const figures = new FleetView(api, store, () => hasRecording);
+const alerts = new AlertsView(api, store, session, () => hasRecording === true);
+const figures = new FleetView(api, store, () => hasRecording === true);
 at("panel").append(list.element, history.panel, regions.panel);
 at("stage").append(legend(), history.dock, details.element);
 at("wide").append(vehicleTable.element, alerts.element, figures.element);
 
-selection.onChange(() => map.fleet.show(selection.keys));
+selection.onChange(() => {
+  map.fleet.show(selection.keys);
+  noteFilter();
+});
 store.on("alerts", limited(300, () => header.showAlerts(alerts.openCount)));
 const showOwnRegions = () => map.showRegions(router.current?.view === "vehicle" ? store.details?.regions : undefined);
 store.on("details", () => {
@@ -135,6 +143,8 @@ function show(route, before) {
   header.show(route.view);
   for (const [view, { element }] of Object.entries(wide)) element.hidden = view !== route.view;
   at("wide").hidden = !(route.view in wide);
+  // What lies behind another view is out of reach of the keyboard, too.
+  at("stage").inert = at("panel").inert = route.view in wide;
   list.element.hidden = at("stage-title").hidden = !["map", "vehicle"].includes(route.view);
   if (route.view !== "regions") regions.close();
   if (route.view !== "history") history.close();
@@ -149,7 +159,11 @@ function show(route, before) {
     details.closed = true;
     details.refresh();
   }
+  const chosen = listViews.has(route.view) ? filterOf(route.query) : undefined;
+  if (chosen && addressOf(chosen) !== addressOf(selection)) selection.take(chosen);
+  else noteFilter();
   showOwnRegions();
+  map.showPin(pinOf(route.query.pin));
   document.title = `${key ? safeName(route.vehicle, 60) : titles[route.view]} · Odograph`;
   if (route.query.at) {
     const [latitude, longitude] = route.query.at.split(",").map(Number), zoom = Number(route.query.zoom);
@@ -160,15 +174,69 @@ function show(route, before) {
     }
   }
   if (session.current) {
-    if (route.view === "history") history.open({ fleet: route.fleet, vehicle: route.vehicle }, route.day, route.query);
+    // Who has a link is told nothing of the past.
+    if (session.current.link) hasRecording = false;
+    if (route.view === "history" && hasRecording !== undefined) history.open({ fleet: route.fleet, vehicle: route.vehicle }, route.day, route.query);
     if (route.view === "regions") regions.open(route.region);
-    wide[route.view]?.shown();
+    wide[route.view]?.shown(route.query.alert);
+    if (route.view === "vehicle" && route.query.open) openPartWhenKnown(route.query.open, key);
   }
   // A screen reader learns that the view is another one, unless its user is within a list.
   if (before && before.view !== route.view && route.view !== "vehicle") {
     const title = document.querySelector(`#wide:not([hidden]) section:not([hidden]) h1, #panel section:not([hidden]) h1`);
     title?.focus({ preventScroll: true });
   }
+}
+
+/** Where a list of vehicles is, or a map of them. */
+const listViews = new Set(["map", "vehicle", "vehicles", "regions"]);
+
+const addressOf = (chosen) => JSON.stringify(filterQuery(chosen));
+
+/** The address keeps up with what is filtered and how it is ordered, so that it can be handed on. */
+const noteFilter = settled(200, () => {
+  if (listViews.has(router.current?.view)) router.note(filterQuery(selection));
+});
+
+/** Latitude and longitude of an address; the map goes there, unless the address says where else to look. */
+function pinOf(text) {
+  const place = (text ?? "").split(",").map(Number);
+  if (place.length !== 2 || !place.every(Number.isFinite) || Math.abs(place[0]) > 90 || Math.abs(place[1]) > 180) return undefined;
+  if (!router.current.query.at) {
+    map.keepView();
+    map.show(...place, 16);
+  }
+  return place;
+}
+
+const parts = {
+  share: { may: () => session.mayOperate, open: (vehicle) => openShare(api, vehicle, () => store.now()) },
+  command: { may: () => session.mayOperate, open: (vehicle) => openCommands(api, () => store.vehicles.get(keyOf(vehicle)) ?? vehicle, () => store.now()) },
+  settings: { may: () => session.current?.link !== true, open: (vehicle) => openSettings(api, vehicle, session.mayOperate) },
+};
+
+/** A dialog about the selected vehicle; the address says that it is open. */
+function openPart(name) {
+  const part = Object.hasOwn(parts, name) ? parts[name] : undefined;
+  if (!part?.may() || document.querySelector("dialog[open]")) return;
+  withSelected((vehicle) => {
+    router.note({ open: name });
+    part.open(vehicle).addEventListener("close", () => router.note({ open: "" }));
+  });
+}
+
+function openPartWhenKnown(name, key) {
+  if (store.vehicles.has(key)) {
+    openPart(name);
+    return;
+  }
+  const stop = store.on("vehicles", () => {
+    if (store.selected !== key) stop();
+    else if (store.vehicles.has(key)) {
+      stop();
+      openPart(name);
+    }
+  });
 }
 
 function select(key) {
@@ -222,6 +290,12 @@ function step(by) {
   if (next) openVehicle(next);
 }
 
+/** Once a second at most, and not while the server knows enough. */
+const tellBounds = limited(1000, () => {
+  const bounds = map.boundsToTell();
+  if (bounds) stream.look({ bounds });
+});
+
 const notePlace = settled(500, () => {
   if (router.current.view === "map" || router.current.view === "vehicle") router.note(map.place());
 });
@@ -256,6 +330,10 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   at("content").focus();
 });
+
+// A page that is left holds no stream; one that is gone back to takes it up again.
+addEventListener("pagehide", () => stream.close());
+addEventListener("pageshow", (event) => { if (event.persisted && session.current) stream.open(); });
 
 // Known from the start, so that the server need not be told what is looked at once more.
 stream.look({ bounds: map.bounds() });

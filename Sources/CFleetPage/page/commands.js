@@ -1,78 +1,149 @@
-/** Commands to a vehicle: chosen, filled in, confirmed, and what it answered. */
+/** Commands to a vehicle: chosen, filled in, confirmed, and what became of them. */
 import { vehiclePath } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { confirmed, field, openDialog, outcome } from "./dialog.js";
-import { safeName, words } from "./format.js";
+import { moment, safeName, words } from "./format.js";
+import { timeElement } from "./times.js";
 
 /** Seconds to wait for a vehicle's answer. */
 const patience = 20;
+/** Milliseconds between two looks at what became of commands, while the dialog is open. */
+const lookInterval = 2000;
+/** Commands that are listed. */
+const greatestList = 20;
 
-/** @param {import("./api.js").API} api @param {{fleet: string, vehicle: string}} vehicle */
-export async function openCommands(api, vehicle) {
-  const result = outcome();
+/** What a command's state means. */
+const stateWords = {
+  sending: "waits for the broker", waiting: "no answer yet", done: "done", refused: "refused", failed: "failed",
+  silent: "its time is over, without an answer",
+};
+
+/**
+ * @param {import("./api.js").API} api
+ * @param {() => (import("./vehicle.js").Summary|undefined)} current the vehicle as it is now
+ * @param {() => number} now
+ */
+export function openCommands(api, current, now) {
+  const vehicle = current();
+  const result = outcome(), asleep = h("p", { class: "note" });
   const choice = h("select", {}), fields = h("div", { class: "fields" }), summary = h("p", { class: "note" });
+  const log = h("div", { class: "command-log", role: "group", "aria-label": "Last commands" });
   const send = button("Send…", () => run(), { class: "strong", disabled: true });
-  openDialog(`Command to ${safeName(vehicle.vehicle, 60)}`,
-    field("Command", choice), summary, fields, result.element, h("div", { class: "actions end" }, send));
-  let commands;
-  try {
-    const answer = await api.get("commands");
-    commands = answer.commands;
-  } catch (error) {
-    result.bad(error);
-    return;
-  }
-  fill(choice, commands.map((command) => h("option", { value: command.name }, command.name)));
+  const dialog = openDialog(`Command to ${safeName(vehicle.vehicle, 60)}`,
+    field("Command", choice), summary, fields, asleep, result.element, h("div", { class: "actions end" }, send),
+    h("h3", {}, "Last commands"), log);
+  const timer = setInterval(() => { if (!document.hidden) showLog(); }, lookInterval);
+  dialog.addEventListener("close", () => clearInterval(timer));
+  const sleeps = () => current()?.state === "asleep";
   const inputs = new Map();
-  const chosen = () => commands.find((command) => command.name === choice.value);
-  const show = () => {
+  let commands = [];
+  load();
+  return dialog;
+
+  async function load() {
+    showLog();
+    try {
+      commands = (await api.get("commands")).commands;
+    } catch (error) {
+      result.bad(error);
+      return;
+    }
+    fill(choice, commands.map((command) => h("option", { value: command.name }, command.name)));
+    choice.addEventListener("change", show);
+    show();
+    choice.focus();
+  }
+
+  function chosen() { return commands.find((command) => command.name === choice.value); }
+
+  function show() {
     inputs.clear();
     const command = chosen();
     fill(summary, command.summary ?? "");
     fill(fields, command.arguments.map((parameter) => {
-      const control = inputFor(parameter);
-      inputs.set(parameter.name, { control, parameter });
+      const control = inputFor(parameter), given = mayBeEmpty(parameter) ? h("input", { type: "checkbox" }) : null;
+      inputs.set(parameter.name, { control, parameter, given });
       const note = [parameter.summary, parameter.unit ? `In ${parameter.unit}.` : null].filter(Boolean).join(" ");
-      return field(words(parameter.name) + (parameter.required ? "" : " (optional)"), control, note || null);
+      if (!given) return field(words(parameter.name) + (parameter.required ? "" : " (optional)"), control, note || null);
+      // An empty text says something here: whether it is sent is chosen beside it.
+      control.addEventListener("input", () => { given.checked = true; });
+      return h("div", { class: "field" }, field(words(parameter.name), control, note || null), h("label", { class: "check" }, given, ` Set ${words(parameter.name)}`));
     }));
+    fill(asleep, sleeps() ? "The vehicle sleeps: the command waits at the broker, and is answered when the vehicle wakes." : "");
     send.disabled = false;
-  };
-  choice.addEventListener("change", show);
-  show();
-  choice.focus();
+  }
 
   async function run() {
     const command = chosen();
     const values = {};
-    for (const [name, { control, parameter }] of inputs) {
+    for (const [name, { control, parameter, given }] of inputs) {
       if (!control.reportValidity()) return;
-      const value = valueOf(control, parameter);
+      const value = given ? (given.checked ? control.value : undefined) : valueOf(control, parameter);
       if (value !== undefined) values[name] = value;
+    }
+    if (command.requiresOne?.length && !command.requiresOne.some((name) => name in values)) {
+      result.bad(new Error(`One of these is needed: ${command.requiresOne.map(words).join(", ")}.`));
+      return;
     }
     const sure = await confirmed(
       `Send “${command.name}”?`,
-      [`It goes to ${safeName(vehicle.vehicle, 60)} of ${safeName(vehicle.fleet, 60)} at once.`, command.confirmation].filter(Boolean).join(" "), "Send");
+      [`It goes to ${safeName(vehicle.vehicle, 60)} of ${safeName(vehicle.fleet, 60)} ${sleeps() ? "when it wakes" : "at once"}.`, command.confirmation].filter(Boolean).join(" "), "Send");
     if (!sure) return;
     send.disabled = true;
-    result.wait(`Waiting for the vehicle's answer, ${patience} seconds at most…`);
+    result.wait(sleeps() ? "Sending…" : `Waiting for the vehicle's answer, ${patience} seconds at most…`);
     try {
       const answer = await api.post(vehiclePath(vehicle, "commands"), { command: command.name, arguments: values, timeout: patience });
       const told = answer.answers[0];
       if (told?.answered && told.state !== "done") {
         result.bad(new Error(`It answered: ${safeName(told.problem ?? told.state, 400)}`));
       } else if (told?.answered) {
-        result.good(h("b", {}, "It answered. "), h("pre", { tabindex: "0", role: "group", "aria-label": "Answer" }, JSON.stringify(told.result ?? told.state, null, 2)));
+        result.good(h("b", {}, "It answered. "), answerText(told));
       } else {
-        result.good(h("b", {}, "It is on its way. "), "The vehicle sleeps, and answers when it wakes.");
+        result.good(h("b", {}, "Queued. "), "The vehicle sleeps. Its answer is shown below when it wakes; this may be closed meanwhile.");
       }
     } catch (error) {
       result.bad(error);
     }
     send.disabled = false;
+    showLog();
+  }
+
+  async function showLog() {
+    let told;
+    try {
+      told = (await api.get(vehiclePath(vehicle, "commands"))).answers ?? [];
+    } catch (error) {
+      // What is shown stays; the next look may be answered.
+      if (!log.childElementCount) fill(log, h("p", { class: "note" }, error.explanation ?? error.message));
+      return;
+    }
+    const next = h("div", {}, told.length ? h("ul", { class: "plain" }, told.slice(0, greatestList).map(entry)) : h("p", { class: "note" }, "None since the server started."));
+    // What somebody has opened or selected stays as long as nothing is new.
+    const text = JSON.stringify(told);
+    if (log.dataset.told === text) return;
+    log.dataset.told = text;
+    fill(log, next);
+  }
+
+  function entry(told) {
+    const isOpen = told.state === "waiting" || told.state === "sending";
+    const state = isOpen && sleeps() && told.state === "waiting" ? "queued: the vehicle sleeps" : stateWords[told.state] ?? words(told.state);
+    const ends = isOpen && moment(told.expires) !== undefined ? [" · given up ", timeElement(told.expires, now())] : null;
+    return h("li", { class: `command-entry ${told.state}` },
+      h("b", {}, words(told.command)), ` ${state}`,
+      h("span", { class: "note" }, " · by ", safeName(told.by, 60), " ", timeElement(told.asked, now()),
+        told.answered ? [" · answered ", timeElement(told.answered, now())] : ends),
+      told.problem ? h("p", { class: "note" }, safeName(told.problem, 400)) : null,
+      told.result !== undefined ? h("details", {}, h("summary", {}, "Answer"), answerText(told)) : null);
   }
 }
 
+const answerText = (told) => h("pre", { tabindex: "0", role: "group", "aria-label": "Answer" }, JSON.stringify(told.result ?? told.state, null, 2));
+
 const typeOf = (parameter) => parameter.format === "date-time" ? "time" : parameter.type;
+
+/** Whether an empty text is a value of its own, as for a driver who is to be nobody. */
+const mayBeEmpty = (parameter) => typeOf(parameter) === "string" && !parameter.required && parameter.minimumBytes === 0;
 
 function inputFor(parameter) {
   const required = Boolean(parameter.required);

@@ -13,7 +13,8 @@ export function positionSection({ summary, details, now }) {
   const kind = positionKind(position);
   const altitude = details?.altitude;
   return [facts([
-    ["Place", place(position.latitude, position.longitude)],
+    ["Place", place(position.latitude, position.longitude),
+      h("a", { href: `geo:${position.latitude.toFixed(6)},${position.longitude.toFixed(6)}`, title: "Opens this device's own map" }, "Map app")],
     ["Accuracy", position.accuracy === undefined ? undefined : `± ${metres(position.accuracy)}`, "68 of 100 times"],
     ["Source", position.source === undefined ? undefined : positionKinds[positionKind({ ...position, stale: false })], kind === "stale" ? "old: it may have moved since" : null],
     ["Measured", timeElement(position.time, now, { withAge: true })],

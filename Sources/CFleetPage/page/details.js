@@ -52,7 +52,12 @@ export class DetailsPanel {
         this.#parts[0].section, this.#attitude, this.#parts.slice(1).map(({ section }) => section), this.#raw));
     const later = limited(400, () => this.#show());
     store.on("details", later);
-    store.on("vehicles", (changes) => { if (changes.some(({ key }) => key === store.selected)) later(); });
+    store.on("alerts", later);
+    store.on("vehicles", (changes) => {
+      if (!changes.some(({ key }) => key === store.selected)) return;
+      if (this.#actions.hidden) this.#show();
+      else later();
+    });
     store.on("selected", () => {
       for (const part of this.#parts) part.told = "";
       this.#show();
@@ -92,10 +97,12 @@ export class DetailsPanel {
       this.#state.dataset.line = line;
       fill(this.#state, sign(doing), ` ${activityWords[doing]}`, h("span", { class: "age" }, ` · heard ${age(moment(summary.heard), now) ?? "never"}`));
     }
-    const found = concerns(summary).join("|");
+    const open = this.#store.alerts.filter((alert) => !alert.ended && alert.fleet === summary.fleet && alert.vehicle === summary.vehicle);
+    const found = JSON.stringify([concerns(summary), open.map((alert) => [alert.id, alert.summary])]);
     if (this.#concerns.dataset.line !== found) {
       this.#concerns.dataset.line = found;
-      fill(this.#concerns, concerns(summary).map((text) => h("li", {}, text)));
+      fill(this.#concerns, open.map((alert) => h("li", {}, h("a", { href: routeAddress({ view: "alerts", query: { alert: alert.id } }) },
+        `Alert: ${safeName(alert.summary ?? alert.rule, 200)}`))), concerns(summary).map((text) => h("li", {}, text)));
     }
     this.#history.href = routeAddress({ view: "history", fleet: summary.fleet, vehicle: summary.vehicle });
     const known = { summary, details: this.#store.details, now };

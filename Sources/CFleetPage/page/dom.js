@@ -64,15 +64,14 @@ export function button(text, run, options = {}) {
   return h("button", { type: "button", ...options, on: { click: run } }, text);
 }
 
-/** The rows of a definition list; a row whose value is undefined says that it is not known. */
+/** The rows of a definition list; those whose value is undefined are named in the last one, as what is not known. */
 export function facts(rows) {
+  const told = rows.filter((row) => row && row[1] !== undefined), unknown = rows.filter((row) => row && row[1] === undefined);
   return h(
     "dl", { class: "facts" },
-    rows.filter(Boolean).map(([name, value, note]) => [
-      h("dt", {}, name),
-      h("dd", { class: value === undefined ? "unknown" : null },
-        value === undefined ? "not known" : value, note ? h("span", { class: "note" }, note) : null),
-    ]));
+    told.map(([name, value, note]) => [h("dt", {}, name), h("dd", {}, value, note ? h("span", { class: "note" }, note) : null)]),
+    unknown.length ? [h("dt", {}, "Not known"), h("dd", { class: "unknown" },
+      unknown.map(([name]) => name.charAt(0).toLowerCase() + name.slice(1)).join(", "))] : null);
 }
 
 /** Runs at most once in `milliseconds`, the last call always. */

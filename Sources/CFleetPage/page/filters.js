@@ -1,5 +1,5 @@
 /** Which vehicles a list shows, and in what order. Pure. */
-import { activities, activity, concerns } from "./vehicle.js";
+import { activities, activity, concerns, isConcerning } from "./vehicle.js";
 import { moment } from "./format.js";
 
 /**
@@ -27,7 +27,7 @@ export function matcher(filter) {
   return (vehicle) => {
     if (filter.fleet && vehicle.fleet !== filter.fleet) return false;
     if (shown.size && !shown.has(activity(vehicle))) return false;
-    if (filter.concerned && concerns(vehicle).length === 0) return false;
+    if (filter.concerned && !isConcerning(vehicle)) return false;
     if (!wanted.length) return true;
     const text = fold(`${vehicle.vehicle} ${vehicle.fleet} ${(vehicle.inside ?? []).join(" ")} ${vehicle.event?.summary ?? ""}`);
     return wanted.every((word) => text.includes(word));
@@ -75,9 +75,36 @@ export function sorted(named, order, reversed = false) {
   return ranked.map((entry) => entry.vehicle);
 }
 
-/** How many there are of each activity. */
+/** What an address says of a filter and an order; what is as usual is left out. */
+export function filterQuery({ filter, order, reversed }) {
+  return {
+    q: filter.text, state: filter.activities.join(","), fleet: filter.fleet, look: filter.concerned ? "1" : "",
+    order: order === "name" && !reversed ? "" : `${reversed ? "-" : ""}${order}`,
+  };
+}
+
+/**
+ * @param {Record<string, string>} query of an address
+ * @returns {{filter: Filter, order: string|undefined, reversed: boolean}|undefined} undefined where it says nothing of either
+ */
+export function filterOf(query) {
+  if (!["q", "state", "fleet", "look", "order"].some((name) => query[name])) return undefined;
+  const order = query.order?.replace(/^-/, "");
+  return {
+    filter: {
+      text: (query.q ?? "").slice(0, 100), activities: (query.state ?? "").split(",").filter((name) => activities.includes(name)),
+      fleet: query.fleet ?? "", concerned: query.look === "1",
+    },
+    order: Object.hasOwn(keys, order ?? "") ? order : undefined, reversed: query.order?.startsWith("-") === true,
+  };
+}
+
+/** How many there are of each activity, and how many want a look. */
 export function tally(vehicles) {
-  const counts = Object.fromEntries(activities.map((name) => [name, 0]));
-  for (const vehicle of vehicles) counts[activity(vehicle)] += 1;
+  const counts = { ...Object.fromEntries(activities.map((name) => [name, 0])), concerned: 0 };
+  for (const vehicle of vehicles) {
+    counts[activity(vehicle)] += 1;
+    if (isConcerning(vehicle)) counts.concerned += 1;
+  }
   return counts;
 }

@@ -6,6 +6,7 @@ import { Sprites } from "./markers.js";
 import { colours, reducedMotion } from "./theme.js";
 import { activities, freshFor, positionKind, reckoned } from "./vehicle.js";
 import { safeName } from "./format.js";
+import { Labels } from "./labels.js";
 
 /** More accuracy circles than these hide each other. */
 const greatestCircles = 250;
@@ -21,7 +22,7 @@ export class FleetLayer {
   grid = new ClusterGrid();
   /** Keys of vehicles that are shown; undefined for all. */
   #shown;
-  #sprites; #colours; #timer = null; #store;
+  #sprites; #colours; #timer = null; #store; #names = new Labels(); #widths = new Map();
   /** What the last frame drew, for the pointer. @type {Target[]} */
   targets = [];
   /** How many vehicles the last frame showed. */
@@ -49,6 +50,7 @@ export class FleetLayer {
     this.muted = this.#colours.muted;
     this.kinds = activities.map((name) => this.#colours[`state-${name}`]);
     this.font = getComputedStyle(document.body).fontFamily;
+    this.#widths.clear();
     this.redraw();
   }
 
@@ -129,7 +131,7 @@ export class FleetLayer {
       this.#halo(context, chosen);
       isMoving = this.#single(context, chosen) || isMoving;
     }
-    this.#labels(context, singles, chosen, zoom);
+    this.#labels(context, singles, discs, chosen, zoom);
     context.globalAlpha = 1;
     this.#goOn(isMoving);
   }
@@ -250,20 +252,41 @@ export class FleetLayer {
     context.lineCap = "butt";
   }
 
-  #labels(context, singles, chosen, zoom) {
-    const named = zoom >= 14 && singles.length <= greatestLabels ? singles : singles.filter((place) => place.entry.key === this.hovered);
+  #labels(context, singles, discs, chosen, zoom) {
+    const isFew = singles.length <= greatestLabels;
+    const named = zoom >= 14 && isFew ? singles : singles.filter((place) => place.entry.key === this.hovered);
     context.font = `500 12px ${this.font}`;
-    context.textAlign = "left";
     context.textBaseline = "middle";
     context.lineJoin = "round";
-    for (const place of chosen ? [...named, chosen] : named) {
-      const text = safeName(place.entry.vehicle.vehicle, 28);
+    const texts = new Map();
+    const wanted = (chosen ? [chosen, ...named] : named).map((place) => {
+      const key = place.entry.key, text = safeName(place.entry.vehicle.vehicle, 28);
+      texts.set(key, text);
+      return { key, x: place.x, y: place.y, width: this.#widthOf(context, text), must: place === chosen || key === this.hovered };
+    });
+    if (!wanted.length) return;
+    // Among very many signs no name finds room: only names keep apart then.
+    const signs = isFew ? [...singles, ...(chosen ? [{ x: chosen.x, y: chosen.y, radius: 12 }] : []), ...discs.map(({ x, y }) => ({ x, y, radius: 20 }))]
+      .map(({ x, y, radius, entry }) => ({ x, y, radius: entry ? undefined : radius })) : [];
+    for (const { key, x, y, align } of this.#names.place(wanted, signs)) {
+      const text = texts.get(key);
+      context.textAlign = align;
       context.lineWidth = 3.5;
       context.strokeStyle = this.paper;
-      context.strokeText(text, place.x + 18, place.y);
+      context.strokeText(text, x, y);
       context.fillStyle = this.ink;
-      context.fillText(text, place.x + 18, place.y);
+      context.fillText(text, x, y);
     }
+  }
+
+  #widthOf(context, text) {
+    let width = this.#widths.get(text);
+    if (width === undefined) {
+      if (this.#widths.size > 2000) this.#widths.clear();
+      width = context.measureText(text).width;
+      this.#widths.set(text, width);
+    }
+    return width;
   }
 
   #goOn(isMoving) {

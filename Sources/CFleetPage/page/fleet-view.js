@@ -3,9 +3,9 @@ import { query } from "./api.js";
 import { facts, fill, h } from "./dom.js";
 import { table } from "./detail-sections.js";
 import { tally } from "./filters.js";
-import { amount, boundsOfDay, bytes, dayAfter, dayOf, duration, metres, safeName, words } from "./format.js";
+import { amount, boundsOfDay, bytes, count, dayAfter, dayOf, duration, metres, moment, safeName, words } from "./format.js";
 import { sign } from "./markers.js";
-import { isUTC } from "./times.js";
+import { isUTC, timeElement } from "./times.js";
 import { activities, activityWords } from "./vehicle.js";
 
 export class FleetView {
@@ -35,7 +35,7 @@ export class FleetView {
     fill(this.#states, activities.map((name) => h("div", { class: "tile" }, sign(name), h("b", {}, amount(counts[name])), h("span", {}, activityWords[name]))));
     try {
       const told = await this.#api.get("statistics");
-      fill(this.#traffic, facts(flat(told).map(([name, value]) => [name, value])));
+      fill(this.#traffic, facts(traffic(told, this.#store.now())));
     } catch (error) {
       fill(this.#traffic, h("p", { class: "note" }, error.explanation ?? error.message));
     }
@@ -68,13 +68,23 @@ export class FleetView {
   }
 }
 
-/** Members and members of members, with what their names say of the unit. */
-function flat(value, prefix = "") {
-  return Object.entries(value ?? {}).flatMap(([name, inner]) => {
-    const title = prefix ? `${prefix}, ${words(name)}` : words(name);
-    if (inner && typeof inner === "object") return Array.isArray(inner) ? [] : flat(inner, title);
-    if (typeof inner !== "number") return [[title, safeName(inner, 100)]];
-    const text = /bytes|memory|resident/i.test(name) ? bytes(inner) : amount(inner, Number.isInteger(inner) ? 0 : 2);
-    return [[title, text]];
-  });
+/** Seconds as people read a delay. */
+const delay = (seconds) => seconds === undefined ? undefined : seconds < 10 ? amount(seconds * 1000, 0, "ms") : duration(seconds);
+
+/** What the server tells of itself and of what comes in, in words; what only some may know is left out for the others. */
+function traffic({ broker, messages, delay: delays, server }, now) {
+  const rate = messages && amount(messages.perSecond, 1);
+  return [
+    broker && ["Broker", broker.connected ? "connected" : "not connected: nothing new is heard", moment(broker.since) === undefined ? null : ["since ", timeElement(broker.since, now)]],
+    broker?.trouble && ["Trouble", safeName(broker.trouble, 300)],
+    messages && ["Messages", rate === undefined ? undefined : `${rate} a second`, `${bytes(messages.bytesPerSecond) ?? "?"} a second`],
+    messages && ["Since the start", count(messages.count, "message"), bytes(messages.bytes)],
+    delays && ["Delay", delay(delays.median) === undefined ? undefined : `${delay(delays.median)} for half of them`,
+      [delay(delays.p95) && `95 % within ${delay(delays.p95)}`, delay(delays.p99) && `99 % within ${delay(delays.p99)}`].filter(Boolean).join(", ")],
+    messages && ["Not used", ["duplicates", "outdated", "unreadable", "ignored", "refused"].filter((name) => messages[name])
+      .map((name) => `${amount(messages[name])} ${name.replace(/s$/, messages[name] === 1 ? "" : "s")}`).join(", ") || "none"],
+    server && ["Pages open", amount(server.streams), server.streamsDropped ? `${amount(server.streamsDropped)} were too slow and began anew` : null],
+    server && ["Memory", bytes(server.memory)],
+    server && ["Version", safeName(server.version, 60)],
+  ];
 }

@@ -5,6 +5,7 @@ import { isUTC, setUTC, shown, zoneName } from "./times.js";
 import { chooseTheme, isDark, onTheme } from "./theme.js";
 import { onPreference } from "./preferences.js";
 import { announce } from "./announce.js";
+import { sentence } from "./api.js";
 
 const places = [["map", "Map"], ["vehicles", "Vehicles"], ["regions", "Regions"], ["alerts", "Alerts"], ["fleet", "Fleet"]];
 
@@ -80,7 +81,11 @@ export class Header {
     }
     if (state === "lost" && this.#state === "open") announce("The connection to the server is lost.");
     if (state !== "connecting" || this.#lostAt === null) this.#state = state;
-    const isLost = this.#lostAt !== null;
+    this.#showLive();
+  }
+
+  #showLive() {
+    const isLost = this.#lostAt !== null || this.#link?.connected === false, state = this.#state;
     this.#live.className = `live ${isLost ? "lost" : state}`;
     fill(this.#live, drawing([{ d: isLost ? "M3 3 13 13M13 3 3 13" : state === "open" ? "M8 4a4 4 0 1 1 0 8a4 4 0 1 1 0-8Z" : "M8 4.5a3.5 3.5 0 1 1 0 7a3.5 3.5 0 1 1 0-7Z", class: isLost || state !== "open" ? "line" : "full" }]),
       h("span", {}, isLost ? "Not live" : state === "open" ? "Live" : "Connecting"));
@@ -93,13 +98,15 @@ export class Header {
     this.#link = link.connected === false || link.trouble ? link : null;
     if (link.connected === false && before?.connected !== false) announce("The server has lost the broker.");
     if (this.#lostAt === null) this.#banner.hidden = !this.#link;
+    this.#showLive();
     this.#tick();
   }
 
   #brokerWords(now) {
-    if (this.#link.connected) return `Not all may be heard: ${safeName(this.#link.trouble, 300)}`;
+    const trouble = sentence(safeName(this.#link.trouble ?? "", 300));
+    if (this.#link.connected) return `Not all may be heard. ${trouble}`;
     const since = moment(this.#link.since);
-    return `The server has no connection to the broker${since === undefined ? "" : ` since ${shown(since, { now })}`}: nothing new is heard.${this.#link.trouble ? ` ${safeName(this.#link.trouble, 300)}` : ""}`;
+    return `The server has no connection to the broker${since === undefined ? "" : ` since ${shown(since, { now })}`}: nothing new is heard.${trouble ? ` ${trouble}` : ""}`;
   }
 
   noConnection() {

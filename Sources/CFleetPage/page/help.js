@@ -24,7 +24,7 @@ export function openHelp() {
 
 const themes = { system: "As the system", light: "Light", dark: "Dark" };
 
-/** @param {{logOut: () => void, session: () => any}} on */
+/** @param {{logOut: () => void, links: () => void, session: () => any}} on */
 export function openMenu(on) {
   const session = on.session();
   const choice = (title, values, chosen, choose) => h("fieldset", {}, h("legend", {}, title), Object.entries(values).map(([value, text]) => {
@@ -37,5 +37,6 @@ export function openMenu(on) {
     choice("Colours", themes, chosenTheme(), chooseTheme),
     choice("Times", { local: "In the zone of this machine", utc: "In UTC" }, isUTC() ? "utc" : "local", (value) => setUTC(value === "utc")),
     h("div", { class: "actions" }, button("Keys", () => { dialog.close(); openHelp(); }),
+      session && !session.link ? button("Links…", () => { dialog.close(); on.links(); }) : null,
       session?.login || session?.link ? button(session.link ? "Leave the link" : "Log out", () => { dialog.close(); on.logOut(); }) : null));
 }

@@ -2,6 +2,7 @@
 import { query, vehiclePath } from "./api.js";
 import { button, fill, h, setText } from "./dom.js";
 import { amount, boundsOfDay, clock, dayAfter, dayOf, direction, duration, metres, moment, place, safeName, speed } from "./format.js";
+import { saveText, toCSV, toGPX } from "./downloads.js";
 import { Journal } from "./journal.js";
 import { Plots } from "./plots.js";
 import { routeAddress } from "./router.js";
@@ -12,20 +13,24 @@ import { onTheme } from "./theme.js";
 import { onPreference } from "./preferences.js";
 
 const points = 2000;
+/** What the server tells at most: a day of a position a second is within it. */
+const allPoints = 100_000;
 const paces = [[1, "1×"], [10, "10×"], [60, "60×"], [300, "300×"]];
 /** As recordings have them: how a position came in, and whether radios alone told it. */
 const sources = { location: "told at the time", track: "told afterwards", coarse: "access points or cells" };
 
 export class HistoryView {
-  #api; #store; #map; #router; #on; #controller = null; #track = new Track(); #dayTrack; #day; #vehicle; #bounds; #time; #timer = null; #shown = false;
+  #api; #store; #map; #router; #hasRecording; #controller = null; #track = new Track(); #dayTrack; #day; #vehicle; #bounds; #time; #timer = null; #shown = false;
 
-  constructor(api, store, map, router, on) {
-    [this.#api, this.#store, this.#map, this.#router, this.#on] = [api, store, map, router, on];
+  /** @param {() => boolean} hasRecording whether the server has any history */
+  constructor(api, store, map, router, hasRecording) {
+    [this.#api, this.#store, this.#map, this.#router, this.#hasRecording] = [api, store, map, router, hasRecording];
     this.trackLayer = new TrackLayer();
     this.plots = new Plots((time) => this.#setTime(time, true));
     this.journal = new Journal(api, {
       span: (from, to) => this.#setSpan(from, to),
       moment: (time) => { this.#setTime(time, true); this.#showPlace(); },
+      list: (name) => router.note({ list: name === "Trips" ? "" : name.toLowerCase() }),
     });
     this.#makePanel();
     this.#makeDock();
@@ -33,20 +38,23 @@ export class HistoryView {
     onPreference("utc", () => { if (this.#shown) this.open(this.#vehicle, this.#day, {}); });
   }
 
-  #name; #date; #extent; #summary; #status; #link;
+  #name; #date; #extent; #summary; #status; #link; #files; #geojson;
   #makePanel() {
     this.#name = h("bdi");
     this.#link = h("a", { class: "button" }, "Live");
     this.#date = h("input", { type: "date", "aria-label": "Day", required: true, on: { change: () => this.#date.value && this.#go(this.#date.value) } });
-    this.#extent = h("p", { class: "note" });
+    this.#extent = h("p", { class: "note extent" });
     this.#summary = h("p", { class: "day-summary" });
     this.#status = h("p", { class: "note", role: "status" });
+    this.#geojson = h("a", { class: "download", download: true }, "GeoJSON");
+    this.#files = h("p", { class: "downloads", role: "group", "aria-label": "This day as a file" }, "Day as ", this.#geojson,
+      button("GPX", () => this.#save("gpx"), { class: "link" }), button("CSV", () => this.#save("csv"), { class: "link" }));
     this.panel = h("section", { class: "panel-content history-panel", "aria-labelledby": "history-title", hidden: true },
       h("header", {}, h("h1", { id: "history-title", tabindex: "-1" }, "History of ", this.#name), this.#link),
       h("div", { class: "day-row" }, button("‹", () => this.#go(dayAfter(this.#day, -1, isUTC())), { "aria-label": "Day before" }),
         this.#date, button("›", () => this.#go(dayAfter(this.#day, 1, isUTC())), { "aria-label": "Day after" }),
         button("Today", () => this.#go(dayOf(this.#store.now(), isUTC())))),
-      this.#extent, this.#summary, this.#status, this.journal.element);
+      this.#extent, this.#summary, this.#status, this.#files, this.journal.element);
   }
 
   #slider; #play; #pace; #readout; #zoomOut;
@@ -74,11 +82,20 @@ export class HistoryView {
     this.#vehicle = { fleet: vehicle.fleet, vehicle: vehicle.vehicle };
     setText(this.#name, safeName(vehicle.vehicle, 60));
     this.#link.href = routeAddress({ view: "vehicle", ...this.#vehicle });
+    this.dock.hidden = !this.#hasRecording();
+    if (!this.#hasRecording()) {
+      this.#files.hidden = true;
+      setText(this.#status, "The server has no recording: start it with --recording to have one.");
+      return;
+    }
     this.trackLayer.layer.addTo(this.#map.map);
     this.#stop();
     this.#controller?.abort();
     const controller = this.#controller = new AbortController();
-    if (isOther) this.#extentOf(controller.signal, day);
+    if (isOther) {
+      this.#extentKnown = undefined;
+      setText(this.#extent, "");
+    }
     const wanted = boundsOfDay(day, isUTC()) ? day : await this.#lastDay(controller.signal);
     if (controller.signal.aborted) return;
     this.#day = wanted;
@@ -86,20 +103,34 @@ export class HistoryView {
     this.#bounds = boundsOfDay(wanted, isUTC());
     this.#useTrack(new Track({ from: new Date(this.#bounds.from).toISOString() }), this.#bounds.from, this.#bounds.to);
     fill(this.#summary);
+    this.#files.hidden = true;
+    this.#zoomOut.hidden = true;
+    this.trackLayer.span = [-Infinity, Infinity];
+    this.journal.choose(routeQuery?.list && routeQuery.list.charAt(0).toUpperCase() + routeQuery.list.slice(1));
     setText(this.#status, "Asking the server…");
     try {
-      const [track, journal] = await Promise.all([
-        this.#fetch(this.#bounds.from, this.#bounds.to, controller.signal),
-        this.journal.load(this.#vehicle, this.#bounds.from, this.#bounds.to, controller.signal),
-      ]);
-      this.#dayTrack = track;
+      // The way first: what else is asked would have it wait.
+      const coming = this.#fetch(this.#bounds.from, this.#bounds.to, controller.signal);
+      const happened = this.journal.load(this.#vehicle, this.#bounds.from, this.#bounds.to, controller.signal, coming);
+      const track = this.#dayTrack = await coming;
       this.#useTrack(track, this.#bounds.from, this.#bounds.to);
-      this.#useJournal(journal);
-      this.#tell(track, journal);
-      const at = routeQuery?.time && moment(`${wanted}T${routeQuery.time}${isUTC() ? "Z" : ""}`);
-      this.#setTime(at || track.time[0] || this.#bounds.from);
+      this.#useJournal({});
+      this.#tell(track, {});
+      const told = (text) => text ? moment(`${wanted}T${text}${isUTC() ? "Z" : ""}`) : undefined;
+      const at = told(routeQuery?.time), from = told(routeQuery?.from), to = told(routeQuery?.to);
+      // Of a day that is under way, its end is what one asks for.
+      const isToday = wanted === dayOf(this.#store.now(), isUTC());
+      this.#setTime(at ?? (isToday ? track.time.at(-1) : track.time[0]) ?? this.#bounds.from);
       const bounds = track.bounds();
       if (bounds) this.#map.fit(bounds, { animate: false });
+      if (!this.#extentKnown) this.#extentOf(controller.signal);
+      const journal = await happened;
+      if (controller.signal.aborted) return;
+      this.#useJournal(journal);
+      this.#tell(track, journal);
+      this.plots.redraw();
+      this.trackLayer.redraw();
+      if (from < to) await this.#setSpan(from, to, at);
     } catch (error) {
       if (error.name !== "AbortError") setText(this.#status, error.explanation ?? error.message);
     }
@@ -107,20 +138,22 @@ export class HistoryView {
 
   #extentKnown;
   async #extentOf(signal) {
-    this.#extentKnown = this.#api.get(vehiclePath(this.#vehicle, "extent"), { signal });
+    const asked = this.#extentKnown = this.#api.get(vehiclePath(this.#vehicle, "extent"), { signal });
     try {
-      const told = await this.#extentKnown;
+      const told = await asked;
       const from = moment(told?.from), to = moment(told?.to);
       if (from !== undefined) {
         this.#date.min = dayOf(from, isUTC());
         setText(this.#extent, `Recorded from ${dayOf(from, isUTC())} to ${dayOf(to, isUTC())}: ${amount(told.positions)} positions. Times in ${zoneName()}.`);
       } else setText(this.#extent, "Nothing of it was recorded.");
-    } catch (error) {
-      if (error.name !== "AbortError") setText(this.#extent, "");
+    } catch {
+      // The next day that is looked at asks again.
+      if (this.#extentKnown === asked) this.#extentKnown = undefined;
     }
   }
 
-  async #lastDay() {
+  async #lastDay(signal) {
+    if (!this.#extentKnown) this.#extentOf(signal);
     try {
       const told = await this.#extentKnown;
       return dayOf(moment(told?.to) ?? this.#store.now(), isUTC());
@@ -134,7 +167,29 @@ export class HistoryView {
       `${vehiclePath(this.#vehicle, "track")}${query({ from: new Date(from).toISOString(), to: new Date(to).toISOString(), points })}`, { signal }));
   }
 
+  #range(many) {
+    return query({ from: new Date(this.#bounds.from).toISOString(), to: new Date(this.#bounds.to).toISOString(), points: many });
+  }
+
+  /** The whole day, not only what a screen shows of it. */
+  async #save(form) {
+    setText(this.#status, "Asking the server…");
+    try {
+      const track = new Track(await this.#api.get(`${vehiclePath(this.#vehicle, "track")}${this.#range(allPoints)}`, { signal: this.#controller.signal }));
+      const name = `${this.#vehicle.vehicle} ${this.#day}`;
+      // Names may hold what no file's name may.
+      const file = `${name.replace(/[^\p{L}\p{N}._-]+/gu, "-")}.${form}`;
+      if (form === "gpx") saveText(toGPX(track, name), file, "application/gpx+xml");
+      else saveText(toCSV(track), file, "text/csv");
+      setText(this.#status, `${file}: ${amount(track.length)} of ${amount(track.count)} positions.`);
+    } catch (error) {
+      if (error.name !== "AbortError") setText(this.#status, error.explanation ?? error.message);
+    }
+  }
+
   #tell(track, journal) {
+    this.#files.hidden = !track.length;
+    this.#geojson.href = `${this.#api.base}${vehiclePath(this.#vehicle)}/track.geojson${this.#range(allPoints)}`;
     const trips = Array.isArray(journal.Trips) ? journal.Trips : [];
     const sum = (name) => trips.reduce((total, trip) => total + (trip[name] ?? 0), 0);
     setText(this.#summary, track.length ? [
@@ -162,7 +217,7 @@ export class HistoryView {
   }
 
   /** Looks at a part of the day more closely: with points of its own. Without one, at the whole day. */
-  async #setSpan(from, to) {
+  async #setSpan(from, to, at = from) {
     const isWhole = from === undefined || !(to > from);
     const span = isWhole ? [this.#bounds.from, this.#bounds.to] : [from - 30_000, to + 30_000];
     this.#zoomOut.hidden = isWhole;
@@ -177,7 +232,9 @@ export class HistoryView {
         return;
       }
     }
-    this.#setTime(isWhole ? this.#time : from);
+    this.#setTime(isWhole ? this.#time : at);
+    const clockOf = (time) => isWhole ? "" : this.#clock(Math.max(this.#bounds.from, Math.min(this.#bounds.to - 1000, time)));
+    this.#router.note({ from: clockOf(from), to: clockOf(to) });
     const bounds = this.#track.bounds(...span);
     if (bounds) this.#map.fit(bounds);
   }
@@ -204,9 +261,13 @@ export class HistoryView {
   #note() {
     clearTimeout(this.#noteTimer);
     this.#noteTimer = setTimeout(() => {
-      if (this.#shown) this.#router.note({ time: clock(this.#time, { utc: isUTC(), now: this.#time }).replace("Z", "") });
+      if (this.#shown) this.#router.note({ time: this.#clock(this.#time) });
     }, 400);
   }
+
+  /** The time of the day, as the address has it. */
+  #clock(time) { return clock(time, { utc: isUTC(), now: time }).replace("Z", ""); }
+
   #noteTimer;
 
   #showPlace() {
@@ -219,7 +280,7 @@ export class HistoryView {
       this.#stop();
       return;
     }
-    if (this.#time >= this.plots.to - 1000) this.#setTime(this.plots.from);
+    if (this.#time >= this.plots.to - 1000 || this.#track.indexAt(this.#time) >= this.#track.length - 1) this.#setTime(this.plots.from);
     this.#play.textContent = "Pause";
     this.#play.setAttribute("aria-pressed", "true");
     let last = performance.now();

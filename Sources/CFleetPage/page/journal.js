@@ -9,16 +9,16 @@ const kinds = ["Trips", "Stops", "Events", "Traces"];
 export class Journal {
   #api; #on; #tabs; #panel; #chosen = "Trips"; #data = {}; #day = { from: 0, to: 0 };
 
-  /** @param {{span: (from: number, to: number) => void, moment: (time: number) => void}} on */
+  /** @param {{span: (from: number, to: number) => void, moment: (time: number) => void, list: (name: string) => void}} on */
   constructor(api, on) {
     [this.#api, this.#on] = [api, on];
     this.#panel = h("div", { class: "scroll journal-list", role: "tabpanel", tabindex: "0", id: "journal-panel" });
     this.#tabs = kinds.map((name) => h("button", {
       type: "button", role: "tab", id: `journal-${name}`, "aria-controls": "journal-panel",
-      on: { click: () => this.#choose(name), keydown: (event) => this.#key(event) },
+      on: { click: () => this.choose(name, true), keydown: (event) => this.#key(event) },
     }, name));
     this.element = h("div", { class: "journal" }, h("div", { role: "tablist", class: "tabs", "aria-label": "What happened" }, this.#tabs), this.#panel);
-    this.#choose("Trips");
+    this.choose("Trips");
   }
 
   #key(event) {
@@ -26,27 +26,30 @@ export class Journal {
     if (!by) return;
     event.preventDefault();
     const next = kinds[(kinds.indexOf(this.#chosen) + by + kinds.length) % kinds.length];
-    this.#choose(next);
+    this.choose(next, true);
     this.#tabs[kinds.indexOf(next)].focus();
   }
 
-  #choose(name) {
-    this.#chosen = name;
+  /** @param {string} [name] what is listed; anything else is the trips */
+  choose(name = "Trips", isByHand = false) {
+    this.#chosen = kinds.includes(name) ? name : "Trips";
+    if (isByHand) this.#on.list(this.#chosen);
     for (const tab of this.#tabs) {
-      const isChosen = tab.id === `journal-${name}`;
+      const isChosen = tab.id === `journal-${this.#chosen}`;
       tab.setAttribute("aria-selected", isChosen);
       tab.tabIndex = isChosen ? 0 : -1;
     }
-    this.#panel.setAttribute("aria-labelledby", `journal-${name}`);
+    this.#panel.setAttribute("aria-labelledby", `journal-${this.#chosen}`);
     this.#show();
   }
 
-  /** @param {{fleet: string, vehicle: string}} vehicle */
-  async load(vehicle, from, to, signal) {
+  /** @param {{fleet: string, vehicle: string}} vehicle @param {Promise} [first] what is to come before it is asked for */
+  async load(vehicle, from, to, signal, first) {
     this.#data = {};
     this.#day = { from, to };
     this.#vehicle = vehicle;
     this.#show();
+    await first?.catch(() => {});
     const span = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
     const about = { fleet: vehicle.fleet, vehicle: vehicle.vehicle, ...span, limit: 500 };
     const asked = {
@@ -61,7 +64,7 @@ export class Journal {
         if (error.name === "AbortError") return;
         this.#data[name] = error;
       }
-      if (name === this.#chosen) this.#show();
+      this.#show();
     }));
     return this.#data;
   }

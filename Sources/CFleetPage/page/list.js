@@ -1,5 +1,5 @@
 /** The list of vehicles beside the map. */
-import { button, fill, h, limited, setText, settled } from "./dom.js";
+import { button, drawing, fill, h, limited, setText, settled } from "./dom.js";
 import { age, amount, count, moment, percent, safeName, speed } from "./format.js";
 import { orders, tally } from "./filters.js";
 import { shapes, sign } from "./markers.js";
@@ -7,12 +7,21 @@ import { activities, activity, activityWords, concerns } from "./vehicle.js";
 import { VirtualRows } from "./virtual-rows.js";
 import { announce } from "./announce.js";
 
+/** An eye. */
+const look = "M8 3C4.5 3 1.9 5.3.8 8c1.1 2.7 3.7 5 7.2 5s6.1-2.3 7.2-5C14.1 5.3 11.5 3 8 3ZM8 5.2a2.8 2.8 0 1 1 0 5.6a2.8 2.8 0 1 1 0-5.6Z";
+
 /** The fields that choose what is shown. */
 export function filterControls(store, selection, { compact = false } = {}) {
+  // What is being typed is not put back by a change from elsewhere.
+  let isTyping = false;
   const search = h("input", {
     type: "search", class: "search", placeholder: "Search", "aria-label": "Search vehicles by name, fleet, region or event",
     autocomplete: "off", spellcheck: "false", maxlength: 100,
-    on: { input: settled(120, () => selection.setFilter({ text: search.value })) },
+    on: { input: () => { isTyping = true; typed(); } },
+  });
+  const typed = settled(120, () => {
+    isTyping = false;
+    selection.setFilter({ text: search.value });
   });
   const chips = activities.map((name) => {
     const number = h("span", { class: "number" }, "0");
@@ -24,15 +33,23 @@ export function filterControls(store, selection, { compact = false } = {}) {
     chip.append(sign(name), h("span", { class: "word" }, activityWords[name]), number);
     return { name, chip, number };
   });
-  const concerned = button("Needs a look", () => selection.setFilter({ concerned: !selection.filter.concerned }), {
-    class: "chip", "aria-pressed": "false",
-  });
+  const concernedNumber = h("span", { class: "number" }, "0");
+  const concerned = button("", () => selection.setFilter({ concerned: !selection.filter.concerned }), { class: "chip", "aria-pressed": "false" });
+  concerned.append(drawing([{ d: look, "fill-rule": "evenodd" }]), h("span", { class: "word" }, "Needs a look"), concernedNumber);
+  const clear = button("Show all", () => {
+    search.value = "";
+    selection.clearFilter();
+  }, { class: "chip clear", hidden: true });
+  const chipBox = h("div", { class: "chips", role: "group", "aria-label": "Show only" }, concerned, chips.map(({ chip }) => chip), clear);
   const fleet = h("select", { "aria-label": "Fleet", on: { change: () => selection.setFilter({ fleet: fleet.value }) } });
   const order = h("select", { "aria-label": "Order", on: { change: () => selection.setOrder(order.value) } },
     Object.entries(orders).map(([value, text]) => h("option", { value }, text)));
   const showFleets = () => {
     const fleets = store.fleets();
-    fleet.hidden = fleets.length < 2;
+    const chosen = selection.filter.fleet;
+    // An address may name one that has not been heard from.
+    if (chosen && !fleets.includes(chosen)) fleets.push(chosen);
+    fleet.hidden = fleets.length < 2 && !chosen;
     fill(fleet, h("option", { value: "" }, "All fleets"), fleets.map((name) => h("option", { value: name }, safeName(name))));
     fleet.value = selection.filter.fleet;
   };
@@ -41,7 +58,7 @@ export function filterControls(store, selection, { compact = false } = {}) {
     const counts = tally(store.vehicles.values());
     // As wide as the whole fleet would need: chips keep their places.
     const width = `${amount(store.vehicles.size).length}ch`;
-    for (const { name, chip, number } of chips) {
+    for (const { name, chip, number } of [...chips, { name: "concerned", chip: concerned, number: concernedNumber }]) {
       setText(number, amount(counts[name]));
       number.style.minWidth = width;
       chip.classList.toggle("none", counts[name] === 0);
@@ -49,17 +66,19 @@ export function filterControls(store, selection, { compact = false } = {}) {
   });
   store.on("vehicles", showCounts);
   selection.onChange(() => {
-    if (search.value !== selection.filter.text && document.activeElement !== search) search.value = selection.filter.text;
+    if (search.value !== selection.filter.text && document.activeElement !== search && !isTyping) search.value = selection.filter.text;
     for (const { name, chip } of chips) chip.setAttribute("aria-pressed", selection.filter.activities.includes(name));
     concerned.setAttribute("aria-pressed", selection.filter.concerned);
+    clear.hidden = !selection.isFiltered;
     if (orders[selection.order]) order.value = selection.order;
-    fleet.value = selection.filter.fleet;
+    if (fleet.value !== selection.filter.fleet) showFleets();
   });
-  order.value = selection.order;
+  if (orders[selection.order]) order.value = selection.order;
+  search.value = selection.filter.text;
   showFleets();
   return h("div", { class: `filters${compact ? " compact" : ""}`, role: "search", "aria-label": "Vehicles" },
     search, h("div", { class: "selects" }, order, fleet),
-    h("div", { class: "chips", role: "group", "aria-label": "Show only" }, chips.map(({ chip }) => chip), concerned));
+    chipBox);
 }
 
 let identifiers = 0;

@@ -2,7 +2,7 @@
 import * as L from "/vendor/leaflet/leaflet.esm.min.js";
 import { button, h, limited, setText } from "./dom.js";
 import { FleetLayer } from "./fleet-layer.js";
-import { age, count, moment, safeName, speed } from "./format.js";
+import { age, count, moment, place, safeName, speed } from "./format.js";
 import { graticule } from "./graticule.js";
 import { worldX, worldY } from "./mercator.js";
 import { recordedWays } from "./ways.js";
@@ -108,7 +108,7 @@ export class FleetMap {
   #pointer() {
     this.map.on("mousemove", limited(40, (event) => this.#point(event.containerPoint)));
     this.map.on("mouseout", () => this.#point(null));
-    this.map.on("movestart zoomstart", () => this.#point(null));
+    this.map.on("movestart zoomstart moveend", () => this.#point(null));
     this.map.on("click", (event) => {
       if (!this.interactive) return;
       const target = this.fleet.at(event.containerPoint);
@@ -237,6 +237,18 @@ export class FleetMap {
     this.fleet.redraw();
   }
 
+  #pin = L.layerGroup();
+  /** A place that an address or an alert names: a ring with its degrees. @param {[number, number]} [at] without one it is taken away */
+  showPin(at) {
+    this.#pin.clearLayers();
+    if (!at) return;
+    this.#pin.addTo(this.map);
+    L.circleMarker(at, { radius: 15, className: "pin-shape", pane: "regions", interactive: false }).addTo(this.#pin);
+    L.circleMarker(at, { radius: 3, className: "pin-shape", pane: "regions", interactive: false }).addTo(this.#pin);
+    const label = h("p", { class: "pin-label" }, place(...at));
+    L.marker(at, { icon: L.divIcon({ html: label, className: "pin-box", iconSize: [0, 0] }), pane: "draft", interactive: false, keyboard: false }).addTo(this.#pin);
+  }
+
   follow(isOn) {
     if (this.following === isOn) return;
     this.following = isOn;
@@ -250,9 +262,20 @@ export class FleetMap {
     if (place) this.show(place.latitude, place.longitude, Math.max(this.map.getZoom(), 14));
   }
 
-  /** "w,s,e,n" of what is seen, with a margin, for the server. */
+  #told;
+  /**
+   * "w,s,e,n" of what is seen, with a margin, for the server. Undefined while what was told last still holds all of it, at the same
+   * zoom: who follows a vehicle would tell the server of each step.
+   */
+  boundsToTell() {
+    const zoom = this.map.getZoom();
+    if (this.#told?.zoom === zoom && this.#told.bounds.contains(this.map.getBounds())) return undefined;
+    return this.bounds();
+  }
+
   bounds() {
-    const seen = this.map.getBounds().pad(0.15);
+    const seen = this.map.getBounds().pad(0.25);
+    this.#told = { zoom: this.map.getZoom(), bounds: seen };
     // Beyond the 180th meridian longitudes go on, as the server takes them.
     return [
       seen.getWest(), Math.max(-90, seen.getSouth()), seen.getEast(), Math.min(90, seen.getNorth()),

@@ -35,6 +35,7 @@ export class RegionsView {
     this.#map.fleet.redraw();
     if (isOpening || !this.#regions.length) await this.#load();
     if (!this.#shown) return;
+    this.#wanted = identifier;
     if (!this.#draft) this.#choose(identifier);
   }
 
@@ -117,6 +118,8 @@ export class RegionsView {
   }
 
   #vehicles = [];
+  /** What the address names, also while something else is drawn. */
+  #wanted;
 
   #end() {
     this.#draft = undefined;
@@ -149,7 +152,8 @@ export class RegionsView {
       } },
     });
     const radius = h("input", { type: "number", min: 1, step: 1, on: { input: () => { draft.radius = Number(radius.value); this.#draw.redraw(); this.#showForm(); } } });
-    this.#fields = { radius, latitude: coordinate("latitude"), longitude: coordinate("longitude"), problem: h("p", { class: "note", role: "status" }) };
+    const cancel = button("Cancel", () => this.#cancel());
+    this.#fields = { radius, cancel, latitude: coordinate("latitude"), longitude: coordinate("longitude"), problem: h("p", { class: "note", role: "status" }) };
     const target = h("select", {}, this.#targets().map(([value, text]) => h("option", { value }, text)));
     this.#fields.push = h("button", { type: "submit", class: "strong" }, "Give to vehicles…");
     this.#form = h("form", { class: "fields", "aria-label": "Region", on: { submit: (event) => { event.preventDefault(); this.#push(target.value, result); } } },
@@ -160,13 +164,13 @@ export class RegionsView {
       field("Tell of a stay after (s)", number("dwell", 1)), field("Speed limit (km/h)", number("speedLimit", 3.6)),
       check("notifyOnEntry", "Tell of entering"), check("notifyOnExit", "Tell of leaving"),
       field("Give to", target), this.#fields.problem, result.element,
-      h("div", { class: "actions end" }, button("Cancel", () => this.#cancel()), this.#fields.push));
+      h("div", { class: "actions end" }, cancel, this.#fields.push));
     fill(this.#editor, this.#form);
   }
 
   #cancel() {
     this.#end();
-    this.#choose(this.#chosen);
+    this.#choose(this.#wanted);
   }
 
   #targets() {
@@ -203,6 +207,8 @@ export class RegionsView {
     this.#fields.push.disabled = true;
     await pushRegion(this.#api, vehicles, feature, result, (element) => this.#showAnswers(element));
     this.#fields.push.disabled = false;
+    // What was given stays given.
+    this.#fields.cancel.textContent = "Close";
     this.#regions = [];
     await this.#load();
   }
@@ -210,6 +216,7 @@ export class RegionsView {
   #showAnswers(element) {
     this.#editor.querySelector(".answers")?.remove();
     this.#editor.append(element);
+    element.scrollIntoView({ block: "nearest" });
   }
 
   async #takeAway(region, result) {

@@ -50,6 +50,8 @@ export function routeAddress(route) {
 export class Router {
   /** @type {Route} */ current;
   #run;
+  /** The address that `current` was read of. */
+  #seen;
 
   /** @param {(route: Route, before: Route|undefined) => void} run */
   start(run) {
@@ -61,7 +63,9 @@ export class Router {
   #read() {
     // Anything else, as a place within the page, is no route.
     if (location.hash && !location.hash.startsWith("#/")) return;
+    if (this.current && location.hash === this.#seen) return;
     const before = this.current;
+    this.#seen = location.hash;
     this.current = parseRoute(location.hash);
     this.#run(this.current, before);
   }
@@ -70,11 +74,19 @@ export class Router {
     const address = routeAddress(route);
     if (location.hash === address) return;
     location.hash = address;
+    // The event comes later: what is noted meanwhile would be about the place before.
+    this.#read();
   }
 
   /** Changes the address alone, as for the map's place: no step back is added, nothing is drawn anew. */
   note(query) {
-    this.current = { ...this.current, query: { ...this.current.query, ...query } };
-    history.replaceState(null, "", routeAddress(this.current));
+    // Somebody is on the way to another place: the event is still to come.
+    if (location.hash !== this.#seen) return;
+    const next = { ...this.current, query: { ...this.current.query, ...query } };
+    const isOther = routeAddress(next) !== routeAddress(this.current);
+    this.current = next;
+    if (!isOther) return;
+    history.replaceState(null, "", routeAddress(next));
+    this.#seen = location.hash;
   }
 }

@@ -1,10 +1,13 @@
 /** Filters, order and cursor of vehicles: the list beside the map and the table share them. */
+import { limited } from "./dom.js";
 import { matcher, noFilter, sorted } from "./filters.js";
 import { preference, setPreference } from "./preferences.js";
 import { keyOf } from "./vehicle.js";
 
 /** Milliseconds between two sortings by what changes: rows that hop cannot be read. */
 const sortInterval = 5000;
+/** Milliseconds between two takings in of who comes and goes: a large fleet is told in many pieces, and ordered anew with each. */
+const comingInterval = 200;
 
 export class Selection {
   filter = { ...noFilter };
@@ -17,7 +20,9 @@ export class Selection {
 
   constructor(store) {
     this.#store = store;
-    store.on("set", () => this.refresh());
+    const refreshSoon = limited(comingInterval, () => this.refresh());
+    // What nobody may see any more goes at once.
+    store.on("set", () => store.vehicles.size ? refreshSoon() : this.refresh());
     setInterval(() => {
       if (document.hidden || this.held) return;
       if (this.order !== "name" || this.isFiltered) this.refresh();
@@ -35,6 +40,15 @@ export class Selection {
     this.filter = { ...this.filter, ...change };
     this.refresh();
   }
+
+  /** @param {{filter: import("./filters.js").Filter, order: string|undefined, reversed: boolean}} chosen as an address says it */
+  take({ filter, order, reversed }) {
+    this.filter = { ...noFilter, ...filter };
+    if (order) [this.order, this.reversed] = [order, reversed];
+    this.refresh();
+  }
+
+  clearFilter() { this.setFilter(noFilter); }
 
   setOrder(order, reversed = false) {
     [this.order, this.reversed] = [order, reversed];

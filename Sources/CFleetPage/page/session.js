@@ -75,6 +75,7 @@ export class Session {
   }
 
   #show(text) {
+    document.title = "Log in · Odograph";
     const result = outcome();
     const name = h("input", { type: "text", name: "name", autocomplete: "username", required: true, maxlength: 200, autocapitalize: "none" });
     const password = h("input", { type: "password", name: "password", autocomplete: "current-password", required: true, maxlength: 1000 });

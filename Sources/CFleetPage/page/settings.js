@@ -27,7 +27,7 @@ function takenBy(setting) {
 }
 
 /** @param {import("./api.js").API} api */
-export async function openSettings(api, vehicle, mayOperate) {
+export function openSettings(api, vehicle, mayOperate) {
   const result = outcome(), content = h("div", {}, h("p", { class: "note" }, "Asking the server…"));
   const key = h("input", { type: "text", required: true, autocomplete: "off", list: "setting-keys", maxlength: 100 });
   const value = h("input", { type: "text", autocomplete: "off", maxlength: 1000 });
@@ -38,17 +38,26 @@ export async function openSettings(api, vehicle, mayOperate) {
     h("h3", {}, "Change one"), field("Key", key), keys,
     field("Value", value, "Left empty, the vehicle's own file counts again."), takes,
     h("div", { class: "actions end" }, h("button", { type: "submit", class: "strong" }, "Change…"))) : null;
-  openDialog(`Settings of ${safeName(vehicle.vehicle, 60)}`, content, form, result.element);
-  await load();
+  const dialog = openDialog(`Settings of ${safeName(vehicle.vehicle, 60)}`, content, form, result.element);
+  // The vehicle's answer comes when it comes: it is looked for as long as the dialog is open.
+  const timer = setInterval(() => { if (!document.hidden) load(); }, 2000);
+  dialog.addEventListener("close", () => clearInterval(timer));
+  load();
+  return dialog;
 
   async function load() {
     try {
-      const [answer, known] = await Promise.all([api.get(vehiclePath(vehicle, "settings")), mayOperate ? api.get("settings") : { settings: [] }]);
+      const [answer, known] = await Promise.all([api.get(vehiclePath(vehicle, "settings")), mayOperate && !catalogue.size ? api.get("settings") : undefined]);
       const reported = answer.reported ?? {}, wanted = answer.wanted ?? {};
       const refused = Object.fromEntries((answer.refused ?? []).map((entry) => [entry.key, entry.reason]));
       const names = [...new Set([...Object.keys(reported), ...Object.keys(wanted)])].sort();
-      catalogue = new Map(known.settings.map((setting) => [setting.key, setting]));
-      fill(keys, known.settings.map((setting) => h("option", { value: setting.key })));
+      if (known) {
+        catalogue = new Map(known.settings.map((setting) => [setting.key, setting]));
+        fill(keys, known.settings.map((setting) => h("option", { value: setting.key })));
+      }
+      const text = JSON.stringify([answer.state, reported, wanted, refused]);
+      if (content.dataset.told === text) return;
+      content.dataset.told = text;
       fill(content, names.length
         ? h("div", { class: "scroll table-box", tabindex: "0", role: "group", "aria-label": "Settings" },
           table("Settings", ["Key", "In force", "Wanted", "Answer"], names.map((name) => [
@@ -58,6 +67,7 @@ export async function openSettings(api, vehicle, mayOperate) {
           ])))
         : h("p", { class: "unknown" }, "The vehicle has not reported its settings."));
     } catch (error) {
+      if (content.dataset.told) return;
       fill(content);
       result.bad(error);
     }
@@ -73,7 +83,7 @@ export async function openSettings(api, vehicle, mayOperate) {
       const told = await api.patch(vehiclePath(vehicle, "settings"), { settings: { [name]: text === "" ? null : typed(text, catalogue.get(name)?.type) } });
       if (told?.vehicles?.[0]?.state === "unsent") result.wait("The broker has not confirmed it: it is sent as soon as there is a connection.");
       else result.good("Sent. The vehicle's answer is shown as soon as it comes.");
-      setTimeout(load, 1500);
+      await load();
     } catch (error) {
       result.bad(error);
     }

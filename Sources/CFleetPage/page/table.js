@@ -15,7 +15,7 @@ const columns = [
   { name: "Speed", order: "speed", kind: "figure", text: (v) => v.state === "online" && !v.position?.stale ? speed(v.position?.speed) : "–" },
   { name: "Place", kind: "figure wide", text: (v) => place(v.position?.latitude, v.position?.longitude) },
   { name: "Accuracy", order: "accuracy", kind: "figure", text: (v) => v.position?.accuracy === undefined ? undefined : `± ${metres(v.position.accuracy)}` },
-  { name: "Source", kind: "word", text: (v) => kinds[positionKind(v.position)] },
+  { name: "Source", kind: "word", text: (v) => v.position?.stale ? kinds.stale : v.position?.source ? kinds[positionKind(v.position)] : undefined },
   { name: "Position", kind: "figure", text: (v, now) => age(moment(v.position?.time), now) },
   { name: "Heard", order: "heard", kind: "figure", narrow: true, text: (v, now) => age(moment(v.heard), now) },
   { name: "Battery", order: "battery", kind: "figure", text: (v) => percent(v.battery?.level) },

@@ -134,6 +134,12 @@ export function velocity(vehicle) {
   };
 }
 
+/** Whether anything of a vehicle wants a look: as `concerns`, without the words. */
+export function isConcerning(vehicle) {
+  return vehicle.overdue === true || (vehicle.battery?.level < 0.2 && !vehicle.battery.charging) || vehicle.queue > 100
+    || vehicle.missing > 0 || !vehicle.position || vehicle.position.stale === true;
+}
+
 /** What wants a look, in words; the most pressing first. */
 export function concerns(vehicle) {
   const found = [];

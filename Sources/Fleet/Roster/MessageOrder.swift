@@ -64,58 +64,25 @@ enum MessageOrder: Hashable, Sendable {
 }
 
 /// The newest stamp of each kind.
-struct MessageStamps: Hashable, Sendable {
-  private var status: MessageStamp?
-  private var location: MessageStamp?
-  private var heading: MessageStamp?
-  private var attitude: MessageStamp?
-  private var altitude: MessageStamp?
-  private var motion: MessageStamp?
-  private var region: MessageStamp?
-  private var track: MessageStamp?
-  private var locationEvent: MessageStamp?
-  private var vehicle: MessageStamp?
-  private var scan: MessageStamp?
-  private var trip: MessageStamp?
-  private var drivingEvent: MessageStamp?
-  private var trace: MessageStamp?
+struct MessageStamps: Sendable {
+  private struct Entry: Sendable {
+    let kind: MessageKind
+    var stamp: MessageStamp
+  }
 
-  // Not a dictionary: this is looked up for every message.
+  // Not a dictionary: this is looked up for every message. Not a member for each kind either: most vehicles send a few of
+  // them, and there are many vehicles.
+  private var entries: [Entry] = []
+
   subscript(kind: MessageKind) -> MessageStamp? {
-    get {
-      switch kind {
-      case .status: status
-      case .location: location
-      case .track: track
-      case .heading: heading
-      case .attitude: attitude
-      case .altitude: altitude
-      case .motion: motion
-      case .region: region
-      case .locationEvent: locationEvent
-      case .vehicle: vehicle
-      case .scan: scan
-      case .trip: trip
-      case .drivingEvent: drivingEvent
-      case .trace: trace
-      }
-    }
+    get { entries.first { $0.kind == kind }?.stamp }
     set {
-      switch kind {
-      case .status: status = newValue
-      case .location: location = newValue
-      case .track: track = newValue
-      case .heading: heading = newValue
-      case .attitude: attitude = newValue
-      case .altitude: altitude = newValue
-      case .motion: motion = newValue
-      case .region: region = newValue
-      case .locationEvent: locationEvent = newValue
-      case .vehicle: vehicle = newValue
-      case .scan: scan = newValue
-      case .trip: trip = newValue
-      case .drivingEvent: drivingEvent = newValue
-      case .trace: trace = newValue
+      let place = entries.firstIndex { $0.kind == kind }
+      switch (place, newValue) {
+      case (let place?, let stamp?): entries[place].stamp = stamp
+      case (let place?, nil): entries.remove(at: place)
+      case (nil, let stamp?): entries.append(Entry(kind: kind, stamp: stamp))
+      case (nil, nil): break
       }
     }
   }

@@ -50,18 +50,39 @@ public struct VehicleRecord: Sendable {
   public internal(set) var state: VehicleState = .unknown
   public internal(set) var status: Received<StatusMessage>?
   public internal(set) var location: Received<LocationMessage>?
-  public internal(set) var heading: Received<HeadingMessage>?
-  public internal(set) var attitude: Received<AttitudeMessage>?
+  public internal(set) var heading: Received<HeadingMessage>? {
+    get { last.heading.value }
+    set { last.heading.value = newValue }
+  }
+  public internal(set) var attitude: Received<AttitudeMessage>? {
+    get { last.attitude.value }
+    set { last.attitude.value = newValue }
+  }
   /// The newest of what the vehicle's own bus told.
-  public internal(set) var signals: Received<VehicleSignals>?
+  public internal(set) var signals: Received<VehicleSignals>? {
+    get { last.signals.value }
+    set { last.signals.value = newValue }
+  }
   /// How high it is by its barometer, and on which level of a garage.
-  public internal(set) var altitude: Received<AltitudeMessage>?
+  public internal(set) var altitude: Received<AltitudeMessage>? {
+    get { last.altitude.value }
+    set { last.altitude.value = newValue }
+  }
   /// The newest trip, without its way.
-  public internal(set) var trip: Received<TripMessage>?
+  public internal(set) var trip: Received<TripMessage>? {
+    get { last.trip.value }
+    set { last.trip.value = newValue }
+  }
   /// The newest of how it was driven and what was done to it.
-  public internal(set) var drivingEvent: Received<DrivingEventMessage>?
+  public internal(set) var drivingEvent: Received<DrivingEventMessage>? {
+    get { last.drivingEvent.value }
+    set { last.drivingEvent.value = newValue }
+  }
   /// The last failure, pause, resumption or end of a deferral.
-  public internal(set) var locationEvent: Received<LocationEventMessage>?
+  public internal(set) var locationEvent: Received<LocationEventMessage>? {
+    get { last.locationEvent.value }
+    set { last.locationEvent.value = newValue }
+  }
   public internal(set) var event: Received<VehicleEvent>? {
     didSet { if let event, event != oldValue { remember(event) } }
   }
@@ -81,7 +102,10 @@ public struct VehicleRecord: Sendable {
   /// Regions that it is in: as it told last of all of them (`regions/state`), and then of single ones.
   package var insideRegions: [String] = []
   /// How it stands with the regions, as the vehicle told last; nil before it has.
-  package internal(set) var regionStates: RegionsStateMessage?
+  package internal(set) var regionStates: RegionsStateMessage? {
+    get { last.regionStates.value }
+    set { last.regionStates.value = newValue }
+  }
   package var trail = Trail()
   /// When the vehicle itself was last heard: a kept message or a will is no sign of life. Nil when it was not heard
   /// since the subscription.
@@ -92,6 +116,8 @@ public struct VehicleRecord: Sendable {
   public internal(set) var unreadable = 0
   /// Rises with each change, across all vehicles: what changed since a number is what is above it.
   public internal(set) var revision: UInt64 = 0
+
+  private var last = LastMessages()
 
   private static let rememberedEvents = 12
   private var sequence: SequenceGaps?

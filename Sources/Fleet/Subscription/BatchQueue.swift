@@ -66,6 +66,17 @@ package final class BatchQueue: Sendable {
     consumer?.resume()
   }
 
+  /// Leaves out what waits, as its broker sends it again. What consumers hold is theirs, and comes a second time.
+  package func dropWaiting() {
+    state.withLock { state in
+      guard let first = state.waiting.first, let last = state.waiting.last else { return }
+      // The numbers are settled as those of batches of nothing are.
+      state.waiting = [first.number, last.number].map { Waiting(number: $0, messages: []) }
+      if first.number == last.number { state.waiting.removeLast() }
+      (state.messages, state.receivedAt) = (0, nil)
+    }
+  }
+
   /// How many messages wait.
   package var count: Int { state.withLock { $0.messages } }
 

@@ -179,7 +179,7 @@ public final class FleetSubscriber: Sendable {
   public func stop(drain: Double = 2) -> Bool { session.stop(drain: drain) }
 
   /// Batches up to this number are stored.
-  func settle(through number: UInt64) { session.settle(through: number) }
+  package func settle(through number: UInt64) { session.settle(through: number) }
 
 }
 
@@ -341,6 +341,16 @@ extension MQTTConfiguration {
     configuration.backoffLimit = 10
     if address.usesTLS { configuration.tls = MQTTTLS(trust: .system) }
     return configuration
+  }
+
+  /// Adds the other nodes of a cluster, which are tried when the first does not answer. A node that was cut off says nothing: what
+  /// is silent for some seconds is left for the next one.
+  package mutating func add(nodes: [Broker]) {
+    guard !nodes.isEmpty else { return }
+    brokers += nodes
+    tellsEachBroker = false
+    // Seconds: enough for a slow handshake, and few beside the minutes in which a cluster moves what a node had.
+    (keepAlive, connectTimeout) = (10, 10)
   }
 
   /// What the brokers are called in front of people.

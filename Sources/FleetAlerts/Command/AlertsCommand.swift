@@ -146,7 +146,7 @@ package enum AlertsCommand {
         ?? .failed("libcurl cannot be used", after: nil)
       switch outcome {
       case .taken(let how): try CommandOutput.print("\(receiver.name): \(how)\n")
-      case .failed(let why, _):
+      case .failed(let why, _, _):
         try CommandOutput.print(StyledText("\(receiver.name): not taken: \(why)").plain + "\n")
         status = .unavailable
       case .left: return .interrupted

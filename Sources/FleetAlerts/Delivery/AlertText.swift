@@ -76,7 +76,9 @@ package enum AlertText {
 
   static func line(_ item: Notice.Item) -> String {
     let end = item.transition == .ended ? ", ended" : ""
-    return "\(item.alert.rule): \(item.alert.vehicle): \(item.alert.summary)\(end)"
+    // Of names from the wire: a letter has a line for each alert.
+    let text = "\(item.alert.rule): \(item.alert.vehicle): \(item.alert.summary)\(end)"
+    return String(text.map { $0.isNewline ? " " : $0 })
   }
 
   /// Lines in a letter at most.

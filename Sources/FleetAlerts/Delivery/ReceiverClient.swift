@@ -7,7 +7,8 @@ final class ReceiverClient {
   enum Outcome: Hashable, Sendable {
     case taken(String)
     /// Why not, and seconds after which it wants to be asked again, where it says so.
-    case failed(String, after: Double?)
+    /// - Parameter isRefusal: whether it does not want this message, and may well take others.
+    case failed(String, after: Double?, isRefusal: Bool = false)
     /// The program is to end: nobody knows whether it was taken.
     case left
   }
@@ -31,6 +32,9 @@ final class ReceiverClient {
     }
   }
 
+  /// Statuses by which a receiver does not want what is in a message.
+  private static let refusals = [400, 413, 415, 422]
+
   private static func limits(_ seconds: Double) -> TransferLimits {
     let total = Int(seconds * 1000)
     return TransferLimits(connect: min(5000, total), total: total, size: 1 << 16)
@@ -52,6 +56,14 @@ final class ReceiverClient {
         return .taken("taken by \(mail.server.url)")
       }
     } catch {
+      // Whatever it says beside it, it has said whether it was taken.
+      if case .web(let transfer, _) = way, error.kind == .tooLong {
+        return 200...299 ~= transfer.status
+          ? .taken("status \(transfer.status)")
+          : .failed(
+            "it answers with status \(transfer.status)", after: nil,
+            isRefusal: Self.refusals.contains(transfer.status))
+      }
       return error.kind == .interrupted ? .left : .failed(error.text, after: nil)
     }
   }
@@ -83,7 +95,10 @@ final class ReceiverClient {
     case 401, 403:
       return .failed(
         "it does not let this in (\(answer.status)); check secret_file", after: answer.retryAfter)
-    default: return .failed("it answers with status \(answer.status)", after: answer.retryAfter)
+    default:
+      return .failed(
+        "it answers with status \(answer.status)", after: answer.retryAfter,
+        isRefusal: Self.refusals.contains(answer.status))
     }
   }
 }

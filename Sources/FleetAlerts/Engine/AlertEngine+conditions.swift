@@ -75,8 +75,10 @@ extension AlertEngine {
     case .queue(let above, let until):
       compareQueue(rule, facts, above, until, &changes)
     case .entered(let regions):
+      forgetUnwatched(rule, facts, &changes)
       for region in names(facts, regions) { cross(rule, facts, region, begins: true, &changes) }
     case .left(let regions):
+      forgetUnwatched(rule, facts, &changes)
       for region in names(facts, regions) { cross(rule, facts, region, begins: false, &changes) }
     case .event, .trace: break
     }
@@ -127,6 +129,16 @@ extension AlertEngine {
   private func names(_ facts: VehicleFacts, _ regions: [String]) -> [String] {
     let told = Set(facts.inside + facts.outside)
     return (regions.isEmpty ? told : told.intersection(regions)).sorted()
+  }
+
+  /// Of a region that the vehicle no longer watches it will never tell that it came back: its alert ends.
+  private mutating func forgetUnwatched(
+    _ rule: AlertRule, _ facts: VehicleFacts, _ changes: inout [AlertChange]
+  ) {
+    guard let watched = facts.watched else { return }
+    for region in subjects(rule.name, facts.key) where !watched.contains(region) {
+      forget(EntryKey(rule: rule.name, vehicle: facts.key, subject: region), &changes)
+    }
   }
 
   /// How it stood with a region when it was first heard of is no crossing: nobody saw the vehicle come in or go out.

@@ -144,9 +144,7 @@ package struct AlertEngine: Sendable {
     let isThere = self.entry(key) != nil
     if let entry {
       if !isThere {
-        guard entryCount < capacity,
-          entries[key.rule]?[key.vehicle]?.count ?? 0 < Self.subjectsPerVehicle
-        else {
+        guard entryCount < capacity, makeRoom(key) else {
           refused += 1
           return false
         }
@@ -163,6 +161,30 @@ package struct AlertEngine: Sendable {
     }
     changedEntries.insert(key)
     return true
+  }
+
+  /// Among many regions of a vehicle, that of which nothing has been heard for the longest makes way, unless something is open of it or
+  /// about to be: the next crossing of it is told by its own message.
+  private mutating func makeRoom(_ key: EntryKey) -> Bool {
+    guard let known = entries[key.rule]?[key.vehicle], known.count >= Self.subjectsPerVehicle else {
+      return true
+    }
+    let idle = known.filter { $0.value.alert == nil && (!$0.value.holds || $0.value.isFromBefore) }
+    guard let oldest = idle.min(by: { ($0.value.since, $0.key) < ($1.value.since, $1.key) })?.key else {
+      return false
+    }
+    let leaving = EntryKey(rule: key.rule, vehicle: key.vehicle, subject: oldest)
+    store(nil, leaving)
+    deadlines[leaving] = nil
+    return true
+  }
+
+  /// Ends what is open of a condition, and knows nothing of it any more.
+  mutating func forget(_ key: EntryKey, _ changes: inout [AlertChange]) {
+    guard let entry = entry(key) else { return }
+    if let number = entry.alert, let alert = end(number, at: now.time) { changes.append(.ended(alert)) }
+    store(nil, key)
+    deadlines[key] = nil
   }
 
   /// Sees whether a condition's time has come, keeps what is worth it, and remembers when to look again.

@@ -8,6 +8,9 @@ package struct VehicleFacts: Hashable, Sendable {
   /// What the message was about.
   package enum Topic: Hashable, Sendable {
     case status, position, regions, event, trace
+
+    /// Whether it tells of what happens, and not of how things stand.
+    var isOfEvents: Bool { self == .event || self == .trace }
   }
 
   /// Something that happened, once or for a while.
@@ -51,6 +54,8 @@ package struct VehicleFacts: Hashable, Sendable {
   /// Regions that it is in, and of others those of which it said that it is not.
   package var inside: [String] = []
   package var outside: [String] = []
+  /// All regions that it watches; nil where the message does not tell them all.
+  package var watched: Set<String>?
   /// Whether the vehicle has told that it just came in or went out.
   package var isCrossing = false
   package var event: Event?
@@ -96,8 +101,9 @@ extension VehicleFacts {
       inside = region.event == .exit ? [] : [name]
       isCrossing = !isRetained && region.event != .dwell
     case .regionsState(let states):
-      inside = record.insideRegions
+      inside = states.regions.filter { $0.state == .inside }.map { $0.identifier.cut(80) }
       outside = states.regions.filter { $0.state == .outside }.map { $0.identifier.cut(80) }
+      if states.omitted == 0 { watched = Set(states.regions.map { $0.identifier.cut(80) }) }
     case .locationEvent(let failure):
       if failure.event == .failed { accuracy = .infinity }
       event = Event(

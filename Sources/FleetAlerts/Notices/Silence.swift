@@ -20,3 +20,18 @@ package struct Silence: Hashable, Sendable {
       && (vehicle == nil || vehicle == key.vehicle)
   }
 }
+
+extension [Silence] {
+  /// With another one. Of those of the same rule and vehicles the longest is kept, and what is over at `time` is not.
+  package func adding(_ silence: Silence, at time: UTCTime) -> [Silence] {
+    var kept = filter { $0.until > time }
+    if let place = kept.firstIndex(where: {
+      ($0.rule, $0.fleet, $0.vehicle) == (silence.rule, silence.fleet, silence.vehicle)
+    }) {
+      kept[place].until = Swift.max(kept[place].until, silence.until)
+    } else {
+      kept.append(silence)
+    }
+    return kept
+  }
+}

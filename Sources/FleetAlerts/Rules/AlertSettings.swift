@@ -13,6 +13,9 @@ package struct AlertSettings: Hashable, Sendable {
   /// Seconds for which a message is tried, and for which ended alerts are kept.
   package var patience = 3 * 86_400.0
   package var keep = 30 * 86_400.0
+  /// Seconds for which a message that a receiver refuses for what is in it holds up those behind it: time to mend a receiver that
+  /// somebody is at work on.
+  package var refusalPatience = 600.0
   package var rules: [AlertRule] = []
   package var receivers: [Receiver] = []
 

@@ -33,7 +33,7 @@ extension AlertsView {
     let families: [(String, String, String, (ReceiverCounters) -> Int)] = [
       ("messages_taken_total", "counter", "Messages that a receiver has taken.", \.taken),
       ("attempts_failed_total", "counter", "Attempts that a receiver has not taken.", \.failed),
-      ("messages_given_up_total", "counter", "Messages that were given up for their age.", \.gone),
+      ("messages_given_up_total", "counter", "Messages that were given up, too old or refused.", \.gone),
       ("messages_waiting", "gauge", "Messages that wait for a receiver.", \.waiting),
     ]
     for (name, type, help, value) in families {

@@ -14,16 +14,36 @@ internal import Telemetry
 package final class AlertService: FleetObserver {
   struct Inbox: Sendable {
     var facts = Deque<VehicleFacts>()
+    /// What the broker keeps until it is written, with the number that it is told by.
+    var events = Deque<EventBatch>()
     var results: [ReceiverThreads.Result] = []
     var silences: [Silence] = []
     /// Whether the broker is heard; nil where nobody has said so.
     var isConnected: Bool?
     var dropped = 0
     var isStopping = false
+    /// Whether nothing can be written now: what comes then is left until it can be.
+    var isStuck = false
 
+    /// Whether there is something to do.
     var isEmpty: Bool {
-      facts.isEmpty && results.isEmpty && silences.isEmpty && isConnected == nil && !isStopping
+      (isStuck || facts.isEmpty && events.isEmpty) && results.isEmpty && silences.isEmpty
+        && isConnected == nil && !isStopping
     }
+  }
+
+  /// Messages that came together in a session of the broker's.
+  struct EventBatch: Sendable {
+    var number: UInt64
+    var messages: [MQTTMessage]
+    var at: Moment
+  }
+
+  /// The session in which events come, and what is known of their vehicles.
+  struct EventSource: Sendable {
+    var vehicle: @Sendable (_ topic: String) -> VehicleRecord?
+    /// Batches up to this number are written.
+    var settle: @Sendable (UInt64) -> Void
   }
 
   /// Messages of vehicles that wait for the thread.
@@ -32,9 +52,10 @@ package final class AlertService: FleetObserver {
   package let settings: AlertSettings
   private let profile: MessageProfile
   private let root: String
-  private let topics: Set<VehicleFacts.Topic>
+  let topics: Set<VehicleFacts.Topic>
   let inbox = Monitor(Inbox())
   let view = Locked(AlertsView())
+  let source = Locked<EventSource?>(nil)
   let say: @Sendable (String) -> Void
   private let thread = Locked<DedicatedThread?>(nil)
 
@@ -81,13 +102,30 @@ package final class AlertService: FleetObserver {
   }
 
   package func observe(_ message: MQTTMessage, of vehicle: VehicleRecord, at moment: Moment) {
+    guard let facts = facts(message, at: moment, { vehicle }) else { return }
+    // Those come in a session of their own, which the broker keeps.
+    guard source.withLock({ $0 }) == nil || !facts.topic.isOfEvents else { return observePlace(facts) }
+    observe(facts)
+  }
+
+  /// An event of the location says also how good the position is, which is not to wait for the other session.
+  private func observePlace(_ facts: VehicleFacts) {
+    guard facts.accuracy != nil else { return }
+    var facts = facts
+    facts.event = nil
+    observe(facts)
+  }
+
+  /// What a message tells of what rules ask for; nil for any other.
+  func facts(_ message: MQTTMessage, at moment: Moment, _ vehicle: () -> VehicleRecord?) -> VehicleFacts? {
     guard let address = profile.address(of: message.topic, root: root), asks(for: address.path),
       let json = try? JSONValue(parsing: message.payload),
       case .message(let said)? = try? profile.read(address, json),
-      let facts = VehicleFacts(said, isRetained: message.retain, of: vehicle, at: moment),
+      let facts = VehicleFacts(
+        said, isRetained: message.retain, of: vehicle() ?? VehicleRecord(key: address.key), at: moment),
       topics.contains(facts.topic)
-    else { return }
-    observe(facts)
+    else { return nil }
+    return facts
   }
 
   /// Whether a rule asks for what comes on such a topic, as far as that shows before it is read.
@@ -109,8 +147,9 @@ package final class AlertService: FleetObserver {
   package func observe(_ facts: VehicleFacts) {
     let deadline = SystemClock.monotonic + 5_000_000_000
     let wasTaken: Bool? = inbox.wait(until: deadline) { inbox in
-      guard inbox.facts.count < Self.inboxLimit || inbox.isStopping else { return nil }
-      return inbox.isStopping ? false : true
+      guard inbox.facts.count >= Self.inboxLimit else { return !inbox.isStopping }
+      // A disk that is full for hours is not to hold up what shows the fleet.
+      return inbox.isStopping || inbox.isStuck ? false : nil
     }
     inbox.update { inbox in
       if wasTaken == true { inbox.facts.append(facts) } else { inbox.dropped += 1 }
@@ -120,9 +159,10 @@ package final class AlertService: FleetObserver {
   /// Tells of the connection: while there is none, no timer runs out, because nobody knows what has happened.
   package func observe(_ connection: FleetConnection) {
     switch connection {
-    case .subscribed: inbox.update { $0.isConnected = true }
+    // What is granted beside a refused filter is heard.
+    case .subscribed, .refused: inbox.update { $0.isConnected = true }
     case .disconnected: inbox.update { $0.isConnected = false }
-    case .connected, .refused, .doubtful: break
+    case .connected, .doubtful: break
     }
   }
 

@@ -1,5 +1,6 @@
 internal import DequeModule
 internal import Fleet
+internal import MQTT
 internal import Platform
 internal import SQLite
 internal import Spatial
@@ -30,12 +31,20 @@ final class AlertWorker {
   private var nextLook: Timestamp
   private var nextTidying: Timestamp
   private var resumes: Timestamp?
+  /// When the vehicles' states are believed to have come, so that events can be judged by them; nil before the first connection.
+  private var knows: Timestamp?
+  /// Events that wait for that.
+  private var events = Deque<AlertService.EventBatch>()
+  /// The last batch of events that is taken in, and not settled.
+  private var unsettled: UInt64?
   private var generator = SystemRandomNumberGenerator()
   private var ended: [Alert]
   private var publishes = true
   /// When failures of a receiver are told again: one that fails now and then does not fill the log.
   private var nextComplaint: [String: Timestamp] = [:]
   private static let complaints = 60.0
+  /// Since when a receiver refuses a message for what is in it.
+  private var refusedSince: [Int64: UTCTime] = [:]
   private var nextPublication: Timestamp
 
   init(_ service: AlertService) throws(FleetError) {
@@ -110,7 +119,10 @@ final class AlertWorker {
   /// What has come, as soon as something has or is due.
   private func next() -> AlertService.Inbox {
     let now = Moment.now.timestamp
-    let own = [engine.deadline, plan.deadline, nextLook, resumes, publishes ? nextPublication : nil]
+    let own = [
+      engine.deadline, plan.deadline, nextLook, resumes, publishes ? nextPublication : nil,
+      events.isEmpty ? nil : knows,
+    ]
     // A queue whose threads are busy is looked at again when one of them reports.
     let isBusy = queues.contains { $0.value.underWay.count >= threads[$0.key]?.capacity ?? 0 }
     let due = (isBusy ? own : own + queues.values.map(\.deadline)).compactMap { $0 }.min() ?? now
@@ -121,8 +133,12 @@ final class AlertWorker {
     }
     guard found != nil else { return AlertService.Inbox() }
     return service.inbox.update { inbox in
-      defer { inbox = AlertService.Inbox(isStopping: inbox.isStopping) }
-      return inbox
+      var left = AlertService.Inbox(isStopping: inbox.isStopping, isStuck: inbox.isStuck)
+      if inbox.isStuck { (left.facts, left.events) = (inbox.facts, inbox.events) }
+      defer { inbox = left }
+      var taken = inbox
+      if inbox.isStuck { (taken.facts, taken.events) = ([], []) }
+      return taken
     }
   }
 
@@ -130,10 +146,11 @@ final class AlertWorker {
     observe(connection: mail.isConnected, at: now)
     counters.dropped += mail.dropped
     for facts in mail.facts { for change in engine.observe(facts) { take(change, at: now) } }
+    takeEvents(mail.events, at: now)
     for change in engine.advance(to: now) { take(change, at: now) }
     if !mail.silences.isEmpty {
       writes.silences += mail.silences
-      plan.silence(plan.silences + mail.silences, at: now)
+      plan.silence(mail.silences.reduce(plan.silences) { $0.adding($1, at: now.time) }, at: now)
       publishes = true
     }
     lookAtFile(now)
@@ -142,7 +159,10 @@ final class AlertWorker {
     giveUp(now)
     writes.add(engine.drainChanges())
     writes.add(plan.drainChanges())
-    if commit(now) { handOut(now) }
+    if commit(now) {
+      settleEvents()
+      handOut(now)
+    }
     if counters.refused != engine.refused {
       counters.refused = engine.refused
       publishes = true
@@ -160,6 +180,30 @@ final class AlertWorker {
       resumes = isConnected && engine.isPaused ? now.timestamp.advanced(bySeconds: Self.settling) : nil
     }
     if let resumes, resumes <= now.timestamp { (engine.isPaused, self.resumes) = (false, nil) }
+    if isConnected == true, knows == nil { knows = now.timestamp.advanced(bySeconds: Self.settling) }
+  }
+
+  private func takeEvents(_ batches: Deque<AlertService.EventBatch>, at now: Moment) {
+    events += batches
+    guard let knows, knows <= now.timestamp, let source = service.source.withLock({ $0 }) else { return }
+    while let batch = events.popFirst() {
+      for message in batch.messages {
+        guard var facts = service.facts(message, at: batch.at, { source.vehicle(message.topic) }),
+          facts.topic.isOfEvents
+        else { continue }
+        // It may be from long ago: how good the position is, the other session says.
+        facts.accuracy = nil
+        for change in engine.observe(facts) { take(change, at: now) }
+      }
+      unsettled = batch.number
+    }
+  }
+
+  /// What is written, the broker need not keep.
+  private func settleEvents() {
+    guard let number = unsettled else { return }
+    unsettled = nil
+    service.source.withLock { $0 }?.settle(number)
   }
 
   private func take(_ change: AlertChange, at now: Moment) {
@@ -200,12 +244,26 @@ final class AlertWorker {
     case .taken:
       queues[result.receiver]?.remove(number, wasTaken: true, at: now.timestamp)
       created[number] = nil
+      refusedSince[number] = nil
       writes.taken.append(number)
       counters.receivers[result.receiver]?.taken += 1
       if counters.receivers[result.receiver]?.failure != nil {
         counters.receivers[result.receiver]?.failure = nil
       }
-    case .failed(let failure, let after):
+    case .failed(let failure, let after, let isRefusal):
+      if !isRefusal { refusedSince[number] = nil }
+      if isRefusal, now.time.seconds(since: refusedSince[number] ?? now.time) >= settings.refusalPatience {
+        refusedSince[number] = nil
+        created[number] = nil
+        queues[result.receiver]?.remove(number, wasTaken: false, at: now.timestamp)
+        writes.gone.append((number, failure))
+        counters.receivers[result.receiver]?.gone += 1
+        service.say(
+          "alerts: a message to \(result.receiver) is given up, which it does not want: \(failure); odograph alerts retry sends it again"
+        )
+        return
+      }
+      if isRefusal, refusedSince[number] == nil { refusedSince[number] = now.time }
       queues[result.receiver]?.fail(number, after: after, at: now.timestamp, using: &generator)
       writes.failed.append((number, failure))
       counters.receivers[result.receiver]?.failed += 1
@@ -230,6 +288,7 @@ final class AlertWorker {
       guard !gone.isEmpty else { continue }
       for number in gone {
         created[number] = nil
+        refusedSince[number] = nil
         queues[name]?.remove(number, wasTaken: false, at: now.timestamp)
         writes.gone.append((number, counters.receivers[name]?.failure ?? "its time was over"))
       }
@@ -248,7 +307,7 @@ final class AlertWorker {
     guard let found = try? store.version(), found != version else { return }
     version = found
     if let silences = try? store.silences() {
-      plan.silence(silences + writes.silences, at: now)
+      plan.silence(writes.silences.reduce(silences) { $0.adding($1, at: now.time) }, at: now)
       publishes = true
     }
     try? takeUpMessages(at: now)
@@ -263,6 +322,7 @@ final class AlertWorker {
       if counters.storeProblem == nil {
         service.say("alerts: nothing is told, as it cannot be written: \(error)")
       }
+      service.inbox.update { $0.isStuck = true }
       counters.storeProblem = error.description
       publishes = true
       return false
@@ -271,12 +331,15 @@ final class AlertWorker {
     if counters.storeProblem != nil {
       counters.storeProblem = nil
       publishes = true
+      service.inbox.update { $0.isStuck = false }
       service.say("alerts: it can be written again")
     }
+    var overflow: [String: Int] = [:]
     for message in unwritten {
       if queues[message.receiver]?.count ?? 0 >= Self.queueLimit {
         writes.gone.append((message.number, "more than \(Self.queueLimit) messages wait"))
         counters.receivers[message.receiver]?.gone += 1
+        overflow[message.receiver, default: 0] += 1
         continue
       }
       created[message.number] = message.created
@@ -284,6 +347,11 @@ final class AlertWorker {
         .init(number: message.number, vehicles: message.vehicles), at: now.timestamp)
     }
     unwritten = []
+    for (name, count) in overflow.sorted(by: { $0.key < $1.key }) {
+      service.say(
+        "alerts: \(count) messages to \(name) are given up, as more than \(Self.queueLimit) wait; odograph alerts retry sends them again"
+      )
+    }
     return true
   }
 

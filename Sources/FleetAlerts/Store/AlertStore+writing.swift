@@ -57,7 +57,7 @@ extension AlertStore {
       try fail(
         writes.failed, "UPDATE messages SET attempts = attempts + 1, failure = ?2 WHERE number = ?1")
       try fail(writes.gone, "UPDATE messages SET gone = 1, failure = ?2 WHERE number = ?1")
-      if let time = writes.forgottenBefore { try forget(before: time) }
+      if let time = writes.forgottenBefore { try forget(before: time, at: now.time) }
     }
   }
 
@@ -192,7 +192,18 @@ extension AlertStore {
     }
   }
 
+  /// Of those of the same rule and vehicles the longest is kept.
   func add(_ silence: Silence) throws(SQLiteError) {
+    var longer = try database.prepare(
+      """
+      UPDATE silences SET until = max(until, ?4) WHERE rule IS ?1 AND fleet IS ?2 AND vehicle IS ?3
+      """)
+    longer.bind(1, silence.rule)
+    longer.bind(2, silence.fleet)
+    longer.bind(3, silence.vehicle)
+    longer.bind(4, silence.until.nanoseconds)
+    try longer.run()
+    guard database.changes == 0 else { return }
     var statement = try database.prepare(
       "INSERT INTO silences (rule, fleet, vehicle, until) VALUES (?1, ?2, ?3, ?4)")
     statement.bind(1, silence.rule)
@@ -224,13 +235,17 @@ extension AlertStore {
     return database.changes
   }
 
-  private func forget(before time: UTCTime) throws(SQLiteError) {
-    for sql in [
-      "DELETE FROM alerts WHERE ended < ?1 AND held = 0 AND number NOT IN (SELECT number FROM gathered)",
-      "DELETE FROM messages WHERE gone = 1 AND created < ?1", "DELETE FROM silences WHERE until < ?1",
+  private func forget(before time: UTCTime, at now: UTCTime) throws(SQLiteError) {
+    for (sql, limit) in [
+      (
+        "DELETE FROM alerts WHERE ended < ?1 AND held = 0 AND number NOT IN (SELECT number FROM gathered)",
+        time
+      ),
+      ("DELETE FROM messages WHERE gone = 1 AND created < ?1", time),
+      ("DELETE FROM silences WHERE until < ?1", now),
     ] {
       var statement = try database.prepare(sql)
-      statement.bind(1, time.nanoseconds)
+      statement.bind(1, limit.nanoseconds)
       try statement.run()
     }
   }

@@ -21,7 +21,7 @@ package struct BrokerArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The broker, as mqtt://[user@]host[:port], or mqtts:// for TLS (ODOGRAPH_BROKER; default: localhost).",
+      "The broker, as mqtt://[user@]host[:port], or mqtts:// for TLS; of a cluster all nodes, with commas between them (ODOGRAPH_BROKER; default: localhost).",
       valueName: "url"))
   package var broker: String?
 
@@ -110,17 +110,21 @@ package struct BrokerArguments: ParsableArguments {
       throw .usage("use", "--host", "--broker names the host already; give one of them")
     }
     let profile = try usedProfile()
-    var address = try address(profile)
+    var nodes = try addresses(profile)
+    var address = nodes.removeFirst()
     let authorities = try trust(profile)
     let certificates = try pair(
       (cert ?? environment("ODOGRAPH_CERT") ?? profile?[.certificateFile], "--cert"),
       (key ?? environment("ODOGRAPH_KEY") ?? profile?[.keyFile], "--key"), "a certificate and its key")
     // TLS by a file alone means TLS's port too, where none is given.
-    if authorities != nil || certificates != nil, !address.usesTLS {
-      address.usesTLS = true
-      if port == nil, !address.hasExplicitPort { address.port = 8883 }
+    if authorities != nil || certificates != nil { address.usesTLS = true }
+    func node(_ own: BrokerAddress) -> MQTTConfiguration.Broker {
+      let usual = address.usesTLS ? 8883 : 1883
+      return .init(host: own.host, port: port ?? (own.hasExplicitPort ? own.port : usual))
     }
     var configuration = MQTTConfiguration.consumer(of: address)
+    configuration.brokers = [node(address)]
+    configuration.add(nodes: nodes.map(node))
     configuration.userName =
       user ?? address.user ?? environment("ODOGRAPH_USER") ?? profile?[.user]
     configuration.password = secret(profile)
@@ -187,21 +191,26 @@ package struct BrokerArguments: ParsableArguments {
     return nil
   }
 
-  private func address(_ profile: Profile?) throws(FleetError) -> BrokerAddress {
-    var address = BrokerAddress.local
+  /// The broker, or the nodes of a cluster; never empty. The first says the user, and whether there is TLS.
+  private func addresses(_ profile: Profile?) throws(FleetError) -> [BrokerAddress] {
+    if let port, !(1...65_535).contains(port) {
+      throw .usage("use", "--port \(port)", "a port is a number from 1 to 65535")
+    }
     if let host {
       // Through the same door as a URL, so that what is no host name is refused alike.
-      address = try Self.address(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)
-    } else if let text = broker ?? environment("ODOGRAPH_BROKER") ?? profile?[.broker] {
-      address = try Self.address(text)
+      return [try Self.address(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)]
     }
-    if let port {
-      guard (1...65_535).contains(port) else {
-        throw .usage("use", "--port \(port)", "a port is a number from 1 to 65535")
+    guard let text = broker ?? environment("ODOGRAPH_BROKER") ?? profile?[.broker] else { return [.local] }
+    var addresses: [BrokerAddress] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      if !addresses.isEmpty, part.contains("://") || part.contains("@") {
+        throw .usage(
+          "use", "\(part.prefix(100))",
+          "scheme and user stand once, before the first node, as in mqtts://a.example,b.example:8884")
       }
-      address.port = port
+      addresses.append(try Self.address(String(part)))
     }
-    return address
+    return addresses
   }
 
   private static func address(_ text: String) throws(FleetError) -> BrokerAddress {

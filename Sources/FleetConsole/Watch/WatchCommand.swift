@@ -18,6 +18,8 @@ package struct WatchOptions: ParsableArguments {
   @Flag(help: "Print the table once, as soon as what the broker had kept is in, and end.")
   package var once = false
 
+  @OptionGroup package var beginning: BeginningArguments
+
   @OptionGroup package var time: TimeLimitArguments
 
   @Option(
@@ -88,8 +90,11 @@ package struct WatchOptions: ParsableArguments {
 
 /// Shows a fleet as it moves: a table on a terminal, lines in a pipe.
 package enum WatchCommand {
-  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached.
-  package static func run(_ options: WatchOptions) throws(FleetError) -> ExitStatus {
+  /// - Parameter reader: reads the recording that it may begin from.
+  /// - Throws: `FleetError` for options that make no sense, a recording that cannot be read and a broker that cannot be reached.
+  package static func run(
+    _ options: WatchOptions, beginning reader: BeginningReader
+  ) throws(FleetError) -> ExitStatus {
     if let interval = options.interval, !(0.02...3600).contains(interval) {
       throw .usage("draw", "every \(interval) s", "--interval is 0.02 to 3600 seconds")
     }
@@ -103,11 +108,17 @@ package enum WatchCommand {
       throw .usage(
         "use", "--silent", "lines tell of vehicles that are heard; add --once, or watch on a terminal")
     }
+    // Before all that is heard, so that it takes the place of nothing; and before signals are held back.
+    let beginning = try options.beginning.read(BeginningQuery(selection), reader)
+    var roster = Roster(root: selection.root, profile: selection.profile)
+    for message in beginning.messages {
+      roster.apply(topic: message.topic, payload: message.payload, retained: true, at: .now)
+    }
     signal(SIGPIPE, SIG_IGN)
     let isInteractive = LiveScreen.isPossible && !options.once
     let signals = try SignalDescriptor.forCommand(
       isInteractive ? LiveScreen.signals : [SIGINT, SIGTERM, SIGHUP])
-    let model = try LiveModel(Roster(root: selection.root, profile: selection.profile))
+    let model = try LiveModel(roster)
     let isMember = options.share != nil
     let handlers = FleetSubscriber.Handlers(
       received: { batch in

@@ -135,7 +135,8 @@ struct WatchPrinter {
       "no vehicle: the broker keeps no status and no location \(isChosen ? "of what was chosen" : "below \(roster.root)"); "
         + (isChosen
           ? "look with fewer of --fleet and --vehicle, " : "look with --root or --message-profile, ")
-        + "or odograph check tells whether this user may read, and whether the broker hands out what it keeps"
+        + "or odograph check tells whether this user may read, and whether the broker hands out what it keeps; "
+        + "with --recording it begins from what odograph record has written"
     ]
   }
 

@@ -1,6 +1,6 @@
 package import ArgumentParser
 package import Fleet
-internal import FleetConsole
+package import FleetConsole
 internal import JSON
 internal import MQTT
 internal import Spatial
@@ -74,8 +74,10 @@ package struct ConfigSetOptions: ParsableArguments {
 package enum ConfigCommand {
   /// Prints the settings in force.
   /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
-  package static func show(_ options: VehicleQueryOptions) throws(FleetError) -> ExitStatus {
-    let kept = try read(options)
+  package static func show(
+    _ options: VehicleQueryOptions, beginning reader: BeginningReader
+  ) throws(FleetError) -> ExitStatus {
+    let kept = try read(options, reader)
     try CommandOutput.print(kept.vehicles, asJSON: options.json) {
       members(kept[$0])
     } lines: { key in
@@ -88,8 +90,10 @@ package enum ConfigCommand {
 
   /// Prints the settings whose wanted value is not in force.
   /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
-  package static func diff(_ options: VehicleQueryOptions) throws(FleetError) -> ExitStatus {
-    let kept = try read(options)
+  package static func diff(
+    _ options: VehicleQueryOptions, beginning reader: BeginningReader
+  ) throws(FleetError) -> ExitStatus {
+    let kept = try read(options, reader)
     let isSame = kept.vehicles.allSatisfy { kept[$0].settingDifferences.isEmpty }
     if isSame, !options.json {
       try CommandOutput.print(
@@ -116,7 +120,9 @@ package enum ConfigCommand {
   ///
   /// A stage begins when all vehicles of the one before have taken the settings, so that a mistake stays with the first few.
   /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
-  package static func set(_ options: ConfigSetOptions) throws(FleetError) -> ExitStatus {
+  package static func set(
+    _ options: ConfigSetOptions, beginning reader: BeginningReader
+  ) throws(FleetError) -> ExitStatus {
     let settings = try ConfigSettings(
       assignments: options.settings, removals: options.unset, file: options.file)
     if settings.values.isEmpty, settings.removed.isEmpty {
@@ -126,7 +132,7 @@ package enum ConfigCommand {
     let stages = try options.stages()
     let paths = ["config/desired", "config/reported", "status"]
     let (exchange, retained) = try FleetExchange.reading(
-      options.change.broker.configuration(), try targets.filters(paths))
+      options.change.broker, targets, paths, beginning: options.change.beginning, reader)
     defer { exchange.close() }
     let kept = RetainedDocuments(
       vehicles: try targets.resolve(retained), subject: "config", from: retained, root: targets.root)
@@ -175,11 +181,14 @@ package enum ConfigCommand {
 
   // MARK: Reading
 
-  private static func read(_ options: VehicleQueryOptions) throws(FleetError) -> RetainedDocuments {
+  private static func read(
+    _ options: VehicleQueryOptions, _ reader: BeginningReader
+  ) throws(FleetError) -> RetainedDocuments {
     let targets = options.targets
     let (exchange, retained) = try FleetExchange.reading(
       // A vehicle of which nothing was wanted yet is there all the same.
-      options.broker.configuration(), try targets.filters(["config/desired", "config/reported", "status"]))
+      options.broker, targets, ["config/desired", "config/reported", "status"],
+      beginning: options.beginning, reader)
     exchange.close()
     return RetainedDocuments(
       vehicles: try targets.resolve(retained), subject: "config", from: retained, root: targets.root)

@@ -197,6 +197,24 @@ package final class FleetExchange: Sendable {
     }
   }
 
+  /// Reads what the broker keeps of vehicles, and beside it what a recording has; the connection stays.
+  ///
+  /// What the recording knows is asked for by exact topics, too: some brokers hand out what they keep by these only. What the
+  /// broker says goes before what was recorded.
+  static func reading(
+    _ broker: BrokerArguments, _ targets: VehicleTargets, _ paths: [String],
+    beginning arguments: BeginningArguments, _ reader: BeginningReader
+  ) throws(FleetError) -> (FleetExchange, [MQTTMessage]) {
+    let configuration = try broker.configuration()
+    var filters = try targets.filters(paths)
+    let beginning = try arguments.read(targets.query(paths), reader)
+    if targets.named == nil {
+      filters += beginning.vehicles.flatMap { key in paths.map { key.topic(root: targets.root, $0) } }
+    }
+    let (exchange, kept) = try reading(configuration, filters)
+    return (exchange, beginning.adding(kept))
+  }
+
   /// Leaves the broker.
   package func close() { session.stop(drain: 2) }
 }

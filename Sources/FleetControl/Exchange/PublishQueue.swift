@@ -125,11 +125,12 @@ package struct PublishLink: Sendable {
 
   package init(
     _ configuration: MQTTConfiguration, capacity: Int,
+    settled: @escaping @Sendable (UInt64, MQTTReasonCode?) -> Void = { _, _ in },
     connection: @escaping @Sendable (FleetConnection) -> Void
   ) throws(FleetError) {
     var configuration = configuration
     configuration.publishWindow = 1000
-    queue = PublishQueue(capacity: capacity)
+    queue = PublishQueue(capacity: capacity, settled: settled)
     do throws(MQTTError) {
       session = try MQTTSession(
         configuration: configuration, outbound: queue,

@@ -44,6 +44,11 @@ package struct VehicleTargets: Hashable, Sendable {
       "nobody is named; give --fleet or --vehicle, or --every-vehicle where that is meant")
   }
 
+  /// What of a recording is wanted beside what the broker keeps.
+  func query(_ paths: [String]) -> BeginningQuery {
+    BeginningQuery(root: root, fleets: fleets, vehicles: vehicles, paths: paths)
+  }
+
   /// The vehicles meant, when all are named.
   package var named: [VehicleKey]? {
     guard !vehicles.isEmpty, !fleets.isEmpty else { return nil }
@@ -65,7 +70,7 @@ package struct VehicleTargets: Hashable, Sendable {
       throw FleetError(
         operation: "find", object: "the vehicles",
         cause:
-          "the broker keeps nothing of them, or hands it out by exact topics only; name --fleet and --vehicle, or look with odograph check",
+          "the broker keeps nothing of them, or hands it out by exact topics only; name --fleet and --vehicle, begin from a recording with --recording, or look with odograph check",
         exit: .unavailable)
     }
     guard let share else { return keys }
@@ -84,6 +89,7 @@ extension VehicleKey {
 /// The options of a command that reads what the broker keeps of vehicles.
 package struct VehicleQueryOptions: ParsableArguments {
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
+  @OptionGroup package var beginning: BeginningArguments
   @Flag(help: "Print a JSON line for each vehicle.") package var json = false
 
   @OptionGroup(title: "Broker") package var broker: BrokerArguments
@@ -96,6 +102,7 @@ package struct VehicleQueryOptions: ParsableArguments {
 /// The options of a command that changes what is wanted of vehicles.
 struct VehicleChangeOptions: ParsableArguments {
   @OptionGroup(title: "Vehicles") package var vehicles: ChangedVehicleArguments
+  @OptionGroup package var beginning: BeginningArguments
   @Option(help: ArgumentHelp("How long to wait for reports; 0 does not wait.", valueName: "seconds"))
   var timeout = 60.0
   @Flag(help: "Print a JSON line for each vehicle.") package var json = false

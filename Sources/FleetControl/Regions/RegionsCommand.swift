@@ -45,6 +45,7 @@ package struct RegionsDiffOptions: ParsableArguments {
   package var file: String?
   @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres"))
   package var radius: Double?
+  @OptionGroup package var beginning: BeginningArguments
   @Flag(help: "Print a JSON line for each difference.") package var json = false
 
   @OptionGroup(title: "Broker") package var broker: BrokerArguments
@@ -58,14 +59,16 @@ package struct RegionsDiffOptions: ParsableArguments {
 package enum RegionsCommand {
   /// Prints what vehicles watch, and what they are to watch.
   /// - Throws: `FleetError` for options that make no sense, and a broker that cannot be reached or refuses.
-  package static func list(_ options: VehicleQueryOptions) throws(FleetError) -> ExitStatus {
+  package static func list(
+    _ options: VehicleQueryOptions, beginning reader: BeginningReader
+  ) throws(FleetError) -> ExitStatus {
     let targets = options.targets
-    let (exchange, retained) = try read(options.broker, targets)
+    let (exchange, retained) = try read(options.broker, targets, options.beginning, reader)
     exchange.close()
     if targets.isNobody(retained) {
       StandardError.say(
         "no vehicle has regions: the broker keeps nothing of any, or hands it out by exact topics only; "
-          + "name --fleet and --vehicle to know")
+          + "name --fleet and --vehicle to know, or begin from a recording with --recording")
       return .done
     }
     let kept = try documents(retained, targets)
@@ -86,12 +89,14 @@ package enum RegionsCommand {
 
   /// Prints where vehicles do not watch what is wanted, or what a file holds.
   /// - Throws: `FleetError` for options and files that make no sense, and a broker that cannot be reached or refuses.
-  package static func diff(_ options: RegionsDiffOptions) throws(FleetError) -> ExitStatus {
+  package static func diff(
+    _ options: RegionsDiffOptions, beginning reader: BeginningReader
+  ) throws(FleetError) -> ExitStatus {
     // Files are read before anybody is asked anything.
     let file: RegionDocument? =
       if let path = options.file { try RegionFile.read(path, radius: options.radius) } else { nil }
     let targets = options.vehicles.targets(options.broker)
-    let (exchange, retained) = try read(options.broker, targets)
+    let (exchange, retained) = try read(options.broker, targets, options.beginning, reader)
     exchange.close()
     let kept = try documents(retained, targets)
     var lines: [StyledText] = []
@@ -123,11 +128,14 @@ package enum RegionsCommand {
 
   /// Sets the regions of a file as the wanted ones, and waits until the vehicles have reported.
   /// - Throws: `FleetError` for options and files that make no sense, and a broker that cannot be reached or refuses.
-  package static func push(_ options: RegionsPushOptions) throws(FleetError) -> ExitStatus {
+  package static func push(
+    _ options: RegionsPushOptions, beginning reader: BeginningReader
+  ) throws(FleetError) -> ExitStatus {
     let targets = try options.change.targets(share: options.share)
     let file = try RegionFile.read(options.file, radius: options.radius)
     for name in file.replaced { StandardError.say("region \"\(name)\" is there twice: the last one counts") }
-    let (exchange, retained) = try read(options.change.broker, targets)
+    let (exchange, retained) = try read(
+      options.change.broker, targets, options.change.beginning, reader)
     defer { exchange.close() }
     let kept = try documents(retained, targets)
     var wanted: [VehicleKey: RegionDocument] = [:]
@@ -145,9 +153,12 @@ package enum RegionsCommand {
 
   /// Takes regions out of the wanted ones, and waits until the vehicles have reported.
   /// - Throws: `FleetError` for regions that nobody has, and a broker that cannot be reached or refuses.
-  package static func remove(_ options: RegionsRemoveOptions) throws(FleetError) -> ExitStatus {
+  package static func remove(
+    _ options: RegionsRemoveOptions, beginning reader: BeginningReader
+  ) throws(FleetError) -> ExitStatus {
     let targets = try options.change.targets()
-    let (exchange, retained) = try read(options.change.broker, targets)
+    let (exchange, retained) = try read(
+      options.change.broker, targets, options.change.beginning, reader)
     defer { exchange.close() }
     let kept = try documents(retained, targets)
     let names = options.names
@@ -164,11 +175,12 @@ package enum RegionsCommand {
   }
 
   private static func read(
-    _ broker: BrokerArguments, _ targets: VehicleTargets
+    _ broker: BrokerArguments, _ targets: VehicleTargets, _ beginning: BeginningArguments,
+    _ reader: BeginningReader
   ) throws(FleetError) -> (FleetExchange, [MQTTMessage]) {
     // Vehicles that have never heard of regions are there too.
     let paths = ["regions/desired", "regions/reported", "regions/state", "status"]
-    return try FleetExchange.reading(broker.configuration(), try targets.filters(paths))
+    return try FleetExchange.reading(broker, targets, paths, beginning: beginning, reader)
   }
 
   private static func documents(

@@ -65,6 +65,21 @@ package struct SimulateOptions: ParsableArguments {
     help: ArgumentHelp("What places, noise, events and outages are drawn from.", valueName: "number"))
   package var seed: UInt64 = 1
 
+  @Option(
+    help: ArgumentHelp(
+      "Drive only this part of the vehicles, as 2/4: other processes of the same options and --seed drive the others.",
+      valueName: "part"))
+  package var part: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "At the end, write which numbers each vehicle has told, for odograph verify.", valueName: "file"),
+    completion: .file(extensions: ["jsonl"]))
+  var told: String?
+
+  @Flag(help: "Replace the file of --told that is there.")
+  var force = false
+
   @OptionGroup package var time: TimeLimitArguments
 
   @Flag(name: .customLong("clear"), help: "At the end, take back what the broker keeps of the vehicles.")
@@ -81,7 +96,8 @@ package struct SimulateOptions: ParsableArguments {
   func check() throws(FleetError) {
     try Self.check(vehicles, in: 1...1_000_000, "--vehicles")
     try Self.check(first, in: 0...1_000_000_000, "--first")
-    try Self.check(connections, in: 1...min(4096, vehicles), "--connections")
+    let share = try simulatedPart().share(of: vehicles)
+    try Self.check(connections, in: 1...min(4096, share), "--connections")
     try Self.check(rate, in: 0.001...100, "--rate")
     try Self.check(liveRate, in: 0...100, "--live-rate")
     try Self.check(speed, in: 0.1...100, "--speed")
@@ -89,6 +105,9 @@ package struct SimulateOptions: ParsableArguments {
     try Self.check(outagesPerHour, in: 0...3600, "--outages")
     try Self.check(outageSeconds, in: 1...86_400, "--outage-seconds")
     try Self.check(qos, in: 0...1, "--qos")
+    guard told == nil || qos == 1 else {
+      throw .usage("use", "--told", "what is sent with --qos 0 nobody acknowledges; leave one of them out")
+    }
     if let seconds = try time.limit() { try Self.check(seconds, in: 0.1...1e8, "--seconds") }
   }
 
@@ -116,7 +135,10 @@ package enum SimulateCommand {
     let begin = Moment.now
     let limit = try options.time.limit()
     var fleet = try SimulatedFleet(options, start: begin.time)
-    let links = try SimulateLinks(options, fleet: fleet, waiter: waiter)
+    let ledger = options.told.map { _ in SimulateLedger() }
+    var file: OutputFile? = nil
+    if let path = options.told { file = try OutputFile(path: path, replaces: options.force) }
+    let links = try SimulateLinks(options, fleet: fleet, ledger: ledger, waiter: waiter)
     try links.start()
     defer { links.stop(seconds: 5) }
     links.send(fleet.status(.online, at: begin.time))
@@ -130,7 +152,9 @@ package enum SimulateCommand {
       fleet.advance(to: min(seconds, limit ?? .infinity), into: &outputs)
       links.send(outputs)
       outputs.removeAll(keepingCapacity: true)
-      progress.show(every: 1) { describe(options, links.counters, pending: links.pending, seconds: seconds) }
+      progress.show(every: 1) {
+        describe(fleet.vehicles.count, links.counters, pending: links.pending, seconds: seconds)
+      }
       let pause = min(max(tick, fleet.nextDue - Moment.now.seconds(since: begin)), 1)
       let waited = waiter.wait(seconds: pause)
       if case .timedOut = waited { continue }
@@ -149,30 +173,37 @@ package enum SimulateCommand {
     }
     progress.clear()
     waiter.drain(seconds: drain) { links.pending }
-    let isWritten = summary(options, links, seconds: seconds)
+    if let ledger {
+      let told = ToldFile(root: options.broker.topicRoot, numbers: ledger.told(by: fleet))
+      _ = try file?.write(told.bytes)
+      try file?.finish()
+    }
+    let isWritten = summary(options, fleet.vehicles.count, links, seconds: seconds)
     guard isWritten else { return .outputFailed }
     if case .ended(let status)? = ending { return status }
     return .done
   }
 
   private static func describe(
-    _ options: SimulateOptions, _ counters: PublishQueue.Counters, pending: Int, seconds: Double
+    _ vehicles: Int, _ counters: PublishQueue.Counters, pending: Int, seconds: Double
   ) -> String {
     let rate = seconds > 0 ? Double(counters.acknowledged) / seconds : 0
-    var text = "\(options.vehicles) vehicles  \(counters.acknowledged) sent"
+    var text = "\(vehicles) vehicles  \(counters.acknowledged) sent"
     text += "  \(QuantityText.fixed(rate, decimals: 0) ?? "–")/s  \(pending) waiting"
     if counters.dropped > 0 { text += "  \(counters.dropped) dropped: the broker is too slow" }
     return text
   }
 
   /// Returns false when the output is gone.
-  private static func summary(_ options: SimulateOptions, _ links: SimulateLinks, seconds: Double) -> Bool {
+  private static func summary(
+    _ options: SimulateOptions, _ vehicles: Int, _ links: SimulateLinks, seconds: Double
+  ) -> Bool {
     let counters = links.counters
     let cpu = Double(clock()) / Double(CLOCKS_PER_SEC)
     var text: String
     if options.json {
       let bytes = JSONWriter.object { json in
-        json.field("vehicles", options.vehicles)
+        json.field("vehicles", vehicles)
         json.field("connections", options.connections)
         json.field("seconds", seconds, decimals: 3)
         json.field("messages", counters.accepted)
@@ -185,7 +216,7 @@ package enum SimulateCommand {
       }
       text = String(decoding: bytes, as: UTF8.self) + "\n"
     } else {
-      text = "\(options.vehicles) vehicles, \(QuantityText.fixed(seconds, decimals: 1) ?? "–") s: "
+      text = "\(vehicles) vehicles, \(QuantityText.fixed(seconds, decimals: 1) ?? "–") s: "
       text += "\(counters.acknowledged) of \(counters.accepted) messages acknowledged"
       if counters.dropped > 0 { text += ", \(counters.dropped) dropped because the broker was too slow" }
       if counters.rejected > 0 { text += ", \(counters.rejected) refused by the broker" }

@@ -6,11 +6,16 @@ internal import Telemetry
 /// The connections of a simulated fleet; vehicle n is on connection n modulo their number.
 struct SimulateLinks: Sendable {
   private let links: [PublishLink]
+  /// nil where nobody asks which numbers were acknowledged.
+  private let ledger: SimulateLedger?
 
-  init(_ options: SimulateOptions, fleet: SimulatedFleet, waiter: CommandWaiter) throws(FleetError) {
+  init(
+    _ options: SimulateOptions, fleet: SimulatedFleet, ledger: SimulateLedger?, waiter: CommandWaiter
+  ) throws(FleetError) {
+    self.ledger = ledger
     // Ten seconds of what they say, and room for hello and goodbye.
     let load = options.rate + 2 * options.liveRate
-    let perLink = Double(options.vehicles) / Double(options.connections)
+    let perLink = Double(fleet.vehicles.count) / Double(options.connections)
     let capacity = Int(perLink * (10 * load + 6)) + 1000
     let broker = try options.broker.configuration()
     var links: [PublishLink] = []
@@ -19,7 +24,12 @@ struct SimulateLinks: Sendable {
       configuration.clientID += "-\(number)"
       configuration.will = fleet.vehicles[number].will
       links.append(
-        try PublishLink(configuration, capacity: capacity) { change in
+        try PublishLink(
+          configuration, capacity: capacity,
+          settled: { token, refusal in
+            if refusal == nil { ledger?.acknowledge(token, of: number) }
+          }
+        ) { change in
           // One speaks for all: a second connection is no return of the first.
           if change != .connected || number == 0 { waiter.observe(change) }
         })
@@ -39,6 +49,14 @@ struct SimulateLinks: Sendable {
 
   func send(_ outputs: [SimulatedFleet.Output]) {
     guard !outputs.isEmpty else { return }
+    if let ledger {
+      for output in outputs {
+        let link = output.vehicle % links.count
+        ledger.append(output, to: links[link].queue, of: link)
+      }
+      for link in links { link.send([]) }
+      return
+    }
     if links.count == 1 { return links[0].send(outputs.lazy.map(\.message)) }
     var parts = [[MQTTMessage]](repeating: [], count: links.count)
     for output in outputs { parts[output.vehicle % links.count].append(output.message) }

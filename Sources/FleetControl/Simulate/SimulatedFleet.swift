@@ -11,14 +11,20 @@ internal import Telemetry
 /// Reports are spread evenly over time: of N vehicles at one report a second, one speaks every 1/N seconds, in turn.
 /// So there is no schedule to keep; the number of a report says whose it is and when it is due. A vehicle costs some
 /// hundred bytes and a report some microseconds, because the motion is in closed form.
+///
+/// Of a fleet in parts, each process has every so many-th vehicle. What a vehicle does follows from the seed and its own
+/// number, and when it speaks from the whole fleet's order: the parts together say what one process would.
 struct SimulatedFleet: Sendable {
   /// A message and the vehicle that says it, by its place.
   struct Output: Sendable {
     var vehicle: Int
     var message: MQTTMessage
+    /// The vehicle's own; nil for what has none.
+    var number: UInt64?
   }
 
   let options: SimulateOptions
+  private let part: SimulatedPart
   private(set) var vehicles: [SimulatedVehicle]
   private let drive: SimulatedDrive
   private let start: UTCTime
@@ -32,6 +38,7 @@ struct SimulatedFleet: Sendable {
     let root = options.broker.topicRoot
     self.options = options
     self.start = start
+    part = try options.simulatedPart()
     do throws(SimulationError) {
       var configuration = SimulatedDrive.Configuration.ideal
       configuration.seed = options.seed
@@ -40,8 +47,9 @@ struct SimulatedFleet: Sendable {
       throw .usage("simulate", "a drive", "\(error)")
     }
     vehicles = []
-    vehicles.reserveCapacity(options.vehicles)
-    for number in options.first..<(options.first + options.vehicles) {
+    vehicles.reserveCapacity(part.share(of: options.vehicles))
+    let end = options.first + options.vehicles
+    for number in stride(from: options.first + part.index, to: end, by: part.count) {
       do throws(TopicError) {
         let topics = try TopicScheme(
           root: root, fleet: options.fleet, vehicle: options.prefix + String(number))
@@ -56,7 +64,10 @@ struct SimulatedFleet: Sendable {
 
   /// Every vehicle says that it is there, or that it goes.
   mutating func status(_ state: StatusMessage.State, at time: UTCTime) -> [Output] {
-    vehicles.indices.map { Output(vehicle: $0, message: vehicles[$0].status(state, at: time)) }
+    vehicles.indices.map { place in
+      let saying = vehicles[place].status(state, at: time)
+      return Output(vehicle: place, message: saying.message, number: saying.number)
+    }
   }
 
   /// Seconds after the start at which the next report is due.
@@ -67,7 +78,7 @@ struct SimulatedFleet: Sendable {
   /// All that vehicles say until a time, in its order.
   /// - Parameter seconds: since the start.
   mutating func advance(to seconds: Double, into outputs: inout [Output]) {
-    var messages: [MQTTMessage] = []
+    var sayings: [SimulatedVehicle.Saying] = []
     while true {
       let due = due(reports, options.rate)
       let liveDue = options.liveRate > 0 ? self.due(liveReports, options.liveRate) : .infinity
@@ -80,17 +91,22 @@ struct SimulatedFleet: Sendable {
       let state = drive.truth(at: Timestamp(seconds: lapTime))
       if isLive {
         liveReports += 1
-        vehicles[place].live(state, at: time, into: &messages)
+        vehicles[place].live(state, at: time, into: &sayings)
       } else {
         reports += 1
-        vehicles[place].report(state, after: moment, at: time, options: options, into: &messages)
+        vehicles[place].report(state, after: moment, at: time, options: options, into: &sayings)
       }
-      for message in messages { outputs.append(Output(vehicle: place, message: message)) }
-      messages.removeAll(keepingCapacity: true)
+      for saying in sayings {
+        outputs.append(Output(vehicle: place, message: saying.message, number: saying.number))
+      }
+      sayings.removeAll(keepingCapacity: true)
     }
   }
 
+  /// Seconds after the start at which a report of this part is due: its place in the order of the whole fleet.
   private func due(_ number: Int, _ rate: Double) -> Double {
-    Double(number) / (rate * Double(vehicles.count))
+    let (round, place) = number.quotientAndRemainder(dividingBy: vehicles.count)
+    let inFleet = round * options.vehicles + part.index + place * part.count
+    return Double(inFleet) / (rate * Double(options.vehicles))
   }
 }

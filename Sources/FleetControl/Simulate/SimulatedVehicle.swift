@@ -11,6 +11,12 @@ internal import Telemetry
 ///
 /// It has no steps of its own: whoever calls it says what time it is, and equal calls give equal messages.
 struct SimulatedVehicle: Sendable {
+  /// A message, and its number where it has one.
+  struct Saying: Sendable {
+    var message: MQTTMessage
+    var number: UInt64?
+  }
+
   /// Metres, one standard deviation, by which a receiver errs; the error changes slowly.
   private static let receiverError = 1.5
   private static let receiverMemory = 0.95
@@ -22,8 +28,9 @@ struct SimulatedVehicle: Sendable {
   private let phase: Double
   /// Degrees by which this vehicle's streets lie apart from the shared ones.
   private let shift: Coordinate
-  private let epoch: String
-  private var seq: UInt64 = 0
+  let epoch: String
+  /// The last number that it has given.
+  private(set) var seq: UInt64 = 0
   private var generator: SeededGenerator
   /// Metres east and north.
   private var error = SIMD2<Double>.zero
@@ -61,7 +68,7 @@ struct SimulatedVehicle: Sendable {
   }
 
   /// The vehicle comes or goes.
-  mutating func status(_ state: StatusMessage.State, at time: UTCTime) -> MQTTMessage {
+  mutating func status(_ state: StatusMessage.State, at time: UTCTime) -> Saying {
     var status = StatusMessage(state: state, time: time, sessionStart: sessionStart)
     status.version = "simulation"
     return numbered(.status(status))
@@ -80,7 +87,7 @@ struct SimulatedVehicle: Sendable {
   ///   - seconds: since the start.
   mutating func report(
     _ state: Simulation.VehicleState, after seconds: Double, at time: UTCTime, options: SimulateOptions,
-    into messages: inout [MQTTMessage]
+    into messages: inout [Saying]
   ) {
     let location = location(state, at: time, speed: options.speed)
     if let end = outageEnd {
@@ -95,11 +102,11 @@ struct SimulatedVehicle: Sendable {
       }
     } else if let next = nextOutage, seconds >= next {
       outageEnd = seconds + options.outageSeconds
-      messages.append(will)
+      messages.append(Saying(message: will))
       return remember(location, at: time)
     }
     var report = numbered(.location(LocationMessage(identity: nil, time: time, location: location)))
-    report.qos = QoS(rawValue: options.qos) ?? .atLeastOnce
+    report.message.qos = QoS(rawValue: options.qos) ?? .atLeastOnce
     messages.append(report)
     if let next = nextEvent, seconds >= next {
       nextEvent = Self.draw(options.eventsPerHour, after: seconds, &generator)
@@ -108,16 +115,16 @@ struct SimulatedVehicle: Sendable {
   }
 
   /// Heading and attitude, which are worth nothing later.
-  func live(_ state: Simulation.VehicleState, at time: UTCTime, into messages: inout [MQTTMessage]) {
+  func live(_ state: Simulation.VehicleState, at time: UTCTime, into messages: inout [Saying]) {
     guard outageEnd == nil else { return }
     // The simulation's x axis points east, that of a frame with north northward.
     let attitude = Attitude(quaternion: state.motion.quaternion).rotatedReference(by: .pi / 2)
     let heading = attitude.heading() ?? 0
-    messages.append(
-      message(.heading(HeadingMessage(time: time, magneticHeading: heading, trueHeading: heading))))
+    let told = HeadingMessage(time: time, magneticHeading: heading, trueHeading: heading)
+    messages.append(Saying(message: message(.heading(told))))
     var motion = AttitudeMessage(time: time, frame: .xTrueNorthZVertical, attitude: attitude)
     motion.rotationRate = state.motion.rotationRate
-    messages.append(message(.attitude(motion)))
+    messages.append(Saying(message: message(.attitude(motion))))
   }
 
   /// Where on the route it is, seconds from the route's beginning.
@@ -149,7 +156,7 @@ struct SimulatedVehicle: Sendable {
         time: time, coordinate: location.coordinate, horizontalAccuracy: location.horizontalAccuracy))
   }
 
-  private mutating func event(at time: UTCTime) -> MQTTMessage {
+  private mutating func event(at time: UTCTime) -> Saying {
     let event: MotionMessage.Event
     switch generator.next() % 4 {
     case 0: event = .impact(side: .front, peak: 2 + 3 * generator.nextUniform(), direction: nil)
@@ -161,9 +168,10 @@ struct SimulatedVehicle: Sendable {
   }
 
   /// A message with its number.
-  private mutating func numbered(_ message: VehicleMessage) -> MQTTMessage {
+  private mutating func numbered(_ message: VehicleMessage) -> Saying {
     seq += 1
-    return self.message(message, identity: MessageIdentity(epoch: epoch, seq: seq))
+    return Saying(
+      message: self.message(message, identity: MessageIdentity(epoch: epoch, seq: seq)), number: seq)
   }
 
   private func message(_ message: VehicleMessage, identity: MessageIdentity? = nil) -> MQTTMessage {

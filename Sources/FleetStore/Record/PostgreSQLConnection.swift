@@ -14,6 +14,10 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   var isUniqueViolation: Bool { state == "23505" }
   /// Others hold a lock.
   var isLockTimeout: Bool { state == "55P03" }
+  /// Two waited for each other, and the server has ended this one's wait.
+  var isDeadlock: Bool { state == "40P01" }
+  /// A replica took away what a question read, as its primary has; the question can be asked again.
+  var isRecoveryConflict: Bool { state == "40001" }
   /// The server has no room.
   var isDiskFull: Bool { state == "53100" }
 }

@@ -1,7 +1,7 @@
 /// How a recording of an older version becomes one of today's.
 ///
 /// From version 3 only views change, which tell since what radios said from fixes, and from version 4 tables are added,
-/// which are filled from the messages that are there. Versions 1 and 2 were partitioned by a column `day`, which no query by
+/// which are filled from the messages that are there, and from version 5 an index. Versions 1 and 2 were partitioned by a column `day`, which no query by
 /// time could use, or were hypertables. The old
 /// tables are put aside, their rows copied into new ones, and they go when that is done: one transaction, so that an
 /// interruption or a full disk leaves everything as it was. It wants as much room again as the tables have.
@@ -12,8 +12,12 @@ enum PostgreSQLMigration {
   /// The last version with other tables.
   static let otherTables = 2
 
-  /// From version 3, once all else is done.
-  static let isRenewed = "UPDATE odograph.schema_version SET version = \(PostgreSQLSchema.version)"
+  /// From version 3, once all but the index of traces is done.
+  static let isRenewed = "UPDATE odograph.schema_version SET version = \(JournalTable.version)"
+
+  /// Once that is there, too.
+  static let isIndexed =
+    "UPDATE odograph.schema_version SET version = \(TraceIndex.version) WHERE version < \(TraceIndex.version)"
 
   /// Before the new tables are made. Views of others that stand on the old tables stop it, with their names.
   static let putAside = """

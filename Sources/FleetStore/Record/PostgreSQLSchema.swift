@@ -5,7 +5,7 @@
 /// recorder's, is in the default partition. The partition follows from the message alone: one that comes again falls
 /// into the same, where the unique index sees it.
 enum PostgreSQLSchema {
-  static let version = 5
+  static let version = TraceIndex.version
 
   /// Any number, the same in every odograph: who changes the schema holds it.
   static let lock = 7_236_472_018
@@ -44,6 +44,7 @@ enum PostgreSQLSchema {
     CREATE TABLE odograph.messages_default PARTITION OF odograph.messages DEFAULT;
     CREATE UNIQUE INDEX messages_identity ON odograph.messages (vehicle, fleet, time, epoch, seq);
     CREATE UNIQUE INDEX messages_content ON odograph.messages (topic, hash, time) WHERE hash IS NOT NULL;
+    CREATE INDEX \(TraceIndex.name) ON odograph.messages (\(TraceIndex.columns)) WHERE \(TraceIndex.condition);
     \(timelessIdentity)
     \(span(of: "messages"))
     CREATE TABLE odograph.fixes (

@@ -123,16 +123,22 @@ final class PostgreSQLStore: MessageStore {
   }
 
   private func prepare() throws(PostgreSQLError) {
+    guard try answer("SELECT pg_is_in_recovery()") != "t" else {
+      throw PostgreSQLError(
+        state: "odograph", message: "it is a replica, which only answers questions; name the primary server")
+    }
     // Several recorders may start at once.
     try connection?.run("SELECT pg_advisory_lock(\(PostgreSQLSchema.lock))")
     var isRenewed = false
+    var isIndexed = true
     if try answer("SELECT to_regclass('odograph.schema_version') IS NOT NULL") == "t" {
       let version = try answer("SELECT version FROM odograph.schema_version").flatMap(Int.init)
       guard let version, (1...PostgreSQLSchema.version).contains(version) else {
         throw PostgreSQLError(state: "odograph", message: RecordingAddress.newerVersion)
       }
       if version <= PostgreSQLMigration.otherTables { try migrate() }
-      isRenewed = (PostgreSQLMigration.otherTables + 1..<PostgreSQLSchema.version).contains(version)
+      isRenewed = (PostgreSQLMigration.otherTables + 1..<JournalTable.version).contains(version)
+      isIndexed = version <= PostgreSQLMigration.otherTables || version >= TraceIndex.version
       if isRenewed {
         try connection?.run("BEGIN; \(PostgreSQLViews.positions) \(PostgreSQLJournal.creation)")
         try fillJournal()
@@ -142,8 +148,53 @@ final class PostgreSQLStore: MessageStore {
       try connection?.run("BEGIN; CREATE SCHEMA IF NOT EXISTS odograph; \(PostgreSQLSchema.creation) COMMIT;")
     }
     try preparePostGIS(anew: isRenewed)
+    // Below version 3 the tables were made anew, with today's version.
     if isRenewed { try connection?.run(PostgreSQLMigration.isRenewed) }
     try connection?.run("SELECT pg_advisory_unlock(\(PostgreSQLSchema.lock))")
+    if !isIndexed { try makeTraceIndex() }
+  }
+
+  /// Makes the index of traces while others record. Where one that reads for long is in the way, the next start goes on.
+  private func makeTraceIndex() throws(PostgreSQLError) {
+    guard try answer("SELECT pg_try_advisory_lock(\(PostgreSQLTraceIndex.lock))") == "t" else { return }
+    announce(
+      "\(name): its index of traces is made beside those who record; this program begins when that is done")
+    try connection?.run("SET lock_timeout = \(PostgreSQLTraceIndex.patience)")
+    var attempts = PostgreSQLTraceIndex.attempts
+    while attempts > 0 {
+      attempts -= 1
+      do throws(PostgreSQLError) {
+        try buildTraceIndex()
+        attempts = 0
+      } catch {
+        // Without the index all works; without a connection nothing does.
+        guard !error.state.isEmpty else { throw error }
+        // A recorder that made a partition of a new day was in the way, and has it now; or one that took away an old day.
+        if error.isDeadlock || error.state == "42P01", attempts > 0 { continue }
+        attempts = 0
+        let cause =
+          error.isLockTimeout || error.isDeadlock
+          ? "others read from or write to it for long" : error.message
+        announce(
+          "\(name): \(cause); its index of traces is made at the next start, and until "
+            + "then traces are looked for in all of a vehicle's messages")
+      }
+    }
+    try connection?.run("RESET lock_timeout")
+    try connection?.run("SELECT pg_advisory_unlock(\(PostgreSQLTraceIndex.lock))")
+  }
+
+  private func buildTraceIndex() throws(PostgreSQLError) {
+    try connection?.run(PostgreSQLTraceIndex.onParent)
+    while let missing = try connection?.run(PostgreSQLTraceIndex.missing).values, !missing.isEmpty {
+      for row in missing {
+        guard let partition = row[0] else { continue }
+        if let leftOver = row[1] { try connection?.run(PostgreSQLTraceIndex.removal(of: leftOver)) }
+        try connection?.run(PostgreSQLTraceIndex.build(on: partition))
+        try connection?.run(PostgreSQLTraceIndex.attach(partition))
+      }
+    }
+    try connection?.run(PostgreSQLMigration.isIndexed)
   }
 
   private func migrate() throws(PostgreSQLError) {

@@ -42,7 +42,10 @@ final class QueueSource: RecordSource {
       connection: { state in
         switch state {
         case .connected: waiter.observeConnection()
-        case .disconnected(let reason): waiter.observeLoss("\(reason)", FleetError(reason))
+        case .disconnected(let reason):
+          // The cluster sends it again, with each connection: while the store is away, that is not to add up.
+          queue.dropWaiting()
+          waiter.observeLoss("\(reason)", FleetError(reason))
         }
       })
     do throws(AMQPError) { consumer = try AMQPConsumer(configuration, handlers: handlers) } catch {

@@ -9,7 +9,7 @@ enum SQLiteSchema {
 
   /// What leads from each version to the next.
   static let steps = [
-    messages, identityWithTime, SQLitePlaces.step, SQLitePlaces.sources, SQLiteJournal.step,
+    messages, identityWithTime, SQLitePlaces.step, SQLitePlaces.sources, SQLiteJournal.step, traces,
   ]
 
   /// Called behind each step, in its transaction.
@@ -79,6 +79,9 @@ enum SQLiteSchema {
     CREATE UNIQUE INDEX messages_timeless ON messages (vehicle, fleet, epoch, seq)
       WHERE time IS NULL AND epoch IS NOT NULL;
     """
+
+  private static let traces =
+    "CREATE INDEX IF NOT EXISTS \(TraceIndex.name) ON messages (\(TraceIndex.columns)) WHERE \(TraceIndex.condition);"
 
   static let insertMessage =
     insertion("messages", RecordingColumns.messages + ", payload") + " ON CONFLICT DO NOTHING"

@@ -12,8 +12,13 @@ final class PostgreSQLRecording: RecordingTables {
   /// What was fetched and not yet handed over.
   private var portion: [TrackSample] = []
 
+  /// Whether the last failure was that a replica had to give up what was read.
+  private var hasConflict = false
+
   /// Rows that are fetched at once.
   private static let portion = 2000
+  /// Of a question that a replica interrupts before its first row.
+  private static let mostAttempts = 4
 
   init(address: String, goesOn: @escaping () -> Bool = { true }) {
     self.address = address
@@ -93,6 +98,30 @@ final class PostgreSQLRecording: RecordingTables {
   func read(
     _ sql: String, _ values: [RecordingSelection.Condition.Value], _ body: (Row) throws(FleetError) -> Bool
   ) throws(FleetError) {
+    try asking { answer throws(FleetError) in
+      try readOnce(sql, values) { row throws(FleetError) in
+        answer = true
+        return try body(row)
+      }
+    }
+  }
+
+  /// Asks again where a replica has taken away what was read, as long as nothing was handed over.
+  /// - Parameter question: sets its argument once it hands something over.
+  private func asking(_ question: (inout Bool) throws(FleetError) -> Void) throws(FleetError) {
+    var attempts = 1
+    while true {
+      var hasAnswer = false
+      do throws(FleetError) { return try question(&hasAnswer) } catch {
+        guard hasConflict, !hasAnswer, attempts < Self.mostAttempts else { throw error }
+        attempts += 1
+      }
+    }
+  }
+
+  private func readOnce(
+    _ sql: String, _ values: [RecordingSelection.Condition.Value], _ body: (Row) throws(FleetError) -> Bool
+  ) throws(FleetError) {
     try declare(sql, values)
     var isOver = false
     while !isOver {
@@ -131,6 +160,18 @@ final class PostgreSQLRecording: RecordingTables {
   func readTrack(
     _ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool
   ) throws(FleetError) {
+    try asking { answer throws(FleetError) in
+      portion.removeAll(keepingCapacity: true)
+      try readTrackOnce(span) { sample throws(FleetError) in
+        answer = true
+        return try body(sample)
+      }
+    }
+  }
+
+  private func readTrackOnce(
+    _ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool
+  ) throws(FleetError) {
     let (sql, values) = trackSQL(span) { $0 }
     try declare(sql, values)
     var isOver = false
@@ -160,7 +201,14 @@ final class PostgreSQLRecording: RecordingTables {
   }
 
   private func failure(_ error: PostgreSQLError) -> FleetError {
-    .usage("read", name, error.message)
+    hasConflict = error.isRecoveryConflict
+    // The next question is asked over a connection of its own: this one may be over.
+    if hasConflict || error.state.isEmpty { connection = nil }
+    let remedy =
+      hasConflict
+      ? "; it is a replica that gave up what was read for what its primary has changed: ask again, or set "
+        + "hot_standby_feedback = on, or a longer max_standby_streaming_delay, there" : ""
+    return .usage("read", name, error.message + remedy)
   }
 }
 

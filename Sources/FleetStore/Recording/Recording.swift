@@ -89,6 +89,9 @@ protocol Recording: AnyObject {
   /// When vehicles were last heard of, by fleet and vehicle.
   func newest(_ scope: RecordingScope) throws(FleetError) -> [(vehicle: VehicleKey, time: UTCTime)]
 
+  /// What vehicles said last, as a broker would keep it.
+  func beginning(_ query: BeginningQuery, at now: UTCTime) throws(FleetError) -> RecordedBeginning
+
   /// Trips or driving events, newest first.
   func page(_ query: JournalQuery) throws(FleetError) -> [PagedEntry]
 
@@ -100,6 +103,13 @@ protocol Recording: AnyObject {
   /// Hands over messages in the order in which they were received, until `body` returns false.
   func readMessages(
     _ selection: RecordingSelection, _ body: (StoredMessage) throws(FleetError) -> Bool
+  ) throws(FleetError)
+
+  /// Hands over whose message it is, its epoch and its number, of messages that have them, in no order, until `body` returns
+  /// false.
+  func readNumbers(
+    of fleets: [String],
+    _ body: (_ vehicle: VehicleKey, _ epoch: String, _ seq: Int64) throws(FleetError) -> Bool
   ) throws(FleetError)
 
   /// Hands over trips by vehicle and in the order in which they began, until `body` returns false.

@@ -117,16 +117,20 @@ extension RecordingTables {
     _ selection: RecordingSelection, _ body: (StoredMessage) throws(FleetError) -> Bool
   ) throws(FleetError) {
     let condition = selection.condition(time: Self.moment, Self.dialect.parameter)
-    try read(
-      """
-      SELECT \(Self.dialect.milliseconds("received")), topic, fleet, vehicle, kind, qos,
-          CASE WHEN retain THEN 1 ELSE 0 END, latitude, longitude, \(Self.dialect.payload)
-        FROM \(Self.dialect.schema)messages WHERE \(condition.sql) ORDER BY \(Self.dialect.messageOrder)
-      """, condition.values
-    ) { row throws(FleetError) in
+    try read(messagesSQL(where: condition.sql, kinds: selection.kinds), condition.values) {
+      row throws(FleetError) in
       guard let message = StoredMessage(row), selection.contains(message.coordinate) else { return true }
       return try body(message)
     }
+  }
+
+  func messagesSQL(where condition: String, kinds: [String]) -> String {
+    let hint = TraceIndex.hint(kinds: kinds).map { " AND \($0)" } ?? ""
+    return """
+      SELECT \(Self.dialect.milliseconds("received")), topic, fleet, vehicle, kind, qos,
+          CASE WHEN retain THEN 1 ELSE 0 END, latitude, longitude, \(Self.dialect.payload)
+        FROM \(Self.dialect.schema)messages WHERE \(condition)\(hint) ORDER BY \(Self.dialect.messageOrder)
+      """
   }
 
   /// In SQLite each half comes out of its index in order, and the two are merged: nothing is sorted. By day the database

@@ -68,7 +68,10 @@ package final class AccessControl: Sendable {
   /// - Throws: `FleetError` for a file of the audit that cannot be written.
   package init(_ configuration: AccessConfiguration, isAuditSaid: Bool = true) throws(FleetError) {
     do throws(SystemError) {
-      audit = try AuditLog(path: configuration.auditFile, isSaid: isAuditSaid)
+      audit =
+        isAuditSaid
+        ? try AuditLog(path: configuration.auditFile)
+        : try AuditLog(path: configuration.auditFile, said: nil)
       passwords = try PasswordChecker()
     } catch {
       throw FleetError(error)

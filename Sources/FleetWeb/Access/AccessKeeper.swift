@@ -11,7 +11,10 @@ package final class AccessKeeper: Sendable {
   private let address: ListenAddress
   private let store: AccessStore?
   private let isReloadWanted = Locked(false)
+  /// Why the last save failed: each reason is said once.
+  private let problem = Locked<String?>(nil)
   private let thread: ServiceThread
+  private let say: @Sendable (String) -> Void
 
   /// Seconds between looks at what has changed: a kill costs no more of new sessions and links than that.
   private static let interval = 1.0
@@ -19,12 +22,15 @@ package final class AccessKeeper: Sendable {
   private static let looksBetweenSaves = 300
 
   /// Takes over what was kept, and begins.
-  /// - Parameter configurationFile: nil where there is none.
+  /// - Parameters:
+  ///   - configurationFile: nil where there is none.
+  ///   - say: takes what is said of saving.
   /// - Throws: `FleetError` for a folder that cannot be used.
   package init(
     _ control: AccessControl, certificates: CertificateStore?, configurationFile: String?,
-    address: ListenAddress
+    address: ListenAddress, say: @escaping @Sendable (String) -> Void = { StandardError.say($0) }
   ) throws(FleetError) {
+    self.say = say
     (self.control, self.certificates) = (control, certificates)
     (self.configurationFile, self.address) = (configurationFile, address)
     store = control.configuration.stateFolder.map { AccessStore(folder: $0) }
@@ -74,7 +80,20 @@ package final class AccessKeeper: Sendable {
   }
 
   private func save() {
-    do throws(SystemError) { try store?.save(control) } catch { StandardError.say("\(error)") }
+    do throws(SystemError) {
+      guard let store else { return }
+      let isSaved = try store.save(control)
+      guard isSaved, problem.withLock({ $0 }) != nil else { return }
+      problem.withLock { $0 = nil }
+      say("sessions and links are kept again")
+    } catch {
+      let sentence = "\(error); sessions and links are kept as soon as that is mended"
+      let isNew = problem.withLock { problem in
+        defer { problem = sentence }
+        return problem != sentence
+      }
+      if isNew { say(sentence) }
+    }
   }
 
   private func renewCertificate() {

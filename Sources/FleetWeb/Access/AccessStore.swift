@@ -34,9 +34,11 @@ package struct AccessStore: Sendable {
   }
 
   /// Writes what there is, if it has changed.
+  /// - Returns: whether it had.
   /// - Throws: `SystemError`; it is then tried again at the next call.
-  func save(_ control: AccessControl) throws(SystemError) {
-    guard let (shares, sessions) = control.changes() else { return }
+  @discardableResult
+  func save(_ control: AccessControl) throws(SystemError) -> Bool {
+    guard let (shares, sessions) = control.changes() else { return false }
     var writer = JSONWriter(capacity: 256 * (shares.count + sessions.count) + 64)
     writer.openObject()
     writer.key("shares")
@@ -72,6 +74,7 @@ package struct AccessStore: Sendable {
       control.markChanged()
       throw error
     }
+    return true
   }
 
   private static func digest(_ value: JSONValue?) -> SecretDigest? {

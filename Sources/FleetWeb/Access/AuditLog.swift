@@ -52,9 +52,11 @@ package struct AuditEntry: Sendable {
 }
 
 /// Writes the audit to standard error, where the journal takes it, and to a file of its own. A thread of its own does it, in
-/// the order of the calls; the file is opened for each batch, so that it can be moved away at any time.
+/// the order of the calls; the file is opened for each batch, so that it can be moved away at any time. Lines that a full disk
+/// does not take wait for it, and are said all the same.
 package final class AuditLog: Sendable {
   private struct State {
+    /// Lines that the file does not have yet, oldest first.
     var waiting: [String] = []
     var path: String?
     var isStopped = false
@@ -62,44 +64,49 @@ package final class AuditLog: Sendable {
 
   /// Lines that wait at most. What would change a vehicle is refused while there is no room.
   package static let capacity = 4096
+  /// Nanoseconds between two attempts at a file that cannot be written.
+  private static let pause: Int64 = 1_000_000_000
 
   private let state: Monitor<State>
   private let thread: DedicatedThread
 
   /// - Parameters:
   ///   - path: of the file that lines are appended to, made with mode 0600; nil for none.
-  ///   - isSaid: whether they go to standard error.
+  ///   - said: takes each line once, at once and in order, also while the file cannot be written; nil for nobody.
   /// - Throws: `SystemError` when the file cannot be written, or there is no room for a thread.
-  package init(path: String?, isSaid: Bool = true) throws(SystemError) {
+  package init(
+    path: String?, said: (@Sendable (String) -> Void)? = { StandardError.say("audit \($0)") }
+  ) throws(SystemError) {
     if let path { try Self.append([], to: path) }
     let state = Monitor(State(path: path))
     self.state = state
-    thread = try .start(name: "audit") {
-      var hasFailed = false
-      while true {
-        let batch: ([String], String?)? = state.wait(until: nil) { state in
-          guard !state.waiting.isEmpty || state.isStopped else { return nil }
-          defer { state.waiting = [] }
-          return (state.waiting, state.path)
-        }
-        guard let batch, !batch.0.isEmpty else { return }
-        // What a full disk does not take waits for it, up to the room there is; standard error has it at once.
-        if isSaid, !hasFailed { for line in batch.0 { StandardError.say("audit \(line)") } }
-        guard let path = batch.1 else { continue }
-        do throws(SystemError) {
-          try Self.append(batch.0, to: path)
-          if hasFailed { StandardError.say("audit: \(path) is written again") }
-          hasFailed = false
-        } catch {
-          if !hasFailed { StandardError.say("audit: \(error); tried again each second") }
-          hasFailed = true
-          state.update { $0.waiting.insert(contentsOf: batch.0, at: 0) }
-          let isStopped = state.wait(until: SystemClock.monotonic + 1_000_000_000) {
-            $0.isStopped ? true : nil
-          }
-          if isStopped == true { return }
-        }
+    thread = try .start(name: "audit") { Self.write(state, said) }
+  }
+
+  private static func write(_ state: Monitor<State>, _ say: (@Sendable (String) -> Void)?) {
+    // How many of the lines that wait were said.
+    var said = 0
+    // When the file is tried again (monotonic ns); nil while it can be written.
+    var retry: Int64?
+    while true {
+      let (lines, path, isLast) =
+        state.wait(until: retry) { [said] state in
+          state.waiting.count > said || state.isStopped ? (state.waiting, state.path, state.isStopped) : nil
+        } ?? state.withLock { ($0.waiting, $0.path, $0.isStopped) }
+      if let say { for line in lines.dropFirst(said) { say(line) } }
+      said = lines.count
+      if !isLast, let retry, SystemClock.monotonic < retry { continue }
+      do throws(SystemError) {
+        if let path, !lines.isEmpty { try append(lines, to: path) }
+        if retry != nil, let path { StandardError.say("audit: \(path) is written again") }
+        (retry, said) = (nil, 0)
+        state.update { $0.waiting.removeFirst(lines.count) }
+      } catch {
+        if retry == nil { StandardError.say("audit: \(error); tried again each second") }
+        retry = SystemClock.monotonic + pause
       }
+      // Lines that came after the call to `stop` were never let in.
+      if isLast { return }
     }
   }
 
@@ -138,7 +145,7 @@ package final class AuditLog: Sendable {
   /// Goes on in another file.
   package func use(path: String?) { state.update { $0.path = path } }
 
-  /// Writes what waits, then ends the thread. Call it once.
+  /// Says and writes what waits, then ends the thread. Call it once.
   package func stop() {
     state.update { $0.isStopped = true }
     thread.join()

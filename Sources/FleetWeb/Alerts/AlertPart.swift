@@ -1,6 +1,7 @@
 internal import Fleet
 internal import FleetAlerts
 internal import FleetConsole
+internal import Platform
 
 /// The alerts' service as a part of the server, and what streams tell of it.
 struct AlertPart: ServePart, StreamSource, MetricsSource {
@@ -30,6 +31,11 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
 
   func write(to metrics: inout MetricsText) { metrics.append(service.metrics) }
 
+  /// What hears of events, once the service has started.
+  func events(_ feed: FleetFeed, _ context: ServeContext) -> AlertEvents {
+    AlertEvents(service: service, feed: feed, context: context)
+  }
+
   var event: String { "alerts" }
   var revision: UInt64 { service.revision }
 
@@ -38,5 +44,31 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
     // As the gate refuses `/alerts` to who has a link.
     guard !principal.isLink else { return nil }
     return AlertRoutes.json(service.state, onlyOpen: true) { principal.sees($0) }
+  }
+}
+
+/// The session at the broker that events come in.
+final class AlertEvents: ServePart {
+  private let service: AlertService
+  private let feed: FleetFeed
+  private let context: ServeContext
+  private let session = Locked<EventSession?>(nil)
+
+  init(service: AlertService, feed: FleetFeed, context: ServeContext) {
+    (self.service, self.feed, self.context) = (service, feed, context)
+  }
+
+  func start() throws(FleetError) {
+    let made = try EventSession(of: service, broker: context.broker, selection: context.selection) {
+      [feed] topic in
+      feed.withRoster { roster in roster.key(of: topic).flatMap { roster[$0] } }
+    }
+    try made?.start()
+    session.withLock { $0 = made }
+  }
+
+  func stop() {
+    let made = session.withLock { $0 }
+    made?.stop()
   }
 }

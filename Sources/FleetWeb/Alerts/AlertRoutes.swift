@@ -43,10 +43,7 @@ package struct AlertRoutes: RouteGroup {
       else {
         throw WebError.notFound("alert \(identifier)")
       }
-      guard principal.role == .operate else {
-        throw WebError.forbidden(
-          "you may look at alerts, and not silence them", remedy: "ask for the role operate")
-      }
+      guard principal.role == .operate else { throw WebError.roleTooLow }
       let seconds = try await Self.seconds(in: request)
       let until = Moment.now.time.advanced(bySeconds: seconds)
       service.silence(
@@ -60,14 +57,10 @@ package struct AlertRoutes: RouteGroup {
   }
 
   private static func seconds(in request: Request) async throws -> Double {
-    let bytes = try await request.bytes(upTo: 4096)
-    let json: JSONValue
-    do throws(JSONError) { json = try JSONValue(parsing: bytes) } catch {
-      throw WebError.invalid(
-        "body", "it is no JSON: \(error.description.prefix(200))", remedy: "send {\"seconds\": 3600}")
-    }
+    let json = try await request.json(upTo: 4096, types: nil)
     guard let seconds = json["seconds"]?.double, seconds > 0, seconds <= longest else {
-      throw WebError.invalid("body", "seconds is a number above 0, \(Int(longest)) at most")
+      throw WebError.invalid(
+        "body", "seconds is a number above 0, \(Int(longest)) at most", remedy: "send {\"seconds\": 3600}")
     }
     return seconds
   }

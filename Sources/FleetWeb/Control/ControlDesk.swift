@@ -13,23 +13,13 @@ extension WebError {
   }
 }
 
-extension WebContext {
-  /// - Throws: 401 where nobody has logged in, and 403 for who may only look.
-  func requireOperator() throws(WebError) -> Principal {
-    let principal = try requirePrincipal()
-    guard principal.role == .operate else {
-      throw .forbidden("you may look at vehicles, and not change them", remedy: "ask for the role operate")
-    }
-    return principal
-  }
-}
-
 /// What the routes that manage vehicles have in common.
 package struct ControlDesk: Sendable {
   let feed: FleetFeed
   let session: ManagementSession
   /// For what takes long.
   let threads: WorkerThreads
+  let turns = VehicleTurns()
 
   package init(feed: FleetFeed, session: ManagementSession, threads: WorkerThreads) {
     (self.feed, self.session, self.threads) = (feed, session, threads)

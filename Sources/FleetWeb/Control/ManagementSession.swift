@@ -148,7 +148,9 @@ package final class ManagementSession: Sendable {
       guard queue.pending + count <= Self.largestQueue else { return false }
       for (key, message) in messages {
         let own = queue.append(message)
-        state.deliveries[own] = { reason in
+        state.deliveries[own] = { [state = self.state] reason in
+          // The broker's own copy comes later; whoever reads meanwhile is told what holds.
+          if reason == nil { state.withLock { _ = $0.management.receive(message, at: Moment.now.time) } }
           let isLast = outcomes.withLock { outcomes in
             outcomes[key] = Self.delivery(reason)
             return outcomes.count == count

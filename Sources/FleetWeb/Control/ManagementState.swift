@@ -36,7 +36,7 @@ package struct ManagementState: Sendable {
   package let root: String
   private let largestTotal: Int
   private var vehicles: [VehicleKey: Kept] = [:]
-  /// Bytes of all documents; one that several vehicles share counts for each.
+  /// Bytes of all documents with what it takes to keep them; one that several vehicles share counts for each.
   package private(set) var size = 0
   /// The last documents that were different: regions that many vehicles have in common are kept once.
   private var recent: [[UInt8]] = []
@@ -80,17 +80,26 @@ package struct ManagementState: Sendable {
 
   private mutating func keep(_ payload: [UInt8], _ path: String, of key: VehicleKey) {
     var kept = vehicles[key] ?? Kept()
-    size -= kept.payloads.removeValue(forKey: path)?.count ?? 0
+    if let old = kept.payloads.removeValue(forKey: path) { size -= Self.cost(old, path, of: key) }
     kept.missing.remove(path)
     if !payload.isEmpty {
-      if size + payload.count <= largestTotal {
-        size += payload.count
+      let cost = Self.cost(payload, path, of: key)
+      if size + cost <= largestTotal {
+        size += cost
         kept.payloads[path] = shared(payload)
       } else {
         kept.missing.insert(path)
       }
     }
     vehicles[key] = kept.payloads.isEmpty && kept.missing.isEmpty && kept.requests.isEmpty ? nil : kept
+  }
+
+  /// Bytes beside the texts: heads of an array and of three strings on the heap (32 each), slots of two dictionaries that are
+  /// half full, and the vehicle's own entry, as if it had no other document.
+  static let overhead = 384
+
+  static func cost(_ payload: [UInt8], _ path: String, of key: VehicleKey) -> Int {
+    payload.count + path.utf8.count + key.fleet.utf8.count + key.vehicle.utf8.count + overhead
   }
 
   private mutating func shared(_ payload: [UInt8]) -> [UInt8] {

@@ -13,8 +13,8 @@ package struct RegionRoutes: RouteGroup {
 
   package init(_ desk: ControlDesk) { self.desk = desk }
 
-  /// Bytes of a request: vehicles refuse regions of more than a megabyte, and thousands may be named beside them.
-  static let largestBody = 2 << 20
+  /// Bytes of a request: what the gate lets through at most.
+  static let largestBody = Gate.longestBody
   static let types = ["application/geo+json", "application/json"]
 
   package func add(to router: RouterGroup<WebContext>) {
@@ -60,6 +60,8 @@ package struct RegionRoutes: RouteGroup {
     let detail = "\(document.features.count) regions"
     return try await desk.changing("regions", [key], detail: detail, context) {
       try vehicle.requireManaged()
+      try await desk.turns.begin([key])
+      defer { desk.turns.end([key]) }
       let (version, messages) = try await messages([key: document])
       let deliveries = try await desk.session.publish(messages)
       if case .refused(let problem)? = deliveries[key] {
@@ -93,12 +95,18 @@ package struct RegionRoutes: RouteGroup {
     let detail = "\(document.features.count) regions\(isAdding ? ", beside those wanted before" : "")"
     return try await desk.changing("regions", keys, detail: detail, context) {
       if isAdding { try await desk.session.waitUntilRead() }
+      try await desk.turns.begin(keys)
+      defer { desk.turns.end(keys) }
       let managed = vehicles.filter(\.isManaged).map(\.key)
       var wanted: [VehicleKey: RegionDocument] = [:]
-      for key in managed {
-        wanted[key] =
-          isAdding
-          ? try desk.documents(.regions, of: key).parsed.wantedRegions.adding(document) : document
+      if isAdding {
+        let known = try managed.map { ($0, try desk.documents(.regions, of: $0)) }
+        // Thousands of documents are read: not on the pool.
+        wanted = try await desk.threads.run {
+          Dictionary(uniqueKeysWithValues: known.map { ($0, $1.parsed.wantedRegions.adding(document)) })
+        }
+      } else {
+        for key in managed { wanted[key] = document }
       }
       let (version, messages) = try await messages(wanted)
       let deliveries = try await desk.session.publish(messages)

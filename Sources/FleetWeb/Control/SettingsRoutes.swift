@@ -108,6 +108,9 @@ package struct SettingsRoutes: RouteGroup {
     }
     let version = try Self.version(members["label"])
     try await desk.session.waitUntilRead()
+    // What is wanted is read, changed and published as one: of two changes at once, the second builds on the first.
+    try await desk.turns.begin([key])
+    defer { desk.turns.end([key]) }
     let documents = try desk.documents(.config, of: key).parsed
     let settings: ConfigSettings
     do throws(FleetError) {

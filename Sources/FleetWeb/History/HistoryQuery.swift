@@ -35,6 +35,9 @@ struct HistoryQuery {
     }
   }
 
+  /// Characters of a fleet's or a vehicle's name at most, as the interface's document has it.
+  private static let longestName = 200
+
   /// Of which there may be several.
   func texts(_ name: String) -> [String] { values[name] ?? [] }
 
@@ -110,6 +113,12 @@ struct HistoryQuery {
     var part = RecordingSelection()
     (part.from, part.to) = try times()
     (part.fleets, part.vehicles) = (texts("fleet"), texts("vehicle"))
+    for (name, values) in [("fleet", part.fleets), ("vehicle", part.vehicles)] {
+      guard values.allSatisfy({ $0.unicodeScalars.count <= Self.longestName }) else {
+        throw .parameter(
+          name, "it is longer than any name", remedy: "give \(Self.longestName) characters at most")
+      }
+    }
     part.scope = RecordingScope(principal.scope)
     return part
   }

@@ -66,6 +66,7 @@ struct StreamPlan {
     if let next = cursor.next {
       part = .piece(next)
       self.cursor.next = next + Self.pieceLength
+      self.cursor.sweepAt = view.bounds.map { Self.firstSweep(of: $0, after: now) } ?? 0
       return
     }
     let isSweep = view.bounds == nil || now >= cursor.sweepAt
@@ -76,7 +77,23 @@ struct StreamPlan {
     self.cursor.inside = revision
     guard isSweep else { return }
     self.cursor.outside = revision
-    self.cursor.sweepAt = now + Int64(StreamView.outsideInterval * 1e9)
+    // Whoever looks at all is told of all each time; the sweeps of a part that is looked at later keep their times.
+    guard now >= cursor.sweepAt else { return }
+    let next = (cursor.sweepAt == 0 ? now : cursor.sweepAt) + Self.sweepInterval
+    self.cursor.sweepAt = next > now ? next : now + Self.sweepInterval
+  }
+
+  /// Nanoseconds.
+  private static let sweepInterval = Int64(StreamView.outsideInterval * 1e9)
+  /// Parts of the interval: as many as it has of the usual pauses between two tellings.
+  private static let sweepParts: Int64 = 20
+
+  /// What is outside was told by the first telling. Those who look at the same are told again at the same times, and share what is
+  /// made; those who look at something else at others, as one after the other takes less memory than all at once.
+  private static func firstSweep(of bounds: MapBounds, after now: Int64) -> Int64 {
+    let part = Int64(UInt64(truncatingIfNeeded: bounds.snapped.hashValue) % UInt64(sweepParts))
+    let line = now / sweepInterval * sweepInterval + part * (sweepInterval / sweepParts)
+    return line > now ? line : line + sweepInterval
   }
 }
 

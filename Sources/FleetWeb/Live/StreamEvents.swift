@@ -30,6 +30,7 @@ final class StreamEvents {
   private let sources: [any StreamSource]
   private let now: Moment
   private let link: BrokerLink
+  private let keepsPlain: Bool
   private let table: SummaryTable
   private var changes: [StreamPlan.Changes: [StreamFrame]] = [:]
   private var details: [ToldVehicle: (frame: StreamFrame, revision: UInt64)] = [:]
@@ -51,13 +52,15 @@ final class StreamEvents {
   /// Nanoseconds between two tellings of what has no vehicle's pace: a storm of alerts is told as it stands now and then.
   private static let sourcesPause: Int64 = 2_000_000_000
 
+  /// - Parameter keepsPlain: whether one of the clients of this moment does not take gzip.
   init(
-    hub fleet: LiveFleet, sources: [any StreamSource], at now: Moment,
+    hub fleet: LiveFleet, sources: [any StreamSource], at now: Moment, keepsPlain: Bool,
     pieces: [StreamPieces.Key: StreamPieces.Piece]
   ) {
     self.fleet = fleet
     self.sources = sources
     self.now = now
+    self.keepsPlain = keepsPlain
     link = fleet.feed.link(at: now)
     // A copy shares the bytes.
     table = fleet.withTable(at: now) { $0 }
@@ -135,8 +138,12 @@ final class StreamEvents {
       })
   }
 
-  /// - Parameter revision: what a client may go on behind; nil leaves what it knows.
-  private func vehicles(_ places: ArraySlice<Int>, _ revision: UInt64?) -> StreamFrame {
+  /// - Parameters:
+  ///   - revision: what a client may go on behind; nil leaves what it knows.
+  ///   - keepsPlain: whether a client of any moment may take it plain.
+  private func vehicles(_ places: ArraySlice<Int>, _ revision: UInt64?, keepsPlain: Bool = true)
+    -> StreamFrame
+  {
     var json = JSONWriter(capacity: places.reduce(120) { $0 + table.entries[$1].json.count + 1 })
     json.openObject()
     json.field("revision", table.revision)
@@ -146,7 +153,8 @@ final class StreamEvents {
     for place in places { json.raw(table.entries[place].json) }
     json.closeArray()
     json.closeObject()
-    return StreamFrame(event: "vehicles", id: revision.map(fleet.eventID), json: json.bytes)
+    return StreamFrame(
+      event: "vehicles", id: revision.map(fleet.eventID), json: json.bytes, keepsPlain: keepsPlain)
   }
 
   private func piece(_ principal: Principal, _ place: Int) -> StreamPieces.Piece {
@@ -181,7 +189,7 @@ final class StreamEvents {
     while !rest.isEmpty {
       let part = rest.prefix(Self.most)
       rest = rest.dropFirst(Self.most)
-      frames.append(vehicles(part, rest.isEmpty ? revision : nil))
+      frames.append(vehicles(part, rest.isEmpty ? revision : nil, keepsPlain: keepsPlain))
     }
     changes[wanted] = frames
     return frames

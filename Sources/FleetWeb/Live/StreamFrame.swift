@@ -4,18 +4,22 @@ internal import NIOCore
 
 /// Some server-sent events as bytes, made once for all clients that are sent them. Of the hub's thread.
 final class StreamFrame {
-  let plain: [UInt8]
-  private let plainBuffer: ByteBuffer
+  /// Empty once it is packed, where nobody takes it plain.
+  private var plain: [UInt8]
+  private let keepsPlain: Bool
+  private var plainBuffer: ByteBuffer?
   private var packed: (buffer: ByteBuffer, sum: GzipSum)?
 
-  init(_ bytes: [UInt8]) {
+  /// - Parameter keepsPlain: whether somebody may take it plain. What many parts of the map are told at a moment is not to be in
+  ///   memory twice.
+  init(_ bytes: [UInt8], keepsPlain: Bool = true) {
     plain = bytes
-    plainBuffer = ByteBuffer(bytes: bytes)
+    self.keepsPlain = keepsPlain
   }
 
   /// One event in one line of data.
   /// - Parameter json: without line breaks.
-  convenience init(event: String, id: String? = nil, json: [UInt8]) {
+  convenience init(event: String, id: String? = nil, json: [UInt8], keepsPlain: Bool = true) {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(json.count + event.utf8.count + 40)
     bytes += "event: \(event)\n".utf8
@@ -23,7 +27,7 @@ final class StreamFrame {
     bytes += "data: ".utf8
     bytes += json
     bytes += "\n\n".utf8
-    self.init(bytes)
+    self.init(bytes, keepsPlain: keepsPlain)
   }
 
   /// What is written to a client.
@@ -31,7 +35,11 @@ final class StreamFrame {
   ///   - packer: nil for a client that takes it plain.
   ///   - sum: of all that was sent packed, which this is added to.
   func buffer(_ packer: GzipPacker?, _ sum: inout GzipSum) -> ByteBuffer {
-    guard let packer else { return plainBuffer }
+    guard let packer else {
+      let buffer = plainBuffer ?? ByteBuffer(bytes: plain)
+      plainBuffer = buffer
+      return buffer
+    }
     if let packed {
       sum.append(packed.sum)
       return packed.buffer
@@ -40,6 +48,7 @@ final class StreamFrame {
     guard let bytes = try? packer.pack(plain, .independent) else { return ByteBuffer() }
     let made = (buffer: ByteBuffer(bytes: bytes), sum: GzipSum(of: plain))
     packed = made
+    if !keepsPlain { plain = [] }
     sum.append(made.sum)
     return made.buffer
   }

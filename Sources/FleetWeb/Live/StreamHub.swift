@@ -100,7 +100,29 @@ package final class StreamHub: Sendable {
     }
   }
 
-  package var hasRoom: Bool { state.withLock { !$0.isClosed && $0.clients.count < limits.clients } }
+  /// Streams that one login may have at once: one name does not take all there is, and a link that went around still less.
+  private func share(of principal: Principal) -> Int {
+    principal == .local ? limits.clients : max(4, limits.clients / (principal.isLink ? 16 : 4))
+  }
+
+  /// Why somebody may open no further stream now; nil where there is room.
+  package func refusal(of principal: Principal) -> WebError? {
+    state.withLock { state in
+      let refusal = refusal(of: principal, state)
+      if refusal != nil { state.counters.refused += 1 }
+      return refusal
+    }
+  }
+
+  private func refusal(of principal: Principal, _ state: State) -> WebError? {
+    guard !state.isClosed else { return .busy("the server ends") }
+    guard state.clients.count < limits.clients else {
+      return .busy("there are \(limits.clients) streams already")
+    }
+    let share = share(of: principal)
+    let own = state.clients.values.count { $0.principal.name == principal.name }
+    return own < share ? nil : .busy("\(principal.name) has \(share) streams already")
+  }
 
   // MARK: What a client's task calls
 
@@ -116,12 +138,7 @@ package final class StreamHub: Sendable {
       principal: principal, grant: grant, isPacked: isPacked, channel: channel, view: view,
       cursor: resumed.map(StreamCursor.resuming) ?? StreamCursor(), handedAt: now)
     let isOpen = state.update { state in
-      // One name does not take all there is, and a link that went around still less.
-      let share = max(4, limits.clients / (principal.isLink ? 16 : 4))
-      guard !state.isClosed, state.clients.count < limits.clients,
-        principal == .local
-          || state.clients.values.count(where: { $0.principal.name == principal.name }) < share
-      else {
+      guard refusal(of: principal, state) == nil else {
         state.counters.refused += 1
         return false
       }
@@ -201,7 +218,8 @@ package final class StreamHub: Sendable {
     while true {
       let due = waitForDue()
       guard let due else { return }
-      let events = StreamEvents(hub: fleet, sources: sources, at: .now, pieces: pieces)
+      let events = StreamEvents(
+        hub: fleet, sources: sources, at: .now, keepsPlain: due.contains { !$0.1.isPacked }, pieces: pieces)
       for (id, client) in due { tell(id, client, events, packer) }
       pieces = events.pieces
       dropStuck()

@@ -13,7 +13,7 @@ package struct StreamRoutes: RouteGroup {
     router.get("stream") { [hub] request, context in
       let principal = try context.requirePrincipal()
       let view = try StreamView(request)
-      guard hub.hasRoom else { throw WebError.busy("there are \(hub.limits.clients) streams already") }
+      if let refusal = hub.refusal(of: principal) { throw refusal }
       let isPacked = GzipAnswers.accepts(request)
       let lastID = request.headers[.knownName("Last-Event-ID")]
       var response = Response(
@@ -24,15 +24,17 @@ package struct StreamRoutes: RouteGroup {
           .knownName("X-Accel-Buffering"): "no",
         ],
         body: ResponseBody { [channel = context.channel, grant = context.grant] writer in
-          if let id = hub.open(
-            principal, view, grant: grant, isPacked: isPacked, lastID: lastID, channel: channel)
-          {
-            defer { hub.close(id) }
-            while let buffers = await hub.next(id) {
-              for buffer in buffers {
-                try await writer.write(buffer)
-                hub.took(id)
-              }
+          // Somebody else may have taken the last room meanwhile: an end in the middle, as an orderly one would say that
+          // there is nothing to tell. The next attempt is refused in words.
+          guard
+            let id = hub.open(
+              principal, view, grant: grant, isPacked: isPacked, lastID: lastID, channel: channel)
+          else { throw WebError.busy("there are too many streams") }
+          defer { hub.close(id) }
+          while let buffers = await hub.next(id) {
+            for buffer in buffers {
+              try await writer.write(buffer)
+              hub.took(id)
             }
           }
           try await writer.finish(nil)
@@ -44,7 +46,7 @@ package struct StreamRoutes: RouteGroup {
     router.post("stream/{id}") { [hub] request, context in
       let principal = try context.requirePrincipal()
       let id = try context.name("id")
-      let change = try ViewChange(try await request.bytes(upTo: 4096))
+      let change = try ViewChange(try await request.json(upTo: 4096, types: nil))
       try hub.change(id, of: principal) { change.apply(to: &$0) }
       return Response(status: .noContent)
     }
@@ -67,11 +69,7 @@ private struct ViewChange {
   private var bounds: MapBounds??
   private var selected: VehicleKey??
 
-  init(_ bytes: [UInt8]) throws(WebError) {
-    let json: JSONValue
-    do throws(JSONError) { json = try JSONValue(parsing: bytes) } catch {
-      throw .invalid("body", "it is no JSON: \(error)")
-    }
+  init(_ json: JSONValue) throws(WebError) {
     guard case .object(let members) = json else { throw .invalid("body", "it is a JSON object") }
     switch members["bounds"] {
     case nil: break

@@ -39,6 +39,8 @@ package struct ServeParts: Sendable {
   package var metrics: [any MetricsSource] = []
   /// Where map tiles come from beside this server, as in `https://tile.example.org`.
   package var imageOrigins: [String] = []
+  /// Nil without rules.
+  private var alerts: AlertPart?
 
   /// - Throws: `FleetError` for what makes no sense in the configuration.
   package init(_ context: ServeContext) throws(FleetError) {
@@ -47,14 +49,14 @@ package struct ServeParts: Sendable {
     sources.append(ServerAbilities(hasRecording: history != nil))
     if let history { parts.append(history) }
     try add(MapService(context.configuration.map))
-    let alerts: AlertPart?
-    if let file = context.configuration.file { alerts = try AlertPart(file, context) } else { alerts = nil }
+    if let file = context.configuration.file { alerts = try AlertPart(file, context) }
     subjects.append(alerts?.routes ?? AlertRoutes(nil))
     alerts?.join(&self)
   }
 
   /// What needs the feed.
   package mutating func add(_ fleet: LiveFleet, _ context: ServeContext) throws(FleetError) {
+    if let alerts { parts.append(alerts.events(fleet.feed, context)) }
     try addControl(fleet.feed, context)
   }
 }

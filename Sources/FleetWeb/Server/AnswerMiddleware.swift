@@ -3,18 +3,14 @@ internal import FleetConsole
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
+internal import NIOHTTP1
 
-/// Gives every error the interface's form: what a route throws, what nobody answers, and what is asked for in a way that is
-/// not answered.
+/// Gives every error the interface's form.
 struct ErrorAnswers: RouterMiddleware {
-  let methods: MethodFinder
-
   func handle(
     _ request: Request, context: WebContext, next: (Request, WebContext) async throws -> Response
   ) async throws -> Response {
     do {
-      // The router has found no route where it has set none yet.
-      if context.endpointPath == nil { throw await refusal(of: request, context) }
       return try await next(request, context)
     } catch let error as WebError {
       return try error.response(from: request, context: context)
@@ -24,6 +20,9 @@ struct ErrorAnswers: RouterMiddleware {
       return try WebError(error).response(from: request, context: context)
     } catch let error as any HTTPResponseError {
       return try WebError(HTTPError(error.status)).response(from: request, context: context)
+    } catch let error as HTTPParserError {
+      // In the middle of a body: whoever knows the connection answers, and ends it.
+      throw error
     } catch is CancellationError {
       return try WebError.busy("the server ends").response(from: request, context: context)
     } catch {
@@ -32,6 +31,20 @@ struct ErrorAnswers: RouterMiddleware {
       return try WebError(.internalServerError, "failed", "the server failed at this; its log says why")
         .response(from: request, context: context)
     }
+  }
+
+}
+
+/// Says of what nobody answers whether it is the address or the method. It stands behind the gate, which lets by what has no
+/// route, so that it costs as much as any other request.
+struct UnknownAddresses: RouterMiddleware {
+  let methods: MethodFinder
+
+  func handle(
+    _ request: Request, context: WebContext, next: (Request, WebContext) async throws -> Response
+  ) async throws -> Response {
+    guard !context.hasRoute else { return try await next(request, context) }
+    throw await refusal(of: request, context)
   }
 
   private func refusal(of request: Request, _ context: WebContext) async -> WebError {

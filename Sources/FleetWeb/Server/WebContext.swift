@@ -18,6 +18,9 @@ package struct WebContext: RequestContext, RemoteAddressRequestContext {
     channel = source.channel
   }
 
+  /// Whether the router has found a route; it is asked before any.
+  var hasRoute: Bool { endpointPath != nil }
+
   /// - Throws: 401 where nobody has logged in, and for a route that stands in front of the gate by mistake: nothing is told
   ///   then.
   package func requirePrincipal() throws(WebError) -> Principal {
@@ -35,13 +38,18 @@ package struct WebContext: RequestContext, RemoteAddressRequestContext {
     return key
   }
 
+  /// - Throws: 401 where nobody has logged in, and 403 for who may only look.
+  func requireOperator() throws(WebError) -> Principal {
+    let principal = try requirePrincipal()
+    guard principal.role == .operate else { throw .roleTooLow }
+    return principal
+  }
+
   /// The same for what changes a vehicle.
   /// - Throws: 403 for one who may only look.
   package func requireVehicleToOperate() throws(WebError) -> VehicleKey {
     let key = try requireVehicle()
-    guard principal?.role == .operate else {
-      throw .forbidden("you may look at vehicles, and not change them", remedy: "ask for the role operate")
-    }
+    _ = try requireOperator()
     return key
   }
 }

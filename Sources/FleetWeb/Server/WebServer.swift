@@ -19,20 +19,21 @@ package struct WebServer: Sendable {
 
   package init(
     subjects: [any RouteGroup], roots: [any RouteGroup] = [], files: PageFiles = PageFiles(),
-    access: any AccessPolicy = LocalAccess()
+    access: any AccessPolicy
   ) {
     (self.subjects, self.roots, self.files, self.access) = (subjects, roots, files, access)
   }
 
-  /// Each request passes, from outside to inside: the count of it, headers that say what a browser may do, packing, the form of errors, who
-  /// asks, its route.
+  /// Each request passes, from outside to inside: the count of it, headers that say what a browser may do, packing, the form of
+  /// errors, who asks, whether there is such an address, its route.
   package func router() -> Router<WebContext> {
     let router = Router(context: WebContext.self, options: .autoGenerateHeadEndpoints)
     router.add(middleware: CountRequests(counts: counts))
     router.add(middleware: SecurityHeaders(imageOrigins: imageOrigins, isSecure: access.isSecure))
     router.add(middleware: GzipAnswers())
-    router.add(middleware: ErrorAnswers(methods: MethodFinder(addRoutes)))
+    router.add(middleware: ErrorAnswers())
     router.add(middleware: access.gate)
+    router.add(middleware: UnknownAddresses(methods: MethodFinder(addRoutes)))
     addRoutes(to: router)
     return router
   }

@@ -36,7 +36,7 @@ import Testing
     #expect { try readTrips(path) } throws: { "\($0)".contains("odograph record --prepare") }
     try store.open()
     #expect(try reader.rows(trips) == before.0 && reader.rows(events) == before.1)
-    #expect(try reader.rows("PRAGMA user_version") == [["5"]])
+    #expect(try reader.rows("PRAGMA user_version") == [["\(TraceIndex.version)"]])
     // What comes again is known.
     #expect(try store.store(Rows.of(told)) == 0)
     #expect(try reader.rows(trips) == before.0)
@@ -69,7 +69,7 @@ import Testing
     try store.open()
     #expect(said.isEmpty)
     #expect(try server.query(trips) == before.0 && server.query(events) == before.1)
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["5"]])
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["\(TraceIndex.version)"]])
     #expect(try store.store(Rows.of(told)) == 0)
   }
 

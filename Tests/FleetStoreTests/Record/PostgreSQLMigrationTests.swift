@@ -30,7 +30,7 @@ import Testing
     try store.open()
     #expect(said.count == 1 && said.allSatisfy { $0.contains("made by an older odograph") })
     #expect(try server.query("SELECT \(columns) FROM odograph.messages ORDER BY seq") == before)
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["5"]])
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["\(TraceIndex.version)"]])
     #expect(try server.query("SELECT count(*) FROM odograph.messages_20261121") == [["3"]])
     #expect(try server.query("SELECT count(*) FROM odograph.fixes_20261121") == [["2"]])
     #expect(
@@ -71,7 +71,7 @@ import Testing
       UPDATE odograph.schema_version SET version = 1
       """)
     try PostgreSQLStore(address: server.url).open()
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["5"]])
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["\(TraceIndex.version)"]])
     #expect(try server.query("SELECT count(*) FROM odograph.messages") == [["6"]])
   }
 
@@ -93,7 +93,7 @@ import Testing
     let store = PostgreSQLStore(address: server.url) { said.append($0) }
     try store.open()
     #expect(said.isEmpty)
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["5"]])
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["\(TraceIndex.version)"]])
     let rows = [RecordedRows.location(1, at: 10), RecordedRows.coarse(2, at: 20, latitude: 48.5)]
     _ = try store.store(RecordedRows.of(rows))
     #expect(try server.query("SELECT source FROM mine ORDER BY 1") == [["coarse"], ["location"]])
@@ -111,7 +111,7 @@ import Testing
     let prepare = try ChildProcess(
       BuiltProduct.path("odograph"), ["record", server.url, "--prepare"] + (isQuiet ? ["--quiet"] : []))
     #expect(prepare.waitForExit() == 0)
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["5"]])
+    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["\(TraceIndex.version)"]])
     #expect(prepare.output.contains("made by an older odograph") == !isQuiet, "\(prepare.output)")
     #expect(!isQuiet || !prepare.output.contains("up to date"), "\(prepare.output)")
   }

@@ -52,17 +52,9 @@ struct AccessFixture: Sendable {
   ) async throws {
     let control = try AccessControl(configuration, isAuditSaid: false)
     defer { control.stop() }
-    let router = Router(context: WebContext.self)
-    router.add(middleware: Gate(control, isEncrypted: certificates != nil))
-    LinkEntrance(control).add(to: router.group(""))
-    let interface = router.group("api/v1")
-    for subject in [SessionRoutes(control), ShareRoutes(control)] + subjects { subject.add(to: interface) }
-    router.get("/") { _, _ in "page" }
-    router.get("metrics") { _, _ in "figures" }
-    router.get("health/live") { _, _ in "alive" }
-    try await serve(
-      router, GuardedTransport.builder(certificates: certificates, control: control, limits: limits), control,
-      body)
+    let access = ControlledAccess(control: control, certificates: certificates)
+    let server = WebServer(subjects: subjects, roots: [SomeRoots()], access: access)
+    try await serve(server.router(), access.connections(limits), control, body)
   }
 
   /// Serves what a router answers while a body asks it.
@@ -106,6 +98,30 @@ struct AccessFixture: Sendable {
     try ask(
       "POST", "/api/v1/session", ["Content-Type: application/json"] + headers,
       body: "{\"name\":\"\(name)\",\"password\":\"\(password)\"}")
+  }
+}
+
+/// Access by a control that the test holds; `odograph serve` makes its own of a file.
+private struct ControlledAccess: AccessPolicy {
+  let control: AccessControl
+  let certificates: CertificateStore?
+
+  var requiresLogin: Bool { control.configuration.hasLogin }
+  var isSecure: Bool { certificates != nil }
+  var gate: any MiddlewareProtocol<Request, Response, WebContext> { Gate(control, isEncrypted: isSecure) }
+  var interface: [any RouteGroup] { [SessionRoutes(control), ShareRoutes(control)] }
+  var roots: [any RouteGroup] { [LinkEntrance(control)] }
+
+  func connections(_ limits: ConnectionLimits) -> HTTPServerBuilder {
+    GuardedTransport.builder(certificates: certificates, control: control, limits: limits)
+  }
+}
+
+/// What stands beside the interface.
+private struct SomeRoots: RouteGroup {
+  func add(to router: RouterGroup<WebContext>) {
+    router.get("metrics") { _, _ in "figures" }
+    router.get("health/live") { _, _ in "alive" }
   }
 }
 

@@ -28,7 +28,7 @@ struct AuditTests {
   @Test func theFileCanBeMovedAway() throws {
     let folder = try TemporaryDirectory()
     let path = folder.file("audit.log")
-    let log = try AuditLog(path: path, isSaid: false)
+    let log = try AuditLog(path: path, said: nil)
     func record(_ who: String, until file: String, has count: Int) throws {
       log.record(AuditEntry(action: "login", who: who, from: "::1", outcome: "done"))
       while (try lines(file)).count < count { usleep(1000) }
@@ -42,6 +42,52 @@ struct AuditTests {
     log.stop()
     #expect(try lines(path + ".1").map { $0["who"]?.string } == ["a", "b"])
     #expect(try lines(path).map { $0["who"]?.string } == ["c"])
+  }
+
+  /// While the file cannot be written, each line is said once, as it comes; afterwards the file has all of them in order.
+  @Test func aFullDiskKeepsNoLineFromBeingSaid() throws {
+    let folder = try TemporaryDirectory()
+    let (place, path) = (folder.file("logs"), folder.file("logs/audit.log"))
+    #expect(mkdir(place, 0o700) == 0)
+    let said = Locked<[String]>([])
+    let log = try AuditLog(path: path) { line in said.withLock { $0.append(line) } }
+    func record(_ who: String) {
+      log.record(AuditEntry(action: "login", who: who, from: "::1", outcome: "done"))
+    }
+    func names(_ lines: [String]) throws -> [String?] {
+      try lines.map { try JSONValue(parsing: Array($0.utf8))["who"]?.string }
+    }
+    record("a")
+    while try AtomicFile.read(path)?.isEmpty != false { usleep(1000) }
+    #expect(rename(path, path + ".old") == 0 && rename(place, place + ".away") == 0)
+    var expected = ["a"]
+    for who in ["b", "c", "d"] {
+      record(who)
+      expected.append(who)
+      #expect(waitUntil { said.withLock { $0.count } >= expected.count })
+    }
+    #expect(try names(said.withLock { $0 }) == expected)
+    #expect(rename(place + ".away", place) == 0)
+    record("e")
+    // The last attempt is at the end.
+    log.stop()
+    #expect(try names(said.withLock { $0 }) == expected + ["e"])
+    #expect(try lines(path).map { $0["who"]?.string } == ["b", "c", "d", "e"])
+  }
+
+  /// What the file does not have at the end was said.
+  @Test func nothingIsLostUnsaidAtTheEnd() throws {
+    let folder = try TemporaryDirectory()
+    let place = folder.file("logs")
+    #expect(mkdir(place, 0o700) == 0)
+    let said = Locked(0)
+    let log = try AuditLog(path: place + "/audit.log") { _ in said.withLock { $0 += 1 } }
+    #expect(unlink(place + "/audit.log") == 0 && rmdir(place) == 0)
+    for number in 0..<1000 {
+      log.record(AuditEntry(action: "login", who: "\(number)", from: "::1", outcome: "done"))
+    }
+    log.stop()
+    #expect(said.withLock { $0 } == 1000)
   }
 
   @Test func whatCannotBeWrittenIsKnownAtTheStart() throws {

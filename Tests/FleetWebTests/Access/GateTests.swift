@@ -35,6 +35,10 @@ struct GateTests {
         let answer = try web.ask("GET", "/api/v1/vehicles", [header])
         #expect(answer.status == 403 && answer.code == "proxy-not-configured", "\(header)")
       }
+      // nginx says nothing else of itself, unless it is told to.
+      let client = try RawClient(port: web.port)
+      client.send("GET /api/v1/vehicles HTTP/1.0\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+      #expect(try client.receive().code == "proxy-not-configured")
       let path = "/api/v1/vehicles/delivery/van-1/commands"
       for header in [
         "Origin: http://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site",
@@ -130,6 +134,53 @@ struct GateTests {
       let cookie = try #require(try web.logIn("ann").cookie)
       let both = ["Cookie: \(cookie)", "Authorization: Bearer \(AccessFixture.viewToken)"]
       #expect(try web.ask("GET", "/api/v1/vehicles", both).code == "token-invalid")
+    }
+  }
+
+  /// A token whose entry is gone is worth nothing, also on a connection and a stream that stand.
+  @Test func revokedTokensAreNotReplayed() async throws {
+    let without = try AccessFixture.configuration(
+      AccessFixture.settings().replacing(
+        SecretDigest(of: AccessFixture.operateToken).hexadecimal,
+        with: SecretDigest(of: "another").hexadecimal))
+    try await AccessFixture.run(
+      AccessFixture.configuration(AccessFixture.settings()), subjects: [SomeRoutes()]
+    ) { web in
+      let path = "/api/v1/vehicles/delivery/van-1/commands"
+      let token = ["Authorization: Bearer \(AccessFixture.operateToken)"]
+      let standing = try RawClient(port: web.port)
+      #expect(try standing.ask("POST", path, token, body: "{}").status == 200)
+      let stream = try RawClient(port: web.port)
+      stream.send("GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\(token[0])\r\n\r\n")
+      #expect(stream.waits(for: ": here", seconds: 20))
+      web.control.use(without)
+      for method in ["GET", "POST"] {
+        let place = method == "GET" ? "/api/v1/vehicles" : path
+        let answer = try standing.ask(method, place, token, body: method == "GET" ? nil : "{}")
+        #expect(answer.status == 401 && answer.code == "token-invalid", "\(answer)")
+      }
+      #expect(try stream.receive().text.hasSuffix("event: bye\ndata: login-required\n\n"))
+    }
+  }
+
+  /// Cookies that no server has set are as good as none, whatever stands in them.
+  @Test(arguments: [
+    "odograph", "odograph=", "odograph==", "=", ";;;", "odograph=\u{7F}", "odograph=\"; Path=/",
+    "odograph=%00",
+    "odograph=\(String(repeating: "A", count: 8000))", "__Host-odograph=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    "odograph=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA; odograph=BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB",
+    "\(String(repeating: "a=b; ", count: 1500))odograph=x", "odograph=\u{FF}\u{FE}",
+  ]) func brokenCookiesAreNone(_ cookie: String) async throws {
+    try await AccessFixture.run(
+      AccessFixture.configuration(AccessFixture.settings()), subjects: [SomeRoutes()]
+    ) { web in
+      let answer = try web.ask("GET", "/api/v1/vehicles", ["Cookie: \(cookie)"])
+      let isRefused = answer.status == 401 && answer.code == "login-required"
+      #expect(isRefused || answer.status == 400 && answer.code == "malformed-request", "\(answer)")
+      // It spoils no right one beside it.
+      guard answer.status == 401 else { return }
+      let own = try #require(try web.logIn("ann").cookie)
+      #expect(try web.ask("GET", "/api/v1/vehicles", ["Cookie: \(own); \(cookie)"]).status == 200)
     }
   }
 

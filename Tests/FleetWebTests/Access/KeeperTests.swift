@@ -94,6 +94,29 @@ struct KeeperTests {
     control.stop()
   }
 
+  /// A folder that cannot be written is said once, and once that it can be again.
+  @Test func aFullDiskIsSaidOnce() async throws {
+    let folder = try TemporaryDirectory()
+    let place = folder.file("state")
+    #expect(mkdir(place, 0o700) == 0)
+    let control = try control(place)
+    let said = Locked<[String]>([])
+    let keeper = try AccessKeeper(
+      control, certificates: nil, configurationFile: nil, address: ListenAddress(parsing: "127.0.0.1:0")
+    ) { line in said.withLock { $0.append(line) } }
+    #expect(rename(place, place + ".away") == 0)
+    _ = try await control.logIn(name: "ann", password: AccessFixture.password, from: here, replacing: nil)
+    #expect(waitUntil { said.withLock { !$0.isEmpty } })
+    // It is tried each second.
+    try await Task.sleep(for: .seconds(3))
+    #expect(said.withLock { $0.count } == 1 && said.withLock { $0[0].contains("as soon as that is mended") })
+    #expect(rename(place + ".away", place) == 0)
+    #expect(waitUntil { said.withLock { $0.last } == "sessions and links are kept again" })
+    keeper.stop()
+    control.stop()
+    #expect(said.withLock { $0.count } == 2)
+  }
+
   /// A session ends, and a link with its sessions, however the clock is set.
   @Test func linksEndWithTheirTime() async throws {
     let folder = try TemporaryDirectory()

@@ -73,6 +73,13 @@ final class RawClient: @unchecked Sendable {
     return true
   }
 
+  /// Takes no more than so many bytes.
+  /// - Returns: how many; 0 at the end of the connection.
+  func read(upTo count: Int) -> Int {
+    var chunk = [UInt8](repeating: 0, count: count)
+    return max(0, recv(descriptor, &chunk, count, 0))
+  }
+
   private func line(seconds: Double) throws -> String {
     while true {
       if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {

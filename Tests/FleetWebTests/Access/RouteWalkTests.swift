@@ -12,6 +12,7 @@ import Testing
 /// Every route that `odograph serve` has, asked by those who may not.
 struct RouteWalkTests {
   private static let otherToken = String(repeating: "x", count: 32)
+  static let ownerToken = String(repeating: "w", count: 32)
 
   /// What anybody may ask for: nothing of the fleet is there.
   private static let open = ["/", "/health/live", "/health/ready", "/s/{secret}", "/openapi.json"]
@@ -27,13 +28,17 @@ struct RouteWalkTests {
   }
 
   /// Runs the server with all of its subjects, a vehicle in each of two fleets, and no broker.
-  private func run(
+  /// - Parameters:
+  ///   - more: of the configuration.
+  ///   - isWhole: whether its parts are started, too: alerts, and the connection to a broker that is not there.
+  func run(
+    _ more: String = "", arguments: [String] = [], isWhole: Bool = false,
     _ body:
       @Sendable @escaping (AccessFixture, FleetFeed, [(method: String, path: String)]) async throws -> Void
   ) async throws {
     let folder = try TemporaryDirectory()
-    let file = try folder.write("serve.toml", Self.settings())
-    let options = try ServeOptions.parse(["--config", file])
+    let file = try folder.write("serve.toml", Self.settings() + "\n" + more)
+    let options = try ServeOptions.parse(["--config", file] + arguments)
     let configuration = try ServeConfiguration(options)
     let context = ServeContext(
       configuration: configuration, broker: try options.broker.configuration(),
@@ -55,6 +60,8 @@ struct RouteWalkTests {
     let router = server.router()
     let routes = router.routes.map { (method: $0.method.rawValue, path: $0.path.description) }
       .filter { !Self.open.contains($0.path) && !files.contains($0.path) }
+    if isWhole { for part in parts.parts { try part.start() } }
+    defer { for part in parts.parts.reversed() { part.stop() } }
     tell(feed, "delivery", "van-1")
     tell(feed, "taxi", "t-1")
     try hub.start()
@@ -66,7 +73,7 @@ struct RouteWalkTests {
 
   private func tell(_ feed: FleetFeed, _ fleet: String, _ vehicle: String) {
     let now = Moment.now
-    let payload = #"{"time":"\#(now.time.rfc3339)","latitude":48.1,"longitude":11.5}"#
+    let payload = #"{"time":"\#(now.time.rfc3339)","latitude":48.1,"longitude":11.5,"speed":50}"#
     feed.receive(
       FleetBatch(
         messages: [

@@ -6,6 +6,7 @@ import HTTPTypes
 import JSON
 import MQTT
 import Platform
+import TestSupport
 import Testing
 
 /// Who may manage what, and what of a request is refused before anything is sent: there is no broker here.
@@ -30,6 +31,38 @@ import Testing
       as: Principal(name: "ann", role: role, scope: scope))
   }
 
+  /// Two changes within a round trip: the second builds on the first, and both are wanted then.
+  @Test(.timeLimit(.minutes(2))) func changesAtOnceAreAllKept() async throws {
+    let broker = try BrokerFixture()
+    var roster = Roster()
+    roster.receive("status", statusJSON("online", at: 0), at: 0, vehicle: "van")
+    let session = try ManagementSession(
+      MQTTConfiguration(brokers: [.init(host: "127.0.0.1", port: broker.port)], clientID: "t"),
+      VehicleTargets(root: "odograph/v1", fleets: [], vehicles: []))
+    try session.start()
+    defer { session.stop() }
+    let desk = ControlDesk(
+      feed: FleetFeed(roster), session: session,
+      threads: try WorkerThreads(name: "test", count: 1, capacity: 4))
+    let probe = RouteProbe([SettingsRoutes(desk)])
+    try await session.waitUntilRead(seconds: 60)
+    let keys = ["status.interval", "location.distance_filter", "location.deferral_timeout"]
+    let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+      for key in keys {
+        group.addTask {
+          try await probe.ask(
+            .patch, "/vehicles/demo/van/settings", #"{"settings":{"\#(key)":30}}"#, type: "application/json"
+          ).status.code
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(statuses == [202, 202, 202])
+    let wanted = try await probe.ask(.get, "/vehicles/demo/van/settings").json?["wanted"]
+    guard case .object(let members)? = wanted else { throw WebError.notFound("settings that are wanted") }
+    #expect(Set(members.keys) == Set(keys))
+  }
+
   private static let yard =
     #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"yard","geometry":"#
     + #"{"type":"Point","coordinates":[11.5,48.1]},"properties":{"radius":50}}]}"#
@@ -44,7 +77,7 @@ import Testing
   @Test(arguments: changes)
   func viewersChangeNothing(method: String, path: String, type: String, body: String) async throws {
     let answer = try await probe(.view).ask(.init(method) ?? .get, path, body, type: type)
-    #expect(answer.status == .forbidden && answer.code == "forbidden")
+    #expect(answer.status == .forbidden && answer.code == "role-too-low")
   }
 
   /// A vehicle that one does not see is answered as one that is not there, byte for byte but for its name.

@@ -53,17 +53,30 @@ import Testing
 
   /// What finds no room is said to be missing, and comes back once there is room.
   @Test func memoryIsBounded() {
-    var state = ManagementState(root: "odograph/v1", largestTotal: 100)
+    var state = ManagementState(root: "odograph/v1", largestTotal: 600)
     let time = moment(0).time
     let long = #"{"version":"\#(String(repeating: "x", count: 60))"}"#
     _ = state.receive(message("regions/desired", long), at: time)
     #expect(!state.documents(.regions, of: van).isIncomplete)
     _ = state.receive(message("regions/reported", long), at: time)
-    #expect(state.documents(.regions, of: van).isIncomplete && state.size <= 100)
+    #expect(state.documents(.regions, of: van).isIncomplete && state.size <= 600)
     #expect(!state.documents(.config, of: van).isIncomplete)
     _ = state.receive(message("regions/desired", ""), at: time)
     _ = state.receive(message("regions/reported", long), at: time)
     #expect(!state.documents(.regions, of: van).isIncomplete)
+  }
+
+  /// Many small documents count by what they take, not by the little that they say.
+  @Test func smallDocumentsCountToo() {
+    var state = ManagementState(root: "odograph/v1", largestTotal: 100_000)
+    let time = moment(0).time
+    for number in 0..<1000 {
+      _ = state.receive(message("config/desired", "{}", vehicle: "van-\(number)"), at: time)
+    }
+    let kept = (0..<1000).count { number in
+      state.documents(.config, of: VehicleKey(fleet: "demo", vehicle: "van-\(number)")).parsed.desired != nil
+    }
+    #expect((100..<300).contains(kept) && state.size <= 100_000)
   }
 
   /// Table: what of an answer differs from the request, and whether it counts.

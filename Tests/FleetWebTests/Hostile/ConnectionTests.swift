@@ -1,5 +1,6 @@
 import FleetWeb
 import Glibc
+import JSON
 import TestSupport
 import Testing
 
@@ -33,8 +34,10 @@ struct ConnectionTests {
     try await AccessFixture.run(.none, limits: limits(), subjects: [SomeRoutes()]) { web in
       let client = try RawClient(port: web.port)
       client.send(text + "GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-      let answer = try? client.receive(seconds: 5)
-      #expect(answer == nil || answer?.status == 400, "\(answer?.status ?? 0)")
+      let answer = try client.receive(seconds: 5)
+      #expect(answer.status == 400 && answer.code == "malformed-request", "\(answer)")
+      #expect(answer.header("content-type") == "application/json; charset=utf-8")
+      #expect(answer.header("connection") == "close")
       // Nothing of what follows is answered.
       #expect(throws: RawClient.Failure.self) { try client.receive(seconds: 5) }
       #expect(try web.ask("GET", "/health/live").status == 200)
@@ -96,7 +99,53 @@ struct ConnectionTests {
         "POST", "/api/v1/session", ["Content-Type: application/json"],
         body: String(repeating: " ", count: 5000) + "{}")
       #expect(login.status == 413)
-      #expect(try web.ask("GET", "/", ["X-Large: " + String(repeating: "h", count: 70_000)]).status == 400)
+    }
+  }
+
+  /// Heads beyond the limits are refused in the form of all errors, behind the answers to what came before them.
+  @Test(arguments: [
+    "GET /\(String(repeating: "p", count: 40_000)) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Large: \(String(repeating: "h", count: 70_000))\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\(String(repeating: "X-A: b\r\n", count: 200))\r\n",
+  ]) func headsBeyondTheLimitsAreRefused(_ head: String) async throws {
+    try await AccessFixture.run(.none, subjects: [SomeRoutes()]) { web in
+      let client = try RawClient(port: web.port)
+      let one = "GET /api/v1/vehicles HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+      client.send(one + one + head)
+      for _ in 0..<2 { #expect(try client.receive().status == 200) }
+      let answer = try client.receive()
+      #expect(answer.status == 400 && answer.code == "head-too-large", "\(answer)")
+      #expect(answer.json["error"]?["remedy"]?.string?.contains("32 kB at most, 16 kB each") == true)
+    }
+  }
+
+  /// Who takes little at a time gets all of it; who stops is cut off.
+  @Test func slowTakersAreServed() async throws {
+    try await AccessFixture.run(.none, limits: limits(), subjects: [SomeRoutes()]) { web in
+      let client = try RawClient(port: web.port, receiveBuffer: 4096)
+      client.send("GET /api/v1/much HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+      // A hundredth of what is on its way in five times the limit.
+      for _ in 0..<50 {
+        usleep(100_000)
+        try #require(client.read(upTo: 4096) > 0)
+      }
+      #expect(client.isClosed(within: 0) == false)
+      try await Task.sleep(for: .seconds(3))
+      #expect(client.isClosed(within: 10))
+    }
+  }
+
+  /// What is not there costs as much as what is: an address without a login asks no more often for it.
+  @Test func unknownAddressesAreLimitedToo() async throws {
+    let settings = AccessFixture.settings("[access]\nrequests_per_second = 2")
+    try await AccessFixture.run(AccessFixture.configuration(settings), subjects: [SomeRoutes()]) { web in
+      let client = try RawClient(port: web.port)
+      // The router's own word on methods and names, to who is not known, as long as there is room.
+      #expect(try client.ask("DELETE", "/").header("allow") == "GET, HEAD")
+      #expect(try client.ask("PUT", "/api/v1/vehicles").status == 405)
+      #expect(try client.ask("GET", "/api/v1/nothing").code == "not-found")
+      let statuses = try (0..<100).map { _ in try client.ask("GET", "/nothing").status }
+      #expect(statuses.contains(404) && statuses.contains(429) && Set(statuses).count == 2)
     }
   }
 

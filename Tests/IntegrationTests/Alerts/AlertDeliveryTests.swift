@@ -25,6 +25,70 @@ import Testing
     #expect(counts["kills"] == (Shared.isFullRun ? 50 : 6))
   }
 
+  /// The broker keeps events for the server while it is away, however it went.
+  @Test(.timeLimit(.minutes(6))) func whatHappensWhileTheServerIsAwayIsToldOnce() async throws {
+    let broker = try BrokerFixture()
+    let directory = try TemporaryDirectory()
+    let receiver = try ChildProcess(
+      ContractScript.python,
+      ["\(ContractScript.repository)/Tests/Alerts/receiver.py", directory.file("received"), "0"])
+    try await eventually { receiver.output.hasSuffix("\n") }
+    let port = try #require(receiver.output.split(whereSeparator: \.isWhitespace).last)
+    let file = try directory.write(
+      "serve.toml",
+      """
+      [alerts]
+      store = "alerts.sqlite"
+      group = "none"
+      [rules.moved]
+      when = "event"
+      events = ["moving"]
+      states = ["online"]
+      [webhooks.ops]
+      url = "http://127.0.0.1:\(port)/alerts"
+
+      """)
+    func start() throws -> ChildProcess {
+      try OdographProcess.start(
+        [
+          "serve", "--config", file, "--listen", "127.0.0.1:0", "--broker", "mqtt://127.0.0.1:\(broker.port)",
+        ],
+        output: directory.file("serve.log"))
+    }
+    func move(_ numbers: ClosedRange<Int>) async throws {
+      for number in numbers {
+        try await publish(
+          broker, "odograph/v1/demo/van/motion",
+          #"{"event":"moving","time":"\#(FleetPayload.time())","epoch":"6f1d0a41c08e7b52","seq":\#(number)}"#)
+      }
+    }
+    func told() -> [String] {
+      let text = (try? String(contentsOfFile: directory.file("received"), encoding: .utf8)) ?? ""
+      // A message that was taken just before a kill comes again, with the key by which the receiver knows it.
+      return text.split(separator: "\n").map(String.init).filter { $0.contains(#""again": false"#) }
+    }
+    try await publish(
+      broker, "odograph/v1/demo/van/status",
+      #"{"state":"online","time":"\#(FleetPayload.time())","sessionStart":"\#(FleetPayload.time(-60))"}"#,
+      retain: true)
+    var server = try start()
+    try await broker.waitForLog("Sending SUBACK to odograph-alerts-")
+    try await move(1...1)
+    try await eventually { told().count == 1 }
+    server.kill()
+    try await move(2...20)
+    server = try start()
+    try await eventually { told().count == 20 }
+    #expect(server.terminate() == 143)
+    try await move(21...30)
+    server = try start()
+    try await eventually { told().count >= 30 }
+    try await move(31...31)
+    try await eventually { told().count >= 31 }
+    #expect(server.terminate() == 143)
+    #expect(told().count == 31)
+  }
+
   /// What a person at the keyboard does: looks, tries, silences.
   @Test(.timeLimit(.minutes(6))) func alertsAreListedTriedAndSilenced() async throws {
     let broker = try BrokerFixture()

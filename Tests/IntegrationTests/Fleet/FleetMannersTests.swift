@@ -8,7 +8,7 @@ import Testing
     .timeLimit(.minutes(6)),
     arguments: [
       "watch", "tail", "stats", "record", "export", "replay", "check", "command", "config", "regions",
-      "history", "samples", "trace", "forget", "simulate", "serve", "alerts", "access",
+      "history", "samples", "trace", "forget", "simulate", "verify", "serve", "alerts", "access",
     ])
   func helpHasExamplesAndExitCodes(command: String) async throws {
     let help = try await OdographProcess.run([command, "--help"])
@@ -25,7 +25,8 @@ import Testing
       ["watch"], ["tail"], ["stats"], ["record"], ["export"], ["replay"], ["check"], ["command"], ["config"],
       ["config", "show"], ["config", "set"], ["config", "diff"], ["regions"], ["regions", "list"],
       ["regions", "push"], ["regions", "remove"], ["regions", "diff"], ["history"], ["samples"], ["forget"],
-      ["simulate"], ["serve"], ["trace"], ["trace", "list"], ["trace", "request"], ["trace", "fetch"],
+      ["simulate"], ["verify"], ["serve"], ["trace"], ["trace", "list"], ["trace", "request"],
+      ["trace", "fetch"],
       ["trace", "wait"], ["trace", "verify"], ["trace", "export"], ["alerts"], ["alerts", "list"],
       ["alerts", "check"], ["alerts", "test"], ["alerts", "silence"], ["alerts", "retry"], ["access"],
       ["access", "password"], ["access", "token"],

@@ -65,6 +65,31 @@ import Testing
     fleet.terminate()
   }
 
+  /// A thousand clients at once, of which all want the stream: each gets an answer, and who asks next, too.
+  @Test(.timeLimit(.minutes(5))) func aThousandConnectionsAreServed() async throws {
+    let directory = try TemporaryDirectory()
+    let nowhere: Int = try FreePort.next()
+    let server = try OdographProcess.start(
+      ["serve", "--listen", "127.0.0.1:0", "--host", "127.0.0.1", "--port", "\(nowhere)"],
+      output: directory.file("serve"))
+    let port = try await port(directory.file("serve"))
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = min(limit.rlim_max, max(limit.rlim_cur, 4096))
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let statuses = try await onThread {
+      let clients = try (0..<1000).map { _ in try HTTPConnection(port: port) }
+      for client in clients { client.send("GET", "/api/v1/stream") }
+      let statuses = try clients.map { try $0.readHead().status }
+      #expect(try HTTPConnection(port: port).ask("GET", "/api/v1/vehicles").status == 200)
+      return statuses
+    }
+    #expect(statuses.count { $0 == 200 } == 256 && statuses.count { $0 == 503 } == 744)
+    #expect(server.isRunning)
+    server.signal(SIGTERM)
+    try await eventually { !server.isRunning }
+  }
+
   /// A broker that is away is said, waited for, and no reason to end.
   @Test(.timeLimit(.minutes(5))) func aBrokerThatIsAwayIsWaitedFor() async throws {
     let directory = try TemporaryDirectory()

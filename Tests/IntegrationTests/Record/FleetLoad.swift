@@ -16,9 +16,11 @@ final class FleetLoad: OutboundProvider {
 
   private let state = Locked(State())
   private let vehicles: Int
+  private let first: Int
   private let session = Locked<MQTTSession?>(nil)
 
-  init(vehicles: Int = 50) { self.vehicles = vehicles }
+  /// - Parameter first: the first vehicle's number.
+  init(vehicles: Int = 50, first: Int = 0) { (self.vehicles, self.first) = (vehicles, first) }
 
   /// Connects to a broker under a name of its own.
   func start(_ configuration: MQTTConfiguration) throws {
@@ -73,7 +75,7 @@ final class FleetLoad: OutboundProvider {
   }
 
   private func message(_ number: Int) -> MQTTMessage {
-    let vehicle = number % vehicles
+    let vehicle = first + number % vehicles
     let seq = number / vehicles
     let text =
       #"{"time":"2026-11-21T10:00:00.000Z","latitude":48.1,"longitude":11.5,"speed":13.25,"#
@@ -86,7 +88,7 @@ final class FleetLoad: OutboundProvider {
     let published = published
     return (0..<min(vehicles, published)).map { vehicle in
       let count = (published - vehicle + vehicles - 1) / vehicles
-      return ["van-\(vehicle)", "\(count)", "\(count)", "0", "\(count - 1)"]
+      return ["van-\(first + vehicle)", "\(count)", "\(count)", "0", "\(count - 1)"]
     }.sorted { $0[0] < $1[0] }
   }
 

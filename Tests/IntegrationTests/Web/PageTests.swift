@@ -30,6 +30,25 @@ import Testing
     }
   }
 
+  /// Modules that are found one in the other come one round trip after the other.
+  @Test func everyModuleIsLoadedAhead() throws {
+    let folder = "\(ContractScript.repository)/Sources/CFleetPage/page"
+    let index = try String(contentsOfFile: "\(folder)/index.html", encoding: .utf8)
+    let ahead = index.split(separator: "\n").filter { $0.contains("rel=\"modulepreload\"") }
+      .compactMap { $0.split(separator: "\"").dropFirst(3).first.map(String.init) }
+    var modules = Set(["app.js"])
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(".js") {
+      let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+      for line in text.split(separator: "\n") where line.hasPrefix("import ") || line.hasPrefix("} from ") {
+        // An import of several lines names its module in the last.
+        guard let target = line.split(separator: "\"").dropFirst().first else { continue }
+        modules.insert(String(target.trimmingPrefix("./").trimmingPrefix("/")))
+      }
+    }
+    #expect(modules.count > 40)
+    #expect(ahead.sorted() == modules.subtracting(["app.js"]).sorted())
+  }
+
   /// What could read a name as markup, or break the policy that the server sends, is nowhere in the page.
   @Test func noNameCanBecomeMarkup() throws {
     let folder = "\(ContractScript.repository)/Sources/CFleetPage/page"

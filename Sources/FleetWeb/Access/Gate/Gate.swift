@@ -29,6 +29,8 @@ package struct Gate: RouterMiddleware {
     let found = Result { () throws(WebError) in try visitor.identify() }
     let who = try? found.get()
     try limit(visitor, who)
+    // Nothing is there that one would have to be let in for.
+    guard context.hasRoute else { return try await next(request, context) }
     var context = context
     context.principal = who?.principal
     context.access = RequestAccess(

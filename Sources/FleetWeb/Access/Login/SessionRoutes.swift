@@ -37,7 +37,7 @@ package struct SessionRoutes: RouteGroup {
 
   private func logIn(_ request: Request, _ context: WebContext) async throws -> Response {
     guard let access = context.access else { throw WebError.loginRequired }
-    let body = try await request.smallObject()
+    let body = try await request.json(upTo: Gate.longestLogin)
     guard let name = body["name"]?.string, let password = body["password"]?.string else {
       throw WebError(.badRequest, "invalid-body", "the body has name and password")
     }

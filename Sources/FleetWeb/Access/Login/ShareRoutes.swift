@@ -42,7 +42,7 @@ package struct ShareRoutes: RouteGroup {
   private func share(_ request: Request, _ context: WebContext) async throws -> Response {
     let principal = try context.requirePrincipal()
     guard principal.role >= .operate else { throw WebError.roleTooLow }
-    let body = try await request.smallObject()
+    let body = try await request.json(upTo: Gate.longestLogin)
     guard let fleet = body["fleet"]?.string, let vehicle = body["vehicle"]?.string,
       let seconds = body["seconds"]?.double
     else {

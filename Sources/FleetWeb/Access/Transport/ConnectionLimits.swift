@@ -1,4 +1,3 @@
-internal import NIOCore
 internal import Platform
 
 /// How much of the server one connection, and one address, may hold. Times are seconds.
@@ -14,6 +13,9 @@ package struct ConnectionLimits: Hashable, Sendable {
   package var stall = 60.0
   /// Bytes of all headers of a request.
   package var headers = 32 * 1024
+  /// Of one of them, and how many there may be.
+  static let field = 16 * 1024
+  static let fields = 100
 
   package init() {}
 }
@@ -44,32 +46,4 @@ final class ConnectionCount: Sendable {
   }
 
   var total: Int { state.withLock { $0.total } }
-}
-
-/// Closes a connection whose client takes nothing for a while.
-final class StallGuard: ChannelInboundHandler, RemovableChannelHandler {
-  typealias InboundIn = NIOAny
-  typealias InboundOut = NIOAny
-
-  private let limit: TimeAmount
-  private var pending: Scheduled<Void>?
-
-  init(seconds: Double) { limit = .nanoseconds(Int64(seconds * 1e9)) }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.fireChannelRead(data) }
-
-  func channelWritabilityChanged(context: ChannelHandlerContext) {
-    pending?.cancel()
-    pending = nil
-    if !context.channel.isWritable {
-      let channel = context.channel
-      pending = context.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
-    }
-    context.fireChannelWritabilityChanged()
-  }
-
-  func channelInactive(context: ChannelHandlerContext) {
-    pending?.cancel()
-    context.fireChannelInactive()
-  }
 }

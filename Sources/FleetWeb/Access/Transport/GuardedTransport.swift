@@ -72,9 +72,9 @@ extension ConnectionLimits {
   /// As the web library takes them.
   var configuration: HTTP1Channel.Configuration {
     var decoder = HTTP1Channel.Configuration.DecoderConfiguration()
-    decoder.maxHeaderFieldSize = min(headers, 16 * 1024)
+    decoder.maxHeaderFieldSize = min(headers, Self.field)
     decoder.maxHeaderListSize = headers
-    decoder.maxHeaderFieldCount = 100
+    decoder.maxHeaderFieldCount = Self.fields
     return .init(idleTimeout: .nanoseconds(Int64(idle * 1e9)), httpDecoderConfiguration: decoder)
   }
 }

@@ -1,26 +1,39 @@
+internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Closes a connection whose request does not come to its end, and refuses what two servers could read in two ways.
-final class RequestGuard: ChannelInboundHandler, RemovableChannelHandler {
+/// Closes a connection whose request does not come to its end, and refuses what two servers could read in two ways. What
+/// cannot be read as HTTP at all is refused here, too, in the form that every error has.
+final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
+  typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
   private let limit: TimeAmount
   private var deadline: Scheduled<Void>?
-  private var isRefused = false
+  /// Why the connection's last request is not read; nil while requests are.
+  private var refusal: WebError?
 
   init(seconds: Double) { limit = .nanoseconds(Int64(seconds * 1e9)) }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard !isRefused else { return }
+    guard refusal == nil else { return }
     switch unwrapInboundIn(data) {
-    case .head(let head):
-      guard Self.isPlain(head) else { return refuse(context) }
+    case .head(var head):
+      guard Self.isPlain(head) else {
+        // Answered by whom errors of the parser are, behind answers to earlier requests.
+        refuse(.requestAmbiguous)
+        return context.fireErrorCaught(HTTPParserError.unknown)
+      }
       deadline?.cancel()
       let channel = context.channel
       deadline = context.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
+      if head.version.minor == 0 {
+        // No browser speaks it, but proxies do that say nothing else of themselves.
+        head.headers.add(name: "Via", value: "1.0 unknown")
+        return context.fireChannelRead(wrapInboundOut(.head(head)))
+      }
     case .body: break
     case .end:
       deadline?.cancel()
@@ -40,18 +53,50 @@ final class RequestGuard: ChannelInboundHandler, RemovableChannelHandler {
     return head.uri.hasPrefix("/")
   }
 
-  private func refuse(_ context: ChannelHandlerContext) {
-    isRefused = true
+  private func refuse(_ error: WebError) {
+    refusal = refusal ?? error
     deadline?.cancel()
-    let head = HTTPResponseHead(
-      version: .http1_1, status: .badRequest, headers: ["Connection": "close", "Content-Length": "0"])
+    deadline = nil
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    switch error as? HTTPParserError {
+    case nil: break
+    case .headerOverflow: refuse(.headTooLarge)
+    default: refuse(.requestMalformed)
+    }
+    context.fireErrorCaught(error)
+  }
+
+  /// The web library answers what it cannot read with an empty 400, in its turn, and ends the connection.
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    guard let refusal, case .head(var head) = unwrapOutboundIn(data), head.status == .badRequest,
+      head.headers["Content-Length"] == ["0"]
+    else { return context.write(data, promise: promise) }
+    let body = refusal.json
+    head.headers = [
+      "Connection": "close", "Content-Type": "application/json; charset=utf-8",
+      "Content-Length": "\(body.count)", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+      "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    ]
     context.write(wrapOutboundOut(.head(head)), promise: nil)
-    let channel = context.channel
-    context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in channel.close(promise: nil) }
+    context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: promise)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
     deadline?.cancel()
     context.fireChannelInactive()
   }
+}
+
+extension WebError {
+  fileprivate static let requestAmbiguous = WebError(
+    .badRequest, "malformed-request", "the request can be read in more than one way",
+    remedy: "send one Host, one length or chunks, and a path that begins with a slash")
+  fileprivate static let requestMalformed = WebError(
+    .badRequest, "malformed-request", "the request is not HTTP/1.1")
+  fileprivate static let headTooLarge = WebError(
+    .badRequest, "head-too-large", "the request's address and headers are too large",
+    remedy: "they have \(ConnectionLimits().headers / 1024) kB at most, \(ConnectionLimits.field / 1024) kB "
+      + "each, and there are \(ConnectionLimits.fields) headers at most")
 }

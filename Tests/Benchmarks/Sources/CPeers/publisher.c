@@ -37,12 +37,12 @@ static double now(void) {
 }
 
 // Publishes `count` messages; `compose` makes the one with a number, or leaves the last one where it is null.
-static double publish(const char *host, int port, const char *client_id, int qos, int window, int first, int count,
+static double publish(const char *host, int port, int version, const char *client_id, int qos, int window, int first, int count,
                       struct message *message, void (*compose)(struct message *, int)) {
   struct progress progress = {false, 0};
   mosquitto_lib_init();
   struct mosquitto *client = mosquitto_new(client_id, true, &progress);
-  mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5);
+  mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, version);
   mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, 65535);
   mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1);
   mosquitto_connect_v5_callback_set(client, on_connect);
@@ -73,7 +73,7 @@ double publish_minimal(const char *host, int port, int qos, int window, int coun
   static struct message message = {.topic = "benchmark/minimal"};
   memset(message.payload, 'x', sizeof message.payload);
   message.size = size;
-  return publish(host, port, "minimal-publisher", qos, window, 0, count, &message, NULL);
+  return publish(host, port, MQTT_PROTOCOL_V5, "minimal-publisher", qos, window, 0, count, &message, NULL);
 }
 
 // To and fro within half a degree, in units of 1e-8 degrees.
@@ -96,5 +96,11 @@ static void compose_location(struct message *message, int number) {
 
 double publish_fleet(const char *host, int port, int qos, int window, int first, int count) {
   static struct message message;
-  return publish(host, port, "fleet-publisher", qos, window, first, count, &message, compose_location);
+  return publish(host, port, MQTT_PROTOCOL_V5, "fleet-publisher", qos, window, first, count, &message, compose_location);
+}
+
+double publish_fleet_v311(const char *host, int port, int window, int first, int count) {
+  static struct message message;
+  return publish(host, port, MQTT_PROTOCOL_V311, "fleet-publisher", 1, window, first, count, &message,
+                 compose_location);
 }

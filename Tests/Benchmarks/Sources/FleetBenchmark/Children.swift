@@ -3,9 +3,14 @@ import Glibc
 
 /// The command as it is installed: it stands beside this program where no other is named.
 @MainActor func odograph(_ command: String, port: String, _ arguments: [String]) -> [String] {
+  odograph(command, ["--broker", "mqtt://127.0.0.1:\(port)"], arguments)
+}
+
+/// - Parameter at: the options that say where it is to go.
+@MainActor func odograph(_ command: String, _ at: [String], _ arguments: [String]) -> [String] {
   let own = linkTarget("/proc/self/exe")
   let folder = own.lastIndex(of: "/").map { String(own[...$0]) } ?? ""
-  return [otherOdograph ?? folder + "odograph", command, "--broker", "mqtt://127.0.0.1:\(port)"] + arguments
+  return [otherOdograph ?? folder + "odograph", command] + at + arguments
 }
 
 /// What the benchmark does in a process of its own: a C program's part.

@@ -11,7 +11,8 @@ import Support
 // nothing; --odograph FILE measures another build of the command), tail (QoS 0,
 // beside mosquitto_sub -F %j), stats (QoS 0, beside mosquitto_sub), memory (resident memory of `record` as N messages go by; ten million with --memory 10000000),
 // query [postgresql] [sqlite] (alone: questions to a recording of --rows, five million, in the former schema and in
-// today's; wants psql and sqlite3).
+// today's; wants psql and sqlite3), scale (alone: one, two and four recorders into one PostgreSQL, by --share of mosquitto and
+// by --from of RabbitMQ; wants psql).
 
 var messages = 200_000
 var rounds = 3
@@ -42,6 +43,8 @@ defer { remove(directory) }
 
 if cases.first == "query" {
   measureQueries(cases.count > 1 ? Array(cases.dropFirst()) : ["postgresql", "sqlite"])
+} else if cases.first == "scale" {
+  measureScaling()
 } else {
   say("case,reader,messages_per_second,peak_rss_mb")
   if cases.contains("record") { measureRecord() }

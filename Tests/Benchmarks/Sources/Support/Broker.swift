@@ -31,7 +31,7 @@ package final class Broker {
   package func waitForSubscription(of client: String, times: Int = 1) {
     while true {
       let lines = contents(of: log).split(separator: "\n")
-      if lines.filter({ $0.contains(": \(client)") && $0.contains(" odograph/v1/") && $0.hasSuffix("#") })
+      if lines.filter({ $0.contains(": \(client)") && $0.contains("odograph/v1/") && $0.hasSuffix("#") })
         .count >= times
       {
         return
@@ -41,6 +41,8 @@ package final class Broker {
   }
 
   package func end() { _ = process.end(SIGTERM) }
+
+  package var processID: Int32 { process.processID }
 
   /// Seconds of processor time; known after the end.
   package var processorTime: Double { process.processorTime }

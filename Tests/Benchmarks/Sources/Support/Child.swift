@@ -2,7 +2,7 @@ internal import Glibc
 
 /// A process that the benchmark starts and measures.
 package final class Child {
-  private let processID: pid_t
+  package let processID: Int32
   /// Megabytes that were resident at most; known after the end.
   package private(set) var peakResident = Double.nan
   /// Seconds of processor time, user's and kernel's; known after the end.

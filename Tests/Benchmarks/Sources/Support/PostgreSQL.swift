@@ -30,6 +30,8 @@ package final class PostgreSQL {
     return nil
   }
 
+  package var processID: Int32 { process.processID }
+
   /// Seconds of processor time of the server, of connections that have ended.
   package var processorTime: Double { process.processorTimeSoFar }
 

@@ -14,13 +14,19 @@ import Support
   private static let start = 1_795_219_200_000
   private static let span = "from=2026-11-21&to=2026-11-22"
 
+  private static let script = "Tests/WebTests/history_benchmark.py"
+  private static let python = ".build/web/bin/python"
+
+  /// Milliseconds in which a day is to be there.
+  private static let limit = 500.0
+
   private var vehicles: Int { max(2, options.rows / Self.day) }
 
   init(_ options: WebBenchmarkOptions) { self.options = options }
 
   func run() {
     let databases = options.cases.isEmpty ? ["sqlite", "postgresql"] : options.cases
-    say("database,question,median_ms,worst_ms,processor_ms,megabytes,resident_mb")
+    say("database,question,median_ms,worst_ms,processor_ms,megabytes,resident_mb,limit_ms,verdict")
     let broker = Broker(in: options.directory)
     defer { broker.end() }
     if databases.contains("sqlite") { runSQLite(broker) }
@@ -33,8 +39,8 @@ import Support
     let start = now()
     shell("sqlite3 \(path) >/dev/null", sqliteRows)
     complain("SQLite: \(vehicles * Self.day) rows made in \(Int(now() - start)) s")
-    ask("sqlite", path, broker)
     peer("sqlite", "sqlite3 -readonly \(path)", sqlitePeer)
+    ask("sqlite", path, broker)
   }
 
   private func runPostgreSQL(_ broker: Broker) {
@@ -46,8 +52,8 @@ import Support
     let start = now()
     shell("psql -X -q -v ON_ERROR_STOP=1 '\(server.url)' >/dev/null", postgreSQLRows)
     complain("PostgreSQL: \(vehicles * Self.day) rows made in \(Int(now() - start)) s")
-    ask("postgresql", server.url, broker)
     peer("postgresql", "psql -X -q -A -t '\(server.url)'", postgreSQLPeer)
+    ask("postgresql", server.url, broker)
   }
 
   private func prepare(_ store: String) {
@@ -91,6 +97,21 @@ import Support
       let processor = (server.process.processorTimeSoFar - before) / Double(max(1, times.count)) * 1000
       report(database, name, times, processor, bytes, server.process.highWater)
     }
+    draw(database, server)
+  }
+
+  /// The same in a browser, which `Deploy/test.sh` sets up in the root of the repository.
+  private func draw(_ database: String, _ server: WebServerProcess) {
+    for path in [Self.script, Self.python] where access(path, R_OK) != 0 {
+      return complain("\(database): not drawn, as there is no \(path) here")
+    }
+    let (peer, output) = ("\(options.directory)/peer.json", "\(options.directory)/drawn.csv")
+    let command =
+      "\(Self.python) \(Self.script) http://127.0.0.1:\(server.port)/ \(peer) \(options.rounds) >\(output)"
+    let drawn = Child(["sh", "-c", command]).wait(atMost: 600)
+    say("\(database) in the browser,median_ms,worst_ms,limit_ms,verdict")
+    for line in contents(of: output).split(separator: "\n") { say(String(line)) }
+    if !drawn { complain("\(database): the page is too late, or was not drawn") }
   }
 
   /// The points of a day by the database itself, into a file: without a server, which would come on top.
@@ -116,7 +137,9 @@ import Support
     func tenths(_ number: Double) -> Double { (number * 10).rounded() / 10 }
     say(
       "\(database),\(name),\(tenths(sorted[sorted.count / 2])),\(tenths(worst)),\(tenths(processor)),"
-        + "\((Double(bytes) / 1e6 * 1000).rounded() / 1000),\(tenths(resident))")
+        + "\((Double(bytes) / 1e6 * 1000).rounded() / 1000),\(tenths(resident)),"
+        + (name.hasPrefix("day_of_")
+          ? "\(Self.limit),\(sorted[sorted.count / 2] <= Self.limit ? "holds" : "FAILS")" : ","))
   }
 
   private func shell(_ command: String, _ script: String) {

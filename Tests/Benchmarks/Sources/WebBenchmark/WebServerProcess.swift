@@ -8,6 +8,8 @@ struct WebBenchmarkOptions {
   var odograph = ownFolder() + "odograph"
   var directory = "/tmp"
   var cases: [String] = []
+  /// Handed on to what drives the browser.
+  var live: [String] = []
 }
 
 private func ownFolder() -> String {
@@ -63,7 +65,7 @@ final class WebServerProcess {
     }
     guard connected == 0 else { return nil }
     let start = now()
-    let request = Array("GET \(path) HTTP/1.1\r\nHost: benchmark\r\nConnection: close\r\n\r\n".utf8)
+    let request = Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\r\n".utf8)
     guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return nil }
     var all: [UInt8] = []
     var portion = [UInt8](repeating: 0, count: 1 << 18)

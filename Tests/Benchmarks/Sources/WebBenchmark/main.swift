@@ -3,6 +3,7 @@ import Support
 
 // What the web server of a fleet takes, measured against a real process over HTTP. Prints CSV to stdout.
 //
+//   web-benchmark --live [--vehicles N] [--rate HZ] [--clients N] [--seconds S] [--loads N] [--odograph FILE]
 //   web-benchmark --history [--rows N] [--rounds N] [--odograph FILE] [sqlite] [postgresql]
 
 var options = WebBenchmarkOptions()
@@ -13,7 +14,9 @@ while let argument = rest.popFirst() {
   case "--rows": options.rows = rest.popFirst().flatMap { Int($0) } ?? options.rows
   case "--rounds": options.rounds = rest.popFirst().flatMap { Int($0) } ?? options.rounds
   case "--odograph": options.odograph = rest.popFirst() ?? options.odograph
-  case "--history": mode = argument
+  case "--history", "--live": mode = argument
+  case "--vehicles", "--rate", "--clients", "--seconds", "--loads":
+    options.live += [argument] + [rest.popFirst()].compactMap(\.self)
   default: options.cases.append(argument)
   }
 }
@@ -23,5 +26,6 @@ setenv("XDG_STATE_HOME", options.directory, 1)
 defer { remove(options.directory) }
 switch mode {
 case "--history": HistoryBenchmark(options).run()
-default: complain("say what to measure: --history")
+case "--live": LiveBenchmark(options).run()
+default: complain("say what to measure: --live or --history")
 }

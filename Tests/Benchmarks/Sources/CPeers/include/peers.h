@@ -11,6 +11,9 @@ double publish_minimal(const char *host, int port, int qos, int window, int coun
 // vehicles in turn.
 double publish_fleet(const char *host, int port, int qos, int window, int first, int count);
 
+// The same at QoS 1 to a broker that speaks MQTT 3.1.1 alone.
+double publish_fleet_v311(const char *host, int port, int window, int first, int count);
+
 // Subscribes under a lasting session at QoS 1 and acknowledges `count` messages, of which it keeps nothing. Returns 0,
 // or a MOSQ_ERR code.
 int acknowledge_fleet(const char *host, int port, const char *client_id, int receive_maximum, int count);

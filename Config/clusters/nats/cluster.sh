@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# Three nodes of NATS on this machine's loopback, from the files of this folder: to try the cluster, and for tests. Debian's
+# nats-server has the program; its service is not used. Each node is one process of this user.
+#
+# usage: cluster.sh DIR COMMAND
+#   start AUTHORITY NAME... all three nodes, in DIR, which becomes theirs; AUTHORITY is the folder of certificates.sh with
+#                           certificates `broker localhost` and `node localhost 127.0.0.1`, NAMEs are those of access.sh
+#                           (ACL=FILE for another access list)
+#   ports                   a line for each node: number, port of NATS' own protocol, port of MQTT, address
+#   pid N                   the process of node N
+#   kill N                  ends node N as a power cut would
+#   up N                    starts node N again
+#   pause N, resume N       node N stands still, and goes on
+#   cut N, join N           node N is cut off from all, and back; for a cluster that was started with NETWORK (../nodes.sh)
+#   access NAME...          who may do what anew, by restarting one node after the other
+#   stop                    ends all
+set -euo pipefail
+
+usage() { sed -n 's/^# \{0,1\}//; 5,18p' "$0" >&2; exit 64; }
+[ $# -ge 2 ] || usage
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=Config/clusters/nodes.sh
+. "$here/../nodes.sh"
+command -v nats-server >/dev/null || fail "there is no NATS; install it with: apt-get install nats-server"
+case $2 in start) mkdir -p "$1" ;; esac
+directory=$(cd "$1" 2>/dev/null && pwd) || fail "there is no cluster in $1; make one with: cluster.sh $1 start AUTHORITY NAME..."
+command=$2
+shift 2
+
+# shellcheck source=/dev/null
+if [ -r "$directory/network" ]; then . "$directory/network"; fi
+# shellcheck source=/dev/null
+if [ -r "$directory/ports" ]; then . "$directory/ports"; fi
+
+# up N: starts a node and does not wait.
+up() {
+  ! pid "$1" >/dev/null || fail "node $1 runs"
+  (within "$1" setsid nats-server -c "$directory/$1/nats.conf" </dev/null >>"$directory/$1/out" 2>&1) &
+  echo $! >"$directory/$1/pid"
+}
+
+# ready PORT-OF-MONITOR N: whether the node has a leader of the cluster, so that what it is given is kept. Not whether each
+# stream and consumer is up to date: consumers of a node that was killed never are again.
+ready() { within "$2" python3 - "$1" <<'PYTHON'
+import sys, urllib.request
+try:
+    sys.exit(urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/healthz?js-server-only=true", timeout=2).status != 200)
+except OSError:
+    sys.exit(1)
+PYTHON
+}
+
+# wait_for N...: until each takes part.
+wait_for() {
+  local number mqtt monitor
+  for number in "$@"; do
+    mqtt=MQTT_$number monitor=MONITOR_$number
+    for _ in $(seq 600); do
+      if accepting "$(host "$number")" "${!mqtt}" && (ready "${!monitor}" "$number"); then continue 2; fi
+      pid "$number" >/dev/null || break
+      sleep 0.2
+    done
+    tail -n 40 "$directory/$number/out" >&2
+    fail "node $number does not take part; the lines above are from $directory/$number/out"
+  done
+}
+
+# configure N: the files of this folder with paths and ports of this machine.
+configure() {
+  local number=$1 nats=NATS_$1 mqtt=MQTT_$1 monitor=MONITOR_$1 cluster=CLUSTER_$1 routes=
+  local other port
+  for other in 1 2 3; do
+    port=CLUSTER_$other
+    routes+="${routes:+, }\"tls://$(host "$other"):${!port}\""
+  done
+  mkdir -p "$directory/$number/data"
+  sed -e "s|^server_name: .*|server_name: broker-$number|; s|^listen: .*|listen: \"127.0.0.1:${!nats}\"|" \
+    -e "s|^  listen: \"0.0.0.0:8883\"|  listen: \"$(host "$number"):${!mqtt}\"|" \
+    -e "s|^  listen: \"0.0.0.0:6222\"|  listen: \"$(host "$number"):${!cluster}\"|" \
+    -e "s|^  routes: .*|  routes: [$routes]|; s|/etc/nats-server/|$directory/|; s|/var/lib/nats|$directory/$number/data|" \
+    -e "s|^include .*|include \"../access.conf\"|" "$here/nats.conf" >"$directory/$number/nats.conf"
+  # Only for `start` and `up`, which wait until the node takes part.
+  echo "http: \"127.0.0.1:${!monitor}\"" >>"$directory/$number/nats.conf"
+}
+
+# access AUTHORITY NAME...: who may do what.
+access() {
+  "$here/access.sh" "${ACL:-$here/../../mosquitto/odograph.acl}" "$@" >"$directory/access.conf.new"
+  mv "$directory/access.conf.new" "$directory/access.conf"
+}
+
+case $command in
+  start)
+    [ $# -ge 2 ] || usage
+    [ ! -e "$directory/ports" ] || fail "$directory has a cluster already; end it with: cluster.sh $directory stop, and remove the folder"
+    authority=$(cd "$1" && pwd)
+    shift
+    [ -r "$authority/broker.key" ] || fail "$authority has no broker.key; make it with: certificates.sh --directory $authority broker localhost"
+    umask 077
+    access "$authority" "$@"
+    mkdir -p "$directory/certs"
+    cp "$authority"/{ca.crt,broker.crt,broker.key,node.crt,node.key} "$directory/certs/"
+    read -ra ports < <(free 12)
+    for number in 1 2 3; do
+      at=$((4 * number - 4))
+      echo "NATS_$number=${ports[$at]} MQTT_$number=${ports[$((at + 1))]}"
+      echo "CLUSTER_$number=${ports[$((at + 2))]} MONITOR_$number=${ports[$((at + 3))]}"
+    done >"$directory/ports"
+    echo "AUTHORITY=$(printf %q "$authority")" >>"$directory/ports"
+    # shellcheck source=/dev/null
+    . "$directory/ports"
+    make_network
+    for number in 1 2 3; do configure "$number"; done
+    for number in 1 2 3; do up "$number"; done
+    wait_for 1 2 3
+    ;;
+  ports)
+    for number in 1 2 3; do
+      nats=NATS_$number mqtt=MQTT_$number
+      echo "$number ${!nats} ${!mqtt} $(host "$number")"
+    done
+    ;;
+  pid) node "${1:-}"; pid "$1" || fail "node $1 does not run" ;;
+  kill) node "${1:-}"; kill -KILL "$(pid "$1")" ;;
+  up) node "${1:-}"; up "$1"; wait_for "$1" ;;
+  pause) node "${1:-}"; kill -STOP "$(pid "$1")" ;;
+  resume) node "${1:-}"; kill -CONT "$(pid "$1")" ;;
+  cut) node "${1:-}"; link "$1" down ;;
+  join) node "${1:-}"; link "$1" up ;;
+  access)
+    [ $# -ge 1 ] || usage
+    # shellcheck disable=SC2153 # from the file of ports
+    access "$AUTHORITY" "$@"
+    for number in 1 2 3; do
+      kill -TERM "$(pid "$number")" 2>/dev/null || true
+      for _ in $(seq 300); do
+        pid "$number" >/dev/null || break
+        sleep 0.1
+      done
+      up "$number"
+      wait_for "$number"
+    done
+    ;;
+  stop)
+    end_nodes
+    remove_network
+    ;;
+  *) usage ;;
+esac

@@ -1,0 +1,51 @@
+/** A way as a file, made of the server's columns: GPX and CSV. Pure but for `saveText`. */
+import { h } from "./dom.js";
+
+const escaped = (text) => String(text).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
+  // XML 1.0 knows no such signs, however they are written.
+  .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
+
+const isKnown = (value) => value !== null && value !== undefined;
+const timeAt = (track, index) => new Date(track.time[index]).toISOString();
+
+/** @param {import("./track.js").Track} track @param {string} name */
+export function toGPX(track, name) {
+  const lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<gpx version="1.1" creator="Odograph" xmlns="http://www.topografix.com/GPX/1/1">',
+    `<trk><name>${escaped(name)}</name><trkseg>`];
+  for (let index = 0; index < track.length; index += 1) {
+    // Where nothing is known between, the line ends.
+    if (track.isGap(index)) lines.push("</trkseg><trkseg>");
+    const altitude = isKnown(track.altitude[index]) ? `<ele>${track.altitude[index]}</ele>` : "";
+    lines.push(`<trkpt lat="${track.latitude[index]}" lon="${track.longitude[index]}">${altitude}<time>${timeAt(track, index)}</time></trkpt>`);
+  }
+  return `${[...lines, "</trkseg></trk></gpx>"].join("\n")}\n`;
+}
+
+const columns = ["altitude", "speed", "course", "accuracy", "source"];
+const heads = ["time", "latitude", "longitude", "altitude_m", "speed_mps", "course_deg", "accuracy_m", "source"];
+
+/** Times in UTC, SI units; what is not known is empty. */
+export function toCSV(track) {
+  const lines = [heads.join(",")];
+  for (let index = 0; index < track.length; index += 1) {
+    const cells = columns.map((name) => isKnown(track[name][index]) ? String(track[name][index]) : "");
+    lines.push([timeAt(track, index), track.latitude[index], track.longitude[index], ...cells].map(cell).join(","));
+  }
+  return `${lines.join("\r\n")}\r\n`;
+}
+
+/** Quoted where it needs be; what a spreadsheet would run as a formula is not. */
+function cell(value) {
+  const text = typeof value === "string" && /^[=+@\t\r]|^-(?![\d.])/.test(value) ? `'${value}` : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Hands a text to the browser as a file. */
+export function saveText(text, name, type) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  const link = h("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

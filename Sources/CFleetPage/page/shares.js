@@ -1,0 +1,86 @@
+/** Links that show one vehicle for a while to somebody without a login: making, listing and taking back. */
+import { path } from "./api.js";
+import { button, fill, h } from "./dom.js";
+import { field, openDialog, outcome } from "./dialog.js";
+import { safeName } from "./format.js";
+import { timeElement } from "./times.js";
+import { keyOf } from "./vehicle.js";
+
+const lengths = [[900, "15 minutes"], [3600, "1 hour"], [14_400, "4 hours"], [86_400, "1 day"], [604_800, "7 days"]];
+
+/**
+ * Links that hold, as a list that can be loaded anew.
+ * @param {import("./api.js").API} api
+ * @param {() => number} now
+ * @param {{vehicle?: {fleet: string, vehicle: string}, mayOperate: boolean}} about without a vehicle: all links
+ */
+function linkList(api, now, { vehicle, mayOperate }) {
+  const element = h("div", { class: "links", role: "group", "aria-label": "Links that hold" }), result = outcome();
+  const load = async () => {
+    try {
+      const told = await api.get("shares");
+      const links = (told?.shares ?? []).filter((link) => !vehicle || keyOf(link) === keyOf(vehicle))
+        .sort((a, b) => (a.expires < b.expires ? -1 : 1));
+      fill(element, links.length ? h("ul", { class: "plain" }, links.map(row)) : h("p", { class: "note" }, vehicle ? "No link to it holds." : "No link holds."));
+    } catch (error) {
+      fill(element, h("p", { class: "note" }, error.explanation ?? error.message));
+    }
+  };
+  const row = (link) => h("li", { class: "link-row" },
+    h("span", {}, vehicle ? null : [h("b", {}, h("bdi", {}, safeName(link.vehicle, 60))), " "],
+      "until ", timeElement(link.expires, now()), h("span", { class: "note" }, ` made by ${safeName(link.by, 60)} `, timeElement(link.began, now()))),
+    mayOperate ? button("Take back", async () => {
+      try {
+        await api.delete(path("shares", String(link.id)));
+        result.good("The link is taken back: who opens it, or has it open, sees nothing any more.");
+      } catch (error) {
+        result.bad(error);
+      }
+      await load();
+    }, { "aria-label": `Take back the link to ${safeName(link.vehicle, 60)}` }) : null);
+  return { element: h("div", {}, element, result.element), load };
+}
+
+/** All links that one may see. */
+export function openLinks(api, now, mayOperate) {
+  const list = linkList(api, now, { mayOperate });
+  openDialog("Links to vehicles", h("p", { class: "note" }, "Each shows one vehicle to whoever has it, until it ends or is taken back."), list.element);
+  list.load();
+}
+
+/** @param {import("./api.js").API} api @param {() => number} now */
+export function openShare(api, vehicle, now) {
+  const result = outcome(), list = linkList(api, now, { vehicle, mayOperate: true });
+  const seconds = h("select", {}, lengths.map(([value, text]) => h("option", { value, selected: value === 3600 }, text)));
+  const link = h("input", { type: "text", readonly: true });
+  const row = field("Link", link);
+  row.hidden = true;
+  const copy = button("Copy", async () => {
+    link.select();
+    try {
+      await navigator.clipboard.writeText(link.value);
+      result.good("Copied.");
+    } catch {
+      result.wait("It is selected: copy it with the keyboard.");
+    }
+  });
+  copy.hidden = true;
+  const dialog = openDialog(`Share ${safeName(vehicle.vehicle, 60)}`,
+    h("p", {}, "Whoever has the link sees this vehicle, and no other, until it expires. It changes nothing."),
+    field("For", seconds), row, result.element,
+    h("div", { class: "actions end" }, copy, button("Make a link", async () => {
+      try {
+        const answer = await api.post("shares", { fleet: vehicle.fleet, vehicle: vehicle.vehicle, seconds: Number(seconds.value) });
+        link.value = new URL(answer.url, location.href).href;
+        row.hidden = copy.hidden = false;
+        link.select();
+        result.good("It holds until ", timeElement(answer.expires, now()), ". It is shown only now: the list has no addresses.");
+        list.load();
+      } catch (error) {
+        result.bad(error);
+      }
+    }, { class: "strong" })),
+    h("h3", {}, "Links that hold"), list.element);
+  list.load();
+  return dialog;
+}

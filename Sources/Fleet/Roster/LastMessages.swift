@@ -1,0 +1,32 @@
+internal import Telemetry
+
+/// The last messages of the kinds that not every vehicle sends. In the record itself they would take 1.5 kB of each, sent or
+/// not.
+struct LastMessages: Sendable {
+  var heading = OutOfLine<Received<HeadingMessage>>()
+  var attitude = OutOfLine<Received<AttitudeMessage>>()
+  var signals = OutOfLine<Received<VehicleSignals>>()
+  var altitude = OutOfLine<Received<AltitudeMessage>>()
+  var trip = OutOfLine<Received<TripMessage>>()
+  var drivingEvent = OutOfLine<Received<DrivingEventMessage>>()
+  var locationEvent = OutOfLine<Received<LocationEventMessage>>()
+  var regionStates = OutOfLine<RegionsStateMessage>()
+}
+
+/// A value that few vehicles have, kept outside of the record: one that is not there takes a word and not its whole size.
+///
+/// What is in the box never changes, so copies of a record share it; a new value gets a new box.
+struct OutOfLine<Value: Sendable>: Sendable {
+  private final class Box: Sendable {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+  }
+
+  private var box: Box?
+
+  var value: Value? {
+    get { box?.value }
+    set { box = newValue.map { Box($0) } }
+  }
+}

@@ -1,0 +1,58 @@
+internal import Fleet
+internal import Platform
+internal import Telemetry
+
+/// Which numbers the broker has not acknowledged. What it costs grows with what is under way, and with what is lost.
+final class SimulateLedger: Sendable {
+  private struct Entry: Sendable {
+    var vehicle: Int
+    var number: UInt64
+  }
+
+  private struct Token: Hashable {
+    var link: Int
+    var number: UInt64
+  }
+
+  private let open = Locked<[Token: Entry]>([:])
+
+  /// Appends an output to a link's queue, and books it. The broker's answer waits meanwhile.
+  func append(_ output: SimulatedFleet.Output, to queue: PublishQueue, of link: Int) {
+    open.withLock { open in
+      let token = Token(link: link, number: queue.append(output.message))
+      if let number = output.number { open[token] = Entry(vehicle: output.vehicle, number: number) }
+    }
+  }
+
+  /// The broker has a message.
+  func acknowledge(_ token: UInt64, of link: Int) {
+    open.withLock { $0[Token(link: link, number: token)] = nil }
+  }
+
+  /// What all vehicles have told until now.
+  func told(by fleet: SimulatedFleet) -> [ToldNumbers] {
+    var left: [Int: [Int64]] = [:]
+    for entry in open.withLock({ Array($0.values) }) {
+      left[entry.vehicle, default: []].append(Int64(clamping: entry.number))
+    }
+    return fleet.vehicles.enumerated().map { place, vehicle in
+      ToldNumbers(
+        vehicle: VehicleKey(fleet: vehicle.topics.fleet, vehicle: vehicle.topics.vehicle),
+        epoch: vehicle.epoch,
+        last: Int64(clamping: vehicle.seq), unacknowledged: Self.ranges(left[place]?.sorted() ?? []))
+    }
+  }
+
+  /// Numbers in order as ranges.
+  private static func ranges(_ numbers: [Int64]) -> [ClosedRange<Int64>] {
+    var ranges: [ClosedRange<Int64>] = []
+    for number in numbers {
+      if let last = ranges.last, last.upperBound + 1 == number {
+        ranges[ranges.count - 1] = last.lowerBound...number
+      } else {
+        ranges.append(number...number)
+      }
+    }
+    return ranges
+  }
+}

@@ -1,0 +1,267 @@
+package import Fleet
+package import FleetConsole
+internal import FleetControl
+internal import MQTT
+internal import Positioning
+internal import Sensors
+internal import Spatial
+internal import Telemetry
+
+extension RecordedBeginning {
+  /// Reads what vehicles said last out of a recording.
+  /// - Parameter place: an SQLite file, or the URL of a database.
+  /// - Throws: `FleetError` when it is not there, no recording, or one without `latest`.
+  package static func read(_ place: String, _ query: BeginningQuery) throws(FleetError) -> RecordedBeginning {
+    try RecordingAddress.open(place).beginning(query, at: Moment.now.time)
+  }
+}
+
+/// How far back what a vehicle said is looked for, of what no index leads to.
+///
+/// A status comes each minute or so, but altitudes or regions perhaps never: without a bound the whole history of each vehicle
+/// would be read to know that.
+enum LookBack {
+  /// Before a vehicle's last position.
+  static let days = 7.0
+  /// Vehicles that are asked for at once, of what an index leads to.
+  static let portion = 500
+  /// Messages of all vehicles together, which takes a second or so.
+  static let total = 500_000
+
+  /// Messages of each of so many vehicles.
+  static func messages(ofEachOf vehicles: Int) -> Int { min(max(total / max(vehicles, 1), 200), 50_000) }
+}
+
+/// Keeps of the messages of a vehicle what a broker would keep: the last of each kind. Pure.
+struct LastWords {
+  struct Word: Hashable {
+    /// By the recorder's clock.
+    var received: UTCTime
+    /// By the vehicle's clock; nil without one.
+    var time: UTCTime?
+    /// Whether it has a number among the vehicle's messages. A will has none, and the time at which it was left.
+    var isNumbered = false
+    var message: MQTTMessage
+
+    /// Numbered ones go by the vehicle's clock, as they may come late; others by when they came.
+    func isLater(than other: Word) -> Bool {
+      guard isNumbered, other.isNumbered, let time, let theirs = other.time, time != theirs else {
+        return received > other.received
+      }
+      return time > theirs
+    }
+  }
+
+  // Apart, as they are in order among themselves: which is the last does not depend on the order in which they are heard.
+  private var numbered: [String: Word] = [:]
+  private var others: [String: Word] = [:]
+
+  mutating func hear(_ word: Word, kind: String) {
+    let known = word.isNumbered ? numbered[kind] : others[kind]
+    if let known, !word.isLater(than: known) { return }
+    if word.isNumbered { numbered[kind] = word } else { others[kind] = word }
+  }
+
+  func has(_ kind: String) -> Bool {
+    [numbered[kind], others[kind]].contains { $0?.message.payload.isEmpty == false }
+  }
+
+  /// What is left, of which an empty payload has taken nothing back; those that came first in front.
+  var kept: [Word] {
+    numbered.merging(others) { $1.isLater(than: $0) ? $1 : $0 }.values
+      .filter { !$0.message.payload.isEmpty }
+      .sorted { ($0.received, $0.message.topic) < ($1.received, $1.message.topic) }
+  }
+}
+
+extension RecordingTables {
+  func beginning(_ query: BeginningQuery, at now: UTCTime) throws(FleetError) -> RecordedBeginning {
+    guard version >= 4 else {
+      throw .usage("begin from", name, RecordingAddress.olderVersion)
+    }
+    var beginning = RecordedBeginning(name: name)
+    let positions = try latest(query)
+    var vehicles = Set(positions.keys)
+    // Who was named is looked for without a position too.
+    for fleet in query.vehicles.isEmpty ? [] : query.fleets {
+      for vehicle in query.vehicles { vehicles.insert(VehicleKey(fleet: fleet, vehicle: vehicle)) }
+    }
+    let listed = vehicles.sorted()
+    var last: [VehicleKey: LastWords] = [:]
+    for begin in stride(from: 0, to: listed.count, by: LookBack.portion) {
+      try hearExact(listed[begin..<min(begin + LookBack.portion, listed.count)], query, &last)
+    }
+    let limit = LookBack.messages(ofEachOf: listed.count)
+    var words: [LastWords.Word] = []
+    for vehicle in listed {
+      var own = last[vehicle] ?? LastWords()
+      try hearRecent(of: vehicle, positions[vehicle], query, limit: limit, at: now, &own)
+      let kept = own.kept
+      guard !kept.isEmpty else { continue }
+      beginning.vehicles.append(vehicle)
+      words += kept
+    }
+    words.sort { ($0.received, $0.message.topic) < ($1.received, $1.message.topic) }
+    beginning.messages = words.map(\.message)
+    beginning.newest = words.last?.received
+    return beginning
+  }
+
+  /// The rows of `latest`, and when each was recorded.
+  private func latest(
+    _ query: BeginningQuery
+  ) throws(FleetError) -> [VehicleKey: (position: RecordedPosition, received: UTCTime)] {
+    var selection = RecordingSelection()
+    (selection.fleets, selection.vehicles) = (query.fleets, query.vehicles)
+    let condition = selection.condition(time: "time", Self.dialect.parameter)
+    let milliseconds = Self.dialect.milliseconds
+    var rows: [VehicleKey: (position: RecordedPosition, received: UTCTime)] = [:]
+    try read(
+      """
+      SELECT fleet, vehicle, \(milliseconds("time")), \(milliseconds("received")), latitude, longitude, altitude,
+          accuracy, speed, course, source
+        FROM \(Self.dialect.schema)latest WHERE \(condition.sql)
+      """, condition.values
+    ) { row throws(FleetError) in
+      guard let fleet = row.text(0), let vehicle = row.text(1), let time = row.integer(2),
+        let received = row.integer(3), let latitude = row.double(4), let longitude = row.double(5)
+      else { return true }
+      let position = RecordedPosition(
+        vehicle: VehicleKey(fleet: fleet, vehicle: vehicle), time: UTCTime(milliseconds: time),
+        coordinate: Coordinate(latitude: latitude, longitude: longitude), altitude: row.double(6),
+        accuracy: row.double(7), speed: row.double(8), course: row.double(9),
+        source: row.text(10).flatMap(RecordedPosition.Source.init(rawValue:)) ?? .location)
+      rows[position.vehicle] = (position, UTCTime(milliseconds: received))
+      return true
+    }
+    return rows
+  }
+
+  /// What an index leads to: messages without a time, as all that is wanted of a vehicle, and those of its status without a
+  /// number, as wills, which have the time at which they were left. Of some vehicles at once, as a day's partition each is looked
+  /// at for the latter.
+  private func hearExact(
+    _ vehicles: ArraySlice<VehicleKey>, _ query: BeginningQuery, _ last: inout [VehicleKey: LastWords]
+  ) throws(FleetError) {
+    var values: [RecordingSelection.Condition.Value] = []
+    func list(_ texts: some Sequence<String>) -> String {
+      texts.map { text in
+        values.append(.text(text))
+        return Self.dialect.parameter(values.count, .text(text))
+      }.joined(separator: ", ")
+    }
+    let messages = "\(Self.dialect.schema)messages"
+    var sql = """
+      SELECT \(wordColumns) FROM \(messages) WHERE time IS NULL AND vehicle IN (\(list(Set(vehicles.map(\.vehicle)))))
+          AND fleet IN (\(list(Set(vehicles.map(\.fleet))))) AND kind IN (\(list(Self.kinds(of: query))))
+      """
+    // OwnTracks numbers nothing, and has wills on the topic of positions.
+    if query.profile == .native {
+      let topics = vehicles.map { $0.topic(root: query.root, MessageKind.status.rawValue) }
+      sql += """
+         UNION ALL SELECT * FROM (SELECT \(wordColumns) FROM \(messages) WHERE topic IN (\(list(topics)))
+            AND hash IS NOT NULL AND time IS NOT NULL LIMIT \(LookBack.total)) AS wills
+        """
+    }
+    let wanted = Set(vehicles)
+    try read(sql, values) { row throws(FleetError) in
+      if let (vehicle, kind, word) = Self.word(row, query), wanted.contains(vehicle) {
+        last[vehicle, default: LastWords()].hear(word, kind: kind)
+      }
+      return true
+    }
+  }
+
+  /// The message with the last position, and others of the last days.
+  /// - Parameter limit: messages that are looked through.
+  private func hearRecent(
+    of vehicle: VehicleKey, _ latest: (position: RecordedPosition, received: UTCTime)?,
+    _ query: BeginningQuery, limit: Int, at now: UTCTime, _ last: inout LastWords
+  ) throws(FleetError) {
+    let from = (latest.map { min($0.position.time, now) } ?? now).advanced(bySeconds: -LookBack.days * 86_400)
+    let to = now.advanced(bySeconds: Double(LatestPositions.daysAhead) * 86_400)
+    let recent = recentSQL(
+      vehicle, from: from, to: to, position: latest?.position.time, kinds: query.paths, limit: limit)
+    try read(recent.sql, recent.values) { row throws(FleetError) in
+      if let (owner, kind, word) = Self.word(row, query), owner == vehicle { last.hear(word, kind: kind) }
+      return true
+    }
+    let location = MessageKind.location.rawValue
+    guard let latest, query.profile == .native, !last.has(location) else { return }
+    // The position of a track, or one whose message is there no more: with what the table knows of it.
+    last.hear(
+      LastWords.Word(
+        received: latest.received, time: latest.position.time,
+        message: latest.position.message(root: query.root)), kind: location)
+  }
+
+  private static func kinds(of query: BeginningQuery) -> [String] {
+    [MessageKind.location.rawValue] + query.paths
+  }
+
+  /// A row of `wordColumns`; nil for one that is not asked for.
+  private static func word(
+    _ row: Row, _ query: BeginningQuery
+  ) -> (vehicle: VehicleKey, kind: String, word: LastWords.Word)? {
+    guard let topic = row.text(0), let kind = row.text(1), kinds(of: query).contains(kind),
+      let vehicle = query.profile.address(of: topic, root: query.root)?.key
+    else { return nil }
+    let word = LastWords.Word(
+      received: UTCTime(milliseconds: row.integer(2) ?? 0),
+      time: row.integer(3).map { UTCTime(milliseconds: $0) }, isNumbered: row.integer(4) == 1,
+      message: MQTTMessage(topic: topic, payload: row.payload(5), qos: .atLeastOnce, retain: true))
+    return (vehicle, kind, word)
+  }
+
+  /// Topic, kind, times by both clocks, whether there is a number, and the payload.
+  private var wordColumns: String {
+    let milliseconds = Self.dialect.milliseconds
+    return """
+      topic, kind, \(milliseconds("received")) AS received_at, \(milliseconds("time")) AS said_at,
+          CASE WHEN epoch IS NULL THEN 0 ELSE 1 END AS is_numbered, \(Self.dialect.payload)
+      """
+  }
+
+  /// Of the last messages by the vehicle's clock those that can be the last of their kind, and the one with a position.
+  private func recentSQL(
+    _ vehicle: VehicleKey, from: UTCTime, to: UTCTime, position: UTCTime?, kinds: [String], limit: Int
+  ) -> (sql: String, values: [RecordingSelection.Condition.Value]) {
+    var values: [RecordingSelection.Condition.Value] = []
+    func bind(_ value: RecordingSelection.Condition.Value) -> String {
+      values.append(value)
+      return Self.dialect.parameter(values.count, value)
+    }
+    let messages = "\(Self.dialect.schema)messages"
+    let own = "vehicle = \(bind(.text(vehicle.vehicle))) AND fleet = \(bind(.text(vehicle.fleet)))"
+    let span = "time >= \(bind(.time(from))) AND time < \(bind(.time(to)))"
+    let names = kinds.map { bind(.text($0)) }.joined(separator: ", ")
+    var sql = """
+      SELECT * FROM (SELECT recent.*, row_number() OVER (PARTITION BY kind, is_numbered
+          ORDER BY CASE is_numbered WHEN 1 THEN said_at ELSE received_at END DESC, received_at DESC) AS place
+        FROM (SELECT \(wordColumns) FROM \(messages) WHERE \(own) AND \(span) ORDER BY time DESC LIMIT \(limit)) AS recent
+        WHERE kind IN (\(names))) AS ranked WHERE place = 1
+      """
+    if let position {
+      sql += """
+         UNION ALL SELECT \(wordColumns), 1 FROM \(messages) WHERE \(own) AND time = \(bind(.time(position)))
+          AND kind = 'location' AND latitude IS NOT NULL
+        """
+    }
+    return (sql, values)
+  }
+}
+
+extension RecordedPosition {
+  /// As the vehicle would have said it at the time, as far as the recording knows. Without a number: it is none of its messages.
+  fileprivate func message(root: String) -> MQTTMessage {
+    var location = Location(timestamp: Timestamp(nanoseconds: time.nanoseconds), coordinate: coordinate)
+    (location.altitude, location.horizontalAccuracy) = (altitude, accuracy)
+    (location.speed, location.course) = (speed, course)
+    if source == .coarse { location.positionSource = .coarse }
+    let said = LocationMessage(identity: nil, time: time, location: location)
+    return MQTTMessage(
+      topic: vehicle.topic(root: root, MessageKind.location.rawValue), payload: said.payload,
+      qos: .atLeastOnce,
+      retain: true)
+  }
+}

@@ -1,0 +1,76 @@
+internal import Fleet
+internal import FleetConsole
+internal import Glibc
+internal import Platform
+
+/// The lines of a file or a pipe, one after the other, which a signal ends at any time.
+struct LineInput: ~Copyable {
+  private let descriptor: CInt
+  private let path: String
+  private var bytes: [UInt8] = []
+  private var place = 0
+  private var isAtEnd = false
+
+  /// Milliseconds between two looks at whether the work goes on.
+  private static let pause: CInt = 100
+  private static let portion = 1 << 16
+
+  /// - Parameter path: `-` for standard input.
+  /// - Throws: `FleetError` for a file that cannot be opened.
+  init(_ path: String) throws(FleetError) {
+    self.path = path
+    // A pipe that nobody writes to yet would hold the call until somebody does.
+    descriptor =
+      unsafe path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Self.failure(path, errno) }
+  }
+
+  deinit { close(descriptor) }
+
+  private static func failure(_ path: String, _ code: CInt) -> FleetError {
+    .usage("read", path, "\(SystemError.message(for: code)); check its name and permissions")
+  }
+
+  /// The next line, without its end; nil after the last, and once the work is to end.
+  /// - Throws: `FleetError` for what cannot be read.
+  mutating func next(while goesOn: () -> Bool) throws(FleetError) -> [UInt8]? {
+    var looked = place
+    while true {
+      if let end = bytes[looked...].firstIndex(of: 0x0a) {
+        defer { place = end + 1 }
+        return Array(bytes[place..<end])
+      }
+      looked = bytes.count
+      if isAtEnd {
+        guard place < bytes.count else { return nil }
+        defer { place = bytes.count }
+        return Array(bytes[place...])
+      }
+      bytes.removeFirst(place)
+      (looked, place) = (looked - place, 0)
+      guard try fill(while: goesOn) else { return nil }
+    }
+  }
+
+  /// - Returns: whether the work goes on.
+  private mutating func fill(while goesOn: () -> Bool) throws(FleetError) -> Bool {
+    while goesOn() {
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      let count = unsafe poll(&waiting, 1, Self.pause)
+      guard count >= 0 || errno == EINTR else { throw Self.failure(path, errno) }
+      guard count > 0 else { continue }
+      var portion = [UInt8](repeating: 0, count: Self.portion)
+      let length = unsafe read(descriptor, &portion, portion.count)
+      if length > 0 {
+        bytes += portion.prefix(length)
+        return true
+      }
+      if length == 0 {
+        isAtEnd = true
+        return true
+      }
+      guard errno == EINTR || errno == EAGAIN else { throw Self.failure(path, errno) }
+    }
+    return false
+  }
+}

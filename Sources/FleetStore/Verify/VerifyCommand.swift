@@ -1,0 +1,150 @@
+package import ArgumentParser
+package import Fleet
+internal import FleetConsole
+internal import FleetControl
+internal import Glibc
+internal import JSON
+internal import MQTT
+internal import Platform
+internal import Telemetry
+
+/// The options of `odograph verify`.
+package struct VerifyOptions: ParsableArguments {
+  @Argument(
+    help: ArgumentHelp("What odograph simulate --told has written, one for each process.", valueName: "file"),
+    completion: .file(extensions: ["jsonl"]))
+  package var told: [String]
+
+  @Option(
+    help: ArgumentHelp(
+      "Where it is to have arrived: an SQLite file, or a postgres:// URL; repeat for several recorders' "
+        + "(ODOGRAPH_STORE; default: odograph.sqlite).", valueName: "store"), completion: .file())
+  var recording: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "In place of a recording: lines as odograph tail prints them; - for standard input.", valueName: "file"),
+    completion: .file())
+  var lines: String?
+
+  @Flag(name: .customLong("json"), help: "Print the result as a JSON object.")
+  var isJSON = false
+
+  package init() {}
+}
+
+/// Says number by number what of a simulated fleet arrived at a reader.
+package enum VerifyCommand {
+  /// Bytes of a file of numbers: some hundred for a vehicle.
+  private static let longestFile = 1 << 30
+
+  /// - Throws: `FleetError` for a file that is none of these, and a recording that cannot be read.
+  package static func run(_ options: VerifyOptions) throws(FleetError) -> ExitStatus {
+    signal(SIGPIPE, SIG_IGN)
+    guard options.lines == nil || options.recording.isEmpty else {
+      throw .usage("use", "--lines", "--recording says where to look already; give one of them")
+    }
+    var told: [ToldFile] = []
+    for path in options.told {
+      guard let bytes = InputFile.read(path, limit: longestFile) else {
+        throw .usage("read", path, "it cannot be opened, or is too long; check its name and permissions")
+      }
+      told.append(try ToldFile(bytes, of: path))
+    }
+    let monitor = WorkMonitor(try CommandWaiter(), isQuiet: options.isJSON)
+    var count = try ArrivalCount(told.flatMap(\.numbers))
+    do throws(FleetError) {
+      if let lines = options.lines {
+        try read(lines, roots: Set(told.map(\.root)), into: &count, monitor)
+      } else {
+        for place in places(options) { try read(recording: place, into: &count, monitor) }
+      }
+    } catch {
+      // What a signal has ended fails somewhere.
+      guard monitor.ending != nil else { throw error }
+    }
+    monitor.clear()
+    if let ending = monitor.ending { return try ending.status() }
+    let result = count.result
+    let text = options.isJSON ? json(result) : Array(lines(result).utf8)
+    if let problem = OutputStream.write(text, to: STDOUT_FILENO), problem.rawValue != EPIPE {
+      return .outputFailed
+    }
+    return result.isWhole ? .done : .differs
+  }
+
+  private static func places(_ options: VerifyOptions) -> [String] {
+    options.recording.isEmpty ? [environment("ODOGRAPH_STORE") ?? "odograph.sqlite"] : options.recording
+  }
+
+  private static func read(
+    recording place: String, into count: inout ArrivalCount, _ monitor: WorkMonitor
+  ) throws(FleetError) {
+    let recording = try RecordingAddress.open(place) { monitor.goesOn() }
+    var numbers: ArrivalCount = count
+    try recording.readNumbers(of: count.fleets) { vehicle, epoch, seq throws(FleetError) in
+      numbers.observe(vehicle, epoch: epoch, seq: seq)
+      return monitor.goesOn()
+    }
+    count = numbers
+  }
+
+  /// What the broker had kept came before it was told again, and is no second arrival.
+  private static func read(
+    _ path: String, roots: Set<String>, into count: inout ArrivalCount, _ monitor: WorkMonitor
+  ) throws(FleetError) {
+    var input = try LineInput(path)
+    var number = 0
+    while let bytes = try input.next(while: { monitor.goesOn() }) {
+      number += 1
+      guard let json = try? JSONValue(parsing: bytes), let topic = json["topic"]?.string else {
+        throw .usage("read", "\(path), line \(number)", "it is no line of odograph tail")
+      }
+      guard json["retain"] != .bool(true), let payload = json["payload"],
+        let epoch = payload["epoch"]?.string, let seq = payload["seq"]?.integer
+      else { continue }
+      for root in roots {
+        guard let address = MessageProfile.native.address(of: topic, root: root) else { continue }
+        count.observe(
+          VehicleKey(fleet: address.fleet, vehicle: address.vehicle), epoch: epoch, seq: seq)
+        break
+      }
+    }
+  }
+
+  private static func lines(_ result: ArrivalResult) -> String {
+    var text = ""
+    for odd in result.odd {
+      let parts = [("missing", odd.missing), ("doubled", odd.doubled), ("never told", odd.untold)]
+      let said = parts.filter { !$0.1.isEmpty }.map { "\($0.0) \(ArrivalResult.text($0.1))" }
+      text += "\(odd.vehicle), epoch \(odd.epoch): \(said.joined(separator: "; "))\n"
+    }
+    return text + result.sentence + "\n"
+  }
+
+  private static func json(_ result: ArrivalResult) -> [UInt8] {
+    JSONWriter.object { json in
+      json.field("vehicles", result.vehicles)
+      json.field("acknowledged", result.acknowledged)
+      json.field("arrived", result.arrived)
+      json.field("missing", result.missing)
+      json.field("doubled", result.doubled)
+      json.field("untold", result.untold)
+      json.field("unacknowledged", result.unacknowledged)
+      json.field("unacknowledgedArrived", result.unacknowledgedArrived)
+      json.key("odd")
+      json.openArray()
+      for odd in result.odd {
+        json.openObject()
+        json.field("fleet", odd.vehicle.fleet)
+        json.field("vehicle", odd.vehicle.vehicle)
+        json.field("epoch", odd.epoch)
+        json.field("missing", ArrivalResult.text(odd.missing))
+        json.field("doubled", ArrivalResult.text(odd.doubled))
+        json.field("untold", ArrivalResult.text(odd.untold))
+        json.closeObject()
+      }
+      json.closeArray()
+    } + [0x0A]
+  }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import MQTT
+import Testing
+
+@testable import Fleet
+@testable import FleetConsole
+
+/// `--broker` with all nodes of a cluster.
+@Suite struct BrokerNodesTests {
+  private func brokers(_ words: String...) throws -> [MQTTConfiguration.Broker] {
+    try BrokerArguments.parse(words).configuration().brokers
+  }
+
+  @Test func nodesAreTriedInTheirOrder() throws {
+    #expect(
+      try brokers("--broker", "mqtts://ann@a.example,b.example:8884,[::1]")
+        == [
+          .init(host: "a.example", port: 8883), .init(host: "b.example", port: 8884),
+          .init(host: "::1", port: 8883),
+        ])
+    #expect(try brokers("--broker", "a,b", "--port", "1884").map(\.port) == [1884, 1884])
+    // TLS by a file alone means its port at each node.
+    #expect(try brokers("--broker", "a,b:1", "--ca", "x").map(\.port) == [8883, 1])
+    let one = try BrokerArguments.parse(["--broker", "a"]).configuration()
+    let two = try BrokerArguments.parse(["--broker", "a,b"]).configuration()
+    #expect(one.tellsEachBroker && !two.tellsEachBroker)
+  }
+
+  @Test(
+    arguments: [
+      ("mqtts://a,mqtts://b", "stand once"), ("a,ann@b", "stand once"), ("a,,b", "no host"),
+      ("a,b:x", "port"),
+    ])
+  func whatIsWrongIsNamed(_ text: String, _ cause: String) {
+    let error = #expect(throws: FleetError.self) { try brokers("--broker", text) }
+    #expect("\(String(describing: error))".contains(cause))
+  }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import FleetFixtures
+import JSON
+import MQTT
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Fleet
+@testable import FleetControl
+
+/// A fleet in parts says what it says in one process.
+@Suite struct SimulatedPartTests {
+  private func fleet(_ arguments: [String]) throws -> SimulatedFleet {
+    let given = [
+      "--vehicles", "23", "--seed", "5", "--events", "600", "--outages", "60", "--live-rate", "0.5",
+    ]
+    return try SimulatedFleet(try SimulateOptions.parse(given + arguments), start: noon)
+  }
+
+  /// Topic and payload without the epoch, which is of the process.
+  private func said(_ fleet: inout SimulatedFleet) throws -> [String] {
+    var outputs = fleet.status(.online, at: noon)
+    fleet.advance(to: 120, into: &outputs)
+    return try outputs.map { output in
+      var members: [String: JSONValue] = [:]
+      if case .object(let own) = try JSONValue(parsing: output.message.payload) { members = own }
+      members["epoch"] = nil
+      let number = output.number.map { "\($0)" } ?? "-"
+      return "\(output.message.topic) \(number) \(JSONValue.object(members).text)"
+    }
+  }
+
+  @Test(arguments: [1, 2, 4, 7, 23]) func partsTogetherAreTheWhole(count: Int) throws {
+    var whole = try fleet([])
+    var parts: [String] = []
+    for part in 1...count {
+      var fleet = try fleet(["--part", "\(part)/\(count)"])
+      #expect((23 / count...(23 + count - 1) / count).contains(fleet.vehicles.count))
+      parts += try said(&fleet)
+    }
+    #expect(try parts.sorted() == said(&whole).sorted())
+  }
+
+  /// Each part speaks in the order of time, evenly.
+  @Test func aPartIsInOrder() throws {
+    var fleet = try fleet(["--part", "3/4", "--outages", "0", "--live-rate", "0", "--events", "0"])
+    var outputs: [SimulatedFleet.Output] = []
+    fleet.advance(to: 20, into: &outputs)
+    let times = try outputs.map { output in
+      try LocationMessage(json: JSONValue(parsing: output.message.payload)).time
+    }
+    #expect(times == times.sorted() && times.count > 5 * 19)
+  }
+
+  @Test(arguments: ["/", "2", "0/4", "5/4", "a/4", "1/", "1/4/2", "-1/4", "1/1001", "1/24"])
+  func whatIsNoPart(text: String) throws {
+    let error = try #require(throws: FleetError.self) { try fleet(["--part=\(text)"]) }
+    #expect(error.object.hasPrefix("--part \(text)") && error.exit == .usage)
+  }
+
+  @Test func toldNumbersComeBack() throws {
+    let van = VehicleKey(fleet: "a", vehicle: "ü\"b")
+    let told = ToldFile(
+      root: "odograph/v1",
+      numbers: [
+        ToldNumbers(vehicle: van, epoch: "e", last: 12, unacknowledged: [2...2, 5...12]),
+        ToldNumbers(vehicle: van, epoch: "f", last: 0),
+      ])
+    let read = try ToldFile(told.bytes, of: "told.jsonl")
+    #expect(read.numbers == told.numbers && read.root == told.root)
+    // Cut anywhere, it is no such file, or says in which line it ends.
+    for count in 0..<(told.bytes.count - 1) {
+      let error = #expect(throws: FleetError.self) {
+        try ToldFile(Array(told.bytes.prefix(count)), of: "told.jsonl")
+      }
+      #expect(error?.object.hasPrefix("told.jsonl, line ") == true)
+    }
+    let wrong = String(decoding: told.bytes, as: UTF8.self).replacing("[2,2]", with: "[2,13]")
+    #expect(throws: FleetError.self) { try ToldFile(Array(wrong.utf8), of: "told.jsonl") }
+  }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import Fleet
+import FleetAlerts
+import FleetConsole
+import FleetWeb
+import Platform
+import TestSupport
+import Testing
+
+/// `Config/serve.toml` says of itself that what stands in it without a comment sign holds without it, but for rules.
+struct ExampleConfigurationTests {
+  private static let tables = ["server", "map", "access", "alerts"]
+
+  /// The example, and the same without the keys of those tables.
+  private func texts() throws -> (example: String, bare: String, removed: [String]) {
+    let example = String(
+      decoding: try #require(try AtomicFile.read("\(ContractScript.repository)/Config/serve.toml")),
+      as: UTF8.self)
+    var table = ""
+    var removed: [String] = []
+    let bare = example.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
+      if line.hasPrefix("[") { table = String(line.dropFirst().prefix { $0 != "]" }) }
+      guard Self.tables.contains(table), !line.hasPrefix("#"), line.contains(" = ") else { return true }
+      removed.append("\(table).\(line.prefix { $0 != " " })")
+      return false
+    }
+    return (example, bare.joined(separator: "\n"), removed)
+  }
+
+  @Test func whatStandsThereHoldsWithoutIt() throws {
+    let (example, bare, removed) = try texts()
+    #expect(
+      removed == [
+        "server.listen", "server.streams", "server.connections", "access.hosts", "access.session_idle",
+        "access.session_longest", "access.requests_per_second", "alerts.time_zone", "alerts.group",
+        "alerts.give_up_after", "alerts.keep",
+      ])
+    let folder = try TemporaryDirectory()
+    func read(_ text: String) throws -> (ServeConfiguration, AccessConfiguration, AlertSettings?) {
+      let path = try folder.write("serve.toml", text)
+      let configuration = try ServeConfiguration(try ServeOptions.parse(["--config", path]))
+      let file = try SettingsFile(path: path)
+      return (configuration, try AccessConfiguration(file), try AlertSettings(file))
+    }
+    let (said, unsaid) = (try read(example), try read(bare))
+    #expect(said.0.address == unsaid.0.address && said.0.streams == unsaid.0.streams)
+    #expect(said.0.connections == unsaid.0.connections && said.0.map == unsaid.0.map)
+    #expect(said.0.recording == nil && !said.0.records && said.0.keep == nil && said.0.leaflet == nil)
+    #expect(said.1 == unsaid.1 && said.2 == unsaid.2 && said.2 != nil)
+    // Nor does anything hold that a whole file without a line would not have.
+    let empty = try read("")
+    #expect(said.0.address == empty.0.address && said.0.streams == empty.0.streams && said.1 == empty.1)
+  }
+
+  /// A rule that is taken out does not hold, as the file says.
+  @Test func rulesAreSamples() throws {
+    let folder = try TemporaryDirectory()
+    let settings = try AlertSettings(SettingsFile(path: try folder.write("serve.toml", texts().example)))
+    #expect((settings?.rules.count ?? 0) > 5 && settings?.receivers.isEmpty == true)
+    #expect(try AlertSettings(SettingsFile(path: try folder.write("empty.toml", ""))) == nil)
+  }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Platform
+import TestSupport
+import Testing
+
+/// `odograph serve` behind a real nginx, set up as Config/serve.md shows it.
+struct ServeBehindNginxTests {
+  private static let page = "\(ContractScript.repository)/Config/serve.md"
+
+  /// A fenced block of the page; the only one of its language.
+  private static func block(_ fence: String) throws -> String {
+    let parts = try String(contentsOfFile: page, encoding: .utf8).components(separatedBy: "```\(fence)\n")
+    return try #require(
+      parts.count == 2 ? parts.last?.components(separatedBy: "\n```").first : nil, "\(fence)")
+  }
+
+  /// nginx with one server, until the object goes.
+  private static func nginx(
+    _ location: String, port: Int, in directory: TemporaryDirectory
+  ) throws -> ChildProcess {
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+      .map { "\($0)_temp_path \(directory.file("nginx-" + $0));" }.joined(separator: "\n")
+    try """
+    daemon off; master_process off; pid \(directory.file("nginx.pid"));
+    error_log stderr;
+    events {}
+    http {
+    access_log off;
+    \(temporary)
+    server {
+    listen 127.0.0.1:\(port);
+    \(location)
+    }
+    }
+    """.write(toFile: directory.file("nginx.conf"), atomically: true, encoding: .utf8)
+    let child = try ChildProcess("nginx", ["-e", "stderr", "-c", directory.file("nginx.conf")])
+    waitUntil { FreePort.isAccepting(port) || !child.isRunning }
+    #expect(child.isRunning, "\(child.output)")
+    return child
+  }
+
+  /// Without a login the server refuses what comes by a proxy that says nothing of itself.
+  @Test(.needs(.nginx)) func anUnsuspectingProxyIsRefused() async throws {
+    let (broker, directory, port) = (
+      try BrokerFixture(), try TemporaryDirectory(), try FreePort.next() as Int
+    )
+    let server = try ServeProcess(broker)
+    defer { server.child.terminate() }
+    let nginx = try Self.nginx(
+      "location / { proxy_pass http://127.0.0.1:\(server.port); }", port: port, in: directory)
+    defer { nginx.terminate() }
+    try await onThread {
+      let answer = try HTTPConnection(port: port).ask("GET", "/api/v1/vehicles")
+      #expect(answer.status == 403 && answer.text.contains("proxy-not-configured"), "\(answer.text)")
+    }
+    #expect(try await server.get("/api/v1/vehicles").status == 200)
+  }
+
+  /// The page's lines let in whom nginx knows, whatever clients say of themselves, and events come at once.
+  @Test(.needs(.nginx)) func thePagesExampleLogsPeopleIn() async throws {
+    let (broker, directory, port) = (
+      try BrokerFixture(), try TemporaryDirectory(), try FreePort.next() as Int
+    )
+    try Self.block("toml serve").write(
+      toFile: directory.file("serve.toml"), atomically: true, encoding: .utf8)
+    try "ann:{PLAIN}correct horse\nbob:{PLAIN}battery\n".write(
+      toFile: directory.file("fleet.htpasswd"), atomically: true, encoding: .utf8)
+    let server = try ServeProcess(broker, ["--config", directory.file("serve.toml")])
+    defer { server.child.terminate() }
+    let shown = try Self.block("nginx")
+    #expect(shown.contains("http://127.0.0.1:8080;") && shown.contains("/etc/nginx/fleet.htpasswd;"))
+    let location = shown.replacing("127.0.0.1:8080", with: "127.0.0.1:\(server.port)")
+      .replacing("/etc/nginx/fleet.htpasswd", with: directory.file("fleet.htpasswd"))
+    let nginx = try Self.nginx(location, port: port, in: directory)
+    defer { nginx.terminate() }
+    func basic(_ name: String, _ password: String) -> String {
+      "Basic " + Data("\(name):\(password)".utf8).base64EncodedString()
+    }
+    let (ann, bob) = (basic("ann", "correct horse"), basic("bob", "battery"))
+    try await onThread {
+      func session(_ headers: [String: String]) throws -> HTTPAnswer {
+        try HTTPConnection(port: port).ask("GET", "/api/v1/session", headers)
+      }
+      #expect(try session([:]).status == 401)
+      let mine = try session(["Authorization": ann])
+      #expect(mine.status == 200 && mine.text.contains(#""name":"ann""#), "\(mine.text)")
+      // Who has a password of nginx, and no entry here.
+      #expect(try session(["Authorization": bob]).status / 100 == 4)
+      let claimed = try session(["Authorization": bob, "X-Remote-User": "ann"])
+      #expect(claimed.status / 100 == 4 && !claimed.text.contains(#""name":"ann""#), "\(claimed.text)")
+      #expect(try session(["X-Remote-User": "ann"]).status == 401)
+
+      let stream = try HTTPConnection(port: port)
+      stream.send("GET", "/api/v1/stream", ["Authorization": ann])
+      #expect(try stream.readHead().headers["content-type"]?.hasPrefix("text/event-stream") == true)
+      #expect(try stream.readChunk()?.isEmpty == false)
+    }
+  }
+}

@@ -1,0 +1,136 @@
+"""Who may what: login, roles, scopes, logout, links to one vehicle."""
+import json
+import time
+
+import page as pages
+from page import dialog_closed, hash_has, log_in, vehicles_known
+
+# By `odograph access password`: "correct horse battery".
+password = "correct horse battery"
+entry = 'password = "$y$jAT$zJU17ZCYtS.qti/qVPjY7.$4u/yn0MW3n36xx0cjv6L1Ah2Ujttg34xn7/leFUq72."'
+configuration = f"""
+[users.ann]
+role = "view"
+{entry}
+[users.otto]
+role = "operate"
+{entry}
+[users.eve]
+role = "view"
+vehicles = ["simulation/sim-2"]
+{entry}
+[rules.fast]
+when = "speed"
+above = 2.0
+severity = "critical"
+"""
+# Browsers write each refusal of a login into the console themselves.
+refused = ["401 (Unauthorized)"]
+buttons = "[...document.querySelectorAll('.details .actions :is(button, a)')].filter((e) => e.checkVisibility()).map((e) => e.textContent)"
+
+
+def use_login(page):
+    """A wrong password is refused in words; who may view changes nothing; who may operate does; the logout ends it."""
+    page.allowed += refused
+    tab = page.tab
+    tab.go(page.fleet.address + "#/vehicle/simulation/sim-1")
+    log_in(page, "ann", "wrong")
+    tab.wait("document.querySelector('.login-form .outcome.bad')?.textContent.length > 12", "the refusal in words")
+    page.picture("login")
+    page.check()
+    log_in(page, "ann", password)
+    tab.wait("document.querySelector('.details h2')?.textContent === 'sim-1' && !document.body.classList.contains('logged-out')", "the page that was asked for")
+    tab.wait("document.querySelector('.details .actions')?.checkVisibility()")
+    told = tab.run(buttons)
+    assert told == ["Follow", "Centre", "History", "Regions", "Settings…"], told
+    tab.click_text("Settings…", ".details")
+    tab.wait("document.querySelector('dialog .body')")
+    assert not tab.run("document.querySelector('dialog form')"), "one who views changes no setting"
+    tab.key("Escape")
+    dialog_closed(tab)
+    tab.run("location.hash = '#/regions'")
+    tab.wait("document.querySelector('.regions-panel')?.checkVisibility()")
+    assert not tab.run("[...document.querySelectorAll('.regions-panel button')].some((e) => e.checkVisibility())"), "one who views draws no region"
+    tab.run("location.hash = '#/alerts'")
+    tab.wait("document.querySelector('.alert-list li')", "an alert", 30)
+    assert not tab.run("[...document.querySelectorAll('.alerts-view button')].length"), "one who views silences nothing"
+    log_out(tab)
+    page.picture("logged-out")
+    page.check()
+    log_in(page, "otto", password)
+    tab.wait("document.querySelector('.alert-list button')?.textContent === 'Silence…'", "one who operates silences", 30)
+    tab.run("location.hash = '#/vehicle/simulation/sim-1'")
+    tab.wait(buttons + ".includes('Command…')", "one who operates gives commands")
+    log_out(tab)
+    log_in(page, "eve", password)
+    # Somebody else: the page begins anew.
+    tab.wait("document.querySelector('.list-status')?.textContent.startsWith('1 vehicle')", "what she may see")
+    tab.run("location.hash = '#/vehicles'")
+    tab.wait("document.querySelector('.table-scroll')?.getAttribute('aria-rowcount') === '2'", "the one vehicle that she may see")
+    assert tab.text(".vehicles-view .rows .name") == "sim-2"
+
+
+def log_out(tab):
+    tab.click("[aria-label='Settings of this page']")
+    tab.click_text("Log out", "dialog")
+    tab.wait("document.querySelector('.login-form')?.textContent.includes('You are logged out')", "the logout is told")
+
+
+def use_share(page):
+    """A link shows somebody else one vehicle, and nothing any more once it is taken back."""
+    page.allowed += refused
+    tab = page.tab
+    tab.go(page.fleet.address + "#/vehicle/simulation/sim-3")
+    log_in(page, "otto", password)
+    link = make_link(tab)
+    page.picture("share")
+    page.check()
+    other = page.another()
+    # The page looks at once whether somebody else is logged in now.
+    other.allowed += refused + ["404 (Not Found)", "403 (Forbidden)"]
+    try:
+        seen = other.tab
+        seen.go(link)
+        seen.wait("document.querySelector('.details h2')?.textContent === 'sim-3'", "the vehicle of the link")
+        vehicles_known(seen, 1)
+        time.sleep(0.5)
+        other.picture("shared")
+        other.check()
+        assert seen.run(buttons) == ["Follow", "Centre"], seen.run(buttons)
+        hash_has(seen, "/vehicle/simulation/sim-3")
+        tab.click_text("Take back", "dialog")
+        tab.wait("document.querySelector('dialog .links').textContent.includes('No link')", "no link is left")
+        seen.wait("document.body.classList.contains('logged-out')", "what it showed is gone", 40)
+        other.picture("taken-back")
+        seen.go(link)
+        seen.wait("document.body.textContent.includes('This link is over')")
+    finally:
+        other.close()
+    tab.key("Escape")
+    dialog_closed(tab)
+    if pages.is_full:
+        expiry(page)
+
+
+def make_link(tab):
+    tab.wait("document.querySelector('.details .actions')?.checkVisibility()")
+    tab.click_text("Share…", ".details")
+    tab.click_text("Make a link", "dialog")
+    tab.wait("document.querySelector('dialog .outcome.good')", "the link is made")
+    tab.wait("document.querySelectorAll('dialog .link-row').length === 1", "it is listed")
+    return tab.run("document.querySelector('dialog input[readonly]').value")
+
+
+def expiry(page):
+    """The shortest link lasts for a minute; then it is over by itself."""
+    link = page.tab.run(
+        "fetch('api/v1/session').then((r) => r.json()).then((s) => fetch('api/v1/shares', {method: 'POST', headers: {'Content-Type': 'application/json', 'X-CSRF-Token': s.csrf},"
+        f" body: {json.dumps(json.dumps({'fleet': 'simulation', 'vehicle': 'sim-3', 'seconds': 60}))}}})).then((r) => r.json()).then((a) => new URL(a.url, location.href).href)")
+    other = page.another()
+    other.allowed += refused + ["404 (Not Found)"]
+    try:
+        other.tab.go(link)
+        other.tab.wait("document.querySelector('.details h2')?.textContent === 'sim-3'")
+        other.tab.wait("document.body.classList.contains('logged-out')", "it is over", 120)
+    finally:
+        other.close()

@@ -1,0 +1,114 @@
+"""What everybody does: the map, the list, a vehicle, the table, every view."""
+import json
+import time
+
+from page import middle_of_map, rows, vehicles_known
+
+
+def use_map(page):
+    """The map shows the fleet; a click on the map chooses what is there; the map can be panned and zoomed."""
+    tab = page.open("#/map")
+    vehicles_known(tab, page.fleet.count)
+    time.sleep(1)
+    page.picture("map")
+    page.check()
+    before = tab.run("location.hash")
+    x, y = middle_of_map(tab)
+    tab.mouse("mouseMoved", x, y)
+    tab.mouse("mousePressed", x, y)
+    for step in range(10):
+        tab.mouse("mouseMoved", x + 10 * step, y + 5 * step, buttons=1)
+    tab.mouse("mouseReleased", x + 90, y + 45)
+    tab.wait(f"location.hash !== {json.dumps(before)} && location.hash.includes('at=')", "the address tells the map's place")
+    tab.click("[aria-label='Zoom in']")
+    tab.click(".legend summary")
+    time.sleep(0.5)
+    page.picture("legend")
+    page.check()
+
+
+def use_list(page):
+    """Search, filters, order and keys of the list."""
+    tab = page.open("#/map")
+    vehicles_known(tab, page.fleet.count)
+    names = rows(tab)
+    natural = sorted(names, key=lambda name: int(name.split("-")[-1]))
+    assert names == natural, f"natural order: {names}"
+    tab.key("/")
+    tab.wait("document.activeElement?.matches('#panel .search')", "/ goes to the search")
+    tab.type("sim-7")
+    tab.wait("document.querySelector('.list-status').textContent.includes(' of ')", "fewer are shown")
+    assert all("sim-7" in name for name in rows(tab)), rows(tab)
+    tab.run("document.querySelector('#panel .search').select()")
+    tab.key("Backspace")
+    tab.run("(() => { const e = document.querySelector('#panel .search'); e.value = ''; e.dispatchEvent(new Event('input')); })()")
+    vehicles_known(tab, page.fleet.count)
+    tab.run("document.querySelector('#panel [role=listbox]').focus()")
+    for _ in range(3):
+        tab.key("ArrowDown")
+    tab.key("Enter")
+    tab.wait("location.hash.startsWith('#/vehicle/')", "Enter opens a vehicle")
+    tab.wait("!document.querySelector('.details').hidden")
+    tab.key("Escape")
+    tab.wait("location.hash.startsWith('#/map')", "Escape closes it")
+
+
+def use_details(page):
+    """All that is known of a vehicle, at its own address."""
+    tab = page.open(f"#/vehicle/{page.fleet.name}/sim-1")
+    tab.wait("document.querySelector('.details h2')?.textContent === 'sim-1'")
+    tab.wait("document.querySelector('.details .facts dd')?.textContent.match(/^-?\\d+\\.\\d{5}, /)", "its place")
+    text = tab.run("document.querySelector('.details').textContent")
+    for word in ("Accuracy", "Measured", "Not known"):
+        assert word in text, f"{word} is not in the details"
+    time.sleep(2)
+    page.picture("details")
+    page.check()
+    tab.click_text("Follow", ".details")
+    tab.wait("document.querySelector('.details [aria-pressed=true]')", "it is followed")
+    tab.click("[aria-label=\"Close the vehicle's panel\"]")
+    tab.wait("document.querySelector('.details').hidden")
+
+
+def use_table(page):
+    """The map's other form: a table that a screen reader reads."""
+    tab = page.open("#/vehicles")
+    tab.wait("document.querySelectorAll('.vehicles-view .rows > :not([hidden])').length > 0", "rows")
+    tab.wait(f"document.querySelector('.table-scroll').getAttribute('aria-rowcount') === '{page.fleet.count + 1}'")
+    page.picture("vehicles")
+    page.check()
+    tab.click_text("State", ".vehicles-view")
+    tab.wait("document.querySelector('[aria-sort=ascending]').textContent.includes('State')")
+    tab.run("document.querySelector('.table-scroll').focus()")
+    tab.key("End")
+    tab.wait("document.querySelector('.vehicles-view .cursor')", "the cursor is at the end")
+    tab.key("Enter")
+    tab.wait("location.hash.startsWith('#/vehicle/')")
+
+
+def use_views(page):
+    """Every view by its address: regions, alerts, the fleet in figures, help and settings."""
+    tab = page.open("#/alerts")
+    tab.wait("document.querySelector('.alerts-view h1')?.checkVisibility()")
+    time.sleep(1)
+    page.picture("alerts")
+    tab.go(page.fleet.address + "#/fleet")
+    tab.wait("document.querySelector('.tile b')?.checkVisibility()")
+    time.sleep(1)
+    page.picture("fleet")
+    page.check()
+    tab.key("?")
+    tab.wait("document.querySelector('dialog[open]')")
+    page.picture("keys")
+    page.check()
+    tab.key("Escape")
+    tab.wait("!document.querySelector('dialog')")
+    dark = tab.run("document.documentElement.dataset.theme")
+    tab.key("d")
+    tab.wait(f"document.documentElement.dataset.theme !== '{dark}'", "d changes the colours")
+    tab.key("u")
+    tab.wait("document.querySelector('.zone').textContent === 'UTC'", "u changes the zone")
+    page.picture("other-theme")
+    page.check()
+    tab.key("u")
+    tab.key("d")
