@@ -1,10 +1,10 @@
 /// How a recording of an older version becomes one of today's.
 ///
-/// From version 3 only views change, which tell since what radios said from fixes, and from version 4 tables are added,
-/// which are filled from the messages that are there, and from version 5 an index. Versions 1 and 2 were partitioned by a column `day`, which no query by
-/// time could use, or were hypertables. The old
-/// tables are put aside, their rows copied into new ones, and they go when that is done: one transaction, so that an
-/// interruption or a full disk leaves everything as it was. It wants as much room again as the tables have.
+/// From version 3 only views change, which tell since what radios said from fixes; from version 4 tables are added, which
+/// are filled from the messages that are there; from version 5 an index is (`PostgreSQLTraceIndex`). Versions 1 and 2 were
+/// partitioned by a column `day`, which no query by time could use, or were hypertables. The old tables are put aside, their
+/// rows copied into new ones, and they go when that is done: one transaction, so that an interruption or a full disk leaves
+/// everything as it was. It wants as much room again as the tables have.
 enum PostgreSQLMigration {
   /// A day of this many rows gets a partition of its own however long ago it was.
   private static let manyRows = 1000

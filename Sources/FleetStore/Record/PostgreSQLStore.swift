@@ -157,14 +157,13 @@ final class PostgreSQLStore: MessageStore {
   /// Makes the index of traces while others record. Where one that reads for long is in the way, the next start goes on.
   private func makeTraceIndex() throws(PostgreSQLError) {
     guard try answer("SELECT pg_try_advisory_lock(\(PostgreSQLTraceIndex.lock))") == "t" else { return }
-    announce(
-      "\(name): its index of traces is made beside those who record; this program begins when that is done")
     try connection?.run("SET lock_timeout = \(PostgreSQLTraceIndex.patience)")
     var attempts = PostgreSQLTraceIndex.attempts
+    var isAnnounced = false
     while attempts > 0 {
       attempts -= 1
       do throws(PostgreSQLError) {
-        try buildTraceIndex()
+        try buildTraceIndex(isAnnounced: &isAnnounced)
         attempts = 0
       } catch {
         // Without the index all works; without a connection nothing does.
@@ -184,9 +183,14 @@ final class PostgreSQLStore: MessageStore {
     try connection?.run("SELECT pg_advisory_unlock(\(PostgreSQLTraceIndex.lock))")
   }
 
-  private func buildTraceIndex() throws(PostgreSQLError) {
+  private func buildTraceIndex(isAnnounced: inout Bool) throws(PostgreSQLError) {
     try connection?.run(PostgreSQLTraceIndex.onParent)
     while let missing = try connection?.run(PostgreSQLTraceIndex.missing).values, !missing.isEmpty {
+      if !isAnnounced {
+        announce(
+          "\(name): its index of traces is made beside those who record; this program begins when that is done")
+        isAnnounced = true
+      }
       for row in missing {
         guard let partition = row[0] else { continue }
         if let leftOver = row[1] { try connection?.run(PostgreSQLTraceIndex.removal(of: leftOver)) }

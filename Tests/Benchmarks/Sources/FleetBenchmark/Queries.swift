@@ -6,7 +6,7 @@ import Support
 
 /// A hundred vehicles, fifty days, every tenth position out of a track; the vehicles are in the field for eight hours a
 /// day and go around in fifty kilometres.
-private struct Fleet {
+struct Fleet {
   let rows: Int
   let days = (1...51).map { number in
     number <= 31
@@ -79,7 +79,7 @@ private struct Fleet {
 }
 
 /// The questions, as they were asked and are asked.
-private enum Question: String, CaseIterable {
+enum Question: String, CaseIterable {
   case newest
   case day
   /// Near a place, on a day and within an hour.
@@ -136,19 +136,13 @@ private enum Question: String, CaseIterable {
 }
 
 /// Runs a program over a script and returns what it prints.
-@MainActor private func run(_ command: String, _ script: String) -> String {
+@MainActor func run(_ command: String, _ script: String) -> String {
   let (input, output) = ("\(directory)/script", "\(directory)/output")
-  save(script, to: input)
+  write(script, to: input)
   if !Child(["sh", "-c", "\(command) <\(input) >\(output)"]).wait(atMost: 3600) {
     complain("failed: \(command)")
   }
   return contents(of: output)
-}
-
-private func save(_ text: String, to path: String) {
-  guard let file = fopen(path, "w") else { return complain("cannot write \(path)") }
-  fputs(text, file)
-  fclose(file)
 }
 
 /// The median of the times that stand behind a mark, without the first, which warms up.
@@ -249,7 +243,7 @@ private func median(_ output: String, after mark: String, scale: Double) -> Doub
   }
 }
 
-@MainActor private func prepareStore(_ store: String) {
+@MainActor func prepareStore(_ store: String) {
   if !Child(odograph("record", port: "1", ["--prepare", "--quiet", store])).wait(atMost: 3600) {
     complain("\(store) could not be brought up to date")
   }

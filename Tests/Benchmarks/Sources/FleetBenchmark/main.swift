@@ -12,7 +12,8 @@ import Support
 // beside mosquitto_sub -F %j), stats (QoS 0, beside mosquitto_sub), memory (resident memory of `record` as N messages go by; ten million with --memory 10000000),
 // query [postgresql] [sqlite] (alone: questions to a recording of --rows, five million, in the former schema and in
 // today's; wants psql and sqlite3), scale (alone: one, two and four recorders into one PostgreSQL, by --share of mosquitto and
-// by --from of RabbitMQ; wants psql).
+// by --from of RabbitMQ; wants psql), replica (alone: questions to --rows, five million, at a database that nobody writes to, and at
+// a streaming replica while four recorders write to its primary).
 
 var messages = 200_000
 var rounds = 3
@@ -45,6 +46,8 @@ if cases.first == "query" {
   measureQueries(cases.count > 1 ? Array(cases.dropFirst()) : ["postgresql", "sqlite"])
 } else if cases.first == "scale" {
   measureScaling()
+} else if cases.first == "replica" {
+  measureReplica()
 } else {
   say("case,reader,messages_per_second,peak_rss_mb")
   if cases.contains("record") { measureRecord() }

@@ -6,21 +6,32 @@ package final class PostgreSQL {
   private let process: Child
 
   /// nil where it is not installed.
-  package init?(in directory: String) {
+  package convenience init?(in directory: String) {
+    self.init(
+      directory + "/postgresql",
+      filledBy: #""$bin/initdb" -D "$0/data" -U fleet -A trust -E UTF8 --no-locale >/dev/null"#, within: 120)
+  }
+
+  /// A streaming replica of another one; nil where it does not start.
+  package convenience init?(replicaOf primary: PostgreSQL, in directory: String) {
+    let copy = #""$bin/pg_basebackup" -d '\#(primary.url)' -D "$0/data" -R -X stream -c fast"#
+    self.init(directory + "/replica", filledBy: copy, within: 600)
+  }
+
+  private init?(_ folder: String, filledBy filling: String, within seconds: Double) {
     let port = freePort()
     url = "postgres://fleet@127.0.0.1:\(port)/postgres"
     let script = """
       bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1); [ -n "$bin" ] || exit 1
       as=; if [ $(id -u) = 0 ]; then chown nobody "$0"; as="setpriv --reuid=nobody --regid=nogroup --clear-groups"; fi
-      $as "$bin/initdb" -D "$0/data" -U fleet -A trust -E UTF8 --no-locale >/dev/null || exit 1
+      $as \(filling) || exit 1
       exec $as "$bin/postgres" -D "$0/data" -p \(port) -c listen_addresses=127.0.0.1 \
         -c unix_socket_directories="$0" -c log_min_messages=panic
       """
-    let folder = directory + "/postgresql"
     mkdir(folder, 0o755)
-    chmod(directory, 0o755)
+    chmod(String(folder[..<(folder.lastIndex(of: "/") ?? folder.endIndex)]), 0o755)
     process = Child(["sh", "-c", script, folder])
-    let deadline = now() + 120
+    let deadline = now() + seconds
     while now() < deadline {
       if Child(["psql", "-q", "-c", "SELECT 1", url + "?connect_timeout=2"], quietly: true).wait(atMost: 10) {
         return
