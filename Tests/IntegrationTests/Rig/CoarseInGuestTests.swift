@@ -60,12 +60,13 @@ extension SensorRigTests {
     #expect(try vehicle.kernel().aborted == before + 1)
   }
 
-  /// As many scans, to the last; the seconds as long as the kernel's messages and the agent's thread take.
+  /// As many scans, to the last; the seconds as long as the kernel's messages and the agent's thread take, which beside other
+  /// tests on the same processor may be much.
   private func expectLedger(_ run: RadioVehicle.Run) throws {
     print(run)
     let booked = try #require(run.booked, "\(run.log)")
     #expect(booked.starts == run.kernel.scans.count)
-    let tolerance = 0.1 * Double(booked.starts) + 0.02 * run.kernel.seconds
+    let tolerance = (Shared.isFullRun ? 0.1 : 1.5) * Double(booked.starts) + 0.02 * run.kernel.seconds
     #expect(abs(booked.seconds - run.kernel.seconds) <= tolerance, "\(run)")
   }
 }
@@ -178,8 +179,8 @@ private final class RadioVehicle {
           && (try? StatusMessage(json: $0.payload))?.sources.contains { $0.reason != nil } == true
       }
     }
-    // It takes the result, and the next scan is seconds away.
-    try await Task.sleep(for: .seconds(1))
+    // It has the result by then, also in a guest that other work slows down; a scan that begins meanwhile is in both counts.
+    try await Task.sleep(for: .seconds(4))
     try agent.signal("TERM")
     let (status, log) = try agent.waitForExit()
     guard status == 0 else { throw PowerRunError(text: "odographd ended with \(status): \(log)") }
