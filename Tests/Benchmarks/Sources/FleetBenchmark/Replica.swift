@@ -44,30 +44,45 @@ private struct Latency {
     }
     return times.map(Latency.init)
   }
+  let broker = Broker(in: directory)
+  defer { broker.end() }
+  let recorders = (0..<4).map { _ in
+    Child(odograph("record", port: "\(broker.port)", ["--share", "replica", "--quiet", primary.url]))
+  }
+  defer { for recorder in recorders { _ = recorder.end(SIGTERM) } }
+  broker.waitForSubscription(of: "odograph-record", times: 4)
+  /// Lets as many vehicles report as the rows are of; nil where that does not reach the database.
+  func drive(until count: Int) -> Child? {
+    let load = Child(
+      odograph(
+        "simulate", port: "\(broker.port)",
+        ["--vehicles", "100", "--rate", "\(Double(replicaRate) / 100)", "--seconds", "3600"]),
+      quietly: true)
+    let deadline = now() + 120
+    while stored(primary) < count {
+      guard now() < deadline else {
+        complain("the recorders store nothing")
+        _ = load.end(SIGKILL)
+        return nil
+      }
+      usleep(300_000)
+    }
+    return load
+  }
+  // Those vehicles are known, and silent, while nobody else writes.
+  guard let first = drive(until: replicaRate) else { return }
+  _ = first.end(SIGINT)
+  _ = run(psql(primary), "VACUUM ANALYZE odograph.latest; CHECKPOINT")
   let alone = ask(primary)
   let idle = ask(replica)
-
-  let broker = Broker(in: directory)
-  let recorders = (0..<4).map { _ in
-    Child(odograph("record", port: broker.port, ["--share", "replica", "--quiet", primary.url]))
-  }
-  broker.waitForSubscription(of: "odograph-record", times: 4)
-  let load = Child(
-    odograph(
-      "simulate", port: broker.port,
-      ["--vehicles", "2000", "--rate", "\(Double(replicaRate) / 2000)", "--seconds", "3600", "--quiet"]),
-    quietly: true)
-  while stored(primary) < 5 * replicaRate { usleep(300_000) }
+  guard let load = drive(until: 5 * replicaRate) else { return }
+  defer { _ = load.end(SIGINT) }
   let (begin, before) = (now(), stored(primary))
   let beside = ask(replica)
   let behind = run(
     psql(replica), "SELECT round(extract(epoch FROM now() - pg_last_xact_replay_timestamp())::numeric, 3)"
   ).split(separator: "\n").first.map(String.init)
   let rate = Double(stored(primary) - before) / (now() - begin)
-  _ = load.end(SIGINT)
-  for recorder in recorders { _ = recorder.end(SIGTERM) }
-  broker.end()
-
   say("question,alone_ms,worst,replica_ms,worst,replica_beside_recorders_ms,worst,ratio")
   for (index, question) in Question.allCases.enumerated() {
     let (one, two, three) = (alone[index], idle[index], beside[index])
