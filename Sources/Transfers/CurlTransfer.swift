@@ -7,11 +7,13 @@ package struct TransferLimits: Hashable, Sendable {
   /// Milliseconds until there is a connection, and until all of the answer is there.
   package var connect: Int
   package var total: Int
+  /// Milliseconds beyond `total` until what was uploaded as a whole is answered.
+  package var verdict: Int
   /// Bytes of an answer.
   package var size: Int
 
-  package init(connect: Int = 5_000, total: Int = 15_000, size: Int = 1 << 16) {
-    (self.connect, self.total, self.size) = (connect, total, size)
+  package init(connect: Int = 5_000, total: Int = 15_000, verdict: Int = 0, size: Int = 1 << 16) {
+    (self.connect, self.total, self.verdict, self.size) = (connect, total, verdict, size)
   }
 }
 
@@ -43,6 +45,9 @@ package struct TransferFailure: Error, Hashable, Sendable {
   private var lists: [UnsafeMutablePointer<curl_slist>] = unsafe []
   private var upload: ArraySlice<UInt8> = []
   private var isTooLong = false
+  /// `SystemClock.monotonic`: until then an upload is over; nil where only the whole has a time.
+  private var uploadEnd: Int64?
+  private var isLate = false
   private(set) var answer: [UInt8] = []
 
   /// Once for the process, before the first handle.
@@ -78,13 +83,15 @@ package struct TransferFailure: Error, Hashable, Sendable {
     texts: [(CURLoption, String)], numbers: [(CURLoption, Int)] = [], headers: [String] = [],
     recipients: [String] = [], upload: [UInt8] = []
   ) throws(TransferFailure) {
-    (answer, isTooLong, self.upload) = ([], false, upload[...])
+    (answer, isTooLong, isLate, self.upload) = ([], false, false, upload[...])
+    uploadEnd = limits.verdict > 0 ? SystemClock.monotonic + Int64(limits.total) * 1_000_000 : nil
     unsafe errors[0] = 0
     unsafe curl_easy_reset(handle)
     freeLists()
     let bounds: [(CURLoption, Int)] = [
       (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_CONNECTTIMEOUT_MS, limits.connect),
-      (CURLOPT_TIMEOUT_MS, limits.total), (CURLOPT_MAXFILESIZE, limits.size), (CURLOPT_SSL_VERIFYPEER, 1),
+      (CURLOPT_TIMEOUT_MS, limits.total + limits.verdict), (CURLOPT_MAXFILESIZE, limits.size),
+      (CURLOPT_SSL_VERIFYPEER, 1),
       (CURLOPT_SSL_VERIFYHOST, 2),
     ]
     var codes: [CURLcode] = []
@@ -144,7 +151,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
   }
 
   private static let watch: odograph_curl_watch = { context, _, _, _, _ in
-    unsafe from(context).goesOn() ? 0 : 1
+    unsafe from(context).mayGoOn() ? 0 : 1
   }
 
   /// The library calls back while `perform` holds the object only.
@@ -163,6 +170,11 @@ package struct TransferFailure: Error, Hashable, Sendable {
     return bytes.count
   }
 
+  private func mayGoOn() -> Bool {
+    if let uploadEnd, !upload.isEmpty, SystemClock.monotonic > uploadEnd { isLate = true }
+    return !isLate && goesOn()
+  }
+
   private func give(_ room: UnsafeMutableRawBufferPointer) -> Int {
     let piece = upload.prefix(room.count)
     unsafe room.copyBytes(from: piece)
@@ -171,6 +183,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
   }
 
   private func failure(_ code: CURLcode) -> TransferFailure {
+    if isLate { return TransferFailure(kind: .failed, text: "it takes longer than \(limits.total / 1000) s") }
     if code == CURLE_ABORTED_BY_CALLBACK { return TransferFailure(kind: .interrupted, text: "it was left") }
     if isTooLong || code == CURLE_FILESIZE_EXCEEDED {
       return TransferFailure(kind: .tooLong, text: "its answer has more than \(limits.size) bytes")

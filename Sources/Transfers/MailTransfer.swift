@@ -25,12 +25,13 @@ package struct MailServer: Hashable, Sendable {
 /// Sends letters by SMTP, one after the other. Blocks: not for the cooperative pool.
 package final class MailTransfer {
   private let transfer: CurlTransfer
+  private let limits: TransferLimits
 
   /// - Parameter goesOn: asked some times a second; when it says no, the letter is left.
   /// - Returns: nil when the library cannot be used.
   package init?(_ limits: TransferLimits = TransferLimits(), goesOn: @escaping () -> Bool) {
     guard let transfer = CurlTransfer(limits, goesOn: goesOn) else { return nil }
-    self.transfer = transfer
+    (self.transfer, self.limits) = (transfer, limits)
   }
 
   /// - Parameters:
@@ -52,6 +53,8 @@ package final class MailTransfer {
       texts: texts,
       numbers: [
         (CURLOPT_USE_SSL, Int(encryption.rawValue)), (CURLOPT_UPLOAD, 1), (CURLOPT_MAIL_RCPT_ALLLOWFAILS, 1),
+        // libcurl's own is two minutes.
+        (CURLOPT_SERVER_RESPONSE_TIMEOUT, max(120, (limits.total + limits.verdict) / 1000)),
       ],
       recipients: recipients.map { "<\($0)>" }, upload: letter)
   }

@@ -3,11 +3,12 @@ internal import FleetAlerts
 
 struct Alerts: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lists, tests and silences alerts of odograph serve.",
+    abstract: "Lists, tests, silences and ends alerts of odograph serve.",
     discussion: """
       odograph serve watches vehicles by the rules in its configuration, and tells receivers: webhooks and mailboxes. \
       Alerts, silences and what waits for receivers are in one file, store below [alerts], which these commands read \
-      beside it.
+      beside it. They change what a server has made, and make no file themselves: --store names the one that the \
+      server uses, where the configuration says something else to it.
 
       Examples:
         odograph alerts check --config serve.toml
@@ -17,13 +18,13 @@ struct Alerts: ParsableCommand {
       Exit codes: 0 done; 64 usage, or a file that cannot be used; 69 a receiver has not taken a test; 74 the output \
       cannot be written; 130 Ctrl-C; 143 SIGTERM.
       """,
-    subcommands: [List.self, Check.self, Test.self, Silence.self, Retry.self])
+    subcommands: [List.self, Check.self, Test.self, Silence.self, End.self, Retry.self])
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Lists open alerts.",
       discussion: """
-        When each began, how much it matters, its rule and vehicle, and what it is. What waits for receivers, and what \
+        Its name, when each began, how much it matters, its rule and vehicle, and what it is. What waits for receivers, and what \
         was given up, is said on standard error.
 
         Examples:
@@ -92,6 +93,25 @@ struct Alerts: ParsableCommand {
     @OptionGroup var options: AlertsSilenceOptions
 
     func run() throws { try perform(AlertsCommand.silence, options) }
+  }
+
+  struct End: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Ends alerts that nothing else ends.",
+      discussion: """
+        As of a vehicle that was retired while the server was away. Receivers that were told of an alert are told that \
+        it has ended, once; what makes it may hold on, and makes the next alert after it has not held. odograph serve \
+        ends it within a second or so, or when it starts next, and says so.
+
+        Examples:
+          odograph alerts end --config serve.toml 9d0f6b1c22a4e871-17
+
+        Exit codes: 0 done; 64 usage, an alert that is not open, or a file that cannot be used; 74 the output cannot be \
+        written.
+        """)
+    @OptionGroup var options: AlertsEndOptions
+
+    func run() throws { try perform(AlertsCommand.end, options) }
   }
 
   struct Retry: ParsableCommand {

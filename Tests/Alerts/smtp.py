@@ -1,16 +1,19 @@
 """Takes letters by SMTP on a loopback port of its own, one connection at a time.
 
 usage: smtp.py LOG MODE [CERTIFICATE KEY]
-MODE: plain has no encryption; starttls demands it before a letter; tls is encrypted from the start; refuse takes none. Prints
-"ready PORT"; LOG gets a line of JSON for each letter.
+MODE: plain has no encryption; starttls demands it before a letter; tls is encrypted from the start; refuse takes none; slow says after
+seven seconds that it has taken one; stuck says nothing to MAIL; failing fails a third of the time: before the letter, behind it, by a closed
+connection, and by an answer that is lost after the letter was taken. Prints "ready PORT"; LOG gets a line of JSON for each letter.
 """
 
 import base64
 import json
+import random
 import socket
 import ssl
 import sys
 import threading
+import time
 
 LOG, MODE = open(sys.argv[1], "a", buffering=1), sys.argv[2]
 CONTEXT = None
@@ -25,6 +28,7 @@ def serve(connection):
         connection = CONTEXT.wrap_socket(connection, server_side=True)
     stream = connection.makefile("rwb", buffering=0)
     letter = {"to": [], "safe": is_safe}
+    failure = random.choice(["before", "behind", "close", "lost"]) if MODE == "failing" and random.random() < 1 / 3 else None
 
     def say(text):
         stream.write(text.encode() + b"\r\n")
@@ -52,6 +56,10 @@ def serve(connection):
             say("235 welcome")
         elif word == "MAIL" and (MODE == "refuse" or MODE == "starttls" and not is_safe):
             say("530 not so")
+        elif word == "MAIL" and failure == "before":
+            say("451 later")
+        elif word == "MAIL" and MODE == "stuck":
+            time.sleep(60)
         elif word == "MAIL":
             letter["from"] = text
             say("250 fine")
@@ -64,8 +72,19 @@ def serve(connection):
             while (line := stream.readline()) not in (b".\r\n", b""):
                 lines.append(line.decode())
             letter["text"] = "".join(lines)
+            if failure == "behind":
+                say("451 later")
+                continue
+            if failure == "close":
+                return
+            if MODE == "slow":
+                time.sleep(7)
             LOG.write(json.dumps(letter) + "\n")
+            if failure == "lost":
+                return
             say("250 taken")
+            letter = {"to": [], "safe": is_safe}
+            failure = random.choice(["before", "behind", "close", "lost"]) if MODE == "failing" and random.random() < 1 / 3 else None
         elif word == "QUIT":
             say("221 bye")
             return

@@ -2,11 +2,13 @@
 and the files that the examples name. What they call broker.example is here."""
 
 import base64
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import socket
+import sqlite3
 import struct
 import subprocess
 import time
@@ -41,6 +43,22 @@ class World:
         self._shims()
         self._vehicle()
         self._receiver()
+        self._alerts()
+
+    def _alerts(self):
+        """The alerts' file as a server makes it, with the alert that the documentation names."""
+        (self.folder / "etc/alerts.toml").write_text(f'[alerts]\nstore = "{self.folder}/state/alerts.sqlite"\n[rules.low]\nwhen = "battery"\nbelow = 0.2\n')
+        self._start([self.programs / "odograph", "serve", "--config", self.folder / "etc/alerts.toml", "--listen", "127.0.0.1:0",
+                     "--host", "127.0.0.1", "--port", str(self.port)], "alerts.log")
+        self._until(lambda: "the page is at" in (self.folder / "alerts.log").read_text(), "the server of alerts")
+        server = self.children.pop()
+        server.terminate()
+        server.wait(60)
+        with contextlib.closing(sqlite3.connect(self.folder / "state/alerts.sqlite")) as database, database:
+            database.execute("UPDATE meta SET value = '9d0f6b1c22a4e871' WHERE name = 'epoch'")
+            database.execute(
+                "INSERT INTO alerts (number, rule, fleet, vehicle, subject, severity, summary, began)"
+                " VALUES (17, 'battery-low', 'delivery', 'van-1', '', 'warning', 'battery at 14 %', 1763932446000000000)")
 
     def _receiver(self):
         """Takes alerts, each at once."""
@@ -249,6 +267,8 @@ class World:
                 shutil.copy(path, room)
         for recording in ("fleet.sqlite", "odograph.sqlite"):
             shutil.copy(self.folder / "state/fleet.sqlite", room / recording)
+        # Each example finds the alert open.
+        shutil.copy(self.folder / "state/alerts.sqlite", room / "alerts.sqlite")
         # What examples play stands where it does in the source.
         shutil.copytree(REPOSITORY / "Config/examples", room / "Config/examples")
         (room / "odograph.toml").write_text((self.folder / "etc/odograph.toml").read_text())

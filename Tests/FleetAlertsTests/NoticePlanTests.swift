@@ -92,3 +92,64 @@ struct NoticePlanTests {
     #expect(LocalTime.taking("../etc/passwd") == nil && LocalTime.taking("Europe/Nowhere") == nil)
   }
 }
+
+/// Clocks that are set, and starts in between.
+struct NoticePlanClockTests {
+  private func alert(_ number: Int64) -> Alert {
+    Alert(
+      number: number, rule: "offline", vehicle: van, subject: "", severity: .warning, summary: "offline",
+      began: noon)
+  }
+
+  private func told(_ notices: [Notice]) -> [String] {
+    notices.flatMap { $0.items.map { "\($0.alert.number) \($0.transition.rawValue)" } }
+  }
+
+  /// The hour that a summer time leaves out, or a clock that is set, costs no more than a minute.
+  @Test func quietHoursEndByTheClockOnTheWall() throws {
+    // It is 22:00 there, and quiet until 06:00.
+    let hours = try #require(QuietHours("22:00-06:00"))
+    var plan = NoticePlan(rules: [rule(.offline) { $0.quiet = hours }], zone: .offset(36_000))
+    plan.observe(.began(alert(1)), at: moment(0))
+    #expect(plan.advance(to: moment(3600)).isEmpty)
+    // An hour is left out: it is 06:00 after seven hours.
+    var early = moment(7 * 3600)
+    early.time = moment(8 * 3600).time
+    var deadline = plan.deadline
+    #expect(deadline.map { $0.seconds(since: moment(3600).timestamp) < 61 } == true)
+    #expect(told(plan.advance(to: early)) == ["1 began"])
+    // An hour comes twice: nobody is told in it.
+    var other = NoticePlan(rules: [rule(.offline) { $0.quiet = hours }], zone: .offset(36_000))
+    other.observe(.began(alert(1)), at: moment(0))
+    var late = moment(8 * 3600)
+    late.time = moment(7 * 3600).time
+    #expect(other.advance(to: late).isEmpty)
+    deadline = other.deadline
+    #expect(deadline != nil)
+  }
+
+  /// What has ended while the program was away is known some seconds after its start, and is not told.
+  @Test func whatEndedMeanwhileIsNotToldAfterAStart() {
+    var plan = NoticePlan(rules: [rule(.offline)], zone: .offset(0))
+    plan.restore(held: [alert(1), alert(2)], gathered: [], silences: [], at: moment(0))
+    #expect(plan.advance(to: moment(1)).isEmpty)
+    var ended = alert(1)
+    ended.ended = moment(2).time
+    plan.observe(.ended(ended), at: moment(2))
+    #expect(told(plan.advance(to: moment(10))) == ["2 began"])
+  }
+
+  /// What began within a window is told before its end, whatever the rule says by now.
+  @Test func whatIsGatheredGoesFirst() {
+    var plan = NoticePlan(rules: [rule(.offline) { $0.group = 10 }], zone: .offset(0))
+    plan.observe(.began(alert(1)), at: moment(0))
+    plan.use([rule(.offline)], zone: .offset(0), at: moment(1))
+    var ended = alert(1)
+    ended.ended = moment(2).time
+    plan.observe(.ended(ended), at: moment(2))
+    #expect(plan.advance(to: moment(2)).isEmpty)
+    #expect(told(plan.advance(to: moment(10))) == ["1 began", "1 ended"])
+    plan.observe(.began(alert(2)), at: moment(11))
+    #expect(told(plan.advance(to: moment(11))) == ["2 began"])
+  }
+}

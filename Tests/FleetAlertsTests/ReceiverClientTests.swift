@@ -138,4 +138,16 @@ import Transfers
     let refusing = try mailServer("refuse")
     #expect(try !failure(deliver(mail("smtp://127.0.0.1:\(refusing.port)", encrypted: false))).isEmpty)
   }
+
+  /// A server that has the letter may take its time to look at it: who gave up would send it again and again.
+  @Test func aServerThatHasTheLetterIsWaitedFor() throws {
+    let slow = try mailServer("slow")
+    guard case .mail(var patient) = mail("smtp://127.0.0.1:\(slow.port)", encrypted: false) else { return }
+    patient.timeout = 1
+    #expect(try failure(deliver(.mail(patient))).isEmpty)
+    #expect(try letters("slow").count == 1)
+    let stuck = try mailServer("stuck")
+    patient.server.url = "smtp://127.0.0.1:\(stuck.port)"
+    #expect(try failure(deliver(.mail(patient))).contains("longer than 1 s"))
+  }
 }

@@ -22,6 +22,8 @@ public struct Roster: Sendable {
     case ignored
     /// It is of a vehicle more than there is room for.
     case refused
+    /// The broker keeps nothing of the vehicle any more: it has been taken out.
+    case removed
   }
 
   /// How often each outcome came about.
@@ -42,13 +44,15 @@ public struct Roster: Sendable {
   public let profile: MessageProfile
   /// Vehicles at most; a broker with a million made-up topics does not take all memory.
   public let capacity: Int
-  /// In the order in which they were first heard of.
+  /// In the order in which they were first heard of; the last one takes the place of one that is taken out.
   public internal(set) var vehicles: [VehicleRecord] = []
   public internal(set) var counters = Counters()
   /// Seconds that the last live messages took from the vehicle's clock to here.
   public internal(set) var delays = DelayWindow()
   /// Rises with each change.
   public internal(set) var revision: UInt64 = 0
+  /// Vehicles that were taken out since the start.
+  public private(set) var removals: UInt64 = 0
   private var places: [VehicleKey: Int] = [:]
 
   /// - Parameter root: nil for the profile's usual one.
@@ -78,7 +82,7 @@ public struct Roster: Sendable {
     counters.bytes += topic.utf8.count + payload.count
     let outcome = place(topic: topic, payload: payload, retained: retained, at: moment)
     switch outcome {
-    case .applied: break
+    case .applied, .removed: break
     case .duplicate: counters.duplicates += 1
     case .outdated: counters.outdated += 1
     case .malformed: counters.malformed += 1
@@ -92,9 +96,9 @@ public struct Roster: Sendable {
     topic: String, payload: [UInt8], retained: Bool, at moment: Moment
   ) -> Outcome {
     guard let address = profile.address(of: topic, root: root) else { return .ignored }
-    // An empty payload takes a kept message back; what came live stays true.
-    guard !payload.isEmpty, profile.reads(address.path) else { return .ignored }
+    guard profile.reads(address.path) else { return .ignored }
     let key = address.key
+    guard !payload.isEmpty else { return takeBack(address.path, of: key) }
     // Made-up vehicles beyond the capacity cost no more than this look.
     guard vehicles.count < capacity || places[key] != nil else { return .refused }
     do throws(JSONError) {
@@ -116,6 +120,7 @@ public struct Roster: Sendable {
         if profile.locationShowsPresence, case .location = said { vehicles[place].observePresence(arrival) }
         revision += 1
         vehicles[place].revision = revision
+        vehicles[place].takenBack.remove(kind)
         if case .status = said { vehicles[place].statusPayload = payload }
         if !retained, let delay = said.delay(at: moment) { delays.add(delay) }
       }
@@ -128,6 +133,26 @@ public struct Roster: Sendable {
       vehicles[place].revision = revision
       return .malformed(error.description)
     }
+  }
+
+  /// An empty payload takes back what the broker keeps. What came live stays true, until nothing is kept of how the vehicle stands:
+  /// somebody has retired it then.
+  private mutating func takeBack(_ path: String, of key: VehicleKey) -> Outcome {
+    guard let place = places[key], let kind = MessageKind(rawValue: path),
+      kind == .status || kind == .location
+    else { return .ignored }
+    vehicles[place].takenBack.insert(kind)
+    // The will of OwnTracks is on the topic of locations.
+    if profile == .ownTracks, kind == .location { vehicles[place].takenBack.insert(.status) }
+    guard vehicles[place].isTakenBack else { return .ignored }
+    let last = vehicles.count - 1
+    vehicles.swapAt(place, last)
+    vehicles.removeLast()
+    places[key] = nil
+    if place < last { places[vehicles[place].key] = place }
+    removals += 1
+    revision += 1
+    return .removed
   }
 
   private mutating func place(of key: VehicleKey) -> Int? {

@@ -117,6 +117,9 @@ public struct VehicleRecord: Sendable {
   /// Rises with each change, across all vehicles: what changed since a number is what is above it.
   public internal(set) var revision: UInt64 = 0
 
+  /// Kinds of which the broker keeps nothing any more, since the last message of each.
+  var takenBack: Set<MessageKind> = []
+
   private var last = LastMessages()
 
   private static let rememberedEvents = 12
@@ -179,6 +182,15 @@ public struct VehicleRecord: Sendable {
     if let lastHeard { return max(0, now.seconds(since: lastHeard)) }
     let written = [status?.message.time, location?.message.time].compactMap { $0 }.max()
     return written.map { max(0, now.time.seconds(since: $0)) }
+  }
+}
+
+extension VehicleRecord {
+  /// Whether somebody has deleted at the broker how the vehicle stands. `odographd check` publishes an empty status, which the
+  /// broker does not keep: one that is online and has no position is not taken for deleted by that alone.
+  var isTakenBack: Bool {
+    guard takenBack.contains(.status) else { return false }
+    return takenBack.contains(.location) || location == nil && state != .online
   }
 }
 

@@ -8,7 +8,7 @@ internal import Spatial
 internal import Telemetry
 internal import Transfers
 
-/// Shows alerts, tries receivers, and silences what is known.
+/// Shows alerts, tries receivers, silences what is known, and ends what nothing ends any more.
 package enum AlertsCommand {
   // MARK: list
 
@@ -16,11 +16,7 @@ package enum AlertsCommand {
     let settings = try options.file.settings()
     let vehicle = try options.vehicle.map { text throws(FleetError) in try vehicleKey(text) }
     try check(rule: options.rule, settings)
-    guard exists(settings.store) else {
-      StandardError.say("there are no alerts yet: odograph serve makes \(settings.store)")
-      return .done
-    }
-    let store = try AlertStore(path: settings.store, isReader: true)
+    let store = try opened(settings)
     let alerts: [Alert]
     let silences: [Silence]
     let sentences: [String]
@@ -39,7 +35,7 @@ package enum AlertsCommand {
     {
       let silenced = silences.filter { $0.until > now && $0.covers(rule: alert.rule, alert.vehicle) }
         .map(\.until).max()
-      text += options.json ? json(alert, silenced, store.epoch) : line(alert, silenced)
+      text += options.json ? json(alert, silenced, store.epoch) : line(alert, silenced, store.epoch)
     }
     try CommandOutput.print(text)
     for sentence in sentences { StandardError.say(sentence) }
@@ -51,11 +47,14 @@ package enum AlertsCommand {
     return String(decoding: bytes, as: UTF8.self) + "\n"
   }
 
-  private static func line(_ alert: Alert, _ silenced: UTCTime?) -> String {
+  private static func line(_ alert: Alert, _ silenced: UTCTime?, _ epoch: String) -> String {
+    let identifier = AlertText.identifier(alert.number, epoch: epoch)
     var parts = [
-      alert.began.rfc3339, alert.severity.rawValue, alert.rule, "\(alert.vehicle)", alert.summary,
+      identifier, alert.began.rfc3339, alert.severity.rawValue, alert.rule, "\(alert.vehicle)", alert.summary,
     ]
-    if let ended = alert.ended { parts.append("ended \(ended.rfc3339)") }
+    if let ended = alert.ended {
+      parts.append("ended \(ended.rfc3339)" + (alert.reason.map { ": \($0.words)" } ?? ""))
+    }
     if let silenced { parts.append("silenced until \(silenced.rfc3339)") }
     return StyledText(parts.joined(separator: "  ")).plain + "\n"
   }
@@ -168,7 +167,7 @@ package enum AlertsCommand {
     guard options.end == (options.duration == nil) else {
       throw .usage("silence", "alerts", options.end ? "--end has no --for" : "say for how long: --for 2h")
     }
-    let store = try AlertStore(path: settings.store)
+    let store = try opened(settings)
     if options.end {
       let count: Int
       do throws(SQLiteError) {
@@ -189,11 +188,7 @@ package enum AlertsCommand {
 
   package static func retry(_ options: AlertsRetryOptions) throws(FleetError) -> ExitStatus {
     let settings = try options.file.settings()
-    guard exists(settings.store) else {
-      try CommandOutput.print("0 messages are sent again\n")
-      return .done
-    }
-    let store = try AlertStore(path: settings.store, isReader: true)
+    let store = try opened(settings)
     let count: Int
     do throws(SQLiteError) { count = try store.retryGone(at: Moment.now.time) } catch {
       throw AlertStore.failure(error, settings.store)
@@ -202,9 +197,50 @@ package enum AlertsCommand {
     return .done
   }
 
+  // MARK: end
+
+  package static func end(_ options: AlertsEndOptions) throws(FleetError) -> ExitStatus {
+    let settings = try options.file.settings()
+    let store = try opened(settings)
+    let open: [Int64: Alert]
+    do throws(SQLiteError) {
+      open = Dictionary(try store.alerts(where: "ended IS NULL").map { ($0.alert.number, $0.alert) }) { $1 }
+    } catch {
+      throw AlertStore.failure(error, settings.store)
+    }
+    var ending: [Alert] = []
+    for text in options.alerts {
+      let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+      guard parts.count == 2, parts[0] == store.epoch, let alert = Int64(parts[1]).flatMap({ open[$0] })
+      else {
+        throw .usage(
+          "end", "alert \"\(text.prefix(80))\"", "none of this name is open; odograph alerts list names them")
+      }
+      ending.append(alert)
+    }
+    do throws(SQLiteError) { try store.requestEnds(ending.map(\.number)) } catch {
+      throw AlertStore.failure(error, settings.store)
+    }
+    for alert in ending {
+      try say(
+        "\(AlertText.identifier(alert.number, epoch: store.epoch)) ends: \(AlertText.line(.init(alert, .began)))"
+      )
+    }
+    StandardError.say("odograph serve ends them within a second or so, or when it starts next")
+    return .done
+  }
+
   // MARK: Arguments
 
-  private static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+  /// The file that a server has made: one made here would be read by nobody.
+  private static func opened(_ settings: AlertSettings) throws(FleetError) -> AlertStore {
+    guard unsafe access(settings.store, F_OK) == 0 else {
+      throw .usage(
+        "find the alerts in", settings.store,
+        "\(SystemError.message(for: errno)); odograph serve makes it: name the one that it uses with --store")
+    }
+    return try AlertStore(path: settings.store, isReader: true)
+  }
 
   private static func say(_ text: String) throws(FleetError) {
     try CommandOutput.print(StyledText(text).plain + "\n")

@@ -8,15 +8,22 @@ package struct AlertsFileArguments: ParsableArguments {
     help: ArgumentHelp("The configuration of odograph serve.", valueName: "file"), completion: .file())
   package var config: String
 
+  @Option(
+    help: ArgumentHelp(
+      "The file with the alerts (default: as store in [alerts] says).", valueName: "file"),
+    completion: .file())
+  package var store: String?
+
   package init() {}
 
   /// - Throws: `FleetError` for a file that is wrong, and for one without alerts.
   func settings() throws(FleetError) -> AlertSettings {
     let file = try SettingsFile(path: config)
-    guard let settings = try AlertSettings(file) else {
+    guard var settings = try AlertSettings(file) else {
       throw .usage(
         "use", config, "it has no alerts; add [alerts] with store, and rules as [rules.NAME]")
     }
+    settings.store = store ?? settings.store
     return settings
   }
 }
@@ -67,6 +74,15 @@ package struct AlertsSilenceOptions: ParsableArguments {
 /// The options of `odograph alerts retry`.
 package struct AlertsRetryOptions: ParsableArguments {
   @OptionGroup package var file: AlertsFileArguments
+
+  package init() {}
+}
+
+/// The options of `odograph alerts end`.
+package struct AlertsEndOptions: ParsableArguments {
+  @OptionGroup package var file: AlertsFileArguments
+  @Argument(help: ArgumentHelp("Alerts as odograph alerts list names them.", valueName: "id"))
+  package var alerts: [String]
 
   package init() {}
 }

@@ -30,6 +30,7 @@ package enum AlertText {
     json.field("summary", alert.summary)
     json.field("began", alert.began.rfc3339)
     json.field("ended", alert.ended?.rfc3339)
+    json.field("reason", alert.reason?.rawValue)
     if let place = alert.place {
       json.field("place") { json in
         json.field("latitude", place.latitude, decimals: 7)
@@ -75,7 +76,8 @@ package enum AlertText {
   }
 
   static func line(_ item: Notice.Item) -> String {
-    let end = item.transition == .ended ? ", ended" : ""
+    let reason = item.alert.reason.map { ": \($0.words)" } ?? ""
+    let end = item.transition == .ended ? ", ended\(reason)" : ""
     // Of names from the wire: a letter has a line for each alert.
     let text = "\(item.alert.rule): \(item.alert.vehicle): \(item.alert.summary)\(end)"
     return String(text.map { $0.isNewline ? " " : $0 })

@@ -44,6 +44,8 @@ package struct DeliveryQueue: Sendable {
 
   package var count: Int { entries.count }
 
+  package var numbers: [Int64] { entries.keys.sorted() }
+
   package func contains(_ number: Int64) -> Bool { entries[number] != nil }
 
   /// Failures since the last message that was taken.

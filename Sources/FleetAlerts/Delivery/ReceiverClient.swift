@@ -27,13 +27,19 @@ final class ReceiverClient {
       guard let transfer = WebTransfer(Self.limits(hook.timeout), goesOn: goesOn) else { return nil }
       way = .web(transfer, hook)
     case .mail(let mail):
-      guard let transfer = MailTransfer(Self.limits(mail.timeout), goesOn: goesOn) else { return nil }
+      var limits = Self.limits(mail.timeout)
+      limits.verdict = Self.verdict
+      guard let transfer = MailTransfer(limits, goesOn: goesOn) else { return nil }
       way = .mail(transfer, mail)
     }
   }
 
   /// Statuses by which a receiver does not want what is in a message.
   private static let refusals = [400, 413, 415, 422]
+
+  /// Milliseconds in which a server that has the whole letter says whether it takes it, as RFC 5321 (4.5.3.2.6) has it: who left it
+  /// earlier would send again what may have been taken.
+  private static let verdict = 600_000
 
   private static func limits(_ seconds: Double) -> TransferLimits {
     let total = Int(seconds * 1000)

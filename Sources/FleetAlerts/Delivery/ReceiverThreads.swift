@@ -42,17 +42,20 @@ final class ReceiverThreads: Sendable {
   func give(_ message: AlertMessage) { state.update { $0.jobs.append(message) } }
 
   /// What waits is left; what is under way has so many seconds.
-  func stop(patience: Double) {
-    state.update { state in
+  /// - Returns: the numbers of what is left, of which nothing is reported.
+  func stop(patience: Double) -> [Int64] {
+    let left = state.update { state in
       state.isStopping = true
       state.patience = SystemClock.monotonic + Int64(patience * 1e9)
-      state.jobs = []
+      defer { state.jobs = [] }
+      return state.jobs.map(\.number)
     }
     let started = threads.withLock { threads in
       defer { threads = [] }
       return threads
     }
     for thread in started { thread.join() }
+    return left
   }
 
   private func run() {

@@ -19,6 +19,27 @@ package struct Alert: Hashable, Sendable {
   package var place: Coordinate?
   /// What was compared with the rule's limit, in the rule's unit; nil where nothing is.
   package var value: Double?
+  /// Why it ended before its condition did; nil where that ended it, and while it is open.
+  package var reason: EndReason?
+}
+
+/// What ends an alert beside its condition. The raw values are on disk and on the wire.
+package enum EndReason: String, Hashable, Sendable, CaseIterable {
+  /// What the broker keeps of the vehicle was deleted: it was retired.
+  case forgotten
+  /// No rule asks for it any more.
+  case rule
+  /// Somebody has ended it.
+  case byHand = "operator"
+
+  /// For people, behind "ended: ".
+  var words: String {
+    switch self {
+    case .forgotten: "the vehicle was taken out of the fleet"
+    case .rule: "no rule asks for it any more"
+    case .byHand: "by an operator"
+    }
+  }
 }
 
 /// What has become of an alert.

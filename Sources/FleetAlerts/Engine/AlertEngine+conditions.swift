@@ -156,15 +156,16 @@ extension AlertEngine {
     _ rule: AlertRule, _ facts: VehicleFacts, _ isNews: Bool, _ changes: inout [AlertChange]
   ) {
     guard let event = facts.event, !facts.isRetained else { return }
+    let key = EntryKey(rule: rule.name, vehicle: facts.key, subject: event.key)
+    let known = entry(key)
     switch rule.condition {
+    // The end of what is open counts, also when the rule names other events by now.
     case .event(let names):
-      guard facts.topic == .event, names.isEmpty || names.contains(event.name) else { return }
+      guard facts.topic == .event, known != nil || names.isEmpty || names.contains(event.name) else { return }
     case .trace(let causes):
       guard facts.topic == .trace, causes.isEmpty || causes.contains(event.name) else { return }
     default: return
     }
-    let key = EntryKey(rule: rule.name, vehicle: facts.key, subject: event.key)
-    let known = entry(key)
     switch (event.isOngoing, known) {
     case (true?, nil) where isNews:
       var entry = Entry(since: facts.at.timestamp)

@@ -47,7 +47,7 @@ package struct AlertEngine: Sendable {
   /// Bytes of a vehicle's names: topics may be of 64 KiB.
   private static let longestName = 512
 
-  let rules: [AlertRule]
+  private(set) var rules: [String: AlertRule] = [:]
   let capacity: Int
   /// The number of the next alert.
   package private(set) var nextNumber: Int64
@@ -64,7 +64,7 @@ package struct AlertEngine: Sendable {
   private var nextDeadline: Timestamp?
   private var changedEntries: Set<EntryKey> = []
   private var changedSeen: Set<VehicleKey> = []
-  private let rulesOfTopic: [VehicleFacts.Topic: [Int]]
+  private var rulesOfTopic: [VehicleFacts.Topic: [AlertRule]] = [:]
 
   /// - Parameters:
   ///   - capacity: conditions that something is known of, at most.
@@ -72,12 +72,16 @@ package struct AlertEngine: Sendable {
   package init(
     rules: [AlertRule], at now: Moment, nextNumber: Int64 = 1, capacity: Int = 400_000
   ) {
-    (self.rules, self.now, self.nextNumber, self.capacity) = (rules, now, nextNumber, capacity)
-    var table: [VehicleFacts.Topic: [Int]] = [:]
-    for (index, rule) in rules.enumerated() {
-      for topic in rule.topics { table[topic, default: []].append(index) }
+    (self.now, self.nextNumber, self.capacity) = (now, nextNumber, capacity)
+    ask(rules)
+  }
+
+  mutating func ask(_ rules: [AlertRule]) {
+    self.rules = Dictionary(rules.map { ($0.name, $0) }) { first, _ in first }
+    rulesOfTopic = [:]
+    for rule in rules {
+      for topic in rule.topics { rulesOfTopic[topic, default: []].append(rule) }
     }
-    rulesOfTopic = table
   }
 
   /// Whether any rule asks for what such a message says.
@@ -95,9 +99,9 @@ package struct AlertEngine: Sendable {
       refused += 1
       return changes
     }
+    guard facts.topic != .removal else { return changes + forget(facts.key) }
     let isNews = facts.event.map { isNew($0, facts) } ?? true
-    for index in rulesOfTopic[facts.topic] ?? [] where rules[index].covers(facts.key) {
-      let rule = rules[index]
+    for rule in rulesOfTopic[facts.topic] ?? [] where rule.covers(facts.key) {
       guard rule.states.isEmpty || rule.states.contains(facts.state) else {
         forgetPending(rule, facts.key)
         continue
@@ -120,7 +124,7 @@ package struct AlertEngine: Sendable {
     var changes: [AlertChange] = []
     for (key, _) in due {
       deadlines[key] = nil
-      guard var entry = entry(key), let rule = rules.first(where: { $0.name == key.rule }) else { continue }
+      guard var entry = entry(key), let rule = rules[key.rule] else { continue }
       if !entry.holds, let overdue = entry.overdue, overdue <= now.timestamp {
         (entry.holds, entry.since, entry.overdue) = (true, overdue, nil)
       }
@@ -180,9 +184,11 @@ package struct AlertEngine: Sendable {
   }
 
   /// Ends what is open of a condition, and knows nothing of it any more.
-  mutating func forget(_ key: EntryKey, _ changes: inout [AlertChange]) {
+  mutating func forget(_ key: EntryKey, _ changes: inout [AlertChange], because reason: EndReason? = nil) {
     guard let entry = entry(key) else { return }
-    if let number = entry.alert, let alert = end(number, at: now.time) { changes.append(.ended(alert)) }
+    if let number = entry.alert, let alert = end(number, at: now.time, because: reason) {
+      changes.append(.ended(alert))
+    }
     store(nil, key)
     deadlines[key] = nil
   }
@@ -223,6 +229,12 @@ package struct AlertEngine: Sendable {
     if let look { nextDeadline = min(nextDeadline ?? look, look) }
   }
 
+  /// Has a condition settled when time passes next.
+  mutating func lookAgain(at key: EntryKey) {
+    deadlines[key] = now.timestamp
+    nextDeadline = min(nextDeadline ?? now.timestamp, now.timestamp)
+  }
+
   /// The civil time of a moment on this machine's line.
   private func time(of timestamp: Timestamp) -> UTCTime {
     now.time.advanced(bySeconds: timestamp.seconds(since: now.timestamp))
@@ -241,9 +253,10 @@ package struct AlertEngine: Sendable {
     return alert
   }
 
-  private mutating func end(_ number: Int64, at time: UTCTime) -> Alert? {
+  mutating func end(_ number: Int64, at time: UTCTime, because reason: EndReason? = nil) -> Alert? {
     guard var alert = open.removeValue(forKey: number) else { return nil }
     alert.ended = max(time, alert.began)
+    alert.reason = reason
     return alert
   }
 
@@ -264,6 +277,11 @@ package struct AlertEngine: Sendable {
       store(nil, key)
       deadlines[key] = nil
     }
+  }
+
+  /// What happened to a vehicle is not known any more.
+  mutating func forgetEvents(of vehicle: VehicleKey) {
+    if seen.removeValue(forKey: vehicle) != nil { changedSeen.insert(vehicle) }
   }
 
   /// Whether an event has not been told before, by a message that comes again.
@@ -299,19 +317,18 @@ extension AlertEngine {
   }
 
   /// Takes up what was written down. What no rule is about any more is left out.
+  /// - Parameter kinds: of the rules that it was written down by; one that is not among them is believed to have been what it is now.
   /// - Returns: open alerts without a condition, which nothing would end: they have ended now.
   package mutating func restore(
     entries restored: [(key: EntryKey, entry: Entry)], open alerts: [Alert],
-    seen: [(vehicle: VehicleKey, keys: [String])]
+    seen: [(vehicle: VehicleKey, keys: [String])], kinds: [String: AlertRule.Kind] = [:]
   ) -> [Alert] {
     for alert in alerts { open[alert.number] = alert }
     var kept: Set<Int64> = []
     for (key, entry) in restored {
       var entry = entry
       if let number = entry.alert, open[number] == nil { entry.alert = nil }
-      guard let rule = rules.first(where: { $0.name == key.rule }), rule.covers(key.vehicle),
-        entryCount < capacity
-      else {
+      guard isAsked(key, formerly: kinds[key.rule]), entryCount < capacity else {
         changedEntries.insert(key)
         continue
       }
@@ -322,6 +339,6 @@ extension AlertEngine {
     }
     for (vehicle, keys) in seen { self.seen[vehicle] = keys }
     let lost = open.keys.filter { !kept.contains($0) }.sorted()
-    return lost.compactMap { end($0, at: now.time) }
+    return lost.compactMap { end($0, at: now.time, because: .rule) }
   }
 }

@@ -8,6 +8,8 @@ package struct VehicleFacts: Hashable, Sendable {
   /// What the message was about.
   package enum Topic: Hashable, Sendable {
     case status, position, regions, event, trace
+    /// That the vehicle was retired; of no message of its own.
+    case removal
 
     /// Whether it tells of what happens, and not of how things stand.
     var isOfEvents: Bool { self == .event || self == .trace }

@@ -36,8 +36,13 @@ package struct NoticePlan: Sendable {
     package var gathered: [Notice.Item] = []
   }
 
-  private let rules: [String: AlertRule]
-  private let zone: LocalTime
+  /// Seconds until held alerts are looked at again, at most: the clock may be set meanwhile, also by a summer time.
+  private static let longestLook = 60.0
+  /// Seconds after a start until held alerts are told: what has ended meanwhile is known by then.
+  private static let settling = 10.0
+
+  private var rules: [String: AlertRule] = [:]
+  private var zone: LocalTime
   /// Told when they no longer must not be.
   package private(set) var held: [Int64: Alert] = [:]
   package private(set) var silences: [Silence] = []
@@ -47,8 +52,19 @@ package struct NoticePlan: Sendable {
   private var written = Written()
 
   package init(rules: [AlertRule], zone: LocalTime) {
-    self.rules = Dictionary(rules.map { ($0.name, $0) }) { first, _ in first }
     self.zone = zone
+    ask(rules)
+  }
+
+  private mutating func ask(_ rules: [AlertRule]) {
+    self.rules = Dictionary(rules.map { ($0.name, $0) }) { first, _ in first }
+  }
+
+  /// Goes on by other rules and another clock on the wall. What is being gathered is told when it would have been.
+  package mutating func use(_ rules: [AlertRule], zone: LocalTime, at now: Moment) {
+    ask(rules)
+    self.zone = zone
+    release(now)
   }
 
   /// When something is to be told without anything new; nil for never.
@@ -109,7 +125,7 @@ package struct NoticePlan: Sendable {
     for notice in gathered { for item in notice.items { gather(item, now) } }
     // They are written down as gathered already; what is let go now is not.
     written = Written()
-    if !held.isEmpty { release(now) }
+    if !held.isEmpty { nextLook = now.timestamp.advanced(bySeconds: Self.settling) }
   }
 
   /// Until when an alert is told to nobody; nil where it may be told.
@@ -129,7 +145,7 @@ package struct NoticePlan: Sendable {
   private mutating func hold(_ alert: Alert, _ now: Moment) {
     held[alert.number] = alert
     written.held.append(alert.number)
-    let look = remaining(alert, now).map { now.timestamp.advanced(bySeconds: $0) }
+    let look = remaining(alert, now).map { now.timestamp.advanced(bySeconds: min($0, Self.longestLook)) }
     nextLook = [nextLook, look].compactMap { $0 }.min()
   }
 
@@ -146,13 +162,14 @@ package struct NoticePlan: Sendable {
 
   private mutating func look(at now: Moment) {
     nextLook = held.values.compactMap { remaining($0, now) }.min()
-      .map { now.timestamp.advanced(bySeconds: $0) }
+      .map { now.timestamp.advanced(bySeconds: min($0, Self.longestLook)) }
   }
 
   private mutating func gather(_ item: Notice.Item, _ now: Moment) {
     let rule = item.alert.rule
     let length = rules[rule]?.group ?? 0
-    guard length > 0 else { return tell(rule, [item]) }
+    // What is gathered already goes before what a rule tells at once by now.
+    guard length > 0 || windows[rule] != nil else { return tell(rule, [item]) }
     if windows[rule] == nil {
       windows[rule] = Window(closes: now.timestamp.advanced(bySeconds: length), items: [])
     }

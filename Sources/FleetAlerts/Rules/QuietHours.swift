@@ -79,8 +79,8 @@ package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
     return (hour * 3600 + minute * 60) % 86_400
   }
 
-  /// Seconds until they are over; nil outside of them. In the night in which the clock is set it may be an hour off, after which the
-  /// question is asked again.
+  /// Seconds until they are over; nil outside of them. In the night in which the clock is set it may be an hour off, so
+  /// it is asked again within a minute or so.
   package func remaining(at time: UTCTime, in zone: LocalTime) -> Double? {
     let now = zone.secondOfDay(at: time)
     let length = (until - from + 86_400) % 86_400

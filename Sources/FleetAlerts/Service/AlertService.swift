@@ -18,6 +18,10 @@ package final class AlertService: FleetObserver {
     var events = Deque<EventBatch>()
     var results: [ReceiverThreads.Result] = []
     var silences: [Silence] = []
+    /// Numbers of alerts that somebody has ended.
+    var ends: [Int64] = []
+    /// What is to hold from now on; nil for what holds.
+    var settings: AlertSettings?
     /// Whether the broker is heard; nil where nobody has said so.
     var isConnected: Bool?
     var dropped = 0
@@ -28,7 +32,7 @@ package final class AlertService: FleetObserver {
     /// Whether there is something to do.
     var isEmpty: Bool {
       (isStuck || facts.isEmpty && events.isEmpty) && results.isEmpty && silences.isEmpty
-        && isConnected == nil && !isStopping
+        && ends.isEmpty && settings == nil && isConnected == nil && !isStopping
     }
   }
 
@@ -48,11 +52,23 @@ package final class AlertService: FleetObserver {
 
   /// Messages of vehicles that wait for the thread.
   static let inboxLimit = 20_000
+  /// That a vehicle was retired, no later message says again.
+  private static let removalLimit = 120_000
 
-  package let settings: AlertSettings
+  /// What is asked for now.
+  private struct Asked: Sendable {
+    var settings: AlertSettings
+    var topics: Set<VehicleFacts.Topic>
+
+    init(_ settings: AlertSettings) {
+      self.settings = settings
+      topics = settings.rules.reduce(into: []) { $0.formUnion($1.topics) }
+    }
+  }
+
+  private let asked: Locked<Asked>
   private let profile: MessageProfile
   private let root: String
-  let topics: Set<VehicleFacts.Topic>
   let inbox = Monitor(Inbox())
   let view = Locked(AlertsView())
   let source = Locked<EventSource?>(nil)
@@ -66,9 +82,21 @@ package final class AlertService: FleetObserver {
     _ settings: AlertSettings, profile: MessageProfile = .native, root: String? = nil,
     say: @escaping @Sendable (String) -> Void
   ) {
-    (self.settings, self.profile, self.say) = (settings, profile, say)
+    (self.profile, self.say) = (profile, say)
     self.root = root ?? profile.usualRoot
-    topics = settings.rules.reduce(into: []) { $0.formUnion($1.topics) }
+    asked = Locked(Asked(settings))
+  }
+
+  /// As the configuration has it now.
+  package var settings: AlertSettings { asked.withLock { $0.settings } }
+
+  /// Goes on by other rules and receivers: what is known of conditions that are still asked for stays, and what no rule asks for any more
+  /// ends, which is told. The store stays what it is.
+  package func reload(_ settings: AlertSettings) {
+    var settings = settings
+    settings.store = self.settings.store
+    asked.withLock { $0 = Asked(settings) }
+    inbox.update { $0.settings = settings }
   }
 
   /// Opens the file, takes up what was there, and starts to tell it.
@@ -108,6 +136,10 @@ package final class AlertService: FleetObserver {
     observe(facts)
   }
 
+  package func observe(removalOf key: VehicleKey, at moment: Moment) {
+    observe(VehicleFacts(key: key, topic: .removal, at: moment, state: .unknown))
+  }
+
   /// An event of the location says also how good the position is, which is not to wait for the other session.
   private func observePlace(_ facts: VehicleFacts) {
     guard facts.accuracy != nil else { return }
@@ -123,13 +155,14 @@ package final class AlertService: FleetObserver {
       case .message(let said)? = try? profile.read(address, json),
       let facts = VehicleFacts(
         said, isRetained: message.retain, of: vehicle() ?? VehicleRecord(key: address.key), at: moment),
-      topics.contains(facts.topic)
+      asked.withLock({ $0.topics.contains(facts.topic) })
     else { return nil }
     return facts
   }
 
   /// Whether a rule asks for what comes on such a topic, as far as that shows before it is read.
   private func asks(for path: String) -> Bool {
+    let topics = asked.withLock { $0.topics }
     guard !topics.isEmpty, profile == .native, let kind = MessageKind(rawValue: path) else {
       return !topics.isEmpty
     }
@@ -147,7 +180,8 @@ package final class AlertService: FleetObserver {
   package func observe(_ facts: VehicleFacts) {
     let deadline = SystemClock.monotonic + 5_000_000_000
     let wasTaken: Bool? = inbox.wait(until: deadline) { inbox in
-      guard inbox.facts.count >= Self.inboxLimit else { return !inbox.isStopping }
+      let limit = facts.topic == .removal ? Self.removalLimit : Self.inboxLimit
+      guard inbox.facts.count >= limit else { return !inbox.isStopping }
       // A disk that is full for hours is not to hold up what shows the fleet.
       return inbox.isStopping || inbox.isStuck ? false : nil
     }
@@ -168,6 +202,9 @@ package final class AlertService: FleetObserver {
 
   /// Tells nobody of some alerts for a time.
   package func silence(_ silence: Silence) { inbox.update { $0.silences.append(silence) } }
+
+  /// Ends an alert that nobody waits for any more, which is told.
+  package func end(_ number: Int64) { inbox.update { $0.ends.append(number) } }
 
   /// How it stands now.
   package var state: AlertsView { view.withLock { $0 } }

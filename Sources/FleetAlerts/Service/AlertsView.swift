@@ -1,4 +1,4 @@
-package import Fleet
+internal import Fleet
 internal import JSON
 package import Spatial
 
@@ -39,12 +39,6 @@ package struct AlertsView: Sendable {
   /// Until when nobody is told of an alert; nil where one may be.
   package func silenced(_ alert: Alert, at time: UTCTime) -> UTCTime? {
     silences.filter { $0.until > time && $0.covers(rule: alert.rule, alert.vehicle) }.map(\.until).max()
-  }
-
-  /// Those that may be seen, the newest first.
-  package func alerts(onlyOpen: Bool, sees: (VehicleKey) -> Bool) -> [Alert] {
-    let all = Array(open.values) + (onlyOpen ? [] : ended)
-    return all.filter { sees($0.vehicle) }.sorted { $0.number > $1.number }
   }
 
   /// The alert that the outside calls so; nil for another name.

@@ -2,7 +2,7 @@ internal import DequeModule
 package import Fleet
 package import MQTT
 internal import Platform
-internal import Telemetry
+package import Telemetry
 
 /// Hears of what happens once, in a session that the broker keeps: what a vehicle tells while this program is away is told when it is
 /// back, and a batch is the broker's until the service has written what follows from it.
@@ -97,7 +97,7 @@ package final class EventSession: Sendable {
 
 extension AlertService {
   /// What rules ask for of that which happens once.
-  fileprivate var eventKinds: [MessageKind] {
+  package var eventKinds: [MessageKind] {
     let conditions = settings.rules.map(\.condition.kind)
     return (conditions.contains(.event) ? [.motion, .locationEvent, .drivingEvent] : [])
       + (conditions.contains(.trace) ? [.trace] : [])

@@ -30,6 +30,14 @@ enum AlertSchema {
       attempts INTEGER NOT NULL DEFAULT 0, failure TEXT, gone INTEGER NOT NULL DEFAULT 0
     );
     CREATE INDEX messages_waiting ON messages (receiver, number) WHERE gone = 0;
+    """,
+    // `receivers`: names of who is told of it, a line each; NULL where nobody knows. `rules`: by which conditions are known. `ends`:
+    // alerts that somebody has ended, and that the service has not ended yet.
     """
+    ALTER TABLE alerts ADD COLUMN receivers TEXT;
+    ALTER TABLE alerts ADD COLUMN reason TEXT;
+    CREATE TABLE rules (name TEXT PRIMARY KEY, kind TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE ends (number INTEGER PRIMARY KEY);
+    """,
   ]
 }

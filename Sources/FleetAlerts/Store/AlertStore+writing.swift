@@ -8,6 +8,12 @@ struct AlertWrites {
   var seen: [VehicleKey: [String]] = [:]
   /// In order; later ones take the place of earlier ones.
   var alerts: [Alert] = []
+  /// Who is told of an alert, where that is new.
+  var receivers: [Int64: [String]] = [:]
+  /// The rules that conditions are known by from now on.
+  var rules: [AlertRule]?
+  /// Alerts that somebody has ended, and that have ended.
+  var ends: [Int64] = []
   var plan = NoticePlan.Written()
   /// What is told now, and so no longer gathered.
   var told: [Notice.Item] = []
@@ -22,8 +28,10 @@ struct AlertWrites {
   var forgottenBefore: UTCTime?
 
   var isEmpty: Bool {
-    entries.isEmpty && seen.isEmpty && alerts.isEmpty && plan.held.isEmpty && plan.released.isEmpty
-      && plan.gathered.isEmpty && told.isEmpty && messages.isEmpty && silences.isEmpty && taken.isEmpty
+    entries.isEmpty && seen.isEmpty && alerts.isEmpty && receivers.isEmpty && rules == nil && ends.isEmpty
+      && plan.held.isEmpty
+      && plan.released.isEmpty && plan.gathered.isEmpty && told.isEmpty && messages.isEmpty
+      && silences.isEmpty && taken.isEmpty
       && failed.isEmpty && gone.isEmpty && forgottenBefore == nil
   }
 
@@ -47,6 +55,9 @@ extension AlertStore {
       try write(writes.entries, at: now)
       try write(writes.seen)
       try write(writes.alerts)
+      try write(receivers: writes.receivers)
+      if let rules = writes.rules { try write(rules) }
+      try mark(writes.ends, "DELETE FROM ends WHERE number = ?1")
       try mark(writes.plan.held, "UPDATE alerts SET held = 1 WHERE number = ?1")
       try mark(writes.plan.released, "UPDATE alerts SET held = 0 WHERE number = ?1")
       try gather(writes.plan.gathered, "INSERT OR IGNORE INTO gathered VALUES (?1, ?2)")
@@ -100,7 +111,14 @@ extension AlertStore {
   private func write(_ seen: [VehicleKey: [String]]) throws(SQLiteError) {
     guard !seen.isEmpty else { return }
     var insert = try database.prepare("INSERT OR REPLACE INTO seen VALUES (?1, ?2, ?3)")
+    var remove = try database.prepare("DELETE FROM seen WHERE fleet = ?1 AND vehicle = ?2")
     for (vehicle, keys) in seen {
+      guard !keys.isEmpty else {
+        remove.bind(1, vehicle.fleet)
+        remove.bind(2, vehicle.vehicle)
+        try remove.run()
+        continue
+      }
       insert.bind(1, vehicle.fleet)
       insert.bind(2, vehicle.vehicle)
       insert.bind(3, keys.map { $0.replacing("\n", with: " ") }.joined(separator: "\n"))
@@ -112,9 +130,9 @@ extension AlertStore {
     guard let last = alerts.last else { return }
     var insert = try database.prepare(
       """
-      INSERT INTO alerts (number, rule, fleet, vehicle, subject, severity, summary, began, ended, latitude, longitude, value)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-      ON CONFLICT (number) DO UPDATE SET ended = excluded.ended
+      INSERT INTO alerts (number, rule, fleet, vehicle, subject, severity, summary, began, ended, latitude, longitude, value, reason)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+      ON CONFLICT (number) DO UPDATE SET ended = excluded.ended, reason = excluded.reason
       """)
     for alert in alerts {
       insert.bind(1, alert.number)
@@ -129,9 +147,30 @@ extension AlertStore {
       insert.bind(10, alert.place?.latitude)
       insert.bind(11, alert.place?.longitude)
       insert.bind(12, alert.value)
+      insert.bind(13, alert.reason?.rawValue)
       try insert.run()
     }
     try used(alerts.map(\.number).max() ?? last.number, "alerts")
+  }
+
+  private func write(receivers: [Int64: [String]]) throws(SQLiteError) {
+    guard !receivers.isEmpty else { return }
+    var statement = try database.prepare("UPDATE alerts SET receivers = ?2 WHERE number = ?1")
+    for (number, names) in receivers {
+      statement.bind(1, number)
+      statement.bind(2, names.joined(separator: "\n"))
+      try statement.run()
+    }
+  }
+
+  private func write(_ rules: [AlertRule]) throws(SQLiteError) {
+    try database.execute("DELETE FROM rules")
+    var insert = try database.prepare("INSERT OR REPLACE INTO rules VALUES (?1, ?2)")
+    for rule in rules {
+      insert.bind(1, rule.name)
+      insert.bind(2, rule.condition.kind.rawValue)
+      try insert.run()
+    }
   }
 
   private func write(_ messages: [AlertMessage]) throws(SQLiteError) {
@@ -225,6 +264,13 @@ extension AlertStore {
     statement.bind(3, vehicle)
     try statement.run()
     return database.changes
+  }
+
+  /// Asks the service to end alerts.
+  func requestEnds(_ numbers: [Int64]) throws(SQLiteError) {
+    try database.transaction { () throws(SQLiteError) in
+      try mark(numbers, "INSERT OR IGNORE INTO ends VALUES (?1)")
+    }
   }
 
   /// Messages that were given up go again from the start.

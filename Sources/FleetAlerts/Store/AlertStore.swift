@@ -44,8 +44,15 @@ struct AlertStore: ~Copyable {
       if !isReader { try database.execute("PRAGMA journal_mode = WAL") }
       try database.execute("PRAGMA synchronous = FULL")
       if isReader {
-        guard try database.userVersion() == AlertSchema.steps.count else {
-          throw SQLiteError(code: .notADatabase, message: "it is no file of alerts", sql: "open", file: path)
+        let version = try database.userVersion()
+        guard version == AlertSchema.steps.count else {
+          let isOlder = version > 0 && version < AlertSchema.steps.count
+          throw SQLiteError(
+            code: .constraint,
+            message: isOlder
+              ? "no odograph serve of this version has used it yet; start it once"
+              : "no odograph serve has made it; name the one that it uses with --store",
+            sql: "open", file: path)
         }
       } else {
         guard try database.migrate(AlertSchema.steps) else {
@@ -83,7 +90,8 @@ struct AlertStore: ~Copyable {
   func alerts(where condition: String) throws(SQLiteError) -> [(alert: Alert, isHeld: Bool)] {
     var statement = try database.prepare(
       """
-      SELECT number, rule, fleet, vehicle, subject, severity, summary, began, ended, latitude, longitude, value, held
+      SELECT number, rule, fleet, vehicle, subject, severity, summary, began, ended, latitude, longitude, value, held,
+        reason
       FROM alerts WHERE \(condition)
       """, isPersistent: false)
     var found: [(alert: Alert, isHeld: Bool)] = []
@@ -94,7 +102,7 @@ struct AlertStore: ~Copyable {
         subject: statement.text(4) ?? "", severity: Severity(rawValue: statement.text(5) ?? "") ?? .warning,
         summary: statement.text(6) ?? "", began: UTCTime(nanoseconds: statement.int64(7)),
         ended: statement.integer(8).map(UTCTime.init(nanoseconds:)), place: Self.place(statement, 9),
-        value: statement.double(11))
+        value: statement.double(11), reason: statement.text(13).flatMap(EndReason.init(rawValue:)))
       found.append((alert, statement.int64(12) != 0))
     }
     return found
@@ -118,10 +126,12 @@ struct AlertStore: ~Copyable {
     func moment(_ nanoseconds: Int64) -> Timestamp {
       now.timestamp.advanced(bySeconds: UTCTime(nanoseconds: nanoseconds).seconds(since: now.time))
     }
+    // A clock that was set back meanwhile makes nothing begin later than now.
+    func past(_ nanoseconds: Int64) -> Timestamp { min(moment(nanoseconds), now.timestamp) }
     var found: [(key: AlertEngine.EntryKey, entry: AlertEngine.Entry)] = []
     while try statement.step() {
       let vehicle = VehicleKey(fleet: statement.text(1) ?? "", vehicle: statement.text(2) ?? "")
-      var entry = AlertEngine.Entry(since: moment(statement.int64(5)))
+      var entry = AlertEngine.Entry(since: past(statement.int64(5)))
       entry.holds = statement.int64(4) != 0
       entry.alert = statement.integer(6)
       entry.value = statement.double(7)
@@ -131,6 +141,43 @@ struct AlertStore: ~Copyable {
       found.append(
         (.init(rule: statement.text(0) ?? "", vehicle: vehicle, subject: statement.text(3) ?? ""), entry))
     }
+    return found
+  }
+
+  /// Who is told of alerts that are not over, by number; those of which nobody knows are missing.
+  func receivers() throws(SQLiteError) -> [Int64: [String]] {
+    var statement = try database.prepare(
+      """
+      SELECT number, receivers FROM alerts WHERE receivers IS NOT NULL
+        AND (ended IS NULL OR held = 1 OR number IN (SELECT number FROM gathered))
+      """, isPersistent: false)
+    var found: [Int64: [String]] = [:]
+    // Most alerts have the same.
+    var lists: [String: [String]] = [:]
+    while try statement.step() {
+      let text = statement.text(1) ?? ""
+      let list = lists[text] ?? text.split(separator: "\n").map(String.init)
+      lists[text] = list
+      found[statement.int64(0)] = list
+    }
+    return found
+  }
+
+  /// Kinds of the rules that conditions are known by.
+  func kinds() throws(SQLiteError) -> [String: AlertRule.Kind] {
+    var statement = try database.prepare("SELECT name, kind FROM rules", isPersistent: false)
+    var found: [String: AlertRule.Kind] = [:]
+    while try statement.step() {
+      found[statement.text(0) ?? ""] = AlertRule.Kind(rawValue: statement.text(1) ?? "")
+    }
+    return found
+  }
+
+  /// Numbers of alerts that somebody has ended.
+  func ends() throws(SQLiteError) -> [Int64] {
+    var statement = try database.prepare("SELECT number FROM ends ORDER BY number", isPersistent: false)
+    var found: [Int64] = []
+    while try statement.step() { found.append(statement.int64(0)) }
     return found
   }
 

@@ -4,7 +4,7 @@ package import Hummingbird
 internal import JSON
 internal import Spatial
 
-/// `/alerts`, `/rules`, and the silence of an alert.
+/// `/alerts`, `/rules`, and the silence and the end of an alert.
 package struct AlertRoutes: RouteGroup {
   /// Nil without rules: there are no alerts then.
   private let service: AlertService?
@@ -16,19 +16,14 @@ package struct AlertRoutes: RouteGroup {
   package func add(to router: RouterGroup<WebContext>) {
     router.get("alerts") { [service] request, context in
       let principal = try context.requirePrincipal()
-      let state = try request.query("state") ?? "open"
-      guard state == "open" || state == "all" else { throw WebError.invalid("query", "state is open or all") }
-      let (rule, fleet, vehicle) = (
-        try request.query("rule"), try request.query("fleet"), try request.query("vehicle")
-      )
-      guard let view = service?.state else { return Response.json(Array(#"{"alerts":[]}"#.utf8)) }
-      let json = Self.json(view, onlyOpen: state == "open") { key in
-        principal.sees(key) && fleet.map { $0 == key.fleet } ?? true
-          && vehicle.map { $0 == key.vehicle } ?? true
-      } selects: {
-        rule == nil || $0.rule == rule
+      let asked = try AlertQuery(request)
+      guard let view = service?.state else {
+        return Response.json(Array(#"{"alerts":[],"count":0}"#.utf8))
       }
-      return Response.json(json)
+      let page = view.page(asked.state, asked.order, after: asked.after, limit: asked.limit) {
+        principal.sees($0.vehicle) && asked.selects($0, view.epoch)
+      }
+      return Response.json(Self.json(page, view))
     }
     router.get("rules") { [service] _, context in
       let principal = try context.requirePrincipal()
@@ -36,14 +31,7 @@ package struct AlertRoutes: RouteGroup {
       return Response.json(Self.rules(service.settings, principal))
     }
     router.post("alerts/{id}/silence") { [service] request, context in
-      let principal = try context.requirePrincipal()
-      let identifier = try context.name("id")
-      guard let service, case let view = service.state, let alert = view.alert(identifier),
-        principal.sees(alert.vehicle)
-      else {
-        throw WebError.notFound("alert \(identifier)")
-      }
-      guard principal.role == .operate else { throw WebError.roleTooLow }
+      let (service, view, alert) = try Self.changeable(service, context)
       let seconds = try await Self.seconds(in: request)
       let until = Moment.now.time.advanced(bySeconds: seconds)
       service.silence(
@@ -54,6 +42,27 @@ package struct AlertRoutes: RouteGroup {
       }
       return Response.json(body)
     }
+    router.post("alerts/{id}/end") { [service] _, context in
+      let (service, _, alert) = try Self.changeable(service, context)
+      service.end(alert.number)
+      context.note(detail: "end \(alert.rule): \(alert.summary)", vehicles: [alert.vehicle])
+      return Response(status: .noContent)
+    }
+  }
+
+  /// The alert that a request means, where its sender may change something of it.
+  private static func changeable(
+    _ service: AlertService?, _ context: WebContext
+  ) throws -> (AlertService, AlertsView, Alert) {
+    let principal = try context.requirePrincipal()
+    let identifier = try context.name("id")
+    guard let service, case let view = service.state, let alert = view.alert(identifier),
+      principal.sees(alert.vehicle)
+    else {
+      throw WebError.notFound("alert \(identifier)")
+    }
+    guard principal.role == .operate else { throw WebError.roleTooLow }
+    return (service, view, alert)
   }
 
   private static func seconds(in request: Request) async throws -> Double {
@@ -65,17 +74,29 @@ package struct AlertRoutes: RouteGroup {
     return seconds
   }
 
-  /// Alerts that may be seen, the newest first.
-  static func json(
-    _ view: AlertsView, onlyOpen: Bool, sees: (VehicleKey) -> Bool, selects: (Alert) -> Bool = { _ in true }
-  ) -> [UInt8] {
+  /// - Parameter groups: whether it says how many there are of each rule, for whoever shows only the first.
+  static func json(_ page: AlertsPage, _ view: AlertsView, groups: Bool = false) -> [UInt8] {
     let now = Moment.now.time
     return JSONWriter.object { json in
       json.key("alerts")
       json.openArray()
-      for alert in view.alerts(onlyOpen: onlyOpen, sees: sees) where selects(alert) {
+      for alert in page.alerts {
         json.openObject()
         AlertText.write(alert, epoch: view.epoch, silenced: view.silenced(alert, at: now), to: &json)
+        json.closeObject()
+      }
+      json.closeArray()
+      json.field("count", page.count)
+      json.field("next", page.next?.description)
+      guard groups else { return }
+      json.field("more", page.count - page.alerts.count)
+      json.key("groups")
+      json.openArray()
+      for group in page.groups {
+        json.openObject()
+        json.field("rule", group.rule)
+        json.field("severity", group.severity.rawValue)
+        json.field("count", group.count)
         json.closeObject()
       }
       json.closeArray()
@@ -109,5 +130,48 @@ extension Principal {
     guard let fleets = scope.fleets else { return true }
     return !fleets.isDisjoint(with: rule.fleets) || rule.vehicles.contains { sees($0) }
       || scope.vehicles.contains { rule.covers($0) }
+  }
+}
+
+/// Which alerts a request is about.
+private struct AlertQuery {
+  var state = AlertsPage.State.open
+  var order = AlertsPage.Order.newest
+  var after: AlertsPage.Place?
+  var limit = 1000
+  private let id, rule, fleet, vehicle: String?
+
+  /// - Throws: 400 for a value that makes no sense.
+  init(_ request: Request) throws(WebError) {
+    (id, rule) = (try request.query("id"), try request.query("rule"))
+    (fleet, vehicle) = (try request.query("fleet"), try request.query("vehicle"))
+    if let text = try request.query("state") {
+      guard let state = AlertsPage.State(rawValue: text) else {
+        throw .invalid("query", "state is open, ended or all")
+      }
+      self.state = state
+    }
+    if let text = try request.query("order") {
+      guard let order = AlertsPage.Order(rawValue: text) else {
+        throw .invalid("query", "order is newest or severity")
+      }
+      self.order = order
+    }
+    if let text = try request.query("after") {
+      guard let place = AlertsPage.Place(text) else {
+        throw .invalid("query", "after is what next of the page before says")
+      }
+      after = place
+    }
+    limit = try request.query("limit", in: 1...1000) ?? limit
+  }
+
+  func selects(_ alert: Alert, _ epoch: String) -> Bool {
+    func agrees(_ wanted: String?, _ value: @autoclosure () -> String) -> Bool {
+      wanted.map { $0 == value() } ?? true
+    }
+    return agrees(rule, alert.rule) && agrees(fleet, alert.vehicle.fleet)
+      && agrees(vehicle, alert.vehicle.vehicle)
+      && agrees(id, AlertText.identifier(alert.number, epoch: epoch))
   }
 }

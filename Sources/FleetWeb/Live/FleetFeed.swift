@@ -25,6 +25,12 @@ package final class FleetFeed: Sendable {
     var rates = RateWindow()
   }
 
+  /// What observers are told, in the order in which it came.
+  private enum News {
+    case message(MQTTMessage, VehicleRecord)
+    case removal(VehicleKey)
+  }
+
   private let roster: Locked<Roster>
   private let state = Locked(State())
   private let observers: [any FleetObserver]
@@ -35,14 +41,16 @@ package final class FleetFeed: Sendable {
   }
 
   package func receive(_ batch: FleetBatch) {
-    let applied = roster.withLock { roster in
-      batch.messages.compactMap { message -> (MQTTMessage, VehicleRecord)? in
+    let news = roster.withLock { roster in
+      batch.messages.compactMap { message -> News? in
         let outcome = roster.apply(
           topic: message.topic, payload: message.payload, retained: message.retain, at: batch.receivedAt)
-        guard !observers.isEmpty, outcome == .applied,
-          let key = roster.key(of: message.topic), let vehicle = roster[key]
-        else { return nil }
-        return (message, vehicle)
+        guard !observers.isEmpty, let key = roster.key(of: message.topic) else { return nil }
+        switch outcome {
+        case .applied: return roster[key].map { .message(message, $0) }
+        case .removed: return .removal(key)
+        default: return nil
+        }
       }
     }
     state.withLock { state in
@@ -52,8 +60,14 @@ package final class FleetFeed: Sendable {
         if message.retain { state.reading?.kept(at: batch.receivedAt.timestamp.nanoseconds) }
       }
     }
-    for (message, vehicle) in applied {
-      for observer in observers { observer.observe(message, of: vehicle, at: batch.receivedAt) }
+    for item in news {
+      for observer in observers {
+        switch item {
+        case .message(let message, let vehicle):
+          observer.observe(message, of: vehicle, at: batch.receivedAt)
+        case .removal(let key): observer.observe(removalOf: key, at: batch.receivedAt)
+        }
+      }
     }
   }
 

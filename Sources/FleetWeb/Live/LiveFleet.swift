@@ -6,19 +6,24 @@ internal import Spatial
 /// What requests read of the fleet: the newest summaries, made of the feed when somebody asks.
 package final class LiveFleet: Sendable {
   package let feed: FleetFeed
-  /// Tells this run of the server from others, whose revisions mean something else.
-  package let instance: String
+  private let run: String
   private let table = Locked(SummaryTable())
+  private let purges = Locked(0)
+
+  /// Tells revisions from those that mean something else: of another run of the server, or from before it was forgotten which vehicles
+  /// were taken out.
+  package var instance: String { purges.withLock { $0 == 0 ? run : "\(run)-\($0)" } }
 
   package init(_ feed: FleetFeed) {
     self.feed = feed
-    instance = String(UInt64(bitPattern: SystemClock.realtime) / 1000 ^ UInt64(getpid()) << 44, radix: 36)
+    run = String(UInt64(bitPattern: SystemClock.realtime) / 1000 ^ UInt64(getpid()) << 44, radix: 36)
   }
 
   /// Reads the summaries as they are now. Messages wait only while changes are written.
   package func withTable<Result>(at now: Moment, _ body: (SummaryTable) throws -> Result) rethrows -> Result {
     try table.withLock { table in
       feed.withRoster { table.update(from: $0, at: now) }
+      purges.withLock { $0 = table.purges }
       return try body(table)
     }
   }
@@ -47,6 +52,7 @@ package struct VehicleQuery: Hashable, Sendable {
   package init() {}
 
   package func selects(_ entry: SummaryTable.Entry) -> Bool {
+    if entry.isRemoved { return false }
     if !states.isEmpty, !states.contains(entry.state) { return false }
     if let fleet, entry.key.fleet != fleet { return false }
     if let text, !"\(entry.key.fleet)/\(entry.key.vehicle)".lowercased().contains(text) { return false }

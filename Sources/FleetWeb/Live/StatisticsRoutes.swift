@@ -24,7 +24,9 @@ extension StreamHub {
     var states: [VehicleState: Int] = [:]
     let seesAll = principal.scope.fleets == nil
     let revision = fleet.withTable(at: now) { table in
-      for entry in table.entries where principal.sees(entry.key) { states[entry.state, default: 0] += 1 }
+      for entry in table.entries where !entry.isRemoved && principal.sees(entry.key) {
+        states[entry.state, default: 0] += 1
+      }
       return table.revision
     }
     let (counters, delays) = fleet.feed.withRoster { ($0.counters, $0.delays) }

@@ -161,7 +161,7 @@ final class StreamEvents {
     let key = StreamPieces.Key(scope: principal.scope, place: place)
     if let piece = pieces[key] { return piece }
     let end = min(place + StreamPlan.pieceLength, table.entries.count)
-    let places = place < end ? (place..<end).filter { principal.sees(table.entries[$0].key) } : []
+    let places = place < end ? (place..<end).filter { isTold($0, principal) } : []
     // A page wants to hear of an empty fleet, too.
     let isNeeded = !places.isEmpty || place == 0
     let piece = StreamPieces.Piece(
@@ -169,6 +169,11 @@ final class StreamEvents {
       madeAt: now.timestamp.nanoseconds, isLast: end >= table.entries.count)
     pieces[key] = piece
     return piece
+  }
+
+  /// That a vehicle was taken out is told from the beginning, too: who comes back knows it still.
+  private func isTold(_ place: Int, _ principal: Principal) -> Bool {
+    !table.entries[place].json.isEmpty && principal.sees(table.entries[place].key)
   }
 
   private func changes(

@@ -17,6 +17,8 @@ package struct SummaryTable: Sendable {
     package fileprivate(set) var state = VehicleState.unknown
     package fileprivate(set) var coordinate: Coordinate?
     package fileprivate(set) var json: [UInt8] = []
+    /// Whether the vehicle has been taken out of the fleet: that is told to streams, and nothing else of it.
+    package fileprivate(set) var isRemoved = false
     /// Behind the revision in it.
     fileprivate var rest = 0
     /// The roster's revision that it was made of.
@@ -25,7 +27,8 @@ package struct SummaryTable: Sendable {
     fileprivate var overdueAt = Int64.max
   }
 
-  /// In the order in which they were first heard of; none is ever taken out.
+  /// In the order in which they were first heard of. A vehicle that is taken out leaves an entry that says so, for all streams to be
+  /// told; later its place is another's.
   package private(set) var entries: [Entry] = []
   /// Rises with each change of a vehicle.
   package private(set) var revision: UInt64 = 0
@@ -34,23 +37,40 @@ package struct SummaryTable: Sendable {
   private var log: [(revision: UInt64, place: Int)] = []
   /// All changes above it are in the log.
   private var logBegin: UInt64 = 0
+  /// Where each of the roster's vehicles is; as long as none is taken out, more come behind it only.
+  private var order: [Int] = []
+  private var removals: UInt64 = 0
+  /// Places of those that were taken out, and since when: oldest first.
+  private var leaving: [(place: Int, revision: UInt64, since: Timestamp)] = []
+  /// Places that another vehicle may have.
+  private var free: [Int] = []
+  /// Rises when it can no longer be told who has been taken out: what was told before begins anew then.
+  package private(set) var purges = 0
+
+  /// Seconds for which it is told that a vehicle was taken out: longer than any open stream is behind.
+  package static let farewell = 600.0
 
   package init() {}
 
-  package func place(of key: VehicleKey) -> Int? { places[key] }
+  /// Where a vehicle of the fleet is; nil for one that is not known, or no longer.
+  package func place(of key: VehicleKey) -> Int? {
+    places[key].flatMap { entries[$0].isRemoved ? nil : $0 }
+  }
 
   /// Takes in what has changed in the roster, and what the time has.
   package mutating func update(from roster: Roster, at now: Moment) {
+    if roster.removals != removals {
+      removals = roster.removals
+      removeMissing(from: roster, at: now)
+    }
+    if let oldest = leaving.first, now.timestamp.seconds(since: oldest.since) > Self.farewell { purge(now) }
     let time = now.time.nanoseconds
-    for place in roster.vehicles.indices {
-      if place == entries.count {
-        let key = roster.vehicles[place].key
-        places[key] = place
-        entries.append(Entry(key: key))
-      }
-      guard roster.vehicles[place].revision != entries[place].source || entries[place].overdueAt <= time
+    for index in roster.vehicles.indices {
+      if index == order.count { order.append(newPlace(of: roster.vehicles[index].key)) }
+      let place = order[index]
+      guard roster.vehicles[index].revision != entries[place].source || entries[place].overdueAt <= time
       else { continue }
-      write(roster.vehicles[place], at: place, now)
+      write(roster.vehicles[index], at: place, now)
     }
     if log.count > 4 * entries.count + 1024 {
       let removed = log.count / 2
@@ -59,8 +79,52 @@ package struct SummaryTable: Sendable {
     }
   }
 
+  private mutating func newPlace(of key: VehicleKey) -> Int {
+    if let place = places[key] { return place }
+    let place = free.popLast() ?? entries.count
+    if place == entries.count { entries.append(Entry(key: key)) } else { entries[place] = Entry(key: key) }
+    places[key] = place
+    return place
+  }
+
+  private mutating func removeMissing(from roster: Roster, at now: Moment) {
+    order = roster.vehicles.map { newPlace(of: $0.key) }
+    let present = Set(order)
+    for (key, place) in places where !entries[place].isRemoved && !present.contains(place) {
+      revision += 1
+      var json = JSONWriter(capacity: 128)
+      json.openObject()
+      json.field("revision", revision)
+      json.field("fleet", key.fleet)
+      json.field("vehicle", key.vehicle)
+      json.field("removed", true)
+      json.closeObject()
+      var entry = Entry(key: key)
+      // Whoever looked at where it was is told at once.
+      (entry.json, entry.isRemoved, entry.coordinate) = (json.bytes, true, entries[place].coordinate)
+      (entry.revision, entry.detailRevision) = (revision, revision)
+      entries[place] = entry
+      log.append((revision, place))
+      leaving.append((place, revision, now.timestamp))
+    }
+  }
+
+  /// Forgets those that were taken out long ago.
+  private mutating func purge(_ now: Moment) {
+    let old = leaving.prefix { now.timestamp.seconds(since: $0.since) > Self.farewell }
+    // One may have come back meanwhile.
+    for (place, revision, _) in old where entries[place].isRemoved && entries[place].revision == revision {
+      places[entries[place].key] = nil
+      entries[place].json = []
+      free.append(place)
+    }
+    leaving.removeFirst(old.count)
+    purges += 1
+  }
+
   private mutating func write(_ vehicle: VehicleRecord, at place: Int, _ now: Moment) {
     revision += 1
+    entries[place].isRemoved = false
     var json = JSONWriter(capacity: 512)
     json.openObject()
     json.field("revision", revision)
@@ -83,11 +147,13 @@ package struct SummaryTable: Sendable {
     log.append((revision, place))
   }
 
-  /// Calls `body` with the place of each vehicle that changed after a revision, in no order, each once.
+  /// Calls `body` with the place of each vehicle that changed after a revision, or was taken out, in no order, each once.
   package func forEachChange(since revision: UInt64, _ body: (Int) -> Void) {
     guard revision < self.revision else { return }
     guard revision >= logBegin else {
-      for place in entries.indices where entries[place].revision > revision { body(place) }
+      for place in entries.indices where entries[place].revision > revision && !entries[place].json.isEmpty {
+        body(place)
+      }
       return
     }
     var low = 0
@@ -96,6 +162,9 @@ package struct SummaryTable: Sendable {
       let middle = (low + high) / 2
       if log[middle].revision > revision { high = middle } else { low = middle + 1 }
     }
-    for (revision, place) in log[low...] where entries[place].revision == revision { body(place) }
+    for (revision, place) in log[low...]
+    where entries[place].revision == revision && !entries[place].json.isEmpty {
+      body(place)
+    }
   }
 }

@@ -28,13 +28,17 @@ package enum ServeCommand {
     let access = try ConfiguredAccess(configuration.file, listening: configuration.address)
     defer { access.stop() }
     try configuration.check(access)
-    waiter.onHangUp { access.reload() }
     DescriptorLimit.raise()
     var parts = try ServeParts(context)
     let feed = FleetFeed(
       Roster(root: context.selection.root, profile: context.selection.profile), observers: parts.observers)
     let fleet = LiveFleet(feed)
     try parts.add(fleet, context)
+    let reloads = parts.reloads
+    waiter.onHangUp {
+      access.reload()
+      for reload in reloads { reload() }
+    }
     let hub = StreamHub(fleet, sources: parts.sources, limits: configuration.streams)
     let subscriber = try subscriber(of: feed, context)
     var server = WebServer(

@@ -39,6 +39,8 @@ package struct ServeParts: Sendable {
   package var metrics: [any MetricsSource] = []
   /// Where map tiles come from beside this server, as in `https://tile.example.org`.
   package var imageOrigins: [String] = []
+  /// What SIGHUP does beside access: reads a part of the configuration again.
+  package var reloads: [@Sendable () -> Void] = []
   /// Nil without rules.
   private var alerts: AlertPart?
 
@@ -56,7 +58,14 @@ package struct ServeParts: Sendable {
 
   /// What needs the feed.
   package mutating func add(_ fleet: LiveFleet, _ context: ServeContext) throws(FleetError) {
-    if let alerts { parts.append(alerts.events(fleet.feed, context)) }
+    if let alerts {
+      let events = alerts.events(fleet.feed, context)
+      parts.append(events)
+      reloads.append {
+        alerts.reload()
+        events.reload()
+      }
+    }
     try addControl(fleet.feed, context)
   }
 }

@@ -1,0 +1,202 @@
+internal import Fleet
+internal import Platform
+internal import SQLite
+internal import Spatial
+
+/// What goes out: messages are made, written, handed to receivers, and given up.
+extension AlertWorker {
+  /// Makes the messages of a notice, one for each receiver that is told something of it.
+  func compose(_ notice: Notice, at now: Moment) {
+    writes.told += notice.items
+    let current = engine.rules[notice.rule].map { settings.receivers(of: $0).map(\.name) }
+    for item in notice.items where item.transition != .ended {
+      if let current { address(item.alert.number, to: current) }
+    }
+    for receiver in settings.receivers {
+      let part = Notice(
+        rule: notice.rule, items: notice.items.filter { isTold(receiver.name, of: $0, current) })
+      guard let severity = part.items.map(\.alert.severity).max() else { continue }
+      let body: [UInt8] =
+        switch receiver.way {
+        case .webhook: AlertText.body(part, severity: severity, epoch: store.epoch)
+        case .mail: AlertText.letter(part, epoch: store.epoch)
+        }
+      let message = AlertMessage(
+        number: nextMessage, receiver: receiver.name, key: AlertText.key(part, epoch: store.epoch),
+        created: now.time, subject: "\(severity.rawValue): \(AlertText.subject(part))", body: body,
+        vehicles: Array(Set(part.items.map(\.alert.vehicle))))
+      nextMessage += 1
+      writes.messages.append(message)
+      unwritten.append(message)
+    }
+  }
+
+  func address(_ number: Int64, to names: [String]) {
+    guard addressees[number] != names else { return }
+    addressees[number] = names
+    writes.receivers[number] = names
+  }
+
+  /// The end goes to who was told of the beginning; where none of them is there any more, as when a receiver has another name now, to
+  /// those of the rule.
+  /// - Parameter current: receivers of the rule; nil where there is no such rule any more.
+  private func isTold(_ receiver: String, of item: Notice.Item, _ current: [String]?) -> Bool {
+    let told = addressees[item.alert.number]
+    guard item.transition == .ended else { return (current ?? told)?.contains(receiver) ?? true }
+    guard let told else { return current?.contains(receiver) ?? true }
+    if told.isEmpty || told.contains(where: { queues[$0] != nil }) { return told.contains(receiver) }
+    return current?.contains(receiver) ?? false
+  }
+
+  func take(_ result: ReceiverThreads.Result, at now: Moment) {
+    let number = result.number
+    publishes = true
+    switch result.outcome {
+    case .taken:
+      queues[result.receiver]?.remove(number, wasTaken: true, at: now.timestamp)
+      created[number] = nil
+      refusedSince[number] = nil
+      writes.taken.append(number)
+      counters.receivers[result.receiver]?.taken += 1
+      if counters.receivers[result.receiver]?.failure != nil {
+        counters.receivers[result.receiver]?.failure = nil
+      }
+    case .failed(let failure, let after, let isRefusal):
+      if !isRefusal { refusedSince[number] = nil }
+      if isRefusal,
+        now.timestamp.seconds(since: refusedSince[number] ?? now.timestamp) >= settings.refusalPatience
+      {
+        refusedSince[number] = nil
+        created[number] = nil
+        queues[result.receiver]?.remove(number, wasTaken: false, at: now.timestamp)
+        writes.gone.append((number, failure))
+        counters.receivers[result.receiver]?.gone += 1
+        service.say(
+          "alerts: a message to \(result.receiver) is given up, which it does not want: \(failure); odograph alerts retry sends it again"
+        )
+        return
+      }
+      if isRefusal, refusedSince[number] == nil { refusedSince[number] = now.timestamp }
+      queues[result.receiver]?.fail(number, after: after, at: now.timestamp, using: &generator)
+      writes.failed.append((number, failure))
+      counters.receivers[result.receiver]?.failed += 1
+      if nextComplaint[result.receiver].map({ $0 <= now.timestamp }) ?? true {
+        nextComplaint[result.receiver] = now.timestamp.advanced(bySeconds: Self.complaints)
+        service.say("alerts: \(result.receiver) has not taken a message, which is tried again: \(failure)")
+      }
+      counters.receivers[result.receiver]?.failure = failure
+    case .left: queues[result.receiver]?.giveBack(number, at: now.timestamp)
+    }
+  }
+
+  /// What has been tried for too long is told to whoever operates this, and kept aside.
+  func giveUp(_ now: Moment) {
+    guard nextTidying <= now.timestamp else { return }
+    nextTidying = now.timestamp.advanced(bySeconds: min(60, max(1, settings.patience / 10)))
+    writes.forgottenBefore = now.time.advanced(bySeconds: -settings.keep)
+    forgetAddressees()
+    let oldest = now.timestamp.advanced(bySeconds: -settings.patience)
+    let old = created.filter { $0.value < oldest }.keys.sorted()
+    for (name, queue) in queues {
+      let gone = old.filter { queue.contains($0) && !queue.underWay.contains($0) }
+      guard !gone.isEmpty else { continue }
+      for number in gone {
+        created[number] = nil
+        refusedSince[number] = nil
+        queues[name]?.remove(number, wasTaken: false, at: now.timestamp)
+        writes.gone.append((number, counters.receivers[name]?.failure ?? "its time was over"))
+      }
+      counters.receivers[name]?.gone += gone.count
+      publishes = true
+      service.say(
+        "alerts: \(gone.count) messages to \(name) are given up: \(counters.receivers[name]?.failure ?? "their time was over"); "
+          + "odograph alerts retry sends them again")
+    }
+  }
+
+  /// Nobody is told anything more of what is over.
+  private func forgetAddressees() {
+    let gathered = Set(plan.gathered.flatMap { $0.items.map(\.alert.number) })
+    addressees = addressees.filter { number, _ in
+      engine.open[number] != nil || plan.held[number] != nil || gathered.contains(number)
+    }
+  }
+
+  /// Puts what is in the file, and in no queue, into the queues.
+  func takeUpMessages(at now: Moment) throws(SQLiteError) {
+    // What was settled since the last commit stands in the file still.
+    let settled = Set(writes.taken).union(writes.gone.map(\.0))
+    for (receiver, entry, time) in try store.waiting()
+    where created[entry.number] == nil && !settled.contains(entry.number) {
+      guard queues[receiver] != nil else {
+        writes.gone.append((entry.number, "there is no receiver \(receiver) any more"))
+        continue
+      }
+      queues[receiver]?.add(entry, at: now.timestamp)
+      created[entry.number] = now.timestamp.advanced(bySeconds: -max(0, now.time.seconds(since: time)))
+    }
+  }
+
+  /// - Returns: whether everything is written; else it is tried again, and nothing is told meanwhile.
+  func commit(_ now: Moment) -> Bool {
+    guard !writes.isEmpty else { return true }
+    do throws(SQLiteError) {
+      try store.write(writes, at: now)
+    } catch {
+      if counters.storeProblem == nil {
+        service.say("alerts: nothing is told, as it cannot be written: \(error)")
+      }
+      service.inbox.update { $0.isStuck = true }
+      counters.storeProblem = error.description
+      publishes = true
+      return false
+    }
+    writes = AlertWrites()
+    if counters.storeProblem != nil {
+      counters.storeProblem = nil
+      publishes = true
+      service.inbox.update { $0.isStuck = false }
+      service.say("alerts: it can be written again")
+    }
+    var overflow: [String: Int] = [:]
+    for message in unwritten {
+      if queues[message.receiver]?.count ?? 0 >= Self.queueLimit {
+        writes.gone.append((message.number, "more than \(Self.queueLimit) messages wait"))
+        counters.receivers[message.receiver]?.gone += 1
+        overflow[message.receiver, default: 0] += 1
+        continue
+      }
+      created[message.number] = now.timestamp
+      queues[message.receiver]?.add(
+        .init(number: message.number, vehicles: message.vehicles), at: now.timestamp)
+    }
+    unwritten = []
+    for (name, count) in overflow.sorted(by: { $0.key < $1.key }) {
+      service.say(
+        "alerts: \(count) messages to \(name) are given up, as more than \(Self.queueLimit) wait; odograph alerts retry sends them again"
+      )
+    }
+    return true
+  }
+
+  func handOut(_ now: Moment) {
+    for receiver in settings.receivers {
+      guard let threads = threads[receiver.name] else { continue }
+      while queues[receiver.name]?.underWay.count ?? 0 < threads.capacity,
+        let number = queues[receiver.name]?.next(at: now.timestamp)
+      {
+        do throws(SQLiteError) {
+          guard let message = try store.message(number) else {
+            queues[receiver.name]?.remove(number, wasTaken: false, at: now.timestamp)
+            created[number] = nil
+            continue
+          }
+          threads.give(message)
+        } catch {
+          queues[receiver.name]?.fail(number, after: nil, at: now.timestamp, using: &generator)
+          service.say("alerts: a message cannot be read: \(error)")
+        }
+      }
+    }
+  }
+}

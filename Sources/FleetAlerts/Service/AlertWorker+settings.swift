@@ -1,0 +1,42 @@
+internal import Fleet
+internal import SQLite
+internal import Spatial
+
+/// Other settings, while the service goes on.
+extension AlertWorker {
+  func use(_ new: AlertSettings, at now: Moment) {
+    for change in engine.use(new.rules, at: now) { take(change, at: now) }
+    plan.use(new.rules, zone: new.zone, at: now)
+    writes.rules = new.rules
+    let former = settings.receivers
+    settings = new
+    for receiver in former where !new.receivers.contains(receiver) {
+      for number in threads.removeValue(forKey: receiver.name)?.stop(patience: 0) ?? [] {
+        queues[receiver.name]?.giveBack(number, at: now.timestamp)
+      }
+      guard !new.receivers.contains(where: { $0.name == receiver.name }) else { continue }
+      remove(receiver.name)
+    }
+    for receiver in new.receivers where !former.contains(receiver) {
+      if queues[receiver.name] == nil {
+        queues[receiver.name] = DeliveryQueue()
+        counters.receivers[receiver.name] = .init()
+      }
+      start(receiver)
+    }
+    publishes = true
+  }
+
+  /// What waits for a receiver that is not there any more is kept aside; one that comes back is sent it by `odograph alerts retry`.
+  private func remove(_ name: String) {
+    let numbers = queues.removeValue(forKey: name)?.numbers ?? []
+    counters.receivers[name] = nil
+    for number in numbers {
+      created[number] = nil
+      refusedSince[number] = nil
+      writes.gone.append((number, "there is no receiver \(name) any more"))
+    }
+    guard !numbers.isEmpty else { return }
+    service.say("alerts: \(numbers.count) messages to \(name), which is no longer there, are given up")
+  }
+}

@@ -1,0 +1,89 @@
+internal import DequeModule
+internal import Fleet
+internal import MQTT
+internal import Platform
+internal import SQLite
+internal import Spatial
+
+/// What comes in: what vehicles tell, what has changed, and what other programs have put into the file.
+extension AlertWorker {
+  func observe(connection isConnected: Bool?, at now: Moment) {
+    if let isConnected {
+      if !isConnected { engine.isPaused = true }
+      resumes = isConnected && engine.isPaused ? now.timestamp.advanced(bySeconds: Self.settling) : nil
+    }
+    if let resumes, resumes <= now.timestamp { (engine.isPaused, self.resumes) = (false, nil) }
+    if isConnected == true, knows == nil { knows = now.timestamp.advanced(bySeconds: Self.settling) }
+  }
+
+  func takeEvents(_ batches: Deque<AlertService.EventBatch>, at now: Moment) {
+    events += batches
+    guard let knows, knows <= now.timestamp, let source = service.source.withLock({ $0 }) else { return }
+    while let batch = events.popFirst() {
+      for message in batch.messages {
+        guard var facts = service.facts(message, at: batch.at, { source.vehicle(message.topic) }),
+          facts.topic.isOfEvents
+        else { continue }
+        // It may be from long ago: how good the position is, the other session says.
+        facts.accuracy = nil
+        for change in engine.observe(facts) { take(change, at: now) }
+      }
+      unsettled = batch.number
+    }
+  }
+
+  /// What is written, the broker need not keep.
+  func settleEvents() {
+    guard let number = unsettled else { return }
+    unsettled = nil
+    service.source.withLock { $0 }?.settle(number)
+  }
+
+  func take(_ change: AlertChange, at now: Moment) {
+    writes.alerts.append(change.alert)
+    if change.transition != .ended, let rule = engine.rules[change.alert.rule] {
+      address(change.alert.number, to: settings.receivers(of: rule).map(\.name))
+    }
+    plan.observe(change, at: now)
+    if change.transition != .ended { counters.begun[change.alert.rule, default: 0] += 1 }
+    if change.alert.ended != nil {
+      ended.append(change.alert)
+      if ended.count > AlertsView.endedLimit { ended.removeFirst(ended.count - AlertsView.endedLimit) }
+    }
+    publishes = true
+  }
+
+  /// Other programs put silences in, and messages back.
+  func lookAtFile(_ now: Moment) {
+    guard nextLook <= now.timestamp else { return }
+    nextLook = now.timestamp.advanced(bySeconds: Self.look)
+    guard let found = try? store.version(), found != version else { return }
+    version = found
+    if let silences = try? store.silences() {
+      plan.silence(writes.silences.reduce(silences) { $0.adding($1, at: now.time) }, at: now)
+      publishes = true
+    }
+    takeEnds(at: now)
+    try? takeUpMessages(at: now)
+  }
+
+  /// Alerts that somebody has ended by `odograph alerts end`.
+  func takeEnds(at now: Moment) {
+    guard let numbers = try? store.ends() else { return }
+    for number in numbers where !writes.ends.contains(number) {
+      end(number, at: now)
+      writes.ends.append(number)
+    }
+  }
+
+  func end(_ number: Int64, at now: Moment) {
+    for change in engine.end(byHand: number, at: now) {
+      if change.alert.reason == .byHand {
+        service.say(
+          "alerts: \(AlertText.identifier(number, epoch: store.epoch)) is ended by an operator: "
+            + AlertText.line(.init(change.alert, .began)))
+      }
+      take(change, at: now)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+internal import Fleet
+
+/// Some of many alerts, in an order, and where the rest begins.
+package struct AlertsPage: Sendable {
+  /// Which come first.
+  package enum Order: String, Hashable, Sendable, CaseIterable {
+    case newest
+    /// The most severe, and of those the newest.
+    case severity
+  }
+
+  package enum State: String, Hashable, Sendable, CaseIterable {
+    case open, ended, all
+  }
+
+  /// Where an alert stands in either order, as in `critical-17`; it need not be there any more.
+  package struct Place: Hashable, Sendable, CustomStringConvertible {
+    var severity: Severity
+    var number: Int64
+
+    init(_ alert: Alert) { (severity, number) = (alert.severity, alert.number) }
+
+    /// - Returns: nil for a text that is no such place.
+    package init?(_ text: String) {
+      let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+      guard parts.count == 2, let severity = Severity(rawValue: String(parts[0])),
+        let number = Int64(parts[1])
+      else { return nil }
+      (self.severity, self.number) = (severity, number)
+    }
+
+    package var description: String { "\(severity.rawValue)-\(number)" }
+
+    func precedes(_ other: Place, _ order: Order) -> Bool {
+      if order == .severity, severity != other.severity { return severity > other.severity }
+      return number > other.number
+    }
+  }
+
+  /// How many of a rule and a severity there are.
+  package struct Group: Hashable, Sendable {
+    package var rule: String
+    package var severity: Severity
+    package var count: Int
+  }
+
+  package var alerts: [Alert]
+  /// Behind which the rest stands; nil where there is none.
+  package var next: Place?
+  /// How many there are before and behind, too.
+  package var count: Int
+  /// The same by rule, the most severe first, and of those the most.
+  package var groups: [Group]
+}
+
+extension AlertsView {
+  /// - Parameter selects: what may be seen and was asked for.
+  package func page(
+    _ state: AlertsPage.State, _ order: AlertsPage.Order, after place: AlertsPage.Place? = nil, limit: Int,
+    where selects: (Alert) -> Bool
+  ) -> AlertsPage {
+    struct Key: Hashable {
+      var rule: String
+      var severity: Severity
+    }
+    var chosen: [Alert] = []
+    var counts: [Key: Int] = [:]
+    func choose(_ alert: Alert) {
+      guard selects(alert) else { return }
+      chosen.append(alert)
+      counts[Key(rule: alert.rule, severity: alert.severity), default: 0] += 1
+    }
+    if state != .ended { for alert in open.values { choose(alert) } }
+    if state != .open { for alert in ended { choose(alert) } }
+    let count = chosen.count
+    if let place { chosen.removeAll { !place.precedes(.init($0), order) } }
+    chosen.sort { AlertsPage.Place($0).precedes(.init($1), order) }
+    let alerts = Array(chosen.prefix(limit))
+    let groups = counts.map {
+      AlertsPage.Group(rule: $0.key.rule, severity: $0.key.severity, count: $0.value)
+    }
+    .sorted { ($1.severity, $1.count, $0.rule) < ($0.severity, $0.count, $1.rule) }
+    return AlertsPage(
+      alerts: alerts, next: chosen.count > limit ? alerts.last.map(AlertsPage.Place.init) : nil, count: count,
+      groups: groups)
+  }
+}

@@ -1,0 +1,166 @@
+import Fleet
+import FleetFixtures
+import Platform
+import SQLite
+import Spatial
+import TestSupport
+import Testing
+
+@testable import FleetAlerts
+
+/// Rules, receivers and vehicles that come and go: each alert and its end is told once, to the same receivers.
+@Suite(.timeLimit(.minutes(3))) struct AlertServiceChangesTests {
+  private let fixture: AlertServiceFixture
+  private let low = rule(.battery(below: 0.2, until: 0.3)) {
+    $0.name = "low"
+    $0.severity = .critical
+    $0.receivers = ["ops"]
+  }
+  private let renamed = rule(.battery(below: 0.2, until: 0.3)) { $0.name = "battery-low" }
+
+  init() throws { fixture = try AlertServiceFixture() }
+
+  @Test func theEndOfAnAlertOfARenamedRuleIsToldToWhoWasToldOfItsBeginning() throws {
+    let receivers = [try fixture.receiver("ops"), try fixture.receiver("desk")]
+    let first = try fixture.service([low], receivers)
+    first.observe(fixture.low(0.1))
+    #expect(waitUntil { fixture.told("ops") == ["1:began critical"] })
+    first.stop()
+    let second = try fixture.service([renamed], receivers)
+    #expect(waitUntil { fixture.told("ops") == ["1:began critical", "1:ended critical rule"] })
+    // As far as anybody has heard, the rule of another name finds it anew, and tells all.
+    second.observe(fixture.low(0.1, retained: true))
+    #expect(waitUntil { fixture.told("desk") == ["2:began warning"] })
+    second.stop()
+    #expect(fixture.told("ops").count == 3)
+  }
+
+  /// What began within `group`, and was told to nobody yet, has its beginning and its end.
+  @Test func whatWasGatheredIsToldAlthoughItsRuleIsGone() throws {
+    let receivers = [try fixture.receiver("ops"), try fixture.receiver("desk")]
+    var grouped = low
+    grouped.group = 600
+    let first = try fixture.service([grouped], receivers)
+    first.observe(fixture.low(0.1))
+    #expect(waitUntil { !first.state.open.isEmpty })
+    first.stop()
+    let second = try fixture.service([], receivers)
+    #expect(waitUntil { fixture.told("ops") == ["1:began critical", "1:ended critical rule"] })
+    second.stop()
+    #expect(fixture.told("desk").isEmpty)
+  }
+
+  /// A receiver that has another name now is another; the rule's are told then.
+  @Test func theEndGoesToTheRulesReceiversWhereNoneOfTheFormerIsLeft() throws {
+    let ops = try fixture.receiver("ops")
+    let first = try fixture.service([low], [ops])
+    first.observe(fixture.low(0.1))
+    #expect(waitUntil { fixture.told("ops") == ["1:began critical"] })
+    first.stop()
+    var pager = ops
+    pager.name = "pager"
+    var rule = low
+    rule.receivers = ["pager"]
+    let second = try fixture.service([rule], [pager])
+    second.observe(fixture.low(0.9, retained: true))
+    #expect(waitUntil { fixture.told("ops") == ["1:began critical", "1:ended critical"] })
+    second.stop()
+  }
+
+  /// A file of the version before: nobody knows who was told, so all are.
+  @Test func aFileOfTheVersionBeforeIsTakenUp() throws {
+    let path = fixture.directory.file("alerts.sqlite")
+    do {
+      let database = try Database(path: path, access: .create)
+      #expect(try database.migrate(Array(AlertSchema.steps.prefix(1))))
+      try database.execute("INSERT INTO meta VALUES ('epoch', '00000000000000aa')")
+      for rule in ["low", "gone"] {
+        try database.execute(
+          """
+          INSERT INTO alerts (rule, fleet, vehicle, subject, severity, summary, began)
+          VALUES ('\(rule)', 'demo', 'van', '', 'critical', 'battery at 10 %', 0)
+          """)
+      }
+      try database.execute(
+        "INSERT INTO entries VALUES ('low', 'demo', 'van', '', 1, 0, 1, 0.1, NULL, NULL, NULL, 0)")
+    }
+    #expect(throws: FleetError.self) { _ = try AlertStore(path: path, isReader: true) }
+    let receivers = [try fixture.receiver("ops"), try fixture.receiver("desk")]
+    let service = try fixture.service([low], receivers)
+    #expect(waitUntil { fixture.told("desk") == ["2:ended critical rule"] })
+    #expect(waitUntil { fixture.told("ops") == ["2:ended critical rule"] })
+    service.observe(fixture.low(0.9, retained: true))
+    #expect(waitUntil { fixture.told("ops").last == "1:ended critical" })
+    service.stop()
+    #expect(fixture.told("desk").count == 1)
+  }
+
+  @Test func rulesAndReceiversAreExchangedWhileItRuns() throws {
+    let ops = try fixture.receiver("ops")
+    let desk = try fixture.receiver("desk")
+    let queue = rule(.queue(above: 100, until: 50))
+    let service = try fixture.service([low, queue], [ops])
+    service.observe(fixture.low(0.1))
+    var full = fixture.low(0.1)
+    full.queue = 500
+    service.observe(full)
+    #expect(waitUntil { fixture.told("ops") == ["1:began critical", "2:began warning"] })
+    var again = queue
+    again.receivers = ["desk"]
+    service.reload(fixture.settings([renamed, again], [ops, desk]))
+    #expect(waitUntil { fixture.told("ops").last == "1:ended critical rule" })
+    #expect(service.settings.rules.map(\.name) == ["battery-low", "queue"])
+    // What is known of a rule that stays, stays: it is not told again, and its end goes to who knows of it.
+    service.observe(full)
+    full.queue = 1
+    service.observe(full)
+    #expect(waitUntil { fixture.told("ops").contains("2:ended warning") })
+    #expect(waitUntil { fixture.told("desk") == ["3:began warning"] })
+    // A receiver that is taken out is told nothing more.
+    service.reload(fixture.settings([renamed], [desk]))
+    service.observe(fixture.low(0.9))
+    #expect(waitUntil { fixture.told("desk") == ["3:began warning", "3:ended warning"] })
+    service.stop()
+    #expect(!fixture.told("ops").contains("3:ended warning"))
+  }
+
+  @Test func whatIsEndedByHandIsToldOnceOverARestart() throws {
+    let ops = try fixture.receiver("ops")
+    let service = try fixture.service([low], [ops])
+    for number in 1...3 {
+      service.observe(fixture.low(0.1, VehicleKey(fleet: "demo", vehicle: "v\(number)")))
+    }
+    #expect(waitUntil { fixture.told("ops").count == 3 })
+    let path = service.settings.store
+    // Beside it, as the command does.
+    try AlertStore(path: path, isReader: true).requestEnds([1])
+    #expect(waitUntil { fixture.told("ops").contains("1:ended critical operator") })
+    service.end(2)
+    #expect(waitUntil { fixture.told("ops").contains("2:ended critical operator") })
+    service.stop()
+    #expect(fixture.said.withLock { $0.count { $0.contains("is ended by an operator: low: demo/v") } } == 2)
+    // While it is away.
+    try AlertStore(path: path, isReader: true).requestEnds([1, 2, 3])
+    for _ in 0..<2 {
+      let next = try fixture.service([low], [ops])
+      #expect(waitUntil { fixture.told("ops").count == 6 && next.state.open.isEmpty })
+      // What still holds is no new alert.
+      for number in 1...3 {
+        next.observe(fixture.low(0.1, VehicleKey(fleet: "demo", vehicle: "v\(number)"), retained: true))
+      }
+      next.stop()
+    }
+    #expect(fixture.told("ops").count == 6 && fixture.told("ops").contains("3:ended critical operator"))
+  }
+
+  @Test func aRetiredVehicleEndsItsAlerts() throws {
+    let ops = try fixture.receiver("ops")
+    let service = try fixture.service([low], [ops])
+    service.observe(fixture.low(0.1))
+    service.observe(removalOf: van, at: .now)
+    #expect(waitUntil { fixture.told("ops") == ["1:began critical", "1:ended critical forgotten"] })
+    service.stop()
+    let store = try AlertStore(path: service.settings.store, isReader: true)
+    #expect(try store.entries(at: .now).isEmpty)
+  }
+}

@@ -1,0 +1,111 @@
+import Fleet
+import FleetFixtures
+import TestSupport
+import Testing
+
+/// Vehicles that are retired: what the broker kept of them is deleted.
+struct RosterRemovalTests {
+  @Test func aVehicleGoesWhenNothingIsKeptOfHowItStands() {
+    var roster = Roster()
+    for vehicle in ["a", "van", "z"] {
+      roster.receive("status", statusJSON("offline", at: 0), at: 0, vehicle: vehicle)
+      roster.receive("location", locationJSON(48, at: 1), at: 1, vehicle: vehicle)
+    }
+    #expect(roster.receive("status", "", at: 2) == .ignored && roster.van != nil)
+    // What else is taken back says nothing of it.
+    #expect(roster.receive("heading", "", at: 2) == .ignored)
+    #expect(roster.receive("location", "", at: 3) == .removed && roster.van == nil)
+    #expect(roster.vehicles.map(\.key.vehicle) == ["a", "z"] && roster.removals == 1)
+    #expect(roster.receive("location", "", at: 3) == .ignored && roster.removals == 1)
+    // A late message makes it known anew.
+    #expect(roster.receive("location", locationJSON(49, at: 4), at: 4) == .applied)
+    #expect(roster.vehicles.map(\.key.vehicle) == ["a", "z", "van"] && roster.van?.status == nil)
+  }
+
+  /// One that tells its status again between the two is there.
+  @Test func oneThatTellsAgainStays() {
+    var roster = Roster()
+    roster.receive("status", statusJSON("online", at: 0), at: 0)
+    roster.receive("location", locationJSON(48, at: 1), at: 1)
+    roster.receive("status", "", at: 2)
+    roster.receive("status", statusJSON("online", at: 3), at: 3)
+    #expect(roster.receive("location", "", at: 4) == .ignored && roster.van != nil)
+    roster.receive("location", locationJSON(48, at: 5), at: 5)
+    #expect(roster.receive("status", "", at: 6) == .ignored && roster.van != nil)
+  }
+
+  /// `odographd check` publishes an empty status, which the broker does not keep.
+  @Test func oneWithoutAPositionGoesUnlessItIsOnline() {
+    var roster = Roster()
+    roster.receive("status", statusJSON("online", at: 0), at: 0)
+    #expect(roster.receive("status", "", at: 1) == .ignored && roster.van != nil)
+    roster.receive("status", statusJSON("offline", at: 2), at: 2)
+    #expect(roster.receive("status", "", at: 3) == .removed && roster.van == nil)
+  }
+
+  @Test func anOwnTracksDeviceHasOneTopic() {
+    var roster = Roster(profile: .ownTracks)
+    func say(_ text: String, at seconds: Double) -> Roster.Outcome {
+      roster.apply(
+        topic: "owntracks/ann/phone", payload: Array(text.utf8), retained: false, at: moment(seconds))
+    }
+    #expect(say(#"{"_type":"location","lat":48.1,"lon":11.5,"tst":1763726400}"#, at: 0) == .applied)
+    #expect(say("", at: 1) == .removed && roster.vehicles.isEmpty)
+  }
+
+  /// Against a dictionary, with whatever comes in whatever order.
+  @Test func agreesWithAModel() {
+    struct Known: Equatable {
+      var isOnline: Bool?
+      var hasLocation = false
+      var hasStatusDeleted = false
+      var hasLocationDeleted = false
+    }
+    var random = SplitMix.announced()
+    var roster = Roster(capacity: 20)
+    var model: [String: Known] = [:]
+    for turn in 0..<8000 {
+      let name = "v\(Int.random(in: 0..<25, using: &random))"
+      let time = Double(turn)
+      let isDeletion = Bool.random(using: &random)
+      let isStatus = Bool.random(using: &random)
+      if isDeletion {
+        let outcome = roster.receive(isStatus ? "status" : "location", "", at: time, vehicle: name)
+        guard var known = model[name] else {
+          #expect(outcome == .ignored)
+          continue
+        }
+        if isStatus { known.hasStatusDeleted = true } else { known.hasLocationDeleted = true }
+        let goes =
+          known.hasStatusDeleted
+          && (known.hasLocationDeleted || !known.hasLocation && known.isOnline != true)
+        model[name] = goes ? nil : known
+        #expect(outcome == (goes ? .removed : .ignored), "\(known)")
+      } else {
+        let isOnline = Bool.random(using: &random)
+        let outcome =
+          isStatus
+          ? roster.receive(
+            "status", statusJSON(isOnline ? "online" : "offline", at: time), at: time, vehicle: name)
+          : roster.receive("location", locationJSON(48, at: time), at: time, vehicle: name)
+        guard model[name] != nil || model.count < 20 else {
+          #expect(outcome == .refused)
+          continue
+        }
+        #expect(outcome == .applied)
+        var known = model[name] ?? Known()
+        if isStatus {
+          (known.isOnline, known.hasStatusDeleted) = (isOnline, false)
+        } else {
+          (known.hasLocation, known.hasLocationDeleted) = (true, false)
+        }
+        model[name] = known
+      }
+    }
+    #expect(Set(roster.vehicles.map(\.key.vehicle)) == Set(model.keys) && roster.removals > 300)
+    for (name, known) in model {
+      let record = roster[VehicleKey(fleet: "demo", vehicle: name)]
+      #expect(record?.key.vehicle == name && (record?.location != nil) == known.hasLocation)
+    }
+  }
+}
