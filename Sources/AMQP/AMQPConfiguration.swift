@@ -17,6 +17,8 @@ public struct AMQPConfiguration: Hashable, Sendable {
   /// 1...65,535: the most messages that the broker sends ahead of their acknowledgement. It begins with fewer; see
   /// `PrefetchWindow`.
   public var mostPrefetch = 4000
+  /// The most messages that are read or under way and not acknowledged; below `mostPrefetch` it is that.
+  public var mostUnacknowledged = 10_000
   /// Seconds for a TCP connection with its TLS handshake, of one node.
   public var connectTimeout = 10.0
   /// Seconds for each answer of the broker after that: the election of a queue's leader is within it.

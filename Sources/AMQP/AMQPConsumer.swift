@@ -129,7 +129,8 @@ public final class AMQPConsumer: Sendable {
     _ first: consuming AMQPConnection, _ heartbeat: Heartbeat, begun: () -> Void
   ) throws(AMQPDisconnection) {
     var connection = first
-    var window = PrefetchWindow(most: configuration.mostPrefetch)
+    var window = PrefetchWindow(
+      most: configuration.mostPrefetch, bound: configuration.mostUnacknowledged)
     var ledger = DeliveryLedger()
     var isCancelled = false
     try connection.consume(prefetch: window.size)
@@ -141,7 +142,9 @@ public final class AMQPConsumer: Sendable {
       ledger.settle(through: settled)
       if let due = ledger.due() {
         try connection.acknowledge(through: due.tag)
-        if deadline == nil, window.acknowledged(due.count) { try connection.consume(prefetch: window.size) }
+        if deadline == nil, window.acknowledged(due.count, rest: ledger.unacknowledged) {
+          try connection.consume(prefetch: window.size)
+        }
       }
       if deadline != nil, !isCancelled {
         try connection.cancel()

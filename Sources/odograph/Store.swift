@@ -8,12 +8,15 @@ struct Record: ParsableCommand {
       Into an SQLite file, or into PostgreSQL with a postgres:// URL; tables are made when they are not there. \
       A message is acknowledged to the broker when it is committed, and one that comes again changes nothing, so each \
       is there once, whatever was killed in between. While nobody records, the broker keeps what comes for \
-      --session-expiry; the same command takes it up again. What says neither number nor time, as of other devices, is \
+      --session-expiry, as far as it has room (mosquitto: max_queued_bytes, max_queued_messages); the same command takes it up \
+      again. What says neither number nor time, as of other devices, is \
       stored as often as it comes. When the database goes away, nothing is acknowledged \
       until it is back. --forget ends what the broker keeps.
 
       With --share, as many processes as you like split the messages of a large fleet. One that ends with Ctrl-C or \
-      SIGTERM first takes what the broker has for it; what one that was killed had is taken by the next to start.
+      SIGTERM first takes what the broker has for it. What one that was killed had waits for its session, with mosquitto for \
+      nobody else, and is lost with it: start the same command again, or the same --client-id elsewhere when its machine does \
+      not come back.
 
       --from takes the messages from a quorum queue of RabbitMQ instead, whose MQTT plugin the vehicles speak to: for a \
       cluster, which has no shared subscriptions in MQTT 3.1.1. The queue is made and bound to what is selected when it is \
@@ -31,7 +34,7 @@ struct Record: ParsableCommand {
       Examples:
         odograph record                                  # into odograph.sqlite
         odograph record fleet.sqlite --fleet demo
-        odograph record postgres://fleet@db.example/fleet --share recorders
+        odograph record postgres://fleet@db.example/fleet --share recorders --client-id odograph-recorder-1
         odograph record postgres://fleet@db.example/fleet --from amqps://broker.example --queue odograph-record --ca ca.crt --cert dashboard.crt --key dashboard.key
         odograph record --message-profile owntracks phones.sqlite
         odograph record --topic 'sensors/#' other.sqlite

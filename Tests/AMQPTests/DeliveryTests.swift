@@ -30,20 +30,46 @@ struct DeliveryTests {
   }
 
   @Test func growsWithTheCommit() {
-    var window = PrefetchWindow(most: 4000)
+    var window = PrefetchWindow(most: 4000, bound: 10_000)
     #expect(window.size == 250)
     var sizes: [Int] = []
-    while window.acknowledged(window.size) { sizes.append(window.size) }
+    while window.acknowledged(window.size, rest: 0) { sizes.append(window.size) }
     #expect(sizes == [500, 1000, 2000, 4000])
-    let few = window.acknowledged(1)
+    let few = window.acknowledged(1, rest: 0)
     #expect(!few && window.size == 4000)
-    var small = PrefetchWindow(most: 10)
-    let grew = small.acknowledged(10)
+    var small = PrefetchWindow(most: 10, bound: 10)
+    let grew = small.acknowledged(10, rest: 0)
     #expect(small.size == 10 && !grew)
-    var idle = PrefetchWindow(most: 4000)
-    let grewIdle = idle.acknowledged(124)
+    var idle = PrefetchWindow(most: 4000, bound: 10_000)
+    let grewIdle = idle.acknowledged(124, rest: 126)
     #expect(!grewIdle && idle.size == 250)
-    #expect(PrefetchWindow(most: .max).most == 65_535 && PrefetchWindow(most: -1).size == 1)
+    #expect(
+      PrefetchWindow(most: .max, bound: 1).most == 65_535 && PrefetchWindow(most: -1, bound: 1).size == 1)
+  }
+
+  /// Against a broker that always sends all that it may: each larger window is another consumer's, and what was sent to those before
+  /// comes on top.
+  @Test(arguments: [1, 250, 500, 600, 4000, 10_000, 100_000])
+  func neverHoldsMoreThanTheBuffer(bound: Int) {
+    var generator = SeededGenerator.announced()
+    var largest = 0
+    for _ in 0..<50 {
+      var window = PrefetchWindow(most: min(4000, bound), bound: bound)
+      // Unacknowledged, of former consumers and of this one; how many of all were read.
+      var (former, own, read) = (0, window.size, 0)
+      for _ in 0..<200 {
+        read = Int.random(in: read...former + own, using: &generator)
+        let count = Int.random(in: 0...read, using: &generator)
+        guard count > 0 else { continue }
+        read -= count
+        let ofFormer = min(former, count)
+        (former, own) = (former - ofFormer, own - (count - ofFormer))
+        own = window.size
+        if window.acknowledged(count, rest: read) { (former, own) = (former + own, window.size) }
+        largest = max(largest, former + own)
+      }
+    }
+    #expect(largest <= max(bound, 1), "\(largest)")
   }
 
   /// Against a plain model: batches settled in any order of calls, channels that go, and what is acknowledged then.

@@ -8,16 +8,15 @@ public final class ClusterFixture: Sendable {
   public enum Engine: String, Sendable, CaseIterable {
     case rabbitMQ = "rabbitmq"
     case nats
-
-    /// What it cannot run without.
-    public var need: Need { self == .rabbitMQ ? .rabbitMQ : .nats }
+    /// No cluster: a site with two brokers, nodes 1 and 2, and a centre to which both are bridged.
+    case mosquitto
   }
 
   /// Where one node listens, with TLS only.
   public struct Node: Sendable {
     /// 1...3.
     public var number: Int
-    /// The port of the engine's own protocol: AMQP, or NATS.
+    /// The port of the engine's own protocol: AMQP, or NATS; 0 where it has none.
     public var own: Int
     public var mqtt: Int
     /// A name or an address, which its certificate has.
@@ -45,8 +44,10 @@ public final class ClusterFixture: Sendable {
   ///   - isApart: each node in a network of its own, from which it can be cut off: root only. Else on loopback.
   ///   - members: FLEET/VEHICLE, or users of the kit's access list.
   ///   - extra: further lines of the access list.
+  ///   - fleets: of mosquitto: of what fleets a site's bridges may speak at the centre, beside those of members.
   public init(
-    _ engine: Engine = .rabbitMQ, _ members: [String], extra: [String] = [], isApart: Bool = false
+    _ engine: Engine = .rabbitMQ, _ members: [String], extra: [String] = [], fleets: [String] = [],
+    isApart: Bool = false
   ) throws {
     self.engine = engine
     canCut = isApart
@@ -62,7 +63,7 @@ public final class ClusterFixture: Sendable {
     try certify(["authority", "Test"])
     try certify(["broker"] + hosts)
     try certify(["node"] + hosts)
-    for member in members {
+    for member in members + (engine == .mosquitto ? ["bridge-site-1", "bridge-site-2"] : []) {
       let parts = member.split(separator: "/").map(String.init)
       try certify([parts.count == 2 ? "vehicle" : "member"] + parts)
     }
@@ -70,16 +71,14 @@ public final class ClusterFixture: Sendable {
     let access = try directory.write("access.acl", list + extra.map { $0 + "\n" }.joined())
     let cluster = directory.file("cluster")
     do {
-      var environment = ["ACL": access]
+      var environment = ["ACL": access, "FLEETS": fleets.joined(separator: " ")]
       if isApart { environment["NETWORK"] = network }
       try Self.run(script, [cluster, "start", authority] + members, environment: environment)
       nodes = try Self.run(script, [cluster, "ports"]).split(separator: "\n").compactMap { line in
         let words = line.split(separator: " ")
-        let numbers = words.prefix(3).compactMap { Int($0) }
-        guard numbers.count == 3, words.count == 4 else { return nil }
+        guard words.count == 4, let number = Int(words[0]), let mqtt = Int(words[2]) else { return nil }
         return Node(
-          number: numbers[0], own: numbers[1], mqtt: numbers[2],
-          host: isApart ? String(words[3]) : "localhost")
+          number: number, own: Int(words[1]) ?? 0, mqtt: mqtt, host: isApart ? String(words[3]) : "localhost")
       }
     } catch {
       _ = try? Self.run(script, [cluster, "stop"])
@@ -112,18 +111,33 @@ public final class ClusterFixture: Sendable {
     "amqps://" + order(first).map { "\($0.host):\($0.own)" }.joined(separator: ",")
   }
 
-  /// For `--broker`: all nodes, beginning with one.
+  /// For `--broker`: all nodes that vehicles speak to, beginning with one.
   /// - Parameter first: 0...2.
   public func address(first: Int = 0) -> String {
     "mqtts://" + order(first).map { "\($0.host):\($0.mqtt)" }.joined(separator: ",")
   }
 
-  /// All nodes, beginning with one.
-  public func order(_ first: Int) -> [Node] { (0..<nodes.count).map { nodes[($0 + first) % nodes.count] } }
+  /// For `--broker` of the fleet's side: of a site with a centre the centre, else all nodes.
+  /// - Parameter first: 0...2.
+  public func fleetAddress(first: Int = 0) -> String {
+    guard engine == .mosquitto, let centre = nodes.last else { return address(first: first) }
+    return "mqtts://\(centre.host):\(centre.mqtt)"
+  }
 
-  /// Does to a node what the script can: `kill`, `up`, `pause`, `resume`, `cut`, `join`.
-  /// - Parameter node: 1...3.
-  public func act(_ what: String, _ node: Int) throws { try run(what, "\(node)") }
+  /// All nodes that vehicles speak to, beginning with one.
+  public func order(_ first: Int) -> [Node] {
+    let nodes = engine == .mosquitto ? Array(nodes.dropLast()) : nodes
+    return (0..<nodes.count).map { nodes[($0 + first) % nodes.count] }
+  }
+
+  /// Does to a node what the script can: `kill`, `up`, `pause`, `resume`, `cut`, `join`; with mosquitto also `save`, `line` and
+  /// `loss`.
+  /// - Parameters:
+  ///   - node: 1...3.
+  ///   - how: further words.
+  public func act(_ what: String, _ node: Int, _ how: String...) throws {
+    try Self.run(script, [directory.file("cluster"), what, "\(node)"] + how)
+  }
 
   /// Lets these in and nobody else, as the engine's kit does it.
   public func access(_ members: [String]) throws {

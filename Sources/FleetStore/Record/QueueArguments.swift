@@ -75,6 +75,7 @@ extension RecordOptions {
     } catch { throw FleetError(error) }
     configuration.exchange = queues.exchange ?? configuration.exchange
     configuration.mostPrefetch = min(2 * commitCount, bufferedMessages, 65_535)
+    configuration.mostUnacknowledged = bufferedMessages
     (configuration.tls, configuration.user, configuration.password) = try broker.queueCredentials(
       usesTLS: configuration.address.usesTLS, user: configuration.address.user)
     do throws(AMQPError) { try configuration.validate() } catch { throw FleetError(error) }

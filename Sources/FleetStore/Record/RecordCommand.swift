@@ -30,7 +30,7 @@ package struct RecordOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "How long the broker keeps what nobody records (default: a day; with --share 300).",
+      "How long the broker keeps what nobody records (default: \(RecordEntry.usualSessionExpiry), a day).",
       valueName: "seconds"))
   var sessionExpiry: UInt32?
 

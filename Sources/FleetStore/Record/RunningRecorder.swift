@@ -12,6 +12,10 @@ struct RecordEntry: Sendable {
   private var slot: SessionSlot?
   private var mark: SessionMark?
 
+  /// Seconds for which a broker keeps a session that nobody takes up. With a share of a group's too: mosquitto hands what a member has
+  /// not acknowledged to nobody else (its issue 2662), so that it is lost when the session ends.
+  static let usualSessionExpiry: UInt32 = 86_400
+
   /// A session at a broker, or a share of a group's.
   /// - Parameters:
   ///   - waits: whether a broker that is not there at the start is waited for, in place of an end.
@@ -24,7 +28,7 @@ struct RecordEntry: Sendable {
     slot = plan.clientID == nil ? try SessionSlot.free(for: plan.identity(broker)) : nil
     mark = plan.clientID.map { SessionMark(of: $0, at: broker.brokerName) }
     var session = SubscriberSession(clientID: plan.clientID ?? slot?.clientID, share: plan.share)
-    session.expiry = plan.sessionExpiry ?? (plan.share == nil ? 86_400 : 300)
+    session.expiry = plan.sessionExpiry ?? Self.usualSessionExpiry
     session.qos = plan.qos
     session.receiveMaximum = UInt16(clamping: max(1, 2 * plan.commitCount))
     session.portion = plan.commitCount

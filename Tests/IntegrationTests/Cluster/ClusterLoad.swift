@@ -42,7 +42,7 @@ final class ClusterLoad {
   ) throws -> MQTTConfiguration {
     let brokers = cluster.order(first).map { MQTTConfiguration.Broker(host: $0.host, port: $0.mqtt) }
     var configuration = MQTTConfiguration(brokers: brokers, clientID: name)
-    configuration.protocolVersion = .v311
+    if cluster.engine != .mosquitto { configuration.protocolVersion = .v311 }
     configuration.keepAlive = 5
     configuration.connectTimeout = 5
     configuration.backoffLimit = 2

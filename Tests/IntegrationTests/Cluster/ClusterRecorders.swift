@@ -4,11 +4,12 @@ import TestSupport
 
 /// The recorders of a cluster in a test of what ends, and what they have stored. RabbitMQ: two that split a queue into PostgreSQL, and
 /// one with a queue of its own into a file, all by AMQP. NATS has no shared subscription, and of several sessions that last it may
-/// leave one without some messages (Config/clusters/nats): one recorder, by a session of MQTT, into PostgreSQL.
+/// leave one without some messages (Config/clusters/nats): one recorder, by a session of MQTT, into PostgreSQL. So at the centre of a
+/// site with two mosquittos.
 final class ClusterRecorders {
   private(set) var processes: [RecordProcess]
   /// Whether one of them records into a file.
-  private let hasFile: Bool
+  let hasFile: Bool
   let database: PostgreSQLFixture
   private let path: String
   private let reader: Locked<SQLiteReader?> = Locked(nil)
@@ -20,16 +21,19 @@ final class ClusterRecorders {
     let path = state.file("fleet.sqlite")
     self.path = path
     func record(_ store: String, _ name: String, first: Int) -> RecordProcess {
+      let session = [
+        "--broker", cluster.fleetAddress(first: first), "--client-id", "odograph-recorder-\(first)",
+      ]
       let from =
-        cluster.engine == .rabbitMQ
-        ? [
-          "--from", cluster.queueAddress(first: first), "--queue",
-          name.isEmpty ? "odograph-file" : "odograph-database",
-        ]
-        : [
-          "--broker", cluster.address(first: first), "--mqtt-v311", "--client-id",
-          "odograph-recorder-\(first)",
-        ]
+        switch cluster.engine {
+        case .rabbitMQ:
+          [
+            "--from", cluster.queueAddress(first: first), "--queue",
+            name.isEmpty ? "odograph-file" : "odograph-database",
+          ]
+        case .nats: session + ["--mqtt-v311"]
+        case .mosquitto: session
+        }
       return RecordProcess(into: store, ["--json"] + from + cluster.options(of: "dashboard"), state: state)
     }
     hasFile = cluster.engine == .rabbitMQ

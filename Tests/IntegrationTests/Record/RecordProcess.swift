@@ -1,12 +1,15 @@
 import Foundation
+import Platform
 import TestSupport
 
 /// `odograph record` as a user runs it, started again with the same command after it was killed.
-final class RecordProcess {
+final class RecordProcess: Sendable {
   private let arguments: [String]
   private let environment: [String: String]
   private let log: String
-  private var child: ChildProcess?
+  private let process = Locked<ChildProcess?>(nil)
+
+  private var child: ChildProcess? { process.withLock { $0 } }
 
   /// - Parameter state: the folder in which the names of sessions are kept.
   convenience init(
@@ -22,7 +25,8 @@ final class RecordProcess {
   }
 
   func start() throws {
-    child = try ChildProcess(OdographProcess.path, arguments, output: log, environment: environment)
+    let started = try ChildProcess(OdographProcess.path, arguments, output: log, environment: environment)
+    process.withLock { $0 = started }
   }
 
   var isRunning: Bool { child?.isRunning ?? false }

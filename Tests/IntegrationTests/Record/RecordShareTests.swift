@@ -51,6 +51,44 @@ import Testing
     print("shared: \(load.published) messages, by recorder \(split)")
   }
 
+  /// What a member had that was killed waits for its session and for no other member: mosquitto hands it to nobody else. Who takes up
+  /// the session, on another machine and into another store, gets it.
+  @Test(.timeLimit(.minutes(10))) func aSessionIsTakenUpElsewhere() async throws {
+    let broker = try BrokerFixture(["allow_anonymous true", "max_inflight_messages 100"])
+    let states = try (0..<3).map { _ in try TemporaryDirectory() }
+    let paths = states.map { $0.file("fleet.sqlite") }
+    let records = zip(["a", "b", "a"], zip(paths, states)).map { name, place in
+      RecordProcess(
+        broker, into: place.0, ["--share", "recorders", "--client-id", "odograph-\(name)"], state: place.1)
+    }
+    for record in records[..<2] { try record.start() }
+    try await broker.waitForLog("Sending SUBACK to odograph-", times: 2)
+    let load = FleetLoad()
+    try load.start(configuration(broker, "load"))
+    // It stands still, so that all of its share is unacknowledged or waits when it is killed.
+    records[0].signal(SIGSTOP)
+    load.publish(2000)
+    try await eventually { load.isSettled }
+    records[0].kill()
+    load.publish(2000)
+    try await eventually { load.isSettled }
+    var seen: Set<String> = []
+    func stored(_ store: Int) throws -> Set<String> {
+      // Before it has made its tables there is nothing in them.
+      Set((try? SQLiteReader(paths[store]).rows("SELECT vehicle, seq FROM messages").map { "\($0)" }) ?? [])
+    }
+    try records[2].start()
+    try await eventually {
+      try await Task.sleep(for: .milliseconds(100))
+      seen = try stored(0).union(stored(1)).union(stored(2))
+      return seen.count >= load.published
+    }
+    #expect(seen.count == 4000)
+    let elsewhere = try stored(2).count
+    #expect(elsewhere > 100, "\(elsewhere) came to the one that took up the session")
+    for record in records[1...] { #expect(try await record.finish() == 143) }
+  }
+
   /// A member that leaves takes what the broker has for it alone, and leaves no session behind.
   @Test(.timeLimit(.minutes(10))) func aMemberDrainsBeforeItLeaves() async throws {
     let broker = try BrokerFixture()

@@ -1,0 +1,192 @@
+#!/usr/bin/env bash
+# A site with two mosquittos, each bridged to a third one in the centre, on this machine's loopback: to try such a pair, and for
+# tests. All three are configured by the files of ../../mosquitto. Debian's mosquitto has the program; its service is not used.
+# Nodes 1 and 2 are the site's brokers, node 3 is the centre; each is one process of this user.
+#
+# usage: cluster.sh DIR COMMAND
+#   start AUTHORITY NAME... all three nodes, in DIR, which becomes theirs; AUTHORITY is the folder of certificates.sh with a
+#                           certificate `broker localhost 127.0.0.1` and the members bridge-site-1 and bridge-site-2; NAMEs are
+#                           FLEET/VEHICLE or users of the access list (ACL=FILE for another one). What a bridge may say at the
+#                           centre is of the fleets that NAMEs name, and of FLEETS="acme other"
+#   ports                   a line for each node: number, site or centre, port of MQTT, address
+#   pid N                   the process of node N
+#   kill N                  ends node N as a power cut would
+#   save N                  node N writes to disk what it keeps, as it does each minute and when it is ended in order
+#   up N                    starts node N again
+#   pause N, resume N       node N stands still, and goes on
+#   cut N, join N           node N is cut off from all, and back; for a cluster that was started with NETWORK (../nodes.sh)
+#   line N down, line N up  the site's node N has no line to the centre, and has one again; with NETWORK
+#   loss N PERCENT          of what the site's node N sends, so much is lost; with NETWORK, where the kernel has netem
+#   access NAME...          who may do what anew, and the list of the revoked, by a reload
+#   stop                    ends all
+set -euo pipefail
+
+usage() { sed -n 's/^# \{0,1\}//; 6,22p' "$0" >&2; exit 64; }
+[ $# -ge 2 ] || usage
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+kit=$(cd "$here/../../mosquitto" && pwd)
+# shellcheck source=Config/clusters/nodes.sh
+. "$here/../nodes.sh"
+PATH=$PATH:/usr/sbin
+command -v mosquitto >/dev/null || fail "there is no mosquitto; install it with: apt-get install mosquitto"
+case $2 in start) mkdir -p "$1" ;; esac
+directory=$(cd "$1" 2>/dev/null && pwd) || fail "there is no cluster in $1; make one with: cluster.sh $1 start AUTHORITY NAME..."
+command=$2
+shift 2
+
+# shellcheck source=/dev/null
+if [ -r "$directory/network" ]; then . "$directory/network"; fi
+# shellcheck source=/dev/null
+if [ -r "$directory/ports" ]; then . "$directory/ports"; fi
+
+# up N: starts a node and does not wait.
+up() {
+  ! pid "$1" >/dev/null || fail "node $1 runs"
+  (within "$1" setsid mosquitto -c "$directory/$1/mosquitto.conf" </dev/null >>"$directory/$1/out" 2>&1) &
+  echo $! >"$directory/$1/pid"
+}
+
+# wait_for N...: until each listens.
+wait_for() {
+  local number port
+  for number in "$@"; do
+    port=MQTT_$number
+    for _ in $(seq 300); do
+      if accepting "$(host "$number")" "${!port}"; then continue 2; fi
+      pid "$number" >/dev/null || break
+      sleep 0.1
+    done
+    tail -n 40 "$directory/$number/out" >&2
+    fail "node $number does not listen; the lines above are from $directory/$number/out"
+  done
+}
+
+# configure N: the kit's files with paths, port and address of this machine.
+configure() {
+  local number=$1 port=MQTT_$1 folder=$directory/$1
+  mkdir -p "$folder"/{data,bridges}
+  sed -e "s|^listener .*|listener ${!port} $(host "$number")|; s|/etc/mosquitto/odograph.acl|$folder/odograph.acl|" \
+    -e "s|/etc/mosquitto/|$directory/|; s|/var/lib/mosquitto/|$folder/data/|" \
+    -e "s|^# include_dir .*|include_dir $folder/bridges|" "$kit/odograph.conf" >"$folder/mosquitto.conf"
+  printf 'user %s\n' "$(id -un)" >>"$folder/mosquitto.conf"
+  [ "$number" != 3 ] || return 0
+  # The waits are shorter than the kit's, so that whoever tries it need not wait for minutes.
+  sed -e "s|^address .*|address $(host 3):$MQTT_3|; s|^remote_clientid .*|remote_clientid bridge-site-$number|" \
+    -e "s|/etc/mosquitto/certs/headquarters-ca.crt|$directory/certs/ca.crt|" \
+    -e "s|/etc/mosquitto/certs/bridge|$directory/certs/bridge-site-$number|" \
+    -e 's|^restart_timeout .*|restart_timeout 1 2|; s|^keepalive_interval .*|keepalive_interval 5|' \
+    "$kit/bridge.conf" >"$folder/bridges/bridge.conf"
+}
+
+# access NAME...: who may do what, and who is revoked. Patterns of the list hold for every vehicle, so that NAMEs are only checked;
+# at the centre the two bridges get what the list has for one of them.
+access() {
+  local acl=${ACL:-$kit/odograph.acl} name fleet number fleets=${FLEETS:-}
+  for name in "$@"; do
+    [ -r "$AUTHORITY/clients/$name.crt" ] || fail "$name has no certificate in $AUTHORITY; see: certificates.sh list"
+    case $name in
+      */*) fleets+=" ${name%%/*}" ;;
+      *) grep -qx "user $name" "$acl" || fail "$acl has no user $name; add \"user $name\" with its topics there" ;;
+    esac
+  done
+  for number in 1 2 3; do
+    mkdir -p "$directory/$number"
+    cp "$acl" "$directory/$number/odograph.acl.new"
+  done
+  for number in 1 2; do
+    printf '\nuser bridge-site-%s\n' "$number"
+    for fleet in $(tr -s ' ' '\n' <<<"$fleets" | sort -u); do
+      sed -n "/^# user bridge-depot-1/,\$ s|^# \(topic [a-z]* odograph/v1\)/acme/|\1/$fleet/|p" "$kit/odograph.acl"
+    done
+  done >>"$directory/3/odograph.acl.new"
+  for number in 1 2 3; do mv "$directory/$number/odograph.acl.new" "$directory/$number/odograph.acl"; done
+  cp "$AUTHORITY/revoked.pem" "$directory/certs/revoked.pem.new"
+  mv "$directory/certs/revoked.pem.new" "$directory/certs/revoked.pem"
+}
+
+# site N: checks that it is one of the site's brokers, and that there is a network to spoil.
+site() {
+  case ${1:-} in 1 | 2) ;; *) fail "the site's brokers are 1 and 2, not \"${1:-}\"" ;; esac
+  [ -n "${NETWORK:-}" ] || fail "on loopback a line cannot be spoilt; start the cluster with NETWORK=198.18.7, as root"
+}
+
+case $command in
+  start)
+    [ $# -ge 2 ] || usage
+    [ ! -e "$directory/ports" ] || fail "$directory has a cluster already; end it with: cluster.sh $directory stop, and remove the folder"
+    AUTHORITY=$(cd "$1" && pwd)
+    shift
+    [ -r "$AUTHORITY/broker.key" ] || fail "$AUTHORITY has no broker.key; make it with: certificates.sh --directory $AUTHORITY broker localhost 127.0.0.1"
+    umask 077
+    mkdir -p "$directory/certs"
+    cp "$AUTHORITY"/{ca.crt,broker.crt,broker.key} "$directory/certs/"
+    for number in 1 2; do
+      [ -r "$AUTHORITY/clients/bridge-site-$number.key" ] ||
+        fail "the bridge of node $number has no certificate; make it with: certificates.sh --directory $AUTHORITY member bridge-site-$number"
+      cp "$AUTHORITY/clients/bridge-site-$number".{crt,key} "$directory/certs/"
+    done
+    access "$@"
+    read -ra ports < <(free 3)
+    echo "MQTT_1=${ports[0]} MQTT_2=${ports[1]} MQTT_3=${ports[2]}" >"$directory/ports"
+    printf 'AUTHORITY=%q\nFLEETS=%q\n' "$AUTHORITY" "${FLEETS:-}" >>"$directory/ports"
+    # shellcheck source=/dev/null
+    . "$directory/ports"
+    make_network
+    for number in 3 1 2; do
+      configure "$number"
+      up "$number"
+      wait_for "$number"
+    done
+    ;;
+  ports)
+    for number in 1 2 3; do
+      mqtt=MQTT_$number what=site
+      [ "$number" != 3 ] || what=centre
+      echo "$number $what ${!mqtt} $(host "$number")"
+    done
+    ;;
+  pid) node "${1:-}"; pid "$1" || fail "node $1 does not run" ;;
+  kill) node "${1:-}"; kill -KILL "$(pid "$1")" ;;
+  save)
+    node "${1:-}"
+    file=$directory/$1/data/mosquitto.db
+    rm -f "$file"
+    kill -USR1 "$(pid "$1")"
+    # It writes another file first, which then takes the name.
+    for _ in $(seq 600); do
+      if [ -e "$file" ]; then exit 0; fi
+      sleep 0.1
+    done
+    fail "node $1 has not written $file within a minute"
+    ;;
+  up) node "${1:-}"; up "$1"; wait_for "$1" ;;
+  pause) node "${1:-}"; kill -STOP "$(pid "$1")" ;;
+  resume) node "${1:-}"; kill -CONT "$(pid "$1")" ;;
+  cut) node "${1:-}"; link "$1" down ;;
+  join) node "${1:-}"; link "$1" up ;;
+  line)
+    site "${1:-}"
+    case ${2:-} in
+      # To nobody's address on the cable: it leaves and never arrives, as by radio out of reach.
+      down) ip -n "$SPACE$1" neighbour replace "$NETWORK.3" lladdr 02:00:00:00:00:01 dev eth0 nud permanent ;;
+      up) ip -n "$SPACE$1" neighbour delete "$NETWORK.3" dev eth0 ;;
+      *) fail "a line is up or down, not \"${2:-}\"" ;;
+    esac
+    ;;
+  loss)
+    site "${1:-}"
+    case ${2:-} in '' | *[!0-9]*) fail "loss is a percentage, not \"${2:-}\"" ;; esac
+    tc -n "$SPACE$1" qdisc replace dev eth0 root netem loss "$2%" ||
+      fail "this kernel loses nothing on request: it has no netem (module sch_netem)"
+    ;;
+  access)
+    [ $# -ge 1 ] || usage
+    access "$@"
+    for number in 1 2 3; do kill -HUP "$(pid "$number")" 2>/dev/null || true; done
+    ;;
+  stop)
+    end_nodes
+    remove_network
+    ;;
+  *) usage ;;
+esac
