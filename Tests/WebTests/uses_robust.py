@@ -248,6 +248,8 @@ def use_base_map(page):
         assert tab.text(".attribution") == "Drawn by a test", tab.text(".attribution")
     else:
         assert tab.text(".attribution") == "© A test" and page.fleet.tiles.asked, tab.text(".attribution")
+        # Who asks, as providers demand, and nothing of what is looked at.
+        assert page.fleet.tiles.referers == {page.fleet.address}, page.fleet.tiles.referers
     time.sleep(0.5)
     page.picture("tiles-file" if page.fleet.tiles is None else "tiles-address")
     page.check()
