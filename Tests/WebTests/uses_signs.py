@@ -141,6 +141,8 @@ def use_promise(page):
     vehicle.location(age=1, speed=0, predict={**predict, "velocityEast": 0, "validity": 1})
     tab.wait("document.querySelector('.details .raw')")
     tab.wait(f"{fact}?.includes('lapsed')", "that it has lapsed", 20)
+    text = "[...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Speed')?.nextElementSibling.textContent"
+    tab.wait(f"{text} === 'not known now0 km/h when the position was measured'", "a speed that is not known any more")
     page.picture("promise")
     page.check()
     page.fleet.publish(f"{vehicle.topic}/status", b"", retain=True)
