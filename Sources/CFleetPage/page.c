@@ -116,6 +116,9 @@ static const unsigned char plots_js[] = {
 static const unsigned char preferences_js[] = {
 #embed "page/preferences.js"
 };
+static const unsigned char reckoning_js[] = {
+#embed "page/reckoning.js"
+};
 static const unsigned char region_draw_js[] = {
 #embed "page/region-draw.js"
 };
@@ -216,6 +219,7 @@ const fleet_page_file fleet_page_files[] = {
   {"parts.css", parts_css, sizeof parts_css},
   {"plots.js", plots_js, sizeof plots_js},
   {"preferences.js", preferences_js, sizeof preferences_js},
+  {"reckoning.js", reckoning_js, sizeof reckoning_js},
   {"region-draw.js", region_draw_js, sizeof region_draw_js},
   {"region-geometry.js", region_geometry_js, sizeof region_geometry_js},
   {"region-push.js", region_push_js, sizeof region_push_js},

@@ -31,6 +31,48 @@ import Testing
     }
   }
 
+  /// Reports that are in effect before the newest are told with it: whoever predicts without asking again needs them.
+  @Test func aPromiseComesWithWhatIsInEffectBefore() throws {
+    var roster = Roster()
+    var table = SummaryTable()
+    func report(_ seconds: Double, seq: Int, east: Double) -> String {
+      let predict =
+        #""predict":{"velocityEast":\#(east),"velocityNorth":0,"bound":10,"delay":5,"validity":30,"growth":2}"#
+      return
+        #"{"time":"\#(wireTime(seconds))","latitude":48,"longitude":11.5,\#(predict),"epoch":"e","seq":\#(seq)}"#
+    }
+    func prediction(at seconds: Double) throws -> JSONValue? {
+      table.update(from: roster, at: moment(seconds))
+      return try json(try #require(table.entries.first))["prediction"]
+    }
+    roster.receive("status", statusJSON("online", at: 0), at: 0)
+    roster.receive("location", report(0, seq: 1, east: 20), at: 5)
+    #expect(try prediction(at: 5)?["before"] == nil)
+    roster.receive("location", report(20, seq: 2, east: 7), at: 22)
+    let early = try prediction(at: 22)
+    #expect(early?["velocityEast"]?.double == 7 && early?["delay"]?.double == 5)
+    let before = try #require(early?["before"]?.array)
+    #expect(before.count == 1 && before[0]["time"]?.string == wireTime(0))
+    #expect(before[0]["velocityEast"]?.double == 20 && before[0]["validity"]?.double == 30)
+    // Each report forgets what no moment from then on needs.
+    roster.receive("location", report(40, seq: 3, east: 0), at: 45)
+    #expect(try prediction(at: 45)?["before"] == nil)
+    // Nobody keeps the promise of a vehicle that is gone.
+    roster.receive("status", statusJSON("offline", at: 50), at: 50)
+    #expect(try prediction(at: 50) == nil)
+  }
+
+  /// A recording that is replayed is as old as its messages, not as their times.
+  @Test func whatIsOfAnotherClockSaysWhenItCame() throws {
+    var roster = Roster()
+    var table = SummaryTable()
+    roster.receive("location", locationJSON(48.1, at: 1), at: 200_000)
+    roster.receive("location", locationJSON(48.1, at: 200_000), at: 200_001, vehicle: "bus")
+    table.update(from: roster, at: moment(200_002))
+    #expect(
+      try table.entries.map { try json($0)["position"]?["received"]?.string } == [wireTime(200_000), nil])
+  }
+
   /// What the broker had kept is not shown as live, and a vehicle that was never heard was not heard.
   @Test func whatWasKeptIsStale() throws {
     var roster = Roster()

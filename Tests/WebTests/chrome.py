@@ -167,7 +167,7 @@ class Tab:
 
     def key(self, key, text=None, modifiers=0):
         codes = {"Enter": 13, "Escape": 27, "Tab": 9, "ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39,
-                 "End": 35, "Home": 36, "PageDown": 34, "PageUp": 33, " ": 32}
+                 "End": 35, "Home": 36, "PageDown": 34, "PageUp": 33, " ": 32, "Delete": 46}
         if text is None and len(key) == 1:
             text = key
         if key == "Enter":

@@ -17,7 +17,9 @@ import uses_basic as basic
 import uses_control as control
 import uses_history as history
 import uses_many as many
+import uses_modules as modules
 import uses_robust as robust
+import uses_signs as signs
 from chrome import Chrome
 from fleet import Fleet
 from page import Page, is_full, sizes
@@ -62,6 +64,7 @@ def plan():
     yield lambda: Fleet(50), [
         *shown(basics, *bounded), *shown((basic.use_list,), desk), *shown((robust.use_links,), desk),
         # Their windows are their own, or what they do is about no window.
+        (modules.use_modules, *desk), (robust.use_many_tabs, *desk),
         *[(use, *desk) for use in (robust.use_keyboard, robust.use_large_letters, robust.use_less_motion, robust.use_lost_server, robust.use_lost_broker)],
         # A vehicle that was heard stays in the list: the hostile one comes last.
         (robust.use_hostile, *desk)]
@@ -70,7 +73,10 @@ def plan():
     yield lambda: Fleet(2, recording=["--record"]), [
         *shown((history.use_history,), desk, ("phone", "dark")), *shown((history.use_playback,), dark), (history.use_download, *desk),
         *shown((history.use_ways,), ("wall", "dark")), *shown((history.use_figures,), phone)]
+    yield lambda: Fleet(0), [(signs.use_signs, *desk), (signs.use_promise, *desk), *shown((signs.use_sections,), dark)]
+    yield lambda: Fleet(0, extra=["--message-profile", "owntracks"]), [(control.use_without_control, *desk)]
     yield managed, [
+        *shown((control.use_attitude,), phone),
         *shown((control.use_alerts,), phone, ("wall", "dark")), *shown((control.use_regions,), desk, ("phone", "dark")), *shown((control.use_commands,), ("phone", "dark")),
         *shown((control.use_settings,), desk), *shown((control.use_sleeper,), dark)]
     yield tiles_of_a_file, shown((robust.use_base_map,), dark)

@@ -148,10 +148,12 @@ class TileServer:
     def __enter__(self):
         tile = picture(225, 220, 200)
         asked = self.asked = []
+        referers = self.referers = set()
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 asked.append(self.path)
+                referers.add(self.headers.get("Referer"))
                 self.send_response(200)
                 self.send_header("Content-Type", "image/png")
                 self.send_header("Content-Length", str(len(tile)))

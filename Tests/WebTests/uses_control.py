@@ -2,7 +2,7 @@
 import json
 import time
 
-from page import dialog_closed, hash_has, middle_of_map
+from page import dialog_closed, hash_has, middle_of_map, painted_pixels
 
 alert_rules = """
 [rules.fast]
@@ -50,18 +50,53 @@ def use_regions(page):
     tab.click_text("Take away…", ".region-card")
     tab.click_text("Take away", "dialog")
     tab.wait("document.querySelector('.answers td')?.textContent === 'no longer watched'", "it is gone", 40)
-    # A polygon with the keyboard alone: corners at the map's middle.
+    polygon_by_keys(page)
+
+
+def polygon_by_keys(page):
+    """A polygon with the keyboard alone: the map is moved by arrows, corners come at its middle, and arrows move them."""
+    tab = page.tab
     tab.run("location.hash = '#/regions'")
     tab.wait("!document.querySelector('.region-card')")
-    tab.click_text("New polygon", ".regions-panel")
-    tab.set(".regions-panel form input[type=text]", "field")
-    for by_x, by_y in ((0, 0), (90, 0), (90, 70)):
-        tab.click_at(x + by_x - 60, y + by_y - 40)
-        time.sleep(0.35)
-    tab.wait("document.querySelector('.regions-panel form')?.textContent.includes('3 corners')", "three corners")
+    press(tab, "New polygon")
+    tab.wait("document.activeElement.matches('.regions-panel form input')", "the name has the focus")
+    tab.type("field")
+    for keys in (("ArrowRight",), ("ArrowDown",), ("ArrowLeft", "ArrowLeft")):
+        press(tab, "Corner at the map's centre")
+        tab.run("document.getElementById('map').focus()")
+        before = tab.run("location.hash")
+        for key in keys:
+            tab.key(key)
+            time.sleep(0.4)
+    press(tab, "Corner at the map's centre")
+    tab.wait("document.querySelector('.regions-panel form').textContent.includes('4 corners')", f"four corners, from {before}")
+    handle = "document.querySelectorAll('.handle')[1]"
+    assert tab.run(f"{handle}.tabIndex === 0 && {handle}.getAttribute('role') === 'button' && {handle}.ariaLabel.startsWith('Corner 2')")
+    tab.run(f"{handle}.focus()")
+    time.sleep(0.3)
+    place = f"(() => {{ const b = {handle}.getBoundingClientRect(), m = document.getElementById('map').getBoundingClientRect(); return [b.x - m.x, b.y - m.y]; }})()"
+    x, y = tab.run(place)
+    map_at = tab.run("document.querySelector('.leaflet-map-pane').style.transform")
+    for key, modifiers in (("ArrowRight", 0), ("ArrowUp", 0), ("ArrowUp", 8)):
+        tab.key(key, modifiers=modifiers)
+    moved = tab.run(place)
+    assert abs(moved[0] - x - 10) <= 1.5 and abs(moved[1] - y + 11) <= 1.5, f"{x}, {y} to {moved}"
+    assert tab.run(f"document.activeElement === {handle}"), "the corner keeps the focus"
+    assert tab.run("document.querySelector('.leaflet-map-pane').style.transform") == map_at, "the map stays"
     page.picture("polygon")
     page.check()
-    tab.click_text("Cancel", ".regions-panel")
+    tab.key("Delete")
+    tab.wait("document.querySelectorAll('.handle').length === 3 && document.querySelector('.regions-panel form').textContent.includes('3 corners')", "the corner is gone")
+    assert tab.run("document.activeElement.matches('.handle')"), "another corner has the focus"
+    press(tab, "Cancel")
+
+
+def press(tab, text):
+    """By the keyboard: it can have the focus, and Enter does it."""
+    found = tab.run("(() => { const e = [...document.querySelectorAll('.regions-panel button')].find((e) => e.checkVisibility() && e.textContent === %s);"
+                    " e?.focus(); return document.activeElement === e; })()" % json.dumps(text))
+    assert found, f"{text} cannot have the focus"
+    tab.key("Enter")
 
 
 def give(tab, vehicle):
@@ -105,6 +140,77 @@ def use_commands(page):
     tab.key("Escape")
     dialog_closed(tab)
     tab.wait("!location.hash.includes('open=')")
+    command_with_times(page)
+
+
+def command_with_times(page):
+    """Times are meant in the zone that the page shows, which their labels name, and are asked back before they are sent."""
+    tab = page.tab
+    # The browser's zone is Berlin's.
+    for utc, zone, asked, sent in ((False, "Europe/Berlin", "2026-01-15 10:30:00 Europe/Berlin2026-01-15 09:30:00Z", "2026-01-15T09:30:00"), (True, "UTC", "2026-01-15 10:30:00Z", "2026-01-15T10:30:00")):
+        if utc:
+            tab.key("u")
+            tab.wait("document.querySelector('.zone').textContent === 'UTC'")
+        tab.click_text("Command…", ".details")
+        tab.wait("document.querySelector('dialog select option')")
+        tab.set("dialog select", "track")
+        tab.wait(f"[...document.querySelectorAll('dialog .fields label')].some((e) => e.textContent === 'from ({zone})')", "the label names the zone")
+        tab.set("dialog .fields .field:nth-of-type(1) input", "2026-01-15T10:30:00")
+        tab.set("dialog .fields .field:nth-of-type(2) input", "2026-01-15T10:31:00")
+        tab.click_text("Send…", "dialog")
+        tab.wait("document.querySelectorAll('dialog').length === 2", "it is asked before")
+        told = tab.text("dialog:last-of-type .facts")
+        assert asked in told, told
+        page.picture("confirm-times")
+        page.check()
+        before = len(page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/van/commands")["answers"])
+        tab.click_text("Send", "dialog:last-of-type")
+        tab.wait(f"document.querySelectorAll('.command-entry').length === {before + 1}", "it is sent", 30)
+        arguments = page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/van/commands")["answers"][0]["arguments"]
+        assert arguments["from"].startswith(sent), arguments
+        tab.key("Escape")
+        dialog_closed(tab)
+    tab.key("u")
+
+
+def use_attitude(page):
+    """How the agent lies: the horizon is drawn, and says the same in words."""
+    tab = page.open(f"#/vehicle/{page.fleet.name}/van")
+    tab.wait("document.querySelector('.details .horizon')?.checkVisibility()", "the horizon", 40)
+    tab.wait("document.querySelector('.horizon').ariaLabel?.match(/^Roll \\d+\\.\\d° to the (left|right), pitch \\d+\\.\\d° (up|down)/)", "the words")
+    sky, earth = tab.run("['--sky', '--earth'].map((name) => getComputedStyle(document.documentElement).getPropertyValue(name))")
+    assert sky and earth and sky != earth
+    assert tab.run(painted_pixels(".horizon")) > 30_000, "the horizon is empty"
+    tab.run("document.querySelector('.horizon').scrollIntoView({block: 'nearest'})")
+    time.sleep(0.3)
+    page.picture("attitude")
+    page.check()
+
+
+def use_without_control(page):
+    """A server that cannot manage its vehicles offers none of it: no command, no settings, no regions, wherever one comes from."""
+    page.fleet.publish("owntracks/fleet/phone", {"_type": "location", "tst": int(time.time()), "lat": 48.1, "lon": 11.5, "acc": 10}, retain=True)
+    tab = page.open("#/vehicle/fleet/phone?open=command")
+    tab.wait("document.querySelector('.details .facts dd')?.textContent.includes('48.1')", "the vehicle")
+    tab.wait("document.querySelector('#header nav a[data-view=regions]').hidden", "no way to regions")
+    shown = tab.run("[...document.querySelectorAll('.details .actions > *')].filter((e) => e.checkVisibility()).map((e) => e.textContent)")
+    assert shown == ["Follow", "Centre", "History", "Share…"], shown
+    assert not tab.run("document.querySelector('dialog')"), "no command is offered by an address"
+    tab.key("?")
+    tab.wait("document.querySelector('dialog[open] .keys')")
+    assert "Regions" not in tab.text("dialog .keys")
+    page.picture("keys-without-control")
+    tab.key("Escape")
+    dialog_closed(tab)
+    tab.key("r")
+    time.sleep(0.3)
+    assert "#/regions" not in tab.run("location.hash")
+    tab.go(page.fleet.address + "#/regions")
+    tab.wait("document.querySelector('.regions-panel [role=status]')?.textContent.includes('gives vehicles no regions')", "why there are none")
+    assert not tab.run("[...document.querySelectorAll('.regions-panel button')].some((e) => e.checkVisibility())")
+    page.picture("without-control")
+    page.check()
+    assert not [url for url in tab.requests if "/api/" in url and any(word in url for word in ("regions", "commands", "settings"))], "nothing is asked for that is not there"
 
 
 def use_sleeper(page):

@@ -146,6 +146,30 @@ def use_less_motion(page):
     page.check()
 
 
+def use_many_tabs(page):
+    """More tabs than a browser has connections: those that nobody looks at give theirs back, and go on when somebody returns."""
+    tabs = [page.tab, *(page.chrome.tab(page.person) for _ in range(6))]
+    # Half a minute is some tenths here.
+    quick = "{ const own = window.setTimeout; window.setTimeout = (run, wait, ...rest) => own(run, wait === 30_000 ? 300 : wait, ...rest); }"
+    first = tabs[0]
+    for tab in tabs:
+        tab.call("Page.addScriptToEvaluateOnNewDocument", source=quick)
+        tab.call("Page.bringToFront")
+        tab.go(page.fleet.address + "#/map")
+        tab.wait("document.querySelector('.live')?.textContent === 'Live'", f"tab {tabs.index(tab)} is live")
+        vehicles_known(tab, page.fleet.count)
+        if tab is not first:
+            before = tabs[tabs.index(tab) - 1]
+            before.wait("document.hidden && document.querySelector('.live').textContent === 'Paused'", "the tab behind gives its connection back")
+    told = first.text("#banner")
+    assert told.startswith("This tab was hidden and asked for nothing: it is connecting again. What is shown is as of "), told
+    first.call("Page.bringToFront")
+    first.wait("document.querySelector('.live').textContent === 'Live' && document.querySelector('#banner').hidden", "it is live again", 30)
+    for tab in tabs[1:]:
+        assert not tab.console, tab.console
+        tab.call("Page.close")
+
+
 def use_lost_server(page):
     """A server that goes away is told, and as of when what is shown is; it is found again, and goes on."""
     tab = page.open(f"#/vehicle/{page.fleet.name}/sim-4")
@@ -248,6 +272,8 @@ def use_base_map(page):
         assert tab.text(".attribution") == "Drawn by a test", tab.text(".attribution")
     else:
         assert tab.text(".attribution") == "© A test" and page.fleet.tiles.asked, tab.text(".attribution")
+        # Who asks, as providers demand, and nothing of what is looked at.
+        assert page.fleet.tiles.referers == {page.fleet.address}, page.fleet.tiles.referers
     time.sleep(0.5)
     page.picture("tiles-file" if page.fleet.tiles is None else "tiles-address")
     page.check()

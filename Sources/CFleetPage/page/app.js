@@ -32,7 +32,7 @@ const at = (id) => document.getElementById(id);
 const api = new API(), store = new Store(), selection = new Selection(store), router = new Router();
 startAnnouncing(at("announcer"));
 /** Undefined until the server has told. */
-let hasRecording, instance;
+let hasRecording, hasControl, instance;
 
 const session = new Session(api, at("login"), {
   began: () => {
@@ -63,21 +63,33 @@ const stream = new Stream(api, {
   alerts: (event) => store.applyAlerts(event.alerts ?? []),
   broker: (link) => header.broker(link),
   server: (abilities) => {
-    const before = hasRecording;
+    const before = hasRecording, couldControl = hasControl;
     hasRecording = abilities.recording === true;
+    hasControl = abilities.control === true;
+    header.setAbilities(hasControl);
+    details.setControl(hasControl);
+    if (router.current?.view === "regions" && couldControl !== hasControl) show(router.current);
+    if (router.current?.view === "vehicle" && couldControl === undefined) openPartWhenKnown(router.current.query.open, store.selected);
     if (hasRecording) map.showWays();
     if (router.current?.view === "history" && before !== hasRecording) show(router.current);
     if (router.current?.view === "fleet") figures.shown();
   },
   // Behind the login there is no connection that could be lost.
-  state: (state) => session.current && header.connection(state),
+  state: (state) => {
+    if (!session.current) return;
+    header.connection(state);
+    // Where it went meanwhile is not known: the trail begins anew with what the server tells of it.
+    if (state === "open") map.fleet.trail = [];
+  },
   mayRetry: () => session.resume(),
 });
 
 const header = new Header(at("header"), at("banner"), store, {
-  help: openHelp,
-  menu: () => openMenu({ logOut, session: () => session.current, links: () => openLinks(api, () => store.now(), session.mayOperate) }),
+  help: () => help(),
+  menu: () => openMenu({ logOut, help: () => help(), session: () => session.current, links: () => openLinks(api, () => store.now(), session.mayOperate) }),
 });
+
+const help = () => openHelp(hasControl === false ? ["r"] : []);
 
 async function logOut() {
   const wasLink = session.current?.link;
@@ -115,7 +127,7 @@ map.onFollow = (isOn) => details.setFollowing(isOn);
 const list = new VehicleList(store, selection, (key) => openVehicle(key, true));
 const vehicleTable = new VehicleTable(store, selection, (key) => openVehicle(key, true));
 const history = new HistoryView(api, store, map, router, () => hasRecording);
-const regions = new RegionsView(api, store, map, session, selection, router);
+const regions = new RegionsView(api, store, map, session, selection, router, () => hasControl === true);
 const alerts = new AlertsView(api, store, session, () => hasRecording === true);
 const figures = new FleetView(api, store, () => hasRecording === true);
 at("panel").append(list.element, history.panel, regions.panel);
@@ -175,11 +187,11 @@ function show(route, before) {
   }
   if (session.current) {
     // Who has a link is told nothing of the past.
-    if (session.current.link) hasRecording = false;
+    if (session.current.link) hasRecording = hasControl = false;
     if (route.view === "history" && hasRecording !== undefined) history.open({ fleet: route.fleet, vehicle: route.vehicle }, route.day, route.query);
-    if (route.view === "regions") regions.open(route.region);
+    if (route.view === "regions" && hasControl !== undefined) regions.open(route.region);
     wide[route.view]?.shown(route.query.alert);
-    if (route.view === "vehicle" && route.query.open) openPartWhenKnown(route.query.open, key);
+    if (route.view === "vehicle") openPartWhenKnown(route.query.open, key);
   }
   // A screen reader learns that the view is another one, unless its user is within a list.
   if (before && before.view !== route.view && route.view !== "vehicle") {
@@ -211,8 +223,8 @@ function pinOf(text) {
 
 const parts = {
   share: { may: () => session.mayOperate, open: (vehicle) => openShare(api, vehicle, () => store.now()) },
-  command: { may: () => session.mayOperate, open: (vehicle) => openCommands(api, () => store.vehicles.get(keyOf(vehicle)) ?? vehicle, () => store.now()) },
-  settings: { may: () => session.current?.link !== true, open: (vehicle) => openSettings(api, vehicle, session.mayOperate) },
+  command: { may: () => session.mayOperate && hasControl === true, open: (vehicle) => openCommands(api, () => store.vehicles.get(keyOf(vehicle)) ?? vehicle, () => store.now()) },
+  settings: { may: () => session.current?.link !== true && hasControl === true, open: (vehicle) => openSettings(api, vehicle, session.mayOperate) },
 };
 
 /** A dialog about the selected vehicle; the address says that it is open. */
@@ -225,7 +237,9 @@ function openPart(name) {
   });
 }
 
+/** @param {string|undefined} name of what the address says is open */
 function openPartWhenKnown(name, key) {
+  if (!name || hasControl === undefined) return;
   if (store.vehicles.has(key)) {
     openPart(name);
     return;
@@ -307,7 +321,7 @@ listenForKeys({
   },
   m: () => router.go({ view: "map", query: {} }),
   v: () => router.go({ view: "vehicles", query: {} }),
-  r: () => router.go({ view: "regions", query: {} }),
+  r: () => hasControl !== false && router.go({ view: "regions", query: {} }),
   a: () => router.go({ view: "alerts", query: {} }),
   s: () => router.go({ view: "fleet", query: {} }),
   n: () => step(1),
@@ -318,7 +332,7 @@ listenForKeys({
   0: () => map.fitAll(),
   d: () => chooseTheme(isDark() ? "light" : "dark"),
   u: () => setUTC(!isUTC()),
-  "?": openHelp,
+  "?": () => help(),
   Escape: () => {
     if (router.current.view === "vehicle") closeVehicle();
     else if (router.current.view === "history") withSelected((vehicle) => openVehicle(keyOf(vehicle)));

@@ -3,7 +3,8 @@
  * only another zoom costs one for each vehicle. Pure.
  */
 import { worldSize, worldX, worldY } from "./mercator.js";
-import { activities, activity, velocity } from "./vehicle.js";
+import { velocity } from "./reckoning.js";
+import { activities, activity } from "./vehicle.js";
 
 /** Pixels of a cell's side: two clusters' discs side by side fit. */
 export const cellSize = 72;

@@ -1,9 +1,9 @@
 /** Commands to a vehicle: chosen, filled in, confirmed, and what became of them. */
 import { vehiclePath } from "./api.js";
-import { button, fill, h } from "./dom.js";
+import { button, facts, fill, h } from "./dom.js";
 import { confirmed, field, openDialog, outcome } from "./dialog.js";
-import { moment, safeName, words } from "./format.js";
-import { timeElement } from "./times.js";
+import { clock, moment, safeName, words } from "./format.js";
+import { isUTC, timeElement, zoneName } from "./times.js";
 
 /** Seconds to wait for a vehicle's answer. */
 const patience = 20;
@@ -37,6 +37,8 @@ export function openCommands(api, current, now) {
   const sleeps = () => current()?.state === "asleep";
   const inputs = new Map();
   let commands = [];
+  // What somebody types into the form is meant in the zone that its labels name, whatever is chosen meanwhile.
+  let zone = { utc: isUTC(), name: zoneName() };
   load();
   return dialog;
 
@@ -58,13 +60,14 @@ export function openCommands(api, current, now) {
 
   function show() {
     inputs.clear();
+    zone = { utc: isUTC(), name: zoneName() };
     const command = chosen();
     fill(summary, command.summary ?? "");
     fill(fields, command.arguments.map((parameter) => {
       const control = inputFor(parameter), given = mayBeEmpty(parameter) ? h("input", { type: "checkbox" }) : null;
       inputs.set(parameter.name, { control, parameter, given });
       const note = [parameter.summary, parameter.unit ? `In ${parameter.unit}.` : null].filter(Boolean).join(" ");
-      if (!given) return field(words(parameter.name) + (parameter.required ? "" : " (optional)"), control, note || null);
+      if (!given) return field(labelOf(parameter), control, note || null);
       // An empty text says something here: whether it is sent is chosen beside it.
       control.addEventListener("input", () => { given.checked = true; });
       return h("div", { class: "field" }, field(words(parameter.name), control, note || null), h("label", { class: "check" }, given, ` Set ${words(parameter.name)}`));
@@ -73,12 +76,29 @@ export function openCommands(api, current, now) {
     send.disabled = false;
   }
 
+  function labelOf(parameter) {
+    const notes = [typeOf(parameter) === "time" ? zone.name : null, parameter.required ? null : "optional"].filter(Boolean);
+    return words(parameter.name) + (notes.length ? ` (${notes.join(", ")})` : "");
+  }
+
+  /** What is sent, as it is asked back: times in the zone of the form, and in UTC. */
+  function argumentsOf(values) {
+    return facts(Object.entries(values).map(([name, value]) => {
+      const { parameter } = inputs.get(name);
+      if (typeOf(parameter) === "time") {
+        const at = moment(value);
+        return [words(name), `${clock(at, { utc: zone.utc })}${zone.utc ? "" : ` ${zone.name}`}`, zone.utc ? null : clock(at, { utc: true })];
+      }
+      return [words(name), value === "" ? "(empty)" : value === true ? "yes" : `${safeName(value, 200)}${parameter.unit ? `\u202f${parameter.unit}` : ""}`];
+    }));
+  }
+
   async function run() {
     const command = chosen();
     const values = {};
     for (const [name, { control, parameter, given }] of inputs) {
       if (!control.reportValidity()) return;
-      const value = given ? (given.checked ? control.value : undefined) : valueOf(control, parameter);
+      const value = given ? (given.checked ? control.value : undefined) : valueOf(control, parameter, zone.utc);
       if (value !== undefined) values[name] = value;
     }
     if (command.requiresOne?.length && !command.requiresOne.some((name) => name in values)) {
@@ -87,7 +107,8 @@ export function openCommands(api, current, now) {
     }
     const sure = await confirmed(
       `Send “${command.name}”?`,
-      [`It goes to ${safeName(vehicle.vehicle, 60)} of ${safeName(vehicle.fleet, 60)} ${sleeps() ? "when it wakes" : "at once"}.`, command.confirmation].filter(Boolean).join(" "), "Send");
+      [`It goes to ${safeName(vehicle.vehicle, 60)} of ${safeName(vehicle.fleet, 60)} ${sleeps() ? "when it wakes" : "at once"}.`, command.confirmation].filter(Boolean).join(" "), "Send",
+      Object.keys(values).length ? argumentsOf(values) : null);
     if (!sure) return;
     send.disabled = true;
     result.wait(sleeps() ? "Sending…" : `Waiting for the vehicle's answer, ${patience} seconds at most…`);
@@ -159,11 +180,10 @@ function inputFor(parameter) {
   }
 }
 
-function valueOf(control, parameter) {
+function valueOf(control, parameter, isUTC) {
   switch (typeOf(parameter)) {
     case "number": return control.value === "" ? undefined : Number(control.value);
-    // Given in the viewer's zone.
-    case "time": return control.value === "" ? undefined : new Date(control.value).toISOString();
+    case "time": return control.value === "" ? undefined : new Date(control.value + (isUTC ? "Z" : "")).toISOString();
     case "boolean": return control.checked ? true : undefined;
     default: return control.value === "" ? undefined : control.value;
   }

@@ -2,7 +2,9 @@
 import { facts, h } from "./dom.js";
 import { amount, bytes, count, direction, duration, metres, percent, place, safeName, speed, words } from "./format.js";
 import { timeElement } from "./times.js";
-import { activity, activityMeanings, activityWords, positionKind, positionKinds } from "./vehicle.js";
+import { promiseOf, reckoned } from "./reckoning.js";
+import { reducedMotion } from "./theme.js";
+import { activity, activityMeanings, activityWords, isOutdated, positionKinds, sourceKind, speedOf } from "./vehicle.js";
 
 const yes = (value, one, other) => value === undefined ? undefined : value ? one : other;
 const list = (items) => items?.length ? h("ul", { class: "plain" }, items.map((item) => h("li", {}, item))) : undefined;
@@ -10,24 +12,45 @@ const list = (items) => items?.length ? h("ul", { class: "plain" }, items.map((i
 export function positionSection({ summary, details, now }) {
   const position = summary.position;
   if (!position) return [h("p", { class: "unknown" }, "No position is known.")];
-  const kind = positionKind(position);
   const altitude = details?.altitude;
   return [facts([
     ["Place", place(position.latitude, position.longitude),
       h("a", { href: `geo:${position.latitude.toFixed(6)},${position.longitude.toFixed(6)}`, title: "Opens this device's own map" }, "Map app")],
     ["Accuracy", position.accuracy === undefined ? undefined : `± ${metres(position.accuracy)}`, "68 of 100 times"],
-    ["Source", position.source === undefined ? undefined : positionKinds[positionKind({ ...position, stale: false })], kind === "stale" ? "old: it may have moved since" : null],
+    ["Source", position.source === undefined ? undefined : positionKinds[sourceKind(position)], isOutdated(summary) ? "old: it may have moved since" : null],
     ["Measured", timeElement(position.time, now, { withAge: true })],
-    ["Speed", speed(position.speed)],
+    speedRow(summary),
     ["Course", direction(position.course)],
     ["Heading", direction(summary.heading)],
     ["Altitude", metres(altitude?.altitude ?? position.altitude), altitude?.accuracy === undefined ? null : `± ${metres(altitude.accuracy)}`],
     altitude?.floor && ["Level of the garage", amount(altitude.floor.level), percent(altitude.floor.confidence)],
-    summary.prediction && ["Promise", `never more than ${metres(summary.prediction.bound)} from what is shown`,
-      summary.prediction.validity === undefined ? null : `for ${duration(summary.prediction.validity)} after its report`],
+    promiseRow(summary, now),
     ["Inside", summary.inside?.length ? summary.inside.map((name) => safeName(name, 64)).join(", ") : "no region"],
     details?.location?.contradictsBeacons && ["Contradicted", "access points and cells say that it is elsewhere"],
   ])];
+}
+
+function speedRow(summary) {
+  const now = speedOf(summary), then = summary.position.speed;
+  return ["Speed", speed(now), now === undefined && then !== undefined ? `${speed(then)} when that was measured` : null];
+}
+
+/** What a vehicle that reports within bounds promises of what the map shows. */
+function promiseRow(summary, now) {
+  const promise = promiseOf(summary);
+  if (!promise) return null;
+  const shown = reckoned(summary, now);
+  if (shown.left === undefined) {
+    const wait = (promise.reports[0].time + promise.lag - now) / 1000;
+    return ["Promise", wait > 0 ? `its first report counts in ${duration(wait)}: the map shows where it will be taken to be then` : "none any more: the map shows its last report"];
+  }
+  // Where nothing moves by itself, the map shows the report's own place.
+  const bound = shown.bound + (reducedMotion() ? shown.drift : 0);
+  const moment = promise.delay > 0 ? `as of ${duration(promise.delay)} ago` : "now";
+  if (shown.left < 0) {
+    return ["Promise", `lapsed ${duration(-shown.left)} ago: by now, its fix may be up to ${metres(bound)} from what the map shows`, `the map shows it ${moment}`];
+  }
+  return ["Promise", `its fix is never more than ${metres(bound)} from what the map shows`, `the map shows it ${moment}; that holds for ${duration(shown.left)} without another report`];
 }
 
 export function connectionSection({ summary, details, now }) {

@@ -17,7 +17,7 @@ const sections = [
 ];
 
 export class DetailsPanel {
-  #store; #name; #fleet; #state; #concerns; #parts; #horizon = new Horizon(); #attitude; #raw; #actions; #follow; #history; #operate = []; #look = [];
+  #store; #name; #fleet; #state; #concerns; #parts; #horizon = new Horizon(); #attitude; #raw; #actions; #follow; #history; #operate = []; #look = []; #control = []; #role = { mayOperate: false, isLink: false, canControl: false };
 
   /**
    * @param {import("./store.js").Store} store
@@ -32,8 +32,11 @@ export class DetailsPanel {
     this.#concerns = h("ul", { class: "concerns" });
     this.#follow = button("Follow", on.follow, { "aria-pressed": "false" });
     this.#history = h("a", { class: "button" }, "History");
-    this.#operate = [button("Command…", on.commands), button("Share…", on.share)];
-    this.#look = [this.#history, button("Regions", on.regions), button("Settings…", on.settings)];
+    const [commands, regions, settings] = [button("Command…", on.commands), button("Regions", on.regions), button("Settings…", on.settings)];
+    this.#operate = [commands, button("Share…", on.share)];
+    this.#look = [this.#history, regions, settings];
+    this.#control = [commands, regions, settings];
+    this.#showActions();
     this.#actions = h("div", { class: "actions", role: "group", "aria-label": "What to do" },
       this.#follow, button("Centre", on.centre), ...this.#look, ...this.#operate);
     this.#parts = sections.map(([title, make]) => {
@@ -69,9 +72,23 @@ export class DetailsPanel {
 
   /** @param {boolean} isLink whoever has a link sees the vehicle as it is now, and nothing else */
   setRole(mayOperate, isLink = false) {
+    Object.assign(this.#role, { mayOperate, isLink });
+    this.#showActions();
+  }
+
+  /** @param {boolean} canControl whether this server manages vehicles; what it cannot do is not offered */
+  setControl(canControl) {
+    this.#role.canControl = canControl;
+    this.#showActions();
+  }
+
+  #showActions() {
+    const { mayOperate, isLink, canControl } = this.#role;
     for (const element of this.#operate) element.hidden = !mayOperate;
     for (const element of this.#look) element.hidden = isLink;
+    if (!canControl) for (const element of this.#control) element.hidden = true;
   }
+
   setFollowing(isOn) { this.#follow.setAttribute("aria-pressed", isOn); }
   focus() { this.element.querySelector("h2").focus({ preventScroll: true }); }
 

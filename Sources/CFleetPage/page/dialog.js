@@ -26,12 +26,13 @@ export function openDialog(title, ...children) {
 
 /**
  * Asks before something is changed.
+ * @param {...any} more what the change consists of
  * @returns {Promise<boolean>}
  */
-export function confirmed(title, sentence, word) {
+export function confirmed(title, sentence, word, ...more) {
   return new Promise((resolve) => {
     let answer = false;
-    const dialog = openDialog(title, h("p", {}, sentence), h("div", { class: "actions end" },
+    const dialog = openDialog(title, h("p", {}, sentence), more, h("div", { class: "actions end" },
       button("Cancel", () => dialog.close()),
       button(word, () => { answer = true; dialog.close(); }, { class: "strong" })));
     dialog.addEventListener("close", () => resolve(answer));

@@ -1,5 +1,5 @@
 /** Which vehicles a list shows, and in what order. Pure. */
-import { activities, activity, concerns, isConcerning } from "./vehicle.js";
+import { activities, activity, concerns, isConcerning, speedOf } from "./vehicle.js";
 import { moment } from "./format.js";
 
 /**
@@ -47,7 +47,7 @@ const keys = {
   name: () => 0,
   attention: (vehicle) => -concerns(vehicle).length * 10 + activities.indexOf(activity(vehicle)),
   heard: (vehicle) => greatest(moment(vehicle.heard)),
-  speed: (vehicle) => greatest(vehicle.position?.speed),
+  speed: (vehicle) => greatest(speedOf(vehicle)),
   battery: (vehicle) => least(vehicle.battery?.level),
   queue: (vehicle) => greatest(vehicle.queue),
   state: (vehicle) => activities.indexOf(activity(vehicle)),

@@ -1,10 +1,11 @@
 /** All vehicles on one canvas: alone, or together in discs where there are many. */
 import { CanvasLayer } from "./canvas-layer.js";
 import { ClusterGrid, clusterFrom } from "./clusters.js";
-import { latitudeAt, longitudeAt, pixelsPerMetre, worldX, worldY } from "./mercator.js";
+import { latitudeAt, longitudeAt, narrowest, pixelsPerMetre, turned, worldX, worldY } from "./mercator.js";
 import { Sprites } from "./markers.js";
 import { colours, reducedMotion } from "./theme.js";
-import { activities, freshFor, positionKind, reckoned } from "./vehicle.js";
+import { freshFor, reckoned } from "./reckoning.js";
+import { activities, positionKind } from "./vehicle.js";
 import { safeName } from "./format.js";
 import { Labels } from "./labels.js";
 
@@ -109,7 +110,7 @@ export class FleetLayer {
           discs.push({ x: (cell.sumX / n + shift) * size - left, y: (cell.sumY / n) * size - top, cell });
         }
         for (const entry of together ? this.#marked(cell) : cell.members) {
-          const place = this.#place(entry, now, size, left, top, shift);
+          const place = this.#place(entry, now, view, shift);
           if (entry.key === this.selected) chosen = place;
           else singles.push(place);
         }
@@ -142,20 +143,24 @@ export class FleetLayer {
     return entry && cell.members.has(entry) ? [entry] : [];
   }
 
-  #place(entry, now, size, left, top, shift) {
+  #place(entry, now, { size, left, top }, shift) {
     const place = {
       entry, x: (entry.x + shift) * size - left, y: entry.y * size - top, fromX: 0, fromY: 0, ahead: 0,
       radius: entry.vehicle.position.accuracy,
     };
-    if (!entry.motion || reducedMotionNow) return place;
+    if (!entry.motion) return place;
     const guess = reckoned(entry.vehicle, now, entry.motion);
-    if (guess.ahead === 0) return place;
-    const x = worldX(guess.longitude);
-    [place.fromX, place.fromY] = [place.x, place.y];
-    place.x += (x - Math.floor(x) - entry.x) * size;
-    place.y = worldY(guess.latitude) * size - top;
+    const x = (longitude) => place.x + turned(worldX(longitude) - entry.x) * size;
+    // What is in effect may be a report before the newest.
+    [place.fromX, place.fromY] = [x(guess.from.longitude), worldY(guess.from.latitude) * size - top];
+    [place.x, place.y] = [x(guess.longitude), worldY(guess.latitude) * size - top];
     place.ahead = guess.ahead;
     place.radius = guess.radius;
+    if (reducedMotionNow) {
+      // It stays at its report, with as much room around it as it may have moved.
+      place.radius = guess.radius === undefined ? undefined : guess.radius + guess.drift;
+      [place.x, place.y, place.ahead] = [place.fromX, place.fromY, 0];
+    }
     return place;
   }
 
@@ -178,9 +183,9 @@ export class FleetLayer {
       context.fill();
     }
     const heading = vehicle.position.course ?? vehicle.heading;
-    this.#sprites.draw(context, x, y, entry.kind, heading, positionKind(vehicle.position), isReckoned);
+    this.#sprites.draw(context, x, y, entry.kind, heading, positionKind(vehicle), isReckoned);
     this.targets.push({ x, y, radius: 16, entry });
-    return entry.motion !== undefined;
+    return entry.motion !== undefined && entry.motion.speed > 0;
   }
 
   #circle(context, place, zoom, always = false) {
@@ -237,11 +242,12 @@ export class FleetLayer {
   #drawTrail(context, { size, left, top }, place) {
     const trail = this.trail;
     if (trail.length < 2) return;
-    // The world's copy that the vehicle is drawn in.
-    const shift = Math.round((place.x + left) / size - trail.at(-2));
     context.beginPath();
-    for (let index = 0; index < trail.length; index += 2) {
-      context.lineTo((trail[index] + shift) * size - left, trail[index + 1] * size - top);
+    // From the vehicle backwards, in the world's copy that it is drawn in: each step goes the short way round.
+    let x = (place.x + left) / size;
+    for (let index = trail.length - 2; index >= 0; index -= 2) {
+      x += turned(trail[index] - x);
+      context.lineTo(x * size - left, trail[index + 1] * size - top);
     }
     context.lineJoin = context.lineCap = "round";
     for (const [width, colour] of [[5.5, this.paper], [2.5, this.accent]]) {
@@ -294,15 +300,16 @@ export class FleetLayer {
     this.#timer = setTimeout(() => this.redraw(), isMoving && !reducedMotionNow ? motionInterval : 1000);
   }
 
-  /** Degrees around the members of a cell, as [[south, west], [north, east]]. */
+  /** Degrees around the members of a cell, as [[south, west], [north, east]]; across the 180th meridian, east goes beyond 180. */
   static bounds(cell) {
-    let west = 2, east = -1, north = 2, south = -1;
+    let north = 2, south = -1;
+    const places = [];
     for (const { x, y } of cell.members) {
-      west = Math.min(west, x);
-      east = Math.max(east, x);
+      places.push(x);
       north = Math.min(north, y);
       south = Math.max(south, y);
     }
+    const [west, east] = narrowest(places);
     return [[latitudeAt(south), longitudeAt(west)], [latitudeAt(north), longitudeAt(east)]];
   }
 }

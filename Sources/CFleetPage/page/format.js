@@ -30,10 +30,11 @@ export function direction(degrees) {
   return `${String(Math.round(turned) % 360).padStart(3, "0")}° ${points[Math.round(turned / 45) % 8]}`;
 }
 
-/** Five decimals are a metre. */
+/** Five decimals are a metre; longitudes that go on beyond the 180th meridian are brought back. */
 export function place(latitude, longitude) {
   if (!isNumber(latitude) || !isNumber(longitude)) return undefined;
-  return `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`;
+  const bounded = Math.abs(longitude) <= 180 ? longitude : longitude - 360 * Math.round(longitude / 360);
+  return `${latitude.toFixed(5)}, ${bounded.toFixed(5)}`;
 }
 
 /** Seconds as a length of time: "12 s", "4 min", "3 h 05", "12 d". */

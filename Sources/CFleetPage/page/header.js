@@ -14,7 +14,7 @@ const brand = [
 ];
 
 export class Header {
-  #links; #badge; #live; #clock; #theme; #zone; #store; #lostAt = null; #state = "connecting"; #banner;
+  #links; #badge; #live; #clock; #theme; #zone; #store; #lostAt = null; #pausedAt = null; #state = "connecting"; #banner;
 
   /** @param {{menu: () => void, help: () => void}} on */
   constructor(element, banner, store, on) {
@@ -51,10 +51,22 @@ export class Header {
     setText(this.#zone, isUTC() ? "UTC" : "Local");
     this.#zone.setAttribute("aria-label", `Times in ${zoneName()}: change to ${isUTC() ? "local time" : "UTC"}`);
     this.#zone.title = `Times in ${zoneName()} (u)`;
-    if (this.#lostAt !== null || this.#link) {
-      this.#banner.hidden = false;
-      setText(this.#banner, this.#lostAt === null ? this.#brokerWords(now) : `No connection to the server for ${duration((Date.now() - this.#lostAt) / 1000)}. What is shown is as of ${shown(now - (Date.now() - this.#lostAt), { now })}.`);
-    }
+    this.#showBanner();
+  }
+
+  #showBanner() {
+    const now = this.#store.now(), since = this.#lostAt ?? this.#pausedAt;
+    this.#banner.hidden = since === null && !this.#link;
+    if (this.#banner.hidden) return;
+    const gone = since === null ? undefined : Date.now() - since;
+    const shownAsOf = gone === undefined ? "" : `What is shown is as of ${shown(now - gone, { now })}.`;
+    setText(this.#banner, this.#lostAt !== null ? `No connection to the server for ${duration(gone / 1000)}. ${shownAsOf}`
+      : since !== null ? `This tab was hidden and asked for nothing: it is connecting again. ${shownAsOf}` : this.#brokerWords(now));
+  }
+
+  /** @param {boolean} canControl whether this server can give vehicles regions */
+  setAbilities(canControl) {
+    for (const link of this.#links) if (link.dataset.view === "regions") link.hidden = !canControl;
   }
 
   show(view) {
@@ -71,14 +83,17 @@ export class Header {
     this.#badge.setAttribute("aria-label", `${count} open`);
   }
 
-  /** @param {"connecting"|"open"|"lost"} state */
+  /** @param {"connecting"|"open"|"lost"|"paused"} state paused: nobody looks, so that nothing is asked for */
   connection(state) {
-    if (state === "lost") this.#lostAt ??= Date.now();
+    // What was lost before nobody looked is as old as it was.
+    if (state === "paused") this.#pausedAt ??= this.#lostAt ?? Date.now();
+    if (state === "paused") this.#lostAt = null;
+    if (state === "lost") this.#lostAt ??= this.#pausedAt ?? Date.now();
     if (state === "open") {
       if (this.#lostAt !== null && this.#state !== "open" && Date.now() - this.#lostAt > 3000) announce("Connected again.");
-      this.#lostAt = null;
-      this.#banner.hidden = !this.#link;
+      this.#lostAt = this.#pausedAt = null;
     }
+    this.#showBanner();
     if (state === "lost" && this.#state === "open") announce("The connection to the server is lost.");
     if (state !== "connecting" || this.#lostAt === null) this.#state = state;
     this.#showLive();
@@ -88,7 +103,7 @@ export class Header {
     const isLost = this.#lostAt !== null || this.#link?.connected === false, state = this.#state;
     this.#live.className = `live ${isLost ? "lost" : state}`;
     fill(this.#live, drawing([{ d: isLost ? "M3 3 13 13M13 3 3 13" : state === "open" ? "M8 4a4 4 0 1 1 0 8a4 4 0 1 1 0-8Z" : "M8 4.5a3.5 3.5 0 1 1 0 7a3.5 3.5 0 1 1 0-7Z", class: isLost || state !== "open" ? "line" : "full" }]),
-      h("span", {}, isLost ? "Not live" : state === "open" ? "Live" : "Connecting"));
+      h("span", {}, isLost ? "Not live" : state === "open" ? "Live" : state === "paused" ? "Paused" : "Connecting"));
   }
 
   #link = null;
@@ -97,7 +112,6 @@ export class Header {
     const before = this.#link;
     this.#link = link.connected === false || link.trouble ? link : null;
     if (link.connected === false && before?.connected !== false) announce("The server has lost the broker.");
-    if (this.#lostAt === null) this.#banner.hidden = !this.#link;
     this.#showLive();
     this.#tick();
   }
@@ -110,7 +124,7 @@ export class Header {
   }
 
   noConnection() {
-    this.#lostAt = null;
+    this.#lostAt = this.#pausedAt = null;
     this.#banner.hidden = true;
   }
 }

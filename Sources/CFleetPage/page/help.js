@@ -13,18 +13,19 @@ export const shortcuts = [
 
 export const shortcutsHold = () => preference("shortcuts", true);
 
-export function openHelp() {
+/** @param {string[]} [without] keys of what this server cannot do */
+export function openHelp(without = []) {
   const box = h("input", { type: "checkbox", checked: shortcutsHold(), on: { change: () => setPreference("shortcuts", box.checked) } });
   openDialog("Keys",
     h("p", {}, "On the map, arrows move and + and − zoom. In a list, arrows, Page Up, Page Down, Home and End move, Enter opens."),
     h("table", { class: "keys" }, h("caption", { class: "visually-hidden" }, "Keys"),
-      h("tbody", {}, shortcuts.map(([key, meaning]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, key)), h("td", {}, meaning))))),
+      h("tbody", {}, shortcuts.filter(([key]) => !without.includes(key)).map(([key, meaning]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, key)), h("td", {}, meaning))))),
     h("label", { class: "check" }, box, " Single keys hold"));
 }
 
 const themes = { system: "As the system", light: "Light", dark: "Dark" };
 
-/** @param {{logOut: () => void, links: () => void, session: () => any}} on */
+/** @param {{logOut: () => void, help: () => void, links: () => void, session: () => any}} on */
 export function openMenu(on) {
   const session = on.session();
   const choice = (title, values, chosen, choose) => h("fieldset", {}, h("legend", {}, title), Object.entries(values).map(([value, text]) => {
@@ -36,7 +37,7 @@ export function openMenu(on) {
       : [h("b", {}, session.name), session.role === "operate" ? " sees and changes vehicles." : " sees vehicles, and changes nothing."]) : null,
     choice("Colours", themes, chosenTheme(), chooseTheme),
     choice("Times", { local: "In the zone of this machine", utc: "In UTC" }, isUTC() ? "utc" : "local", (value) => setUTC(value === "utc")),
-    h("div", { class: "actions" }, button("Keys", () => { dialog.close(); openHelp(); }),
+    h("div", { class: "actions" }, button("Keys", () => { dialog.close(); on.help(); }),
       session && !session.link ? button("Links…", () => { dialog.close(); on.links(); }) : null,
       session?.login || session?.link ? button(session.link ? "Leave the link" : "Log out", () => { dialog.close(); on.logOut(); }) : null));
 }

@@ -3,7 +3,7 @@ import { button, drawing, fill, h, limited, setText, settled } from "./dom.js";
 import { age, amount, count, moment, percent, safeName, speed } from "./format.js";
 import { orders, tally } from "./filters.js";
 import { shapes, sign } from "./markers.js";
-import { activities, activity, activityWords, concerns } from "./vehicle.js";
+import { activities, activity, activityWords, concerns, lateWaking, speedOf } from "./vehicle.js";
 import { VirtualRows } from "./virtual-rows.js";
 import { announce } from "./announce.js";
 
@@ -155,9 +155,10 @@ export class VehicleList {
     setText(parts.fleet, this.#manyFleets ? safeName(vehicle.fleet, 40) : "");
     setText(parts.state, activityWords[doing]);
     setText(parts.age, ` · ${age(moment(vehicle.heard), now) ?? "never heard"}`);
-    setText(parts.speed, doing === "moving" ? speed(vehicle.position?.speed) ?? "" : "");
+    setText(parts.speed, doing === "moving" ? speed(speedOf(vehicle)) ?? "" : "");
     setText(parts.battery, vehicle.battery?.level === undefined ? "" : `${percent(vehicle.battery.level)}${vehicle.battery.charging ? " ⚡︎" : ""}`);
-    const concern = concerns(vehicle).find((text) => !text.startsWith("heard"));
+    // Its state says that already.
+    const concern = concerns(vehicle).find((text) => text !== lateWaking);
     setText(parts.concern, concern ? ` · ${concern}` : "");
     row.id = this.#prefix + index;
     row.setAttribute("aria-posinset", index + 1);

@@ -4,10 +4,11 @@ import { button, h, limited, setText } from "./dom.js";
 import { FleetLayer } from "./fleet-layer.js";
 import { age, count, moment, place, safeName, speed } from "./format.js";
 import { graticule } from "./graticule.js";
-import { worldX, worldY } from "./mercator.js";
+import { turned, worldX, worldY } from "./mercator.js";
 import { recordedWays } from "./ways.js";
 import { onTheme, reducedMotion } from "./theme.js";
-import { activities, activityWords, activity, reckoned } from "./vehicle.js";
+import { reckoned } from "./reckoning.js";
+import { activities, activityWords, activity, speedOf } from "./vehicle.js";
 
 /** Zoom at which a street fills the map. */
 const streetZoom = 16;
@@ -77,6 +78,8 @@ export class FleetMap {
     const [west, south, east, north] = tiles.bounds ?? [];
     // Below the least zoom there is nothing: Leaflet would put it together of thousands of tiles for each.
     this.#tiles = L.tileLayer(tiles.url, {
+      // Providers demand to know who asks. It is this server's name and nothing of what is looked at, although its pages send no referrer otherwise.
+      referrerPolicy: "origin",
       minZoom: tiles.minimumZoom ?? 0, maxNativeZoom: tiles.maximumZoom, maxZoom: 20, className: "base-tiles",
       bounds: tiles.bounds ? [[south, west], [north, east]] : undefined,
     }).addTo(this.map);
@@ -145,7 +148,7 @@ export class FleetMap {
   #wordsOf(vehicle) {
     const now = this.#store.now(), position = vehicle.position;
     return [
-      safeName(vehicle.vehicle, 60), activityWords[activity(vehicle)], speed(position?.speed), age(moment(position?.time), now),
+      safeName(vehicle.vehicle, 60), activityWords[activity(vehicle)], speed(speedOf(vehicle)), age(moment(position?.time), now),
     ].filter(Boolean).join(" · ");
   }
 
@@ -191,7 +194,9 @@ export class FleetMap {
   /** Shows a place in the middle of what no panel hides. */
   show(latitude, longitude, zoom = Math.max(this.map.getZoom(), 14)) {
     const { left = 0, right = 0, top = 0, bottom = 0 } = this.#insets();
-    const centre = this.map.project([latitude, longitude], zoom).add([(right - left) / 2, (bottom - top) / 2]);
+    // In the world's copy that is looked at: who follows across the 180th meridian is not taken all the way round.
+    const from = this.map.getCenter().lng, near = from + 360 * turned((longitude - from) / 360);
+    const centre = this.map.project([latitude, near], zoom).add([(right - left) / 2, (bottom - top) / 2]);
     this.map.setView(this.map.unproject(centre, zoom), zoom, { animate: !reducedMotion() });
   }
 

@@ -13,6 +13,26 @@ export function worldY(latitude) {
 
 export const longitudeAt = (x) => x * 360 - 180;
 
+/** A difference of two x, the short way round the world. */
+export const turned = (difference) => difference - Math.round(difference);
+
+/**
+ * The narrowest part of the world that holds some x of 0 to 1.
+ * @param {number[]} places are put in order
+ * @returns {[number, number]} west and east; across the 180th meridian, east is beyond 1
+ */
+export function narrowest(places) {
+  places.sort((a, b) => a - b);
+  const last = places.length - 1;
+  // It begins behind the widest gap; the one around the back is where the world's copies meet.
+  let [west, east, gap] = [places[0], places[last], places[0] + 1 - places[last]];
+  for (let index = 0; index < last; index += 1) {
+    const own = places[index + 1] - places[index];
+    if (own > gap) [west, east, gap] = [places[index + 1], places[index] + 1, own];
+  }
+  return [west, east];
+}
+
 export const latitudeAt = (y) => (Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180) / Math.PI;
 
 /** Pixels of the world's side. */

@@ -1,5 +1,9 @@
-/** A region under the hand: its outline on the map, with handles to move its parts. */
+/** A region under the hand: its outline on the map, with handles that the pointer or the keys move. */
 import * as L from "/vendor/leaflet/leaflet.esm.min.js";
+
+/** Pixels by which an arrow moves a handle; with the shift key, one. */
+const arrowStep = 10;
+const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export class RegionDraw {
   #map; #group = L.layerGroup(); #draft; #onChange;
@@ -50,45 +54,70 @@ export class RegionDraw {
     this.#changed();
   }
 
-  #changed() {
+  /** @param {number} [focused] the handle that has the focus afterwards */
+  #changed(focused) {
     this.redraw();
+    this.#handles[focused]?.getElement()?.focus({ preventScroll: true });
     this.#onChange();
   }
 
+  #handles = [];
   redraw() {
+    this.#handles = [];
     this.#group.clearLayers();
     const draft = this.#draft;
     if (draft.form === "circle") {
       if (!draft.centre) return;
       const centre = [draft.centre.latitude, draft.centre.longitude];
       const circle = L.circle(centre, { radius: draft.radius, className: "draft-shape", pane: "draft", interactive: false }).addTo(this.#group);
-      this.#handle(centre, (place, isDone) => {
+      this.#handle(centre, "Centre", (place) => {
         draft.centre = { latitude: place.lat, longitude: place.lng };
         circle.setLatLng(place);
-        if (isDone) this.#changed();
       });
       const edge = L.latLng(centre[0], circle.getBounds().getEast());
-      this.#handle(edge, (place, isDone) => {
+      this.#handle(edge, "Edge", (place) => {
         draft.radius = Math.max(1, Math.round(this.#map.distance([draft.centre.latitude, draft.centre.longitude], place)));
         circle.setRadius(draft.radius);
-        if (isDone) this.#changed();
       });
       return;
     }
     const places = draft.corners.map((corner) => [corner.latitude, corner.longitude]);
     const shape = (places.length > 2 ? L.polygon : L.polyline)(places, { className: "draft-shape", pane: "draft", interactive: false }).addTo(this.#group);
-    draft.corners.forEach((corner, index) => this.#handle(places[index], (place, isDone) => {
+    draft.corners.forEach((corner, index) => this.#handle(places[index], `Corner ${index + 1}`, (place) => {
       Object.assign(corner, { latitude: place.lat, longitude: place.lng });
       shape.setLatLngs(draft.corners.map((each) => [each.latitude, each.longitude]));
-      if (isDone) this.#changed();
-    }));
+    }, () => draft.corners.splice(index, 1)));
   }
 
-  #handle(place, moved) {
+  /**
+   * @param {string} name
+   * @param {(place: L.LatLng) => void} moved
+   * @param {() => void} [remove] for what can be taken away alone
+   */
+  #handle(place, name, moved, remove) {
+    const index = this.#handles.length;
     const marker = L.marker(place, {
-      draggable: true, keyboard: false, pane: "draft", icon: L.divIcon({ className: "handle", iconSize: [18, 18] }),
+      draggable: true, pane: "draft", icon: L.divIcon({ className: "handle", iconSize: [18, 18] }),
     }).addTo(this.#group);
-    marker.on("drag", () => moved(marker.getLatLng().wrap(), false));
-    marker.on("dragend", () => moved(marker.getLatLng().wrap(), true));
+    this.#handles.push(marker);
+    const element = marker.getElement();
+    element.setAttribute("role", "button");
+    element.setAttribute("aria-label", `${name}: arrows move it${remove ? ", Delete takes it away" : ""}`);
+    marker.on("drag", () => moved(marker.getLatLng().wrap()));
+    marker.on("dragend", () => this.#changed(index));
+    element.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const arrow = arrows[event.key], step = event.shiftKey ? 1 : arrowStep;
+      if (arrow) {
+        const point = this.#map.latLngToContainerPoint(marker.getLatLng());
+        moved(this.#map.containerPointToLatLng(point.add([arrow[0] * step, arrow[1] * step])).wrap());
+      } else if (remove && (event.key === "Delete" || event.key === "Backspace")) {
+        remove();
+      } else {
+        return;
+      }
+      L.DomEvent.stop(event);
+      this.#changed(Math.min(index, this.#handles.length - (arrow ? 1 : 2)));
+    });
   }
 }

@@ -10,10 +10,12 @@ import { draftOf, featureOf, newDraft, problemOf } from "./region-geometry.js";
 import { routeAddress } from "./router.js";
 
 export class RegionsView {
-  #api; #store; #map; #session; #selection; #router; #regions = []; #layer = L.layerGroup(); #draw; #draft; #shown = false; #chosen;
+  #api; #store; #map; #session; #selection; #router; #regions = []; #layer = L.layerGroup(); #draw; #draft; #shown = false; #chosen; #canControl;
   #list; #editor; #status; #new; #form;
 
-  constructor(api, store, map, session, selection, router) {
+  /** @param {() => boolean} canControl whether this server can give vehicles regions */
+  constructor(api, store, map, session, selection, router, canControl) {
+    this.#canControl = canControl;
     [this.#api, this.#store, this.#map, this.#session, this.#selection, this.#router] = [api, store, map, session, selection, router];
     this.#draw = new RegionDraw(map.map, () => this.#showForm());
     this.#list = h("ul", { class: "region-list" });
@@ -29,7 +31,7 @@ export class RegionsView {
     const isOpening = !this.#shown;
     this.#shown = true;
     this.panel.hidden = false;
-    this.#new.hidden = !this.#session.mayOperate;
+    this.#new.hidden = !this.#session.mayOperate || !this.#canControl();
     this.#layer.addTo(this.#map.map);
     this.#map.fleet.dimmed = true;
     this.#map.fleet.redraw();
@@ -50,6 +52,10 @@ export class RegionsView {
   }
 
   async #load() {
+    if (!this.#canControl()) {
+      setText(this.#status, "This server gives vehicles no regions: it listens to another message profile than the one that carries them.");
+      return;
+    }
     setText(this.#status, "Asking the server…");
     try {
       this.#regions = regionsOf(await this.#api.get("regions"));
@@ -158,7 +164,7 @@ export class RegionsView {
     this.#fields.push = h("button", { type: "submit", class: "strong" }, "Give to vehicles…");
     this.#form = h("form", { class: "fields", "aria-label": "Region", on: { submit: (event) => { event.preventDefault(); this.#push(target.value, result); } } },
       field("Name", name),
-      h("p", { class: "note" }, draft.form === "circle" ? "Click the map for the centre; drag the edge for the radius." : "Click the map corner by corner; drag a corner to move it."),
+      h("p", { class: "note" }, draft.form === "circle" ? "Click the map for the centre; drag the edge for the radius, or move it with the arrow keys." : "Click the map corner by corner; drag a corner to move it, or use the arrow keys on it; Delete takes it away."),
       h("div", { class: "actions" }, button(draft.form === "circle" ? "Centre of the map" : "Corner at the map's centre", () => this.#draw.addCentreOfMap()), button("Undo", () => this.#draw.undo())),
       draft.form === "circle" ? [field("Radius (m)", radius), h("div", { class: "pair" }, field("Latitude", this.#fields.latitude), field("Longitude", this.#fields.longitude))] : null,
       field("Tell of a stay after (s)", number("dwell", 1)), field("Speed limit (km/h)", number("speedLimit", 3.6)),
@@ -178,7 +184,7 @@ export class RegionsView {
     return [
       this.#vehicles.length ? ["owners", `the ${count(this.#vehicles.length, "vehicle")} that ${this.#vehicles.length === 1 ? "has" : "have"} it`] : null,
       selected ? ["selected", `${safeName(selected.vehicle, 60)} (selected)`] : null,
-      ["shown", this.#selection.isFiltered ? `the ${count(shown, "vehicle")} that the list is filtered to` : `all ${count(shown, "vehicle")}`],
+      ["shown", this.#selection.isFiltered ? `the ${count(shown, "vehicle")} that the list is filtered to` : shown === 1 ? "the only vehicle" : `all ${count(shown, "vehicle")}`],
     ].filter(Boolean);
   }
 

@@ -1,7 +1,10 @@
 /** What the page knows of the fleet: the newest summary of each vehicle, the details of the selected, the alerts. */
 import { byName } from "./filters.js";
-import { keyOf } from "./vehicle.js";
+import { freshUntil, keyOf } from "./vehicle.js";
 import { moment } from "./format.js";
+
+/** Milliseconds between two looks at whose position tells nothing any more. */
+const ageInterval = 1000;
 
 export class Store {
   /** @type {Map<string, import("./vehicle.js").Summary>} */
@@ -18,6 +21,26 @@ export class Store {
   /** In order of name; made anew only when a vehicle comes or goes. */
   #named;
   #listeners = new Map();
+  /** Until when each vehicle's position tells what it does, of those whose does. @type {Map<string, number>} */
+  #fresh = new Map();
+
+  constructor() {
+    setInterval(() => this.age(), ageInterval);
+  }
+
+  /** What time alone changes: map, list, figures and filters read the same mark. */
+  age(now = this.now()) {
+    const changed = [];
+    for (const [key, end] of this.#fresh) {
+      if (now < end) continue;
+      this.#fresh.delete(key);
+      const vehicle = this.vehicles.get(key);
+      if (!vehicle) continue;
+      vehicle.isFresh = false;
+      changed.push({ key, vehicle });
+    }
+    if (changed.length) this.#tell("vehicles", changed);
+  }
 
   /** Milliseconds by the server's clock. */
   now() { return Date.now() + this.#skew; }
@@ -46,16 +69,21 @@ export class Store {
   apply(event) {
     this.learnTime(event.now);
     if (Number.isFinite(event.revision)) this.revision = event.revision;
-    const changed = [];
+    const changed = [], now = this.now();
     let isOther = false;
     for (const vehicle of event.vehicles ?? []) {
       const key = keyOf(vehicle);
       if (vehicle.removed) {
         isOther = this.vehicles.delete(key) || isOther;
+        this.#fresh.delete(key);
         changed.push({ key, vehicle: undefined });
         continue;
       }
       if (!this.vehicles.has(key)) isOther = true;
+      const end = freshUntil(vehicle);
+      vehicle.isFresh = end > now;
+      if (vehicle.isFresh) this.#fresh.set(key, end);
+      else this.#fresh.delete(key);
       this.vehicles.set(key, vehicle);
       changed.push({ key, vehicle });
     }
@@ -68,6 +96,7 @@ export class Store {
   clear() {
     const changed = [...this.vehicles.keys()].map((key) => ({ key, vehicle: undefined }));
     this.vehicles.clear();
+    this.#fresh.clear();
     this.#named = undefined;
     this.details = undefined;
     this.alerts = [];

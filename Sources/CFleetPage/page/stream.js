@@ -6,24 +6,56 @@
  * @property {(event: any) => void} vehicles
  * @property {(details: any) => void} vehicle
  * @property {(event: any) => void} alerts
- * @property {(abilities: {recording?: boolean}) => void} server what this server can tell beside what is live
+ * @property {(abilities: {recording?: boolean, control?: boolean}) => void} server what this server can do beside telling what is live
  * @property {(link: any) => void} broker how the server's own connection to the broker stands
- * @property {(state: "connecting"|"open"|"lost", reason?: string) => void} state
+ * @property {(state: "connecting"|"open"|"lost"|"paused", reason?: string) => void} state
  * @property {() => Promise<boolean>} mayRetry asked when the server ends the stream: false when one must log in first
  */
 
+/** Milliseconds after which a tab that nobody looks at gives its connection back: a browser has six to a server, for all its tabs. */
+const hiddenPatience = 30_000;
+
 export class Stream {
   #api; #handlers; #source = null; #identifier = null; #timer = null; #failures = 0;
+  /** Whether there is somebody to be told; whether the tab has been hidden for long. */
+  #isWanted = false; #isPaused = false; #hidden = null;
   #view = { bounds: undefined, selected: undefined };
 
   /** @param {import("./api.js").API} api @param {StreamHandlers} handlers */
   constructor(api, handlers) {
     this.#api = api;
     this.#handlers = handlers;
+    document.addEventListener("visibilitychange", () => this.#looked());
   }
 
   open() {
     this.close();
+    this.#isWanted = true;
+    this.#looked();
+    if (!this.#isPaused) this.#connect();
+  }
+
+  #looked() {
+    if (document.hidden) {
+      this.#hidden ??= setTimeout(() => this.#pause(), hiddenPatience);
+      return;
+    }
+    clearTimeout(this.#hidden);
+    this.#hidden = null;
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    if (this.#isWanted) this.#connect();
+  }
+
+  #pause() {
+    this.#isPaused = true;
+    if (!this.#isWanted) return;
+    this.#drop();
+    this.#handlers.state("paused");
+  }
+
+  #connect() {
+    this.#drop();
     const { bounds, selected } = this.#view;
     const query = new URLSearchParams();
     if (bounds) query.set("bounds", bounds);
@@ -56,6 +88,11 @@ export class Stream {
   }
 
   close() {
+    this.#isWanted = false;
+    this.#drop();
+  }
+
+  #drop() {
     clearTimeout(this.#timer);
     this.#source?.close();
     this.#source = null;
@@ -80,12 +117,12 @@ export class Stream {
       });
     } catch {
       // The stream has ended meanwhile, or its server has: a new one says from the start what is looked at.
-      if (this.#identifier === identifier) this.open();
+      if (this.#identifier === identifier) this.#connect();
     }
   }
 
   #lost(reason) {
-    this.close();
+    this.#drop();
     this.#handlers.state("lost", reason);
     // Each failure doubles the wait, up to half a minute, with some chance in it: not all pages come back at once.
     const wait = Math.min(30_000, 500 * 2 ** this.#failures) * (0.75 + Math.random() / 2);
@@ -96,9 +133,9 @@ export class Stream {
   async #retry() {
     const source = this.#source;
     const may = await this.#handlers.mayRetry();
-    // A login may have opened it meanwhile.
-    if (this.#source !== source) return;
-    if (may) this.open();
+    // A login may have opened it meanwhile, or nobody looks any more.
+    if (this.#source !== source || !this.#isWanted || this.#isPaused) return;
+    if (may) this.#connect();
     else this.#lost();
   }
 }

@@ -3,7 +3,7 @@ import { button, h, limited, setText } from "./dom.js";
 import { age, amount, metres, moment, percent, place, safeName, speed } from "./format.js";
 import { filterControls } from "./list.js";
 import { shapes, sign } from "./markers.js";
-import { activity, activityWords, positionKind } from "./vehicle.js";
+import { activity, activityWords, isOutdated, sourceKind, speedOf } from "./vehicle.js";
 import { VirtualRows } from "./virtual-rows.js";
 
 const kinds = { fix: "receiver", fused: "fused", inertial: "inertial", coarse: "coarse", stale: "old" };
@@ -12,10 +12,10 @@ const kinds = { fix: "receiver", fused: "fused", inertial: "inertial", coarse: "
 const columns = [
   { name: "Vehicle", order: "name", kind: "name", narrow: true },
   { name: "State", order: "state", kind: "state", narrow: true },
-  { name: "Speed", order: "speed", kind: "figure", text: (v) => v.state === "online" && !v.position?.stale ? speed(v.position?.speed) : "–" },
+  { name: "Speed", order: "speed", kind: "figure", text: (v) => v.state === "online" ? speed(speedOf(v)) : "–" },
   { name: "Place", kind: "figure wide", text: (v) => place(v.position?.latitude, v.position?.longitude) },
   { name: "Accuracy", order: "accuracy", kind: "figure", text: (v) => v.position?.accuracy === undefined ? undefined : `± ${metres(v.position.accuracy)}` },
-  { name: "Source", kind: "word", text: (v) => v.position?.stale ? kinds.stale : v.position?.source ? kinds[positionKind(v.position)] : undefined },
+  { name: "Source", kind: "word", text: (v) => isOutdated(v) ? kinds.stale : v.position?.source ? kinds[sourceKind(v.position)] : undefined },
   { name: "Position", kind: "figure", text: (v, now) => age(moment(v.position?.time), now) },
   { name: "Heard", order: "heard", kind: "figure", narrow: true, text: (v, now) => age(moment(v.heard), now) },
   { name: "Battery", order: "battery", kind: "figure", text: (v) => percent(v.battery?.level) },

@@ -1,10 +1,16 @@
 /** A day's way on the map, with the place at the moment that the slider shows. */
 import { CanvasLayer } from "./canvas-layer.js";
-import { pixelsPerMetre, worldX, worldY } from "./mercator.js";
+import { pixelsPerMetre, turned, worldX, worldY } from "./mercator.js";
 import { lineKind } from "./track.js";
 import { colours } from "./theme.js";
 
 const dashes = { fix: [], inertial: [7, 5], coarse: [1, 6] };
+
+/** x of the middle of what is looked at. */
+const middle = ({ size, left, width }) => (left + width / 2) / size;
+
+/** x of a longitude, in the world's copy that is looked at. */
+const nearby = (longitude, view) => middle(view) + turned(worldX(longitude) - middle(view));
 
 export class TrackLayer {
   /** @type {import("./track.js").Track|undefined} */ track;
@@ -31,7 +37,9 @@ export class TrackLayer {
     const track = this.track;
     if (!track?.length) return;
     const { size, left, top } = view;
-    const x = (index) => track.x[index] * size - left, y = (index) => track.y[index] * size - top;
+    // In the world's copy that is looked at.
+    const shift = Math.round(middle(view) - (track.x[0] + track.x[track.length - 1]) / 2);
+    const x = (index) => (track.x[index] + shift) * size - left, y = (index) => track.y[index] * size - top;
     context.lineJoin = context.lineCap = "round";
     const run = (from, to, dash, width, colour) => {
       context.beginPath();
@@ -61,10 +69,11 @@ export class TrackLayer {
     this.#place(context, view);
   }
 
-  #stops(context, { size, left, top }) {
+  #stops(context, view) {
+    const { size, left, top } = view;
     for (const stop of this.stops) {
       if (!Number.isFinite(stop.latitude)) continue;
-      const x = worldX(stop.longitude) * size - left, y = worldY(stop.latitude) * size - top;
+      const x = nearby(stop.longitude, view) * size - left, y = worldY(stop.latitude) * size - top;
       context.beginPath();
       context.rect(x - 6, y - 6, 12, 12);
       context.fillStyle = this.#paint.paper;
@@ -75,11 +84,12 @@ export class TrackLayer {
     }
   }
 
-  #place(context, { size, left, top, zoom }) {
+  #place(context, view) {
+    const { size, left, top, zoom } = view;
     if (this.moment === undefined) return;
     const place = this.track.at(this.moment);
     if (!place) return;
-    const x = worldX(place.longitude) * size - left, y = worldY(place.latitude) * size - top;
+    const x = nearby(place.longitude, view) * size - left, y = worldY(place.latitude) * size - top;
     const radius = (this.track.accuracy[place.index] ?? 0) * pixelsPerMetre(place.latitude, zoom);
     if (radius > 10) {
       context.beginPath();

@@ -18,6 +18,11 @@ export class Track {
     this.latitude = Float64Array.from(columns?.latitude ?? []);
     this.longitude = Float64Array.from(columns?.longitude ?? []);
     for (const name of ["altitude", "speed", "course", "accuracy", "source"]) this[name] = columns?.[name] ?? [];
+    // Across the 180th meridian degrees go on: each step is the short way round.
+    for (let index = 1; index < this.longitude.length; index += 1) {
+      const step = this.longitude[index] - this.longitude[index - 1];
+      this.longitude[index] -= 360 * Math.round(step / 360);
+    }
     this.x = this.longitude.map(worldX);
     this.y = this.latitude.map(worldY);
   }
@@ -39,7 +44,7 @@ export class Track {
   isGap(index) { return index > 0 && this.time[index] - this.time[index - 1] > gapSeconds * 1000; }
 
   /**
-   * Where it was.
+   * Where it was; beyond the 180th meridian degrees go on.
    * @returns {{latitude: number, longitude: number, index: number, isKnown: boolean}|undefined} isKnown: false within a gap,
    *   where the last place before it is told
    */
@@ -54,9 +59,9 @@ export class Track {
     return { latitude: between(this.latitude), longitude: between(this.longitude), index, isKnown: true };
   }
 
-  /** [[south, west], [north, east]] of a span of time; undefined for none. */
+  /** [[south, west], [north, east]] of a span of time, in degrees that go on beyond 180; undefined for none. */
   bounds(from = -Infinity, to = Infinity) {
-    let south = 91, north = -91, west = 181, east = -181;
+    let south = 91, north = -91, west = Infinity, east = -Infinity;
     for (let index = 0; index < this.length; index += 1) {
       if (this.time[index] < from || this.time[index] > to) continue;
       south = Math.min(south, this.latitude[index]);

@@ -43,6 +43,17 @@ struct VehiclePrediction: Sendable {
       isPromised: shown.isPromised)
   }
 
+  /// The reports that what is shown may still need, in the order in which they take effect.
+  var reports: [ReportPredictor] {
+    var found: [ReportPredictor] = []
+    var end = Int64.max
+    while let report = follower.report(for: Timestamp(nanoseconds: end)) {
+      found.append(report)
+      end = report.moment.nanoseconds &- 1
+    }
+    return found.reversed()
+  }
+
   private func vehicleTime(at now: Moment) -> Timestamp {
     Timestamp(nanoseconds: now.time.nanoseconds &- skew)
   }

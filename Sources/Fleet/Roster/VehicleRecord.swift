@@ -1,4 +1,4 @@
-internal import Positioning
+package import Positioning
 public import Spatial
 public import Telemetry
 
@@ -359,6 +359,19 @@ extension VehicleRecord {
   public func predictedPosition(at now: Moment) -> PredictedPosition? {
     guard state == .online || state == .asleep else { return nil }
     return prediction?.position(at: now)
+  }
+
+  /// The vehicle's own reports that a subscriber may still need to show it, in the order in which they take effect, for
+  /// whoever predicts without asking again; none where `predictedPosition` is nil for good.
+  package var promisedReports: [ReportPredictor] {
+    state == .online || state == .asleep ? prediction?.reports ?? [] : []
+  }
+
+  /// Whether the position's time can be meant to be of our clock. In the replay of an old recording it is not: what was
+  /// measured is as old as its message then.
+  package var isLocationOfOurTime: Bool {
+    guard let location else { return true }
+    return VehicleMessage.location(location.message).delay(at: location.receivedAt) != nil
   }
 
   /// Follows how a location goes on; one that does not say ends the prediction, and so does one of days ago that

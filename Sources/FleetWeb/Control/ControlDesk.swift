@@ -92,15 +92,18 @@ package struct ControlDesk: Sendable {
   }
 
   /// The answer to a change that was handed to the broker.
+  /// - Parameters:
+  ///   - unmanaged: vehicles that are told nothing.
+  ///   - unchanged: vehicles of which already that is wanted.
   func accepted(
     _ version: String, _ deliveries: [VehicleKey: ManagementSession.Delivery], unmanaged: [VehicleKey] = [],
-    _ more: (inout JSONWriter) -> Void = { _ in }
+    unchanged: Set<VehicleKey> = [], _ more: (inout JSONWriter) -> Void = { _ in }
   ) -> Response {
     let body = JSONWriter.object { json in
       json.field("request", version)
       json.key("vehicles")
       json.openArray()
-      for key in (Array(deliveries.keys) + unmanaged).sorted() {
+      for key in (Array(deliveries.keys) + unmanaged + unchanged).sorted() {
         json.openObject()
         json.field("fleet", key.fleet)
         json.field("vehicle", key.vehicle)
@@ -110,6 +113,7 @@ package struct ControlDesk: Sendable {
         case .refused(let problem):
           json.field("state", "refused")
           json.field("problem", problem)
+        case nil where unchanged.contains(key): json.field("state", "unchanged")
         case nil:
           json.field("state", "unmanaged")
           json.field("problem", "nothing was sent: the vehicle is not managed over MQTT")

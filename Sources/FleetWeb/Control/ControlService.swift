@@ -54,8 +54,10 @@ extension ServeParts {
   }
 
   /// Vehicles that speak another profile than the native one are not managed.
+  static func canControl(_ context: ServeContext) -> Bool { context.selection.profile == .native }
+
   mutating func addControl(_ feed: FleetFeed, _ context: ServeContext) throws(FleetError) {
-    guard context.selection.profile == .native else { return }
+    guard Self.canControl(context) else { return }
     let selection = context.selection
     let control = try ControlService(
       context.broker,

@@ -61,13 +61,22 @@ struct RegionOverview {
   }
 
   private var entries: [Entry] = []
+  /// Of one region: vehicles that are to watch it no more, and have not said yet that they do not. Nil for all regions.
+  private var watchingStill: [VehicleKey]?
 
-  init(_ documents: [(VehicleKey, ManagementState.Documents)]) {
+  /// - Parameter region: the only one that is told of; nil for all.
+  init(_ documents: [(VehicleKey, ManagementState.Documents)], region: String? = nil) {
+    if region != nil { watchingStill = [] }
     var places: [RegionDocument.Feature: Int] = [:]
     // Vehicles that were told the same share the text, so that it is read once.
     var read: [[UInt8]: VehicleDocuments] = [:]
     for (key, documents) in documents {
-      guard let desired = documents.desired else { continue }
+      guard let desired = documents.desired else {
+        if let region, documents.parsed.acceptedRegions?.contains(region) == true {
+          watchingStill?.append(key)
+        }
+        continue
+      }
       let wanted = read[desired] ?? VehicleDocuments(desired: ManagementState.Documents.json(desired))
       read[desired] = wanted
       var own = documents.parsed
@@ -75,7 +84,10 @@ struct RegionOverview {
       let accepted = Set(own.acceptedRegions ?? [])
       let states = Dictionary((own.regionStates?.regions ?? []).map { ($0.identifier, $0) }) { $1 }
       let isCurrent = own.isCurrent
-      for feature in own.wantedRegions.features {
+      if let region, accepted.contains(region), own.wantedRegions[region] == nil {
+        watchingStill?.append(key)
+      }
+      for feature in own.wantedRegions.features where region.map({ $0 == feature.identifier }) ?? true {
         let place = places[feature] ?? entries.count
         if place == entries.count {
           places[feature] = place
@@ -84,7 +96,9 @@ struct RegionOverview {
         entries[place].vehicles.append(
           (
             key, isCurrent && accepted.contains(feature.identifier),
-            own.refusal(of: feature.identifier)?.dropPrefix("refused: "), states[feature.identifier]
+            // A refusal of what was wanted before is no answer.
+            isCurrent ? own.refusal(of: feature.identifier)?.dropPrefix("refused: ") : nil,
+            states[feature.identifier]
           ))
       }
     }
@@ -113,6 +127,16 @@ struct RegionOverview {
           json.closeObject()
         }
         json.closeArray()
+        json.closeObject()
+      }
+      json.closeArray()
+      guard let watchingStill else { return }
+      json.key("watchingStill")
+      json.openArray()
+      for key in watchingStill {
+        json.openObject()
+        json.field("fleet", key.fleet)
+        json.field("vehicle", key.vehicle)
         json.closeObject()
       }
       json.closeArray()

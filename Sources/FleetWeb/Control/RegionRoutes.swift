@@ -22,7 +22,7 @@ package struct RegionRoutes: RouteGroup {
     router.put("vehicles/{fleet}/{vehicle}/regions") { request, context in
       try await set(request, context)
     }
-    router.get("regions") { _, context in try await list(context) }
+    router.get("regions") { request, context in try await list(request, context) }
     router.put("regions") { request, context in try await setMany(request, context) }
   }
 
@@ -40,13 +40,15 @@ package struct RegionRoutes: RouteGroup {
     return .json(body)
   }
 
-  private func list(_ context: WebContext) async throws -> Response {
+  private func list(_ request: Request, _ context: WebContext) async throws -> Response {
     let principal = try context.requirePrincipal()
+    try request.refuseQueries(but: ["region"])
+    let region = try request.query("region")
     try await desk.session.waitUntilRead()
     let keys = desk.vehicles(of: principal)
     let documents = try keys.map { ($0, try desk.documents(.regions, of: $0)) }
     // Thousands of documents are read: not on the pool.
-    return .json(try await desk.threads.run { RegionOverview(documents).json })
+    return .json(try await desk.threads.run { RegionOverview(documents, region: region).json })
   }
 
   // MARK: Changing
@@ -73,46 +75,28 @@ package struct RegionRoutes: RouteGroup {
 
   private func setMany(_ request: Request, _ context: WebContext) async throws -> Response {
     let principal = try context.requireOperator()
-    let members = try await request.json(upTo: Self.largestBody).members(["vehicles", "features", "add"])
+    let members = try await request.json(upTo: Self.largestBody).members([
+      "vehicles", "features", "add", "remove",
+    ])
     let keys = try Self.keys(members["vehicles"])
     for key in keys where !principal.sees(key) { throw WebError.notFound("vehicle \(key)") }
     let vehicles = try keys.map(desk.vehicle)
-    guard let features = members["features"] else {
-      throw WebError.invalid("body", "key \"features\": missing", remedy: "Give a GeoJSON FeatureCollection.")
-    }
-    // A bare array of features is meant as their collection.
-    let collection =
-      features.array.map { _ in
-        JSONValue.object(["type": .string("FeatureCollection"), "features": features])
-      } ?? features
-    let document = try Self.document(collection)
-    let isAdding: Bool
-    switch members["add"] {
-    case nil: isAdding = false
-    case .bool(let flag): isAdding = flag
-    default: throw WebError.invalid("body", "key \"add\": it is true or false")
-    }
-    let detail = "\(document.features.count) regions\(isAdding ? ", beside those wanted before" : "")"
-    return try await desk.changing("regions", keys, detail: detail, context) {
-      if isAdding { try await desk.session.waitUntilRead() }
+    let change = try Change(members)
+    return try await desk.changing("regions", keys, detail: change.detail, context) {
+      if change.readsWhatIsWanted { try await desk.session.waitUntilRead() }
       try await desk.turns.begin(keys)
       defer { desk.turns.end(keys) }
       let managed = vehicles.filter(\.isManaged).map(\.key)
-      var wanted: [VehicleKey: RegionDocument] = [:]
-      if isAdding {
-        let known = try managed.map { ($0, try desk.documents(.regions, of: $0)) }
-        // Thousands of documents are read: not on the pool.
-        wanted = try await desk.threads.run {
-          Dictionary(uniqueKeysWithValues: known.map { ($0, $1.parsed.wantedRegions.adding(document)) })
-        }
-      } else {
-        for key in managed { wanted[key] = document }
-      }
+      let known =
+        try change.readsWhatIsWanted ? managed.map { ($0, try desk.documents(.regions, of: $0)) } : []
+      // Thousands of documents are read: not on the pool.
+      let wanted = try await desk.threads.run { change.wanted(of: managed, known) }
       let (version, messages) = try await messages(wanted)
       let deliveries = try await desk.session.publish(messages)
       let unmanaged = vehicles.filter { !$0.isManaged }.map(\.key)
       return (
-        desk.accepted(version, deliveries, unmanaged: unmanaged),
+        desk.accepted(
+          version, deliveries, unmanaged: unmanaged, unchanged: Set(managed).subtracting(wanted.keys)),
         ControlDesk.outcome(deliveries, unmanaged: unmanaged.count)
       )
     }
@@ -146,7 +130,7 @@ package struct RegionRoutes: RouteGroup {
     }
   }
 
-  private static func document(_ json: JSONValue) throws(WebError) -> RegionDocument {
+  static func document(_ json: JSONValue) throws(WebError) -> RegionDocument {
     let document: RegionDocument
     do throws(JSONError) { document = try RegionFile.regions(json) } catch {
       throw .unprocessable("\(error)")
@@ -172,17 +156,5 @@ package struct RegionRoutes: RouteGroup {
       keys.append(VehicleKey(fleet: String(parts[0]), vehicle: String(parts[1])))
     }
     return Set(keys).sorted()
-  }
-}
-
-extension RegionDocument {
-  /// These with those of another document, in place of ones with the same names.
-  func adding(_ other: RegionDocument) -> RegionDocument {
-    var result = self
-    for feature in other.features {
-      result.features.removeAll { $0.identifier == feature.identifier }
-      result.features.append(feature)
-    }
-    return result
   }
 }

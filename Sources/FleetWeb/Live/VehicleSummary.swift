@@ -15,20 +15,11 @@ extension VehicleRecord {
     json.field("state", state.rawValue)
     json.field("heard", (lastHeard?.time ?? newestTime)?.rfc3339)
     if isOverdue(at: now) { json.field("overdue", true) }
-    if let location { json.field("position") { writePosition(location.message, to: &$0) } }
+    if let location { json.field("position") { writePosition(location, to: &$0) } }
     if let heading, state != .offline, !heading.isRetained {
       json.field("heading", heading.message.trueHeading ?? heading.message.magneticHeading, decimals: 1)
     }
-    if state == .online || state == .asleep, let prediction = location?.message.prediction {
-      json.field("prediction") { json in
-        json.field("velocityEast", prediction.velocity.x, decimals: 3)
-        json.field("velocityNorth", prediction.velocity.y, decimals: 3)
-        json.field("bound", prediction.bound, decimals: 3)
-        json.field("delay", prediction.delay, decimals: 3)
-        json.field("validity", prediction.validity, decimals: 3)
-        if prediction.validity != nil { json.field("growth", prediction.growth, decimals: 3) }
-      }
-    }
+    writePrediction(to: &json)
     if let battery = status?.message.device?.battery, battery.level != nil || battery.isCharging != nil {
       json.field("battery") { json in
         json.field("level", battery.level, decimals: 3)
@@ -58,8 +49,34 @@ extension VehicleRecord {
     [status?.message.time, location?.message.time].compactMap { $0 }.max()
   }
 
-  private func writePosition(_ message: LocationMessage, to json: inout JSONWriter) {
-    let location = message.location
+  /// Reports before the newest that are told at most: a fleet's delay is seconds, in which a vehicle decides a few.
+  private static let mostReports = 16
+
+  /// The newest report is the position with this promise. Reports before it are in effect until it is `delay` old.
+  private func writePrediction(to json: inout JSONWriter) {
+    guard location?.message.prediction != nil else { return }
+    let reports = promisedReports
+    guard let newest = reports.last else { return }
+    json.field("prediction") { json in
+      newest.writePromise(to: &json)
+      json.field("delay", newest.delay, decimals: 3)
+      guard reports.count > 1 else { return }
+      json.key("before")
+      json.openArray()
+      for report in reports.dropLast().suffix(Self.mostReports) {
+        json.openObject()
+        json.field("time", UTCTime(nanoseconds: report.moment.nanoseconds).rfc3339)
+        json.field("latitude", report.coordinate.latitude, decimals: 8)
+        json.field("longitude", report.coordinate.longitude, decimals: 8)
+        report.writePromise(to: &json)
+        json.closeObject()
+      }
+      json.closeArray()
+    }
+  }
+
+  private func writePosition(_ received: Received<LocationMessage>, to json: inout JSONWriter) {
+    let (message, location) = (received.message, received.message.location)
     json.field("latitude", location.coordinate.latitude, decimals: 7)
     json.field("longitude", location.coordinate.longitude, decimals: 7)
     json.field("time", message.time.rfc3339)
@@ -69,5 +86,16 @@ extension VehicleRecord {
     json.field("course", location.course, decimals: 1)
     json.field("source", location.positionSource?.rawValue)
     if isLocationStale { json.field("stale", true) }
+    if !isLocationStale, !isLocationOfOurTime { json.field("received", received.receivedAt.time.rfc3339) }
+  }
+}
+
+extension ReportPredictor {
+  fileprivate func writePromise(to json: inout JSONWriter) {
+    json.field("velocityEast", velocity.x, decimals: 3)
+    json.field("velocityNorth", velocity.y, decimals: 3)
+    json.field("bound", bound, decimals: 3)
+    json.field("validity", validity, decimals: 3)
+    if validity != nil { json.field("growth", growth, decimals: 3) }
   }
 }

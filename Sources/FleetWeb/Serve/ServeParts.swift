@@ -48,7 +48,7 @@ package struct ServeParts: Sendable {
   package init(_ context: ServeContext) throws(FleetError) {
     let history = try HistoryService.start(context)
     subjects.append(HistoryRoutes(history?.readers))
-    sources.append(ServerAbilities(hasRecording: history != nil))
+    sources.append(ServerAbilities(hasRecording: history != nil, hasControl: Self.canControl(context)))
     if let history { parts.append(history) }
     try add(MapService(context.configuration.map))
     if let file = context.configuration.file { alerts = try AlertPart(file, context) }

@@ -42,6 +42,21 @@ import Testing
       })
   }
 
+  /// The page offers what this server can do: vehicles of another profile than the native one are not managed.
+  @Test(arguments: [([], true), (["--message-profile", "owntracks"], false)] as [([String], Bool)])
+  func whetherVehiclesCanBeManagedIsTold(arguments: [String], isManaging: Bool) throws {
+    let options = try ServeOptions.parse(arguments)
+    let context = ServeContext(
+      configuration: try ServeConfiguration(options), broker: try options.broker.configuration(),
+      selection: try options.vehicles.selection(options.broker, options.words))
+    var parts = try ServeParts(context)
+    let abilities = try #require(parts.sources.first { $0.event == "server" })
+    let told = try JSONValue(parsing: try #require(abilities.json(for: .local)))
+    #expect(told["control"]?.bool == isManaging && told["recording"]?.bool == false)
+    try parts.add(LiveFleet(FleetFeed(Roster(), observers: parts.observers)), context)
+    #expect(parts.subjects.contains { $0 is CommandRoutes } == isManaging)
+  }
+
   private func operations() throws -> [String: JSONValue] {
     guard case .object(let paths)? = try document()["paths"] else { return [:] }
     var operations: [String: JSONValue] = [:]

@@ -63,6 +63,84 @@ import Testing
     #expect(Set(members.keys) == Set(keys))
   }
 
+  /// Regions are taken away and given by several operators at once: each change builds on the one before, none is lost.
+  @Test(.timeLimit(.minutes(2))) func regionsOfTwoOperatorsAreAllKept() async throws {
+    let broker = try BrokerFixture()
+    var roster = Roster()
+    for vehicle in ["van", "bus"] {
+      roster.receive("status", statusJSON("online", at: 0), at: 0, vehicle: vehicle)
+    }
+    let session = try ManagementSession(
+      MQTTConfiguration(brokers: [.init(host: "127.0.0.1", port: broker.port)], clientID: "t"),
+      VehicleTargets(root: "odograph/v1", fleets: [], vehicles: []))
+    try session.start()
+    defer { session.stop() }
+    let desk = ControlDesk(
+      feed: FleetFeed(roster), session: session,
+      threads: try WorkerThreads(name: "test", count: 2, capacity: 16))
+    let probe = RouteProbe([RegionRoutes(desk)])
+    try await session.waitUntilRead(seconds: 60)
+    @Sendable func put(_ body: String) async throws -> RouteProbe.Answer {
+      try await probe.ask(.put, "/regions", body, type: "application/json")
+    }
+    func feature(_ name: String) -> String { Self.feature.replacing("\"a\"", with: "\"\(name)\"") }
+    let first = try await put(
+      #"{"vehicles":["demo/van","demo/bus"],"features":[\#(["a", "b", "c", "d"].map(feature).joined(separator: ","))]}"#
+    )
+    #expect(first.status == .accepted, "\(first.message)")
+    let changes = [
+      #"{"vehicles":["demo/van","demo/bus"],"remove":["a"]}"#,
+      #"{"vehicles":["demo/van"],"remove":["b","x"]}"#,
+      #"{"vehicles":["demo/bus","demo/van"],"features":[\#(feature("e"))],"add":true}"#,
+      #"{"vehicles":["demo/bus"],"remove":["d"]}"#,
+    ]
+    let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+      for change in changes { group.addTask { try await put(change).status.code } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(statuses == [202, 202, 202, 202])
+    let all = try await probe.ask(.get, "/regions").json?["regions"]?.array ?? []
+    let watched = Dictionary(
+      uniqueKeysWithValues: all.map { region in
+        (region["region"]?.string, (region["vehicles"]?.array ?? []).compactMap { $0["vehicle"]?.string })
+      })
+    #expect(watched == ["b": ["bus"], "c": ["bus", "van"], "d": ["van"], "e": ["bus", "van"]])
+
+    // What is not there is not sent again.
+    let again = try await put(#"{"vehicles":["demo/van"],"remove":["a"]}"#)
+    #expect(again.json?["vehicles"]?.array?.first?["state"]?.string == "unchanged")
+
+    // One region alone, with who has not said yet that it watches it no more.
+    let version = try await probe.ask(.get, "/vehicles/demo/van/regions").json?["request"]?.string ?? ""
+    for (vehicle, version, accepted) in [("van", version, #""b","c""#), ("bus", "earlier", #""d","c""#)] {
+      _ = try await session.publish([
+        (
+          VehicleKey(fleet: "demo", vehicle: vehicle),
+          MQTTMessage(
+            topic: "odograph/v1/demo/\(vehicle)/regions/reported",
+            text: #"{"version":"\#(version)","state":"applied","accepted":[\#(accepted)],"refused":[]}"#,
+            qos: .atLeastOnce, retain: true)
+        )
+      ])
+    }
+    func told(_ name: String) async throws -> (watching: [String], accepted: [String]) {
+      let answer = try await probe.ask(.get, "/regions?region=\(name)")
+      let vehicles = answer.json?["regions"]?.array?.first?["vehicles"]?.array ?? []
+      return (
+        (answer.json?["watchingStill"]?.array ?? []).compactMap { $0["vehicle"]?.string },
+        vehicles.filter { $0["accepted"]?.bool == true }.compactMap { $0["vehicle"]?.string }
+      )
+    }
+    for (name, watching, accepted) in [
+      ("d", ["bus"], []), ("b", ["van"], []), ("c", [], ["van"]), ("none", [], []),
+    ] as [(String, [String], [String])] {
+      let found = try await told(name)
+      #expect(found == (watching, accepted), "\(name)")
+    }
+    let unknown = try await probe.ask(.get, "/regions?regions=c")
+    #expect(unknown.status == .badRequest)
+  }
+
   private static let yard =
     #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"yard","geometry":"#
     + #"{"type":"Point","coordinates":[11.5,48.1]},"properties":{"radius":50}}]}"#
@@ -70,6 +148,7 @@ import Testing
   private static let changes: [(String, String, String, String)] = [
     ("PUT", "/vehicles/demo/van/regions", "application/geo+json", yard),
     ("PUT", "/regions", "application/json", #"{"vehicles":["demo/van"],"features":\#(yard)}"#),
+    ("PUT", "/regions", "application/json", #"{"vehicles":["demo/van"],"remove":["yard"]}"#),
     ("PATCH", "/vehicles/demo/van/settings", "application/json", #"{"settings":{"status.interval":30}}"#),
     ("POST", "/vehicles/demo/van/commands", "application/json", #"{"command":"locate"}"#),
   ]
@@ -113,11 +192,26 @@ import Testing
   }
 
   /// Nothing is put aside for later where the broker cannot be reached.
-  @Test(arguments: [changes[0], changes[1], changes[3]])
+  @Test(arguments: [changes[0], changes[1], changes[4]])
   func withoutABrokerNothingIsPromised(method: String, path: String, type: String, body: String) async throws
   {
     let answer = try await probe().ask(.init(method) ?? .get, path, body, type: type)
     #expect(answer.status == .serviceUnavailable && answer.code == "broker-unreachable", "\(answer.message)")
+  }
+
+  /// Table: what makes no sense of a change to many.
+  @Test(arguments: [
+    (#""remove":"yard""#, #"key "remove": it is a list"#), (#""remove":[]"#, #"key "remove": it is a list"#),
+    (#""remove":[1]"#, #"key "remove": it is a list"#), (#""remove":[""]"#, #"key "remove": it is a list"#),
+    (#""remove":["a"],"features":[]"#, #"it stands without "features""#),
+    (#""remove":["a"],"add":true"#, #"it stands without "features""#),
+    (#""add":true"#, #"key "features": missing"#),
+    (#""features":[\#(feature)],"add":1"#, #"key "add""#),
+  ])
+  func changesOfManyThatMakeNoSenseAreRefused(members: String, message: String) async throws {
+    let answer = try await probe().ask(
+      .put, "/regions", #"{"vehicles":["demo/van"],\#(members)}"#, type: "application/json")
+    #expect(answer.status == .badRequest && answer.message.contains(message), "\(answer.message)")
   }
 
   /// Table: bodies, and what is said of them.

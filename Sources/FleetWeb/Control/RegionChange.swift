@@ -1,0 +1,104 @@
+internal import Fleet
+internal import FleetControl
+internal import JSON
+
+extension RegionRoutes {
+  /// What of several vehicles' regions is to be another way.
+  enum Change: Sendable {
+    /// These and no others.
+    case set(RegionDocument)
+    /// These beside what each vehicle is to watch already, in place of ones with the same names.
+    case add(RegionDocument)
+    /// None of these names any more; the others stay.
+    case remove([String])
+
+    /// - Parameter members: of the request's body.
+    /// - Throws: 400 and 422 for what makes no sense.
+    init(_ members: [String: JSONValue]) throws(WebError) {
+      if let names = members["remove"] {
+        guard members["features"] == nil, members["add"] == nil else {
+          throw .invalid("body", "key \"remove\": it stands without \"features\" and \"add\"")
+        }
+        self = .remove(try Self.names(names))
+        return
+      }
+      guard let features = members["features"] else {
+        throw .invalid(
+          "body", "key \"features\": missing",
+          remedy: "Give a GeoJSON FeatureCollection, or the names to \"remove\".")
+      }
+      // A bare array of features is meant as their collection.
+      let collection =
+        features.array.map { _ in
+          JSONValue.object(["type": .string("FeatureCollection"), "features": features])
+        } ?? features
+      let document = try RegionRoutes.document(collection)
+      switch members["add"] {
+      case nil, .bool(false): self = .set(document)
+      case .bool(true): self = .add(document)
+      default: throw .invalid("body", "key \"add\": it is true or false")
+      }
+    }
+
+    private static func names(_ json: JSONValue) throws(WebError) -> [String] {
+      let names = json.array?.compactMap(\.string) ?? []
+      guard !names.isEmpty, names.count == json.array?.count, !names.contains("") else {
+        throw .invalid(
+          "body", "key \"remove\": it is a list of regions' names", remedy: "Give names as in [\"yard\"].")
+      }
+      return names
+    }
+
+    /// Whether it builds on what each vehicle is to watch already.
+    var readsWhatIsWanted: Bool { if case .set = self { false } else { true } }
+
+    /// What the audit says of it.
+    var detail: String {
+      switch self {
+      case .set(let document): "\(document.features.count) regions"
+      case .add(let document): "\(document.features.count) regions, beside those wanted before"
+      case .remove(let names):
+        "without \(names.prefix(10).map { String($0.prefix(64)) }.joined(separator: ", "))"
+          + (names.count > 10 ? " and \(names.count - 10) more" : "")
+      }
+    }
+
+    /// What each vehicle is to watch then; nothing for one that nothing changes for.
+    /// - Parameter known: what is wanted of each so far, where that is built on.
+    func wanted(
+      of keys: [VehicleKey], _ known: [(VehicleKey, ManagementState.Documents)]
+    ) -> [VehicleKey: RegionDocument] {
+      var wanted: [VehicleKey: RegionDocument] = [:]
+      switch self {
+      case .set(let document): for key in keys { wanted[key] = document }
+      case .add(let document):
+        for (key, documents) in known { wanted[key] = documents.parsed.wantedRegions.adding(document) }
+      case .remove(let names):
+        for (key, documents) in known {
+          let before = documents.parsed.wantedRegions
+          let rest = before.removing(names)
+          if rest.features.count < before.features.count { wanted[key] = rest }
+        }
+      }
+      return wanted
+    }
+  }
+}
+
+extension RegionDocument {
+  /// These with those of another document, in place of ones with the same names.
+  fileprivate func adding(_ other: RegionDocument) -> RegionDocument {
+    var result = self
+    for feature in other.features {
+      result.features.removeAll { $0.identifier == feature.identifier }
+      result.features.append(feature)
+    }
+    return result
+  }
+
+  fileprivate func removing(_ names: [String]) -> RegionDocument {
+    var result = self
+    result.features.removeAll { names.contains($0.identifier) }
+    return result
+  }
+}

@@ -1,0 +1,104 @@
+"""The page's pure modules, imported in a tab: where a vehicle is shown and what that means, for values that no simulated fleet brings about in seconds."""
+import math
+
+# A vehicle at 0, 0 whose position is `age` seconds old when `now` is asked.
+prelude = """
+const now = Date.parse("2026-01-01T12:00:00Z"), at = (age) => new Date(now - age * 1000).toISOString();
+const degree = 111319.49, east = (place) => place.longitude * degree;
+const vehicle = (age, position = {}, more = {}) => ({fleet: "f", vehicle: "v", state: "online", ...more, position: {latitude: 0, longitude: 0, time: at(age), accuracy: 4, ...position}});
+const promised = (age, prediction = {}, position = {}, more = {}) => vehicle(age, position, {
+  prediction: {velocityEast: 10, velocityNorth: 0, bound: 15, delay: 5, validity: 30, growth: 2, ...prediction}, ...more});
+const shown = (one) => { const told = reckoned(one, now); return [east(told), told.radius, told.ahead, told.bound ?? null, told.left ?? null]; };
+"""
+
+# What is asked, and metres east, radius, seconds carried on, bound and seconds left.
+reckonings = [
+    ("shown(promised(20))", [150, 19, 15, 15, 15], "the moment that is promised lies the delay ago"),
+    ("shown(promised(20, {delay: 0}))", [200, 19, 20, 15, 10], "without a delay, now"),
+    ("shown(promised(2, {velocityEast: 0, before: [{time: at(32), latitude: 0, longitude: 0, velocityEast: 10, velocityNorth: 0, bound: 12, validity: 60, growth: 2}]}, {longitude: 1}))",
+     [270, 16, 27, 12, 33], "a report waits until it is in effect: the one before it counts"),
+    ("shown(promised(2))", [0, 4 + 15 + 30, 0, None, None], "before the first report is in effect, as far around as it can have come"),
+    ("shown(promised(20, {validity: 10}))", [150, 4 + 15 + 10, 15, 25, -5], "the bound of a promise that has lapsed grows"),
+    ("shown(promised(300, {validity: 10}))", [0, 4, 0, None, None], "what lapsed long ago is no ground"),
+    ("shown(promised(20, {}, {}, {state: 'offline'}))", [0, 4, 0, None, None], "nobody keeps the promise of a vehicle that is gone"),
+    ("shown(promised(20, {}, {stale: true}))", [0, 4, 0, None, None], "nor of a position that the broker had kept"),
+    ("shown(promised(100000, {}, {received: at(15)}))", [150, 19, 15, 15, 15], "of another clock, a report is as old as its message"),
+    ("shown(vehicle(4, {speed: 10, course: 90}))", [40, 4 + 20, 4, None, None], "speed and course are carried on"),
+    ("shown(vehicle(11, {speed: 10, course: 90}))", [0, 4, 0, None, None], "for ten seconds"),
+    ("shown(vehicle(4, {speed: 0.5, course: 90}))", [0, 4, 0, None, None], "not those of a vehicle that stands"),
+    ("shown(vehicle(4, {speed: 10}))", [0, 4, 0, None, None], "nor without a course"),
+]
+
+kinds = [
+    ("{}", "fix"), ("{source: 'fused'}", "fused"), ("{source: 'inertial'}", "inertial"), ("{source: 'coarse'}", "coarse"), ("{source: 'fused', stale: true}", "stale"),
+    # It moved when it was last heard to, and that is long ago.
+    ("{speed: 9}", "stale"), ("{speed: 0.2}", "fix"),
+]
+
+
+def close(found, wanted):
+    return all((a is None and b is None) or (a is not None and b is not None and math.isclose(a, b, abs_tol=0.6)) for a, b in zip(found, wanted, strict=True))
+
+
+def module(tab, imports, script):
+    """The value of a script that begins with what it imports from the page's own modules."""
+    names = " ".join(f"const {{{', '.join(each)}}} = await import('/{name}.js');" for name, each in imports.items())
+    return tab.run(f"(async () => {{ {names} {prelude} {script} }})()")
+
+
+def use_modules(page):
+    """Promises, reckoning, kinds of positions, what a vehicle does, and tracks across the 180th meridian."""
+    tab = page.open("#/fleet")
+    for question, wanted, why in reckonings:
+        found = module(tab, {"reckoning": ["reckoned"]}, f"return {question};")
+        assert close(found, wanted), f"{why}: {found}, not {wanted}"
+    for position, wanted in kinds:
+        found = module(tab, {"vehicle": ["positionKind"]}, f"return positionKind(vehicle(100, {position}, {{isFresh: false}}));")
+        assert found == wanted, f"{position}: {found}, not {wanted}"
+    activities(tab)
+    meridian(tab)
+
+
+def activities(tab):
+    """A speed counts while it is fresh: list, filter, order and figures read the same mark, which time changes without a message."""
+    told = module(tab, {"store": ["Store"], "vehicle": ["activity", "speedOf"], "filters": ["tally", "sorted", "matcher", "noFilter"], "clusters": ["ClusterGrid"]}, """
+        const store = new Store(), told = [];
+        store.apply({now: new Date(now).toISOString(), vehicles: [
+          {...vehicle(5, {speed: 20}), vehicle: "plain"}, {...vehicle(5, {speed: 20, stale: true}), vehicle: "kept"}, {...vehicle(70, {speed: 20}), vehicle: "old"},
+          {...vehicle(5), vehicle: "silent"}, {...promised(20), vehicle: "promised"}, {...vehicle(5, {speed: 0.1}), vehicle: "parked"}]});
+        const all = () => store.named();
+        const look = () => told.push({
+          doing: Object.fromEntries(all().map((each) => [each.vehicle, activity(each)])), moving: tally(all()).moving,
+          filtered: all().filter(matcher({...noFilter, activities: ["moving"]})).map((each) => each.vehicle),
+          fastest: sorted(all(), "speed")[0].vehicle, known: all().filter((each) => speedOf(each) !== undefined).map((each) => each.vehicle)});
+        look();
+        let changes = 0;
+        store.on("vehicles", (changed) => { changes += changed.length; });
+        store.age(now + 12_000);
+        store.age(now + 56_000);
+        look();
+        return [...told, changes];""")
+    before, after, changes = told
+    assert before["doing"] == {"plain": "moving", "kept": "connected", "old": "connected", "silent": "connected", "promised": "moving", "parked": "standing"}, before
+    assert before["moving"] == 2 and before["filtered"] == ["plain", "promised"] and before["fastest"] == "plain" and before["known"] == ["parked", "plain", "promised"], before
+    assert set(after["doing"].values()) == {"connected"} and after["moving"] == 0 and after["filtered"] == [] and after["known"] == [], after
+    # Who is told what changed draws it: map, list and figures. The vehicle without a speed is as it was, but its position is old, too.
+    assert changes == 4, changes
+
+
+def meridian(tab):
+    """Across the 180th meridian, each step goes the short way round."""
+    told = module(tab, {"track": ["Track"], "fleet-layer": ["FleetLayer"], "mercator": ["worldX", "narrowest", "turned"], "reckoning": ["reckoned"], "format": ["place"]}, """
+        const track = new Track({from: at(40), time: [0, 10_000, 20_000, 30_000], latitude: [-17, -17, -17, -17], longitude: [179.98, 179.99, -179.99, -179.98]});
+        const members = [179.9, -179.9, 179.95].map((longitude) => ({x: worldX(longitude), y: 0.55}));
+        const [southWest, northEast] = FleetLayer.bounds({members});
+        const crossing = reckoned(vehicle(4, {longitude: 179.9999, speed: 10, course: 90}), now);
+        return {
+          longitudes: [...track.longitude], widest: Math.max(...[...track.x].map((x, i) => i ? Math.abs(x - track.x[i - 1]) : 0)),
+          middle: track.at(track.time[0] + 15_000).longitude, bounds: track.bounds(), cell: northEast[1] - southWest[1], west: southWest[1],
+          plain: narrowest([0.2, 0.6, 0.4]), crossing: crossing.longitude, written: place(0, crossing.longitude), turned: [turned(0.9), turned(-0.9), turned(0.1)]};""")
+    assert [round(each, 6) for each in told["longitudes"]] == [179.98, 179.99, 180.01, 180.02], told
+    assert told["widest"] < 0.0001 and math.isclose(told["middle"], 180) and math.isclose(told["bounds"][0][1], 179.98) and math.isclose(told["bounds"][1][1], 180.02), told
+    assert math.isclose(told["cell"], 0.2, abs_tol=1e-6) and math.isclose(told["west"], 179.9), told
+    assert told["plain"] == [0.2, 0.6] and told["crossing"] > 180 and told["written"].endswith(", -179.99974"), told
+    assert [round(each, 6) for each in told["turned"]] == [-0.1, 0.1, 0.1], told
