@@ -37,8 +37,8 @@ struct Command: ParsableCommand {
         set-odometer    take over what the instrument panel shows (--km)
         set-trip        say who drives and what the trip is for (--driver, --purpose)
 
-      Without --vehicle, every vehicle of the fleet is asked of which the broker keeps a status; all fleets are asked \
-      only with --every-vehicle. A vehicle that is asleep or offline answers when it is back, or not: the request \
+      Without --vehicle, every vehicle of the fleet is asked of which the broker keeps a status, or of which a recording \
+      knows (--recording); all fleets are asked only with --every-vehicle. A vehicle that is asleep or offline answers when it is back, or not: the request \
       expires after --timeout under MQTT 5.
 
       Examples:
@@ -58,7 +58,7 @@ struct Command: ParsableCommand {
 
   @OptionGroup var options: CommandOptions
 
-  func run() throws { try perform(CommandCommand.run, options) }
+  func run() throws { try performBeginning(CommandCommand.run, options) }
 }
 
 struct Forget: ParsableCommand {
@@ -67,7 +67,9 @@ struct Forget: ParsableCommand {
     discussion: """
       Shows what would go: status, last location, regions, settings wanted and reported, whatever is retained below the \
       vehicle's topic. With --yes it is deleted. Vehicles are named, one or several; one that is online is left alone, \
-      as it would be back at once. What was recorded stays where it was recorded.
+      as it would be back at once. What was recorded stays where it was recorded. A broker that hands out what it keeps \
+      by exact topics only, as RabbitMQ, is asked for the topics of the contract of vehicles named with --fleet and --vehicle; \
+      what there is besides stays.
 
       Examples:
         odograph forget --fleet delivery --vehicle van-7

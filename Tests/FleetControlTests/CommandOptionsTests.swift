@@ -1,4 +1,5 @@
 import ArgumentParser
+import FleetConsole
 import FleetControl
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     let options = try CommandOptions.parse(
       arguments + ["--broker", "mqtt://127.0.0.1:1", "--fleet", "test", "--vehicle", "van"])
     do {
-      return "\(try CommandCommand.run(options))"
+      return "\(try CommandCommand.run(options) { place, _ in RecordedBeginning(name: place) })"
     } catch {
       return "\(error)"
     }

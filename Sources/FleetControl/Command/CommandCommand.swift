@@ -14,6 +14,8 @@ package struct CommandOptions: ParsableArguments {
 
   @OptionGroup(title: "Vehicles") var chosen: ChangedVehicleArguments
 
+  @OptionGroup package var beginning: BeginningArguments
+
   @Option(help: ArgumentHelp("Of track: from when on, RFC 3339.", valueName: "time"))
   package var from: String?
 
@@ -72,19 +74,25 @@ package struct CommandOptions: ParsableArguments {
 /// go under 3.1.1 as well, so that an access list needs one line for both; there the request's `id` tells them apart.
 package enum CommandCommand {
   /// Returns `.done` when every vehicle has done it.
+  /// - Parameter reader: asks the recording that names the vehicles, at a broker that does not.
   /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
-  package static func run(_ options: CommandOptions) throws(FleetError) -> ExitStatus {
+  package static func run(
+    _ options: CommandOptions, _ reader: BeginningReader
+  ) throws(FleetError) -> ExitStatus {
     let arguments = try arguments(options)
     let targets = try options.chosen.targets(options.broker)
     try targets.requireChoice()
     let path = "command/\(options.name)"
     func responseTopic(_ key: VehicleKey) -> String { key.topic(root: targets.root, path + "/response") }
+    let broker = try options.broker.configuration()
+    var kept = try targets.filters(["status"])
+    let beginning = try options.beginning.read(targets.query(["status"]), reader)
+    if targets.named == nil { kept += beginning.vehicles.map { $0.topic(root: targets.root, "status") } }
     let exchange = try FleetExchange(
-      options.broker.configuration(), filters: try targets.filters([path + "/response"]),
-      kept: try targets.filters(["status"]))
+      broker, filters: try targets.filters([path + "/response"]), kept: kept)
     try exchange.open()
     defer { exchange.close() }
-    let retained = try exchange.retained()
+    let retained = beginning.adding(try exchange.retained())
     let vehicles = try targets.resolve(retained)
     if VehicleCommand.named(options.name)?.isForOne == true, vehicles.count > 1 {
       throw .usage(

@@ -63,14 +63,15 @@ package struct VehicleTargets: Hashable, Sendable {
   }
 
   /// The vehicles meant: those named, or those of which the broker keeps something; and of them the share.
+  /// - Parameter canBegin: whether the command has `--recording`, which it advises then.
   /// - Throws: `FleetError` when there is none.
-  func resolve(_ kept: [MQTTMessage]) throws(FleetError) -> [VehicleKey] {
+  func resolve(_ kept: [MQTTMessage], canBegin: Bool = true) throws(FleetError) -> [VehicleKey] {
     let keys = named ?? found(kept).sorted()
     guard !keys.isEmpty else {
       throw FleetError(
         operation: "find", object: "the vehicles",
         cause:
-          "the broker keeps nothing of them, or hands it out by exact topics only; name --fleet and --vehicle, begin from a recording with --recording, or look with odograph check",
+          "the broker keeps nothing of them, or hands it out by exact topics only; name --fleet and --vehicle, \(canBegin ? "begin from a recording with --recording, " : "")or look with odograph check",
         exit: .unavailable)
     }
     guard let share else { return keys }

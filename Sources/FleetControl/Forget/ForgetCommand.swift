@@ -35,13 +35,32 @@ package enum ForgetCommand {
       throw .usage(
         "forget", "vehicles that are not named", "name each with --vehicle, and its fleet with --fleet")
     }
+    // Some brokers hand out what they keep by exact topics only: then these are all that can be found.
+    let exact = (targets.named ?? []).flatMap { key in
+      TopicScheme.kept.map { key.topic(root: targets.root, $0) }
+    }
     let (exchange, kept) = try FleetExchange.reading(
-      options.broker.configuration(), try targets.filters(["#"]))
+      options.broker.configuration(), try targets.filters(["#"]) + exact)
     defer { exchange.close() }
     let vehicles = vehicles(kept, root: targets.root)
     guard !vehicles.isEmpty else {
-      StandardError.say("nothing to forget: the broker keeps nothing of what was named")
+      guard targets.named != nil else {
+        throw FleetError(
+          operation: "find", object: "what the broker keeps of them",
+          cause:
+            "it hands out nothing of these names: it keeps nothing, or hands it out by exact topics only; "
+            + "name the fleet, too, with --fleet", exit: .unavailable)
+      }
+      StandardError.say(
+        "nothing to forget: the broker keeps nothing of what was named, as far as the topics of the contract go"
+      )
       return .done
+    }
+    if !exact.isEmpty, Set(kept.map(\.topic)).count == kept.count {
+      // Else each came twice, for the wildcard and for the exact topic.
+      StandardError.say(
+        "the broker hands out what it keeps by exact topics only, and in a cluster maybe only of this node: "
+          + "what there is besides is not known")
     }
     if options.yes { try requireOne(of: vehicles, targets) }
     if options.yes, !options.online {
@@ -75,9 +94,9 @@ package enum ForgetCommand {
   private struct KeptVehicle {
     let key: VehicleKey
     /// Without those that hold nothing.
-    var topics: [String] = []
+    var topics: Set<String> = []
     /// Below the vehicle's topic.
-    var paths: [String] = []
+    var paths: Set<String> = []
     var isOnline = false
   }
 
@@ -86,8 +105,8 @@ package enum ForgetCommand {
     for message in kept where !message.payload.isEmpty {
       guard let key = TopicAddress(topic: message.topic, root: root)?.key else { continue }
       let path = String(message.topic.dropFirst(key.topic(root: root, "").count))
-      vehicles[key, default: KeptVehicle(key: key)].topics.append(message.topic)
-      vehicles[key]?.paths.append(path)
+      vehicles[key, default: KeptVehicle(key: key)].topics.insert(message.topic)
+      vehicles[key]?.paths.insert(path)
       if path == MessageKind.status.rawValue {
         let state = (try? JSONValue(parsing: message.payload))?["state"]?.string
         vehicles[key]?.isOnline = state == StatusMessage.State.online.rawValue
@@ -146,4 +165,12 @@ package enum ForgetCommand {
       operation: "delete", object: first,
       cause: "and \(refusals.count - 1) more; check the access list for this user", exit: .unavailable)
   }
+}
+
+extension TopicScheme {
+  /// Paths below a vehicle whose messages brokers keep.
+  fileprivate static let kept =
+    [MessageKind.status, .location, .altitude, .vehicle].map(\.rawValue) + [
+      configDesired, configReported, regionsDesired, regionsReported, regionsState, beaconsWanted,
+    ]
 }

@@ -32,7 +32,7 @@ package final class VehicleQuestion {
     do throws(FleetError) {
       try exchange.open()
       let retained = try exchange.retained()
-      let vehicles = try targets.resolve(retained)
+      let vehicles = try targets.resolve(retained, canBegin: false)
       guard let vehicle = vehicles.first, vehicles.count == 1 else {
         throw FleetError.usage(
           "ask", "\(vehicles.count) vehicles", "name one, with --fleet and --vehicle")
