@@ -69,16 +69,18 @@ struct Export: ParsableCommand {
       kml      a gx:Track for each vehicle, which a map plays along time
       csv      with a head
       jsonl    an object in each line; with --messages all messages as they came
-      parquet  a folder with a folder for each day, date=2026-11-22/positions.parquet, for DuckDB, pyarrow and Spark
+      parquet  a folder for each day and fleet, date=2026-11-22/fleet=demo/positions.parquet, for DuckDB, pyarrow and Spark
 
       The folder of Parquet is there when all of it is whole, too. --force replaces one that holds such days and nothing \
-      else. The database sorts by day for it, with a temporary file of the size of what is exported.
+      else. --update puts days into one that is there: each day of a fleet that has positions takes the place of the \
+      same one, at once, and all others stay. The database sorts by day for it, with a temporary file of the size of what is exported.
 
       Examples:
         odograph export fleet.sqlite -o today.gpx --from 2026-11-21
         odograph export fleet.sqlite --vehicle van-1 --format csv | grep van-1
         odograph export fleet.sqlite --region depots.geojson -o there.kml
         odograph export fleet.sqlite --format parquet -o positions
+        odograph export fleet.sqlite --format parquet -o positions --update --from 2026-11-21 --to 2026-11-22
         odograph export --messages --from 2026-11-21 --to 2026-11-22 > day.jsonl
 
       Exit codes: 0 done, also when the reader left; 64 usage, or the recording cannot be read; 74 the output cannot \

@@ -44,7 +44,7 @@ import Testing
 
   @Test func aFolderIsThereWhenItIsWhole() throws {
     do {
-      let output = try OutputFolder(path: folder.file("out"), replaces: false, inputs: []) { _ in true }
+      var output = try OutputFolder(path: folder.file("out"), replaces: false, inputs: []) { _ in true }
       try "half".write(toFile: output.file("x", in: "day=a"), atomically: false, encoding: .utf8)
       #expect(!FileManager.default.fileExists(atPath: folder.file("out")))
     }
@@ -92,6 +92,43 @@ import Testing
     try write("old", to: path)
     #expect(link(folder.file("out/day=a/x.part-file"), folder.file("store")) == 0)
     #expect(try refusal(path, inputs: [folder.file("store")]).contains("is what is read"))
+  }
+
+  /// Partitions take the place of the same ones; what else is there stays, also where a partition cannot be replaced.
+  @Test func partitionsGoIntoAFolder() throws {
+    func update(_ text: String, _ partitions: [String]) throws {
+      var output = try OutputFolder(path: folder.file("out"), replaces: false, updates: true, inputs: []) {
+        $0.hasSuffix(".part-file")
+      }
+      for partition in partitions {
+        try text.write(toFile: output.file("x.part-file", in: partition), atomically: false, encoding: .utf8)
+      }
+      try output.finish()
+    }
+    func texts() throws -> [String: String] {
+      let files = try tree().filter { $0.hasSuffix(".part-file") || $0.hasSuffix(".txt") }
+      return Dictionary(uniqueKeysWithValues: try files.map { ($0, try text(folder.file($0))) })
+    }
+    try update("one", ["day=a/fleet=1", "day=a/fleet=2"])
+    try "mine".write(toFile: folder.file("out/notes.txt"), atomically: false, encoding: .utf8)
+    try update("two", ["day=a/fleet=2", "day=b/fleet=1"])
+    let wanted = [
+      "out/day=a/fleet=1/x.part-file": "one", "out/day=a/fleet=2/x.part-file": "two",
+      "out/day=b/fleet=1/x.part-file": "two", "out/notes.txt": "mine",
+    ]
+    #expect(try texts() == wanted)
+    #expect(try tree().allSatisfy { $0 == "out" || $0.hasPrefix("out/") })
+    // A partition with something of somebody else's stops all of it.
+    try "mine".write(toFile: folder.file("out/day=b/fleet=1/notes.txt"), atomically: false, encoding: .utf8)
+    #expect { try update("three", ["day=a/fleet=1", "day=b/fleet=1"]) } throws: {
+      "\($0)".contains("it holds day=b/fleet=1")
+    }
+    #expect(try texts() == wanted.merging(["out/day=b/fleet=1/notes.txt": "mine"]) { $1 })
+    // One that is nested is replaced as a whole like any other.
+    #expect(
+      unlink(folder.file("out/day=b/fleet=1/notes.txt")) == 0 && unlink(folder.file("out/notes.txt")) == 0)
+    try write("new", to: folder.file("out"), replaces: true)
+    #expect(try tree() == Self.whole)
   }
 
   @Test func whatIsNoFolderIsAnError() throws {

@@ -12,6 +12,7 @@ import pathlib
 import sys
 
 import duckdb
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
@@ -45,8 +46,22 @@ def main():
         faults.append(f"pyarrow reads {len(rows)} other rows than the {len(expected)} JSON lines")
     if any(row["date"] != row["time"].date().isoformat() for row in table.select(["date", "time"]).to_pylist()):
         faults.append("a row lies in the folder of another day")
+    if {name: str(table.schema.field(name).type) for name in ("date", "fleet")} != {"date": "string", "fleet": "string"}:
+        faults.append(f"pyarrow's partition columns are {table.schema}")
+    # The folders' names alone, by a schema of one's own: a fleet is a text, whatever it looks like.
+    schema = pa.schema([("date", pa.date32()), ("fleet", pa.string())])
+    typed = ds.dataset(folder, partitioning=ds.partitioning(schema, flavor="hive"))
+    for fragment in typed.get_fragments():
+        keys = ds.get_partition_keys(fragment.partition_expression)
+        for row in fragment.to_table(columns=["fleet", "time"]).to_pylist():
+            if (keys["fleet"], keys["date"]) != (row["fleet"], row["time"].date()):
+                faults.append(f"{fragment.path} has a row of {row}")
+                break
+    for fleet in {row[0] for row in expected}:
+        if typed.count_rows(filter=ds.field("fleet") == fleet) != sum(row[0] == fleet for row in expected):
+            faults.append(f"pyarrow has other rows of the fleet {fleet}")
 
-    pattern = f"{folder}/*/*.parquet"
+    pattern = f"{folder}/*/*/*.parquet"
     columns = ", ".join("epoch_ms(time)" if name == "time" else name for name in NAMES)
     read = duckdb.execute(f"SELECT {columns} FROM read_parquet('{pattern}') ORDER BY date, vehicle").fetchall()
     milliseconds = lambda time: round(time.timestamp() * 1000)  # noqa: E731
@@ -56,6 +71,17 @@ def main():
     for day, count in duckdb.execute(f"SELECT date, count(*) FROM read_parquet('{pattern}') GROUP BY date").fetchall():
         if count != sum(row[2].date() == day for row in expected):
             faults.append(f"DuckDB has {count} rows of {day}")
+
+    for date, fleet in duckdb.execute(
+        f"SELECT DISTINCT typeof(date), typeof(fleet) FROM read_parquet('{pattern}', hive_partitioning = true)"
+    ).fetchall():
+        if (date, fleet) != ("DATE", "VARCHAR"):
+            faults.append(f"DuckDB's partition columns are {date} and {fleet}")
+    for fleet, count in duckdb.execute(
+        f"SELECT fleet, count(*) FROM read_parquet('{pattern}', hive_partitioning = true) GROUP BY fleet"
+    ).fetchall():
+        if count != sum(row[0] == fleet for row in expected):
+            faults.append(f"DuckDB has {count} rows of the fleet {fleet}")
 
     # A filter by time reads no row group that its bounds exclude.
     times = sorted(row[2] for row in expected)

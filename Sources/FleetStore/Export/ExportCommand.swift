@@ -20,6 +20,12 @@ package struct ExportOptions: ParsableArguments {
   @Flag(help: "Replace the file, or the folder of Parquet, that is there already.")
   var force = false
 
+  @Flag(
+    help:
+      "Into a folder of Parquet that is there: put the days of --from and --to in place of the same days of the same fleets."
+  )
+  var update = false
+
   @Option(
     name: .customLong("format"),
     help: ArgumentHelp(
@@ -67,10 +73,30 @@ package struct ExportOptions: ParsableArguments {
     guard format != .parquet || (output ?? "-") != "-" else {
       throw .usage("write", "Parquet to standard output", "it is a folder of files; name one with -o")
     }
+    if update { try checkUpdate(format) }
     guard !exportsMessages || format == .jsonl else {
       throw .usage(
         "write", "messages as \(format.rawValue)",
         "messages go into JSON lines only; leave out --messages, or use --format jsonl")
+    }
+  }
+}
+
+extension ExportOptions {
+  /// A day is replaced as a whole: a part of it would take the rest away.
+  private func checkUpdate(_ format: ExportFormat) throws(FleetError) {
+    guard format == .parquet else {
+      throw .usage("use", "--update", "\(format.rawValue) is a single file; it is for --format parquet")
+    }
+    guard !force else {
+      throw .usage("use", "--update", "--force replaces the whole folder; give one of them")
+    }
+    let selection = try part.selection()
+    let isWhole = [selection.from, selection.to].compactMap(\.self).allSatisfy { Day($0).beginning == $0 }
+    guard isWhole, selection.vehicles.isEmpty, selection.areas.isEmpty else {
+      throw .usage(
+        "use", "--update",
+        "it replaces whole days of whole fleets; give --from and --to as days, and no vehicle or region")
     }
   }
 }
@@ -127,7 +153,7 @@ private struct Export: ~Copyable {
     let inputs = RecordingAddress.files(of: options.part.place)
     guard let writer = format.writer(gap: options.gap) else {
       partitions = try PositionPartitions(
-        path: options.output ?? "", replaces: options.force, inputs: inputs)
+        path: options.output ?? "", replaces: options.force, updates: options.update, inputs: inputs)
       return try writePartitions(recording)
     }
     monitor.awaited = "reader of the output"

@@ -116,6 +116,9 @@ struct Day: Hashable, Comparable {
 
   static func < (a: Day, b: Day) -> Bool { a.number < b.number }
 
+  /// Its midnight.
+  var beginning: UTCTime { UTCTime(nanoseconds: Int64(clamping: number) * 86_400_000_000_000) }
+
   var next: Day { Day(number: number + 1) }
 
   /// `2026-11-21`.

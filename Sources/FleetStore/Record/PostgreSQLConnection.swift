@@ -14,6 +14,10 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   var isUniqueViolation: Bool { state == "23505" }
   /// Others hold a lock.
   var isLockTimeout: Bool { state == "55P03" }
+  /// The table is not there, or not any more.
+  var isUnknownTable: Bool { state == "42P01" }
+  /// A row belongs into a partition that another has made meanwhile.
+  var isCheckViolation: Bool { state == "23514" }
   /// Two waited for each other, and the server has ended this one's wait.
   var isDeadlock: Bool { state == "40P01" }
   /// A replica took away what a question read, as its primary has; the question can be asked again.
@@ -39,20 +43,43 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
 
   /// - Parameters:
   ///   - address: a URL or `key=value` pairs, as everywhere with PostgreSQL; `PGPASSWORD`, `~/.pgpass` and the like are heeded.
+  ///     Of several servers each has the time for a connection for itself.
   ///   - goesOn: asked some times a second while the server is waited for; when it says no, what it does is cancelled.
   init(_ address: String, goesOn: @escaping () -> Bool = { true }) throws(PostgreSQLError) {
-    // What the address says itself goes before these.
+    var problems: [String] = []
+    for host in PostgreSQLHosts.attempts(address) where problems.isEmpty || goesOn() {
+      do throws(PostgreSQLError) {
+        self = try PostgreSQLConnection(address, host, goesOn)
+        return
+      } catch {
+        if !problems.contains(error.message) { problems.append(error.message) }
+      }
+    }
+    throw PostgreSQLError(state: "", message: problems.joined(separator: "; "))
+  }
+
+  /// - Parameter host: parameters in place of those of the address.
+  private init(
+    _ address: String, _ host: [(key: String, value: String)], _ goesOn: @escaping () -> Bool
+  ) throws(PostgreSQLError) {
+    // What the address says itself goes before these. A server whose machine has gone, without a word, is found within 25 s.
     let defaults = [
-      ("connect_timeout", "10"), ("tcp_user_timeout", "30000"), ("application_name", "odograph"),
+      ("connect_timeout", "10"), ("tcp_user_timeout", "30000"), ("keepalives_idle", "10"),
+      ("keepalives_interval", "5"), ("keepalives_count", "3"), ("application_name", "odograph"),
       ("client_encoding", "UTF8"),
     ]
-    let keys = CStringList(defaults.map(\.0) + ["dbname"])
-    let values = CStringList(defaults.map(\.1) + [address])
+    let keys = CStringList(defaults.map(\.0) + ["dbname"] + host.map(\.key))
+    let values = CStringList(defaults.map(\.1) + [address] + host.map(\.value))
     guard let handle = unsafe PQconnectStartParams(keys.pointers, values.pointers, 1) else {
       throw PostgreSQLError(state: "", message: "out of memory")
     }
-    guard unsafe Self.connect(handle, goesOn) else {
-      let message = unsafe Self.text(PQerrorMessage(handle))
+    let end = unsafe Self.connect(handle, goesOn)
+    guard end == .connected else {
+      let seconds = unsafe Self.timeout(of: handle)
+      let server = host.filter { $0.key.hasPrefix("host") || $0.key == "port" }.map(\.value)
+      let silence =
+        (server.isEmpty ? "" : server.joined(separator: ":") + ": ") + "no answer within \(seconds) s"
+      let message = end == .silent ? silence : unsafe Self.text(PQerrorMessage(handle))
       unsafe PQfinish(handle)
       throw PostgreSQLError(state: "", message: message)
     }
@@ -62,35 +89,37 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     unsafe PQsetNoticeProcessor(handle, { _, _ in }, nil)
   }
 
-  /// Returns whether the connection stands: not when the server refuses, is silent for too long or is waited for no more.
-  private static func connect(_ handle: OpaquePointer, _ goesOn: () -> Bool) -> Bool {
+  private enum Attempt {
+    case connected
+    /// The server refuses, or it is waited for no more.
+    case failed
+    case silent
+  }
+
+  private static func connect(_ handle: OpaquePointer, _ goesOn: () -> Bool) -> Attempt {
     let deadline = unsafe SystemClock.monotonic + timeout(of: handle) * 1_000_000_000
     var wanted = PGRES_POLLING_WRITING
     while unsafe PQstatus(handle) != CONNECTION_BAD {
-      if wanted == PGRES_POLLING_OK { return true }
-      guard wanted != PGRES_POLLING_FAILED else { return false }
+      if wanted == PGRES_POLLING_OK { return .connected }
+      guard wanted != PGRES_POLLING_FAILED else { return .failed }
       while unsafe !waits(handle, for: wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT) {
-        guard SystemClock.monotonic < deadline, goesOn() else { return false }
+        guard SystemClock.monotonic < deadline else { return .silent }
+        guard goesOn() else { return .failed }
       }
       wanted = unsafe PQconnectPoll(handle)
     }
-    return false
+    return .failed
   }
 
   /// Seconds that the server has for a connection: what the address says, or the default.
   private static func timeout(of handle: OpaquePointer) -> Int64 {
-    let options = unsafe PQconninfo(handle)
-    defer { unsafe PQconninfoFree(options) }
-    var option = unsafe options
-    while let current = unsafe option, let keyword = unsafe current.pointee.keyword {
-      if unsafe String(cString: keyword) == "connect_timeout", let value = unsafe current.pointee.val {
-        let seconds = unsafe Int64(String(cString: value)) ?? 10
-        return seconds > 0 ? min(seconds, 3600) : 86_400
-      }
-      unsafe option = unsafe current + 1
-    }
-    return 10
+    let seconds =
+      unsafe PostgreSQLHosts.parameters(PQconninfo(handle))["connect_timeout"].flatMap(Int64.init) ?? 10
+    return seconds > 0 ? min(seconds, 3600) : 86_400
   }
+
+  /// With which the connection was made.
+  var parameters: [String: String] { unsafe PostgreSQLHosts.parameters(PQconninfo(handle)) }
 
   /// Waits a moment for the socket. Returns whether there is something to do.
   private static func waits(_ handle: OpaquePointer, for events: Int32) -> Bool {

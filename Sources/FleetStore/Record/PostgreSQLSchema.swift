@@ -146,6 +146,14 @@ enum PostgreSQLSchema {
       """
   }
 
+  /// The names of a table's partitions, without the schema.
+  static func partitions(of table: String) -> String {
+    """
+    SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+      WHERE inhparent = 'odograph.\(table)'::regclass
+    """
+  }
+
   /// The names of the partitions of days before one.
   static func expired(before day: Day) -> String {
     """

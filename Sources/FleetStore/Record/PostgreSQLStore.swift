@@ -8,23 +8,33 @@ internal import Telemetry
 ///
 /// A batch goes in by one COPY, which fails as a whole when one of its messages is there already; only then it goes
 /// through a temporary table and `INSERT … ON CONFLICT DO NOTHING`, which costs more.
+///
+/// What is told again and again (`latest`, trips, driving events) changes in a transaction of its own before that one, whose
+/// commit does not wait for the disk: another recorder that has the same vehicle waits for a moment only. The disk has it no
+/// later than the messages, as the log is written in order; where those are not stored in the end, the broker, which was not
+/// told that they came, sends them again.
 final class PostgreSQLStore: MessageStore {
   let name: String
   private let address: String
   private var connection: PostgreSQLConnection?
   private(set) var advice: String?
-  /// Those that have their partitions, as far as this knows.
-  private var days: Set<Day> = []
   private let partitioned: PartitionedDays
+  private var partitions: PostgreSQLPartitions
   /// On this connection.
   private var isLatestPrepared = false
   private let announce: (String) -> Void
 
-  /// - Parameter announce: is given a sentence before what takes minutes.
+  /// How often what met another recorder's transaction is tried.
+  private static let mostAttempts = 20
+
+  /// - Parameters:
+  ///   - partitionPause: seconds after which a partition that could not be made is tried again.
+  ///   - announce: is given a sentence before what takes minutes, and about what has to wait.
   init(
-    address: String, partitioned: PartitionedDays = PartitionedDays(),
+    address: String, partitioned: PartitionedDays = PartitionedDays(), partitionPause: Double = 60,
     announce: @escaping (String) -> Void = { StandardError.say($0) }
   ) {
+    partitions = PostgreSQLPartitions(partitioned, pause: partitionPause)
     self.announce = announce
     self.address = address
     self.partitioned = partitioned
@@ -33,10 +43,12 @@ final class PostgreSQLStore: MessageStore {
 
   func open() throws(FleetError) {
     connection = nil
-    days = []
+    partitions.forget()
     isLatestPrepared = false
     do throws(PostgreSQLError) {
       connection = try PostgreSQLConnection(address)
+      // A machine that is cut off amid a batch holds nobody up for longer.
+      try connection?.run("SET idle_in_transaction_session_timeout = '60s'")
       try prepare()
     } catch {
       connection = nil
@@ -48,14 +60,20 @@ final class PostgreSQLStore: MessageStore {
     if connection == nil { try open() }
     guard !messages.isEmpty else { return 0 }
     do throws(PostgreSQLError) {
-      try makePartitions(for: messages)
-      do throws(PostgreSQLError) {
-        try copy(messages)
-        return messages.count
-      } catch {
-        guard error.isUniqueViolation else { throw error }
-        try connection?.run("ROLLBACK")
-        return try merge(messages)
+      try partitions.make(
+        for: messages, { sql throws(PostgreSQLError) in try connection?.run(sql).values ?? [] },
+        announce: { announce("\(name): \($0)") })
+      let messages = RecordedMessage.inStoringOrder(messages)
+      try repeating { () throws(PostgreSQLError) in try update(messages) }
+      return try repeating { () throws(PostgreSQLError) in
+        do throws(PostgreSQLError) {
+          try copy(messages)
+          return messages.count
+        } catch {
+          guard error.isUniqueViolation else { throw error }
+          try connection?.run("ROLLBACK")
+          return try merge(messages)
+        }
       }
     } catch {
       connection = nil
@@ -65,14 +83,26 @@ final class PostgreSQLStore: MessageStore {
 
   func close() { connection = nil }
 
+  /// Does a transaction again, at once, that met another recorder's.
+  private func repeating<Result>(
+    _ transaction: () throws(PostgreSQLError) -> Result
+  ) throws(PostgreSQLError) -> Result {
+    var attempts = 1
+    while true {
+      do throws(PostgreSQLError) { return try transaction() } catch {
+        guard error.isDeadlock || error.isCheckViolation, attempts < Self.mostAttempts else { throw error }
+        attempts += 1
+        try connection?.run("ROLLBACK")
+      }
+    }
+  }
+
   private func copy(_ messages: [RecordedMessage]) throws(PostgreSQLError) {
     try connection?.run("BEGIN")
     try connection?.copy(
       "COPY odograph.messages (\(PostgreSQLSchema.messageColumns)) FROM STDIN (FORMAT binary)",
       Self.rows(of: messages))
     try copyFixes(of: messages) { _ in true }
-    try updateLatest(of: messages)
-    try updateJournal(JournalRow.rows(of: messages))
     try connection?.run("COMMIT")
   }
 
@@ -93,8 +123,6 @@ final class PostgreSQLStore: MessageStore {
       let number = message.fields.seq ?? message.hash ?? 0
       return tracks.remove([message.topic, message.fields.epoch ?? "", "\(number)"]) != nil
     }
-    try updateLatest(of: messages)
-    try updateJournal(JournalRow.rows(of: messages))
     try connection?.run("COMMIT")
     return added
   }
@@ -188,7 +216,8 @@ final class PostgreSQLStore: MessageStore {
     while let missing = try connection?.run(PostgreSQLTraceIndex.missing).values, !missing.isEmpty {
       if !isAnnounced {
         announce(
-          "\(name): its index of traces is made beside those who record; this program begins when that is done")
+          "\(name): its index of traces is made beside those who record; this program begins when that is done"
+        )
         isAnnounced = true
       }
       for row in missing {
@@ -245,53 +274,25 @@ final class PostgreSQLStore: MessageStore {
     try connection?.run(sql, parameters).values.first?.first ?? nil
   }
 
-  /// Makes the partitions that are not there yet of the days that are near now.
-  private func makePartitions(for messages: [RecordedMessage]) throws(PostgreSQLError) {
-    var wanted: Set<Day> = []
-    // Nearly all are of the day of the one before.
-    var last: Day?
-    func observe(_ time: UTCTime, receivedAt received: UTCTime) {
-      let day = Day(time)
-      guard day != last else { return }
-      last = day
-      if !days.contains(day), partitioned.contains(day, receivedOn: Day(received)) { wanted.insert(day) }
-    }
-    let span = messages.span
-    for index in span.indices {
-      if let time = span[index].fields.time { observe(time, receivedAt: span[index].received) }
-      guard !span[index].fixes.isEmpty else { continue }
-      for fix in span[index].fixes { observe(fix.time, receivedAt: span[index].received) }
-    }
-    for day in wanted.sorted() {
-      try connection?.run("BEGIN; SELECT pg_advisory_xact_lock(\(PostgreSQLSchema.lock))")
-      for table in PostgreSQLSchema.partitionedTables {
-        let name = PostgreSQLSchema.partitionName(of: table, day: day)
-        let exists = try answer("SELECT to_regclass($1) IS NOT NULL", ["odograph." + name])
-        if exists != "t" { try connection?.run(PostgreSQLSchema.partition(of: table, day: day)) }
-      }
-      try connection?.run("COMMIT")
-      if days.count > 10_000 { days.removeAll() }
-      days.insert(day)
-    }
-  }
-
-  /// Drops partitions, each by itself, and waits for nobody: a long export keeps a partition until the next time.
   func expire(before day: Day, today: Day) throws(FleetError) -> StoreExpiry {
     if connection == nil { try open() }
     var expiry = StoreExpiry()
     do throws(PostgreSQLError) {
-      let names = try connection?.run(PostgreSQLSchema.expired(before: day)).values.compactMap {
-        $0.first ?? nil
+      guard try answer("SELECT pg_try_advisory_lock(\(PostgreSQLExpiry.lock))") == "t" else { return expiry }
+      expiry.partitions = try PostgreSQLExpiry.dropPartitions(before: day) { sql throws(PostgreSQLError) in
+        try connection?.run(sql).values ?? []
       }
-      for name in names ?? [] {
-        guard try attempt("DROP TABLE odograph.\(name)") else { break }
-        expiry.partitions += 1
-      }
-      days = days.filter { $0 >= day }
+      partitions.forget(before: day)
       let old = PostgreSQLSchema.expiry(before: day, believed: PartitionedDays().before)
       for sql in old + PostgreSQLJournal.expiry(before: day, today: today) {
-        expiry.rows += try connection?.run(sql).changed ?? 0
+        expiry.rows += try repeating { () throws(PostgreSQLError) in
+          try connection?.run("BEGIN")
+          let changed = try connection?.run(sql).changed ?? 0
+          try connection?.run("COMMIT")
+          return changed
+        }
       }
+      try connection?.run("SELECT pg_advisory_unlock(\(PostgreSQLExpiry.lock))")
       return expiry
     } catch {
       connection = nil
@@ -299,24 +300,19 @@ final class PostgreSQLStore: MessageStore {
     }
   }
 
-  /// Runs a command that needs a table for itself. Returns false when others have it.
-  private func attempt(_ sql: String) throws(PostgreSQLError) -> Bool {
-    do throws(PostgreSQLError) {
-      try connection?.run("BEGIN; SET LOCAL lock_timeout = '2s'; \(sql); COMMIT")
-      return true
-    } catch {
-      guard error.isLockTimeout else { throw error }
-      try connection?.run("ROLLBACK")
-      return false
-    }
-  }
-
-  private func updateLatest(of messages: [RecordedMessage]) throws(PostgreSQLError) {
+  /// What is told again and again, as the batch has it.
+  private func update(_ messages: [RecordedMessage]) throws(PostgreSQLError) {
     let latest = LatestPositions(messages)
-    guard !latest.positions.isEmpty else { return }
+    let journal = JournalRow.rows(of: messages)
+    guard !latest.positions.isEmpty || !journal.isEmpty else { return }
     if !isLatestPrepared { try connection?.run(PostgreSQLSchema.prepareLatest) }
     isLatestPrepared = true
-    try connection?.run(prepared: PostgreSQLSchema.updateLatest, latest.arrays)
+    try connection?.run("BEGIN; SET LOCAL synchronous_commit = off")
+    if !latest.positions.isEmpty {
+      try connection?.run(prepared: PostgreSQLSchema.updateLatest, latest.arrays)
+    }
+    try updateJournal(journal)
+    try connection?.run("COMMIT")
   }
 
   /// Puts rows in, unless what is there of them holds. Within a transaction.
@@ -327,7 +323,6 @@ final class PostgreSQLStore: MessageStore {
       try connection?.run(table.staging)
       try connection?.copy(table.copyToStaging, copy)
       try connection?.run(table.fromStaging)
-      try connection?.run(table.emptyStaging)
     }
   }
 
@@ -341,6 +336,8 @@ final class PostgreSQLStore: MessageStore {
     try connection?.run(PostgreSQLJournal.recorded)
     while let rows = try connection?.run(PostgreSQLJournal.nextRecorded).values, !rows.isEmpty {
       try updateJournal(rows.compactMap(PostgreSQLJournal.row))
+      // Not after each batch of a recorder: its end empties them, and a TRUNCATE would have its commit wait for the disk.
+      for table in JournalTable.all { try connection?.run(table.staging + "; " + table.emptyStaging) }
     }
     try connection?.run(PostgreSQLJournal.closeRecorded)
   }

@@ -42,7 +42,7 @@ final class PostgreSQLRecording: RecordingTables {
       }
       self.version = version
       // Compiling a query takes longer than those that are asked here.
-      try connection?.run("SET jit = off")
+      try connection?.run("SET jit = off; SET cursor_tuple_fraction = 1; \(Self.memory)")
     } catch {
       connection = nil
       throw failure(error)
@@ -137,9 +137,15 @@ final class PostgreSQLRecording: RecordingTables {
     _ = try query("ROLLBACK", [])
   }
 
+  /// Runs commands without rows.
+  private func set(_ commands: String) throws(FleetError) {
+    do throws(PostgreSQLError) { try connection?.run(commands) } catch { throw failure(error) }
+  }
+
   /// Begins a transaction with a cursor for a query.
+  /// - Parameter plan: settings for it.
   private func declare(
-    _ sql: String, _ values: [RecordingSelection.Condition.Value]
+    _ sql: String, _ values: [RecordingSelection.Condition.Value], plan: String? = nil
   ) throws(FleetError) {
     let values = values.map { value in
       switch value {
@@ -150,8 +156,18 @@ final class PostgreSQLRecording: RecordingTables {
     }
     if connection == nil { try open() }
     _ = try query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", [])
+    if let plan { try set(plan) }
     _ = try query("DECLARE recording NO SCROLL CURSOR FOR " + sql, values)
   }
+
+  /// Of what a query sorts, where the server gives less: a day of a vehicle fits in.
+  private static let memory =
+    "SELECT set_config('work_mem', '32MB', false) WHERE pg_size_bytes(current_setting('work_mem')) < 32 << 20"
+
+  /// Within a transaction, for `trackSQL`: one vehicle's rows by the index with its time, in the order in which they came and
+  /// lie on the disk. The database takes them for scattered, and would collect their pages first.
+  static let trackPlan =
+    "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = off"
 
   /// Rows that are fetched at once where they are small.
   private static let smallPortion = 10_000
@@ -173,7 +189,7 @@ final class PostgreSQLRecording: RecordingTables {
     _ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool
   ) throws(FleetError) {
     let (sql, values) = trackSQL(span) { $0 }
-    try declare(sql, values)
+    try declare(sql, values, plan: Self.trackPlan)
     var isOver = false
     while !isOver {
       do throws(PostgreSQLError) {
@@ -206,8 +222,9 @@ final class PostgreSQLRecording: RecordingTables {
     if hasConflict || error.state.isEmpty { connection = nil }
     let remedy =
       hasConflict
-      ? "; it is a replica that gave up what was read for what its primary has changed: ask again, or set "
-        + "hot_standby_feedback = on, or a longer max_standby_streaming_delay, there" : ""
+      ? "; it is a replica that gave up what was read for what its primary has changed: ask again, or set a longer "
+        + "max_standby_streaming_delay there, or ask a second replica; hot_standby_feedback = on helps against rows that are "
+        + "cleaned up, not against days that are dropped" : ""
     return .usage("read", name, error.message + remedy)
   }
 }

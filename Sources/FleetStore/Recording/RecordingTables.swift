@@ -140,7 +140,7 @@ extension RecordingTables {
     // Divisions round towards zero, and there are times before 1970.
     let time = dialect.milliseconds("time")
     let day = isByDay ? "\(time) - (\(time) % 86400000 + 86400000) % 86400000" : "0"
-    let order = isByDay ? "11, 2, 1, 3, 10" : "2, 1, 3"
+    let order = isByDay ? "11, 1, 2, 3, 10" : "2, 1, 3"
     // Before version 3 tracks were kept without.
     let (altitude, speed) = version >= 3 ? ("altitude", "speed") : ("NULL", "NULL")
     return """

@@ -44,6 +44,15 @@ import Testing
   }
 
   /// Random tables through pyarrow and DuckDB: every value, and the bounds of every row group.
+  /// Table: a fleet, and its folder as Hive and Spark name it.
+  @Test(arguments: [
+    ("demo", "demo"), ("a/b=c", "a%2Fb%3Dc"), ("100 %", "100 %25"), ("\u{1}\u{7F}", "%01%7F"), ("ü", "ü"),
+    ("\"#'*:?\\{[]^", "%22%23%27%2A%3A%3F%5C%7B%5B%5D%5E"), ("", "__HIVE_DEFAULT_PARTITION__"),
+  ])
+  func fleetsAreEscapedAsHiveDoes(fleet: String, name: String) {
+    #expect(PositionPartitions.escaped(fleet) == name)
+  }
+
   @Test(.timeLimit(.minutes(3)), .needs(.parquetReaders)) func randomTablesAreReadByOthers() throws {
     let folder = try TemporaryDirectory()
     var generator = SeededGenerator.announced()

@@ -1,5 +1,6 @@
 import MQTT
 import Platform
+import Spatial
 import TestSupport
 
 /// A fleet that publishes numbered positions at QoS 1 for as long as it is let, and sends again what a broker has not
@@ -77,8 +78,10 @@ final class FleetLoad: OutboundProvider {
   private func message(_ number: Int) -> MQTTMessage {
     let vehicle = first + number % vehicles
     let seq = number / vehicles
+    // Each is newer than the one before.
+    let time = UTCTime(nanoseconds: (1_795_255_200_000 + Int64(seq) * 100) * 1_000_000).rfc3339
     let text =
-      #"{"time":"2026-11-21T10:00:00.000Z","latitude":48.1,"longitude":11.5,"speed":13.25,"#
+      #"{"time":"\#(time)","latitude":48.1,"longitude":11.5,"speed":13.25,"#
       + #""epoch":"epoch-\#(vehicle)","seq":\#(seq)}"#
     return MQTTMessage(topic: "odograph/v1/demo/van-\(vehicle)/location", text: text, qos: .atLeastOnce)
   }
@@ -91,6 +94,13 @@ final class FleetLoad: OutboundProvider {
       return ["van-\(first + vehicle)", "\(count)", "\(count)", "0", "\(count - 1)"]
     }.sorted { $0[0] < $1[0] }
   }
+
+  /// In PostgreSQL: of how many vehicles the newest position is another than the newest that is stored.
+  static let stale = """
+    SELECT count(*) FROM odograph.latest FULL JOIN (
+      SELECT vehicle, max(time) AS time FROM odograph.messages GROUP BY vehicle) AS stored USING (vehicle, time)
+      WHERE latest.fleet IS NULL OR stored.time IS NULL
+    """
 
   static func query(_ table: String) -> String {
     "SELECT vehicle, count(*), count(DISTINCT seq), min(seq), max(seq) FROM \(table) GROUP BY vehicle"

@@ -55,6 +55,61 @@ import Testing
     print("Parquet of a drive read by pyarrow and DuckDB: \(result.output.split(separator: "\n"))")
   }
 
+  /// As a daily job does it: a day is put in place of the same day of the same fleets, and nothing else is touched.
+  @Test(.needs(.parquetReaders)) func singleDaysAreReplaced() async throws {
+    let folder = try TemporaryDirectory()
+    let store = try await recording(in: folder)
+    let (days, lines) = (folder.file("days"), folder.file("lines.jsonl"))
+    // Fleets with names that look like something else, on two days.
+    let fleets = ["7", "007", "a=b %:{x}", "2026-11-21", "ü"]
+    func rows(_ latitude: Int, _ day: Int) throws {
+      for fleet in fleets {
+        try SQLiteReader(store).run(
+          """
+          INSERT INTO fixes (fleet, vehicle, time, latitude, longitude, place)
+            WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
+            SELECT '\(fleet)', 'bus', 1795219200000 + \(day) * 86400000 + \(latitude) * 3600000 + i * 1000, \(latitude), 11, 0 FROM n
+          """)
+      }
+    }
+    try rows(1, 0)
+    try rows(1, 1)
+    let export = ["export", store, "--format", "parquet", "-o", days]
+    #expect(try await OdographProcess.run(export).status == 0)
+    let other = days + "/date=2026-11-21/fleet=a%3Db %25%3A%7Bx}/positions.parquet"
+    let before = try #require(FileManager.default.contents(atPath: other))
+    try Data("mine".utf8).write(to: URL(filePath: days + "/_SUCCESS"))
+    let late = days + "/date=2026-11-22/fleet=7/positions.parquet"
+    let first = try #require(FileManager.default.contents(atPath: late))
+    // What came late, and a day that is new.
+    try rows(2, 1)
+    try rows(2, 5)
+    for (from, to) in [("2026-11-22", "2026-11-23"), ("2026-11-26", "2026-11-27")] {
+      let update = try await OdographProcess.run(export + ["--update", "--from", from, "--to", to])
+      #expect(update.status == 0, "\(update.output)")
+    }
+    #expect(FileManager.default.contents(atPath: other) == before)
+    #expect(try #require(FileManager.default.contents(atPath: late)) != first)
+    #expect(FileManager.default.contents(atPath: days + "/_SUCCESS") == Data("mine".utf8))
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(!names.contains { $0.hasSuffix(".part") }, "\(names)")
+    // All days together are what a new export would be.
+    #expect(try await OdographProcess.run(["export", store, "-o", lines]).status == 0)
+    let result = try PythonEnvironment.parquetReaders.run("Parquet/positions.py", [days, lines])
+    #expect(result.status == 0, "\(result.output)")
+    // Table: what would take away more than is named.
+    let cases: [([String], String)] = [
+      (["--from", "2026-11-22T12:00:00Z"], "whole days"), (["--vehicle", "bus"], "whole days"),
+      (["--force"], "give one of them"), (["--format", "csv"], "is for --format parquet"),
+    ]
+    for (arguments, text) in cases {
+      let refused = try await OdographProcess.run(
+        ["export", store, "-o", days, "--update"]
+          + (arguments.contains("--format") ? [] : ["--format", "parquet"]) + arguments)
+      #expect(refused.status == 64 && refused.output.contains(text), "\(arguments): \(refused.output)")
+    }
+  }
+
   /// Table: what is wrong, how it ends, and what is said.
   @Test func errorsSayWhatToDo() async throws {
     let folder = try TemporaryDirectory()
@@ -98,7 +153,7 @@ import Testing
       ["export", store, "--format", "parquet", "-o", folder.file("days")], output: folder.file("log"))
     try await eventually {
       try FileManager.default.subpathsOfDirectory(atPath: folder.path).contains {
-        $0.hasSuffix("date=2026-11-21")
+        $0.hasSuffix("date=2026-11-21/fleet=demo")
       }
     }
     child.signal(number)

@@ -108,9 +108,56 @@ import Testing
     #expect(try await record.finish() == 143)
     let rows = try database.query(FleetLoad.query("odograph.messages") + " ORDER BY vehicle COLLATE \"C\"")
     expectEqual(rows, load.expected)
+    #expect(try database.query(FleetLoad.stale) == [["0"]])
     // Each time is said once.
     #expect(record.count(of: "nothing is acknowledged to the broker") == cycles)
     print("PostgreSQL killed \(cycles) times: \(load.published) messages, each there once")
+  }
+
+  /// SIGKILL of the recorder when the newest positions are in PostgreSQL and their messages not yet: these come again.
+  @Test(.timeLimit(.minutes(10)), .needs(.postgreSQL))
+  func theRecorderIsKilledBetweenPositionsAndMessages() async throws {
+    let broker = try BrokerFixture()
+    let state = try TemporaryDirectory()
+    let database = try PostgreSQLFixture()
+    let record = RecordProcess(broker, into: database.url, state: state)
+    try record.start()
+    try await broker.waitForLog("Sending SUBACK to odograph-record")
+    let load = FleetLoad()
+    try load.start(configuration(broker, "load"))
+    func stored() throws -> String { try database.query("SELECT count(*) FROM odograph.messages")[0][0] }
+    let cycles = ChaosExtent.cycles(short: 3, full: 20)
+    load.publish(50)
+    try await eventually { try stored() == "50" }
+    for cycle in 1...cycles {
+      // Messages wait here, and nothing else.
+      let lock = try ChildProcess(
+        "psql",
+        [
+          "-X", "-q", "-c", "BEGIN; LOCK TABLE odograph.messages IN SHARE MODE; SELECT pg_sleep(600) AS held",
+          database.url,
+        ])
+      try await eventually {
+        try database.query("SELECT count(*) FROM pg_locks WHERE mode = 'ShareLock' AND granted")[0][0] != "0"
+      }
+      load.publish(50)
+      // Of a batch at least.
+      try await eventually { try database.query(FleetLoad.stale) != [["0"]] }
+      #expect(try stored() == "\(50 * cycle)")
+      record.kill()
+      _ = try await record.waitForEnd()
+      _ = try database.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+      )
+      _ = lock.waitForExit()
+      #expect(try stored() == "\(50 * cycle)")
+      try record.start()
+      try await eventually { try stored() == "\(50 * (cycle + 1))" }
+      #expect(try database.query(FleetLoad.stale) == [["0"]])
+    }
+    #expect(try await record.finish() == 143)
+    let rows = try database.query(FleetLoad.query("odograph.messages") + " ORDER BY vehicle COLLATE \"C\"")
+    expectEqual(rows, load.expected)
   }
 
   private func expectEqual(_ rows: [[String]], _ expected: [[String]]) {

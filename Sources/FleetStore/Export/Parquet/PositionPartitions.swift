@@ -3,10 +3,11 @@ internal import FleetConsole
 internal import Platform
 internal import Spatial
 
-/// Positions as Parquet in a folder for each day, `date=2026-11-22/positions.parquet`, as Hive names them: DuckDB, pyarrow and
-/// Spark read the folder as one table with a column `date`.
+/// Positions as Parquet in a folder for each day and fleet, `date=2026-11-22/fleet=demo/positions.parquet`, as Hive names them:
+/// DuckDB, pyarrow and Spark read the folder as one table with columns `date` and `fleet`. The fleet is in the files, too, as
+/// readers guess a type from a folder's name, and would take the fleet 7 for a number.
 ///
-/// Positions come by day, so that no more than one file, and of it a row group, is open at a time.
+/// Positions come by day and fleet, so that no more than one file, and of it a row group, is open at a time.
 struct PositionPartitions: ~Copyable {
   private static let fileName = "positions.parquet"
   private static let columns = [
@@ -21,27 +22,48 @@ struct PositionPartitions: ~Copyable {
   ]
 
   private var folder: OutputFolder
+  /// Which file is open; empty for none.
+  private var partition = ""
   private var day: Substring = ""
+  private var fleet = ""
   private var file: OutputFile?
   private var table = ParquetTable(Self.columns)
 
   /// - Parameters:
   ///   - path: of the folder that is made.
-  ///   - replaces: whether the partitions that are there may be replaced.
+  ///   - replaces: whether all that is there may be replaced.
+  ///   - updates: whether partitions go into what is there, in the place of the same ones.
   ///   - inputs: files that the command reads.
   /// - Throws: `FleetError` for what cannot, or is not to, be written.
-  init(path: String, replaces: Bool, inputs: [String]) throws(FleetError) {
-    folder = try OutputFolder(path: path, replaces: replaces, inputs: inputs) { name in
-      name.starts(with: /date=[0-9-]+\//) && name.hasSuffix(".parquet")
+  init(path: String, replaces: Bool, updates: Bool, inputs: [String]) throws(FleetError) {
+    folder = try OutputFolder(path: path, replaces: replaces, updates: updates, inputs: inputs) { name in
+      // Before there was a folder for each fleet, files lay in the day's.
+      name.wholeMatch(of: /date=[0-9-]+\/(fleet=[^\/]+\/)?[^\/]+\.parquet/) != nil
+    }
+  }
+
+  /// A name as Hive and Spark write it in a folder's: characters that mean something to them or to file systems are `%2F`.
+  static func escaped(_ name: String) -> String {
+    guard !name.isEmpty else { return "__HIVE_DEFAULT_PARTITION__" }
+    return name.unicodeScalars.reduce(into: "") { text, character in
+      if character.value < 0x20 || character.value == 0x7F
+        || "\"#%'*/:=?\\{[]^".unicodeScalars.contains(character)
+      {
+        let digits = String(character.value, radix: 16, uppercase: true)
+        text += "%" + (digits.count < 2 ? "0" : "") + digits
+      } else {
+        text.unicodeScalars.append(character)
+      }
     }
   }
 
   mutating func append(_ position: RecordedPosition) throws(FleetError) {
     let day = position.time.rfc3339.prefix { $0 != "T" }
-    if day != self.day {
+    if day != self.day || position.vehicle.fleet != fleet || partition.isEmpty {
       try endFile()
-      self.day = day
-      file = try OutputFile(path: folder.file(Self.fileName, in: "date=\(day)"), replaces: false)
+      (self.day, fleet) = (day, position.vehicle.fleet)
+      partition = "date=\(day)/fleet=\(Self.escaped(fleet))"
+      file = try OutputFile(path: folder.file(Self.fileName, in: partition), replaces: false)
       table = ParquetTable(Self.columns)
     }
     table.group[0].append(position.vehicle.fleet)
@@ -65,11 +87,11 @@ struct PositionPartitions: ~Copyable {
   }
 
   private mutating func endFile() throws(FleetError) {
-    guard !day.isEmpty else { return }
+    guard !partition.isEmpty else { return }
     table.end(creator: "odograph version \(BuildInformation.current.version)")
     _ = try file?.write(table.takeBytes())
     try file?.finish()
     file = nil
-    day = ""
+    partition = ""
   }
 }
