@@ -1,16 +1,18 @@
-"""Kills `odograph serve` again and again while alerts are due, and looks at what the receiver has processed.
+"""Kills `odograph serve` again and again while alerts are due, and looks at what the receivers have processed.
 
 usage: kills.py ODOGRAPH BROKER_PORT FOLDER VEHICLES ROUNDS KILLS [SEED]
-VEHICLES have ROUNDS alerts each, which begin and end: VEHICLES * ROUNDS * 2 messages. They are decided while the receiver is away, with
-some kills; then it comes, and the rest of the KILLS are sent while they are delivered. Prints "name,number" lines; faults go to
-standard error, status 1.
+VEHICLES have ROUNDS alerts each of two rules, which begin and end: VEHICLES * ROUNDS * 4 transitions. One rule tells a webhook each at once;
+the other gathers alerts, and tells the webhook and a mail server. They are decided while both are away, with some kills; then they come,
+and the rest of the KILLS are sent while they are delivered. Prints "name,number" lines; faults go to standard error, status 1.
 """
 
+import base64
 import collections
 import concurrent.futures
 import json
 import pathlib
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -23,6 +25,7 @@ SEED = int(sys.argv[7]) if len(sys.argv) > 7 else random.randrange(1 << 32)
 RANDOM = random.Random(SEED)
 SECRET = "a secret of some length"
 HERE = pathlib.Path(__file__).parent
+# Of each of the two rules.
 EXPECTED = VEHICLES * ROUNDS * 2
 FAULTS = []
 
@@ -61,7 +64,7 @@ class Server:
             FAULTS.append(f"the server ends with {status}")
 
 
-def configure(url):
+def configure(url, mail):
     (FOLDER / "secret").write_text(SECRET + "\n")
     (FOLDER / "serve.toml").write_text(f"""
 [alerts]
@@ -71,18 +74,29 @@ group = "none"
 when = "battery"
 below = 0.2
 until = 0.3
+receivers = ["ops"]
+[rules.behind]
+when = "queue"
+above = 1000
+group = "1s"
+severity = "critical"
 [webhooks.ops]
 url = "{url}"
 secret_file = "secret"
 timeout = "1s"
 connections = 16
+[mail.desk]
+server = "{mail}"
+starttls = false
+from = "odograph@example.org"
+to = ["ann@example.org"]
 """)
 
 
 def status(level, seq):
     now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + f".{seq % 1000:03}Z"
     return json.dumps({"state": "online", "time": now, "sessionStart": "2026-01-01T00:00:00.000Z", "epoch": "0123456789abcdef",
-                       "seq": seq, "battery": {"level": level}})
+                       "seq": seq, "battery": {"level": level}, "counters": {"queue.records": 0 if level > 0.5 else 2000}})
 
 
 def tell(level, seq):
@@ -114,40 +128,70 @@ def until(condition, what, limit=600):
 
 def main():
     print(f"seed,{SEED}")
-    away = "http://127.0.0.1:9/alerts"  # nobody listens there
-    configure(away)
+    configure("http://127.0.0.1:9/alerts", "smtp://127.0.0.1:9")  # nobody listens there
     begun = time.monotonic()
     server = Server()
     for turn in range(ROUNDS * 2):
         tell(0.1 if turn % 2 == 0 else 0.9, turn + 1)
         if RANDOM.random() < 0.5 and server.kills < KILLS // 5:
             server.kill()
-        until(lambda: count("SELECT count(*) FROM messages") >= VEHICLES * (turn + 1), f"round {turn}")
+        until(lambda: count("SELECT count(*) + count(ended) FROM alerts") >= VEHICLES * 2 * (turn + 1), f"round {turn}")
+    until(lambda: count("SELECT count(*) FROM gathered") == 0, "the last group")
     decided = time.monotonic()
-    receiver = subprocess.Popen(["/usr/bin/python3", HERE / "receiver.py", FOLDER / "received", "0.3333", SECRET],
-                                stdout=subprocess.PIPE, text=True)
+    due = count("SELECT count(*) FROM messages")
+    receivers = [subprocess.Popen(["/usr/bin/python3", HERE / words[0], *words[1:]], stdout=subprocess.PIPE, text=True)
+                 for words in (["receiver.py", FOLDER / "received", "0.3333", SECRET], ["smtp.py", FOLDER / "letters", "failing"])]
     try:
-        port = receiver.stdout.readline().split()[1]
+        ports = [receiver.stdout.readline().split()[1] for receiver in receivers]
         server.stop()
-        configure(f"http://127.0.0.1:{port}/alerts")
+        configure(f"http://127.0.0.1:{ports[0]}/alerts", f"smtp://127.0.0.1:{ports[1]}")
         server.start()
         left = KILLS - server.kills
         for number in range(left):
             # Spread over what is left to deliver, so that each kill meets some of it.
-            goal = EXPECTED * (left - number) // (left + 1)
+            goal = due * (left - number) // (left + 1)
             until(lambda: count("SELECT count(*) FROM messages") <= goal or server.child.poll() is not None, f"kill {number}")
             time.sleep(RANDOM.random() * 0.1)
             server.kill()
         until(lambda: count("SELECT count(*) FROM messages") == 0, "the end")
         server.stop()
     finally:
-        receiver.kill()
-        server.child.kill()
-    judge(server, decided - begun, time.monotonic() - decided)
+        for child in [*receivers, server.child]:
+            child.kill()
+    judge(server, due, decided - begun, time.monotonic() - decided)
 
 
-def judge(server, deciding, delivering):
-    times, order = collections.Counter(), collections.defaultdict(list)
+def mailed():
+    """What letters say, each once: keys in order by vehicle, as (number, transition), how many there were in all, and how many came again."""
+    order, seen, total, again = collections.defaultdict(list), set(), 0, 0
+    for line in (FOLDER / "letters").read_text().splitlines():
+        head, body = json.loads(line)["text"].split("\r\n\r\n", 1)
+        name = re.search(r"^Message-ID: (.*)$", head, re.M)[1]
+        if name in seen:
+            again += 1
+            continue
+        seen.add(name)
+        text = base64.b64decode(body).decode()
+        for vehicle, number, transition in re.findall(r"  behind: demo/(\S+?): .*\[[0-9a-f]+-(\d+):(\w+)\]$", text, re.M):
+            order[vehicle].append((int(number), transition))
+            total += 1
+        # A letter names 500 alerts, and counts the rest.
+        total += sum(int(number) for number in re.findall(r"^and (\d+) more$", text, re.M))
+    return order, total, again
+
+
+def check_order(order, wanted):
+    """Each vehicle's alerts of a rule began and ended in turn, and each once."""
+    transitions = {"began": 0, "ended": 1}
+    for name, told in order.items():
+        if told != sorted(told, key=lambda item: (item[0], transitions[item[1]])):
+            FAULTS.append(f"{name}: out of order: {told}")
+        if len(told) != wanted or len(set(told)) != wanted:
+            FAULTS.append(f"{name}: {len(told)} in place of {wanted}")
+
+
+def judge(server, due, deciding, delivering):
+    messages, times, order = collections.Counter(), collections.Counter(), collections.defaultdict(list)
     again = 0
     for line in (FOLDER / "received").read_text().splitlines():
         entry = json.loads(line)
@@ -157,22 +201,23 @@ def judge(server, deciding, delivering):
         again += entry["again"]
         if entry["again"]:
             continue
-        times[entry["key"]] += 1
+        messages[entry["key"]] += 1
         for alert in entry["body"]["alerts"]:
-            order[alert["vehicle"]].append((int(alert["id"].split("-")[1]), alert["transition"]))
-    if len(times) != EXPECTED:
-        FAULTS.append(f"{len(times)} of {EXPECTED} were processed")
-    if any(number != 1 for number in times.values()):
-        FAULTS.append("a key was processed twice")
-    transitions = {"began": 0, "ended": 1}
-    for vehicle, told in order.items():
-        wanted = sorted(told, key=lambda item: (item[0], transitions[item[1]]))
-        if told != wanted:
-            FAULTS.append(f"{vehicle}: out of order: {told}")
-        if len(told) != ROUNDS * 2:
-            FAULTS.append(f"{vehicle}: {len(told)} in place of {ROUNDS * 2}")
-    for name, number in [("kills", server.kills), ("processed", len(times)), ("again", again),
-                         ("seconds deciding", round(deciding)), ("seconds delivering", round(delivering))]:
+            told = (int(alert["id"].split("-")[1]), alert["transition"])
+            times[told] += 1
+            order[alert["rule"], alert["vehicle"]].append(told)
+    if len(times) != 2 * EXPECTED:
+        FAULTS.append(f"{len(times)} of {2 * EXPECTED} were processed")
+    if any(number != 1 for counts in (messages, times) for number in counts.values()):
+        FAULTS.append("an alert or its end was processed twice")
+    check_order(order, ROUNDS * 2)
+    letters, lines, letters_again = mailed()
+    if lines != EXPECTED:
+        FAULTS.append(f"letters tell {lines} of {EXPECTED}")
+    if VEHICLES <= 500:
+        check_order(letters, ROUNDS * 2)
+    for name, number in [("kills", server.kills), ("messages due", due), ("processed", len(times)), ("again", again),
+                         ("mailed", lines), ("letters again", letters_again), ("seconds deciding", round(deciding)), ("seconds delivering", round(delivering))]:
         print(f"{name},{number}")
     for fault in FAULTS[:20]:
         print(f"seed {SEED}: {fault}", file=sys.stderr)

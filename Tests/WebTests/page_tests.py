@@ -13,6 +13,7 @@ import time
 import traceback
 
 import uses_access as access
+import uses_alerts as alerts
 import uses_basic as basic
 import uses_control as control
 import uses_history as history
@@ -79,6 +80,7 @@ def plan():
         *shown((control.use_attitude,), phone),
         *shown((control.use_alerts,), phone, ("wall", "dark")), *shown((control.use_regions,), desk, ("phone", "dark")), *shown((control.use_commands,), ("phone", "dark")),
         *shown((control.use_settings,), desk), *shown((control.use_sleeper,), dark)]
+    yield lambda: Fleet(alerts.vehicles, rate=0.1, configuration=alerts.configuration), [*shown((alerts.use_many_alerts,), desk), *shown((alerts.use_retired,), ("phone", "dark"))]
     yield tiles_of_a_file, shown((robust.use_base_map,), dark)
     yield tiles_of_an_address, shown((robust.use_base_map,), phone)
     # A report of each in a minute: what a build for debugging takes beside a browser on two cores.

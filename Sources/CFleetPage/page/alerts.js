@@ -13,6 +13,7 @@ const severities = {
   info: { d: "M8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14ZM7 7v5h2V7ZM7 4v2h2V4Z", word: "Information", order: 2 },
 };
 const severityOf = (name) => severities[name] ? name : "warning";
+const reasons = { forgotten: "the vehicle was taken out of the fleet", rule: "no rule asks for it any more", operator: "by an operator" };
 const silences = [[900, "15 minutes"], [3600, "1 hour"], [28_800, "8 hours"], [86_400, "1 day"]];
 
 /** The day of an alert's vehicle, at the moment at which it began. */
@@ -22,31 +23,71 @@ function momentOf(alert) {
 }
 
 export class AlertsView {
-  #api; #store; #session; #hasHistory; #open; #past; #rules; #chosen; #announced = new Set(); #isFirst = true;
+  #api; #store; #session; #hasHistory; #open; #groups; #past; #rules; #chosen; #announced = new Set(); #isFirst = true;
+  /** What is looked at beside the first of all: a page of them, of one rule or of all; undefined for what the stream tells. */
+  #page;
 
   /** @param {() => boolean} hasHistory whether the server has a recording */
   constructor(api, store, session, hasHistory) {
     [this.#api, this.#store, this.#session, this.#hasHistory] = [api, store, session, hasHistory];
+    this.#groups = h("div");
     this.#open = h("div");
     this.#past = h("div");
     this.#rules = h("div");
     this.element = h("section", { class: "wide alerts-view", tabindex: "0", "aria-labelledby": "alerts-title", hidden: true },
       h("h1", { id: "alerts-title", tabindex: "-1" }, "Alerts"),
-      h("section", { "aria-labelledby": "alerts-open" }, h("h2", { id: "alerts-open" }, "Open"), this.#open),
+      h("section", { "aria-labelledby": "alerts-open" }, h("h2", { id: "alerts-open" }, "Open"), this.#groups, this.#open),
       h("section", { "aria-labelledby": "alerts-past" }, h("h2", { id: "alerts-past" }, "Ended"), this.#past),
       h("section", { "aria-labelledby": "alerts-rules" }, h("h2", { id: "alerts-rules" }, "Rules"), this.#rules));
     store.on("alerts", limited(500, () => {
       this.#announceNew();
       if (!this.element.hidden) this.#showOpen();
     }));
-    setInterval(() => { if (!this.element.hidden && !document.hidden) this.#showOpen(); }, 5000);
+    const own = limited(2000, () => this.#readOwn());
+    store.on("selected", own);
+    store.on("alerts", () => { if (this.#isOther()) own(); });
+    setInterval(() => {
+      if (this.element.hidden || document.hidden) return;
+      const { count: all, next } = this.#store.alertTotals;
+      if (this.#page && this.#page.of !== `${all} ${next}`) this.#ask(this.#page.asked, this.#page.title, true);
+      else this.#showOpen();
+    }, 5000);
   }
 
-  get openCount() { return this.#store.alerts.filter((alert) => !alert.ended).length; }
+  /** How many are open: the stream tells the first of them, and how many there are. */
+  get openCount() { return this.#store.alertTotals.count ?? this.#store.alerts.length; }
+
+  #ownOf = "";
+  #isOther() {
+    const { count = 0, more = 0, next } = this.#store.alertTotals;
+    const told = `${this.#store.selected} ${more ? `${count} ${next}` : ""}`;
+    if (told === this.#ownOf) return false;
+    this.#ownOf = told;
+    return true;
+  }
+
+  /** Where the stream does not tell all, those of the selected vehicle are asked for. */
+  async #readOwn() {
+    const key = this.#store.selected;
+    if (!key || !this.#store.alertTotals.more) {
+      if (this.#store.alerts.length > (this.#store.alertTotals.alerts ?? []).length) this.#store.applyOwnAlerts([]);
+      return;
+    }
+    const [fleet, ...rest] = key.split("/");
+    try {
+      const answer = await this.#api.get(`alerts${query({ fleet, vehicle: rest.join("/"), limit: 50 })}`);
+      if (key === this.#store.selected) this.#store.applyOwnAlerts(answer.alerts ?? []);
+    } catch {
+      // They are asked for again when something changes.
+    }
+  }
 
   #announceNew() {
-    const fresh = this.#store.alerts.filter((alert) => !alert.ended && !this.#announced.has(alert.id));
-    for (const alert of fresh) this.#announced.add(alert.id);
+    // What comes into sight because others end is not new.
+    const since = this.#store.now() - 60_000;
+    const fresh = this.#store.alerts.filter((alert) => !alert.ended && !this.#announced.has(alert.id) && moment(alert.began) > since);
+    if (this.#announced.size > 5000) this.#announced.clear();
+    for (const alert of this.#store.alerts) this.#announced.add(alert.id);
     if (this.#isFirst) {
       this.#isFirst = false;
       return;
@@ -58,12 +99,17 @@ export class AlertsView {
   /** @param {string|undefined} chosen the alert that an address names */
   async shown(chosen) {
     this.#chosen = chosen;
+    this.#page = undefined;
     this.#told = "";
     this.#showOpen();
     this.#reveal();
-    const past = this.#api.get(`alerts${query({ state: "all" })}`).then((answer) => {
-      const ended = (answer.alerts ?? []).filter((alert) => alert.ended).sort((a, b) => moment(b.ended) - moment(a.ended));
-      fill(this.#past, ended.length ? this.#list(ended.slice(0, 200)) : h("p", { class: "note" }, "None is remembered."));
+    if (chosen && !(this.#store.alertTotals.alerts ?? []).some((alert) => alert.id === chosen)) {
+      await this.#ask({ id: chosen, state: "all" }, "the one that the address names");
+      this.#reveal();
+    }
+    const past = this.#api.get(`alerts${query({ state: "ended", limit: 200 })}`).then((answer) => {
+      const ended = (answer.alerts ?? []).sort((a, b) => moment(b.ended) - moment(a.ended));
+      fill(this.#past, ended.length ? this.#list(ended) : h("p", { class: "note" }, "None is remembered."));
       this.#reveal();
     }, (error) => fill(this.#past, h("p", { class: "note" }, error.explanation ?? error.message)));
     const rules = this.#api.get("rules").then((answer) => {
@@ -78,12 +124,49 @@ export class AlertsView {
 
   #told = "";
   #showOpen() {
-    const open = this.#store.alerts.filter((alert) => !alert.ended)
+    const totals = this.#store.alertTotals, shown = this.#page?.alerts ?? totals.alerts ?? [];
+    const open = this.#page ? shown : [...shown].filter((alert) => !alert.ended)
       .sort((a, b) => severities[severityOf(a.severity)].order - severities[severityOf(b.severity)].order || moment(b.began) - moment(a.began));
-    const told = JSON.stringify([open, this.#session.mayOperate, Math.floor(Date.now() / 60_000)]);
+    // Ages are shown in minutes; of a page that was asked for nothing else changes.
+    const told = [Math.floor(Date.now() / 60_000), this.#session.mayOperate, this.#page?.title, totals.count, totals.next,
+      ...open.map((alert) => `${alert.id} ${alert.ended ?? ""} ${alert.silenced ?? ""}`)].join("\n");
     if (told === this.#told) return;
     this.#told = told;
-    fill(this.#open, open.length ? this.#list(open) : h("p", { class: "calm" }, "Nothing is wrong by the rules."));
+    this.#showGroups();
+    const next = this.#page ? this.#page.next : totals.more ? totals.next : undefined;
+    fill(this.#open, open.length ? this.#list(open) : h("p", { class: "calm" }, totals.count ? "None of these is open any more." : "Nothing is wrong by the rules."),
+      next ? h("p", { class: "actions" }, button("Show the next ones", () => this.#ask({ rule: this.#page?.asked.rule, after: next }, this.#page?.title ?? "all rules"))) : null);
+  }
+
+  /** Where there are more than are shown: how many of which rule, each of which can be looked at alone. */
+  #showGroups() {
+    const { count: all = 0, more = 0, groups = [] } = this.#store.alertTotals;
+    if (!more && !this.#page) return fill(this.#groups);
+    const line = this.#page ? `Shown: ${this.#page.title}, ${this.#page.alerts.length} of ${this.#page.count}.`
+      : `${count(all, "alert")} are open; shown are the most severe and newest.`;
+    fill(this.#groups, h("p", { class: "note", role: "status" }, line),
+      h("div", { class: "actions", role: "group", "aria-label": "Alerts by rule" }, groups.slice(0, 50).map((group) =>
+        button(`${safeName(group.rule, 60)}: ${count(group.count, "alert")}`, () => this.#ask({ rule: group.rule }, safeName(group.rule, 60)),
+          { "aria-label": `Show only ${safeName(group.rule, 60)}: ${severities[severityOf(group.severity)].word}, ${count(group.count, "alert")}` }))),
+      this.#page ? h("p", { class: "actions" }, button("Show the most severe", () => {
+        this.#page = undefined;
+        this.#showOpen();
+      })) : null);
+  }
+
+  /** Asks for a page of them, which is shown in place of what the stream tells. */
+  async #ask(asked, title, isAgain = false) {
+    const { count: all, next } = this.#store.alertTotals, before = this.#page;
+    try {
+      const answer = await this.#api.get(`alerts${query({ order: "severity", limit: 300, ...asked })}`);
+      if (isAgain && this.#page !== before) return;
+      this.#page = { asked, title, alerts: answer.alerts ?? [], next: answer.next, count: answer.count ?? 0, of: `${all} ${next}` };
+      if (asked.id && !this.#page.alerts.length) this.#page = undefined;
+      this.#showOpen();
+      if (!asked.id && !isAgain) this.element.querySelector("#alerts-open").scrollIntoView({ block: "nearest" });
+    } catch (error) {
+      announce(error.explanation ?? error.message);
+    }
   }
 
   /** Brings what the address names into sight. */
@@ -105,6 +188,7 @@ export class AlertsView {
             alert.vehicle ? [h("a", { href: routeAddress({ view: "vehicle", fleet: alert.fleet, vehicle: alert.vehicle }) }, h("bdi", {}, safeName(alert.vehicle, 60))), " · "] : null,
             `${safeName(alert.rule, 60)} · since `, timeElement(alert.began, now, { withAge: !alert.ended }),
             alert.ended ? [" · lasted ", duration((moment(alert.ended) - moment(alert.began)) / 1000)] : null,
+            alert.ended && reasons[alert.reason] ? ` · ended: ${reasons[alert.reason]}` : null,
             at ? [" · ", h("a", { href: routeAddress({ view: "map", query: { pin: at.replace(" ", "") } }), "aria-label": `Show on the map where it began: ${at}` }, `at ${at}`)] : null,
             this.#hasHistory() && alert.vehicle && moment(alert.began) !== undefined
               ? [" · ", h("a", { href: routeAddress(momentOf(alert)), "aria-label": `History of ${safeName(alert.vehicle, 60)} when it began` }, "what it did then")] : null,
@@ -117,11 +201,29 @@ export class AlertsView {
     const result = outcome();
     const seconds = h("select", {}, silences.map(([value, text]) => h("option", { value, selected: value === 3600 }, text)));
     const dialog = openDialog("Silence this alert", h("p", {}, safeName(alert.summary, 300)), field("For", seconds), result.element,
-      h("div", { class: "actions end" }, button("Silence", async () => {
+      h("div", { class: "actions end" }, button("End it…", () => {
+        dialog.close();
+        this.#end(alert);
+      }), button("Silence", async () => {
         try {
           await this.#api.post(`${path("alerts", String(alert.id), "silence")}`, { seconds: Number(seconds.value) });
           dialog.close();
           announce("The alert is silent.");
+        } catch (error) {
+          result.bad(error);
+        }
+      }, { class: "strong" })));
+  }
+
+  #end(alert) {
+    const result = outcome();
+    const dialog = openDialog("End this alert", h("p", {}, safeName(alert.summary, 300)),
+      h("p", { class: "note" }, "Receivers are told that it has ended. What makes it may go on: then it makes the next alert only after it has been over."),
+      result.element, h("div", { class: "actions end" }, button("End it", async () => {
+        try {
+          await this.#api.post(path("alerts", String(alert.id), "end"), {});
+          dialog.close();
+          announce("The alert ends.");
         } catch (error) {
           result.bad(error);
         }

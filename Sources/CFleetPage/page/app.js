@@ -60,7 +60,7 @@ const stream = new Stream(api, {
   },
   vehicles: (event) => store.apply(event),
   vehicle: (event) => store.applyDetails(event),
-  alerts: (event) => store.applyAlerts(event.alerts ?? []),
+  alerts: (event) => store.applyAlerts(event),
   broker: (link) => header.broker(link),
   server: (abilities) => {
     const before = hasRecording, couldControl = hasControl;

@@ -13,7 +13,12 @@ export class Store {
   selected;
   /** What the server tells of the selected vehicle beside its summary. */
   details;
+  /** Open alerts: the most severe and newest, and those of the selected vehicle. */
   alerts = [];
+  /** @type {{count?: number, more?: number, next?: string, groups?: {rule: string, severity: string, count: number}[]}} how many there are in all */
+  alertTotals = {};
+  #toldAlerts = [];
+  #ownAlerts = [];
   revision = 0;
   /** Milliseconds by which the server's clock is ahead of this one's; the quickest answer so far knows it best. */
   #skew = 0;
@@ -99,10 +104,10 @@ export class Store {
     this.#fresh.clear();
     this.#named = undefined;
     this.details = undefined;
-    this.alerts = [];
+    this.#ownAlerts = [];
+    this.applyAlerts({ alerts: [] });
     this.#tell("vehicles", changed);
     this.#tell("set");
-    this.#tell("alerts");
   }
 
   /** All vehicles in order of name. */
@@ -130,9 +135,22 @@ export class Store {
     this.#tell("details");
   }
 
-  applyAlerts(alerts) {
-    const before = this.alerts;
-    this.alerts = alerts;
+  /** @param {{alerts: any[], count?: number, more?: number}} event what a stream tells */
+  applyAlerts(event) {
+    this.#toldAlerts = event.alerts ?? [];
+    this.alertTotals = event;
+    this.#joinAlerts();
+  }
+
+  /** Takes in open alerts of the selected vehicle: a stream tells only the first of very many. */
+  applyOwnAlerts(alerts) {
+    this.#ownAlerts = alerts;
+    this.#joinAlerts();
+  }
+
+  #joinAlerts() {
+    const before = this.alerts, told = new Set(this.#toldAlerts.map((alert) => alert.id));
+    this.alerts = [...this.#toldAlerts, ...this.#ownAlerts.filter((alert) => !told.has(alert.id))];
     this.#tell("alerts", before);
   }
 }

@@ -10,8 +10,8 @@ package struct AlertSettings: Hashable, Sendable {
   /// The file with the queue and the state.
   package var store: String
   package var zone = LocalTime.offset(0)
-  /// As the configuration names it; nil where it does not.
-  package var zoneName: String?
+  /// As the configuration names it.
+  package var zoneName = "UTC"
   /// Seconds for which a message is tried, and for which ended alerts are kept.
   package var patience = 3 * 86_400.0
   package var keep = 30 * 86_400.0
@@ -56,13 +56,14 @@ package struct AlertSettings: Hashable, Sendable {
     }
     if rules.isEmpty && receivers.isEmpty && table.isEmpty { return nil }
     store = try table.file("store") ?? file.stateFile("alerts.sqlite")
-    zoneName = try table.text("time_zone")
+    let named = try table.text("time_zone")
+    zoneName = named ?? zoneName
     if let running {
       guard running.zoneName == zoneName else {
         throw table.wrong("time_zone", "another zone wants a restart of the server")
       }
       zone = running.zone
-    } else if let name = zoneName {
+    } else if let name = named {
       guard let zone = LocalTime.taking(name) else {
         throw table.wrong(
           "time_zone", "\"\(name.prefix(80))\" is no zone here; write one as \"Europe/Berlin\" or \"+01:00\"")
