@@ -14,6 +14,9 @@ static const unsigned char api_js[] = {
 static const unsigned char app_js[] = {
 #embed "page/app.js"
 };
+static const unsigned char base_tiles_js[] = {
+#embed "page/base-tiles.js"
+};
 static const unsigned char base_css[] = {
 #embed "page/base.css"
 };
@@ -185,6 +188,7 @@ const fleet_page_file fleet_page_files[] = {
   {"announce.js", announce_js, sizeof announce_js},
   {"api.js", api_js, sizeof api_js},
   {"app.js", app_js, sizeof app_js},
+  {"base-tiles.js", base_tiles_js, sizeof base_tiles_js},
   {"base.css", base_css, sizeof base_css},
   {"canvas-layer.js", canvas_layer_js, sizeof canvas_layer_js},
   {"clusters.js", clusters_js, sizeof clusters_js},

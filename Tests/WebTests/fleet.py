@@ -179,14 +179,15 @@ path = "{folder}/remote"
         return self
 
     def __exit__(self, *_):
+        # Each says goodbye while those that it speaks to are there still: the broker ends last.
         for name, child in reversed(self.children):
             if child.poll() is not None:
                 print(f"{name} ended by itself with {child.returncode}:\n{self.log(name)}", flush=True)
             child.terminate()
-        for _, child in self.children:
             try:
                 child.wait(15)
             except subprocess.TimeoutExpired:
+                print(f"{name} did not end within 15 s", flush=True)
                 child.kill()
                 child.wait()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -64,6 +64,19 @@ def use_details(page):
     time.sleep(2)
     page.picture("details")
     page.check()
+    # The panel hides a part of the map: the vehicle stays where it is seen.
+    tab.click_text("Centre", ".details")
+    time.sleep(0.6)
+    for _ in range(2):
+        tab.click("[aria-label='Zoom in']")
+        time.sleep(0.4)
+    seen = ("(() => { const c = document.querySelector('.leaflet-fleet-pane canvas').getBoundingClientRect(), d = document.querySelector('.details').getBoundingClientRect();"
+            " return [d.width < c.width * 0.7 ? (d.left - c.left) / 2 : c.width / 2, d.width < c.width * 0.7 ? c.height / 2 : (d.top - c.top) / 2]; })()")
+    x, y = tab.run(seen)
+    halo = tab.run("(([x, y]) => { const c = document.querySelector('.leaflet-fleet-pane canvas'), s = c.width / c.clientWidth, copy = new OffscreenCanvas(c.width, c.height).getContext('2d');"
+                   " copy.drawImage(c, 0, 0); const d = copy.getImageData((x - 130) * s, (y - 130) * s, 260 * s, 260 * s).data; let n = 0; for (let i = 3; i < d.length; i += 4) if (d[i] > 200) n += 1; return n; })"
+                   f"([{x}, {y}])")
+    assert halo > 150, f"the vehicle is not around {x}, {y}: {halo}"
     tab.click_text("Follow", ".details")
     tab.wait("document.querySelector('.details [aria-pressed=true]')", "it is followed")
     tab.click("[aria-label=\"Close the vehicle's panel\"]")

@@ -19,6 +19,7 @@ reckonings = [
      [270, 16, 27, 12, 33], "a report waits until it is in effect: the one before it counts"),
     ("shown(promised(2))", [0, 4 + 15 + 30, 0, None, None], "before the first report is in effect, as far around as it can have come"),
     ("shown(promised(20, {validity: 10}))", [150, 4 + 15 + 10, 15, 25, -5], "the bound of a promise that has lapsed grows"),
+    ("shown(promised(1005, {validity: undefined}))", [10_000, 19, 1000, 15, None], "without an end, a promise holds until the next report"),
     ("shown(promised(300, {validity: 10}))", [0, 4, 0, None, None], "what lapsed long ago is no ground"),
     ("shown(promised(20, {}, {}, {state: 'offline'}))", [0, 4, 0, None, None], "nobody keeps the promise of a vehicle that is gone"),
     ("shown(promised(20, {}, {stale: true}))", [0, 4, 0, None, None], "nor of a position that the broker had kept"),

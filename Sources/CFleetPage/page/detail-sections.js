@@ -32,7 +32,8 @@ export function positionSection({ summary, details, now }) {
 
 function speedRow(summary) {
   const now = speedOf(summary), then = summary.position.speed;
-  return ["Speed", speed(now), now === undefined && then !== undefined ? `${speed(then)} when that was measured` : null];
+  if (now === undefined && then !== undefined) return ["Speed", "not known now", `${speed(then)} when the position was measured`];
+  return ["Speed", speed(now)];
 }
 
 /** What a vehicle that reports within bounds promises of what the map shows. */
@@ -50,7 +51,7 @@ function promiseRow(summary, now) {
   if (shown.left < 0) {
     return ["Promise", `lapsed ${duration(-shown.left)} ago: by now, its fix may be up to ${metres(bound)} from what the map shows`, `the map shows it ${moment}`];
   }
-  return ["Promise", `its fix is never more than ${metres(bound)} from what the map shows`, `the map shows it ${moment}; that holds for ${duration(shown.left)} without another report`];
+  return ["Promise", `its fix is never more than ${metres(bound)} from what the map shows`, `the map shows it ${moment}; that holds ${Number.isFinite(shown.left) ? `for ${duration(shown.left)} without another report` : "until its next report"}`];
 }
 
 export function connectionSection({ summary, details, now }) {

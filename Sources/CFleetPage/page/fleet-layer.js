@@ -12,6 +12,8 @@ import { Labels } from "./labels.js";
 /** More accuracy circles than these hide each other. */
 const greatestCircles = 250;
 const greatestLabels = 60;
+/** Pixels of the ring around the selected vehicle. */
+const haloRadius = 19;
 /** Milliseconds between frames while only vehicles move: a pixel's way at street zoom. */
 const motionInterval = 100;
 
@@ -206,7 +208,7 @@ export class FleetLayer {
   #halo(context, place) {
     for (const [width, colour] of [[5, this.paper], [2.5, this.accent]]) {
       context.beginPath();
-      context.arc(place.x, place.y, 19, 0, 2 * Math.PI);
+      context.arc(place.x, place.y, haloRadius, 0, 2 * Math.PI);
       context.lineWidth = width;
       context.strokeStyle = colour;
       context.stroke();
@@ -268,7 +270,7 @@ export class FleetLayer {
     const wanted = (chosen ? [chosen, ...named] : named).map((place) => {
       const key = place.entry.key, text = safeName(place.entry.vehicle.vehicle, 28);
       texts.set(key, text);
-      return { key, x: place.x, y: place.y, width: this.#widthOf(context, text), must: place === chosen || key === this.hovered };
+      return { key, x: place.x, y: place.y, width: this.#widthOf(context, text), must: place === chosen || key === this.hovered, reach: place === chosen ? haloRadius + 5 : undefined };
     });
     if (!wanted.length) return;
     // Among very many signs no name finds room: only names keep apart then.

@@ -6,7 +6,8 @@ const offset = 18, height = 15;
 const signHalf = 8;
 
 /** Right, left, below, above: [x, y, alignment] from the sign's middle. */
-const sides = [[offset, 0, "left"], [-offset, 0, "right"], [0, offset + 3, "center"], [0, -offset - 3, "center"]];
+const sidesAt = (reach) => [[reach, 0, "left"], [-reach, 0, "right"], [0, reach + 3, "center"], [0, -reach - 3, "center"]];
+const usual = sidesAt(offset);
 
 /** @param {{x: number, y: number}} at @returns {[number, number, number, number]} left, top, right, bottom */
 function boxOf(at, width, [dx, dy, align]) {
@@ -21,7 +22,8 @@ export class Labels {
   #sides = new Map();
 
   /**
-   * @param {{key: string, x: number, y: number, width: number, must?: boolean}[]} wanted `must`: stands in any case
+   * @param {{key: string, x: number, y: number, width: number, must?: boolean, reach?: number}[]} wanted `must`: stands in any case; `reach`: pixels from the
+   *   sign's middle, where more than the sign is drawn
    * @param {{x: number, y: number, radius?: number}[]} signs that are to stay free
    * @returns {{key: string, x: number, y: number, align: string}[]} those for which there is room
    */
@@ -35,7 +37,7 @@ export class Labels {
     const rank = (label) => label.must ? 0 : before.has(label.key) ? 1 : 2;
     const order = [...wanted].sort((a, b) => rank(a) - rank(b) || (a.key < b.key ? -1 : 1));
     for (const label of order) {
-      const last = before.get(label.key);
+      const last = before.get(label.key), sides = label.reach ? sidesAt(label.reach) : usual;
       const tried = last === undefined ? [0, 1, 2, 3] : [last, ...[0, 1, 2, 3].filter((side) => side !== last)];
       const isFree = (side) => {
         const box = boxOf(label, label.width, sides[side]);

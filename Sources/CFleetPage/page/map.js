@@ -1,5 +1,6 @@
 /** The map: the base that there is, the vehicles on it, what the pointer and the keys do there. */
 import * as L from "/vendor/leaflet/leaflet.esm.min.js";
+import { baseTiles } from "./base-tiles.js";
 import { button, h, limited, setText } from "./dom.js";
 import { FleetLayer } from "./fleet-layer.js";
 import { age, count, moment, place, safeName, speed } from "./format.js";
@@ -75,14 +76,7 @@ export class FleetMap {
       // Without an answer there is no base map: the graticule stands in for it.
     }
     if (!tiles?.url || this.#tiles) return;
-    const [west, south, east, north] = tiles.bounds ?? [];
-    // Below the least zoom there is nothing: Leaflet would put it together of thousands of tiles for each.
-    this.#tiles = L.tileLayer(tiles.url, {
-      // Providers demand to know who asks. It is this server's name and nothing of what is looked at, although its pages send no referrer otherwise.
-      referrerPolicy: "origin",
-      minZoom: tiles.minimumZoom ?? 0, maxNativeZoom: tiles.maximumZoom, maxZoom: 20, className: "base-tiles",
-      bounds: tiles.bounds ? [[south, west], [north, east]] : undefined,
-    }).addTo(this.map);
+    this.#tiles = baseTiles(tiles).addTo(this.map);
     if (tiles.attribution) this.element.append(h("p", { class: "attribution" }, plain(tiles.attribution)));
   }
 
@@ -96,7 +90,11 @@ export class FleetMap {
   }
 
   #controls() {
-    const zoom = (by) => () => this.map.setZoom(this.map.getZoom() + by);
+    // Around the middle of what no panel hides, where the vehicle is that one looks at.
+    const zoom = (by) => () => {
+      const { left = 0, right = 0, top = 0, bottom = 0 } = this.#insets(), size = this.map.getSize();
+      this.map.setZoomAround(L.point((left + size.x - right) / 2, (top + size.y - bottom) / 2), this.map.getZoom() + by);
+    };
     this.element.append(h("div", { class: "map-buttons", role: "group", "aria-label": "Map" },
       button("+", zoom(1), { "aria-label": "Zoom in", title: "Zoom in (+)" }),
       button("−", zoom(-1), { "aria-label": "Zoom out", title: "Zoom out (−)" }),

@@ -14,8 +14,6 @@ const plainHorizon = 10;
 export const freshFor = 2;
 /** Seconds after which a promise that has lapsed is no ground for a place any more. */
 export const patience = 120;
-/** Seconds for which a promise without an end is believed. */
-const endless = 300;
 
 const metresPerDegree = (() => {
   const a = 6_378_137, squared = 6.694_379_990_141_316e-3, radians = Math.PI / 180;
@@ -42,7 +40,7 @@ export const measuredAt = (position) => moment(position?.received) ?? moment(pos
  * @property {number} east m/s
  * @property {number} north m/s
  * @property {number} bound metres
- * @property {number} validity seconds after `time`
+ * @property {number} validity seconds after `time`; Infinity where it holds until the next report
  * @property {number} growth m/s by which the bound grows after that
  */
 
@@ -56,7 +54,7 @@ export function promiseOf(vehicle) {
   if (!prediction || !position || position.stale || (state !== "online" && state !== "asleep")) return undefined;
   const report = (told, time, place) => ({
     time: moment(time), latitude: place.latitude, longitude: place.longitude, east: told.velocityEast, north: told.velocityNorth,
-    bound: told.bound ?? 0, validity: told.validity ?? endless, growth: told.growth ?? 0,
+    bound: told.bound ?? 0, validity: told.validity ?? Infinity, growth: told.growth ?? 0,
   });
   const newest = report(prediction, position.time, position);
   const reports = [...(prediction.before ?? []).map((told) => report(told, told.time, told)), newest]

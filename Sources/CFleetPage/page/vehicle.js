@@ -44,7 +44,7 @@ export const activityWords = {
 export const activityMeanings = {
   moving: "connected, and faster than walking",
   standing: "connected, and slower than walking",
-  connected: "connected; its last position is too old to tell how fast it goes, or tells no speed",
+  connected: "its connection stands, but its last position is too old to tell how fast it goes, or tells no speed",
   asleep: "has said that it sleeps",
   overdue: "sleeps, and has not been heard from 5 minutes after it meant to be",
   offline: "its connection has ended",
