@@ -141,7 +141,15 @@ public final class ClusterFixture: Sendable {
 
   /// Lets these in and nobody else, as the engine's kit does it.
   public func access(_ members: [String]) throws {
-    try Self.run(script, [directory.file("cluster"), "access"] + members)
+    try Self.run(
+      script, [directory.file("cluster"), "access"] + members,
+      environment: ["ACL": directory.file("access.acl")])
+  }
+
+  /// Another command of certificates.sh, as `replace NAME`.
+  public func certify(_ words: String...) throws {
+    try Self.run(
+      Self.kits + "/mosquitto/certificates.sh", ["--directory", directory.file("authority")] + words)
   }
 
   /// What `rabbitmqctl` says at a node.

@@ -6,7 +6,9 @@
 #   ACL    ../../mosquitto/odograph.acl, or one like it
 #   NAME   FLEET/VEHICLE, or a user of ACL
 #
-# Import on one node; all have it then. An import adds and replaces, and takes nothing away: rabbitmqctl delete_user NAME.
+# Name all of them each time. Import on one node; all have it then. An import adds and replaces, and takes nothing away:
+# rabbitmqctl delete_user NAME. A node imports its definitions.json again each time it starts, so that whoever stands in an old one
+# is back then: bring the new one to every node.
 set -euo pipefail
 
 fail() { echo "access.sh: $1" >&2; exit 1; }
@@ -22,6 +24,9 @@ for name in "$@"; do
       fail "\"$name\" is no name here: use letters, digits, \"_\" and \"-\", as in FLEET/VEHICLE; RabbitMQ cuts topics at dots, too" ;;
   esac
 done
+# The name of a vehicle's session has - for /: two vehicles of one name there would have each other's.
+same=$(printf '%s\n' "$@" | sort -u | sed -n 's|/|-|p' | sort | uniq -d | sed -n 1p)
+[ -z "$same" ] || fail "two vehicles would share the session odographd-$same, as acme/van-1 and acme-van/1 do; name one of them differently"
 
 awk -v names="$*" '
   function expression(topic, level, levels, count, i, text) {

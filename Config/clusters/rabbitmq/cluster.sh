@@ -11,11 +11,13 @@
 #   up N                    starts node N again
 #   pause N, resume N       node N stands still, and goes on
 #   cut N, join N           node N is cut off from all, and back; for a cluster that was started with NETWORK (../nodes.sh)
+#   access NAME...          who may do what anew, and the list of the revoked; whoever is not named any more is deleted, and
+#                           connections of users that are not there are closed
 #   ctl N WORD...           rabbitmqctl at node N
 #   stop                    ends all
 set -euo pipefail
 
-usage() { sed -n 's/^# \{0,1\}//; 5,17p' "$0" >&2; exit 64; }
+usage() { sed -n 's/^# \{0,1\}//; 5,19p' "$0" >&2; exit 64; }
 [ $# -ge 2 ] || usage
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=Config/clusters/nodes.sh
@@ -120,24 +122,38 @@ configure() {
   cp "$here/enabled_plugins" "$directory/$number/"
 }
 
+# access NAME...: definitions, which each node reads when it starts, and the list of the revoked, which it reads for each handshake.
+access() {
+  "$here/access.sh" "${ACL:-$here/../../mosquitto/odograph.acl}" "$@" >"$directory/definitions.json.new"
+  mv "$directory/definitions.json.new" "$directory/definitions.json"
+  mkdir -p "$directory/certs/revoked"
+  cp "$AUTHORITY/revoked.pem" "$directory/certs/revoked/"
+  openssl rehash "$directory/certs/revoked"
+}
+
+# at N WORD...: rabbitmqctl.
+at() {
+  local number=$1
+  shift
+  (environment "$number"; within "$number" "$programs/rabbitmqctl" "$@")
+}
+
 case $command in
   start)
     [ $# -ge 2 ] || usage
     [ ! -e "$directory/ports" ] || fail "$directory has a cluster already; end it with: cluster.sh $directory stop, and remove the folder"
-    authority=$1
+    AUTHORITY=$(cd "$1" && pwd)
     shift
-    [ -r "$authority/broker.key" ] || fail "$authority has no broker.key; make it with: certificates.sh --directory $authority broker localhost"
+    [ -r "$AUTHORITY/broker.key" ] || fail "$AUTHORITY has no broker.key; make it with: certificates.sh --directory $AUTHORITY broker localhost"
     command -v epmd >/dev/null || fail "there is no epmd; install it with: apt-get install erlang-base"
     umask 077
-    "$here/access.sh" "${ACL:-$here/../../mosquitto/odograph.acl}" "$@" >"$directory/definitions.json"
-    mkdir -p "$directory/certs/revoked"
-    cp "$authority"/{ca.crt,broker.crt,broker.key} "$directory/certs/"
-    cp "$authority/revoked.pem" "$directory/certs/revoked/"
-    openssl rehash "$directory/certs/revoked"
+    access "$@"
+    cp "$AUTHORITY"/{ca.crt,broker.crt,broker.key} "$directory/certs/"
     head -c 24 /dev/urandom | base64 | tr -d '/+=\n' >"$directory/.erlang.cookie"
     chmod 0400 "$directory/.erlang.cookie"
     read -ra ports < <(free 10)
     {
+      printf 'AUTHORITY=%q\n' "$AUTHORITY"
       echo "EPMD=${ports[0]}"
       for number in 1 2 3; do
         echo "DIST_$number=${ports[$((3 * number - 2))]}"
@@ -173,12 +189,23 @@ case $command in
   resume) node "${1:-}"; kill -CONT "$(pid "$1")" ;;
   cut) node "${1:-}"; link "$1" down ;;
   join) node "${1:-}"; link "$1" up ;;
+  access)
+    [ $# -ge 1 ] || usage
+    # shellcheck source=/dev/null
+    . "$directory/ports"
+    access "$@"
+    at 1 --silent import_definitions "$directory/definitions.json"
+    for user in $(at 1 --silent --no-table-headers list_users | cut -f 1); do
+      case " $* " in *" $user "*) continue ;; esac
+      at 1 --silent delete_user "$user"
+      at 1 --silent close_all_user_connections "$user" "not let in any more"
+    done
+    ;;
   ctl)
     node "${1:-}"
     number=$1
     shift
-    environment "$number"
-    within "$number" "$programs/rabbitmqctl" "$@"
+    at "$number" "$@"
     ;;
   stop)
     end_nodes

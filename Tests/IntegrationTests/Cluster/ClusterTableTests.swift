@@ -52,7 +52,10 @@ import Testing
     let without = try #require(page.firstRange(of: "\nCommands that use no broker: ")).upperBound
     let line = page[without...].prefix { $0 != "\n" }
     var commands: [String] = []
-    for program in ["odograph", "odographd"] { commands += try await leaves([program]) }
+    for program in ["odograph", "odographd"] {
+      let dump = try await runTool(BuiltProduct.path(program), ["--experimental-dump-help"])
+      commands += try JSONDecoder().decode(CommandTree.self, from: Data(dump.utf8)).command.leaves
+    }
     #expect(commands.count > 40)
     for command in commands where !line.contains("`\(command)`") {
       for section in sections {
@@ -61,19 +64,22 @@ import Testing
       }
     }
   }
+}
 
-  /// The commands below one that do something, by its help.
-  private func leaves(_ words: [String]) async throws -> [String] {
-    let help = try await runTool(BuiltProduct.path(words[0]), words.dropFirst() + ["--help"])
-    // A group of commands has its own heading; options have a dash, and examples begin with the program.
-    let names = help.split(separator: "\n").compactMap { line in
-      line.firstMatch(of: /^  ([a-z][a-z-]*) {2,}[A-Z]/).map { String($0.1) }
+/// What ArgumentParser says of a program.
+private struct CommandTree: Decodable {
+  struct Command: Decodable {
+    var commandName: String
+    var subcommands: [Command]?
+
+    /// The commands at and below this one that do something, in full.
+    var leaves: [String] {
+      let own = (subcommands ?? []).filter { $0.commandName != "help" }
+      return own.isEmpty ? [commandName] : own.flatMap(\.leaves).map { "\(commandName) \($0)" }
     }
-    if names.isEmpty { return [words.joined(separator: " ")] }
-    var leaves: [String] = []
-    for name in names { leaves += try await self.leaves(words + [name]) }
-    return leaves
   }
+
+  var command: Command
 }
 
 /// Three nodes with an agent, and what came out of the commands that were tried on them.

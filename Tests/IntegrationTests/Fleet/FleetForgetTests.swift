@@ -72,4 +72,20 @@ import Testing
     #expect(done.status == 0, "\(done.output)")
     #expect(try await kept() == 9)
   }
+
+  /// What a command advises where it finds nobody is what it has.
+  @Test(arguments: [
+    (["forget", "--vehicle", "van-9"], "name the fleet, too", ""),
+    (
+      ["history", "--from", "2026-11-21T08:00:00Z", "--fleet", "none"], "name --fleet and --vehicle",
+      "--recording"
+    ),
+    (["samples", "--fleet", "none"], "name --fleet and --vehicle", "--recording"),
+    (["command", "locate", "--fleet", "none"], "begin from a recording with --recording", ""),
+  ])
+  func whoIsNotFound(arguments: [String], advice: String, unknown: String) async throws {
+    let run = try await OdographProcess.run(arguments + ["--broker", "mqtt://127.0.0.1:\(broker.port)"])
+    #expect(run.status == 69 && run.output.contains(advice), "\(run.output)")
+    #expect(unknown.isEmpty || !run.output.contains(unknown), "\(run.output)")
+  }
 }
