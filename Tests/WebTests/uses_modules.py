@@ -58,6 +58,12 @@ def use_modules(page):
         assert found == wanted, f"{position}: {found}, not {wanted}"
     activities(tab)
     meridian(tab)
+    # Yaw 0 has the axis to the right in the north: the front is in the west then.
+    for attitude, wanted in (("{yaw: 0, frame: 'xTrueNorthZVertical', axes: 'vehicle'}", "front towards 270° W, axes of the vehicle"),
+                             ("{yaw: -Math.PI, frame: 'xMagneticNorthZVertical', axes: 'device'}", "top towards 090° E from magnetic north, axes of the device"),
+                             ("{yaw: 1, frame: 'xArbitraryZVertical', axes: 'device'}", "pitch 0.0° up, axes of the device")):
+        found = module(tab, {"horizon": ["Horizon"]}, f"const one = new Horizon(); one.show({{roll: 0, pitch: 0, ...{attitude}}}); return one.element.textContent;")
+        assert found.endswith(wanted), found
 
 
 def activities(tab):

@@ -25,6 +25,13 @@ export function anglesOf(attitude) {
   };
 }
 
+/** Where the front points, in frames that know north: the yaw turns the axis to the right out of it, and the front lies a quarter left of that. */
+function towards(attitude, yaw) {
+  if (!attitude.frame?.endsWith("NorthZVertical") || !Number.isFinite(yaw)) return null;
+  const north = attitude.frame.startsWith("xMagnetic") ? " from magnetic north" : "";
+  return `${attitude.axes === "device" ? "top" : "front"} towards ${direction(-degrees(yaw) - 90)}${north}`;
+}
+
 export class Horizon {
   #canvas = h("canvas", { class: "horizon", width: side * 2, height: side * 2, role: "img" });
   #words = h("p", { class: "note" });
@@ -38,7 +45,7 @@ export class Horizon {
     const side = (value, one, other) => `${amount(Math.abs(value), 1)}° ${value >= 0 ? one : other}`;
     const text = [
       `Roll ${side(roll, "to the right", "to the left")}`, `pitch ${side(pitch, "up", "down")}`,
-      attitude.frame?.endsWith("NorthZVertical") && Number.isFinite(angles.yaw) ? `front towards ${direction(-degrees(angles.yaw))}` : null,
+      towards(attitude, angles.yaw),
       attitude.axes ? `axes of the ${attitude.axes}` : null,
     ].filter(Boolean).join(", ");
     setText(this.#words, text);
