@@ -17,12 +17,19 @@ package struct SummaryTable: Sendable {
     package fileprivate(set) var state = VehicleState.unknown
     package fileprivate(set) var coordinate: Coordinate?
     package fileprivate(set) var json: [UInt8] = []
+    /// How much of it is the vehicle as it is now, which comes first.
+    fileprivate var currentEnd = 0
     /// Behind the revision in it.
     fileprivate var rest = 0
     /// The roster's revision that it was made of.
     fileprivate var source: UInt64 = .max
     /// When it will be overdue, by the calendar; `.max` for never, or already.
     fileprivate var overdueAt = Int64.max
+
+    /// The summary as a principal may know it: for a link it ends behind what is now.
+    package func json(for principal: Principal) -> [UInt8] {
+      principal.isLink ? json[..<currentEnd] + [UInt8(ascii: "}")] : json
+    }
   }
 
   /// In the order in which they were first heard of; none is ever taken out.
@@ -65,7 +72,9 @@ package struct SummaryTable: Sendable {
     json.openObject()
     json.field("revision", revision)
     let rest = json.bytes.count
-    vehicle.writeSummary(to: &json, at: now)
+    vehicle.writeCurrent(to: &json, at: now)
+    let currentEnd = json.bytes.count
+    vehicle.writeDuties(to: &json)
     json.closeObject()
     entries[place].source = vehicle.revision
     entries[place].detailRevision = revision
@@ -79,6 +88,7 @@ package struct SummaryTable: Sendable {
     // An attitude, many times a second, is of no summary.
     guard json.bytes[rest...] != entries[place].json[entries[place].rest...] else { return }
     (entries[place].json, entries[place].rest) = (json.bytes, rest)
+    entries[place].currentEnd = currentEnd
     entries[place].revision = revision
     log.append((revision, place))
   }
