@@ -52,7 +52,7 @@ package struct AlertSettings: Hashable, Sendable {
       throw table.wrong("", "there are \(rules.count) rules; 500 are watched at most")
     }
     if rules.isEmpty && receivers.isEmpty && table.isEmpty { return nil }
-    store = try table.file("store") ?? file.stateFile("alerts.sqlite")
+    store = try table.stateFile("store") ?? file.stateFile("alerts.sqlite")
     if let name = try table.text("time_zone") {
       guard let zone = LocalTime.taking(name) else {
         throw table.wrong(
