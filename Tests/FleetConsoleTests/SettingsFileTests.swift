@@ -33,6 +33,49 @@ struct SettingsFileTests {
     #expect(try users[1].texts("silence") == nil)
   }
 
+  /// Where a relative path leads: of what is read, and of what is written.
+  @Test(
+    arguments: [
+      ("serve.toml", [:], "a/b", "a/b"), ("/srv/x/serve.toml", [:], "/srv/x/a/b", "/srv/x/a/b"),
+      // A shell has no folder of the service manager's.
+      ("/etc/odograph/serve.toml", [:], "/etc/odograph/a/b", "/var/lib/odograph-serve/a/b"),
+      // The service runs on a copy.
+      (
+        "/run/odograph-serve/serve.toml",
+        ["ODOGRAPH_CONFIG_DIRECTORY": "/etc/odograph", "STATE_DIRECTORY": "/var/lib/odograph-serve"],
+        "/etc/odograph/a/b", "/var/lib/odograph-serve/a/b"
+      ),
+      (
+        "/run/odograph-serve/serve.toml", ["ODOGRAPH_CONFIG_DIRECTORY": "/etc/odograph"], "/etc/odograph/a/b",
+        "/var/lib/odograph-serve/a/b"
+      ),
+      ("/srv/serve.toml", ["STATE_DIRECTORY": "/var/lib/x:/var/lib/y"], "/srv/a/b", "/var/lib/x/a/b"),
+    ] as [(String, [String: String], String, String)]) func relativePathsBeginWhereTheyAreMeant(
+      _ path: String, _ variables: [String: String], _ read: String, _ written: String
+    ) throws
+  {
+    let text = "[server]\nfile = \"a/b\"\nwhole = \"/c\""
+    let file = try SettingsFile(text: text, path: path) { variables[$0] }
+    let table = try file.table("server", keys: ["file", "whole"])
+    #expect(try table.file("file") == read && table.stateFile("file") == written)
+    #expect(file.stateFile("a/b") == written)
+    #expect(try table.file("whole") == "/c" && table.stateFile("whole") == "/c")
+    #expect(try table.file("none") == nil && table.stateFile("none") == nil)
+  }
+
+  @Test func whatHasChangedIsNamed() throws {
+    let file = try SettingsFile(text: text, path: "serve.toml")
+    let paths = [["server"], ["users", "ann"], ["users", "bob", "role"], ["none"]]
+    for (old, new, names) in [
+      ("[server]", "# More.\n[server]", []), ("limit = 3", "limit = 4", ["[server]"]),
+      ("limit = 3", "", ["[server]"]), ("role = \"view\"", "role = \"none\"", ["ann in [users]"]),
+      ("role = \"none\"", "role = \"view\"", ["role in [users.bob]"]), ("share = 0.5", "share = 1", []),
+    ] {
+      let other = try SettingsFile(text: text.replacing(old, with: new), path: "serve.toml")
+      #expect(other.changes(from: file, of: paths) == names)
+    }
+  }
+
   private func problem(_ body: (SettingsFile) throws -> Void) throws -> String {
     let file = try SettingsFile(text: text, path: "serve.toml")
     do {

@@ -77,7 +77,8 @@ final class WebFixture: Sendable {
 /// Whoever names himself by a header: `ann` sees all and may do all, `bob` looks at fleet `a`, and at `b/one`.
 struct NamedAccess: AccessPolicy {
   let requiresLogin = true
-  let isSecure = false
+  var isSecure = false
+  var isBehindProxy = false
   var gate: any MiddlewareProtocol<Request, Response, WebContext> { Gate() }
 
   private struct Gate: RouterMiddleware {

@@ -1,10 +1,13 @@
-"""Asks a server all that its OpenAPI document allows: run.py CONFIGURATION ADDRESS EXAMPLES [PHASES]."""
+"""Asks a server all that its OpenAPI document allows: run.py CONFIGURATION ADDRESS EXAMPLES PHASES TOKEN.
+
+Each request has the token, but those that look whether it is asked for.
+"""
 
 import os
 import sys
 import tempfile
 
-configuration, address, examples, phases = [*sys.argv[1:], "examples,coverage,fuzzing,stateful"][:4]
+configuration, address, examples, phases, token = sys.argv[1:]
 # What it keeps between runs is of no use here.
 os.chdir(tempfile.mkdtemp())
 os.execv(
@@ -20,5 +23,6 @@ os.execv(
         # Streams stay open, and have tests of their own.
         "--exclude-operation-id", "stream",
         "--request-timeout", "40",
+        "--header", f"Authorization: Bearer {token}",
     ],
 )

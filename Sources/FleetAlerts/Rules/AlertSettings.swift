@@ -55,7 +55,7 @@ package struct AlertSettings: Hashable, Sendable {
       throw table.wrong("", "there are \(rules.count) rules; 500 are watched at most")
     }
     if rules.isEmpty && receivers.isEmpty && table.isEmpty { return nil }
-    store = try table.file("store") ?? file.stateFile("alerts.sqlite")
+    store = try table.stateFile("store") ?? file.stateFile("alerts.sqlite")
     let named = try table.text("time_zone")
     zoneName = named ?? zoneName
     if let running {

@@ -1,4 +1,5 @@
 package import Fleet
+internal import Glibc
 internal import TOML
 internal import Telemetry
 
@@ -6,6 +7,7 @@ internal import Telemetry
 /// with file, line and column.
 package struct SettingsFile: Sendable {
   package let path: String
+  fileprivate let folders: SettingsFolders
   fileprivate let entries: [TOMLDocument.Entry]
 
   /// - Throws: `FleetError` for a file that cannot be read or is not TOML.
@@ -17,19 +19,38 @@ package struct SettingsFile: Sendable {
     try self.init(text: text, path: path)
   }
 
-  /// - Parameter path: for errors, and for the files that are named from its folder on.
-  package init(text: String, path: String) throws(FleetError) {
+  /// - Parameters:
+  ///   - path: for errors, and for the files that are named from its folder on.
+  ///   - variable: finds a variable of the environment.
+  package init(
+    text: String, path: String, variable: (String) -> String? = { environment($0) }
+  ) throws(FleetError) {
     self.path = path
+    folders = SettingsFolders(of: path, variable: variable)
     do throws(TOMLError) { entries = try TOMLDocument(parsing: text).entries } catch {
       throw .usage("use", "\(path):\(error.place)", error.problem)
     }
   }
 
-  /// Where a file of that name is kept, unless the configuration says otherwise: in the service manager's folder for what is to
-  /// last, else beside the configuration.
-  package func stateFile(_ name: String) -> String {
-    if let folder = environment("STATE_DIRECTORY")?.split(separator: ":").first { return "\(folder)/\(name)" }
-    return path.lastIndex(of: "/").map { path[..<$0] + "/" + name } ?? name
+  /// Where a file of that name is kept, unless the configuration says otherwise: where the service keeps what is to last for its
+  /// own configuration, else beside the configuration.
+  package func stateFile(_ name: String) -> String { SettingsFolders.join(folders.state, name) }
+
+  /// Which of some tables, or keys in tables, another reading of the file has differently, as `[server]` or `state in [access]`.
+  /// - Parameter paths: each the names of tables around it, and its own.
+  package func changes(from other: SettingsFile, of paths: [[String]]) -> [String] {
+    paths.filter { values(below: $0) != other.values(below: $0) }.map { path in
+      path.count == 1
+        ? "[\(path[0])]" : "\(path[path.count - 1]) in [\(path.dropLast().joined(separator: "."))]"
+    }
+  }
+
+  private func values(below path: [String]) -> [[String]: TOMLValue] {
+    var values: [[String]: TOMLValue] = [:]
+    for entry in entries where entry.path.starts(with: path) && entry.value != .table {
+      values[entry.path] = entry.value
+    }
+    return values
   }
 
   /// - Throws: `FleetError` for the first table, or key outside of a table, that is none of these.
@@ -87,7 +108,8 @@ package struct SettingsFile: Sendable {
     }
     let header = entries.first { $0.path == prefix && $0.value == .table }
     return SettingsTable(
-      name: prefix.last ?? "", path: path, place: header.map { "\(path):\($0.position)" }, values: values)
+      name: prefix.last ?? "", path: path, folders: folders, place: header.map { "\(path):\($0.position)" },
+      values: values)
   }
 }
 
@@ -96,6 +118,7 @@ package struct SettingsTable: Sendable {
   /// The last part of its header.
   package let name: String
   fileprivate let path: String
+  fileprivate let folders: SettingsFolders
   /// Of its header, as file, line and column; nil for a table that the file does not have.
   fileprivate let place: String?
   fileprivate let values: [String: TOMLDocument.Entry]
@@ -176,8 +199,41 @@ package struct SettingsTable: Sendable {
 
   /// A path; one that is not absolute is meant from the configuration's folder on.
   package func file(_ key: String) throws(FleetError) -> String? {
-    guard let text = try text(key) else { return nil }
-    guard !text.hasPrefix("/"), let slash = path.lastIndex(of: "/") else { return text }
-    return path[..<slash] + "/" + text
+    try text(key).map { SettingsFolders.join(folders.read, $0) }
+  }
+
+  /// The path of something that is written; one that is not absolute is meant as `SettingsFile.stateFile` has it.
+  package func stateFile(_ key: String) throws(FleetError) -> String? {
+    try text(key).map { SettingsFolders.join(folders.state, $0) }
+  }
+}
+
+/// The folders that a configuration's relative paths begin at; nil for the one that the program runs in.
+private struct SettingsFolders {
+  /// Of what is read. A service that runs on a copy of its configuration names the original's.
+  var read: String?
+  /// Of what is written: where the service manager has what is to last, also for commands beside the service.
+  var state: String?
+
+  /// The folder of the service's configuration, and what systemd makes of `StateDirectory=odograph-serve`.
+  private static let service = (configuration: "/etc/odograph", state: "/var/lib/odograph-serve")
+
+  init(of path: String, variable: (String) -> String?) {
+    read = variable("ODOGRAPH_CONFIG_DIRECTORY") ?? path.lastIndex(of: "/").map { String(path[..<$0]) }
+    state =
+      variable("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init)
+      ?? (Self.resolved(read ?? ".") == Self.service.configuration ? Self.service.state : read)
+  }
+
+  /// Without links and points; as it is where there is no such folder.
+  private static func resolved(_ folder: String) -> String {
+    guard let resolved = unsafe realpath(folder.isEmpty ? "/" : folder, nil) else { return folder }
+    defer { unsafe free(resolved) }
+    return unsafe String(cString: resolved)
+  }
+
+  static func join(_ folder: String?, _ path: String) -> String {
+    guard !path.hasPrefix("/"), let folder else { return path }
+    return folder + "/" + path
   }
 }

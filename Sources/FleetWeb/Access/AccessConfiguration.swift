@@ -61,8 +61,8 @@ package struct AccessConfiguration: Hashable, Sendable {
   /// - Throws: `FleetError` with file, line and column for what makes no sense.
   package init(_ file: SettingsFile) throws(FleetError) {
     let access = try file.table("access", keys: Self.accessKeys)
-    stateFolder = try access.file("state")
-    auditFile = try access.file("audit")
+    stateFolder = try access.stateFile("state")
+    auditFile = try access.stateFile("audit")
     for host in try access.texts("hosts") ?? [] {
       guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !host.contains("/"), !host.contains(":") else {
         throw access.wrong("hosts", "\(host.prefix(80)) is no name of a machine; leave out scheme and port")

@@ -1,5 +1,5 @@
 package import Fleet
-internal import FleetConsole
+package import FleetConsole
 internal import Platform
 
 /// Keeps what logins rest on up to date, on a thread of its own: saves sessions and links, reads the configuration again when
@@ -7,7 +7,8 @@ internal import Platform
 package final class AccessKeeper: Sendable {
   private let control: AccessControl
   private let certificates: CertificateStore?
-  private let configurationFile: String?
+  /// As it was at the start.
+  private let file: SettingsFile?
   private let address: ListenAddress
   private let store: AccessStore?
   private let isReloadWanted = Locked(false)
@@ -23,16 +24,16 @@ package final class AccessKeeper: Sendable {
 
   /// Takes over what was kept, and begins.
   /// - Parameters:
-  ///   - configurationFile: nil where there is none.
+  ///   - file: the configuration; nil where there is none.
   ///   - say: takes what is said of saving.
   /// - Throws: `FleetError` for a folder that cannot be used.
   package init(
-    _ control: AccessControl, certificates: CertificateStore?, configurationFile: String?,
+    _ control: AccessControl, certificates: CertificateStore?, file: SettingsFile?,
     address: ListenAddress, say: @escaping @Sendable (String) -> Void = { StandardError.say($0) }
   ) throws(FleetError) {
     self.say = say
     (self.control, self.certificates) = (control, certificates)
-    (self.configurationFile, self.address) = (configurationFile, address)
+    (self.file, self.address) = (file, address)
     store = control.configuration.stateFolder.map { AccessStore(folder: $0) }
     try store?.load(into: control)
     do throws(SystemError) {
@@ -108,25 +109,35 @@ package final class AccessKeeper: Sendable {
     do throws(FleetError) { try certificates?.reload() } catch {
       StandardError.say("goes on with the certificate that it has: \(error)")
     }
-    guard let configurationFile else { return }
+    guard let begun = file else { return }
     do throws(FleetError) {
-      let configuration = try AccessConfiguration(SettingsFile(path: configurationFile))
+      let file = try SettingsFile(path: begun.path)
+      let configuration = try AccessConfiguration(file)
+      let waiting = try ServeConfiguration.changes(in: file, since: begun)
       try configuration.check(listening: address)
       // A file that is just being written may be empty for a moment.
       if control.configuration.hasLogin, !configuration.hasLogin {
         throw .usage(
-          "use", configurationFile, "nobody could log in any more; a server without a login wants a restart")
+          "use", begun.path, "nobody could log in any more; a server without a login wants a restart")
+      }
+      let losesProxy = configuration.proxyAddresses.isEmpty && !control.configuration.proxyAddresses.isEmpty
+      if losesProxy, certificates == nil, !address.isLoopback {
+        throw .usage(
+          "use", begun.path, "nobody would encrypt any more; a server without [proxy] wants a restart")
       }
       control.use(configuration)
       control.audit.record(
         AuditEntry(action: "reload", who: "SIGHUP", from: "this machine", outcome: "done"))
-      StandardError.say("uses users and tokens of \(configurationFile) as they are now")
+      say("uses users and tokens of \(begun.path) as they are now")
+      if !waiting.isEmpty {
+        say("\(waiting.joined(separator: ", ")) of \(begun.path): what has changed is used after a restart")
+      }
     } catch {
       control.audit.record(
         AuditEntry(
           action: "reload", who: "SIGHUP", from: "this machine", outcome: "refused", detail: error.description
         ))
-      StandardError.say("goes on with the users and tokens that it has: \(error)")
+      say("goes on with the users and tokens that it has: \(error)")
     }
   }
 }

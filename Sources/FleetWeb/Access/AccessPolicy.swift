@@ -8,6 +8,8 @@ package protocol AccessPolicy: Sendable {
   var requiresLogin: Bool { get }
   /// Whether the server is reached by TLS.
   var isSecure: Bool { get }
+  /// Whether proxies are believed, one of which may encrypt in this server's place.
+  var isBehindProxy: Bool { get }
   /// Puts `principal` into the context of each request of somebody who is known, or refuses the request.
   var gate: any MiddlewareProtocol<Request, Response, WebContext> { get }
   /// Routes below `/api/v1`, as for sessions.
@@ -19,6 +21,7 @@ package protocol AccessPolicy: Sendable {
 }
 
 extension AccessPolicy {
+  package var isBehindProxy: Bool { false }
   package var interface: [any RouteGroup] { [] }
   package var roots: [any RouteGroup] { [] }
 

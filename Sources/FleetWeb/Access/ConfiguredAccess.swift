@@ -12,7 +12,7 @@ package final class ConfiguredAccess: AccessPolicy, ServePart {
 
   package let control: AccessControl
   private let certificates: CertificateStore?
-  private let configurationFile: String?
+  private let file: SettingsFile?
   private let address: ListenAddress
   private let keeper = Locked<AccessKeeper?>(nil)
 
@@ -30,7 +30,7 @@ package final class ConfiguredAccess: AccessPolicy, ServePart {
     } else {
       (configuration, certificates) = (.none, nil)
     }
-    (configurationFile, self.address) = (file?.path, address)
+    (self.file, self.address) = (file, address)
     control = try AccessControl(configuration, isAuditSaid: isAuditSaid)
   }
 
@@ -38,6 +38,8 @@ package final class ConfiguredAccess: AccessPolicy, ServePart {
 
   /// Whether the server itself speaks TLS.
   package var isSecure: Bool { certificates != nil }
+
+  package var isBehindProxy: Bool { !control.configuration.proxyAddresses.isEmpty }
 
   /// Puts `principal` and `access` into the context of each request of somebody who is known, or refuses the request.
   package var gate: any MiddlewareProtocol<Request, Response, WebContext> {
@@ -57,7 +59,7 @@ package final class ConfiguredAccess: AccessPolicy, ServePart {
 
   package func start() throws(FleetError) {
     let started = try AccessKeeper(
-      control, certificates: certificates, configurationFile: configurationFile, address: address)
+      control, certificates: certificates, file: file, address: address)
     keeper.withLock { $0 = started }
     if !control.configuration.hasLogin { return }
     if control.configuration.stateFolder == nil {

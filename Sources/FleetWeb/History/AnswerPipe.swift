@@ -1,12 +1,15 @@
 internal import NIOCore
 internal import Platform
 
-/// What a reader's thread writes and a request takes: bounded, so that a slow client makes the reader wait and memory does
-/// not grow; and given up from either end.
+/// What a reader's thread writes and a request takes when it is whole. The thread waits for no client; what waits for clients is
+/// bounded by `AnswerBudget`. It is given up from either end.
 final class AnswerPipe: Sendable {
   private struct State: Sendable {
     var pieces: [ByteBuffer] = []
-    var isFinished = false
+    /// Bytes of all pieces, also of those that were taken.
+    var length = 0
+    /// Of the whole, once it is.
+    var tag: String?
     var failure: WebError?
     /// The request is gone.
     var isCancelled = false
@@ -14,48 +17,70 @@ final class AnswerPipe: Sendable {
     var waiter: CheckedContinuation<Void, Never>?
     var isWaitCancelled = false
 
-    var hasNews: Bool { !pieces.isEmpty || isFinished || failure != nil || isCancelled }
+    var isFinished: Bool { tag != nil }
+    var hasNews: Bool { isFinished || failure != nil || isCancelled }
+
+    /// - Returns: bytes that nobody will take.
+    mutating func drop() -> Int {
+      defer { pieces = [] }
+      return pieces.reduce(0) { $0 + $1.readableBytes }
+    }
   }
 
-  /// Pieces that wait at most.
-  private static let capacity = 4
+  private let budget: AnswerBudget
+  private let state = Locked(State())
 
-  private let state = Monitor(State())
+  init(_ budget: AnswerBudget) { self.budget = budget }
 
   // MARK: The reader's end
 
   var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-  /// Hands a piece over, and waits for room.
-  /// - Parameters:
-  ///   - isLast: whether nothing follows.
-  ///   - deadline: on `SystemClock.monotonic`, ns, after which nobody waits any more.
-  /// - Returns: whether anybody wants more.
-  func put(_ piece: [UInt8], isLast: Bool = false, until deadline: Int64) -> Bool {
-    let hasRoom = state.wait(until: deadline) { state -> Bool? in
-      state.isCancelled ? false : state.pieces.count < Self.capacity ? true : nil
+  /// Hands a piece over.
+  /// - Throws: `CancellationError` when nobody wants more, `WebError` when too much waits for clients.
+  func put(_ piece: [UInt8]) throws {
+    guard budget.admit(self, piece.count) else {
+      if isCancelled { throw CancellationError() }
+      throw WebError.tooManyAnswers
     }
-    guard hasRoom == true else { return false }
-    change { state in
+    let isWanted = state.withLock { state in
+      guard !state.isCancelled else { return false }
       state.pieces.append(ByteBuffer(bytes: piece))
-      state.isFinished = isLast
+      state.length += piece.count
+      return true
     }
-    return true
+    guard isWanted else {
+      budget.release(self, piece.count)
+      throw CancellationError()
+    }
   }
 
-  func finish() { change { $0.isFinished = true } }
+  /// Nothing follows.
+  /// - Parameter tag: tells this answer from another to the same question.
+  func finish(tag: String) {
+    change { state in
+      state.tag = tag
+      return 0
+    }
+  }
 
-  /// What was handed over before is still taken.
+  /// What was handed over before is of no use.
   func fail(_ error: WebError) {
-    change { state in if !state.isFinished { state.failure = error } }
+    change { state in
+      guard !state.isFinished else { return 0 }
+      state.failure = error
+      return state.drop()
+    }
   }
 
-  private func change(_ body: (inout State) -> Void) {
-    let waiter = state.update { state in
-      body(&state)
+  /// - Parameter body: returns bytes that go.
+  private func change(_ body: (inout State) -> Int) {
+    let (waiter, gone) = state.withLock { state in
+      let gone = body(&state)
       defer { state.waiter = nil }
-      return state.waiter
+      return (state.waiter, gone)
     }
+    if gone > 0 { budget.release(self, gone) }
     waiter?.resume()
   }
 
@@ -65,11 +90,11 @@ final class AnswerPipe: Sendable {
   func cancel() {
     change { state in
       state.isCancelled = true
-      state.pieces = []
+      return state.drop()
     }
   }
 
-  /// Waits for the first that comes. Returns early when the task is cancelled.
+  /// Waits for the whole, or a failure. Returns early when the task is cancelled.
   func waitForNews() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -93,7 +118,7 @@ final class AnswerPipe: Sendable {
     }
   }
 
-  /// Whether something has come within a time.
+  /// Whether that has come within a time.
   func hasNews(within time: Duration) async -> Bool {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.waitForNews() }
@@ -108,38 +133,45 @@ final class AnswerPipe: Sendable {
   }
 
   private enum Taken {
-    case piece(ByteBuffer, isLast: Bool)
+    case whole(length: Int, tag: String)
     case failure(WebError)
-    case end
     case gone
     case nothing
   }
 
-  private func take() -> Taken {
-    state.update { state in
-      if !state.pieces.isEmpty {
-        let piece = state.pieces.removeFirst()
-        return .piece(piece, isLast: state.pieces.isEmpty && state.isFinished)
-      }
+  private var taken: Taken {
+    state.withLock { state in
       if let failure = state.failure { return .failure(failure) }
-      return state.isFinished ? .end : state.isCancelled ? .gone : .nothing
+      if state.isCancelled { return .gone }
+      return state.tag.map { .whole(length: state.length, tag: $0) } ?? .nothing
     }
   }
 
-  /// The next piece, and whether it is known to be the last; nil at the end.
+  /// Waits until all is there.
+  /// - Returns: its bytes, and what tells it from another answer.
   /// - Throws: `WebError` for a failure of the reader, `CancellationError` when the task was cancelled.
-  func next() async throws -> (piece: ByteBuffer, isLast: Bool)? {
+  func whole() async throws -> (length: Int, tag: String) {
     while true {
-      switch take() {
-      case .piece(let piece, let isLast): return (piece, isLast)
+      switch taken {
+      case .whole(let length, let tag): return (length, tag)
       case .failure(let failure): throw failure
-      case .end: return nil
       case .gone: throw CancellationError()
       case .nothing:
         try Task.checkCancellation()
         await waitForNews()
       }
     }
+  }
+
+  /// The next piece of the whole; nil at the end.
+  /// - Throws: `CancellationError` where others were given the room, as it was not taken for long.
+  func next() throws -> ByteBuffer? {
+    let piece = try state.withLock { state in
+      if state.isCancelled { throw CancellationError() }
+      return state.pieces.isEmpty ? nil : state.pieces.removeFirst()
+    }
+    if let piece { budget.release(self, piece.readableBytes) }
+    return piece
   }
 }
 

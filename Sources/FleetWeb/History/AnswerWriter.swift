@@ -9,7 +9,7 @@ final class AnswerWriter {
   private let deadline: Int64
   /// Whether anything was handed over.
   private(set) var hasBegun = false
-  private var held: [UInt8]?
+  private var hash = ContentTag.Hash()
 
   /// Bytes that are handed over at once.
   private static let portion = 64 << 10
@@ -20,7 +20,7 @@ final class AnswerWriter {
   var goesOn: Bool { !pipe.isCancelled && SystemClock.monotonic < deadline }
 
   /// Hands over what there is when it is much.
-  /// - Throws: `CancellationError` when nobody waits for more.
+  /// - Throws: `CancellationError` when nobody waits for more, `WebError` when too much waits for clients.
   func flushIfLarge() throws {
     if json.bytes.count >= Self.portion { try flush() }
   }
@@ -30,13 +30,11 @@ final class AnswerWriter {
     if !bytes.isEmpty { try hand(bytes) }
   }
 
-  /// Hands over what came before; this waits for what follows, so that the last piece is known to be the last.
   private func hand(_ bytes: [UInt8]) throws {
-    if let held {
-      hasBegun = true
-      guard pipe.put(held, until: deadline) else { throw CancellationError() }
-    }
-    held = bytes
+    guard goesOn else { throw CancellationError() }
+    hash.combine(bytes)
+    try pipe.put(bytes)
+    hasBegun = true
   }
 
   /// Hands over a document that is whole.
@@ -50,8 +48,6 @@ final class AnswerWriter {
 
   func finish() throws {
     try flush()
-    guard let held else { return pipe.finish() }
-    hasBegun = true
-    guard pipe.put(held, isLast: true, until: deadline) else { throw CancellationError() }
+    pipe.finish(tag: hash.text)
   }
 }

@@ -15,6 +15,10 @@ extension WebError {
     .serviceUnavailable, "busy", "too many questions about the past wait already",
     remedy: "ask again in a moment", headers: [.retryAfter: "2"])
 
+  static let tooManyAnswers = WebError(
+    .serviceUnavailable, "busy", "too many answers about the past wait for their clients",
+    remedy: "ask again in a moment, or for less at once", headers: [.retryAfter: "5"])
+
   static func tooSlow(_ seconds: Double) -> WebError {
     WebError(
       .serviceUnavailable, "too-slow", "the recording did not answer within \(Int(seconds)) s",

@@ -13,8 +13,12 @@ package final class HistoryReaders: Sendable {
     package var threads = 2
     /// Questions that wait at most; those beyond are refused.
     package var waiting = 32
-    /// Seconds that a question may take, with the time that it waits and that its client takes.
+    /// Seconds that a question may take, with the time that it waits.
     package var seconds = 20.0
+    /// Bytes of answers that wait for their clients at most, of all together; what goes beyond is refused.
+    package var bytes = 64 << 20
+    /// Seconds after which a client that has not taken its answer loses it, when others want the room.
+    package var patience = 60.0
 
     package init() {}
   }
@@ -50,6 +54,7 @@ package final class HistoryReaders: Sendable {
 
   private let address: String
   private let limits: Limits
+  private let budget: AnswerBudget
   private let state = Monitor(State())
 
   /// - Parameter address: an SQLite file, or a `postgres://` URL.
@@ -57,6 +62,7 @@ package final class HistoryReaders: Sendable {
   package init(_ address: String, limits: Limits = Limits()) throws(FleetError) {
     self.address = address
     self.limits = limits
+    budget = AnswerBudget(most: limits.bytes, patience: limits.patience)
     // A mistake in an option is to be told now, and not with the first question.
     _ = try HistoryReader(address)
     for _ in 0..<max(1, limits.threads) {
@@ -82,7 +88,7 @@ package final class HistoryReaders: Sendable {
   /// - Throws: `WebError` where too many wait.
   func begin(_ work: @escaping Work) throws(WebError) -> AnswerPipe {
     let job = Job(
-      pipe: AnswerPipe(), deadline: SystemClock.monotonic + Int64(limits.seconds * 1e9), work: work)
+      pipe: AnswerPipe(budget), deadline: SystemClock.monotonic + Int64(limits.seconds * 1e9), work: work)
     let isTaken = state.update { state in
       // Those who have left do not keep others out.
       state.jobs.removeAll { $0.pipe.isCancelled }

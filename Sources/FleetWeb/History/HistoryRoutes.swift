@@ -52,7 +52,7 @@ package struct HistoryRoutes: RouteGroup {
 
   // MARK: Answers
 
-  /// Lets a reader write an answer. What is short comes with its length, what is long in pieces as it is written.
+  /// Lets a reader write an answer. It goes out when it is whole, with a tag: who has the same already is told so.
   /// - Parameter name: of a file that a browser is to save; nil for what a page reads.
   func answer(
     _ request: Request, _ type: String, savedAs name: String? = nil, _ work: @escaping HistoryReaders.Work
@@ -69,16 +69,12 @@ package struct HistoryRoutes: RouteGroup {
         try Task.checkCancellation()
       }
     }
-    guard let first = try await owner.pipe.next() else { return Response(status: .ok, headers: headers) }
-    if first.isLast {
-      return Response(status: .ok, headers: headers, body: .init(byteBuffer: first.piece))
-    }
-    let body = ResponseBody { writer in
-      try await writer.write(first.piece)
-      while let next = try await owner.pipe.next() { try await writer.write(next.piece) }
+    let (length, tag) = try await owner.pipe.whole()
+    let body = ResponseBody(contentLength: length) { writer in
+      while let piece = try owner.pipe.next() { try await writer.write(piece) }
       try await writer.finish(nil)
     }
-    return Response(status: .ok, headers: headers, body: body)
+    return Response(status: .ok, headers: headers, body: body).tagged(tag, for: request)
   }
 }
 

@@ -28,8 +28,9 @@ package final class LiveFleet: Sendable {
     }
   }
 
-  /// Everything known of a vehicle, and the summary's revision; nil for one that is not known.
-  package func details(of key: VehicleKey, at now: Moment, forLink isLink: Bool = false) -> (
+  /// What somebody may know of a vehicle, and the summary's revision; nil for one that is not known.
+  /// - Parameter isLink: for somebody with a link, who is told what is now.
+  package func details(of key: VehicleKey, at now: Moment, forLink isLink: Bool) -> (
     json: [UInt8], revision: UInt64
   )? {
     let revision = withTable(at: now) { table in table.place(of: key).map { table.entries[$0].detailRevision }

@@ -24,7 +24,7 @@ package struct LiveRoutes: RouteGroup {
         json.key("vehicles")
         json.openArray()
         for entry in table.entries where principal.sees(entry.key) && query.selects(entry) {
-          json.raw(entry.json)
+          json.raw(entry.json(for: principal))
         }
         json.closeArray()
         json.closeObject()
@@ -32,11 +32,13 @@ package struct LiveRoutes: RouteGroup {
       }
     }
     router.get("vehicles/{fleet}/{vehicle}") { [fleet] request, context in
+      let principal = try context.requirePrincipal()
       let key = try context.requireVehicle()
-      guard let (json, revision) = fleet.details(of: key, at: .now) else {
+      guard let (json, revision) = fleet.details(of: key, at: .now, forLink: principal.isLink) else {
         throw WebError.notFound("vehicle \(key)")
       }
-      return Response.json(json).tagged("\(fleet.instance)-\(revision)", for: request)
+      let tag = "\(fleet.instance)-\(revision)\(principal.isLink ? "-link" : "")"
+      return Response.json(json).tagged(tag, for: request)
     }
     router.get("positions") { [fleet] request, context in
       let principal = try context.requirePrincipal()
@@ -49,7 +51,7 @@ package struct LiveRoutes: RouteGroup {
         json.key("features")
         json.openArray()
         for entry in table.entries where principal.sees(entry.key) && query.selects(entry) {
-          entry.writeFeature(to: &json)
+          entry.writeFeature(to: &json, for: principal)
         }
         json.closeArray()
         json.closeObject()
@@ -62,7 +64,8 @@ package struct LiveRoutes: RouteGroup {
 extension LiveFleet {
   /// Changes with any vehicle, and differs by whom it is told: what one may see, another may not.
   fileprivate func tag(of table: SummaryTable, for principal: Principal) -> String {
-    var scope = principal.scope.fleets.map { $0.sorted().joined(separator: "\n") } ?? "*"
+    var scope = principal.isLink ? "link\n" : ""
+    scope += principal.scope.fleets.map { $0.sorted().joined(separator: "\n") } ?? "*"
     for key in principal.scope.vehicles.sorted() { scope += "\n\(key)" }
     return "\(instance)-\(table.revision)-\(ContentTag.of(Array(scope.utf8)))"
   }
@@ -70,7 +73,7 @@ extension LiveFleet {
 
 extension SummaryTable.Entry {
   /// A GeoJSON point with the summary as its properties; nothing for a vehicle whose position is not known.
-  fileprivate func writeFeature(to json: inout JSONWriter) {
+  fileprivate func writeFeature(to json: inout JSONWriter, for principal: Principal) {
     guard let coordinate else { return }
     json.openObject()
     json.field("type", "Feature")
@@ -80,7 +83,7 @@ extension SummaryTable.Entry {
       json.field("coordinates", numbers: [coordinate.longitude, coordinate.latitude], decimals: 7)
     }
     json.key("properties")
-    json.raw(self.json)
+    json.raw(self.json(for: principal))
     json.closeObject()
   }
 }

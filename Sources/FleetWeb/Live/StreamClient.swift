@@ -40,6 +40,8 @@ struct StreamPlan {
   /// Which changes: those that look at the same, from the same on, share them.
   struct Changes: Hashable {
     var scope: Scope
+    /// Whether for links, which are told less.
+    var isLink: Bool
     /// Nil for everywhere.
     var bounds: MapBounds?
     var inside: UInt64
@@ -61,7 +63,10 @@ struct StreamPlan {
   /// Vehicles in an event of the first telling: some 100 kB, which a slow client can take in its time.
   static let pieceLength = 250
 
-  init(_ cursor: StreamCursor, _ view: StreamView, _ scope: Scope, revision: UInt64, at now: Int64) {
+  init(
+    _ cursor: StreamCursor, _ view: StreamView, _ scope: Scope, isLink: Bool = false, revision: UInt64,
+    at now: Int64
+  ) {
     self.cursor = cursor
     if let next = cursor.next {
       part = .piece(next)
@@ -72,7 +77,7 @@ struct StreamPlan {
     let isSweep = view.bounds == nil || now >= cursor.sweepAt
     part = .changes(
       .init(
-        scope: scope, bounds: view.bounds?.snapped, inside: cursor.inside,
+        scope: scope, isLink: isLink, bounds: view.bounds?.snapped, inside: cursor.inside,
         outside: isSweep ? cursor.outside : nil, resumesAt: isSweep ? revision : cursor.outside))
     self.cursor.inside = revision
     guard isSweep else { return }

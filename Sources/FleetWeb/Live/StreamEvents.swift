@@ -7,6 +7,8 @@ internal import Spatial
 enum StreamPieces {
   struct Key: Hashable {
     var scope: Scope
+    /// Whether for links, which are told less.
+    var isLink: Bool
     /// The first place.
     var place: Int
   }
@@ -84,7 +86,8 @@ final class StreamEvents {
         StreamFrame(event: "broker", json: JSONWriter.object { link.write(to: &$0, for: principal) }))
     }
     let plan = StreamPlan(
-      client.cursor, client.view, client.principal.scope, revision: table.revision, at: time)
+      client.cursor, client.view, client.principal.scope, isLink: client.principal.isLink,
+      revision: table.revision, at: time)
     let before = client.cursor
     client.cursor = plan.cursor
     switch plan.part {
@@ -113,7 +116,9 @@ final class StreamEvents {
       if let frame = frame(of: place, client.principal) { frames.append(frame) }
     }
     if let farewell = client.farewell { frames += last(for: &client, reason: farewell) }
-    if frames.isEmpty, Double(time - client.handedAt) * 1e-9 >= heartbeat { frames.append(vehicles([], nil)) }
+    if frames.isEmpty, Double(time - client.handedAt) * 1e-9 >= heartbeat {
+      frames.append(vehicles([], nil, client.principal))
+    }
     return frames
   }
 
@@ -141,16 +146,16 @@ final class StreamEvents {
   /// - Parameters:
   ///   - revision: what a client may go on behind; nil leaves what it knows.
   ///   - keepsPlain: whether a client of any moment may take it plain.
-  private func vehicles(_ places: ArraySlice<Int>, _ revision: UInt64?, keepsPlain: Bool = true)
-    -> StreamFrame
-  {
+  private func vehicles(
+    _ places: ArraySlice<Int>, _ revision: UInt64?, _ principal: Principal, keepsPlain: Bool = true
+  ) -> StreamFrame {
     var json = JSONWriter(capacity: places.reduce(120) { $0 + table.entries[$1].json.count + 1 })
     json.openObject()
     json.field("revision", table.revision)
     json.field("now", now.time.rfc3339)
     json.key("vehicles")
     json.openArray()
-    for place in places { json.raw(table.entries[place].json) }
+    for place in places { json.raw(table.entries[place].json(for: principal)) }
     json.closeArray()
     json.closeObject()
     return StreamFrame(
@@ -158,14 +163,14 @@ final class StreamEvents {
   }
 
   private func piece(_ principal: Principal, _ place: Int) -> StreamPieces.Piece {
-    let key = StreamPieces.Key(scope: principal.scope, place: place)
+    let key = StreamPieces.Key(scope: principal.scope, isLink: principal.isLink, place: place)
     if let piece = pieces[key] { return piece }
     let end = min(place + StreamPlan.pieceLength, table.entries.count)
     let places = place < end ? (place..<end).filter { isTold($0, principal) } : []
     // A page wants to hear of an empty fleet, too.
     let isNeeded = !places.isEmpty || place == 0
     let piece = StreamPieces.Piece(
-      frame: isNeeded ? vehicles(places[...], nil) : nil, revision: table.revision,
+      frame: isNeeded ? vehicles(places[...], nil, principal) : nil, revision: table.revision,
       madeAt: now.timestamp.nanoseconds, isLast: end >= table.entries.count)
     pieces[key] = piece
     return piece
@@ -194,7 +199,7 @@ final class StreamEvents {
     while !rest.isEmpty {
       let part = rest.prefix(Self.most)
       rest = rest.dropFirst(Self.most)
-      frames.append(vehicles(part, rest.isEmpty ? revision : nil, keepsPlain: keepsPlain))
+      frames.append(vehicles(part, rest.isEmpty ? revision : nil, principal, keepsPlain: keepsPlain))
     }
     changes[wanted] = frames
     return frames

@@ -19,12 +19,19 @@ package struct SummaryTable: Sendable {
     package fileprivate(set) var json: [UInt8] = []
     /// Whether the vehicle has been taken out of the fleet: that is told to streams, and nothing else of it.
     package fileprivate(set) var isRemoved = false
+    /// How much of it is the vehicle as it is now, which comes first.
+    fileprivate var currentEnd = 0
     /// Behind the revision in it.
     fileprivate var rest = 0
     /// The roster's revision that it was made of.
     fileprivate var source: UInt64 = .max
     /// When it will be overdue, by the calendar; `.max` for never, or already.
     fileprivate var overdueAt = Int64.max
+
+    /// The summary as a principal may know it: for a link it ends behind what is now. That a vehicle was taken out all are told.
+    package func json(for principal: Principal) -> [UInt8] {
+      principal.isLink && !isRemoved ? json.prefix(currentEnd) + [UInt8(ascii: "}")] : json
+    }
   }
 
   /// In the order in which they were first heard of. A vehicle that is taken out leaves an entry that says so, for all streams to be
@@ -129,7 +136,9 @@ package struct SummaryTable: Sendable {
     json.openObject()
     json.field("revision", revision)
     let rest = json.bytes.count
-    vehicle.writeSummary(to: &json, at: now)
+    vehicle.writeCurrent(to: &json, at: now)
+    let currentEnd = json.bytes.count
+    vehicle.writeDuties(to: &json)
     json.closeObject()
     entries[place].source = vehicle.revision
     entries[place].detailRevision = revision
@@ -143,6 +152,7 @@ package struct SummaryTable: Sendable {
     // An attitude, many times a second, is of no summary.
     guard json.bytes[rest...] != entries[place].json[entries[place].rest...] else { return }
     (entries[place].json, entries[place].rest) = (json.bytes, rest)
+    entries[place].currentEnd = currentEnd
     entries[place].revision = revision
     log.append((revision, place))
   }

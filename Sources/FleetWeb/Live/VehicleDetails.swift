@@ -14,16 +14,17 @@ extension VehicleRecord {
   /// for.
   /// - Parameter isLink: for somebody with a link, who is to know where the vehicle is now, and neither where it was before nor
   ///   what it is to watch.
-  package func details(revision: UInt64, at now: Moment, forLink isLink: Bool = false) -> [UInt8] {
+  package func details(revision: UInt64, at now: Moment, forLink isLink: Bool) -> [UInt8] {
     var json = JSONWriter(capacity: 4096)
     json.openObject()
     json.field("revision", revision)
-    writeSummary(to: &json, at: now, hasTrip: false)
+    writeCurrent(to: &json, at: now)
     json.field("overdueAt", nextContact?.rfc3339)
     if isLink {
       json.closeObject()
       return json.bytes
     }
+    writeDuties(to: &json, hasTrip: false)
     if !statusPayload.isEmpty, statusPayload.count <= Self.largestStatus {
       // As it came; what breaks lines would break the stream of events.
       switch JSONScan(statusPayload.span) {

@@ -7,9 +7,9 @@ internal import Spatial
 internal import Telemetry
 
 extension VehicleRecord {
-  /// What the list and the map show of the vehicle, as the members of a JSON object. What is not known is left out.
-  /// - Parameter hasTrip: false leaves out the trip, for whoever tells more of it.
-  package func writeSummary(to json: inout JSONWriter, at now: Moment, hasTrip: Bool = true) {
+  /// Where the vehicle is and how it is now, as the members of a JSON object: all that somebody with a link is told of it. What
+  /// is not known is left out.
+  package func writeCurrent(to json: inout JSONWriter, at now: Moment) {
     json.field("fleet", key.fleet)
     json.field("vehicle", key.vehicle)
     json.field("state", state.rawValue)
@@ -26,6 +26,11 @@ extension VehicleRecord {
         json.field("charging", battery.isCharging)
       }
     }
+  }
+
+  /// What else the list and the map show of the vehicle, as the members behind those of `writeCurrent`.
+  /// - Parameter hasTrip: false leaves out the trip, for whoever tells more of it.
+  package func writeDuties(to json: inout JSONWriter, hasTrip: Bool = true) {
     json.field("queue", backlog)
     if missing > 0 { json.field("missing", missing) }
     if !insideRegions.isEmpty { json.field("inside", texts: insideRegions) }

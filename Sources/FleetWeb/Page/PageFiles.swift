@@ -70,10 +70,23 @@ package struct PageFiles: Sendable {
 package enum ContentTag {
   /// 16 hexadecimal digits (FNV-1a, 64 bit): for telling versions apart, not for trust.
   package static func of(_ bytes: [UInt8]) -> String {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    let digits = String(hash, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
+    var hash = Hash()
+    hash.combine(bytes)
+    return hash.text
+  }
+
+  /// The same of bytes that come one after the other.
+  struct Hash {
+    private var state: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    mutating func combine(_ bytes: [UInt8]) {
+      for byte in bytes { state = (state ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    }
+
+    var text: String {
+      let digits = String(state, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }
   }
 }
 

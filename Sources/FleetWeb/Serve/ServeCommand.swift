@@ -27,7 +27,7 @@ package enum ServeCommand {
     // Its threads begin here, after those signals are blocked that the waiter takes.
     let access = try ConfiguredAccess(configuration.file, listening: configuration.address)
     defer { access.stop() }
-    try configuration.check(access)
+    if let warning = try configuration.check(access) { StandardError.say(warning) }
     DescriptorLimit.raise()
     var parts = try ServeParts(context)
     let feed = FleetFeed(

@@ -60,8 +60,30 @@ package struct ServeConfiguration: Sendable {
   package var streams = StreamHub.Limits()
   /// Connections at once; those beyond are closed.
   package var connections = 4000
+  /// Whether it may listen beyond this machine without TLS and without a proxy.
+  package var allowsPlain = false
+
+  private static let keys = [
+    "listen", "plain", "recording", "record", "keep", "leaflet", "streams", "connections",
+  ]
+  /// What holds from the start to the end, whatever the file says later.
+  private static let lasting = [["server"], [MapSettings.table], ["tls"], ["access", "state"]]
 
   package init(address: ListenAddress) { self.address = address }
+
+  /// Judges another reading of the file.
+  /// - Returns: what has changed and is not used before the next start, as `[server]`.
+  /// - Throws: `FleetError` for what the next start would refuse in it.
+  package static func changes(
+    in file: SettingsFile, since begun: SettingsFile
+  ) throws(FleetError) -> [String] {
+    try file.check(tables: tables)
+    _ = try file.table("server", keys: keys)
+    _ = try MapSettings(file)
+    _ = try file.table("tls", keys: CertificateStore.keys)
+    _ = try AlertSettings(file)
+    return file.changes(from: begun, of: lasting)
+  }
 
   /// - Throws: `FleetError` for what makes no sense, at its place.
   package init(_ options: ServeOptions) throws(FleetError) {
@@ -69,18 +91,18 @@ package struct ServeConfiguration: Sendable {
     if let path = options.config {
       let file = try SettingsFile(path: path)
       try file.check(tables: Self.tables)
-      let table = try file.table(
-        "server", keys: ["listen", "recording", "record", "keep", "leaflet", "streams", "connections"])
+      let table = try file.table("server", keys: Self.keys)
       listen = try table.text("listen")
       // The address of a database is no path.
       recording =
         try table.text("recording").map { $0.contains("://") } == true
-        ? table.text("recording") : table.file("recording")
+        ? table.text("recording") : table.stateFile("recording")
       records = try table.flag("record") ?? false
       keep = try table.text("keep")
       leaflet = try table.file("leaflet")
       streams.clients = try table.integer("streams", in: 1...100_000) ?? streams.clients
       connections = try table.integer("connections", in: 10...1_000_000) ?? connections
+      allowsPlain = try table.flag("plain") ?? false
       self.file = file
     }
     recording = options.history.recording ?? recording
@@ -97,12 +119,23 @@ package struct ServeConfiguration: Sendable {
     address = try ListenAddress(parsing: options.listen ?? listen ?? "127.0.0.1:8080")
   }
 
-  /// - Throws: `FleetError` where other machines would be served without a login.
-  package func check(_ access: any AccessPolicy) throws(FleetError) {
-    guard !address.isLoopback, !access.requiresLogin else { return }
-    throw .usage(
-      "listen at", address.text,
-      "other machines reach that, and nobody would have to log in; configure users in a file and name it with --config, "
-        + "or listen at 127.0.0.1:\(address.port)")
+  /// - Returns: what whoever runs the server has to know; nil for nothing.
+  /// - Throws: `FleetError` where other machines would be served without a login, or without anybody who encrypts.
+  package func check(_ access: any AccessPolicy) throws(FleetError) -> String? {
+    guard !address.isLoopback else { return nil }
+    guard access.requiresLogin else {
+      throw .usage(
+        "listen at", address.text,
+        "other machines reach that, and nobody would have to log in; configure users in a file and name it with --config, "
+          + "or listen at 127.0.0.1:\(address.port)")
+    }
+    if access.isSecure || access.isBehindProxy { return nil }
+    guard allowsPlain else {
+      throw .usage(
+        "listen at", address.text,
+        "passwords, cookies and tokens would go there in the clear; configure [tls], or the [proxy] that encrypts, listen at "
+          + "127.0.0.1:\(address.port), or allow it by plain = true in [server]")
+    }
+    return "passwords, cookies and tokens go in the clear to \(address.text), as plain in [server] allows"
   }
 }

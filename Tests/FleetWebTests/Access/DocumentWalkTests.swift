@@ -8,73 +8,11 @@ import Testing
 /// Every operation of the OpenAPI document, asked for the vehicle of somebody else: a new one cannot be forgotten, as each
 /// route has to stand in the document.
 struct DocumentWalkTests {
-  private struct Operation {
-    var method: String
-    var path: String
-    var json: JSONValue
-
-    var name: String { "\(method) \(path)" }
-    var isChange: Bool { method != "GET" }
-
-    /// The request as one who means harm makes it: everything that can name a vehicle names theirs.
-    func request(about vehicle: String) -> (path: String, body: String?) {
-      var place = path.replacing("{fleet}", with: "taxi").replacing("{vehicle}", with: vehicle)
-        .replacing("{series}", with: HistoryRows.series).replacing("{file}", with: "1.geojson")
-      for name in ["{id}", "{name}", "{secret}", "{z}", "{x}", "{y}"] {
-        place = place.replacing(name, with: "1")
-      }
-      if path.contains("/traces/") { place = place.replacing("1.geojson", with: "1.odotrace") }
-      var query: [String] = []
-      for parameter in json["parameters"]?.array ?? [] {
-        let name =
-          parameter["name"]?.string ?? parameter["$ref"]?.string?.split(separator: "/").last.map(String.init)
-        switch name {
-        case "fleet" where parameter["in"]?.string == "query": query.append("fleet=taxi")
-        case "vehicle" where parameter["in"]?.string == "query": query.append("vehicle=\(vehicle)")
-        case "q": query.append("q=\(vehicle)")
-        case "selected": query.append("selected=taxi/\(vehicle)")
-        case "since", "from": query.append("from=2026-11-21")
-        case "until", "to": query.append("to=2026-11-22")
-        case "bounds": query.append("bounds=-180,-85,180,85")
-        case "zoom": query.append("zoom=3")
-        case "state" where path.hasSuffix("/alerts"): query.append("state=all")
-        default: break
-        }
-      }
-      if !query.isEmpty { place += "?" + query.joined(separator: "&") }
-      guard isChange else { return (place, nil) }
-      let yard =
-        #"{"type":"Feature","id":"yard","geometry":{"type":"Point","coordinates":[11,48]},"properties":{"radius":50}}"#
-      let collection = #""type":"FeatureCollection","features":[\#(yard)]"#
-      switch path.split(separator: "/").last {
-      case "regions" where path.contains("{vehicle}"): return (place, "{\(collection)}")
-      case "regions": return (place, #"{"vehicles":["taxi/\#(vehicle)"],"features":{\#(collection)}}"#)
-      case "settings": return (place, #"{"settings":{"status.interval":30}}"#)
-      case "commands": return (place, #"{"command":"locate"}"#)
-      case "shares": return (place, #"{"fleet":"taxi","vehicle":"\#(vehicle)","seconds":600}"#)
-      case "silence": return (place, #"{"seconds":600}"#)
-      default: return (place, #"{"selected":"taxi/\#(vehicle)"}"#)
-      }
-    }
-  }
-
-  private func operations() throws -> [Operation] {
-    let path = "\(ContractScript.repository)/Sources/CFleetPage/page/openapi.json"
-    let document = try JSONValue(parsing: try #require(try AtomicFile.read(path)))
-    guard case .object(let paths)? = document["paths"] else { return [] }
-    return paths.sorted { $0.key < $1.key }.flatMap { path, item -> [Operation] in
-      guard case .object(let methods) = item else { return [] }
-      return methods.sorted { $0.key < $1.key }.map {
-        Operation(method: $0.key.uppercased(), path: path, json: $0.value)
-      }
-    }
-  }
-
   /// Texts that only who sees the vehicle may be told.
   private static let secrets = ["t-1", "taxi"]
 
   @Test(.timeLimit(.minutes(5))) func nobodyIsToldOfAnothersVehicle() async throws {
-    let operations = try operations()
+    let operations = try DocumentOperation.all()
     #expect(operations.count > 35)
     let recording = try TestRecording(
       .sqlite,
@@ -96,13 +34,9 @@ struct DocumentWalkTests {
       """
     try await RouteWalkTests().run(rules, arguments: ["--recording", recording.address], isWhole: true) {
       web, _, _ in
-      func ask(_ operation: Operation, _ vehicle: String, _ token: String) throws -> RawClient.Answer {
-        let (path, body) = operation.request(about: vehicle)
-        let type =
-          path.contains("/regions") && path.contains("/vehicles/")
-          ? "application/geo+json" : "application/json"
-        return try web.ask(
-          operation.method, path, ["Authorization: Bearer \(token)", "Content-Type: \(type)"], body: body)
+      func ask(_ operation: DocumentOperation, _ vehicle: String, _ token: String) throws -> RawClient.Answer
+      {
+        try operation.ask(web, about: vehicle, ["Authorization: Bearer \(token)"])
       }
       let (owner, other) = (RouteWalkTests.ownerToken, AccessFixture.operateToken)
       let alerts = ["Authorization: Bearer \(owner)"]

@@ -1,4 +1,5 @@
 import Fleet
+import FleetConsole
 import FleetWeb
 import Glibc
 import Platform
@@ -19,7 +20,7 @@ struct KeeperTests {
     let address = try ListenAddress(parsing: "127.0.0.1:0")
     let van = VehicleKey(fleet: "delivery", vehicle: "van-1")
     let first = try control(folder.path)
-    let keeper = try AccessKeeper(first, certificates: nil, configurationFile: nil, address: address)
+    let keeper = try AccessKeeper(first, certificates: nil, file: nil, address: address)
     let ann = try await first.logIn(name: "ann", password: AccessFixture.password, from: here, replacing: nil)
     let bob = try await first.logIn(name: "bob", password: AccessFixture.password, from: here, replacing: nil)
     let out = try await first.logIn(name: "ann", password: AccessFixture.password, from: here, replacing: nil)
@@ -40,7 +41,7 @@ struct KeeperTests {
     let settings = AccessFixture.settings("[access]\nstate = \"\(folder.path)\"")
       .replacing("fleets = [\"taxi\"]", with: "fleets = [\"other\"]")
     let second = try AccessControl(AccessFixture.configuration(settings), isAuditSaid: false)
-    let next = try AccessKeeper(second, certificates: nil, configurationFile: nil, address: address)
+    let next = try AccessKeeper(second, certificates: nil, file: nil, address: address)
     let now = SystemClock.realtime
     #expect(second.principal(of: ann.identity, at: now) == ann.principal)
     #expect(
@@ -58,7 +59,7 @@ struct KeeperTests {
     defer { control.stop() }
     let address = try ListenAddress(parsing: "127.0.0.1:0")
     let error = #expect(throws: FleetError.self) {
-      try AccessKeeper(control, certificates: nil, configurationFile: nil, address: address)
+      try AccessKeeper(control, certificates: nil, file: nil, address: address)
     }
     #expect(error?.description.contains("delete it") == true)
   }
@@ -69,7 +70,8 @@ struct KeeperTests {
     let file = try folder.write("serve.toml", AccessFixture.settings())
     let address = try ListenAddress(parsing: "0.0.0.0:0")
     let control = try control(folder.path)
-    let keeper = try AccessKeeper(control, certificates: nil, configurationFile: file, address: address)
+    let keeper = try AccessKeeper(
+      control, certificates: nil, file: SettingsFile(path: file), address: address)
     let bob = try await control.logIn(
       name: "bob", password: AccessFixture.password, from: here, replacing: nil)
     try folder.write(
@@ -94,6 +96,52 @@ struct KeeperTests {
     control.stop()
   }
 
+  /// What is read only at the start is named when it has changed, and a mistake anywhere in the file changes nothing.
+  @Test func aReloadNamesWhatWantsARestart() throws {
+    let folder = try TemporaryDirectory()
+    func write(_ more: String, _ access: String = "") throws -> String {
+      try folder.write("serve.toml", AccessFixture.settings("[access]\n\(access)\n\(more)"))
+    }
+    let path = try write("[server]\nstreams = 100\n[map]")
+    let control = try control(folder.path)
+    let said = Locked<[String]>([])
+    let keeper = try AccessKeeper(
+      control, certificates: nil, file: SettingsFile(path: path),
+      address: ListenAddress(parsing: "127.0.0.1:0")
+    ) { line in said.withLock { $0.append(line) } }
+    let cases = [
+      ("[map]\n[server]\n# The same.\nstreams = 100", "", nil),
+      ("[server]\nstreams = 101", "", "[server] of "),
+      ("[map]\nminimum_zoom = 1", "", "[server], [map] of "),
+      ("[server]\nstreams = 100", "state = \"elsewhere\"", "state in [access] of "),
+      ("[server]\nstreams = 100\n[tls]\nkey = \"other\"", "", "[tls] of "),
+    ]
+    for (more, access, named) in cases {
+      said.withLock { $0 = [] }
+      _ = try write(more, access)
+      keeper.reload()
+      #expect(waitUntil { said.withLock { $0.count } == (named == nil ? 1 : 2) }, "\(said.withLock { $0 })")
+      let lines = said.withLock { $0 }
+      #expect(lines.first?.hasPrefix("uses users and tokens") == true, "\(lines)")
+      if let named { #expect(lines.last?.hasPrefix(named) == true, "\(lines)") }
+    }
+    for (mistake, told) in [
+      ("[server]\nstream = 1", "did you mean streams?"), ("[sever]\nstreams = 1", "did you mean [server]?"),
+      ("[map]\ntile = 1", "did you mean tiles?"), ("[tls]\nkeys = 1", "unknown key keys"),
+      ("[rules.fast]\nwhen = \"speed\"\nabov = 1", "did you mean above?"),
+    ] {
+      said.withLock { $0 = [] }
+      _ = try write(mistake, "requests_per_second = 7")
+      keeper.reload()
+      #expect(waitUntil { said.withLock { !$0.isEmpty } })
+      let lines = said.withLock { $0 }
+      #expect(lines.count == 1 && lines[0].hasPrefix("goes on with") && lines[0].contains(told), "\(lines)")
+      #expect(control.configuration.requestRate != 7)
+    }
+    keeper.stop()
+    control.stop()
+  }
+
   /// A folder that cannot be written is said once, and once that it can be again.
   @Test func aFullDiskIsSaidOnce() async throws {
     let folder = try TemporaryDirectory()
@@ -102,7 +150,7 @@ struct KeeperTests {
     let control = try control(place)
     let said = Locked<[String]>([])
     let keeper = try AccessKeeper(
-      control, certificates: nil, configurationFile: nil, address: ListenAddress(parsing: "127.0.0.1:0")
+      control, certificates: nil, file: nil, address: ListenAddress(parsing: "127.0.0.1:0")
     ) { line in said.withLock { $0.append(line) } }
     #expect(rename(place, place + ".away") == 0)
     _ = try await control.logIn(name: "ann", password: AccessFixture.password, from: here, replacing: nil)

@@ -174,14 +174,14 @@ import Testing
   @Test func edgesOfDaysInSQLite() async throws { try await edges(.sqlite) }
   @Test(.needs(.postgreSQL)) func edgesOfDaysInPostgreSQL() async throws { try await edges(.postgreSQL) }
 
-  @Test func whatIsLongComesInPieces() async throws {
+  @Test func allComesWithItsLength() async throws {
     let drive = (0..<5000).map {
       HistoryRows.location("demo/van", $0, at: Double($0), latitude: 48 + Double($0 % 7) * 1e-3)
     }
     let recording = try TestRecording(.sqlite, drive)
     let fixture = try await HistoryFixture(recording.address)
     let answer = try fixture.get("vehicles/demo/van/track?\(Self.day)&points=100000")
-    #expect(answer.head.lowercased().contains("transfer-encoding: chunked"))
+    #expect(answer.head.lowercased().contains("content-length: \(answer.body.count)\r\n"))
     #expect(try answer.json["points"]?.integer == 5000)
     let short = try fixture.get("vehicles/demo/van/track?\(Self.day)&points=10")
     #expect(short.head.lowercased().contains("content-length"))
@@ -197,5 +197,44 @@ import Testing
     let fixture = try await HistoryFixture(recording.address)
     let ways = try fixture.json("ways?bounds=11.4,47.9,11.6,48.3&zoom=12")["ways"]?.array ?? []
     #expect(ways.count == 1 && ways.first?.array?.count ?? 0 >= 4)
+  }
+
+  /// Who has an answer already is told so, until it is another.
+  @Test func whatIsKnownIsNotSentAgain() async throws {
+    let recording = try TestRecording(
+      .sqlite,
+      [
+        HistoryRows.location("demo/van", 1, at: 0, latitude: 48), HistoryRows.trip("demo/van", 1, at: 0),
+        HistoryRows.event("demo/van", 1, at: 0),
+      ])
+    let fixture = try await HistoryFixture(recording.address)
+    let span = "from=2026-11-21&to=2026-11-22"
+    let paths = [
+      "vehicles/demo/van/track?\(span)", "vehicles/demo/van/track.geojson?\(span)",
+      "vehicles/demo/van/stops?\(span)", "vehicles/demo/van/extent?\(span)", "trips?\(span)",
+      "events?\(span)",
+      "traces?\(span)", "history/statistics?\(span)", "ways?bounds=11,48,12,49&zoom=6",
+      "vehicles/demo/van/trips/\(HistoryRows.series)/1.gpx",
+    ]
+    var tags: [String: String] = [:]
+    for path in paths {
+      let answer = try fixture.get(path)
+      let tag = try #require(answer.tag, "\(path): \(answer.head)")
+      #expect(answer.status == 200 && answer.head.lowercased().contains("cache-control: private, no-cache"))
+      let known = try fixture.get(path, knowing: tag)
+      #expect(known.status == 304 && known.body.isEmpty && known.tag == tag, "\(path): \(known.head)")
+      tags[path] = tag
+    }
+    try HistoryRows.store(
+      [
+        HistoryRows.location("demo/van", 2, at: 10, latitude: 49), HistoryRows.trip("demo/van", 2, at: 900),
+        HistoryRows.event("demo/van", 2, at: 10),
+      ], in: recording.address)
+    // Stops and traces there are none of, ways are held for minutes, and a trip that has ended stays what it was.
+    let changed = paths.prefix(6).filter { !$0.contains("stops") } + ["history/statistics?\(span)"]
+    for path in changed {
+      let answer = try fixture.get(path, knowing: tags[path])
+      #expect(answer.status == 200 && answer.tag != tags[path], "\(path): \(answer.head)")
+    }
   }
 }

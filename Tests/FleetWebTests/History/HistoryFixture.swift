@@ -46,14 +46,18 @@ final class HistoryFixture: Sendable {
   }
 
   /// - Parameter path: below `/api/v1/`.
-  func get(_ path: String, as principal: String? = "all") throws -> HistoryAnswer {
-    let connection = try open(path, as: principal)
+  func get(_ path: String, as principal: String? = "all", knowing tag: String? = nil) throws -> HistoryAnswer
+  {
+    let connection = try open(path, as: principal, knowing: tag)
     return try connection.answer()
   }
 
   /// Sends a request, whose answer has not been read yet.
-  func open(_ path: String, as principal: String? = "all") throws -> HistoryConnection {
-    let who = principal.map { "x-test-principal: \($0)\r\n" } ?? ""
+  func open(
+    _ path: String, as principal: String? = "all", knowing tag: String? = nil
+  ) throws -> HistoryConnection {
+    let who =
+      (principal.map { "x-test-principal: \($0)\r\n" } ?? "") + (tag.map { "if-none-match: \($0)\r\n" } ?? "")
     return try HistoryConnection(
       port: port, "GET /api/v1/\(path) HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\(who)\r\n")
   }
@@ -94,6 +98,12 @@ struct HistoryAnswer {
 
   var headWithoutDate: [Substring] {
     head.split(separator: "\r\n").filter { !$0.lowercased().hasPrefix("date") }
+  }
+
+  var tag: String? {
+    head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("etag: ") }.map {
+      String($0.dropFirst(6))
+    }
   }
 
   var text: String { String(decoding: body, as: UTF8.self) }

@@ -1,6 +1,7 @@
 import Fleet
 import FleetFixtures
 import Glibc
+import HTTPTypes
 import JSON
 import Platform
 import TestSupport
@@ -210,6 +211,55 @@ import Testing
     #expect(waitUntil { fixture.readers.load.running == 0 && fixture.readers.load.waiting == 0 })
     #expect(try fixture.get("vehicles/demo/van/extent").status == 200)
     withExtendedLifetime(slow) {}
+  }
+
+  /// Two that read nothing keep no third from its answer, nor are they given up: nobody's time is over.
+  @Test func twoSlowClientsHoldUpNobody() async throws {
+    let drive = (0..<20_000).map {
+      HistoryRows.location("demo/van", $0, at: Double($0), latitude: 48 + Double($0 % 7) * 1e-3)
+    }
+    let recording = try TestRecording(.sqlite, drive)
+    var limits = HistoryReaders.Limits()
+    limits.seconds = 600
+    let fixture = try await HistoryFixture(recording.address, limits: limits)
+    let slow = try (0..<2).map { _ in try fixture.open("vehicles/demo/van/track?\(Self.day)&points=100000") }
+    #expect(waitUntil { fixture.readers.load.answered == 2 })
+    #expect(try fixture.get("vehicles/demo/van/extent").status == 200)
+    #expect(fixture.readers.load.interrupted == 0)
+    for one in slow {
+      #expect(try one.answer().json["latitude"]?.array?.count == 20_000)
+    }
+  }
+
+  /// What waits for clients has a bound, of all together; who has not taken an answer for long makes room.
+  @Test func whatWaitsForClientsIsBounded() async throws {
+    let piece = [UInt8](repeating: 0x61, count: 64 << 10)
+    let budget = AnswerBudget(most: 1 << 20, patience: 600)
+    var first: AnswerPipe? = AnswerPipe(budget)
+    let second = AnswerPipe(budget)
+    // One alone may be longer.
+    for _ in 0..<17 { try first?.put(piece) }
+    let error = #expect(throws: WebError.self) { try second.put(piece) }
+    #expect(error?.status == .serviceUnavailable && error?.headers.first?.value == "5")
+    // What was taken is free again.
+    first?.finish(tag: "t")
+    for _ in 0..<2 { _ = try first?.next() }
+    try second.put(piece)
+    #expect(throws: WebError.self) { try second.put(piece) }
+    first?.cancel()
+    for _ in 0..<15 { try second.put(piece) }
+    #expect(budget.bytes == 1 << 20)
+    second.fail(.tooManyAnswers)
+    #expect(budget.bytes == 0)
+    first = nil
+
+    let impatient = AnswerBudget(most: 1 << 20, patience: -1)
+    let (old, new) = (AnswerPipe(impatient), AnswerPipe(impatient))
+    for _ in 0..<16 { try old.put(piece) }
+    old.finish(tag: "t")
+    try new.put(piece)
+    #expect(throws: CancellationError.self) { try old.next() }
+    #expect(impatient.bytes == piece.count)
   }
 
   @Test func anotherFileOfTheNameIsOpenedAnew() async throws {

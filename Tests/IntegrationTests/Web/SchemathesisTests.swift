@@ -1,13 +1,47 @@
 import Foundation
+import JSON
 import TestSupport
 import Testing
 
-/// schemathesis against a server of a simulated fleet: what the OpenAPI document says holds, for requests that it allows and
+/// schemathesis against a server of a simulated fleet with a login, rules and a map: what the OpenAPI document says holds, for requests that it allows and
 /// for ones that it does not.
 @Suite struct SchemathesisTests {
   /// Each form of each parameter; with ODOGRAPH_FULL also a few minutes of random requests and of sequences.
   private static let isFull = ProcessInfo.processInfo.environment["ODOGRAPH_FULL"]?.isEmpty == false
   private static let examples = isFull ? 200 : 15
+  private static let phases = isFull ? "examples,coverage,fuzzing,stateful" : "examples,coverage"
+  private static let token = String(repeating: "r", count: 32)
+
+  /// Who operates the fleet that there is, and sees no other; asks as often as it likes; rules; and a map of one tile.
+  private static func configuration(in directory: TemporaryDirectory) throws -> String {
+    let tiles = """
+      import sqlite3, sys
+      tiles = sqlite3.connect(sys.argv[1])
+      tiles.executescript(""\"
+      CREATE TABLE metadata (name TEXT, value TEXT);
+      CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB);
+      INSERT INTO metadata VALUES ('format', 'png'), ('name', 'Town');
+      INSERT INTO tiles VALUES (0, 0, 0, x'89504E470D0A1A0A');
+      ""\")
+      """
+    let child = try ChildProcess("python3", ["-c", tiles, directory.file("town.mbtiles")])
+    #expect(child.waitForExit() == 0, "\(child.output)")
+    return try directory.write(
+      "serve.toml",
+      """
+      [access]
+      requests_per_second = 100000
+      [tokens.robot]
+      sha256 = "515a733d7320b35b2117893952f93a9400dc4d5ca8bb6972453cae4cab993a07"
+      role = "operate"
+      fleets = ["demo"]
+      [map]
+      mbtiles = "town.mbtiles"
+      [rules.fast]
+      when = "speed"
+      above = 0.1
+      """)
+  }
 
   @Test(.needs(.schemathesis), .timeLimit(.minutes(30))) func theDocumentHolds() async throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
@@ -21,19 +55,26 @@ import Testing
       ["record", recording, "--broker", "mqtt://127.0.0.1:\(broker.port)"])
     defer { record.terminate() }
     waitUntil { FileManager.default.fileExists(atPath: recording) }
-    let server = try ServeProcess(broker, ["--recording", recording])
+    let server = try ServeProcess(
+      broker, ["--recording", recording, "--config", Self.configuration(in: directory)])
     defer { server.child.terminate() }
     var seen = 0
     for _ in 0..<600 where seen == 0 {
-      seen = try await server.get("/api/v1/vehicles").list("vehicles").count
+      let answer = try await onThread { [port = server.port] in
+        try HTTPConnection(port: port).ask(
+          "GET", "/api/v1/vehicles", ["Authorization": "Bearer \(Self.token)"])
+      }
+      seen = try JSONValue(parsing: answer.body)["vehicles"]?.array?.count ?? 0
       try await Task.sleep(for: .milliseconds(100))
     }
     #expect(seen > 0, "\(server.child.output)")
     let tests = "\(ContractScript.repository)/Tests/Schemathesis"
     let (status, output) = try PythonEnvironment.schemathesis.run(
       "Schemathesis/run.py",
-      ["\(tests)/schemathesis.toml", "http://127.0.0.1:\(server.port)", "\(Self.examples)"]
-        + (Self.isFull ? [] : ["examples,coverage"]))
+      [
+        "\(tests)/schemathesis.toml", "http://127.0.0.1:\(server.port)", "\(Self.examples)", Self.phases,
+        Self.token,
+      ])
     #expect(status == 0, "\(output.suffix(20_000))\n\(server.child.output.suffix(2000))")
     #expect(server.child.isRunning)
   }

@@ -61,7 +61,14 @@ struct ServeBehindNginxTests {
     let (broker, directory, port) = (
       try BrokerFixture(), try TemporaryDirectory(), try FreePort.next() as Int
     )
-    try Self.block("toml serve").write(
+    // A program with a token beside the people of the page.
+    let token = String(repeating: "r", count: 32)
+    let robot = """
+
+      [tokens.robot]
+      sha256 = "515a733d7320b35b2117893952f93a9400dc4d5ca8bb6972453cae4cab993a07"
+      """
+    try (Self.block("toml serve") + robot).write(
       toFile: directory.file("serve.toml"), atomically: true, encoding: .utf8)
     try "ann:{PLAIN}correct horse\nbob:{PLAIN}battery\n".write(
       toFile: directory.file("fleet.htpasswd"), atomically: true, encoding: .utf8)
@@ -89,6 +96,19 @@ struct ServeBehindNginxTests {
       let claimed = try session(["Authorization": bob, "X-Remote-User": "ann"])
       #expect(claimed.status / 100 == 4 && !claimed.text.contains(#""name":"ann""#), "\(claimed.text)")
       #expect(try session(["X-Remote-User": "ann"]).status == 401)
+
+      // Tokens are the server's to judge, and make nobody of the proxy's people.
+      func vehicles(_ authorization: String, _ headers: [String: String] = [:]) throws -> HTTPAnswer {
+        try HTTPConnection(port: port).ask(
+          "GET", "/api/v1/vehicles", headers.merging(["Authorization": authorization]) { $1 })
+      }
+      #expect(try vehicles("Bearer \(token)").status == 200)
+      #expect(try vehicles("bearer \(token)", ["X-Remote-User": "ann"]).status == 200)
+      let wrong = try vehicles("Bearer wrong", ["X-Remote-User": "ann"])
+      #expect(wrong.status == 401 && wrong.text.contains("token-invalid"), "\(wrong.text)")
+      for other in ["Bearer", "Bearer ", "Basic", "Bearer\t\(token)", ""] {
+        #expect(try vehicles(other, ["X-Remote-User": "ann"]).status == 401, "\(other)")
+      }
 
       let stream = try HTTPConnection(port: port)
       stream.send("GET", "/api/v1/stream", ["Authorization": ann])
