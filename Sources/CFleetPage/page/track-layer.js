@@ -4,7 +4,7 @@ import { pixelsPerMetre, turned, worldX, worldY } from "./mercator.js";
 import { lineKind } from "./track.js";
 import { colours } from "./theme.js";
 
-const dashes = { fix: [], inertial: [7, 5], coarse: [1, 6] };
+const dashes = { fix: [], coarse: [1, 6] };
 
 /** x of the middle of what is looked at. */
 const middle = ({ size, left, width }) => (left + width / 2) / size;

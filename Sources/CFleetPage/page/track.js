@@ -73,9 +73,9 @@ export class Track {
   }
 }
 
-/** How a part of the way came about, for the line's look. */
+/** How a part of the way came about, for the line's look. Recordings do not tell what inertial sensors alone carried on. */
 export function lineKind(source) {
-  return source === "inertial" || source === "coarse" ? source : "fix";
+  return source === "coarse" ? source : "fix";
 }
 
 /**
