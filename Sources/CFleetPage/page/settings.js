@@ -33,7 +33,8 @@ export function openSettings(api, vehicle, mayOperate) {
   const value = h("input", { type: "text", autocomplete: "off", maxlength: 1000 });
   const keys = h("datalist", { id: "setting-keys" }), takes = h("p", { class: "note", role: "status" });
   let catalogue = new Map();
-  key.addEventListener("input", () => { takes.textContent = takenBy(catalogue.get(key.value.trim())); });
+  const explain = () => { takes.textContent = takenBy(catalogue.get(key.value.trim())); };
+  key.addEventListener("input", explain);
   const form = mayOperate ? h("form", { class: "fields", on: { submit: (event) => { event.preventDefault(); change(); } } },
     h("h3", {}, "Change one"), field("Key", key), keys,
     field("Value", value, "Left empty, the vehicle's own file counts again."), takes,
@@ -54,6 +55,8 @@ export function openSettings(api, vehicle, mayOperate) {
       if (known) {
         catalogue = new Map(known.settings.map((setting) => [setting.key, setting]));
         fill(keys, known.settings.map((setting) => h("option", { value: setting.key })));
+        // The key may have been written before the list was there.
+        explain();
       }
       const text = JSON.stringify([answer.state, reported, wanted, refused]);
       if (content.dataset.told === text) return;
