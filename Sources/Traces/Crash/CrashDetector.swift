@@ -126,7 +126,9 @@ public struct CrashDetector: Sendable {
     }
     let velocity = course.velocity - pulse.velocity
     if Self.plane(velocity) > Self.plane(pulse.largest) { pulse.largest = velocity }
-    pulse.trigger = max(pulse.trigger, Self.plane(course.change(within: Self.triggerTime).velocity))
+    // Not what came before: noise at the end of a pulse begins another, which is no second crash.
+    let triggerTime = min(Self.triggerTime, now.seconds(since: pulse.start))
+    pulse.trigger = max(pulse.trigger, Self.plane(course.change(within: triggerTime).velocity))
     let short = course.change(within: Self.peakTime)
     let time = now.seconds(since: short.since)
     if time > 0 { pulse.peak = max(pulse.peak, Self.plane(short.velocity) / time) }

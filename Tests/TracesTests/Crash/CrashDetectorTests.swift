@@ -49,6 +49,18 @@ import Traces
     }
   }
 
+  /// Where a pulse fades within the noise, its end is crossed more than once.
+  @Test(arguments: [(0.05, 1600.0), (0.2, 1600), (0.2, 400)])
+  func theEndOfACrashIsNoOther(noise: Double, rate: Double) {
+    var random = SeededGenerator.announced()
+    for _ in 0..<60 {
+      var crash = SimulatedCrash(SeededGenerator(seed: random.next()))
+      (crash.rate, crash.noise.force) = (rate, noise)
+      crash.acceleration = SimulatedCrash.pulse(Vector3(4 + 4 * random.nextUniform(), 0, 0), at: 2, lasting: 0.12)
+      #expect(pulses(crash, seconds: 3).count == 1, "seed \(random.seed)")
+    }
+  }
+
   @Test func whatIsNotKnownOfTheMountingIsSaid() throws {
     var crash = SimulatedCrash(SeededGenerator.announced())
     crash.mounting = Self.mountings[3]
