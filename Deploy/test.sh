@@ -2,8 +2,9 @@
 # Installs what the tests need, checks formatting and scripts, builds without warnings, runs every test.
 #
 # usage: Deploy/test.sh [--full]
-#   --full   also the long forms: the rig's half minute of recording at full rate, the whole chaos suites, the packages in a
-#            fresh Debian and in containers (needs root), Home Assistant (of PyPI, some minutes)
+#   --full   also the long forms: the rig's half minute of recording at full rate, the whole chaos suites, the tables of what
+#            works with RabbitMQ and NATS, the packages in a fresh Debian and in containers (needs root), Home Assistant (of
+#            PyPI, some minutes)
 # Environment:
 #   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; without it, tests are skipped
 #
@@ -107,8 +108,11 @@ computing=(
 longest=(
   AccuracyThroughGPSDTests DocumentationTests GPSDReplayTests OwnTracksDayTests ParkedReceiverTests WireContractTests
 )
-# Those that wait for minutes to pass, and use seconds of the processor.
-waiting=(AgentDiagnosticsTests AgentTraceTests AgentTripKillTests BrokerTableTests ClusterChaosTests ClusterTableTests FleetBeaconsTests ModemTests StatusTests WatchdogTests)
+# Those that wait for minutes to pass, and use seconds of the processor; and the page in its browser, which is as long.
+waiting=(
+  AgentDiagnosticsTests AgentTraceTests AgentTripKillTests BrokerTableTests ClusterAccessTests ClusterChaosTests
+  ClusterTableTests FleetBeaconsTests ModemTests PageTests SimulatedClusterTests StatusTests WatchdogTests
+)
 suites() { local IFS='|'; echo "^IntegrationTests\\.($*)/"; }
 some_of() { local IFS='|'; echo "^($*)\\."; }
 documentation() {

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// A command as the argument parser describes it: what `--experimental-dump-help` prints, which manual pages are made of too.
+/// A command as the argument parser describes it: what `--experimental-dump-help` prints of a program.
 package struct CommandDescription: Hashable, Sendable {
   /// An option, a flag or a value without a name.
   struct Argument: Hashable, Sendable {
@@ -29,7 +29,7 @@ package struct CommandDescription: Hashable, Sendable {
   var arguments: [Argument]
   var subcommands: [CommandDescription]
 
-  /// - Parameter dump: the whole program.
+  /// - Parameter dump: of a program, or of one of its commands.
   /// - Returns: nil for what is no description.
   package init?(dump: String) {
     guard let json = try? JSONValue(parsing: Array(dump.utf8)), let command = json["command"] else {
@@ -50,9 +50,13 @@ package struct CommandDescription: Hashable, Sendable {
     subcommands.removeAll { $0.name == "help" }
   }
 
-  /// The command at the end of a path of names; nil where there is none.
-  subscript(path: some Sequence<String>) -> CommandDescription? {
-    path.reduce(Optional(self)) { command, name in command?.subcommands.first { $0.name == name } }
+  /// Takes the flag that a program with a version has at each of its commands, and the parser tells of those above only.
+  mutating func addVersion() {
+    guard !arguments.contains(where: { $0.names.contains("--version") }) else { return }
+    let version = Argument(
+      kind: .flag, isOptional: true, isRepeating: false, names: ["--version"], valueName: "version",
+      allValues: [], abstract: "Show the version.")
+    arguments.insert(version, at: arguments.lastIndex { $0.names.contains("--help") } ?? arguments.count)
   }
 
   /// The first of the examples that its description gives, if it stands on one line.

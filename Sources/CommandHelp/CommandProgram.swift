@@ -19,9 +19,7 @@ package enum CommandProgram {
     switch answer(to: words, of: root) {
     case .parse: break
     case .help(let path, let isShort):
-      guard let program = CommandDescription(dump: root._dumpHelp()),
-        let help = HelpText(of: program, path: path, groups: groups(of: root, path: path))
-      else { break }
+      guard let help = help(of: root, path: path) else { break }
       let columns = columns
       let lines =
         isShort ? help.short(width: max(40, min(columns, 100))) : help.long(width: max(40, min(columns, 100)))
@@ -44,16 +42,25 @@ package enum CommandProgram {
     root.main(nil)
   }
 
-  /// The groups of the commands of the one at the end of a path.
-  static func groups(of root: any ParsableCommand.Type, path: [String]) -> [HelpText.Group] {
+  /// The help of the command at the end of a path; nil where there is none. The parser is asked for that one alone: to describe all of a
+  /// program's takes a hundred times as long.
+  static func help(of root: any ParsableCommand.Type, path: [String]) -> HelpText? {
     var command = root
     for name in path {
       guard let next = command.configuration.subcommands.first(where: { $0._commandName == name }) else {
-        return []
+        return nil
       }
       command = next
     }
-    return command.configuration.groupedSubcommands.map {
+    guard var description = CommandDescription(dump: command._dumpHelp()) else { return nil }
+    if !root.configuration.version.isEmpty { description.addVersion() }
+    return HelpText(
+      of: description, name: ([root._commandName] + path).joined(separator: " "), groups: groups(of: command))
+  }
+
+  /// The groups of a command's own commands.
+  static func groups(of command: any ParsableCommand.Type) -> [HelpText.Group] {
+    command.configuration.groupedSubcommands.map {
       HelpText.Group(title: $0.name, commands: $0.subcommands.map { $0._commandName })
     }
   }

@@ -20,14 +20,11 @@ package struct HelpText {
   private let name: String
 
   /// - Parameters:
-  ///   - path: names of commands, without the program's.
+  ///   - name: with the program's, as in `odograph config set`.
   ///   - groups: those of the command's own commands that belong together, as the short form shows them where there are too many for a
   ///     line each.
-  /// - Returns: nil where there is no such command.
-  package init?(of program: CommandDescription, path: [String], groups: [Group] = []) {
-    guard let command = program[path] else { return nil }
-    (self.command, self.groups) = (command, groups)
-    name = ([program.name] + path).joined(separator: " ")
+  package init(of command: CommandDescription, name: String, groups: [Group] = []) {
+    (self.command, self.name, self.groups) = (command, name, groups)
   }
 
   private var usage: String {

@@ -42,8 +42,7 @@ import Testing
   }
 
   private func help(_ path: [String]) throws -> HelpText {
-    let program = try #require(CommandDescription(dump: Tool._dumpHelp()))
-    return try #require(HelpText(of: program, path: path))
+    try #require(CommandProgram.help(of: Tool.self, path: path))
   }
 
   @Test func theShortFormOfACommand() throws {
@@ -84,8 +83,7 @@ import Testing
     let short = try help([]).short(width: 80)
     #expect(short.contains("  walk   Goes somewhere") && short.contains("Usage: tool <command> [options]"))
     #expect(try help(["group"]).long(width: 80).contains("Commands:"))
-    let program = try #require(CommandDescription(dump: Tool._dumpHelp()))
-    #expect(HelpText(of: program, path: ["run"]) == nil && CommandDescription(dump: "{}") == nil)
+    #expect(CommandProgram.help(of: Tool.self, path: ["run"]) == nil && CommandDescription(dump: "{}") == nil)
   }
 
   struct Large: ParsableCommand {
@@ -99,12 +97,12 @@ import Testing
 
   /// Groups take the place of commands where there are too many of those for a screen.
   @Test func theFormsOfAProgramWithGroups() throws {
-    let groups = CommandProgram.groups(of: Large.self, path: [])
+    let groups = CommandProgram.groups(of: Large.self)
     #expect(
       groups.map(\.title) == ["On foot, or not", "Others"] && groups.map(\.commands) == [["walk"], ["group"]])
-    #expect(CommandProgram.groups(of: Large.self, path: ["group"]).isEmpty)
+    #expect(CommandProgram.groups(of: Group.self).isEmpty)
     let program = try #require(CommandDescription(dump: Large._dumpHelp()))
-    let few = try #require(HelpText(of: program, path: [], groups: groups))
+    let few = HelpText(of: program, name: "large", groups: groups)
     #expect(few.short(width: 80).contains("  walk   Goes somewhere"))
     #expect(few.long(width: 80).contains("On foot, or not:"))
     var large = program
@@ -115,7 +113,7 @@ import Testing
     }
     large.subcommands += more
     let many = [HelpText.Group(title: "On foot", commands: more.prefix(19).map(\.name))] + groups
-    let help = try #require(HelpText(of: large, path: [], groups: many))
+    let help = HelpText(of: large, name: "large", groups: many)
     let short = help.short(width: 300)
     #expect(
       short.contains { $0.contains("walk1, walk2, ") && $0.hasSuffix("  On foot") } && short.count <= 23)

@@ -106,20 +106,20 @@ package final class ManagementSession: Sendable {
     try state.withLock { try body($0.management) }
   }
 
-  /// Waits until all that the broker keeps has been read.
+  /// Waits until all that the broker keeps has been read; for a connection, two seconds at most.
   /// - Throws: 503 when that takes longer than the time.
   package func waitUntilRead(seconds: Double = 10) async throws {
-    let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
+    let began = SystemClock.monotonic
     while true {
       let now = SystemClock.monotonic
-      let isRead = state.withLock { state in
+      let (isRead, isConnected) = state.withLock { state in
         if !state.isRead, state.isConnected, state.reading?.outcome(at: now) == .complete {
           state.isRead = true
         }
-        return state.isRead
+        return (state.isRead, state.isConnected)
       }
       if isRead { return }
-      guard now < deadline else {
+      guard now - began < Int64((isConnected ? seconds : min(seconds, 2)) * 1e9) else {
         throw WebError(
           .serviceUnavailable, "not-read", "What the broker keeps of the vehicles has not been read yet.",
           remedy: "Ask again in a few seconds; if it stays so, look whether the broker can be reached.",

@@ -5,9 +5,10 @@ import Testing
 /// The table of brokers in `Config/clusters/README.md`: each cell is tried with mosquitto's clients at the kit's broker, under MQTT
 /// 3.1.1 and with the certificates of a vehicle and of the fleet's side, and stands there as it came out.
 @Suite(.serialized) struct BrokerTableTests {
-  @Test(.timeLimit(.minutes(20)), .needs(.rabbitMQ), .needs(.nats)) func theTableSaysWhatBrokersDo()
-    async throws
-  {
+  @Test(
+    .timeLimit(.minutes(20)), .needs(.rabbitMQ), .needs(.nats),
+    .enabled(if: Shared.isFullRun, "ODOGRAPH_FULL=1 runs it"))
+  func theTableSaysWhatBrokersDo() async throws {
     let members = ["acme/van-1", "acme/van-2", "dispatch"]
     var columns: [[String]] = []
     columns.append(try await BrokerTrial(mosquittoFor: members).cells())

@@ -56,7 +56,8 @@ import Traces
     for _ in 0..<60 {
       var crash = SimulatedCrash(SeededGenerator(seed: random.next()))
       (crash.rate, crash.noise.force) = (rate, noise)
-      crash.acceleration = SimulatedCrash.pulse(Vector3(4 + 4 * random.nextUniform(), 0, 0), at: 2, lasting: 0.12)
+      crash.acceleration = SimulatedCrash.pulse(
+        Vector3(4 + 4 * random.nextUniform(), 0, 0), at: 2, lasting: 0.12)
       #expect(pulses(crash, seconds: 3).count == 1, "seed \(random.seed)")
     }
   }
