@@ -50,6 +50,10 @@ class Day:
         self.event = {"time": at(self.start + 8 * 3600 + 1200), "event": "harshBraking", "series": "0c9a51f2d4e8b736", "number": 1, "severity": "high", "confidence": 0.9, "latitude": origin[0], "longitude": origin[1],
                       "speed": 12.4, **self._sequence()}
 
+        self.crossings = [
+            {"time": at(self.start + second), "event": event, "region": "depot", "name": "Depot <north>", "confidence": confidence, **self._sequence()}
+            for second, event, confidence in ((8 * 3600 + 60, "exit", 1), (10 * 3600 + 2600, "enter", 0.7))]
+
     def _sequence(self):
         return {"epoch": epoch, "seq": next(self.numbers)}
 
@@ -97,6 +101,7 @@ class Day:
         fleet.publish_lines(topic + "/location", self.locations)
         fleet.publish_lines(topic + "/trip", self.trips)
         fleet.publish_lines(topic + "/driving/event", [self.event])
+        fleet.publish_lines(topic + "/region", self.crossings)
         end = time.monotonic() + 60
         while time.monotonic() < end:
             told = fleet.get(f"api/v1/vehicles/{fleet.name}/{vehicle}/extent")

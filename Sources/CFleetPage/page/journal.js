@@ -1,10 +1,14 @@
-/** What a day holds beside its way: trips, stops, events, traces. */
+/** What a day holds beside its way: trips, stops, events, regions, traces. */
 import { path, query, vehiclePath } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { amount, count, duration, metres, moment, place, safeName, speed, words } from "./format.js";
 import { timeElement } from "./times.js";
 
-const kinds = ["Trips", "Stops", "Events", "Traces"];
+const kinds = ["Trips", "Stops", "Events", "Regions", "Traces"];
+const limit = 500;
+/** Entries of a kind that a day shows at most. */
+const most = 5000;
+const crossings = { enter: "Entered", exit: "Left", dwell: "Stayed in" };
 
 export class Journal {
   #api; #on; #tabs; #panel; #chosen = "Trips"; #data = {}; #day = { from: 0, to: 0 };
@@ -51,15 +55,22 @@ export class Journal {
     this.#show();
     await first?.catch(() => {});
     const span = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
-    const about = { fleet: vehicle.fleet, vehicle: vehicle.vehicle, ...span, limit: 500 };
+    const about = { fleet: vehicle.fleet, vehicle: vehicle.vehicle, ...span, limit };
     const asked = {
       Trips: [`trips${query(about)}`, "trips"], Stops: [`${vehiclePath(vehicle, "stops")}${query(span)}`, "stops"],
       Events: [`events${query(about)}`, "events"], Traces: [`traces${query(about)}`, "traces"],
+      Regions: [`${vehiclePath(vehicle, "transitions")}${query({ ...span, limit })}`, "transitions"],
     };
     await Promise.all(Object.entries(asked).map(async ([name, [address, member]]) => {
       try {
-        const answer = await this.#api.get(address, { signal });
-        this.#data[name] = answer?.[member] ?? [];
+        let answer = await this.#api.get(address, { signal });
+        const items = answer?.[member] ?? [];
+        while (answer?.next && items.length < most) {
+          answer = await this.#api.get(`${address}&${new URLSearchParams({ after: answer.next })}`, { signal });
+          items.push(...answer?.[member] ?? []);
+        }
+        items.hasMore = Boolean(answer?.next);
+        this.#data[name] = items;
       } catch (error) {
         if (error.name === "AbortError") return;
         this.#data[name] = error;
@@ -75,11 +86,11 @@ export class Journal {
     const items = this.#data[this.#chosen];
     for (const tab of this.#tabs) {
       const found = this.#data[tab.textContent.split(" ")[0]];
-      tab.textContent = tab.id.slice(8) + (Array.isArray(found) ? ` ${found.length}` : "");
+      tab.textContent = tab.id.slice(8) + (Array.isArray(found) ? ` ${found.length}${found.hasMore ? "+" : ""}` : "");
     }
     if (!items) fill(this.#panel, h("p", { class: "note" }, this.#vehicle ? "Asking the server…" : ""));
     else if (items instanceof Error) fill(this.#panel, h("p", { class: "note" }, items.explanation ?? items.message));
-    else if (!items.length) fill(this.#panel, h("p", { class: "note" }, `No ${this.#chosen.toLowerCase()} on this day.`));
+    else if (!items.length) fill(this.#panel, h("p", { class: "note" }, this.#chosen === "Regions" ? "No region entered or left on this day." : `No ${this.#chosen.toLowerCase()} on this day.`));
     else fill(this.#panel, h("ul", { class: "journal-items" }, items.map((item) => h("li", {}, this[`show${this.#chosen}`](item)))));
   }
 
@@ -104,6 +115,15 @@ export class Journal {
     const at = moment(event.time), entry = button("", () => this.#on.moment(at), { class: "entry" });
     fill(entry, h("b", {}, safeName(event.summary ?? words(event.event ?? event.kind), 200)), h("span", {}, timeElement(at, this.#day.from)),
       h("span", { class: "note" }, [event.severity && words(event.severity), speed(event.speed), event.region && safeName(event.region, 64)].filter(Boolean).join(" · ")));
+    return entry;
+  }
+
+  showRegions(item) {
+    const at = moment(item.time), entry = button("", () => this.#on.moment(at), { class: "entry" });
+    // A phone's own word for a region is `desc`.
+    const name = safeName(item.name ?? item.region ?? item.desc, 200);
+    fill(entry, h("b", {}, `${crossings[item.event] ?? words(item.event)} ${name}`), h("span", {}, timeElement(at, this.#day.from)),
+      h("span", { class: "note" }, [item.late && "found out later", item.confidence < 0.9 && `${Math.round(item.confidence * 100)} % sure`].filter(Boolean).join(" · ")));
     return entry;
   }
 

@@ -95,6 +95,11 @@ protocol Recording: AnyObject {
   /// Trips or driving events, newest first.
   func page(_ query: JournalQuery) throws(FleetError) -> [PagedEntry]
 
+  /// What a vehicle said of regions, newest first.
+  func transitions(
+    _ span: TrackSpan, after: JournalPlace?, limit: Int
+  ) throws(FleetError) -> [PagedEntry]
+
   /// What trips add up to, by vehicle, day and kind.
   func drivenDays(
     _ part: RecordingSelection, offset: Int, limit: Int

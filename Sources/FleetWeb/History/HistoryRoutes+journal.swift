@@ -29,6 +29,19 @@ extension HistoryRoutes {
       asked.after = try query.after()
       return try await page(request, asked, "events", without: ["epoch", "seq"])
     }
+    router.get("\(vehicle)transitions") { request, context in
+      let key = try Self.vehicle(context)
+      let query = try HistoryQuery(request, ["from", "to", "limit", "after"])
+      let (from, to) = try query.span(days: Self.mostDaysAtOnce)
+      let span = TrackSpan(vehicle: key, from: from, to: to)
+      let limit = try query.integer("limit", Self.limits) ?? Self.usualLimit
+      let after = try query.after()
+      return try await answer(request, "application/json") { reader, writer in
+        try Self.demand(key, in: reader)
+        let entries = try reader.transitions(span, after: after, limit: limit + 1)
+        try Self.write(entries, limit, "transitions", without: ["epoch", "seq"], to: writer)
+      }
+    }
     router.get("\(vehicle)trips/{series}/{file}") { request, context in
       let key = try Self.vehicle(context)
       let (number, form) = try Self.entry(context, "trip")

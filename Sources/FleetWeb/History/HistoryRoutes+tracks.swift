@@ -6,7 +6,7 @@ internal import Spatial
 
 extension HistoryRoutes {
   /// Days that one question may ask for.
-  private static let mostDays = 31
+  static let mostDaysAtOnce = 31
 
   func addTracks(to router: RouterGroup<WebContext>, _ vehicle: String) {
     router.get("\(vehicle)extent") { request, context in
@@ -41,7 +41,7 @@ extension HistoryRoutes {
     router.get("\(vehicle)stops") { request, context in
       let key = try Self.vehicle(context)
       let query = try HistoryQuery(request, ["from", "to", "seconds", "radius"])
-      let (from, to) = try query.span(days: Self.mostDays)
+      let (from, to) = try query.span(days: Self.mostDaysAtOnce)
       var limits = StopFinder.Limits()
       limits.duration = Double(try query.integer("seconds", 60...86_400) ?? Int(limits.duration))
       limits.radius = Double(try query.integer("radius", 10...5000) ?? Int(limits.radius))
@@ -87,7 +87,7 @@ extension HistoryRoutes {
     init(_ request: Request, _ context: WebContext) throws {
       let key = try HistoryRoutes.vehicle(context)
       let query = try HistoryQuery(request, ["from", "to", "points"])
-      let (from, to) = try query.span(days: HistoryRoutes.mostDays)
+      let (from, to) = try query.span(days: HistoryRoutes.mostDaysAtOnce)
       span = TrackSpan(vehicle: key, from: from, to: to)
       points = try query.integer("points", 2...100_000) ?? Self.usualPoints
     }

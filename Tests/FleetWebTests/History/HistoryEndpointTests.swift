@@ -84,6 +84,41 @@ import Testing
   @Test func aTrackFromSQLite() async throws { try await read(.sqlite) }
   @Test(.needs(.postgreSQL)) func aTrackFromPostgreSQL() async throws { try await read(.postgreSQL) }
 
+  private func transitions(_ kind: TestRecording.Kind) async throws {
+    let rows = (1...9).map { number in
+      // Two at the same moment, and one of another vehicle.
+      HistoryRows.transition(
+        number == 9 ? "demo/car" : "demo/van", number, at: Double(number / 2 * 60),
+        number % 2 == 0 ? "exit" : "enter",
+        "stop-\(number)")
+    }
+    let recording = try TestRecording(
+      kind, rows + [HistoryRows.location("demo/van", 50, at: 60, latitude: 48)])
+    let fixture = try await HistoryFixture(recording.address)
+    for limit in [1, 2, 3, 8, 100] {
+      var (seen, next): ([String], String?) = ([], nil)
+      repeat {
+        let page = try fixture.json(
+          "vehicles/demo/van/transitions?\(Self.day)&limit=\(limit)" + (next.map { "&after=\($0)" } ?? ""))
+        let items = page["transitions"]?.array ?? []
+        #expect(
+          items.count <= limit && items.allSatisfy { $0["epoch"] == nil && $0["vehicle"]?.string == "van" })
+        seen += items.compactMap { $0["region"]?.string }
+        next = page["next"]?.string
+      } while next != nil && seen.count < 20
+      #expect(seen == (1...8).reversed().map { "stop-\($0)" }, "pages of \(limit)")
+    }
+    let part = "from=\(wireTime(60))&to=\(wireTime(120))"
+    let found = try fixture.json("vehicles/demo/van/transitions?\(part)")["transitions"]?.array ?? []
+    #expect(
+      found.map { $0["event"]?.string } == ["enter", "exit"] && found.first?["region"]?.string == "stop-3")
+  }
+
+  @Test func transitionsFromSQLite() async throws { try await transitions(.sqlite) }
+  @Test(.needs(.postgreSQL)) func transitionsFromPostgreSQL() async throws {
+    try await transitions(.postgreSQL)
+  }
+
   /// The trips of a page, as in `van1`.
   private static func names(_ page: JSONValue) -> [String] {
     page["trips"]?.array?.map { "\($0["vehicle"]?.string ?? "")\($0["number"]?.integer ?? 0)" } ?? []
@@ -212,7 +247,7 @@ import Testing
     let paths = [
       "vehicles/demo/van/track?\(span)", "vehicles/demo/van/track.geojson?\(span)",
       "vehicles/demo/van/stops?\(span)", "vehicles/demo/van/extent?\(span)", "trips?\(span)",
-      "events?\(span)",
+      "events?\(span)", "vehicles/demo/van/transitions?\(span)",
       "traces?\(span)", "history/statistics?\(span)", "ways?bounds=11,48,12,49&zoom=6",
       "vehicles/demo/van/trips/\(HistoryRows.series)/1.gpx",
     ]

@@ -250,6 +250,14 @@ enum HistoryRows {
     event.identity = MessageIdentity(epoch: "v", seq: UInt64(number))
     return ("\(vehicle)/driving/event", String(decoding: event.payload, as: UTF8.self))
   }
+
+  /// A crossing of a region's boundary.
+  static func transition(
+    _ vehicle: String, _ seq: Int, at seconds: Double, _ event: String, _ region: String
+  ) -> (String, String) {
+    let text = #"{"time":"\#(wireTime(seconds))","event":"\#(event)","region":"\#(region)","confidence":1"#
+    return ("\(vehicle)/region", text + #","epoch":"r","seq":\#(seq)}"#)
+  }
 }
 
 /// A recording in one of the databases, which goes with the object.

@@ -46,6 +46,9 @@ import Testing
       ("\(track)?\(Self.day)&points=", "points"), ("\(track)?\(Self.day)&from=2026-11-20", "from"),
       ("\(track)?\(Self.day)&form=geojson", "form"), ("\(track).geojson?from=x&to=y", "from"),
       ("vehicles/demo/van/stops?\(Self.day)&seconds=1", "seconds"),
+      ("vehicles/demo/van/transitions", "from"),
+      ("vehicles/demo/van/transitions?\(Self.day)&limit=501", "limit"),
+      ("vehicles/demo/van/transitions?\(Self.day)&after=1", "after"),
       ("vehicles/demo/van/stops?\(Self.day)&radius=1000000", "radius"),
       ("trips?limit=0", "limit"), ("trips?limit=501", "limit"), ("trips?after=zzz", "after"),
       ("trips?after=AAAA", "after"), ("trips?kind=walked", "kind"),
@@ -94,7 +97,8 @@ import Testing
     let series = HistoryRows.series
     for scope in ["demo", "demo/van", "third,demo/van"] {
       for end in [
-        "extent", "track?\(Self.day)", "track.geojson?\(Self.day)", "stops?\(Self.day)", "trips/\(series)/1",
+        "extent", "track?\(Self.day)", "track.geojson?\(Self.day)", "stops?\(Self.day)",
+        "transitions?\(Self.day)", "trips/\(series)/1",
         "trips/\(series)/1.gpx", "trips/\(series)/1.geojson", "traces/\(series)/1.odotrace",
       ] {
         let others = try fixture.get("vehicles/other/bus/\(end)", as: scope)

@@ -1,0 +1,57 @@
+package import Fleet
+internal import Spatial
+internal import Telemetry
+
+extension HistoryReader {
+  /// When a vehicle came into regions, left them or stayed in them, newest first: its messages of `region`.
+  /// - Parameters:
+  ///   - span: of the vehicle's own clock.
+  ///   - after: the last entry of the page before; nil for the first page.
+  package func transitions(
+    _ span: TrackSpan, after: JournalPlace?, limit: Int
+  ) throws(FleetError) -> [PagedEntry] {
+    try recording.transitions(span, after: after, limit: limit)
+  }
+}
+
+extension RecordingTables {
+  func transitions(
+    _ span: TrackSpan, after: JournalPlace?, limit: Int
+  ) throws(FleetError) -> [PagedEntry] {
+    var part = RecordingSelection()
+    (part.fleets, part.vehicles) = ([span.vehicle.fleet], [span.vehicle.vehicle])
+    (part.from, part.to) = (span.from, span.to)
+    var condition = part.condition(
+      time: "time", and: [("kind", [.text(MessageKind.region.rawValue)])], Self.dialect.parameter)
+    func bind(_ value: RecordingSelection.Condition.Value) -> String {
+      condition.values.append(value)
+      return Self.dialect.parameter(condition.values.count, value)
+    }
+    // What tells two messages of a moment apart; those of phones have no number.
+    let (series, number) = ("coalesce(epoch, '')", "coalesce(seq, 0)")
+    if let after {
+      let time = bind(.time(UTCTime(milliseconds: after.time)))
+      let rest = [bind(.text(after.number.series)), bind(.number(after.number.number))]
+      condition.sql += """
+         AND (time < \(time) OR (time = \(time) AND (\(series), \(number)) < (\(rest.joined(separator: ", ")))))
+        """
+    }
+    var entries: [PagedEntry] = []
+    try read(
+      """
+      SELECT \(series), \(number), \(Self.dialect.milliseconds("time")), payload
+        FROM \(Self.dialect.schema)messages WHERE \(condition.sql) AND payload IS NOT NULL
+        ORDER BY time DESC, \(series) DESC, \(number) DESC LIMIT \(max(1, limit))
+      """, condition.values
+    ) { row throws(FleetError) in
+      guard let series = row.text(0), let number = row.integer(1), let time = row.integer(2) else {
+        return true
+      }
+      let place = JournalPlace(
+        time: time, vehicle: span.vehicle, number: JournalNumber(series: series, number: number))
+      entries.append(PagedEntry(place: place, payload: row.payload(3)))
+      return true
+    }
+    return entries
+  }
+}
