@@ -44,6 +44,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
   private let errors: UnsafeMutablePointer<CChar>
   private var lists: [UnsafeMutablePointer<curl_slist>] = unsafe []
   private var upload: ArraySlice<UInt8> = []
+  private var uploadCount = 0
   private var isTooLong = false
   /// `SystemClock.monotonic`: until then an upload is over; nil where only the whole has a time.
   private var uploadEnd: Int64?
@@ -84,6 +85,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
     recipients: [String] = [], upload: [UInt8] = []
   ) throws(TransferFailure) {
     (answer, isTooLong, isLate, self.upload) = ([], false, false, upload[...])
+    uploadCount = upload.count
     uploadEnd = limits.verdict > 0 ? SystemClock.monotonic + Int64(limits.total) * 1_000_000 : nil
     unsafe errors[0] = 0
     unsafe curl_easy_reset(handle)
@@ -130,6 +132,9 @@ package struct TransferFailure: Error, Hashable, Sendable {
 
   /// The last status of the other side: of HTTP, or of SMTP.
   var status: Int { unsafe odograph_curl_status(handle) }
+
+  /// Whether the other side was given all of what there was to upload.
+  var isUploaded: Bool { uploadCount > 0 && upload.isEmpty }
 
   /// The media type that the other side states; empty for none.
   var contentType: String {

@@ -34,6 +34,11 @@ package final class MailTransfer {
     (self.transfer, self.limits) = (transfer, limits)
   }
 
+  /// The server's status where it has read the last letter and does not want it, for good (RFC 5321, 4.2.1); nil for any other failure.
+  package var refusal: Int? {
+    transfer.isUploaded && 500...599 ~= transfer.status ? transfer.status : nil
+  }
+
   /// - Parameters:
   ///   - sender: an address without a name.
   ///   - letter: head and body as RFC 5322 has them, lines ended by CR LF.

@@ -135,8 +135,18 @@ import Transfers
     let tls = try mailServer("tls", authority.issue("mails"))
     #expect(try failure(deliver(mail("smtps://127.0.0.1:\(tls.port)", authorities: file))).isEmpty)
     #expect(try letters("tls").first?["safe"]?.bool == true)
-    let refusing = try mailServer("refuse")
-    #expect(try !failure(deliver(mail("smtp://127.0.0.1:\(refusing.port)", encrypted: false))).isEmpty)
+  }
+
+  /// A letter that the server has read and does not want is not to hold up what comes behind it; a server that lets nobody in is.
+  @Test(arguments: [("unwanted", true), ("refuse", false)])
+  func aLetterThatIsRefusedIsToldFromAServerThatRefuses(mode: String, isRefusal: Bool) throws {
+    let server = try mailServer(mode)
+    let outcome = try deliver(mail("smtp://127.0.0.1:\(server.port)", encrypted: false))
+    guard case .failed(let text, nil, let found) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(found == isRefusal && text.contains("(554)") == isRefusal, "\(text)")
   }
 
   /// A server that has the letter may take its time to look at it: who gave up would send it again and again.

@@ -70,7 +70,11 @@ final class ReceiverClient {
             "it answers with status \(transfer.status)", after: nil,
             isRefusal: Self.refusals.contains(transfer.status))
       }
-      return error.kind == .interrupted ? .left : .failed(error.text, after: nil)
+      if error.kind == .interrupted { return .left }
+      if case .mail(let transfer, _) = way, let status = transfer.refusal {
+        return .failed("it does not want the letter (\(status))", after: nil, isRefusal: true)
+      }
+      return .failed(error.text, after: nil)
     }
   }
 
