@@ -49,6 +49,14 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
     }
   }
 
+  /// Says of a server that started without alerts that its file has some by now.
+  static func sayWhatWantsARestart(_ file: SettingsFile) {
+    do throws(FleetError) {
+      guard try AlertSettings(SettingsFile(path: file.path)) != nil else { return }
+      StandardError.say("alerts: \(file.path) has some now; a server that has started without wants a restart")
+    } catch { StandardError.say("goes on without alerts: \(error)") }
+  }
+
   func write(to metrics: inout MetricsText) { metrics.append(service.metrics) }
 
   /// What hears of events, once the service has started.

@@ -65,6 +65,8 @@ package struct ServeParts: Sendable {
         alerts.reload()
         events.reload()
       }
+    } else if let file = context.configuration.file {
+      reloads.append { AlertPart.sayWhatWantsARestart(file) }
     }
     try addControl(fleet.feed, context)
   }

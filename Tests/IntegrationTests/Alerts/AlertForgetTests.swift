@@ -142,6 +142,15 @@ import Testing
     #expect(server.child.terminate() == 143 && told.count == 3)
   }
 
+  @Test func alertsThatComeAfterTheStartWantARestart() async throws {
+    let file = try directory.write("late.toml", "")
+    let server = try ServeProcess(broker, ["--config", file])
+    _ = try directory.write("late.toml", "[rules.low]\nwhen = \"battery\"\nbelow = 0.2\n")
+    server.child.signal(SIGHUP)
+    try await eventually { server.child.output.contains("late.toml has some now; a server that has started") }
+    #expect(server.child.terminate() == 143)
+  }
+
   /// Only a server makes a file: a command would write into one that nobody reads.
   @Test func noCommandMakesAFile() async throws {
     let file = try configure("[rules.low]\nwhen = \"battery\"\nbelow = 0.2")
