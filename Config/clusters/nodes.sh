@@ -1,12 +1,32 @@
-# shellcheck shell=bash disable=SC2154 # directory is the sourcing script's
+# shellcheck shell=bash
 # What the scripts of the kits share: three nodes on this machine, each one process of this user. Sourced by cluster.sh of a
-# kit, which says how a node is started.
+# kit, which says how a node is started (`up N`) and when it takes part (`wait_for N...`).
 #
 # On loopback the nodes listen on 127.0.0.1. With NETWORK=198.18.7 (the first three parts of an IPv4 network that nobody here
 # has) each node has a network namespace and an address of its own, 198.18.7.1 to .3, so that it can be cut off as a pulled
 # cable would: root only, with iproute2. This machine is 198.18.7.254 there.
 
 fail() { echo "cluster.sh: $1" >&2; exit 1; }
+
+# enter DIR COMMAND: DIR becomes the cluster's `directory`, and what is known of its network and ports holds.
+enter() {
+  case $2 in start) mkdir -p "$1" ;; esac
+  directory=$(cd "$1" 2>/dev/null && pwd) || fail "there is no cluster in $1; make one with: cluster.sh $1 start AUTHORITY NAME..."
+  # shellcheck source=/dev/null
+  if [ -r "$directory/network" ]; then . "$directory/network"; fi
+  # shellcheck source=/dev/null
+  if [ -r "$directory/ports" ]; then . "$directory/ports"; fi
+}
+
+# take_authority FOLDER NAME...: FOLDER becomes the `AUTHORITY` of a new cluster; it has to have a certificate of the broker by
+# these NAMEs. Files are this user's alone from then on.
+take_authority() {
+  [ ! -e "$directory/ports" ] || fail "$directory has a cluster already; end it with: cluster.sh $directory stop, and remove the folder"
+  AUTHORITY=$(cd "$1" && pwd)
+  [ -r "$AUTHORITY/broker.key" ] ||
+    fail "$AUTHORITY has no broker.key; make it with: certificates.sh --directory $AUTHORITY broker ${*:2}"
+  umask 077
+}
 
 # node N: checks the number.
 node() { case ${1:-} in [123]) ;; *) fail "a node is 1, 2 or 3, not \"${1:-}\"" ;; esac; }
@@ -39,6 +59,15 @@ within() {
   local number=$1
   shift
   if [ -n "${NETWORK:-}" ]; then exec ip netns exec "$SPACE$number" "$@"; else exec "$@"; fi
+}
+
+# spawn N PROGRAM...: starts the process of node N, and does not wait.
+spawn() {
+  local number=$1
+  shift
+  ! pid "$number" >/dev/null || fail "node $number runs"
+  (within "$number" setsid "$@" </dev/null >>"$directory/$number/out" 2>&1) &
+  echo $! >"$directory/$number/pid"
 }
 
 # make_network: the namespaces and what joins them; SPACE begins their names.
@@ -96,4 +125,23 @@ end_nodes() {
     done
     kill -KILL "$process"
   done
+}
+
+# shared COMMAND [N]: the commands that are the same for every kit.
+shared() {
+  if [ "$1" = stop ]; then
+    end_nodes
+    remove_network
+    return
+  fi
+  node "${2:-}"
+  case $1 in
+    pid) pid "$2" || fail "node $2 does not run" ;;
+    kill) kill -KILL "$(pid "$2")" ;;
+    up) up "$2"; wait_for "$2" ;;
+    pause) kill -STOP "$(pid "$2")" ;;
+    resume) kill -CONT "$(pid "$2")" ;;
+    cut) link "$2" down ;;
+    join) link "$2" up ;;
+  esac
 }

@@ -29,22 +29,12 @@ kit=$(cd "$here/../../mosquitto" && pwd)
 . "$here/../nodes.sh"
 PATH=$PATH:/usr/sbin
 command -v mosquitto >/dev/null || fail "there is no mosquitto; install it with: apt-get install mosquitto"
-case $2 in start) mkdir -p "$1" ;; esac
-directory=$(cd "$1" 2>/dev/null && pwd) || fail "there is no cluster in $1; make one with: cluster.sh $1 start AUTHORITY NAME..."
+enter "$1" "$2"
 command=$2
 shift 2
 
-# shellcheck source=/dev/null
-if [ -r "$directory/network" ]; then . "$directory/network"; fi
-# shellcheck source=/dev/null
-if [ -r "$directory/ports" ]; then . "$directory/ports"; fi
-
 # up N: starts a node and does not wait.
-up() {
-  ! pid "$1" >/dev/null || fail "node $1 runs"
-  (within "$1" setsid mosquitto -c "$directory/$1/mosquitto.conf" </dev/null >>"$directory/$1/out" 2>&1) &
-  echo $! >"$directory/$1/pid"
-}
+up() { spawn "$1" mosquitto -c "$directory/$1/mosquitto.conf"; }
 
 # wait_for N...: until each listens.
 wait_for() {
@@ -113,11 +103,8 @@ site() {
 case $command in
   start)
     [ $# -ge 2 ] || usage
-    [ ! -e "$directory/ports" ] || fail "$directory has a cluster already; end it with: cluster.sh $directory stop, and remove the folder"
-    AUTHORITY=$(cd "$1" && pwd)
+    take_authority "$1" localhost 127.0.0.1
     shift
-    [ -r "$AUTHORITY/broker.key" ] || fail "$AUTHORITY has no broker.key; make it with: certificates.sh --directory $AUTHORITY broker localhost 127.0.0.1"
-    umask 077
     mkdir -p "$directory/certs"
     cp "$AUTHORITY"/{ca.crt,broker.crt,broker.key} "$directory/certs/"
     for number in 1 2; do
@@ -145,8 +132,6 @@ case $command in
       echo "$number $what ${!mqtt} $(host "$number")"
     done
     ;;
-  pid) node "${1:-}"; pid "$1" || fail "node $1 does not run" ;;
-  kill) node "${1:-}"; kill -KILL "$(pid "$1")" ;;
   save)
     node "${1:-}"
     file=$directory/$1/data/mosquitto.db
@@ -159,11 +144,6 @@ case $command in
     done
     fail "node $1 has not written $file within a minute"
     ;;
-  up) node "${1:-}"; up "$1"; wait_for "$1" ;;
-  pause) node "${1:-}"; kill -STOP "$(pid "$1")" ;;
-  resume) node "${1:-}"; kill -CONT "$(pid "$1")" ;;
-  cut) node "${1:-}"; link "$1" down ;;
-  join) node "${1:-}"; link "$1" up ;;
   line)
     site "${1:-}"
     case ${2:-} in
@@ -184,9 +164,6 @@ case $command in
     access "$@"
     for number in 1 2 3; do kill -HUP "$(pid "$number")" 2>/dev/null || true; done
     ;;
-  stop)
-    end_nodes
-    remove_network
-    ;;
+  pid | kill | up | pause | resume | cut | join | stop) shared "$command" "${1:-}" ;;
   *) usage ;;
 esac

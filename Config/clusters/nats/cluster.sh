@@ -22,22 +22,12 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=Config/clusters/nodes.sh
 . "$here/../nodes.sh"
 command -v nats-server >/dev/null || fail "there is no NATS; install it with: apt-get install nats-server"
-case $2 in start) mkdir -p "$1" ;; esac
-directory=$(cd "$1" 2>/dev/null && pwd) || fail "there is no cluster in $1; make one with: cluster.sh $1 start AUTHORITY NAME..."
+enter "$1" "$2"
 command=$2
 shift 2
 
-# shellcheck source=/dev/null
-if [ -r "$directory/network" ]; then . "$directory/network"; fi
-# shellcheck source=/dev/null
-if [ -r "$directory/ports" ]; then . "$directory/ports"; fi
-
 # up N: starts a node and does not wait.
-up() {
-  ! pid "$1" >/dev/null || fail "node $1 runs"
-  (within "$1" setsid nats-server -c "$directory/$1/nats.conf" </dev/null >>"$directory/$1/out" 2>&1) &
-  echo $! >"$directory/$1/pid"
-}
+up() { spawn "$1" nats-server -c "$directory/$1/nats.conf"; }
 
 # ready PORT-OF-MONITOR N: whether the node has a leader of the cluster, so that what it is given is kept. Not whether each
 # stream and consumer is up to date: consumers of a node that was killed never are again.
@@ -92,21 +82,18 @@ access() {
 case $command in
   start)
     [ $# -ge 2 ] || usage
-    [ ! -e "$directory/ports" ] || fail "$directory has a cluster already; end it with: cluster.sh $directory stop, and remove the folder"
-    authority=$(cd "$1" && pwd)
+    take_authority "$1" localhost
     shift
-    [ -r "$authority/broker.key" ] || fail "$authority has no broker.key; make it with: certificates.sh --directory $authority broker localhost"
-    umask 077
-    access "$authority" "$@"
+    access "$AUTHORITY" "$@"
     mkdir -p "$directory/certs"
-    cp "$authority"/{ca.crt,broker.crt,broker.key,node.crt,node.key} "$directory/certs/"
+    cp "$AUTHORITY"/{ca.crt,broker.crt,broker.key,node.crt,node.key} "$directory/certs/"
     read -ra ports < <(free 12)
     for number in 1 2 3; do
       at=$((4 * number - 4))
       echo "NATS_$number=${ports[$at]} MQTT_$number=${ports[$((at + 1))]}"
       echo "CLUSTER_$number=${ports[$((at + 2))]} MONITOR_$number=${ports[$((at + 3))]}"
     done >"$directory/ports"
-    echo "AUTHORITY=$(printf %q "$authority")" >>"$directory/ports"
+    echo "AUTHORITY=$(printf %q "$AUTHORITY")" >>"$directory/ports"
     # shellcheck source=/dev/null
     . "$directory/ports"
     make_network
@@ -120,16 +107,8 @@ case $command in
       echo "$number ${!nats} ${!mqtt} $(host "$number")"
     done
     ;;
-  pid) node "${1:-}"; pid "$1" || fail "node $1 does not run" ;;
-  kill) node "${1:-}"; kill -KILL "$(pid "$1")" ;;
-  up) node "${1:-}"; up "$1"; wait_for "$1" ;;
-  pause) node "${1:-}"; kill -STOP "$(pid "$1")" ;;
-  resume) node "${1:-}"; kill -CONT "$(pid "$1")" ;;
-  cut) node "${1:-}"; link "$1" down ;;
-  join) node "${1:-}"; link "$1" up ;;
   access)
     [ $# -ge 1 ] || usage
-    # shellcheck disable=SC2153 # from the file of ports
     access "$AUTHORITY" "$@"
     for number in 1 2 3; do
       kill -TERM "$(pid "$number")" 2>/dev/null || true
@@ -141,9 +120,6 @@ case $command in
       wait_for "$number"
     done
     ;;
-  stop)
-    end_nodes
-    remove_network
-    ;;
+  pid | kill | up | pause | resume | cut | join | stop) shared "$command" "${1:-}" ;;
   *) usage ;;
 esac

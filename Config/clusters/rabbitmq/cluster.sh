@@ -24,13 +24,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../nodes.sh"
 programs=${RABBITMQ_PROGRAMS:-/usr/lib/rabbitmq/bin}
 [ -x "$programs/rabbitmq-server" ] || fail "there is no RabbitMQ in $programs; install it with: apt-get install rabbitmq-server"
-case $2 in start) mkdir -p "$1" ;; esac
-directory=$(cd "$1" 2>/dev/null && pwd) || fail "there is no cluster in $1; make one with: cluster.sh $1 start AUTHORITY NAME..."
+enter "$1" "$2"
 command=$2
 shift 2
-
-# shellcheck source=/dev/null
-if [ -r "$directory/network" ]; then . "$directory/network"; fi
 
 # name N: of the node, for the others.
 name() { if [ -n "${NETWORK:-}" ]; then echo "fleet$1@$(host "$1")"; else echo "fleet$1@localhost"; fi; }
@@ -38,8 +34,6 @@ name() { if [ -n "${NETWORK:-}" ]; then echo "fleet$1@$(host "$1")"; else echo "
 # environment N: what a node and its tools share. Nothing of /etc/rabbitmq is read.
 environment() {
   local number=$1
-  # shellcheck source=/dev/null
-  . "$directory/ports"
   local dist=DIST_$number amqp=AMQP_$number
   export HOME=$directory
   export ERL_EPMD_PORT=$EPMD RABBITMQ_CONF_ENV_FILE=/dev/null
@@ -71,8 +65,6 @@ up() {
 
 # names_service: finds out where each node listens; it ends with `stop`. One on loopback, and one in each namespace.
 names_service() {
-  # shellcheck source=/dev/null
-  . "$directory/ports"
   local number
   for number in 1 2 3; do
     if [ -s "$directory/epmd$number.pid" ] && kill -0 "$(cat "$directory/epmd$number.pid")" 2>/dev/null; then continue; fi
@@ -84,8 +76,6 @@ names_service() {
 
 # wait_for N...: until each answers on both ports.
 wait_for() {
-  # shellcheck source=/dev/null
-  . "$directory/ports"
   local number amqp mqtt
   for number in "$@"; do
     amqp=AMQP_$number mqtt=MQTT_$number
@@ -141,12 +131,9 @@ at() {
 case $command in
   start)
     [ $# -ge 2 ] || usage
-    [ ! -e "$directory/ports" ] || fail "$directory has a cluster already; end it with: cluster.sh $directory stop, and remove the folder"
-    AUTHORITY=$(cd "$1" && pwd)
-    shift
-    [ -r "$AUTHORITY/broker.key" ] || fail "$AUTHORITY has no broker.key; make it with: certificates.sh --directory $AUTHORITY broker localhost"
     command -v epmd >/dev/null || fail "there is no epmd; install it with: apt-get install erlang-base"
-    umask 077
+    take_authority "$1" localhost
+    shift
     access "$@"
     cp "$AUTHORITY"/{ca.crt,broker.crt,broker.key} "$directory/certs/"
     head -c 24 /dev/urandom | base64 | tr -d '/+=\n' >"$directory/.erlang.cookie"
@@ -175,24 +162,14 @@ case $command in
     serving
     ;;
   ports)
-    # shellcheck source=/dev/null
-    . "$directory/ports"
     for number in 1 2 3; do
       amqp=AMQP_$number mqtt=MQTT_$number
       echo "$number ${!amqp} ${!mqtt} $(host "$number")"
     done
     ;;
-  pid) node "${1:-}"; pid "$1" || fail "node $1 does not run" ;;
-  kill) node "${1:-}"; kill -KILL "$(pid "$1")" ;;
   up) node "${1:-}"; names_service; up "$1"; wait_for "$1" ;;
-  pause) node "${1:-}"; kill -STOP "$(pid "$1")" ;;
-  resume) node "${1:-}"; kill -CONT "$(pid "$1")" ;;
-  cut) node "${1:-}"; link "$1" down ;;
-  join) node "${1:-}"; link "$1" up ;;
   access)
     [ $# -ge 1 ] || usage
-    # shellcheck source=/dev/null
-    . "$directory/ports"
     access "$@"
     at 1 --silent import_definitions "$directory/definitions.json"
     for user in $(at 1 --silent --no-table-headers list_users | cut -f 1); do
@@ -207,6 +184,7 @@ case $command in
     shift
     at "$number" "$@"
     ;;
+  pid | kill | pause | resume | cut | join) shared "$command" "${1:-}" ;;
   stop)
     end_nodes
     for file in "$directory"/epmd?.pid; do
