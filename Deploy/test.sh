@@ -8,9 +8,8 @@
 # Environment:
 #   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; without it, tests are skipped
 #
-# What waits (the tests that talk to daemons) and what computes (all others, the documentation, the static build) go on side
-# by side, with the longest of the former behind the latter, and those that only wait for time to pass beside both; the sensor rig
-# has the machine for itself. The modules that do
+# Four lanes go on side by side: the tests that talk to daemons and then the sensor rig, those of them that mostly wait for time
+# to pass, the longest of them, and what computes (all other tests, the documentation, the static build). The modules that do
 # nothing but compute are built and tested optimized, as they are shipped. At the end stands which tests were skipped and
 # why, and as the last line how many passed, failed and were skipped; it fails where what was skipped needs no more than the
 # packages that this script installs.
@@ -31,14 +30,13 @@ if [ -n "$full" ]; then export ODOGRAPH_CHAOS_CYCLES=${ODOGRAPH_CHAOS_CYCLES:-20
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
 results=$(mktemp -d)
-beside=
-waiter=
+declare -A lanes=()
 # shellcheck disable=SC2317 # reached through the trap
 finish() {
   local status=$?
   trap - EXIT
-  if [ -n "$beside" ]; then kill -- "-$beside" 2>/dev/null || true; fi
-  if [ -n "$waiter" ]; then kill -- "-$waiter" 2>/dev/null || true; fi
+  local process
+  for process in "${lanes[@]}"; do kill -- "-$process" 2>/dev/null || true; done
   step "done"
   python3 Deploy/test-results.py summary "$results" || status=1
   rm -rf "$results"
@@ -47,6 +45,23 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+# lane NAME COMMAND...: goes on beside, as a group of processes of its own.
+lane() {
+  local name=$1
+  shift
+  set -m
+  "$@" >"$results/$name.said" 2>&1 &
+  set +m
+  lanes[$name]=$!
+}
+
+# joined NAME: waits for a lane, and shows what it said.
+joined() {
+  wait "${lanes[$1]}" || failed=1
+  unset "lanes[$1]"
+  cat "$results/$1.said"
+}
 
 # check NAME COMMAND...: counts it as one test. What it skips it says in a line "skipped: REASON".
 check() {
@@ -119,7 +134,7 @@ documentation() {
   local pages=$results/pages
   check Deploy/documentation.sh Deploy/documentation.sh "$pages"
 }
-# One function, so that all of it can be left to go on beside, with the lowest priority.
+# With the lowest priority, as all that computes: daemons and their tests are not to wait for it.
 compute() {
   local status=0
   renice -n 19 "$BASHPID" >/dev/null
@@ -144,34 +159,26 @@ compute() {
   check Deploy/first-vehicle.sh Deploy/first-vehicle.sh --programs .build/debug || status=1
   return $status
 }
-# What goes on beside the integration tests that come first.
-go_on_beside() {
-  local status=0
-  (compute) || status=1
-  step "integration tests, the longest"
-  run_tests longest debug --filter "$(suites "${longest[@]}")" || status=1
-  return $status
+go_through_longest() {
+  renice -n 19 "$BASHPID" >/dev/null
+  run_tests longest debug --filter "$(suites "${longest[@]}")"
 }
 
 failed=
-set -m
-go_on_beside >"$results/beside" 2>&1 &
-beside=$!
-run_tests waiting debug --filter "$(suites "${waiting[@]}")" >"$results/waits" 2>&1 &
-waiter=$!
-set +m
+lane compute compute
+lane longest go_through_longest
+lane waiting run_tests waiting debug --filter "$(suites "${waiting[@]}")"
 step "integration tests"
 run_tests integration debug --filter '^IntegrationTests\.' --skip "$(suites SensorRigTests "${longest[@]}" "${waiting[@]}")" ||
   failed=1
-wait "$waiter" || failed=1
-waiter=
-step "integration tests that wait"
-cat "$results/waits"
 step "sensor rig"
 run_tests rig debug --filter SensorRigTests || failed=1
-wait "$beside" || failed=1
-beside=
-cat "$results/beside"
+step "integration tests that wait"
+joined waiting
+step "integration tests, the longest"
+joined longest
+step "what computes"
+joined compute
 
 if [ -n "$full" ]; then
   step "installation"

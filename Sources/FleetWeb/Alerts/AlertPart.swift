@@ -53,7 +53,8 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
   static func sayWhatWantsARestart(_ file: SettingsFile) {
     do throws(FleetError) {
       guard try AlertSettings(SettingsFile(path: file.path)) != nil else { return }
-      StandardError.say("alerts: \(file.path) has some now; a server that has started without wants a restart")
+      StandardError.say(
+        "alerts: \(file.path) has some now; a server that has started without wants a restart")
     } catch { StandardError.say("goes on without alerts: \(error)") }
   }
 
