@@ -1,6 +1,6 @@
 internal import JSON
 
-/// A command as the argument parser describes it: what `--experimental-dump-help` prints of a program.
+/// A command as the argument parser describes it: what `--experimental-dump-help` prints, which manual pages are made of too.
 package struct CommandDescription: Hashable, Sendable {
   /// An option, a flag or a value without a name.
   struct Argument: Hashable, Sendable {

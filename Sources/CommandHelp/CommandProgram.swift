@@ -42,8 +42,8 @@ package enum CommandProgram {
     root.main(nil)
   }
 
-  /// The help of the command at the end of a path; nil where there is none. The parser is asked for that one alone: to describe all of a
-  /// program's takes a hundred times as long.
+  /// The help of the command at the end of a path; nil where there is none. The parser is asked for that one alone: all of
+  /// a program's, of which there are fifty, take a second in a debug build.
   static func help(of root: any ParsableCommand.Type, path: [String]) -> HelpText? {
     var command = root
     for name in path {

@@ -1,8 +1,8 @@
 """Takes letters by SMTP on a loopback port of its own, one connection at a time.
 
 usage: smtp.py LOG MODE [CERTIFICATE KEY]
-MODE: plain has no encryption; starttls demands it before a letter; tls is encrypted from the start; refuse takes none; unwanted takes none after it has read it; slow says after
-seven seconds that it has taken one; stuck says nothing to MAIL; failing fails a third of the time: before the letter, behind it, by a closed
+MODE: plain has no encryption; starttls demands it before a letter; tls is encrypted from the start; refuse takes none; unwanted
+refuses one that it has read; slow says after seven seconds that it has taken one; stuck says nothing to MAIL; failing fails a third of the time: before the letter, behind it, by a closed
 connection, and by an answer that is lost after the letter was taken. Prints "ready PORT"; LOG gets a line of JSON for each letter.
 """
 

@@ -50,9 +50,11 @@ class Day:
         self.event = {"time": at(self.start + 8 * 3600 + 1200), "event": "harshBraking", "series": "0c9a51f2d4e8b736", "number": 1, "severity": "high", "confidence": 0.9, "latitude": origin[0], "longitude": origin[1],
                       "speed": 12.4, **self._sequence()}
 
+        # More than a page of the interface has.
+        stays = [(8 * 3600 + 61 + number, "dwell", 1) for number in range(520)]
         self.crossings = [
             {"time": at(self.start + second), "event": event, "region": "depot", "name": "Depot <north>", "confidence": confidence, **self._sequence()}
-            for second, event, confidence in ((8 * 3600 + 60, "exit", 1), (10 * 3600 + 2600, "enter", 0.7))]
+            for second, event, confidence in [(8 * 3600 + 60, "exit", 1), *stays, (10 * 3600 + 2600, "enter", 0.7)]]
 
     def _sequence(self):
         return {"epoch": epoch, "seq": next(self.numbers)}

@@ -54,6 +54,7 @@ def use_history(page):
     for name, word in (("Stops", "\u202f(min|h)"), ("Regions", "entered depot <north>.*70 % sure.*left depot <north>"), ("Events", "harsh braking")):
         tab.click(f"#journal-{name}")
         tab.wait(f"document.querySelector('.journal-items')?.textContent.toLowerCase().match(/{word}/)", f"{name} of the day")
+    tab.wait("document.getElementById('journal-Regions').textContent === 'Regions 522'", "all pages of a list")
     before = clock(tab)
     tab.click(".journal-items .entry")
     tab.wait(f"document.querySelector('.readout time').textContent !== '{before}'", "the moment of the event")

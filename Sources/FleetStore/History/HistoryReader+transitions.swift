@@ -27,8 +27,8 @@ extension RecordingTables {
       condition.values.append(value)
       return Self.dialect.parameter(condition.values.count, value)
     }
-    // What tells two messages of a moment apart; those of phones have no number.
-    let (series, number) = ("coalesce(epoch, '')", "coalesce(seq, 0)")
+    // What tells two messages of a moment apart; those of phones have no number, and are told apart by what is in them.
+    let (series, number) = ("coalesce(epoch, '')", "coalesce(seq, hash, 0)")
     if let after {
       let time = bind(.time(UTCTime(milliseconds: after.time)))
       let rest = [bind(.text(after.number.series)), bind(.number(after.number.number))]

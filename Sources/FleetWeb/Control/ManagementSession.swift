@@ -106,7 +106,10 @@ package final class ManagementSession: Sendable {
     try state.withLock { try body($0.management) }
   }
 
-  /// Waits until all that the broker keeps has been read; for a connection, two seconds at most.
+  /// Seconds that a connection is waited for: who asks is to be told soon that the broker cannot be reached.
+  private static let connectionPatience = 2.0
+
+  /// Waits until all that the broker keeps has been read, and no longer than `connectionPatience` for a connection.
   /// - Throws: 503 when that takes longer than the time.
   package func waitUntilRead(seconds: Double = 10) async throws {
     let began = SystemClock.monotonic
@@ -119,7 +122,7 @@ package final class ManagementSession: Sendable {
         return (state.isRead, state.isConnected)
       }
       if isRead { return }
-      guard now - began < Int64((isConnected ? seconds : min(seconds, 2)) * 1e9) else {
+      guard now - began < Int64((isConnected ? seconds : min(seconds, Self.connectionPatience)) * 1e9) else {
         throw WebError(
           .serviceUnavailable, "not-read", "What the broker keeps of the vehicles has not been read yet.",
           remedy: "Ask again in a few seconds; if it stays so, look whether the broker can be reached.",

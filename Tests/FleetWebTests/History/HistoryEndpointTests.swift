@@ -114,6 +114,31 @@ import Testing
       found.map { $0["event"]?.string } == ["enter", "exit"] && found.first?["region"]?.string == "stop-3")
   }
 
+  /// Phones number nothing, and cross two boundaries at once: no page leaves one out.
+  private func transitionsOfPhones(_ kind: TestRecording.Kind) async throws {
+    let rows = ["a", "b", "c", "d"].map { region in
+      (
+        "demo/phone/region",
+        #"{"time":"\#(wireTime(60))","event":"enter","region":"\#(region)","confidence":1}"#
+      )
+    }
+    let recording = try TestRecording(kind, rows)
+    let fixture = try await HistoryFixture(recording.address)
+    var (seen, next): ([String], String?) = ([], nil)
+    repeat {
+      let page = try fixture.json(
+        "vehicles/demo/phone/transitions?\(Self.day)&limit=1" + (next.map { "&after=\($0)" } ?? ""))
+      seen += (page["transitions"]?.array ?? []).compactMap { $0["region"]?.string }
+      next = page["next"]?.string
+    } while next != nil && seen.count < 9
+    #expect(seen.sorted() == ["a", "b", "c", "d"])
+  }
+
+  @Test func transitionsOfPhonesFromSQLite() async throws { try await transitionsOfPhones(.sqlite) }
+  @Test(.needs(.postgreSQL)) func transitionsOfPhonesFromPostgreSQL() async throws {
+    try await transitionsOfPhones(.postgreSQL)
+  }
+
   @Test func transitionsFromSQLite() async throws { try await transitions(.sqlite) }
   @Test(.needs(.postgreSQL)) func transitionsFromPostgreSQL() async throws {
     try await transitions(.postgreSQL)
